@@ -1,0 +1,124 @@
+package distlock
+
+import (
+	"context"
+	"time"
+)
+
+// Backend speaks the protocol of one store. It knows nothing of retries,
+// renewal schedules, re-entry or queues inside the process: all that is the
+// [Locker]'s, written once. Package locktest holds the conformance suite; each
+// "must" below is a case of it.
+//
+// Every method must be safe for concurrent use, must bound its own network
+// operations (a hung server must not hang a caller beyond a few seconds, nor
+// beyond its context), and must return soon after ctx ends.
+//
+// A Backend belongs to one Locker, which closes it if it is an [io.Closer].
+type Backend interface {
+	// TryAcquire makes one attempt and never waits for a holder.
+	//
+	// It must be idempotent for one Owner: an owner that already holds the key
+	// succeeds, with the same tokens and with a lease of TTL from now. This is
+	// what makes a lost reply harmless.
+	//
+	// If another owner holds the key, the error must wrap [ErrNotAcquired]; a
+	// [*HeldError] also says when to look again. Any other error means that
+	// the outcome is unknown: the Locker tries again with the same Owner or
+	// calls Release.
+	TryAcquire(ctx context.Context, r Request) (Grant, error)
+
+	// Renew extends each grant to a full TTL from now, in as few round trips as
+	// it can, and must return one result for each grant, in order. A grant
+	// that is gone must be reported [Lost] and must never be created anew.
+	Renew(ctx context.Context, grants []Grant) []RenewResult
+
+	// Release gives the key back if g.Owner still has it, and gives up the
+	// owner's place in line if it waits in one. A grant of another owner must
+	// not be touched: then the error must wrap [ErrLost]. Releasing again what
+	// this owner has released is not an error. Any other error means that the
+	// outcome is unknown.
+	Release(ctx context.Context, g Grant) error
+}
+
+// Queuer is an ability of a [Backend] that keeps waiters in a line, in order of
+// arrival, and wakes the first when the key comes free. The [Locker] then does
+// not poll.
+type Queuer interface {
+	// Acquire is TryAcquire that waits for its turn. It returns when the key is
+	// granted, when ctx ends (ctx.Err()), when r.Backoff is spent (an error
+	// that wraps [ErrNotAcquired]), or when the backend fails (any other
+	// error). After an error the Locker either calls Acquire again with the
+	// same Owner, which must keep its place, or calls Release, which must give
+	// it up.
+	//
+	// A message from the store may only save time: an implementation must also
+	// look again when r.Backoff says so.
+	Acquire(ctx context.Context, r Request) (Grant, error)
+}
+
+// Request asks for a key.
+type Request struct {
+	Key   string
+	Owner string        // fresh for every acquisition, 128 bits that nobody can guess
+	TTL   time.Duration // whole milliseconds, at least one
+
+	// Tokens is how many fencing tokens the grant should carry: at least 1.
+	// A backend may give fewer than asked for, but not none.
+	Tokens int
+
+	// Backoff says when a [Queuer] looks again without having been woken, and
+	// when it gives up. It belongs to this acquisition. TryAcquire ignores it.
+	Backoff *Backoff
+}
+
+// Claim returns the grant that r would become: what Release needs to give up a
+// request whose outcome is unknown.
+func (r Request) Claim() Grant {
+	return Grant{Key: r.Key, Owner: r.Owner, TTL: r.TTL}
+}
+
+// Grant is a key that an owner has for a TTL.
+type Grant struct {
+	Key   string
+	Owner string
+	TTL   time.Duration
+
+	// Token to LastToken are this grant's fencing tokens, each larger than every
+	// token of every earlier grant of the key. Both are zero if the backend has
+	// none to give.
+	Token, LastToken uint64
+
+	// Sent is the time just before the request that was granted was sent. The
+	// lease counts from here: the reply tells nothing about when the server
+	// started its clock.
+	Sent time.Time
+}
+
+// RenewStatus is what became of one grant in [Backend].Renew.
+type RenewStatus int
+
+// The outcomes of a renewal. The zero value is the one that claims nothing.
+const (
+	Unknown RenewStatus = iota // no answer: it may or may not have been renewed
+	Renewed                    // extended to a full TTL
+	Lost                       // the store says that this owner does not have the key
+)
+
+// String returns the status in lower case.
+func (s RenewStatus) String() string {
+	switch s {
+	case Renewed:
+		return "renewed"
+	case Lost:
+		return "lost"
+	default:
+		return "unknown"
+	}
+}
+
+// RenewResult is the outcome for one grant.
+type RenewResult struct {
+	Status RenewStatus
+	Err    error // why it is unknown; nil otherwise
+}

@@ -1,0 +1,98 @@
+package memlock
+
+import (
+	"context"
+	"hash/maphash"
+	"sync/atomic"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var (
+	_ distlock.Backend = (*Backend)(nil)
+	_ distlock.Queuer  = (*Backend)(nil)
+)
+
+// Backend is a store of locks in memory. It is safe for concurrent use; make
+// one with [New].
+//
+// Its tokens count from 1 through all keys, so they rise for each key without a
+// counter per key. They start again with the process: a resource that outlives
+// the process and checks tokens needs a backend that outlives it too.
+type Backend struct {
+	tokens atomic.Uint64 // the last one handed out
+	seed   maphash.Seed
+	shards [shardCount]shard
+}
+
+// New returns an empty Backend.
+func New() *Backend {
+	b := &Backend{seed: maphash.MakeSeed()}
+	for i := range b.shards {
+		b.shards[i].init(&b.tokens)
+	}
+	return b
+}
+
+// TryAcquire implements [distlock.Backend]. A key whose lease is over goes to
+// the first in line before it goes to whoever asks.
+func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	if err := ctx.Err(); err != nil {
+		return distlock.Grant{}, err
+	}
+	s := b.shard(r.Key)
+	s.mu.Lock()
+	g, left, ok := s.take(&r)
+	s.mu.Unlock()
+	if !ok {
+		return distlock.Grant{}, &distlock.HeldError{RetryAfter: left}
+	}
+	return g, nil
+}
+
+// Renew implements [distlock.Backend]. The outcome is always known.
+func (b *Backend) Renew(_ context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	results := make([]distlock.RenewResult, len(grants))
+	for i := range grants {
+		s := b.shard(grants[i].Key)
+		s.mu.Lock()
+		results[i].Status = s.renew(&grants[i])
+		s.mu.Unlock()
+	}
+	return results
+}
+
+// Release implements [distlock.Backend]. It does its work even if ctx has
+// ended, because it never waits.
+//
+// A lease that ran out while nobody else wanted the key can still be released
+// without an error. Of the releases of the past a bounded number is remembered:
+// repeating one of these is not an error either, although another has the key
+// by now.
+func (b *Backend) Release(_ context.Context, g distlock.Grant) error {
+	s := b.shard(g.Key)
+	s.mu.Lock()
+	ok := s.release(&g)
+	s.mu.Unlock()
+	if !ok {
+		return distlock.ErrLost
+	}
+	return nil
+}
+
+// Drop forgets who holds key, as an operator's DEL on a server would: the
+// holder learns it with its next renewal, and the first in line gets the key.
+// It is there for tests of what happens when a lock is lost.
+func (b *Backend) Drop(key string) {
+	s := b.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.keys[key]; e != nil {
+		s.passOn(e, time.Now())
+	}
+}
+
+func (b *Backend) shard(key string) *shard {
+	return &b.shards[maphash.String(b.seed, key)%shardCount]
+}

@@ -1,0 +1,87 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Fault matrix, row 24.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(closes{s, new(int)}, distlock.Config{CloseTimeout: 3 * time.Second})
+		closed := l
+		var all sync.WaitGroup
+		all.Go(func() { // returns when told to
+			wantIs(t, l.Do(t.Context(), "a", distlock.Opts{}, func(ctx context.Context) error {
+				<-ctx.Done()
+				if cause := context.Cause(ctx); !errors.Is(cause, distlock.ErrClosed) || !errors.Is(cause, distlock.ErrLost) {
+					t.Errorf("cause %v", cause)
+				}
+				if s.free(t, "a") {
+					t.Error("the key was given away while the function ran")
+				}
+				time.Sleep(time.Second)
+				return nil
+			}), distlock.ErrLost, distlock.ErrClosed)
+		})
+		synctest.Wait()
+		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's line
+			all.Go(func() {
+				_, err := l.Acquire(t.Context(), key, distlock.Opts{})
+				wantIs(t, err, distlock.ErrClosed)
+			})
+		}
+		if _, err := s.Backend.TryAcquire(t.Context(), distlock.Request{Key: "b", Owner: "other", TTL: time.Hour, Tokens: 1}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+
+		start := time.Now()
+		closeLocker(t, l)
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("Close took %v, want until the function returned", d)
+		}
+		all.Wait()
+		if !s.free(t, "a") {
+			t.Error("a is still held")
+		}
+		_, err := closed.Acquire(t.Context(), "c", distlock.Opts{})
+		wantIs(t, err, distlock.ErrClosed)
+		closeLocker(t, l)
+		if n := *l.Backend().(closes).n; n != 1 {
+			t.Errorf("the backend was closed %d times", n)
+		}
+	})
+}
+
+func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		start := time.Now()
+		closeLocker(t, l)
+		if d := time.Since(start); d != 3*time.Second {
+			t.Errorf("Close took %v", d)
+		}
+		if !s.free(t, "k") || held.Valid() {
+			t.Errorf("free %v, valid %v", s.free(t, "k"), held.Valid())
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+	})
+}
+
+// closes counts how often the backend is closed.
+type closes struct {
+	*store
+	n *int
+}
+
+func (c closes) Close() error { *c.n++; return nil }

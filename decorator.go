@@ -1,0 +1,42 @@
+package distlock
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+)
+
+// Func is a function of one request that can be locked. A method value of a
+// service, such as svc.Pay, is one.
+type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
+
+// Wrap returns fn under a lock: the annotation. What [Locker.Do] says of its
+// function holds for fn; a response that was produced although the lease was
+// lost comes together with an error that wraps [ErrLost].
+//
+// Wrap panics if l or fn is nil, if o is invalid (see [Opts.Validate]), if
+// o.Params takes another type than Req, or if Req can never be made into a key.
+// The function that it returns never panics by itself and is safe for
+// concurrent use if fn is.
+func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] {
+	req := reflect.TypeFor[Req]()
+	if fn == nil {
+		panic(fmt.Sprintf("distlock: Wrap: nil Func[%v, %v]", req, reflect.TypeFor[Resp]()))
+	}
+	g := l.Guard(o)
+	if err := g.keys.checkRequest(req); err != nil {
+		panic("distlock: Wrap: " + err.Error())
+	}
+	return func(ctx context.Context, req Req) (Resp, error) {
+		var resp Resp
+		var params any
+		if o.ParamLock {
+			params = req
+		}
+		err := g.Do(ctx, params, func(ctx context.Context) (err error) {
+			resp, err = fn(ctx, req)
+			return err
+		})
+		return resp, err
+	}
+}

@@ -1,0 +1,71 @@
+// Package distlock is @DistributedLock for Go: declare that a function runs
+// under a lock that holds across machines, and the kit builds the key from the
+// parameters, takes the lock, keeps it alive, tells the code when it is lost,
+// and gives it back.
+//
+//	locker := distlock.New(redislock.New(rdb), distlock.Config{})
+//	defer locker.Close()
+//
+//	pay := distlock.Wrap(locker, svc.Pay, distlock.Opts{
+//		Prefix: "shop:", Value: "pay",
+//		ParamLock: true, // the request takes part in the key
+//	})
+//	receipt, err := pay(ctx, PayRequest{OrderID: 42})
+//
+// [Wrap] locks a function of one request, [Call] and [Locker.Do] any other,
+// [Locker.Acquire] what cannot be a function. Packages httpmw and grpcmw do the
+// same for HTTP routes and gRPC methods. Stores are in backend/...; the policy
+// is here and is the same for all of them.
+//
+// # Guarantees
+//
+//   - At most one holder per key, according to the backend.
+//   - The holder's context is cancelled, with cause [ErrLost], before the backend
+//     may grant the key to another, as long as the process runs and clocks tick
+//     at the same rate, within 1 % of the lease.
+//   - Every lease has a fencing token ([Lease.Token]) larger than that of every
+//     earlier lease of its key. The backend's documentation says on what
+//     conditions.
+//   - A release never removes another owner's lock.
+//   - Once faults heal, no waiter waits longer than the least of its context's
+//     end, and the time left of the present lease plus one RetryInterval for
+//     each place before it in the line.
+//   - A crash blocks a key for at most KeyTimeout.
+//   - Inside one process two holders of one Locker never overlap, even after a
+//     loss: the next one waits until the function has returned.
+//   - Without the lock the function does not run.
+//
+// # What it does not guarantee
+//
+// No lock of this kind, whosever it is, excludes a holder whose process was
+// paused: by the garbage collector, a debugger, a suspended machine. It wakes
+// up, does not know yet that its time is over, and writes. Only a resource that
+// checks is safe: give it [Lease.Token] and let it refuse tokens smaller than
+// the largest it has seen. [Lease.Check] right before a commit makes the window
+// small, it does not close it.
+//
+// A lock in a Redis that fails over to a replica which had not heard of it is
+// gone. Tokens stay ordered all the same.
+//
+// # Choosing a lease
+//
+// KeyTimeout is not how long the function may run: the watchdog renews the
+// lease for as long as it runs. It is how long the others wait after a crash,
+// and how long the store may be out of reach before the lock is lost. Ten
+// seconds, the default, is a good answer to both; below one second, a slow
+// network or a busy processor costs locks. Set MaxHold to stop a function that
+// hangs from holding its key for ever.
+//
+// # Errors
+//
+// Ask with [errors.Is], and for [ErrUnavailable] first: lock not acquired and
+// backend down may both be true. A function's own error is never replaced;
+// what became of the lock is joined behind it.
+//
+// # Goroutines
+//
+// The lease travels in the context that the function is given. Code below it
+// that locks the same key re-enters at once. A goroutine that may outlive the
+// call takes [Detach](ctx) instead; with the call's own context it would get
+// ErrLost, never silently a lock of its own.
+package distlock

@@ -1,0 +1,311 @@
+package distlock
+
+import (
+	"context"
+	"encoding"
+	"encoding/binary"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// lockKeyer is a type that speaks for itself.
+type lockKeyer interface{ LockKey() string }
+
+var (
+	lockKeyerType = reflect.TypeFor[lockKeyer]()
+	textType      = reflect.TypeFor[encoding.TextMarshaler]()
+	contextType   = reflect.TypeFor[context.Context]()
+	protoType     = reflect.TypeFor[interface{ ProtoMessage() }]()
+	timeType      = reflect.TypeFor[time.Time]()
+	skipType      = reflect.TypeFor[skip]()
+)
+
+// op says how values of a type are encoded.
+type op uint8
+
+const (
+	opRefuse op = iota
+	opPointer
+	opInterface
+	opBool
+	opInt
+	opUint
+	opFloat
+	opComplex
+	opString
+	opBytes
+	opTime
+	opText
+	opLockKey
+	opList
+	opMap
+	opStruct
+)
+
+// typePlan is what can be known of a type's encoding before there is a value. Once
+// planOf has returned it, it does not change.
+type typePlan struct {
+	typ     reflect.Type
+	op      op
+	copied  bool        // the method has a pointer receiver: what has no address is copied
+	guarded bool        // LockKey may be promoted through a pointer that is nil
+	elem    *typePlan   // of pointers, lists and maps
+	key     *typePlan   // of maps
+	head    []byte      // of structs: tag and count
+	fields  []planField // of structs, by name
+
+	refused *paramError // why values of this very type have no encoding
+	fault   *paramError // the first refusal that the type leads to, with the path
+}
+
+type planField struct {
+	name  string
+	index int
+	head  []byte // the name, encoded
+	plan  *typePlan
+}
+
+var plans sync.Map // reflect.Type -> *typePlan
+
+// planOf returns the plan of t, which it makes only once, or a few times if
+// goroutines race for it: equal plans do no harm.
+func planOf(t reflect.Type) *typePlan {
+	if p, ok := plans.Load(t); ok {
+		return p.(*typePlan)
+	}
+	made := planner{}
+	root := made.plan(t)
+	// Types may be recursive, so faults are looked for only when all is there,
+	// and nothing is published half-made. The root leads to all the others: if
+	// it has no fault, they have none.
+	if root.find(map[*typePlan]bool{}) != nil {
+		for _, p := range made {
+			p.fault = p.find(map[*typePlan]bool{})
+		}
+	}
+	for k, p := range made {
+		if !k.bare {
+			plans.LoadOrStore(k.typ, p)
+		}
+	}
+	return root
+}
+
+// checkType reports why no value of type t can be encoded. What is behind
+// interfaces is not known before there are values.
+func checkType(t reflect.Type) error {
+	if fault := planOf(t).fault; fault != nil {
+		return fault.within(rootName(t))
+	}
+	return nil
+}
+
+// find returns the first refusal that p leads to.
+func (p *typePlan) find(seen map[*typePlan]bool) *paramError {
+	if p.refused != nil {
+		return p.refused
+	}
+	if seen[p] {
+		return nil
+	}
+	seen[p] = true
+	if p.key != nil {
+		if fault := p.key.find(seen); fault != nil {
+			return fault.within("[key]")
+		}
+	}
+	if p.elem != nil {
+		if fault := p.elem.find(seen); fault != nil {
+			if p.op == opPointer {
+				return fault
+			}
+			return fault.within("[]")
+		}
+	}
+	for _, f := range p.fields {
+		if fault := f.plan.find(seen); fault != nil {
+			return fault.within("." + f.name)
+		}
+	}
+	return nil
+}
+
+// lockKey asks v. A method promoted through an embedded pointer panics if that
+// is nil, and strangers choose what is nil; but the method may as well be the
+// type's own and know what to do. So it is called, and only this panic is told
+// as an error.
+func (p *typePlan) lockKey(v reflect.Value) (key string, fault *paramError) {
+	if p.guarded {
+		defer func() {
+			switch r := recover().(type) {
+			case nil:
+			case runtime.Error:
+				fault = &paramError{what: p.typ.String() + ": LockKey panicked", err: r}
+			default:
+				panic(r)
+			}
+		}()
+	}
+	key = p.receiver(v).(lockKeyer).LockKey()
+	if key == "" {
+		return "", &paramError{what: p.typ.String() + ": LockKey returned an empty string"}
+	}
+	return key, nil
+}
+
+// receiver returns v as something that has p's method, where possible without
+// an allocation.
+func (p *typePlan) receiver(v reflect.Value) any {
+	switch {
+	case v.CanAddr():
+		return v.Addr().Interface()
+	case p.copied:
+		c := reflect.New(p.typ)
+		c.Elem().Set(v)
+		return c.Interface()
+	default:
+		return v.Interface()
+	}
+}
+
+// planner holds the plans in the making.
+type planner map[planKey]*typePlan
+
+// planKey: a bare plan is one of an embedded struct of an unexported type. Its
+// exported fields can be read, but its methods cannot be called.
+type planKey struct {
+	typ  reflect.Type
+	bare bool
+}
+
+func (made planner) plan(t reflect.Type) *typePlan {
+	if p, ok := plans.Load(t); ok {
+		return p.(*typePlan)
+	}
+	k := planKey{typ: t}
+	if p, ok := made[k]; ok {
+		return p
+	}
+	p := &typePlan{typ: t}
+	made[k] = p
+	made.fill(p)
+	return p
+}
+
+// fill decides how p.typ is encoded. The order of the cases is the precedence.
+func (made planner) fill(p *typePlan) {
+	t := p.typ
+	switch {
+	case speaks(t, lockKeyerType):
+		p.op, p.copied, p.guarded = opLockKey, !t.Implements(lockKeyerType), promotesLockKey(t)
+	case isContext(t):
+		p.refuse("a context is not a parameter")
+	case t == skipType:
+		p.refuse("Skip is not a parameter")
+	case t == timeType:
+		p.op = opTime
+	case t.Kind() == reflect.Struct && speaksByFields(t):
+		made.structure(p, false)
+	case speaks(t, textType):
+		p.op, p.copied = opText, !t.Implements(textType)
+	default:
+		made.fillKind(p)
+	}
+}
+
+// speaks reports whether values of t have the method once they have an address.
+// Pointers and interfaces are followed instead, so that nil ones are not asked.
+func speaks(t, method reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(method)
+}
+
+func (made planner) fillKind(p *typePlan) {
+	t := p.typ
+	switch t.Kind() {
+	case reflect.Bool:
+		p.op = opBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		p.op = opInt
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		p.op = opUint
+	case reflect.Float32, reflect.Float64:
+		p.op = opFloat
+	case reflect.Complex64, reflect.Complex128:
+		p.op = opComplex
+	case reflect.String:
+		p.op = opString
+	case reflect.Interface:
+		p.op = opInterface
+	case reflect.Pointer:
+		p.op = opPointer
+		p.elem = made.plan(t.Elem())
+	case reflect.Slice, reflect.Array:
+		p.elem = made.plan(t.Elem())
+		p.op = opList
+		if t.Elem().Kind() == reflect.Uint8 && p.elem.op == opUint { // a byte type without a method
+			p.op, p.elem = opBytes, nil
+		}
+	case reflect.Map:
+		p.op = opMap
+		p.key, p.elem = made.plan(t.Key()), made.plan(t.Elem())
+	case reflect.Struct:
+		made.structure(p, false)
+	default: // functions, channels and addresses mean nothing in another process
+		p.refuse(t.String() + " cannot take part in a key; leave it out with `lock:\"-\"`")
+	}
+}
+
+func (p *typePlan) refuse(what string) {
+	p.op, p.refused = opRefuse, &paramError{what: what}
+}
+
+// structure plans a struct by its fields.
+func (made planner) structure(p *typePlan, bare bool) {
+	t := p.typ
+	fields, err := structFields(t)
+	switch {
+	case err != nil:
+		p.op, p.refused = opRefuse, err
+		return
+	case len(fields) == 0 && t.NumField() > 0 && !bare && !emptyMessage(t):
+		p.refuse(t.String() + " has no field that takes part in a key; give it a method LockKey() string or leave it out with `lock:\"-\"`")
+		return
+	}
+	p.op = opStruct
+	for _, f := range fields {
+		planned := planField{name: f.Name, index: f.Index[0], head: appendName(nil, f.Name)}
+		if f.IsExported() {
+			planned.plan = made.plan(f.Type)
+		} else {
+			planned.plan = made.embedded(f.Type)
+		}
+		p.fields = append(p.fields, planned)
+	}
+	slices.SortFunc(p.fields, func(a, b planField) int { return strings.Compare(a.name, b.name) })
+	p.head = binary.AppendUvarint([]byte{tagStruct}, uint64(len(p.fields)))
+}
+
+func appendName(b []byte, name string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(name))), name...)
+}
+
+// embedded plans an embedded struct of an unexported type, or a pointer to one.
+func (made planner) embedded(t reflect.Type) *typePlan {
+	k := planKey{typ: t, bare: true}
+	if p, ok := made[k]; ok {
+		return p
+	}
+	p := &typePlan{typ: t}
+	made[k] = p
+	if t.Kind() == reflect.Pointer {
+		p.op = opPointer
+		p.elem = made.embedded(t.Elem())
+	} else {
+		made.structure(p, true)
+	}
+	return p
+}

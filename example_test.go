@@ -1,0 +1,178 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// PayRequest is a request as a service has it.
+type PayRequest struct {
+	OrderID int64
+	Trace   string `lock:"-"` // takes no part in the key
+}
+
+// Service is a service that knows nothing of locks.
+type Service struct{}
+
+// Pay charges the customer.
+func (Service) Pay(_ context.Context, r PayRequest) (string, error) {
+	return fmt.Sprintf("order %d paid", r.OrderID), nil
+}
+
+// Wrap turns a method into one that runs under a lock for each order.
+func ExampleWrap() {
+	locker := distlock.New(memlock.New(), distlock.Config{}) // redislock.New(rdb) across machines
+	defer locker.Close()
+
+	svc := Service{}
+	pay := distlock.Wrap(locker, svc.Pay, distlock.Opts{
+		Prefix: "shop:", Value: "pay",
+		ParamLock:     true,                   // the request takes part in the key
+		KeyTimeout:    10 * time.Second,       // lease; the watchdog renews it
+		RetryCount:    0,                      // 0: until ctx ends
+		RetryInterval: 200 * time.Millisecond, // a little longer than Pay takes
+	})
+	receipt, err := pay(context.Background(), PayRequest{OrderID: 42})
+	fmt.Println(receipt, err)
+	// Output: order 42 paid <nil>
+}
+
+// Do is for everything that is not a function of one request.
+func ExampleLocker_Do() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	err := locker.Do(context.Background(), "nightly", distlock.Opts{Prefix: "jobs:"}, func(ctx context.Context) error {
+		lease, _ := distlock.FromContext(ctx)
+		fmt.Println("running under", lease.Key())
+		return lease.Check() // before the result is committed
+	})
+	fmt.Println(err)
+	// Output:
+	// running under jobs:nightly
+	// <nil>
+}
+
+// Call is Do with a result.
+func ExampleCall() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	n, err := distlock.Call(context.Background(), locker, "stock", distlock.Opts{},
+		func(context.Context) (int, error) { return 100, nil })
+	fmt.Println(n, err)
+	// Output: 100 <nil>
+}
+
+// TryAcquire does not wait. The error says whether the lock is busy or the
+// store is down.
+func ExampleLocker_TryAcquire() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+	ctx := context.Background()
+
+	lease, err := locker.TryAcquire(ctx, "report", distlock.Opts{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = locker.TryAcquire(ctx, "report", distlock.Opts{})
+	switch {
+	case errors.Is(err, distlock.ErrUnavailable):
+		fmt.Println("the store is down")
+	case errors.Is(err, distlock.ErrNotAcquired):
+		fmt.Println("somebody else is at it")
+	}
+	fmt.Println(lease.Release(ctx))
+	// Output:
+	// somebody else is at it
+	// <nil>
+}
+
+// A resource that remembers the largest token is safe from a holder that was
+// paused and does not know yet that its lease is over.
+func ExampleLease_Token() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+	ctx := context.Background()
+
+	var largest uint64 // kept by the resource
+	write := func(token uint64) string {
+		if token < largest {
+			return "refused"
+		}
+		largest = token
+		return "written"
+	}
+
+	old, _ := locker.Acquire(ctx, "file", distlock.Opts{})
+	_ = old.Release(ctx) // or it expired while the process was paused
+	fresh, _ := locker.Acquire(ctx, "file", distlock.Opts{})
+	fmt.Println(write(fresh.Token()), write(old.Token()))
+	_ = fresh.Release(ctx)
+	// Output: written refused
+}
+
+// Code below a locked function that locks the same key re-enters; a goroutine
+// that may outlive the function is detached first.
+func ExampleDetach() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	done := make(chan error)
+	_ = locker.Do(context.Background(), "k", distlock.Opts{}, func(ctx context.Context) error {
+		err := locker.Do(ctx, "k", distlock.Opts{}, func(context.Context) error { return nil })
+		fmt.Println("re-entered:", err)
+
+		free := distlock.Detach(ctx)
+		go func() { // waits for the lock like anybody else
+			done <- locker.Do(free, "k", distlock.Opts{}, func(context.Context) error { return nil })
+		}()
+		return nil
+	})
+	fmt.Println("detached:", <-done)
+	// Output:
+	// re-entered: <nil>
+	// detached: <nil>
+}
+
+// Hooks count without touching the code that locks. The label is the name, never
+// the key: callers choose keys.
+func ExampleHooks() {
+	locker := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
+		Acquired: func(_ context.Context, i distlock.AcquiredInfo) { fmt.Println("acquired", i.Name) },
+		Released: func(_ context.Context, i distlock.ReleasedInfo) { fmt.Println("released", i.Name, i.Err) },
+		Lost:     func(i distlock.LostInfo) { fmt.Println("lost", i.Name, i.Err) },
+	}})
+	defer locker.Close()
+
+	pay := distlock.Wrap(locker, Service{}.Pay, distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
+	_, _ = pay(context.Background(), PayRequest{OrderID: 1})
+	// Output:
+	// acquired shop:pay
+	// released shop:pay <nil>
+}
+
+// A Guard is the stuff of decorators of another shape: here, of a function of
+// two parameters.
+func ExampleLocker_Guard() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	guard := locker.Guard(distlock.Opts{Prefix: "bank:", Value: "transfer", ParamLock: true})
+	transfer := func(ctx context.Context, from, to string) error {
+		return guard.Do(ctx, []any{from, to}, func(context.Context) error {
+			fmt.Println(from, "to", to)
+			return nil
+		})
+	}
+	fmt.Println(transfer(context.Background(), "alice", "bob"))
+	// Output:
+	// alice to bob
+	// <nil>
+}

@@ -1,0 +1,115 @@
+package distlock
+
+import (
+	"fmt"
+	"sync"
+)
+
+// gate is the queue inside one process: for each key it lets one goroutine
+// through to the backend and keeps the others in order of arrival. It stays
+// shut until the one inside calls pass, whatever became of its lease, so two
+// holders of one key never overlap in this process (promise P8).
+type gate struct {
+	maxKeys int
+
+	mu    sync.Mutex
+	lines map[string]*line // present: shut; nil: nobody waits
+}
+
+// line is the waiters for one key, first come first.
+type line struct {
+	head, tail *waiter
+	n          int
+}
+
+// waiter is one goroutine's place in a line.
+type waiter struct {
+	turn       chan struct{} // receives once, when the gate is this waiter's
+	prev, next *waiter
+	queued     bool
+}
+
+func newGate(maxKeys int) *gate {
+	return &gate{maxKeys: maxKeys, lines: make(map[string]*line)}
+}
+
+// enter takes the gate for key, or joins the line before it: then it returns a
+// waiter whose turn will come. If most is 0 it joins no line and the error is
+// a HeldError.
+func (g *gate) enter(key string, most int) (*waiter, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ln, shut := g.lines[key]
+	if !shut {
+		if len(g.lines) >= g.maxKeys {
+			return nil, fmt.Errorf("%w: %d keys in use (MaxKeys)", ErrQueueFull, len(g.lines))
+		}
+		g.lines[key] = nil
+		return nil, nil //nolint:nilnil // no waiter: the gate is the caller's
+	}
+	if most == 0 {
+		return nil, &HeldError{}
+	}
+	if ln == nil {
+		ln = &line{}
+		g.lines[key] = ln
+	}
+	if ln.n >= most {
+		return nil, fmt.Errorf("%w: %d wait (MaxWaiters)", ErrQueueFull, ln.n)
+	}
+	w := &waiter{turn: make(chan struct{}, 1)}
+	ln.push(w)
+	return w, nil
+}
+
+// leave gives up w's place. It returns false if w's turn had come already; then
+// the gate is the caller's, who must pass it on.
+func (g *gate) leave(key string, w *waiter) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !w.queued {
+		return false
+	}
+	g.lines[key].remove(w)
+	return true
+}
+
+// pass gives the gate to the first in line, or opens it.
+func (g *gate) pass(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ln := g.lines[key]
+	if ln == nil || ln.head == nil {
+		delete(g.lines, key)
+		return
+	}
+	w := ln.head
+	ln.remove(w)
+	w.turn <- struct{}{}
+}
+
+func (l *line) push(w *waiter) {
+	w.queued, w.prev = true, l.tail
+	if l.tail == nil {
+		l.head = w
+	} else {
+		l.tail.next = w
+	}
+	l.tail = w
+	l.n++
+}
+
+func (l *line) remove(w *waiter) {
+	if w.prev == nil {
+		l.head = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		l.tail = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.queued, w.prev, w.next = false, nil, nil
+	l.n--
+}

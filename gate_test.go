@@ -1,0 +1,159 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestGateServesInOrderOfArrival(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		var order []int // guarded by the lock
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
+					order = append(order, i)
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait() // i is in line
+		}
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		for i, got := range order {
+			if got != i {
+				t.Fatalf("order %v", order)
+			}
+		}
+	})
+}
+
+func TestOneContenderPerKey(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		held := mustAcquire(t, other, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }))
+			})
+		}
+		synctest.Wait()
+		if n := len(s.seen("wait")); n != 2 {
+			t.Errorf("%d requests reached the backend, want the holder's and one contender's", n)
+		}
+		if n := l.Waiting("k"); n != 99 {
+			t.Errorf("%d wait at the gate, want 99", n)
+		}
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+	})
+}
+
+func TestMaxWaiters(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		o := distlock.Opts{MaxWaiters: 3}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { wantIs(t, l.Do(t.Context(), "k", o, func(context.Context) error { return nil })) })
+		}
+		synctest.Wait()
+		_, err := l.Acquire(t.Context(), "k", o)
+		wantIs(t, err, distlock.ErrQueueFull)
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+	})
+}
+
+func TestMaxKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := distlock.New(newStore(), distlock.Config{MaxKeys: 2})
+		defer closeLocker(t, l)
+		a, b := mustAcquire(t, l, "a", distlock.Opts{}), mustAcquire(t, l, "b", distlock.Opts{})
+		_, err := l.Acquire(t.Context(), "c", distlock.Opts{})
+		wantIs(t, err, distlock.ErrQueueFull)
+		wantIs(t, a.Release(t.Context()))
+		c := mustAcquire(t, l, "c", distlock.Opts{})
+		wantIs(t, errors.Join(b.Release(t.Context()), c.Release(t.Context())))
+	})
+}
+
+// Fault matrix, row 14.
+func TestThousandWaitersCancelledAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		held := mustAcquire(t, other, "k", distlock.Opts{KeyTimeout: time.Hour})
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 1000 {
+			all.Go(func() {
+				_, err := l.Acquire(ctx, "k", distlock.Opts{})
+				wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		cancel()
+		all.Wait()
+		if d := time.Since(start); d != 0 {
+			t.Errorf("the last was back after %v", d)
+		}
+		synctest.Wait()
+		if l.Keys() != 0 {
+			t.Error("the gate is still shut")
+		}
+		wantIs(t, held.Release(t.Context()))
+		if !s.free(t, "k") {
+			t.Error("a place in line was kept")
+		}
+	})
+}
+
+// Promise P8: whatever happens to the lease, the next in this process waits
+// until the function has really returned.
+func TestGateStaysShutAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		running, stubborn := false, make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+				running = true
+				<-stubborn // takes no notice of ctx
+				running = false
+				return nil
+			}), distlock.ErrLost)
+		})
+		synctest.Wait()
+		s.Drop("k")
+		taken := mustAcquire(t, other, "k", distlock.Opts{})
+		wantIs(t, taken.Release(t.Context()))
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
+				if running {
+					t.Error("two holders in one process")
+				}
+				return nil
+			}))
+		})
+		time.Sleep(time.Minute)
+		if l.Waiting("k") != 1 {
+			t.Error("the second is not at the gate")
+		}
+		close(stubborn)
+		all.Wait()
+	})
+}

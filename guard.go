@@ -1,0 +1,56 @@
+package distlock
+
+import "context"
+
+// Guard is one call site: a [Locker], checked options and a way from parameters
+// to keys. It is what [Wrap] and the middleware packages are made of; use it to
+// build a decorator of another shape. It is safe for concurrent use.
+type Guard struct {
+	locker *Locker
+	opts   Opts
+	keys   *KeyBuilder
+}
+
+// Guard returns a Guard for o. It panics if l is nil or o is invalid; see
+// [Opts.Validate].
+func (l *Locker) Guard(o Opts) *Guard {
+	if l == nil {
+		panic("distlock: nil Locker")
+	}
+	if o.Hasher == nil {
+		o.Hasher = l.cfg.Hasher
+	}
+	g := &Guard{locker: l, keys: NewKeyBuilder(o), opts: o.withDefaults()}
+	g.opts.Prefix, g.opts.Value = "", o.name() // joined once, not for every call
+	return g
+}
+
+// Key returns the full key for params.
+func (g *Guard) Key(params any) (string, error) { return g.keys.Key(params) }
+
+// Acquire takes the lock for params, as [Locker.Acquire] does for a key. For
+// [Skip] the error wraps [ErrKey].
+func (g *Guard) Acquire(ctx context.Context, params any) (*Lease, error) {
+	key, err := g.keys.Key(params)
+	if err != nil {
+		return nil, err
+	}
+	return g.locker.acquire(ctx, key, &g.opts)
+}
+
+// Do runs fn under the lock for params, as [Locker.Do] does for a key. For
+// [Skip], also as the answer of Params, it runs fn without a lock.
+func (g *Guard) Do(ctx context.Context, params any, fn func(ctx context.Context) error) error {
+	key, skip, err := g.keys.build(params)
+	if skip {
+		return fn(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s, err := g.locker.acquire(ctx, key, &g.opts)
+	if err != nil {
+		return err
+	}
+	return s.run(fn)
+}

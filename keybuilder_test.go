@@ -1,0 +1,379 @@
+package distlock_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestKeyShape(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		opts   distlock.Opts
+		params any
+		want   string
+	}{
+		{"without parameters", distlock.Opts{Prefix: "shop:", Value: "pay"}, order{ID: 1}, "shop:pay"},
+		{"parameters that could not take part are ignored", distlock.Opts{Value: "pay"}, func() {}, "pay"},
+		{"no prefix", distlock.Opts{Value: "pay"}, nil, "pay"},
+		{"default hasher", distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}, "abc", "shop:pay:DIGEST"},
+		{"hasher", distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain}, 42, "shop:pay:42"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := distlock.NewKeyBuilder(c.opts).Key(c.params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if base, ok := strings.CutSuffix(c.want, "DIGEST"); ok {
+				rest, found := strings.CutPrefix(got, base)
+				if !found || len(rest) != 32 || strings.Trim(rest, "0123456789abcdef") != "" {
+					t.Errorf("got %s, want %s and 32 hex digits", got, base)
+				}
+			} else if got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// One thing has one key, whichever way it is reached.
+func TestKeyIsOneForAllWaysIn(t *testing.T) {
+	t.Parallel()
+	o := distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}
+	byField := o
+	byField.Params = distlock.By(func(r order) any { return r.SKU })
+	byPointer := o
+	byPointer.Params = distlock.By(func(r *order) any { return &r.SKU })
+	byInterface := o
+	byInterface.Params = distlock.By(func(r fmt.Stringer) any { return r.String() })
+	byList := o
+	byList.Params = distlock.By(func(r order) any { return [2]any{r.SKU, r.ID} })
+	for _, c := range []struct {
+		name   string
+		opts   distlock.Opts
+		params any
+		same   any
+	}{
+		{"By a field", byField, order{SKU: "abc", Qty: 3}, "abc"},
+		{"By a pointer", byPointer, &order{SKU: "abc"}, "abc"},
+		{"By an interface", byInterface, time.Second, "1s"},
+		{"By several", byList, order{SKU: "abc", ID: 5}, []any{"abc", int64(5)}},
+		{"named string", o, name("abc"), "abc"},
+		{"field of a message", o, (&message{OrderId: "abc"}).OrderId, "abc"},
+	} {
+		got, err := distlock.NewKeyBuilder(c.opts).Key(c.params)
+		want, err2 := distlock.NewKeyBuilder(o).Key(c.same)
+		if err != nil || err2 != nil || got != want {
+			t.Errorf("%s: got %s, %v; want %s, %v", c.name, got, err, want, err2)
+		}
+	}
+}
+
+type ints []int
+
+func TestParams(t *testing.T) {
+	t.Parallel()
+	takes := func(p distlock.ParamFunc) *distlock.KeyBuilder {
+		return distlock.NewKeyBuilder(distlock.Opts{Value: "pay", ParamLock: true, Params: p})
+	}
+	list := distlock.By(func(r []int) any { return r })
+	anything := distlock.By(func(r any) any { return r })
+	stringer := distlock.By(func(r fmt.Stringer) any { return r == nil })
+	for _, c := range []struct {
+		name   string
+		keys   *distlock.KeyBuilder
+		params any
+		ok     bool
+	}{
+		{"its type", takes(list), []int{1}, true},
+		{"another type", takes(list), "abc", false},
+		{"nil", takes(list), nil, false},
+		// Assignable, but an assertion to []int fails: all requests would have
+		// had the key of a nil slice.
+		{"an assignable type", takes(list), ints{1}, false},
+		{"any of a value", takes(anything), ints{1}, true},
+		{"any of nil", takes(anything), nil, true},
+		{"interface", takes(stringer), time.Second, true},
+		{"interface of nil", takes(stringer), nil, true},
+		{"interface that is not implemented", takes(stringer), 5, false},
+	} {
+		key, err := c.keys.Key(c.params)
+		if c.ok && err != nil || !c.ok && (key != "" || !errors.Is(err, distlock.ErrKey)) {
+			t.Errorf("%s: got %q, %v", c.name, key, err)
+		}
+		if typ := reflect.TypeOf(c.params); typ != nil {
+			if err := distlock.CheckRequest(c.keys, typ); (err == nil) != c.ok {
+				t.Errorf("%s: CheckRequest says %v", c.name, err)
+			}
+		}
+	}
+}
+
+func TestCheckRequest(t *testing.T) {
+	t.Parallel()
+	function := reflect.TypeFor[struct{ F func() }]()
+	for _, c := range []struct {
+		name string
+		opts distlock.Opts
+		ok   bool
+	}{
+		{"parameters take no part", distlock.Opts{Value: "v"}, true},
+		{"parameters take part", distlock.Opts{Value: "v", ParamLock: true}, false},
+		{"Params selects", distlock.Opts{Value: "v", ParamLock: true, Params: distlock.By(func(struct{ F func() }) any { return 1 })}, true},
+	} {
+		if err := distlock.CheckRequest(distlock.NewKeyBuilder(c.opts), function); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestKeySkip(t *testing.T) {
+	t.Parallel()
+	skips := distlock.NewKeyBuilder(distlock.Opts{
+		Value: "v", ParamLock: true,
+		Params: distlock.By(func(r order) any {
+			if r.Qty == 0 {
+				return distlock.Skip
+			}
+			return r.ID
+		}),
+	})
+	for _, c := range []struct {
+		name    string
+		keys    *distlock.KeyBuilder
+		params  any
+		skipped bool
+	}{
+		{"as the parameters", paramKeys(), distlock.Skip, true},
+		{"without ParamLock", distlock.NewKeyBuilder(distlock.Opts{Value: "v"}), distlock.Skip, true},
+		{"before Params", skips, distlock.Skip, true},
+		{"from Params", skips, order{ID: 1}, true},
+		{"not from Params", skips, order{ID: 1, Qty: 1}, false},
+	} {
+		key, skipped, err := c.keys.Build(c.params)
+		if skipped != c.skipped || err != nil || (key == "") != skipped {
+			t.Errorf("%s: build gives %q, %v, %v", c.name, key, skipped, err)
+		}
+		key, err = c.keys.Key(c.params)
+		if errors.Is(err, distlock.ErrKey) != c.skipped || (key == "") != c.skipped {
+			t.Errorf("%s: Key gives %q, %v", c.name, key, err)
+		}
+	}
+}
+
+func TestNewKeyBuilderPanics(t *testing.T) {
+	t.Parallel()
+	o := distlock.Opts{Prefix: "shop ", KeyTimeout: -1}
+	defer func() {
+		r := recover()
+		text, ok := r.(string)
+		if !ok || !strings.HasPrefix(text, "distlock: ") || text != o.Validate().Error() {
+			t.Errorf("panicked with %v", r)
+		}
+	}()
+	distlock.NewKeyBuilder(o)
+	t.Error("did not panic")
+}
+
+// hasherOf returns whatever slice it is told to.
+type hasherOf func(dst []byte) []byte
+
+func (h hasherOf) AppendHash(dst, _ []byte) []byte { return h(dst) }
+
+func TestKeyChecksTheHasher(t *testing.T) {
+	t.Parallel()
+	appends := func(s string) hasherOf { return func(dst []byte) []byte { return append(dst, s...) } }
+	for _, c := range []struct {
+		name string
+		h    hasherOf
+		want string // "" means ErrKey
+	}{
+		{"fine", appends("x-1"), "shop:pay:x-1"},
+		{"not ASCII", appends("Grüße"), "shop:pay:Grüße"},
+		{"full", appends(strings.Repeat("x", distlock.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", distlock.MaxKeyLen-9)},
+		{"too long", appends(strings.Repeat("x", distlock.MaxKeyLen-8)), ""},
+		{"empty", appends(""), ""},
+		{"space", appends("a b"), ""},
+		{"newline", appends("a\n"), ""},
+		{"brace", appends("{a}"), ""},
+		{"not UTF-8", appends("\xff"), ""},
+		{"nil", func([]byte) []byte { return nil }, ""},
+		{"replaces", func([]byte) []byte { return []byte("x") }, ""},
+		{"shortens", func(dst []byte) []byte { return dst[:len(dst)-1] }, ""},
+		{"writes over", func(dst []byte) []byte { dst[len(dst)-1] = '-'; return append(dst, 'x') }, ""},
+	} {
+		got, err := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: c.h}).Key(1)
+		if got != c.want || (c.want == "") != errors.Is(err, distlock.ErrKey) {
+			t.Errorf("%s: got %q, %v; want %q", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestCheckKey(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		key  string
+		want string // in the error; "" means fine
+	}{
+		{"a", ""},
+		{"shop:pay:42/~!#$%&'()*+,-.;<=>?@[]^_`|\"\\", ""},
+		{"Grüße:日本", ""},
+		{strings.Repeat("x", distlock.MaxKeyLen), ""},
+		{"", "is empty"},
+		{strings.Repeat("x", distlock.MaxKeyLen+1), "is 201 bytes long"},
+		{strings.Repeat("é", distlock.MaxKeyLen/2) + "x", "is 201 bytes long"},
+		{"a b", "white space at byte 1"},
+		{"a\tb", "white space"},
+		{"a\nb", "white space"},
+		{"\x00", "a control character at byte 0"},
+		{"a\x1b", "a control character"},
+		{"a\x7f", "a control character at byte 1"},
+		{"{a}", "a brace at byte 0"},
+		{"a}", "a brace"},
+		{"é{", "a brace at byte 2"},
+		{"é\x00", "a control character at byte 2"},
+		{"a\u0080", "a control character at byte 1"},
+		{"a\u0085", "white space at byte 1"},
+		{"a\u00a0", "white space"},
+		{"a\u2028", "white space"},
+		{"a\u3000", "white space"},
+		{"a\xff", "not valid UTF-8"},
+		{"a\xc3", "not valid UTF-8"},
+		{"\xed\xa0\x80", "not valid UTF-8"},
+	} {
+		err := distlock.CheckKey(c.key)
+		base := distlock.ValidateBase(c.key)
+		if c.want == "" {
+			if err != nil || base != nil {
+				t.Errorf("%q: %v, %v", c.key, err, base)
+			}
+			continue
+		}
+		e, ok := errors.AsType[*distlock.Error](err)
+		if !ok || e.Op != "key" || e.Key != c.key || !errors.Is(err, distlock.ErrKey) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.key, err, c.want)
+		}
+		if c.key != "" && (base == nil || !strings.HasPrefix(base.Error(), `Prefix+Value "`) || !strings.Contains(base.Error(), c.want)) {
+			t.Errorf("%q: %v, want Prefix+Value and %q", c.key, base, c.want)
+		}
+	}
+}
+
+// raceEnabled: under the race detector pools drop what they are given, at random.
+func raceEnabled() bool {
+	info, _ := debug.ReadBuildInfo()
+	for _, s := range info.Settings {
+		if s.Key == "-race" {
+			return s.Value == "true"
+		}
+	}
+	return false
+}
+
+func TestKeyAllocations(t *testing.T) {
+	if raceEnabled() {
+		t.Skip("pools do not keep under the race detector")
+	}
+	keys, plainKeys := paramKeys(), distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Plain})
+	keyed := distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Keyed(make([]byte, 16))})
+	type timed struct {
+		At time.Time
+		ID int64
+	}
+	var id int64 = 1 << 40
+	now := time.Now()
+	for _, c := range []struct {
+		name string
+		most float64
+		run  func() (string, error)
+	}{
+		{"no parameters", 0, func() (string, error) { return distlock.NewKeyBuilder(distlock.Opts{Value: "k"}).Key(nil) }},
+		{"string", 2, func() (string, error) { return keys.Key(strings.Clone("")) }},
+		{"int64", 2, func() (string, error) { return keys.Key(id) }},
+		{"three fields", 2, func() (string, error) { return keys.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"three fields behind a pointer", 2, func() (string, error) { return keys.Key(&order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"time in a struct", 2, func() (string, error) { return keys.Key(timed{At: now, ID: id}) }},
+		{"keyed", 2, func() (string, error) { return keyed.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"plain", 2, func() (string, error) { return plainKeys.Key("abc") }},
+	} {
+		var err error
+		got := testing.AllocsPerRun(200, func() {
+			_, err2 := c.run()
+			err = errors.Join(err, err2)
+		})
+		most := c.most
+		if c.name == "no parameters" {
+			most = 1 // the builder itself
+		}
+		if err != nil || got > most {
+			t.Errorf("%s: %v allocations, %v; want at most %v", c.name, got, err, most)
+		}
+	}
+	if got := testing.AllocsPerRun(100, func() { _ = distlock.CheckKey("shop:pay:42") }); got != 0 {
+		t.Errorf("CheckKey allocates %v times", got)
+	}
+}
+
+func BenchmarkKey(b *testing.B) {
+	id := int64(1 << 40)
+	keyed := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Keyed(make([]byte, 32))})
+	readable := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain})
+	by := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Params: distlock.By(func(r order) any { return r.ID })})
+	keys := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
+	text := "order-0000000042"
+	at := time.Now()
+	labels := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
+	for _, c := range []struct {
+		name string
+		key  func() (string, error)
+	}{
+		{"string", func() (string, error) { return keys.Key(text) }},
+		{"int64", func() (string, error) { return keys.Key(id) }},
+		{"struct3", func() (string, error) { return keys.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"struct3/pointer", func() (string, error) { return keys.Key(&order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"struct3/keyed", func() (string, error) { return keyed.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"struct3/plain", func() (string, error) { return readable.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"struct3/by", func() (string, error) { return by.Key(order{ID: id, SKU: "u1", Qty: 3}) }},
+		{"list2", func() (string, error) { return keys.Key([]any{text, id}) }},
+		{"time", func() (string, error) { return keys.Key(at) }},
+		{"map4", func() (string, error) { return keys.Key(labels) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.key(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkKeyParallel(b *testing.B) {
+	keys := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := int64(0); pb.Next(); i++ {
+			if _, err := keys.Key(order{ID: i, SKU: "u1", Qty: 3}); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+func BenchmarkCheckKey(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := distlock.CheckKey("shop:pay:order-0000000042:item-17"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

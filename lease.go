@@ -1,0 +1,193 @@
+package distlock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// errTaken is why a lease is over that the store denies.
+var errTaken = fmt.Errorf("%w: the store says that this owner does not have the key", ErrLost)
+
+// Lease is a lock that is held. It is safe for concurrent use.
+//
+// A Lease is valid until it is released or lost. Asking costs no I/O:
+// [Lease.Valid] compares the clock with the deadline, so it is right even if
+// this process was paused and nothing could tell it. What it cannot do is to
+// stop time between the answer and the act; a resource that must be safe
+// against that checks the [Lease.Token].
+type Lease struct {
+	locker *Locker
+	name   string
+	hold   *hold
+	token  uint64
+	since  time.Time // when it was got
+	outer  *Lease    // the lease below which it was got, of this key or another
+	nested bool      // a re-entry: shares the hold of an outer lease
+
+	ctx    context.Context //nolint:containedctx // handed out by Context, as in http.Request
+	cancel context.CancelCauseFunc
+	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
+	left   atomic.Bool // a re-entry that has ended
+
+	release sync.Once
+	result  error // of release
+}
+
+type leaseKey struct{}
+
+// FromContext returns the innermost lease under which the caller runs. It
+// returns false where there is none, and below [Detach].
+func FromContext(ctx context.Context) (*Lease, bool) {
+	s, _ := ctx.Value(leaseKey{}).(*Lease)
+	return s, s != nil
+}
+
+// Detach returns a context with the values of ctx but without its leases, its
+// cancellation and its deadline: for a goroutine that outlives the locked call
+// and takes locks of its own. With the call's own context it would get
+// [ErrLost] for the key that the call had.
+func Detach(ctx context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(ctx), leaseKey{}, (*Lease)(nil))
+}
+
+// bind makes s the lease of a new context below ctx.
+func (s *Lease) bind(ctx context.Context) {
+	ctx, s.cancel = context.WithCancelCause(ctx)
+	s.ctx = context.WithValue(ctx, leaseKey{}, s)
+}
+
+// Key returns the full key.
+func (s *Lease) Key() string { return s.hold.grant.Key }
+
+// Token returns the fencing token: larger than the token of every earlier
+// lease of this key, so that a resource which remembers the largest it has seen
+// can refuse a holder that was paused. A re-entry has the token of the lease
+// that it re-enters. It is 0 if the backend has none to give.
+func (s *Lease) Token() uint64 { return s.token }
+
+// Context returns the context that the lease was asked for with, which is
+// cancelled with a cause that wraps [ErrLost] as soon as the lease is over.
+// Code that is given it re-enters the lease instead of waiting for it.
+func (s *Lease) Context() context.Context { return s.ctx }
+
+// Valid reports whether the lease is held by this process's clocks, without
+// I/O. Once false it stays false.
+func (s *Lease) Valid() bool { return s.over() == nil }
+
+// Check returns nil if the lease is valid, else an error that wraps [ErrLost]
+// and says why. It does no I/O. Call it before an operation, and again before
+// the result is committed.
+func (s *Lease) Check() error { return s.fail("check", s.over()) }
+
+// Until returns the time until which the lease is valid unless it is renewed,
+// released, or taken away before. It lies a margin before the moment from which
+// the store may grant the key to another.
+func (s *Lease) Until() time.Time {
+	end, _ := s.hold.until()
+	return end
+}
+
+// Refresh asks the store whether the lease is still held and extends it to a
+// full KeyTimeout from now, though never beyond MaxHold. The error wraps
+// [ErrLost] if it is not, or [ErrUnavailable] if there was no answer; then the
+// lease is as valid as it was.
+func (s *Lease) Refresh(ctx context.Context) error {
+	if err := s.over(); err != nil {
+		return s.fail("refresh", err)
+	}
+	h := s.hold
+	sent := time.Now()
+	var r RenewResult
+	if results := s.locker.backend.Renew(ctx, []Grant{h.grant}); len(results) == 1 {
+		r = results[0]
+	}
+	switch r.Status {
+	case Renewed:
+		h.extend(sent)
+		s.locker.watchdog.moved(h)
+		return s.fail("refresh", s.over())
+	case Lost:
+		s.locker.watchdog.remove(h)
+		return s.fail("refresh", h.lose(errTaken))
+	default:
+		return s.fail("refresh", unavailable(r.Err))
+	}
+}
+
+// Release gives the lock back; releasing a re-entry only ends the re-entry. It
+// is sent even if ctx has ended, bounded by a time of its own. The error wraps
+// [ErrLost] if the lease was over before, and [ErrUnavailable] if the store did
+// not answer: then it is tried again in the background until the lease has run
+// out anyway. A second call changes nothing and returns what the first did.
+func (s *Lease) Release(ctx context.Context) error {
+	s.release.Do(func() {
+		if s.nested {
+			s.result = s.leave()
+		} else {
+			s.result = s.locker.release(ctx, s)
+		}
+	})
+	return s.result
+}
+
+// over returns why the lease is over, or nil.
+func (s *Lease) over() error {
+	if _, err := s.hold.state(time.Now()); err != nil {
+		return err
+	}
+	if s.left.Load() {
+		return errReleased
+	}
+	return nil
+}
+
+// reenter returns a lease for a caller who runs under s already.
+func (s *Lease) reenter(ctx context.Context, innermost *Lease) (*Lease, error) {
+	if err := s.over(); err != nil {
+		return nil, err
+	}
+	in := &Lease{
+		locker: s.locker, name: s.name, hold: s.hold, token: s.token,
+		since: time.Now(), outer: innermost, nested: true,
+	}
+	in.bind(ctx)
+	// ctx may have been cut off from the cancellation of the lease's context.
+	in.untie = context.AfterFunc(s.ctx, func() { in.cancel(context.Cause(s.ctx)) })
+	return in, nil
+}
+
+// leave ends a re-entry.
+func (s *Lease) leave() error {
+	err := s.over()
+	s.left.Store(true)
+	s.untie()
+	s.cancel(errReleased)
+	return s.fail("release", err)
+}
+
+// find returns the lease for the key among s and those it was got under.
+func (s *Lease) find(l *Locker, key string) *Lease {
+	for ; s != nil; s = s.outer {
+		if s.locker == l && s.Key() == key {
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *Lease) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, Key: s.Key(), Err: err}
+}
+
+func unavailable(err error) error {
+	if err == nil {
+		return ErrUnavailable
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}

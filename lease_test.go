@@ -1,0 +1,252 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestReentry(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		nothing := func(context.Context) error { return nil }
+		err := l.Do(t.Context(), "a", distlock.Opts{}, func(ctx context.Context) error {
+			outer, _ := distlock.FromContext(ctx)
+			return l.Do(ctx, "b", distlock.Opts{}, func(ctx context.Context) error {
+				start := time.Now()
+				err := l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(ctx context.Context) error {
+					inner, _ := distlock.FromContext(ctx)
+					if inner.Key() != "a" || inner.Token() != outer.Token() || !inner.Valid() || inner.Until() != outer.Until() {
+						t.Errorf("re-entered as %q with token %d, outer %d", inner.Key(), inner.Token(), outer.Token())
+					}
+					return l.Do(ctx, "b", distlock.Opts{RetryCount: 1}, nothing)
+				})
+				if time.Since(start) != 0 {
+					t.Error("the re-entry waited")
+				}
+				if s.free(t, "a") || !outer.Valid() {
+					t.Error("the inner end released the lock")
+				}
+				return err
+			})
+		})
+		wantIs(t, err)
+		if tries, ends := len(s.seen("wait")), len(s.seen("release")); tries != 2 || ends != 2 {
+			t.Errorf("%d acquisitions and %d releases in the store, want 2 and 2", tries, ends)
+		}
+	})
+}
+
+func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		again, err := l.Acquire(held.Context(), "k", distlock.Opts{})
+		wantIs(t, err)
+		wantIs(t, again.Release(t.Context()))
+		if again.Valid() || !errors.Is(again.Check(), distlock.ErrLost) || !held.Valid() {
+			t.Errorf("after the inner release: inner %v, outer %v", again.Check(), held.Check())
+		}
+		third, err := l.Acquire(held.Context(), "k", distlock.Opts{})
+		wantIs(t, err)
+
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, third.Check(), distlock.ErrLost)
+		wantIs(t, third.Release(t.Context()), distlock.ErrLost)
+		if !errors.Is(context.Cause(third.Context()), distlock.ErrLost) {
+			t.Errorf("cause %v", context.Cause(third.Context()))
+		}
+		// A goroutine that outlived the call must not take the lock silently.
+		stray := context.WithoutCancel(held.Context())
+		_, err = l.Acquire(stray, "k", distlock.Opts{})
+		wantIs(t, err, distlock.ErrLost)
+
+		free, err := l.Acquire(distlock.Detach(held.Context()), "k", distlock.Opts{})
+		wantIs(t, err)
+		wantIs(t, free.Release(t.Context()))
+	})
+}
+
+func TestReentryIsToldOfTheLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		// cut off from the cancellation, but not from the lease
+		inner, err := l.Acquire(context.WithoutCancel(held.Context()), "k", distlock.Opts{})
+		wantIs(t, err)
+		s.Drop("k")
+		<-inner.Context().Done()
+		wantIs(t, context.Cause(inner.Context()), distlock.ErrLost)
+		wantIs(t, inner.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+	})
+}
+
+func TestAnotherLockerIsNoReentry(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		other := distlock.New(newStore(), distlock.Config{})
+		defer closeLocker(t, other)
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		second, err := other.Acquire(held.Context(), "k", distlock.Opts{})
+		wantIs(t, err)
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, second.Check()) // another store's lock lives on
+		wantIs(t, second.Release(t.Context()))
+	})
+}
+
+func TestFromContextAndDetach(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		if s, ok := distlock.FromContext(t.Context()); ok || s != nil {
+			t.Error("a lease in an empty context")
+		}
+		ctx, cancel := context.WithCancel(context.WithValue(t.Context(), ctxKey{}, "kept"))
+		held, err := l.Acquire(ctx, "k", distlock.Opts{})
+		wantIs(t, err)
+		d := distlock.Detach(held.Context())
+		cancel()
+		if _, ok := distlock.FromContext(d); ok || d.Err() != nil || d.Value(ctxKey{}) != "kept" {
+			t.Errorf("detached: err %v, value %v", d.Err(), d.Value(ctxKey{}))
+		}
+		if !held.Valid() {
+			t.Error("a cancelled caller lost the lock before it gave it back")
+		}
+		wantIs(t, held.Release(ctx)) // sent although ctx has ended
+	})
+}
+
+type ctxKey struct{}
+
+func TestReleaseTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		wantIs(t, held.Release(t.Context()))
+		next := mustAcquire(t, l, "k", distlock.Opts{})
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, next.Check())
+		if n := len(s.seen("release")); n != 1 {
+			t.Errorf("%d releases sent", n)
+		}
+		wantIs(t, next.Release(t.Context()))
+	})
+}
+
+func TestReleaseWithoutAnAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		s.fail("release")
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		time.Sleep(time.Second)
+		s.fail()
+		time.Sleep(time.Second)
+		if !s.free(t, "k") {
+			t.Error("the release was not tried again")
+		}
+
+		held = mustAcquire(t, l, "k", distlock.Opts{})
+		s.loseReplies("release", 1) // applied, but nobody heard of it
+		next := make(chan *distlock.Lease)
+		go func() { next <- mustAcquire(t, l, "k", distlock.Opts{}) }()
+		synctest.Wait()
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		got := <-next
+		time.Sleep(10 * time.Second)
+		wantIs(t, got.Check()) // the second attempt to release the first did not touch it
+		wantIs(t, got.Release(t.Context()))
+	})
+}
+
+func TestReleaseIsSentAfterTheWatchEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.before = func(c call) error {
+			if c.op == "release" {
+				if l.Watched() != 0 {
+					t.Error("still watched when the release was sent: it could be renewed for ever")
+				}
+				time.Sleep(time.Second) // time for a renewal, were there one
+			}
+			return nil
+		}
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		wantIs(t, held.Release(t.Context()))
+		if n := len(s.seen("renew")); n != 0 {
+			t.Errorf("%d renewals during the release", n)
+		}
+	})
+}
+
+func TestHungReleaseIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		l := distlock.New(hungRelease{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Minute})
+		start := time.Now()
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, context.DeadlineExceeded)
+		if d := time.Since(start); d != distlock.ReleaseTimeout {
+			t.Errorf("the caller was kept for %v", d)
+		}
+	})
+}
+
+type hungRelease struct{ *store }
+
+func (h hungRelease) Release(ctx context.Context, _ distlock.Grant) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Whoever asks before anybody noticed the expiry gets the right answer: the
+// process was paused, say, and the watchdog has not run yet.
+func TestValidLooksAtTheClock(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
+		if d := time.Until(held.Until()); d != time.Second-distlock.Margin(time.Second) {
+			t.Errorf("Until is %v away", d)
+		}
+		time.Sleep(time.Until(held.Until()) - 1)
+		if !held.Valid() {
+			t.Error("not valid a nanosecond before Until")
+		}
+		time.Sleep(1)
+		if held.Valid() {
+			t.Error("valid at Until")
+		}
+		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
+		if n := len(s.seen("renew")); n != 0 {
+			t.Error("a lost lease was renewed")
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+	})
+}
+
+func TestRefresh(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		time.Sleep(500 * time.Millisecond)
+		wantIs(t, held.Refresh(t.Context()))
+		if d := time.Until(held.Until()); d != 3*time.Second-distlock.Margin(3*time.Second) {
+			t.Errorf("Until is %v away after Refresh", d)
+		}
+		s.fail("renew")
+		wantIs(t, held.Refresh(t.Context()), distlock.ErrUnavailable, errBroken)
+		wantIs(t, held.Check())
+		s.fail()
+		s.Drop("k")
+		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
+		wantIs(t, held.Check(), distlock.ErrLost)
+		if l.Watched() != 0 {
+			t.Error("a lost lease is still watched")
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+
+		capped := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second, MaxHold: 4 * time.Second})
+		end := time.Now().Add(4 * time.Second)
+		time.Sleep(3500 * time.Millisecond)
+		wantIs(t, capped.Refresh(t.Context()))
+		if !capped.Until().Equal(end) {
+			t.Errorf("Refresh went beyond MaxHold: %v", capped.Until().Sub(end))
+		}
+		wantIs(t, capped.Release(t.Context()))
+	})
+}

@@ -1,0 +1,153 @@
+package distlock
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+)
+
+// Locker takes locks from one [Backend] and looks after them. All policy is
+// here: the queue inside the process, retries and the wait budget, renewal,
+// loss, re-entry, hooks. It is safe for concurrent use. Make one for each
+// store and keep it as long as the process lives; re-entry works within one
+// Locker.
+type Locker struct {
+	backend  Backend
+	queuer   Queuer // backend, if it has the ability
+	cfg      Config
+	gate     *gate
+	watchdog *watchdog
+	life     *lifetime
+
+	bg     context.Context //nolint:containedctx // ends the clean-up that outlives calls when the Locker is closed
+	stopBg context.CancelFunc
+}
+
+// New returns a Locker over b, which is the Locker's from then on. It panics if
+// b is nil or cfg is invalid.
+func New(b Backend, cfg Config) *Locker {
+	if b == nil {
+		panic("distlock: New: nil Backend")
+	}
+	cfg = cfg.withDefaults()
+	l := &Locker{
+		backend:  b,
+		cfg:      cfg,
+		gate:     newGate(cfg.MaxKeys),
+		watchdog: newWatchdog(b),
+		life:     newLifetime(),
+	}
+	l.queuer, _ = b.(Queuer)
+	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
+	return l
+}
+
+// Do runs fn under the lock with the key o.Prefix + key, and returns fn's
+// error. fn gets a context that carries the [Lease] and is cancelled with cause
+// [ErrLost] if the lease is lost; fn should then stop, and what it did is in
+// doubt. The lock is given back when fn has returned, panicked or called
+// [runtime.Goexit].
+//
+// Without the lock fn does not run: the error is then an [*Error]. If the lease
+// was lost, or could not be given back, that error is joined behind fn's own.
+//
+// Commit a database transaction inside fn, not around it: a lock that is given
+// back before the commit lets the next holder read what is about to change.
+//
+// If ctx comes from a function that runs under this key already, the call
+// re-enters: fn runs at once under the same lease.
+func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
+	s, err := l.Acquire(ctx, key, o)
+	if err != nil {
+		return err
+	}
+	return s.run(fn)
+}
+
+// run calls fn under s and releases s, also on a panic or Goexit; these go on.
+func (s *Lease) run(fn func(context.Context) error) (err error) {
+	defer func() { err = join(err, s.Release(s.ctx)) }()
+	return fn(s.ctx)
+}
+
+// Call is [Locker.Do] for a function with a result. The result is returned even
+// if the lease was lost meanwhile, together with an error that says so.
+func Call[T any](ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error)) (T, error) {
+	var result T
+	err := l.Do(ctx, key, o, func(ctx context.Context) (err error) {
+		result, err = fn(ctx)
+		return err
+	})
+	return result, err
+}
+
+// Acquire takes the lock with the key o.Prefix + key, for code that cannot be
+// a function for [Locker.Do]. The caller must release the lease, however it
+// ends, and should hand [Lease.Context] to what it calls.
+func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
+	full := o.Prefix + key
+	if err := o.validateNumbers(); err != nil {
+		return nil, &Error{Op: "options", Key: full, Err: err}
+	}
+	if err := checkKey(full); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	return l.acquire(ctx, full, &o)
+}
+
+// TryAcquire is [Locker.Acquire] with RetryCount 1: one attempt, no wait.
+func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, error) {
+	o.RetryCount = 1
+	return l.Acquire(ctx, key, o)
+}
+
+// Close refuses new work with [ErrClosed], as it does those who wait; cancels
+// the contexts of the leases that are held, with a cause that matches [ErrLost]
+// and ErrClosed; waits up to [Config].CloseTimeout for their holders to release
+// them; releases the rest; and closes the backend if it is an [io.Closer].
+// Stop your servers first, so that no request is cut short. Only the first call
+// does anything.
+func (l *Locker) Close() error {
+	if !l.life.close() {
+		return nil
+	}
+	for _, h := range l.watchdog.holds() {
+		h.lose(errClosed)
+	}
+	timer := time.NewTimer(l.cfg.CloseTimeout)
+	defer timer.Stop()
+	select {
+	case <-l.life.idle:
+	case <-timer.C:
+		l.abandon()
+	}
+	l.stopBg()
+	l.watchdog.close()
+	if c, ok := l.backend.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+var errClosed = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
+
+// withDefaults fills in the zero fields and panics for those that make no
+// sense.
+func (c Config) withDefaults() Config {
+	if c.MaxKeys < 0 {
+		panic("distlock: Config.MaxKeys is negative: " + strconv.Itoa(c.MaxKeys))
+	}
+	if c.CloseTimeout < 0 {
+		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
+	}
+	if c.MaxKeys == 0 {
+		c.MaxKeys = DefaultMaxKeys
+	}
+	if c.CloseTimeout == 0 {
+		c.CloseTimeout = DefaultCloseTimeout
+	}
+	return c
+}

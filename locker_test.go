@@ -1,0 +1,390 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestDoRunsUnderTheLock(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		var lease *distlock.Lease
+		var inner context.Context
+		err := l.Do(t.Context(), "pay", distlock.Opts{Prefix: "shop:"}, func(ctx context.Context) error {
+			inner = ctx
+			lease, _ = distlock.FromContext(ctx)
+			if lease == nil || lease.Key() != "shop:pay" || !lease.Valid() || lease.Token() == 0 || lease.Context() != ctx {
+				t.Errorf("lease in ctx: %+v", lease)
+			}
+			if s.free(t, "shop:pay") {
+				t.Error("the key is free while the function runs")
+			}
+			return nil
+		})
+		wantIs(t, err)
+		if !s.free(t, "shop:pay") {
+			t.Error("the key was not given back")
+		}
+		if lease.Valid() || !errors.Is(lease.Check(), distlock.ErrLost) || !errors.Is(context.Cause(inner), distlock.ErrLost) {
+			t.Errorf("after release: Valid %v, Check %v, cause %v", lease.Valid(), lease.Check(), context.Cause(inner))
+		}
+		if l.Keys() != 0 || l.Watched() != 0 {
+			t.Errorf("left behind: %d keys, %d watched", l.Keys(), l.Watched())
+		}
+	})
+}
+
+func TestDoReturnsTheFunctionsErrorItself(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		mine := errors.New("mine")
+		if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the very error
+			t.Errorf("Do = %v, want the function's own error", err)
+		}
+	})
+}
+
+func TestDoFailsClosed(t *testing.T) {
+	run := func(context.Context) error { panic("ran without the lock") }
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		held := mustAcquire(t, other, "k", distlock.Opts{})
+		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrNotAcquired)
+		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrNotAcquired)
+		wantIs(t, held.Release(t.Context()))
+
+		s.fail("try", "wait")
+		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrUnavailable, errBroken)
+		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrUnavailable, errBroken)
+		s.fail()
+
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		before := len(s.seen("wait"))
+		wantIs(t, l.Do(done, "k", distlock.Opts{}, run), distlock.ErrNotAcquired, context.Canceled)
+		if len(s.seen("wait")) != before {
+			t.Error("a request was sent for a context that had ended")
+		}
+		wantIs(t, l.Do(t.Context(), "a key", distlock.Opts{}, run), distlock.ErrKey)
+		wantIs(t, l.Do(t.Context(), "", distlock.Opts{}, run), distlock.ErrKey)
+		var e *distlock.Error
+		err := l.Do(t.Context(), "k", distlock.Opts{KeyTimeout: -1, RetryCount: -2}, run)
+		if !errors.As(err, &e) || e.Op != "options" || e.Key != "k" {
+			t.Errorf("bad options: %v", err)
+		}
+	})
+}
+
+func TestOneHolderAtATime(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		var inside, done int // guarded by the lock alone
+		var last uint64
+		var all sync.WaitGroup
+		for i := range 200 {
+			lk := []*distlock.Locker{l, other}[i%2]
+			all.Go(func() {
+				err := lk.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+					inside++
+					if inside != 1 {
+						t.Errorf("%d holders", inside)
+					}
+					if lease, _ := distlock.FromContext(ctx); lease.Token() <= last {
+						t.Errorf("token %d after %d", lease.Token(), last)
+					} else {
+						last = lease.Token()
+					}
+					time.Sleep(time.Millisecond)
+					inside--
+					done++
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if done != 200 {
+			t.Errorf("%d of 200 ran", done)
+		}
+	})
+}
+
+func TestCallReturnsTheResult(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		got, err := distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(context.Context) (int, error) { return 7, nil })
+		if got != 7 || err != nil {
+			t.Errorf("Call = %d, %v", got, err)
+		}
+		got, err = distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(ctx context.Context) (int, error) {
+			s.Drop("k")
+			<-ctx.Done()
+			return 8, nil
+		})
+		if got != 8 {
+			t.Errorf("Call = %d, want the result beside the loss", got)
+		}
+		wantIs(t, err, distlock.ErrLost)
+	})
+}
+
+func TestWaitEndsWithTheContext(t *testing.T) {
+	for _, backend := range []string{"queue", "poll", "gate"} {
+		t.Run(backend, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				holder := distlock.New(s, distlock.Config{})
+				defer closeLocker(t, holder)
+				switch backend {
+				case "poll":
+					l = distlock.New(polling{s}, distlock.Config{})
+					defer closeLocker(t, l)
+				case "gate":
+					l = holder
+				}
+				held := mustAcquire(t, holder, "k", distlock.Opts{})
+				bored := errors.New("bored")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(3*time.Second, func() { cancel(bored) })
+				start := time.Now()
+				_, err := l.Acquire(ctx, "k", distlock.Opts{})
+				wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+				if !errors.Is(err, bored) {
+					t.Errorf("%v does not match the cause", err)
+				}
+				if waited := time.Since(start); waited != 3*time.Second {
+					t.Errorf("waited %v, want 3s", waited)
+				}
+				wantIs(t, held.Release(t.Context()))
+				synctest.Wait()
+				if !s.free(t, "k") || l.Keys() != 0 {
+					t.Errorf("a place was kept: free %v, keys %d", s.free(t, "k"), l.Keys())
+				}
+			})
+		})
+	}
+}
+
+func TestWaitBudget(t *testing.T) {
+	const interval = 300 * time.Millisecond
+	for _, attempts := range []int{1, 2, 3, 10} {
+		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				poller := distlock.New(polling{s}, distlock.Config{})
+				defer closeLocker(t, poller)
+				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+				defer held.Release(t.Context())
+				before := len(s.seen("try"))
+				o := distlock.Opts{RetryCount: attempts, RetryInterval: interval}
+				least, most := time.Duration(attempts-1)*interval, 2*time.Duration(attempts-1)*interval
+				for name, lk := range map[string]*distlock.Locker{"poll": poller, "gate": l} {
+					start := time.Now()
+					_, err := lk.Acquire(t.Context(), "k", o)
+					wantIs(t, err, distlock.ErrNotAcquired)
+					if d := time.Since(start); d < least || d > most {
+						t.Errorf("%s: waited %v, want between %v and %v", name, d, least, most)
+					}
+				}
+				if n := len(s.seen("try")) - before; n != attempts {
+					t.Errorf("%d attempts, want %d", n, attempts)
+				}
+			})
+		})
+	}
+}
+
+func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.fail("wait")
+		start := time.Now()
+		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 4, RetryInterval: time.Second})
+		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		if d := time.Since(start); d < 3*time.Second || d > 6*time.Second {
+			t.Errorf("gave up after %v", d)
+		}
+		if calls := s.seen("wait"); len(calls) != 4 || calls[0].owner != calls[3].owner {
+			t.Errorf("attempts: %v, want 4 of one owner", calls)
+		}
+
+		time.AfterFunc(10*time.Second, func() { s.fail() })
+		held := mustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Second})
+		wantIs(t, held.Release(t.Context()))
+
+		s.fail("wait")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = l.Acquire(ctx, "k", distlock.Opts{})
+		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, errBroken)
+	})
+}
+
+func TestHintBringsTheNextAttemptForward(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		l := distlock.New(polling{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		dead := distlock.Request{Key: "k", Owner: "dead", TTL: 100 * time.Millisecond, Tokens: 1}
+		if _, err := s.Backend.TryAcquire(t.Context(), dead); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		held := mustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Hour})
+		if d := time.Since(start); d != 100*time.Millisecond {
+			t.Errorf("got the key after %v, want when the dead holder's lease ended", d)
+		}
+		wantIs(t, held.Release(t.Context()))
+	})
+}
+
+// A reply that is lost after the write: the next attempt must find its own
+// grant, and an acquisition that gives up must not leave the key behind.
+func TestLostAcquireReply(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.loseReplies("wait", 2)
+		start := time.Now()
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		if d := time.Since(start); d > 2*time.Second {
+			t.Errorf("locked itself out for %v", d)
+		}
+		wantIs(t, held.Release(t.Context()))
+
+		s.loseReplies("try", 1)
+		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
+		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		synctest.Wait()
+		if !s.free(t, "k") {
+			t.Error("the grant that nobody heard of was kept")
+		}
+	})
+}
+
+func TestGivingUpGoesOnUntilItIsCertain(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.loseReplies("try", 1)
+		s.fail("release")
+		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
+		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		time.Sleep(3 * time.Second)
+		if s.free(t, "k") {
+			t.Fatal("free although no release got through")
+		}
+		s.fail()
+		time.Sleep(time.Second)
+		if !s.free(t, "k") {
+			t.Error("the key was given up on before it was released")
+		}
+	})
+}
+
+func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		slow := 2
+		s.after = func(c call) error {
+			if c.op == "wait" && slow > 0 {
+				slow--
+				time.Sleep(1100 * time.Millisecond)
+			}
+			return nil
+		}
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		if n := len(s.seen("wait")); n != 3 {
+			t.Errorf("%d attempts, want 3: two replies came too late", n)
+		}
+		if !held.Valid() {
+			t.Error("not valid")
+		}
+		wantIs(t, held.Release(t.Context()))
+
+		slow = 1
+		_, err := l.Acquire(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second, RetryCount: 2, RetryInterval: time.Millisecond})
+		if err != nil {
+			t.Fatal(err) // the second attempt is in time
+		}
+	})
+}
+
+func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s.after = func(c call) error {
+			if c.op == "wait" {
+				cancel() // while the reply is on its way
+			}
+			return nil
+		}
+		_, err := l.Acquire(ctx, "k", distlock.Opts{})
+		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+		synctest.Wait()
+		if !s.free(t, "k") || l.Keys() != 0 {
+			t.Error("the grant was kept")
+		}
+	})
+}
+
+func TestPanicAndGoexitReleaseOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		func() {
+			defer func() {
+				if r := recover(); r != "boom" {
+					t.Errorf("recovered %v", r)
+				}
+			}()
+			_ = l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { panic("boom") })
+		}()
+		var gone sync.WaitGroup
+		gone.Go(func() {
+			_ = l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { runtime.Goexit(); return nil })
+		})
+		gone.Wait()
+		if n := len(s.seen("release")); n != 2 || !s.free(t, "k") || l.Keys() != 0 {
+			t.Errorf("%d releases, free %v, keys %d", n, s.free(t, "k"), l.Keys())
+		}
+	})
+}
+
+func TestOwnersAreFresh(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		for range 100 {
+			held := mustAcquire(t, l, "k", distlock.Opts{})
+			wantIs(t, held.Release(t.Context()))
+		}
+		var owners []string
+		for _, c := range s.seen("wait") {
+			owners = append(owners, c.owner)
+		}
+		slices.Sort(owners)
+		if n := len(slices.Compact(owners)); n != 100 {
+			t.Errorf("%d owners for 100 acquisitions", n)
+		}
+	})
+}
+
+func TestNewRefusesNonsense(t *testing.T) {
+	for name, f := range map[string]func(){
+		"distlock: New: nil Backend":                      func() { distlock.New(nil, distlock.Config{}) },
+		"distlock: Config.MaxKeys is negative: -1":        func() { distlock.New(newStore(), distlock.Config{MaxKeys: -1}) },
+		"distlock: Config.CloseTimeout is negative: -1ns": func() { distlock.New(newStore(), distlock.Config{CloseTimeout: -1}) },
+		"distlock: nil Locker":                            func() { (*distlock.Locker)(nil).Guard(distlock.Opts{Value: "v"}) },
+	} {
+		wantPanic(t, name, f)
+	}
+}
+
+func wantPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("panic %q, want %q", got, want)
+		}
+	}()
+	f()
+}

@@ -1,0 +1,110 @@
+package distlock_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestOptsValidate(t *testing.T) {
+	t.Parallel()
+	const year = 366 * 24 * time.Hour
+	long := strings.Repeat("x", 100)
+	byOrder := distlock.By(func(o order) any { return o.ID })
+	short := distlock.HasherFunc(func([]byte) string { return "x" })
+	for _, c := range []struct {
+		name string
+		opts distlock.Opts
+		want []string // each in the error; none means valid
+	}{
+		{"least", distlock.Opts{Value: "v"}, nil},
+		{"all", distlock.Opts{
+			Prefix: "p:", Value: "v", ParamLock: true, Params: byOrder, Hasher: distlock.Plain, KeyTimeout: time.Millisecond, RetryCount: 1,
+			RetryInterval: time.Millisecond, MaxHold: time.Hour, NoWatchdog: true, MaxWaiters: 1,
+		}, nil},
+		{"longest durations", distlock.Opts{Value: "v", KeyTimeout: year, RetryInterval: year, MaxHold: year}, nil},
+		{"zero", distlock.Opts{}, []string{"Value is empty"}},
+		{"only a prefix", distlock.Opts{Prefix: "p"}, []string{"Value is empty"}},
+		{"KeyTimeout negative", distlock.Opts{Value: "v", KeyTimeout: -time.Second}, []string{"KeyTimeout", "negative", "-1s"}},
+		{"KeyTimeout too small", distlock.Opts{Value: "v", KeyTimeout: time.Millisecond - 1}, []string{"KeyTimeout", "millisecond", "999.999µs"}},
+		{"KeyTimeout too large", distlock.Opts{Value: "v", KeyTimeout: year + 1}, []string{"KeyTimeout", "above"}},
+		{"RetryInterval negative", distlock.Opts{Value: "v", RetryInterval: -1}, []string{"RetryInterval", "negative", "-1ns"}},
+		{"RetryInterval too small", distlock.Opts{Value: "v", RetryInterval: 10}, []string{"RetryInterval", "millisecond", "10ns"}},
+		{"RetryInterval too large", distlock.Opts{Value: "v", RetryInterval: 2 * year}, []string{"RetryInterval", "above"}},
+		{"MaxHold negative", distlock.Opts{Value: "v", MaxHold: -time.Hour}, []string{"MaxHold", "negative", "-1h"}},
+		{"MaxHold too small", distlock.Opts{Value: "v", MaxHold: 1}, []string{"MaxHold", "millisecond", "1ns"}},
+		{"MaxHold too large", distlock.Opts{Value: "v", MaxHold: 2 * year}, []string{"MaxHold", "above"}},
+		{"RetryCount", distlock.Opts{Value: "v", RetryCount: -3}, []string{"RetryCount is negative: -3"}},
+		{"MaxWaiters", distlock.Opts{Value: "v", MaxWaiters: -4}, []string{"MaxWaiters is negative: -4"}},
+		{"Params without ParamLock", distlock.Opts{Value: "v", Params: byOrder}, []string{"Params", "ParamLock is false"}},
+		{"By of nil", distlock.Opts{Value: "v", ParamLock: true, Params: distlock.By[order](nil)}, []string{"Params is By of a nil", "order"}},
+		{"By of nil without ParamLock", distlock.Opts{Value: "v", Params: distlock.By[order](nil)}, []string{"Params is By of a nil", "ParamLock is false"}},
+		{"nil HasherFunc", distlock.Opts{Value: "v", Hasher: distlock.HasherFunc(nil)}, []string{"Hasher is a nil HasherFunc"}},
+		{"white space", distlock.Opts{Prefix: "p:", Value: "a b"}, []string{`Prefix+Value "p:a b" has white space at byte 3`}},
+		{"control character", distlock.Opts{Prefix: "p\n", Value: "a"}, []string{`Prefix+Value "p\na" has white space`}},
+		{"NUL", distlock.Opts{Prefix: "p\x00", Value: "a"}, []string{`Prefix+Value "p\x00a" has a control character`}},
+		{"brace", distlock.Opts{Prefix: "{p}", Value: "a"}, []string{`Prefix+Value "{p}a" has a brace at byte 0`}},
+		{"not UTF-8", distlock.Opts{Prefix: "p", Value: "\xff"}, []string{`Prefix+Value "p\xff" is not valid UTF-8`}},
+		{"longest", distlock.Opts{Prefix: long, Value: long}, nil},
+		{"too long", distlock.Opts{Prefix: long, Value: long + "x"}, []string{"Prefix+Value \"xxx", "201 bytes"}},
+		{"too long, once", distlock.Opts{Prefix: long, Value: long + "x", ParamLock: true}, []string{"Prefix+Value \"xxx", "201 bytes"}},
+		{"room for the digest", distlock.Opts{Prefix: long, Value: long[:67], ParamLock: true}, nil},
+		{"no room for the digest", distlock.Opts{Prefix: long, Value: long[:68], ParamLock: true}, []string{"Prefix+Value \"xxx", "168 bytes", "at most 167"}},
+		{"room for Plain", distlock.Opts{Prefix: long, Value: long[:3], ParamLock: true, Hasher: distlock.Plain}, nil},
+		{"no room for Plain", distlock.Opts{Prefix: long, Value: long[:4], ParamLock: true, Hasher: distlock.Plain}, []string{"Prefix+Value \"xxx", "104 bytes", "at most 103"}},
+		{"room for one's own", distlock.Opts{Prefix: long, Value: long[:98], ParamLock: true, Hasher: short}, nil},
+		{"no room for one's own", distlock.Opts{Prefix: long, Value: long[:99], ParamLock: true, Hasher: short}, []string{"Prefix+Value \"xxx", "199 bytes", "at most 198"}},
+		{"everything at once", distlock.Opts{
+			Prefix: "p p", Params: byOrder, Hasher: distlock.HasherFunc(nil), KeyTimeout: -1, RetryInterval: 5, MaxHold: -7, RetryCount: -8, MaxWaiters: -9,
+		}, []string{
+			"Value is empty", `"p p"`, "Params is set", "Hasher is", "KeyTimeout is negative: -1ns", "RetryInterval is below one millisecond: 5ns",
+			"MaxHold is negative: -7ns", "RetryCount is negative: -8", "MaxWaiters is negative: -9",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			err := c.opts.Validate()
+			if c.want == nil {
+				if err != nil {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			e, ok := errors.AsType[*distlock.Error](err)
+			if !ok || e.Op != "options" || e.Key != "" || !strings.HasPrefix(err.Error(), "distlock: options: ") {
+				t.Fatalf("got %v", err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v does not say %q", err, want)
+				}
+			}
+			if n := strings.Count(err.Error(), "Prefix+Value"); n > 1 {
+				t.Errorf("%v names Prefix+Value %d times", err, n)
+			}
+		})
+	}
+}
+
+func TestOptsDefaults(t *testing.T) {
+	t.Parallel()
+	o := distlock.Opts{}.WithDefaults()
+	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != distlock.DefaultMaxWaiters {
+		t.Errorf("got %v, %v, %d", o.KeyTimeout, o.RetryInterval, o.MaxWaiters)
+	}
+	if o.RetryCount != 0 || o.MaxHold != 0 || o.NoWatchdog {
+		t.Errorf("got %d, %v, %t", o.RetryCount, o.MaxHold, o.NoWatchdog)
+	}
+
+	set := distlock.Opts{KeyTimeout: 1500 * time.Microsecond, RetryInterval: 3 * time.Millisecond, MaxWaiters: 2, RetryCount: 4, MaxHold: time.Minute}
+	o = set.WithDefaults()
+	if o.KeyTimeout != time.Millisecond {
+		t.Errorf("the lease is %v, want whole milliseconds", o.KeyTimeout)
+	}
+	if o.RetryInterval != set.RetryInterval || o.MaxWaiters != 2 || o.RetryCount != 4 || o.MaxHold != time.Minute {
+		t.Errorf("got %+v", o)
+	}
+}

@@ -1,0 +1,79 @@
+package distlock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestBackoffIntervals(t *testing.T) {
+	const interval = 100 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		for attempts := range 20 {
+			b := distlock.NewBackoff(interval, attempts)
+			made := 1 // the first attempt is at once
+			for made < 50 {
+				d, ok := b.Wait()
+				if !ok {
+					break
+				}
+				if d < interval || d >= 2*interval {
+					t.Fatalf("a wait of %v, want [%v, %v)", d, interval, 2*interval)
+				}
+				time.Sleep(d)
+				made++
+			}
+			if want := map[bool]int{true: 50, false: attempts}[attempts == 0]; made != want {
+				t.Errorf("%d attempts of a budget of %d", made, attempts)
+			}
+		}
+	})
+}
+
+func TestBackoffSpreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits := map[time.Duration]bool{}
+		for range 100 {
+			d, _ := distlock.NewBackoff(time.Second, 2).Wait()
+			waits[d] = true
+		}
+		if len(waits) < 90 {
+			t.Errorf("only %d different waits of 100", len(waits))
+		}
+	})
+}
+
+// Wake-ups cost no attempt: they leave what is left of the interval.
+func TestBackoffWakeUpIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := distlock.NewBackoff(time.Second, 2)
+		start := time.Now()
+		first, _ := b.Wait()
+		for time.Since(start) < time.Second {
+			if d, ok := b.Wait(); !ok || d != first-time.Since(start) {
+				t.Fatalf("after %v: wait %v, %v; want what is left of %v", time.Since(start), d, ok, first)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if d, ok := b.Wait(); ok {
+			t.Errorf("a wait of %v after the last attempt", d)
+		}
+	})
+}
+
+// Slow attempts do not stretch the budget, and do not eat an attempt either.
+func TestBackoffSlowAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := distlock.NewBackoff(time.Second, 2)
+		time.Sleep(5 * time.Second) // the first attempt
+		if d, ok := b.Wait(); !ok || d != 0 {
+			t.Errorf("Wait = %v, %v; the second attempt is due", d, ok)
+		}
+		if d, ok := b.Wait(); ok {
+			t.Errorf("a wait of %v after the last attempt", d)
+		}
+	})
+}

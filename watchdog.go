@@ -1,0 +1,287 @@
+package distlock
+
+import (
+	"container/heap"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// watchdog renews the holds of one Locker and ends those whose time has run
+// out. It is one goroutine with one schedule, however many holds there are;
+// renewals go out in batches, so that a slow answer delays neither the
+// deadlines nor the next batch.
+//
+// It is started by the first hold and ends with the Locker.
+type watchdog struct {
+	backend Backend
+	wake    chan struct{} // the schedule has a new first entry, or a batch came back
+	stop    context.CancelFunc
+	ctx     context.Context //nolint:containedctx // ends the renewals under way when the Locker is closed
+	done    sync.WaitGroup
+
+	mu       sync.Mutex
+	schedule schedule
+	alarm    time.Time // when the goroutine wakes by itself; zero: not planned
+	batches  int       // under way
+	started  bool
+}
+
+const (
+	// maxBatches is how many renewals may be under way at once: more than one,
+	// so that a slow one does not delay the others.
+	maxBatches = 4
+
+	// clockCheck is how often the watchdog looks whether the machine was
+	// suspended: its timers stood still then, the leases in the store did not.
+	clockCheck = time.Second
+
+	// clockJump is the difference between the clocks that counts as a jump.
+	clockJump = 10 * time.Millisecond
+)
+
+// watch is what the watchdog knows about one hold. Its mutex guards it.
+type watch struct {
+	at      time.Time // the next thing to do
+	renewAt time.Time
+	index   int // in the schedule
+	listed  bool
+	waiting bool // a renewal is under way
+}
+
+func newWatchdog(b Backend) *watchdog {
+	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
+	return &watchdog{backend: b, wake: make(chan struct{}, 1), ctx: ctx, stop: stop}
+}
+
+// add begins to watch h.
+func (w *watchdog) add(h *hold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.started {
+		w.started = true
+		w.done.Go(w.run)
+	}
+	h.watch = watch{renewAt: h.began.Add(renewalPause(h.grant.TTL)), listed: true}
+	w.place(h)
+}
+
+// remove ends the watch over h: it is renewed no more, even if a batch with it
+// is under way.
+func (w *watchdog) remove(h *hold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h.watch.listed {
+		heap.Remove(&w.schedule, h.watch.index)
+		h.watch.listed = false
+	}
+}
+
+// moved is called after h was extended by somebody else.
+func (w *watchdog) moved(h *hold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle(h, time.Now().Add(renewalPause(h.grant.TTL)))
+}
+
+// holds returns all that are watched.
+func (w *watchdog) holds() []*hold {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.schedule)
+}
+
+func (w *watchdog) close() {
+	w.stop()
+	w.done.Wait()
+}
+
+// renewalPause is a third of the lease, less up to a tenth of that: holds that
+// began together do not stay together.
+func renewalPause(ttl time.Duration) time.Duration {
+	third := ttl / 3
+	return third - rand.N(third/10+1)
+}
+
+// retryPause is how soon an unanswered renewal is tried again.
+func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
+
+// settle plans h's next renewal.
+func (w *watchdog) settle(h *hold, renewAt time.Time) {
+	if !h.watch.listed {
+		return
+	}
+	heap.Remove(&w.schedule, h.watch.index)
+	h.watch.renewAt = renewAt
+	w.place(h)
+}
+
+// place puts h into the schedule, by its renewal or its end.
+func (w *watchdog) place(h *hold) {
+	end, renewable := h.until()
+	h.watch.at = end
+	if renewable && !h.fixed && !h.watch.waiting && h.watch.renewAt.Before(end) {
+		h.watch.at = h.watch.renewAt
+	}
+	heap.Push(&w.schedule, h)
+	if w.schedule[0] == h && (w.alarm.IsZero() || h.watch.at.Before(w.alarm)) {
+		w.nudge()
+	}
+}
+
+func (w *watchdog) nudge() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watchdog) run() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	last := time.Now()
+	for {
+		now := time.Now()
+		if drift := elapsed(last, now) - now.Sub(last); drift > clockJump {
+			w.recheck(now)
+		}
+		last = now
+		for _, h := range w.due(now) {
+			h.lose(h.expired(now))
+		}
+		if pause, ok := w.sleep(now); ok {
+			timer.Reset(pause)
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-w.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// recheck brings every deadline forward to now: after a jump of the wall clock
+// any of them may have passed without its timer.
+func (w *watchdog) recheck(now time.Time) {
+	for _, h := range w.holds() {
+		_, _ = h.state(now) // ends those that are over
+	}
+}
+
+// sleep returns how long nothing is to do.
+func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.schedule) == 0 {
+		w.alarm = time.Time{}
+		return 0, false
+	}
+	w.alarm = w.schedule[0].watch.at
+	if limit := now.Add(clockCheck); w.alarm.After(limit) {
+		w.alarm = limit
+	}
+	return w.alarm.Sub(now), true
+}
+
+// due takes the holds whose time has run out from the schedule and returns
+// them, and sends a renewal for those whose turn it is.
+func (w *watchdog) due(now time.Time) (expired []*hold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var batch []*hold
+	for len(w.schedule) > 0 && !w.schedule[0].watch.at.After(now) {
+		h := w.schedule[0]
+		heap.Pop(&w.schedule)
+		end, _ := h.until()
+		switch {
+		case !end.After(now):
+			h.watch.listed = false
+			expired = append(expired, h)
+			continue
+		case w.batches == maxBatches: // comes again when one is back, or at its end
+			h.watch.renewAt = now.Add(retryPause(h.grant.TTL))
+		default:
+			h.watch.waiting = true
+			batch = append(batch, h)
+		}
+		w.place(h)
+	}
+	if len(batch) > 0 {
+		w.batches++
+		w.done.Go(func() { w.renew(batch) })
+	}
+	return expired
+}
+
+// renew sends one batch and acts on each answer alone. No answer cancels
+// nothing: it is tried again until the deadline.
+func (w *watchdog) renew(batch []*hold) {
+	grants := make([]Grant, len(batch))
+	timeout := batch[0].grant.TTL
+	for i, h := range batch {
+		grants[i] = h.grant
+		timeout = min(timeout, h.grant.TTL)
+	}
+	sent := time.Now()
+	ctx, cancel := context.WithTimeout(w.ctx, timeout/3)
+	results := w.backend.Renew(ctx, grants)
+	cancel()
+
+	var lost []*hold
+	w.mu.Lock()
+	now := time.Now()
+	w.batches--
+	for i, h := range batch {
+		var status RenewStatus
+		if i < len(results) {
+			status = results[i].Status
+		}
+		h.watch.waiting = false
+		switch status {
+		case Renewed:
+			h.extend(sent)
+			w.settle(h, now.Add(renewalPause(h.grant.TTL)))
+		case Lost:
+			lost = append(lost, h)
+		default:
+			w.settle(h, now.Add(retryPause(h.grant.TTL)))
+		}
+	}
+	w.mu.Unlock()
+	for _, h := range lost {
+		w.remove(h)
+		h.lose(errTaken)
+	}
+}
+
+// schedule is a heap of holds by the time of the next thing to do.
+type schedule []*hold
+
+func (s schedule) Len() int           { return len(s) }
+func (s schedule) Less(i, j int) bool { return s[i].watch.at.Before(s[j].watch.at) }
+
+func (s schedule) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].watch.index, s[j].watch.index = i, j
+}
+
+// Push is for container/heap.
+func (s *schedule) Push(x any) {
+	h := x.(*hold) //nolint:forcetypeassert // the schedule holds nothing else
+	h.watch.index = len(*s)
+	*s = append(*s, h)
+}
+
+// Pop is for container/heap.
+func (s *schedule) Pop() any {
+	last := len(*s) - 1
+	h := (*s)[last]
+	(*s)[last] = nil
+	*s = (*s)[:last]
+	return h
+}

@@ -1,0 +1,223 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestWatchdogKeepsAShortLeaseForAnHour(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		for start := time.Now(); time.Since(start) < time.Hour; time.Sleep(10 * time.Millisecond) {
+			if !held.Valid() || s.free(t, "k") {
+				t.Fatalf("lost after %v: %v", time.Since(start), held.Check())
+			}
+		}
+		if n := len(s.seen("renew")); n < 3*3600 || n > 4*3600 {
+			t.Errorf("%d renewals in an hour, want one every third of a second or a little sooner", n)
+		}
+		wantIs(t, held.Release(t.Context()))
+		n := len(s.seen("renew"))
+		time.Sleep(time.Minute)
+		if len(s.seen("renew")) != n {
+			t.Error("renewed after the release")
+		}
+	})
+}
+
+func TestMaxHoldEndsTheLease(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		start := time.Now()
+		err := l.Do(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Minute}, func(ctx context.Context) error {
+			lease, _ := distlock.FromContext(ctx)
+			<-ctx.Done()
+			if d := time.Since(start); d != time.Minute || !errors.Is(context.Cause(ctx), distlock.ErrLost) {
+				t.Errorf("cancelled after %v: %v", d, context.Cause(ctx))
+			}
+			if lease.Valid() {
+				t.Error("valid after MaxHold")
+			}
+			time.Sleep(time.Second)
+			if !s.free(t, "k") {
+				t.Error("the key was renewed for a function that hangs")
+			}
+			return nil
+		})
+		wantIs(t, err, distlock.ErrLost)
+	})
+}
+
+func TestFixedLease(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		o := distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true}
+		held := mustAcquire(t, l, "k", o)
+		time.Sleep(900 * time.Millisecond)
+		wantIs(t, held.Refresh(t.Context()))
+		time.Sleep(900 * time.Millisecond)
+		if !held.Valid() {
+			t.Errorf("Refresh did not extend the lease: %v", held.Check())
+		}
+		<-held.Context().Done()
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+		if n := len(s.seen("renew")); n != 1 {
+			t.Errorf("%d renewals, want that of Refresh alone", n)
+		}
+	})
+}
+
+// Promise P2: without an answer nothing is cancelled before the deadline, and
+// then it is, before the store may grant the key to another.
+func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {
+	for name, hang := range map[string]bool{"refused": false, "hung": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				const ttl = 3 * time.Second
+				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
+				start := time.Now()
+				if hang {
+					l2 := distlock.New(hangs{s}, distlock.Config{})
+					defer closeLocker(t, l2)
+					wantIs(t, held.Release(t.Context()))
+					held = mustAcquire(t, l2, "k", distlock.Opts{KeyTimeout: ttl})
+				}
+				s.fail("renew")
+				<-held.Context().Done()
+				if d, want := time.Since(start), ttl-distlock.Margin(ttl); d != want {
+					t.Errorf("cancelled after %v, want %v", d, want)
+				}
+				if s.free(t, "k") {
+					t.Error("cancelled only after the key was free")
+				}
+				if n := len(s.seen("renew")); !hang && n < 4 {
+					t.Errorf("only %d attempts to renew", n)
+				}
+				s.fail()
+				wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+				if !s.free(t, "k") {
+					t.Error("a lost lease that the store still had was not released")
+				}
+			})
+		})
+	}
+}
+
+// hangs answers a renewal only when its context ends.
+type hangs struct{ *store }
+
+func (h hangs) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	<-ctx.Done()
+	return nil
+}
+
+func TestRenewalThatHealsKeepsTheLease(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		for range 20 {
+			s.fail("renew")
+			time.Sleep(1800 * time.Millisecond)
+			s.fail()
+			time.Sleep(time.Second)
+		}
+		wantIs(t, held.Check())
+		wantIs(t, held.Release(t.Context()))
+	})
+}
+
+func TestDeniedRenewalIsALossAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		s.Drop("k")
+		taken := mustAcquire(t, other, "k", distlock.Opts{})
+		start := time.Now()
+		<-held.Context().Done()
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("told after %v, want with the next renewal", d)
+		}
+		wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, taken.Check())
+		if s.free(t, "k") {
+			t.Error("the release took the lock of the new holder")
+		}
+		wantIs(t, taken.Release(t.Context()))
+	})
+}
+
+func TestWatchdogSendsBatches(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		const leases = 5000
+		before := runtime.NumGoroutine()
+		for i := range leases {
+			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 30 * time.Second})
+		}
+		if n := runtime.NumGoroutine() - before; n > 2 {
+			t.Errorf("%d goroutines for %d leases", n, leases)
+		}
+		time.Sleep(time.Minute)
+		if n := l.Watched(); n != leases {
+			t.Errorf("%d of %d leases are left", n, leases)
+		}
+	})
+}
+
+// A hung answer delays neither the renewals of others nor the deadlines.
+func TestSlowRenewalDelaysNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		l := distlock.New(stuck{s, "stuck"}, distlock.Config{})
+		defer closeLocker(t, l)
+		bad := mustAcquire(t, l, "stuck", distlock.Opts{KeyTimeout: 30 * time.Second})
+		good := mustAcquire(t, l, "good", distlock.Opts{KeyTimeout: time.Second})
+		<-bad.Context().Done()
+		wantIs(t, good.Check())
+		wantIs(t, good.Release(t.Context()))
+	})
+}
+
+// stuck never answers a renewal of a batch that begins with a key.
+type stuck struct {
+	*store
+	key string
+}
+
+func (s stuck) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	if grants[0].Key == s.key {
+		<-ctx.Done()
+		return nil
+	}
+	return s.store.Renew(ctx, grants)
+}
+
+func TestRenewWithTooFewResultsIsUnanswered(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		l := distlock.New(hangs{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		wantIs(t, held.Refresh(ctx), distlock.ErrUnavailable)
+		wantIs(t, held.Check())
+		wantIs(t, held.Release(t.Context()))
+	})
+}
+
+func TestWatchdogSleepsWithNothingToDo(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		wantIs(t, held.Release(t.Context()))
+		synctest.Wait()
+		time.Sleep(time.Hour) // a timer that never ends would be seen as time passing in small steps
+		held = mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		time.Sleep(time.Minute)
+		wantIs(t, held.Check())
+		wantIs(t, held.Release(t.Context()))
+	})
+}
