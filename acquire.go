@@ -140,8 +140,10 @@ func (l *Locker) takeGrant(ctx context.Context, r Request, wait bool) (Grant, er
 		}
 		held := errors.Is(err, ErrNotAcquired)
 		uncertain = uncertain || !held
-		if pause, again := nextAttempt(ctx, r.Backoff, err); again && !(held && queues) && l.sleep(ctx, pause) {
-			continue
+		if !held || !queues { // a Queuer that says so has waited already
+			if pause, again := nextAttempt(ctx, r.Backoff, err); again && l.sleep(ctx, pause) {
+				continue
+			}
 		}
 		if uncertain {
 			l.settle(r.Claim())

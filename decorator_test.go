@@ -124,7 +124,7 @@ func TestBadParametersDoNotRun(t *testing.T) {
 
 func TestSkipRunsWithoutALock(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		f := distlock.Wrap(l, func(ctx context.Context, id int) (bool, error) {
+		f := distlock.Wrap(l, func(ctx context.Context, _ int) (bool, error) {
 			_, locked := distlock.FromContext(ctx)
 			return locked, nil
 		}, distlock.Opts{Value: "f", ParamLock: true, Params: distlock.By(func(id int) any {

@@ -130,7 +130,7 @@ func TestGateStaysShutAfterLoss(t *testing.T) {
 		running, stubborn := false, make(chan struct{})
 		var all sync.WaitGroup
 		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
 				running = true
 				<-stubborn // takes no notice of ctx
 				running = false

@@ -48,20 +48,17 @@ func (h *hold) left(now time.Time) time.Duration {
 	return left
 }
 
-// state returns how long the hold may be believed in and, if it may not, why.
-// It notices expiry by itself: whoever asks before the watchdog has woken gets
-// the right answer.
-func (h *hold) state(now time.Time) (time.Duration, error) {
+// check returns why the hold is over, or nil. It notices expiry by itself:
+// whoever asks before the watchdog has woken gets the right answer.
+func (h *hold) check(now time.Time) error {
 	h.mu.Lock()
 	over, left := h.over, h.left(now)
 	h.mu.Unlock()
-	if over != nil {
-		return 0, over
+	if over == nil && left <= 0 {
+		over = h.expired(now)
+		h.lose(over)
 	}
-	if left > 0 {
-		return left, nil
-	}
-	return 0, h.lose(h.expired(now))
+	return over
 }
 
 func (h *hold) expired(now time.Time) error {
@@ -94,24 +91,21 @@ func (h *hold) extend(sent time.Time) {
 	}
 }
 
-// lose ends the hold against its owner's will and returns why it is over:
-// because of err, or because of what came first.
-func (h *hold) lose(err error) error {
-	over, first := h.end(err)
-	if first {
+// lose ends the hold against its owner's will, unless it is over already.
+func (h *hold) lose(err error) {
+	if h.end(err) {
 		h.onLost(err)
 	}
-	return over
 }
 
-// end marks the hold as over because of err unless it is so already. It returns
-// the reason that counts, and whether that is this one.
-func (h *hold) end(err error) (error, bool) {
+// end marks the hold as over because of err. It returns false if it was so
+// before.
+func (h *hold) end(err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
-		return h.over, false
+		return false
 	}
 	h.over = err
-	return err, true
+	return true
 }

@@ -111,7 +111,8 @@ func (s *Lease) Refresh(ctx context.Context) error {
 		return s.fail("refresh", s.over())
 	case Lost:
 		s.locker.watchdog.remove(h)
-		return s.fail("refresh", h.lose(errTaken))
+		h.lose(errTaken)
+		return s.fail("refresh", s.over())
 	default:
 		return s.fail("refresh", unavailable(r.Err))
 	}
@@ -135,7 +136,7 @@ func (s *Lease) Release(ctx context.Context) error {
 
 // over returns why the lease is over, or nil.
 func (s *Lease) over() error {
-	if _, err := s.hold.state(time.Now()); err != nil {
+	if err := s.hold.check(time.Now()); err != nil {
 		return err
 	}
 	if s.left.Load() {

@@ -41,7 +41,7 @@ func TestReentry(t *testing.T) {
 }
 
 func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})
 		again, err := l.Acquire(held.Context(), "k", distlock.Opts{})
 		wantIs(t, err)
@@ -208,7 +208,7 @@ func TestValidLooksAtTheClock(t *testing.T) {
 		if !held.Valid() {
 			t.Error("not valid a nanosecond before Until")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if held.Valid() {
 			t.Error("valid at Until")
 		}

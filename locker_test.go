@@ -19,7 +19,7 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 		var lease *distlock.Lease
 		var inner context.Context
 		err := l.Do(t.Context(), "pay", distlock.Opts{Prefix: "shop:"}, func(ctx context.Context) error {
-			inner = ctx
+			inner = ctx //nolint:fatcontext // looked at afterwards
 			lease, _ = distlock.FromContext(ctx)
 			if lease == nil || lease.Key() != "shop:pay" || !lease.Valid() || lease.Token() == 0 || lease.Context() != ctx {
 				t.Errorf("lease in ctx: %+v", lease)

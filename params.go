@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Skip, returned in place of parameters, means: this call needs no lock. The
-// function runs without one, and [FromContext] finds none.
+// Skip in place of parameters means: this call needs no lock. The function runs
+// without one, and [FromContext] finds none.
 var Skip any = skip{}
 
 type skip struct{}

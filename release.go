@@ -23,7 +23,7 @@ func (l *Locker) release(ctx context.Context, s *Lease) error {
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	l.watchdog.remove(s.hold)
 	lost := s.over()
-	s.hold.end(errReleased)
+	_ = s.hold.end(errReleased) // over in either case
 	s.cancel(errReleased)
 
 	claim := s.hold.grant

@@ -169,7 +169,7 @@ func (w *watchdog) run() {
 // any of them may have passed without its timer.
 func (w *watchdog) recheck(now time.Time) {
 	for _, h := range w.holds() {
-		_, _ = h.state(now) // ends those that are over
+		_ = h.check(now) // ends those that are over
 	}
 }
 

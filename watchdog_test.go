@@ -111,7 +111,7 @@ func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {
 // hangs answers a renewal only when its context ends.
 type hangs struct{ *store }
 
-func (h hangs) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+func (h hangs) Renew(ctx context.Context, _ []distlock.Grant) []distlock.RenewResult {
 	<-ctx.Done()
 	return nil
 }

@@ -1,0 +1,71 @@
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
+.DEFAULT_GOAL := help
+
+GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+COUNT ?= 20
+FUZZTIME ?= 1m
+BENCHTIME ?= 1s
+
+.PHONY: help
+help: ## Show what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+.PHONY: run
+run: ## Serve the example shop on the embedded store
+	go run ./example_service
+
+.PHONY: test
+test: ## Run the tests
+	go test ./...
+
+.PHONY: race
+race: ## Run the tests under the race detector, COUNT times, shuffled
+	go test -race -shuffle=on -count=$(COUNT) ./...
+
+.PHONY: test-real
+test-real: ## Run the tests; a missing redis-server is a failure
+	DISTLOCK_TEST_REAL=1 go test ./...
+
+.PHONY: test-nested
+test-nested: ## Run the tests of the nested modules
+	for mod in $$(git ls-files '*/go.mod'); do (cd "$$(dirname "$$mod")" && go vet ./... && go test ./...); done
+
+.PHONY: bench
+bench: ## Run the Go benchmarks
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+.PHONY: load
+load: ## Run the load test on the embedded store
+	go run ./bench
+
+.PHONY: fuzz
+fuzz: ## Fuzz every target for FUZZTIME
+	for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...); do \
+		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$pkg"/*_test.go | sed 's/^func //'); do \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+		done; \
+	done
+
+.PHONY: lint
+lint: ## Run the linter
+	$(GOLANGCI) run ./...
+
+.PHONY: generate
+generate: ## Write the generated code anew (needs protoc)
+	go generate ./...
+
+.PHONY: generate-check
+generate-check: generate ## Fail if the generated code is not up to date
+	git diff --exit-code
+
+.PHONY: tidy-check
+tidy-check: ## Fail if go.mod or go.sum is not tidy
+	go mod tidy -diff
+
+.PHONY: ci
+ci: ## Run all that CI runs
+	.ci/run

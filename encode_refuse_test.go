@@ -1,0 +1,304 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestEncodeRefuses(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		Name     string
+		Callback func()
+	}
+	type dynamic struct{ Items []any }
+	type list struct{ Next *list }
+	type pointer *pointer
+	ring := &list{}
+	ring.Next = ring
+	var self pointer
+	self = &self
+	var selfAny any
+	selfAny = &selfAny
+	selfMap := map[string]any{}
+	selfMap["m"] = selfMap
+	var deep any = 1
+	for range distlock.MaxNesting + 1 {
+		deep = []any{deep}
+	}
+	big1 := strings.Repeat("x", distlock.MaxEncoded/2)
+	for _, c := range []struct {
+		name   string
+		params any
+		want   string // in the error
+	}{
+		{"function", func() {}, "params: func() cannot"},
+		{"channel", make(chan int), "chan int"},
+		{"unsafe pointer", unsafe.Pointer(nil), "unsafe.Pointer"},
+		{"address", uintptr(1), "uintptr"},
+		{"context", t.Context(), "context"},
+		{"Skip", distlock.Skip, "Skip"},
+		{"Skip in a list", []any{distlock.Skip}, "params[0]: Skip"},
+		{"Skip behind a pointer", &distlock.Skip, "Skip"},
+		{"context in a list", []any{1, t.Context()}, "params[1]: "},
+		{"list of contexts", []context.Context{}, "params[]: a context"},
+		{"NaN", math.NaN(), "NaN"},
+		{"NaN float32", float32(math.NaN()), "NaN"},
+		{"NaN in a complex", complex(0, math.NaN()), "NaN"},
+		{"NaN as a map key", map[float64]int{math.NaN(): 1}, "params[key]: NaN"},
+		{"NaN in a map", map[string]any{"a b": math.NaN()}, `params["a b"]: NaN`},
+		{"NaN in a map of integers", map[int]any{-3: math.NaN()}, `params[-3]: NaN`},
+		{"NaN in a map of anything", map[any]any{uint(3): math.NaN()}, `params[3]: NaN`},
+		{"static field", struct{ Req *item }{}, "params.Req.Callback: func()"},
+		{"static field, reached", []item{{}}, "params[0].Callback: func()"},
+		{"static field, not reached", []item{}, "params[].Callback: func()"},
+		{"named type", &item{}, "distlock_test.item.Callback: func()"},
+		{"static field of maps", map[string]map[string]item{}, "params[][].Callback"},
+		{"map key", map[any]int{make(chan int): 1}, "params[key]: chan int"},
+		{"static map key", map[chan int]int{}, "params[key]: chan int"},
+		{"dynamic field", &dynamic{Items: []any{1, 2, 3, item{}}}, "distlock_test.dynamic.Items[3].Callback: func()"},
+		{"dynamic type with a fault that the value hides", dynamic{Items: []any{(*item)(nil)}}, "distlock_test.dynamic.Items[0].Callback: func()"},
+		{"only unexported fields", sync.Mutex{}, "sync.Mutex: sync.Mutex has no field"},
+		{"field with only unexported fields", struct{ Mu sync.Mutex }{}, "params.Mu: sync.Mutex has no field"},
+		{"only contexts", struct{ Ctx context.Context }{}, "no field"},
+		{"only fields that are left out", struct {
+			A int `lock:"-"`
+		}{}, "no field"},
+		{"only an embedded context in an unexported type", struct{ ctxOnly }{}, "no field"},
+		{"unknown tag", struct {
+			A int `lock:"keys"`
+		}{}, `params.A: has the unknown tag`},
+		{"empty tag", struct {
+			A int `lock:""`
+		}{}, `params.A: has the unknown tag`},
+		{"tag on an unexported field", struct {
+			A int
+			b int `lock:"key"`
+		}{}, `params.b: is tagged`},
+		{"tag on a context", struct {
+			A context.Context `lock:"key"`
+		}{}, `params.A: is tagged`},
+		{"empty LockKey", speaker{}, "LockKey returned an empty string"},
+		{"empty LockKey in a list", []any{&speakerPtr{}}, "params[0]: distlock_test.speakerPtr: LockKey"},
+		{"LockKey promoted through nil", embedsSpeaker{}, "LockKey panicked"},
+		{"MarshalText fails", failsToText{}, "no text today"},
+		{"time out of range", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "time.Time"},
+		{"method of an embedded unexported type", embedsHidden{}, "embedsHidden.hiddenText: is of an unexported type"},
+		{"opaque message", &opaqueMessage{}, "no field"},
+		{"cycle", ring, "without end"},
+		{"cycle of pointers", self, "without end"},
+		{"cycle of interfaces", selfAny, "without end"},
+		{"cycle of maps", selfMap, "without end"},
+		{"too deep", deep, "nested deeper than 64 levels"},
+		{"large string", strings.Repeat("x", distlock.MaxEncoded+1), "over 1048576 bytes"},
+		{"large bytes", make([]byte, distlock.MaxEncoded+1), "over 1048576 bytes"},
+		{"large array", &[distlock.MaxEncoded + 1]struct{}{}, "over 1048576 bytes"},
+		{"large in sum", []string{big1, big1}, "over 1048576 bytes"},
+		{"large map", map[string]string{"a": big1, "b": big1}, "over 1048576 bytes"},
+		{"large struct", struct{ A, B string }{big1, big1}, "over 1048576 bytes"},
+		{"large text", textual{A: big1 + big1}, "over 1048576 bytes"},
+		{"large LockKey", speaker{a: big1 + big1 + "x"}, "over 1048576 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			key, err := paramKeys().Key(c.params)
+			if key != "" || !errors.Is(err, distlock.ErrKey) {
+				t.Fatalf("got %q, %v; want ErrKey", key, err)
+			}
+			if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Op != "key" {
+				t.Errorf("%v is not an *Error of op key", err)
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v does not say %q", err, c.want)
+			}
+		})
+	}
+}
+
+type ctxOnly struct{ Ctx context.Context }
+
+func TestEncodeKeepsTheMethodsError(t *testing.T) {
+	t.Parallel()
+	_, err := paramKeys().Key([]any{failsToText{}})
+	if !errors.Is(err, errText) || !errors.Is(err, distlock.ErrKey) {
+		t.Errorf("%v does not wrap both errors", err)
+	}
+}
+
+func TestEncodeLimitsAreReached(t *testing.T) {
+	t.Parallel()
+	var deep any = 1
+	for range distlock.MaxNesting {
+		deep = []any{deep}
+	}
+	mustKey(t, deep)
+	mustKey(t, strings.Repeat("x", distlock.MaxEncoded-8))
+	type list struct{ Next *list }
+	var l *list
+	for range distlock.MaxNesting {
+		l = &list{l}
+	}
+	mustKey(t, l)
+}
+
+// A cycle that branches must end by size, not after 2^64 steps.
+func TestEncodeBranchingCycleEnds(t *testing.T) {
+	t.Parallel()
+	type tree struct{ L, R *tree }
+	root := &tree{}
+	root.L, root.R = root, root
+	if _, err := paramKeys().Key(root); !errors.Is(err, distlock.ErrKey) {
+		t.Errorf("got %v", err)
+	}
+	var wide any = []any{}
+	for range 60 {
+		wide = []any{wide, wide}
+	}
+	if _, err := paramKeys().Key(wide); !errors.Is(err, distlock.ErrKey) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLockKeyPanicsPassThrough(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if r := recover(); r != "mine" {
+			t.Errorf("recovered %v", r)
+		}
+	}()
+	_, err := paramKeys().Key(speakingFunc(func() string { panic("mine") }))
+	t.Errorf("returned %v", err)
+}
+
+func TestLockTag(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tag string
+		ok  bool
+	}{
+		{``, true},
+		{`lock:"key"`, true},
+		{`lock:"-"`, true},
+		{`json:"a" lock:"key" xml:"b"`, true},
+		{`json:"lock:x" db:"lock"`, true},
+		{`block:"x" locks:"y" lock_for:"z"`, true},
+		{`just text about a lock: here`, true},
+		{`lock:"KEY"`, false},
+		{`lock:"key,omitempty"`, false},
+		{`lock:" key"`, false},
+		{`lock:key`, false},
+		{`lock: "key"`, false},
+		{`lock "key"`, false},
+		{`lock`, false},
+		{`Lock:"key"`, false},
+		{`json:"a",lock:"key"`, false},
+		{`json:"a" lock:'key'`, false},
+	} {
+		typ := reflect.StructOf([]reflect.StructField{{
+			Name: "A", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(c.tag),
+		}, {Name: "B", Type: reflect.TypeFor[int]()}})
+		err := distlock.CheckType(typ)
+		if (err == nil) != c.ok {
+			t.Errorf("tag %s: %v", c.tag, err)
+		}
+		if err != nil && !strings.HasPrefix(err.Error(), "params.A: ") {
+			t.Errorf("tag %s: %v does not name the field", c.tag, err)
+		}
+	}
+}
+
+func TestCheckType(t *testing.T) {
+	t.Parallel()
+	type node struct {
+		Left, Right *node
+		Children    map[string][]node
+	}
+	type bad struct {
+		Next *bad
+		Done chan int
+	}
+	for _, c := range []struct {
+		typ  reflect.Type
+		want string // "" means fine
+	}{
+		{reflect.TypeFor[order](), ""},
+		{reflect.TypeFor[*order](), ""},
+		{reflect.TypeFor[any](), ""},
+		{reflect.TypeFor[fmt.Stringer](), ""},
+		{reflect.TypeFor[node](), ""},
+		{reflect.TypeFor[embedsContext](), ""},
+		{reflect.TypeFor[*message](), ""},
+		{reflect.TypeFor[speakingFunc](), ""},
+		{reflect.TypeFor[onlyKeys](), ""},
+		{reflect.TypeFor[context.Context](), "context.Context: a context"},
+		{reflect.TypeFor[*bad](), "distlock_test.bad.Done: chan int"},
+		{reflect.TypeFor[[]map[string]*bad](), "params[][].Done: chan int"},
+		{reflect.TypeFor[func()](), "params: func()"},
+		{reflect.TypeFor[*opaqueMessage](), "distlock_test.opaqueMessage: "},
+	} {
+		err := distlock.CheckType(c.typ)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%v: %v", c.typ, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%v: got %v, want %q", c.typ, err, c.want)
+		}
+	}
+}
+
+// Mutually recursive embedded types must not send the planner round for ever.
+type (
+	loopA struct {
+		*loopB
+		A int
+	}
+	loopB struct{ *loopA }
+)
+
+func TestEncodeRecursiveEmbedding(t *testing.T) {
+	t.Parallel()
+	mustKey(t, loopA{A: 1})
+	if mustKey(t, loopA{loopB: &loopB{&loopA{A: 1}}}) == mustKey(t, loopA{loopB: &loopB{&loopA{A: 2}}}) {
+		t.Error("what is embedded deeper does not count")
+	}
+}
+
+func TestKeyConcurrently(t *testing.T) {
+	t.Parallel()
+	type fresh struct {
+		A map[string]*fresh
+		B []any
+		C order
+	}
+	value := fresh{A: map[string]*fresh{"x": {}, "y": nil}, B: []any{order{}, 1, "a"}}
+	keys := paramKeys()
+	got := make([]string, 32)
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() {
+			for range 50 {
+				key, err := keys.Key(value)
+				if err != nil || got[i] != "" && got[i] != key {
+					t.Errorf("got %s, %v", key, err)
+				}
+				got[i] = key
+			}
+		})
+	}
+	wg.Wait()
+	for _, key := range got {
+		if key != got[0] {
+			t.Errorf("got %s and %s", key, got[0])
+		}
+	}
+}
