@@ -31,7 +31,10 @@ func (l *Locker) acquire(ctx context.Context, key string, o *Opts) (*Lease, erro
 		return nil, err
 	}
 	if h := l.cfg.Hooks.Acquired; h != nil {
-		h(s.ctx, AcquiredInfo{Name: s.name, Key: key, Token: s.token, Wait: time.Since(start), Reentrant: s.nested})
+		h(s.ctx, AcquiredInfo{
+			Name: s.name, Key: key, Token: s.token, Wait: time.Since(start),
+			Reentrant: s.again != nil, HandedOver: s.handed,
+		})
 	}
 	return s, nil
 }
@@ -54,62 +57,79 @@ func (l *Locker) enter(ctx context.Context, key string, o *Opts) (*Lease, error)
 	return s, nil
 }
 
-// contend waits for the gate, then for the backend.
+// contend waits for the gate and then, unless the one before hands over the
+// hold, for the backend.
 func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, nil)
 	}
-	r := Request{
-		Key: key, Owner: uuid.NewString(), TTL: o.KeyTimeout, Tokens: 1,
-		Backoff: NewBackoff(o.RetryInterval, o.RetryCount),
-	}
-	if err := l.passGate(ctx, key, o, r.Backoff); err != nil {
+	t := terms{ttl: o.KeyTimeout, fixed: o.NoWatchdog}
+	b := NewBackoff(o.RetryInterval, o.RetryCount)
+	h, err := l.passGate(ctx, key, t, o, b)
+	if err != nil {
 		return nil, err
 	}
-	g, err := l.takeGrant(ctx, r, o.RetryCount != 1)
+	if h != nil {
+		if s, err := l.occupy(ctx, h, time.Now(), o, outer); err == nil {
+			s.handed = true
+			if o.MaxHold > 0 {
+				l.watchdog.shortened(h)
+			}
+			return s, nil
+		}
+		// Lost on the way from hand to hand: the store decides.
+		l.watchdog.remove(h)
+		l.settle(h.grant)
+	}
+	g, err := l.takeGrant(ctx, Request{
+		Key: key, Owner: uuid.NewString(), TTL: o.KeyTimeout, Tokens: l.cfg.bounds().count + 1, Backoff: b,
+	}, o.RetryCount != 1)
 	if err != nil {
 		l.gate.pass(key)
 		return nil, err
 	}
-	return l.lease(ctx, g, o, outer), nil
+	h = newHold(g, t, l.cfg.bounds())
+	s, err := l.occupy(ctx, h, g.Sent, o, outer)
+	l.watchdog.add(h) // before anything runs under it
+	return s, err
 }
 
 // passGate waits until this goroutine is the one of its process that contends
-// for the key.
-func (l *Locker) passGate(ctx context.Context, key string, o *Opts, b *Backoff) error {
+// for the key. It returns the hold if that is handed over with the gate.
+func (l *Locker) passGate(ctx context.Context, key string, t terms, o *Opts, b *Backoff) (*hold, error) {
 	most := o.MaxWaiters
 	if o.RetryCount == 1 {
 		most = 0
 	}
-	w, err := l.gate.enter(key, most)
+	w, err := l.gate.enter(key, t, most)
 	if w == nil || err != nil {
-		return err
+		return nil, err
 	}
-	err = l.waitTurn(ctx, w, b)
+	h, err := l.waitTurn(ctx, w, b)
 	if err != nil && !l.gate.leave(key, w) {
-		l.gate.pass(key) // the turn came while we were leaving
+		l.passOn(key, <-w.turn) // the turn came while we were leaving
 	}
-	return err
+	return h, err
 }
 
-func (l *Locker) waitTurn(ctx context.Context, w *waiter, b *Backoff) error {
+func (l *Locker) waitTurn(ctx context.Context, w *waiter, b *Backoff) (*hold, error) {
 	for {
 		var alarm <-chan time.Time
 		if !b.unlimited {
 			d, ok := b.Wait()
 			if !ok {
-				return &HeldError{}
+				return nil, &HeldError{}
 			}
 			alarm = time.After(d)
 		}
 		select {
-		case <-w.turn:
-			return nil
+		case h := <-w.turn:
+			return h, nil
 		case <-alarm:
 		case <-ctx.Done():
-			return ended(ctx, nil)
+			return nil, ended(ctx, nil)
 		case <-l.life.ctx.Done():
-			return ErrClosed
+			return nil, ErrClosed
 		}
 	}
 }
@@ -213,20 +233,20 @@ func ended(ctx context.Context, last error) error {
 	return err
 }
 
-// lease makes the lease of a grant and has it watched before anything runs
-// under it.
-func (l *Locker) lease(ctx context.Context, g Grant, o *Opts, outer *Lease) *Lease {
-	s := &Lease{
-		locker: l, name: o.name(), hold: newHold(g, o), token: g.Token,
-		since: time.Now(), outer: outer,
-	}
+// occupy makes a lease on h. It fails if h is over, which a new one never is.
+func (l *Locker) occupy(ctx context.Context, h *hold, began time.Time, o *Opts, outer *Lease) (*Lease, error) {
+	s := &Lease{locker: l, name: o.name(), hold: h, since: time.Now(), outer: outer}
 	s.bind(ctx)
-	s.hold.onLost = s.lost
-	l.watchdog.add(s.hold)
-	return s
+	token, err := h.occupy(began, o.MaxHold, s.lost)
+	if err != nil {
+		s.cancel(err)
+		return nil, err
+	}
+	s.token = token
+	return s, nil
 }
 
-// lost is called once when the hold ends before it is released.
+// lost is called once if the hold is lost while s has it.
 func (s *Lease) lost(err error) {
 	s.cancel(err)
 	if h := s.locker.cfg.Hooks.Lost; h != nil {

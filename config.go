@@ -1,11 +1,16 @@
 package distlock
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Defaults of [Config].
 const (
 	DefaultMaxKeys      = 1 << 20
 	DefaultCloseTimeout = 5 * time.Second
+	DefaultHandOvers    = 64
+	DefaultHandOverTime = 100 * time.Millisecond
 )
 
 // Config holds what all locks of one [Locker] share. Its zero value works.
@@ -26,4 +31,48 @@ type Config struct {
 	// their leases, whose contexts it has cancelled. The default is
 	// [DefaultCloseTimeout].
 	CloseTimeout time.Duration
+
+	// HandOvers is how often a lock may pass from one holder in this process to
+	// the next without going back to the store, which is far faster but keeps
+	// other processes waiting. Each is an acquisition of its own, with a token
+	// of its own. The default is [DefaultHandOvers]; -1 is never.
+	HandOvers int
+
+	// HandOverTime is for how long, counted from when the store granted it, a
+	// lock may be handed over; what is held then is held to its end. The default
+	// is [DefaultHandOverTime].
+	HandOverTime time.Duration
+}
+
+func (c *Config) bounds() bounds { return bounds{count: c.HandOvers, time: c.HandOverTime} }
+
+// withDefaults fills in the zero fields and panics for those that make no
+// sense.
+func (c Config) withDefaults() Config {
+	switch {
+	case c.MaxKeys < 0:
+		panic("distlock: Config.MaxKeys is negative: " + strconv.Itoa(c.MaxKeys))
+	case c.CloseTimeout < 0:
+		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
+	case c.HandOvers < -1:
+		panic("distlock: Config.HandOvers is below -1: " + strconv.Itoa(c.HandOvers))
+	case c.HandOverTime < 0:
+		panic("distlock: Config.HandOverTime is negative: " + c.HandOverTime.String())
+	}
+	if c.MaxKeys == 0 {
+		c.MaxKeys = DefaultMaxKeys
+	}
+	if c.CloseTimeout == 0 {
+		c.CloseTimeout = DefaultCloseTimeout
+	}
+	if c.HandOverTime == 0 {
+		c.HandOverTime = DefaultHandOverTime
+	}
+	switch c.HandOvers {
+	case 0:
+		c.HandOvers = DefaultHandOvers
+	case -1:
+		c.HandOvers = 0
+	}
+	return c
 }

@@ -7,8 +7,11 @@ import (
 
 // gate is the queue inside one process: for each key it lets one goroutine
 // through to the backend and keeps the others in order of arrival. It stays
-// shut until the one inside calls pass, whatever became of its lease, so two
+// shut until the one inside passes it on, whatever became of its lease, so two
 // holders of one key never overlap in this process (promise P8).
+//
+// Whoever leaves may pass on more than the gate: the hold that it has, so that
+// the next needs no round trip to the store.
 type gate struct {
 	maxKeys int
 
@@ -24,7 +27,8 @@ type line struct {
 
 // waiter is one goroutine's place in a line.
 type waiter struct {
-	turn       chan struct{} // receives once, when the gate is this waiter's
+	terms      terms
+	turn       chan *hold // receives once, when the gate is this waiter's; nil: without a hold
 	prev, next *waiter
 	queued     bool
 }
@@ -35,8 +39,8 @@ func newGate(maxKeys int) *gate {
 
 // enter takes the gate for key, or joins the line before it: then it returns a
 // waiter whose turn will come. If most is 0 it joins no line and the error is
-// a HeldError.
-func (g *gate) enter(key string, most int) (*waiter, error) {
+// a HeldError. A hold is handed over only to a waiter with the same terms.
+func (g *gate) enter(key string, t terms, most int) (*waiter, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ln, shut := g.lines[key]
@@ -57,13 +61,13 @@ func (g *gate) enter(key string, most int) (*waiter, error) {
 	if ln.n >= most {
 		return nil, fmt.Errorf("%w: %d wait (MaxWaiters)", ErrQueueFull, ln.n)
 	}
-	w := &waiter{turn: make(chan struct{}, 1)}
+	w := &waiter{terms: t, turn: make(chan *hold, 1)}
 	ln.push(w)
 	return w, nil
 }
 
 // leave gives up w's place. It returns false if w's turn had come already; then
-// the gate is the caller's, who must pass it on.
+// the gate is the caller's, who must pass it on with what the turn brought.
 func (g *gate) leave(key string, w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,7 +78,21 @@ func (g *gate) leave(key string, w *waiter) bool {
 	return true
 }
 
-// pass gives the gate to the first in line, or opens it.
+// handOver gives the gate together with h to the first in line, if that one
+// wants the same and h is fit for it. It returns false if not; then the gate is
+// still the caller's.
+func (g *gate) handOver(key string, h *hold) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ln := g.lines[key]
+	if ln == nil || ln.head == nil || ln.head.terms != h.terms || !h.vacate() {
+		return false
+	}
+	ln.shift().turn <- h
+	return true
+}
+
+// pass gives the gate alone to the first in line, or opens it.
 func (g *gate) pass(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,9 +101,13 @@ func (g *gate) pass(key string) {
 		delete(g.lines, key)
 		return
 	}
-	w := ln.head
-	ln.remove(w)
-	w.turn <- struct{}{}
+	ln.shift().turn <- nil
+}
+
+func (l *line) shift() *waiter {
+	w := l.head
+	l.remove(w)
+	return w
 }
 
 func (l *line) push(w *waiter) {

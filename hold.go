@@ -9,37 +9,87 @@ import (
 // errReleased is why a lease is over that its holder gave back.
 var errReleased = fmt.Errorf("%w: it was released", ErrLost)
 
-// hold is a grant that this process believes in: until when, and whether it is
-// over. Once over, always over.
-type hold struct {
-	grant   Grant
-	span    time.Duration // how long to believe in it after sending: the lease less the margin
-	maxHold time.Duration // 0: no limit
-	fixed   bool          // not renewed by the watchdog
-	began   time.Time     // when the request that got it was sent
-
-	// onLost is called once, unless the hold ends first.
-	onLost func(error)
-
-	watch watch // the watchdog's
-
-	mu   sync.Mutex
-	sent time.Time // when the last request that extended it was sent
-	over error     // wraps ErrLost; nil while it goes on
+// terms are what two acquisitions of a key must have in common for one to take
+// over the other's hold.
+type terms struct {
+	ttl   time.Duration
+	fixed bool // not renewed by the watchdog
 }
 
-func newHold(g Grant, o *Opts) *hold {
+// bounds say how long a hold may be handed from one holder in this process to
+// the next before other processes get their turn.
+type bounds struct {
+	count int
+	time  time.Duration
+}
+
+// hold is a grant that this process believes in: until when, and whether it is
+// over. Once over, always over. It outlives the lease that it was got for if it
+// is handed over.
+type hold struct {
+	grant  Grant
+	terms  terms
+	bounds bounds
+	span   time.Duration // how long to believe in it after sending: the lease less the margin
+	watch  watch         // the watchdog's
+
+	mu      sync.Mutex
+	sent    time.Time     // when the last request that extended it was sent
+	over    error         // wraps ErrLost; nil while it goes on
+	began   time.Time     // when the present holder's time began
+	maxHold time.Duration // of the present holder; 0: no limit
+	onLost  func(error)   // called once, if the hold is lost while somebody has it
+	tokens  uint64        // the next to hand out
+	changes int           // hand-overs so far
+}
+
+func newHold(g Grant, t terms, b bounds) *hold {
 	return &hold{
-		grant:   g,
-		span:    g.TTL - margin(g.TTL),
-		maxHold: o.MaxHold,
-		fixed:   o.NoWatchdog,
-		began:   g.Sent,
-		sent:    g.Sent,
+		grant: g, terms: t, bounds: b, span: g.TTL - margin(g.TTL),
+		sent: g.Sent, tokens: g.Token,
 	}
 }
 
-// left is how much longer the hold may be believed in, if it is not over.
+// occupy makes the hold somebody's, who is told by onLost if it is lost, for at
+// most maxHold, counted from began. It returns the holder's token, or why the
+// hold is over.
+func (h *hold) occupy(began time.Time, maxHold time.Duration, onLost func(error)) (uint64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over != nil {
+		return 0, h.over
+	}
+	token := h.tokens
+	if token != 0 {
+		h.tokens++
+	}
+	h.began, h.maxHold, h.onLost = began, maxHold, onLost
+	return token, nil
+}
+
+// vacate ends the present holder's time but not the hold, so that the next may
+// occupy it. It returns false, and changes nothing, if the hold must go back to
+// the store instead: because it is over or soon will be, because its tokens are
+// spent, or because other processes had to wait long enough.
+func (h *hold) vacate() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	switch {
+	case h.over != nil, h.left(now) < h.span/2:
+		return false
+	case h.grant.Token != 0 && h.tokens > h.grant.LastToken:
+		return false
+	case h.changes >= h.bounds.count, elapsed(h.grant.Sent, now) >= h.bounds.time:
+		return false
+	}
+	h.changes++
+	h.maxHold, h.onLost = 0, nil
+	return true
+}
+
+// left is how much longer the hold may be believed in, if it is not over. The
+// caller has the mutex.
 func (h *hold) left(now time.Time) time.Duration {
 	left := h.span - elapsed(h.sent, now)
 	if h.maxHold > 0 {
@@ -55,17 +105,20 @@ func (h *hold) check(now time.Time) error {
 	over, left := h.over, h.left(now)
 	h.mu.Unlock()
 	if over == nil && left <= 0 {
-		over = h.expired(now)
-		h.lose(over)
+		over = h.expire(now)
 	}
 	return over
 }
 
-func (h *hold) expired(now time.Time) error {
+// expire ends the hold because its time has run out and returns why it is over.
+func (h *hold) expire(now time.Time) error {
+	h.mu.Lock()
+	err := fmt.Errorf("%w: the lease of %v ran out", ErrLost, h.grant.TTL)
 	if h.maxHold > 0 && elapsed(h.began, now) >= h.maxHold {
-		return fmt.Errorf("%w: held for MaxHold, %v", ErrLost, h.maxHold)
+		err = fmt.Errorf("%w: held for MaxHold, %v", ErrLost, h.maxHold)
 	}
-	return fmt.Errorf("%w: the lease of %v ran out", ErrLost, h.grant.TTL)
+	h.mu.Unlock()
+	return h.lose(err)
 }
 
 // until is the moment from which the hold is not believed in, and whether a
@@ -79,7 +132,7 @@ func (h *hold) until() (end time.Time, renewable bool) {
 			return limit, false
 		}
 	}
-	return end, true
+	return end, !h.terms.fixed
 }
 
 // extend records a renewal that was sent then and confirmed.
@@ -91,21 +144,24 @@ func (h *hold) extend(sent time.Time) {
 	}
 }
 
-// lose ends the hold against its owner's will, unless it is over already.
-func (h *hold) lose(err error) {
-	if h.end(err) {
-		h.onLost(err)
+// lose ends the hold against its owner's will, unless it is over already, and
+// returns why it is over.
+func (h *hold) lose(err error) error {
+	over, told := h.end(err)
+	if told != nil {
+		told(over)
 	}
+	return over
 }
 
-// end marks the hold as over because of err. It returns false if it was so
-// before.
-func (h *hold) end(err error) bool {
+// end marks the hold as over because of err, unless it is over already. It
+// returns why it is over and, if that is new, who is to be told.
+func (h *hold) end(err error) (over error, tell func(error)) { //nolint:revive // error-return: the reason is a value here
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
-		return false
+		return h.over, nil
 	}
 	h.over = err
-	return true
+	return err, h.onLost
 }

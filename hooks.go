@@ -41,11 +41,12 @@ type StartInfo struct {
 
 // AcquiredInfo describes a lock that was got.
 type AcquiredInfo struct {
-	Name      string
-	Key       string
-	Token     uint64
-	Wait      time.Duration // from the call to the lock
-	Reentrant bool          // the caller held the key already
+	Name       string
+	Key        string
+	Token      uint64
+	Wait       time.Duration // from the call to the lock
+	Reentrant  bool          // the caller held the key already
+	HandedOver bool          // it came from the holder before, in this process, not from the store
 }
 
 // FailedInfo describes an acquisition that ended without the lock.

@@ -24,7 +24,7 @@ func TestHooks(t *testing.T) {
 			events = append(events, fmt.Sprintf(format, args...))
 		}
 		traced := func(ctx context.Context) any { return ctx.Value(ctxKey{}) }
-		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+		l := distlock.New(s, distlock.Config{HandOvers: -1, Hooks: distlock.Hooks{
 			Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
 				note("start %s %s", i.Name, i.Key)
 				return context.WithValue(ctx, ctxKey{}, "span")

@@ -25,12 +25,13 @@ type Lease struct {
 	token  uint64
 	since  time.Time // when it was got
 	outer  *Lease    // the lease below which it was got, of this key or another
-	nested bool      // a re-entry: shares the hold of an outer lease
+	again  *Lease    // the lease that it re-enters, if it is a re-entry
+	handed bool      // it came from the holder before
 
 	ctx    context.Context //nolint:containedctx // handed out by Context, as in http.Request
 	cancel context.CancelCauseFunc
 	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
-	left   atomic.Bool // a re-entry that has ended
+	ended  atomic.Bool // its holder gave it back; the hold may go on with another
 
 	release sync.Once
 	result  error // of release
@@ -107,12 +108,11 @@ func (s *Lease) Refresh(ctx context.Context) error {
 	switch r.Status {
 	case Renewed:
 		h.extend(sent)
-		s.locker.watchdog.moved(h)
+		s.locker.watchdog.extended(h)
 		return s.fail("refresh", s.over())
 	case Lost:
 		s.locker.watchdog.remove(h)
-		h.lose(errTaken)
-		return s.fail("refresh", s.over())
+		return s.fail("refresh", h.lose(errTaken))
 	default:
 		return s.fail("refresh", unavailable(r.Err))
 	}
@@ -125,7 +125,7 @@ func (s *Lease) Refresh(ctx context.Context) error {
 // out anyway. A second call changes nothing and returns what the first did.
 func (s *Lease) Release(ctx context.Context) error {
 	s.release.Do(func() {
-		if s.nested {
+		if s.again != nil {
 			s.result = s.leave()
 		} else {
 			s.result = s.locker.release(ctx, s)
@@ -136,13 +136,12 @@ func (s *Lease) Release(ctx context.Context) error {
 
 // over returns why the lease is over, or nil.
 func (s *Lease) over() error {
-	if err := s.hold.check(time.Now()); err != nil {
-		return err
+	for l := s; l != nil; l = l.again {
+		if l.ended.Load() {
+			return errReleased
+		}
 	}
-	if s.left.Load() {
-		return errReleased
-	}
-	return nil
+	return s.hold.check(time.Now())
 }
 
 // reenter returns a lease for a caller who runs under s already.
@@ -152,7 +151,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease) (*Lease, error) {
 	}
 	in := &Lease{
 		locker: s.locker, name: s.name, hold: s.hold, token: s.token,
-		since: time.Now(), outer: innermost, nested: true,
+		since: time.Now(), outer: innermost, again: s,
 	}
 	in.bind(ctx)
 	// ctx may have been cut off from the cancellation of the lease's context.
@@ -163,7 +162,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease) (*Lease, error) {
 // leave ends a re-entry.
 func (s *Lease) leave() error {
 	err := s.over()
-	s.left.Store(true)
+	s.ended.Store(true)
 	s.untie()
 	s.cancel(errReleased)
 	return s.fail("release", err)

@@ -147,7 +147,9 @@ func TestReleaseWithoutAnAnswer(t *testing.T) {
 		held = mustAcquire(t, l, "k", distlock.Opts{})
 		s.loseReplies("release", 1) // applied, but nobody heard of it
 		next := make(chan *distlock.Lease)
-		go func() { next <- mustAcquire(t, l, "k", distlock.Opts{}) }()
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		go func() { next <- mustAcquire(t, other, "k", distlock.Opts{}) }()
 		synctest.Wait()
 		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
 		got := <-next
@@ -168,7 +170,7 @@ func TestReleaseIsSentAfterTheWatchEnds(t *testing.T) {
 			}
 			return nil
 		}
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 2 * time.Second})
 		wantIs(t, held.Release(t.Context()))
 		if n := len(s.seen("renew")); n != 0 {
 			t.Errorf("%d renewals during the release", n)

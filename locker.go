@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 )
 
@@ -115,7 +114,7 @@ func (l *Locker) Close() error {
 		return nil
 	}
 	for _, h := range l.watchdog.holds() {
-		h.lose(errClosed)
+		_ = h.lose(errClosed)
 	}
 	timer := time.NewTimer(l.cfg.CloseTimeout)
 	defer timer.Stop()
@@ -133,21 +132,3 @@ func (l *Locker) Close() error {
 }
 
 var errClosed = fmt.Errorf("%w: %w", ErrLost, ErrClosed)
-
-// withDefaults fills in the zero fields and panics for those that make no
-// sense.
-func (c Config) withDefaults() Config {
-	if c.MaxKeys < 0 {
-		panic("distlock: Config.MaxKeys is negative: " + strconv.Itoa(c.MaxKeys))
-	}
-	if c.CloseTimeout < 0 {
-		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
-	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = DefaultMaxKeys
-	}
-	if c.CloseTimeout == 0 {
-		c.CloseTimeout = DefaultCloseTimeout
-	}
-	return c
-}

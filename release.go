@@ -15,36 +15,61 @@ const releaseTimeout = 2 * time.Second
 // settleInterval is the base of the pause between attempts to give up a claim.
 const settleInterval = 100 * time.Millisecond
 
-// release gives s back to the store and opens the gate.
+// release ends s: it hands the hold over to the next in this process, or gives
+// it back to the store and opens the gate.
 func (l *Locker) release(ctx context.Context, s *Lease) error {
 	defer l.life.exit()
-	defer l.gate.pass(s.Key())
-
-	// Unwatch first: a renewal that overtakes the release would keep the key.
-	l.watchdog.remove(s.hold)
 	lost := s.over()
-	_ = s.hold.end(errReleased) // over in either case
+	s.ended.Store(true)
 	s.cancel(errReleased)
 
-	claim := s.hold.grant
-	err := l.sendRelease(context.WithoutCancel(ctx), claim)
-	switch {
-	case err == nil:
-	case errors.Is(err, ErrLost):
-		if lost == nil {
-			s.lost(errTaken)
-			lost = errTaken
-		}
-		err = nil
-	default:
-		l.settle(claim)
-		err = unavailable(err)
+	var err error
+	if lost != nil || !l.gate.handOver(s.Key(), s.hold) {
+		lost, err = l.giveBack(ctx, s, lost)
 	}
 	err = s.fail("release", join(lost, err))
 	if h := l.cfg.Hooks.Released; h != nil {
 		h(ctx, ReleasedInfo{Name: s.name, Key: s.Key(), Token: s.token, Held: time.Since(s.since), Err: err})
 	}
 	return err
+}
+
+// giveBack releases the hold of s in the store and opens the gate. It returns
+// why the lease was lost, also if only the store knew, and what went wrong.
+func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err error) {
+	defer l.gate.pass(s.Key())
+
+	// Unwatch first: a renewal that overtakes the release would keep the key.
+	l.watchdog.remove(s.hold)
+	_, _ = s.hold.end(errReleased) // nobody is to be told
+
+	err = l.sendRelease(context.WithoutCancel(ctx), s.hold.grant)
+	switch {
+	case err == nil:
+		return lost, nil
+	case !errors.Is(err, ErrLost):
+		l.settle(s.hold.grant)
+		return lost, unavailable(err)
+	case lost == nil:
+		s.lost(errTaken)
+		return errTaken, nil
+	default:
+		return lost, nil
+	}
+}
+
+// passOn gets rid of a turn that came to somebody who had given up: the gate,
+// and perhaps a hold with it.
+func (l *Locker) passOn(key string, h *hold) {
+	if h != nil && l.gate.handOver(key, h) {
+		return
+	}
+	if h != nil {
+		l.watchdog.remove(h)
+		_, _ = h.end(errReleased) // nobody has it
+		l.settle(h.grant)
+	}
+	l.gate.pass(key)
 }
 
 func (l *Locker) sendRelease(ctx context.Context, g Grant) error {

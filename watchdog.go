@@ -64,7 +64,7 @@ func (w *watchdog) add(h *hold) {
 		w.started = true
 		w.done.Go(w.run)
 	}
-	h.watch = watch{renewAt: h.began.Add(renewalPause(h.grant.TTL)), listed: true}
+	h.watch = watch{renewAt: h.grant.Sent.Add(renewalPause(h.grant.TTL)), listed: true}
 	w.place(h)
 }
 
@@ -79,11 +79,18 @@ func (w *watchdog) remove(h *hold) {
 	}
 }
 
-// moved is called after h was extended by somebody else.
-func (w *watchdog) moved(h *hold) {
+// extended is called after h was extended by somebody else.
+func (w *watchdog) extended(h *hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.settle(h, time.Now().Add(renewalPause(h.grant.TTL)))
+}
+
+// shortened is called after the end of h has come nearer.
+func (w *watchdog) shortened(h *hold) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settle(h, h.watch.renewAt)
 }
 
 // holds returns all that are watched.
@@ -122,7 +129,7 @@ func (w *watchdog) settle(h *hold, renewAt time.Time) {
 func (w *watchdog) place(h *hold) {
 	end, renewable := h.until()
 	h.watch.at = end
-	if renewable && !h.fixed && !h.watch.waiting && h.watch.renewAt.Before(end) {
+	if renewable && !h.watch.waiting && h.watch.renewAt.Before(end) {
 		h.watch.at = h.watch.renewAt
 	}
 	heap.Push(&w.schedule, h)
@@ -149,7 +156,7 @@ func (w *watchdog) run() {
 		}
 		last = now
 		for _, h := range w.due(now) {
-			h.lose(h.expired(now))
+			_ = h.expire(now)
 		}
 		if pause, ok := w.sleep(now); ok {
 			timer.Reset(pause)
@@ -197,12 +204,13 @@ func (w *watchdog) due(now time.Time) (expired []*hold) {
 	for len(w.schedule) > 0 && !w.schedule[0].watch.at.After(now) {
 		h := w.schedule[0]
 		heap.Pop(&w.schedule)
-		end, _ := h.until()
+		end, renewable := h.until()
 		switch {
 		case !end.After(now):
 			h.watch.listed = false
 			expired = append(expired, h)
 			continue
+		case !renewable || h.watch.waiting || h.watch.renewAt.After(now): // its end has moved on
 		case w.batches == maxBatches: // comes again when one is back, or at its end
 			h.watch.renewAt = now.Add(retryPause(h.grant.TTL))
 		default:
@@ -255,7 +263,7 @@ func (w *watchdog) renew(batch []*hold) {
 	w.mu.Unlock()
 	for _, h := range lost {
 		w.remove(h)
-		h.lose(errTaken)
+		_ = h.lose(errTaken)
 	}
 }
 

@@ -1,0 +1,253 @@
+package distlock_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// line starts n goroutines that do f under the lock, in this order in the line.
+func line(t *testing.T, all *sync.WaitGroup, l *distlock.Locker, n int, o distlock.Opts, f func(ctx context.Context, i int)) {
+	t.Helper()
+	for i := range n {
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", o, func(ctx context.Context) error { f(ctx, i); return nil }))
+		})
+		synctest.Wait()
+	}
+}
+
+func TestHandOverNeedsNoRoundTrip(t *testing.T) {
+	for bound, config := range map[int]distlock.Config{
+		distlock.DefaultHandOvers: {},
+		9:                         {HandOvers: 9},
+		0:                         {HandOvers: -1},
+	} {
+		t.Run(fmt.Sprint(bound), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const waiters = 500
+				s := newStore()
+				var handed, fresh atomic.Int64
+				config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
+					if i.HandedOver {
+						handed.Add(1)
+					} else {
+						fresh.Add(1)
+					}
+				}
+				l := distlock.New(s, config)
+				defer closeLocker(t, l)
+				held := mustAcquire(t, l, "k", distlock.Opts{})
+				var all sync.WaitGroup
+				inside := false
+				last := held.Token()
+				order := 0
+				line(t, &all, l, waiters, distlock.Opts{}, func(ctx context.Context, i int) {
+					lease, _ := distlock.FromContext(ctx)
+					if inside || !lease.Valid() || lease.Token() <= last || i != order {
+						t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Valid(), lease.Token(), last)
+					}
+					inside, last = true, lease.Token()
+					order++
+					synctest.Wait() // were anybody else let in, he would be now
+					inside = false
+				})
+				wantIs(t, held.Release(t.Context()))
+				all.Wait()
+
+				want := (waiters + 1 + bound) / (bound + 1)
+				if got := len(s.seen("wait")); got != want || len(s.seen("release")) != want || fresh.Load() != int64(want) {
+					t.Errorf("%d acquisitions and %d releases in the store, %d by the hooks, want %d", got, len(s.seen("release")), fresh.Load(), want)
+				}
+				if handed.Load() != int64(waiters+1-want) {
+					t.Errorf("%d handed over, want %d", handed.Load(), waiters+1-want)
+				}
+				if l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
+					t.Error("something is left behind")
+				}
+			})
+		})
+	}
+}
+
+func TestOthersGetTheirTurn(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		var order []string // guarded by the lock
+		note := func(who string) func(context.Context, int) {
+			return func(context.Context, int) { order = append(order, who) }
+		}
+		line(t, &all, l, 300, distlock.Opts{}, note("l"))
+		line(t, &all, other, 100, distlock.Opts{}, note("o"))
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		run, longest := 0, 0
+		seen := map[string]int{}
+		for i, who := range order {
+			if i > 0 && order[i-1] != who {
+				run = 0
+			}
+			run++
+			seen[who]++
+			if seen["l"] < 300 && seen["o"] < 100 {
+				longest = max(longest, run)
+			}
+		}
+		if seen["l"] != 300 || seen["o"] != 100 {
+			t.Errorf("served: %v", seen)
+		}
+		if longest > distlock.DefaultHandOvers+1 {
+			t.Errorf("one process had the lock %d times in a row while the other waited", longest)
+		}
+	})
+}
+
+func TestHandOverEndsWithItsTime(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		line(t, &all, l, 50, distlock.Opts{}, func(context.Context, int) { time.Sleep(20 * time.Millisecond) })
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		// each grant serves until the first that ends at or after 100 ms
+		if got, want := len(s.seen("wait")), 10; got < want || got > want+1 {
+			t.Errorf("%d acquisitions for 50 holders of 20 ms, want %d", got, want)
+		}
+	})
+}
+
+func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		var all sync.WaitGroup
+		for _, o := range []distlock.Opts{
+			{KeyTimeout: time.Minute},
+			{KeyTimeout: time.Minute, NoWatchdog: true},
+			{KeyTimeout: time.Minute, NoWatchdog: true, MaxHold: time.Hour},
+		} {
+			line(t, &all, l, 1, o, func(ctx context.Context, _ int) {
+				lease, _ := distlock.FromContext(ctx)
+				if d := time.Until(lease.Until()); d < 50*time.Second {
+					t.Errorf("%+v: the lease ends in %v", o, d)
+				}
+			})
+		}
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if n := len(s.seen("wait")); n != 3 {
+			t.Errorf("%d acquisitions in the store, want 3: only the last had the terms of the one before", n)
+		}
+	})
+}
+
+func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{MaxHold: time.Minute})
+		var all sync.WaitGroup
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{MaxHold: 2 * time.Second}, func(ctx context.Context) error {
+				start := time.Now()
+				<-ctx.Done()
+				if d := time.Since(start); d != 2*time.Second {
+					t.Errorf("cancelled after %v", d)
+				}
+				return nil
+			}), distlock.ErrLost)
+		})
+		synctest.Wait()
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
+				time.Sleep(time.Hour)
+				return nil
+			}))
+		})
+		synctest.Wait()
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if n := len(s.seen("wait")); n != 2 {
+			t.Errorf("%d acquisitions in the store, want 2: the lost hold is not handed on", n)
+		}
+	})
+}
+
+// A hold that is lost, or whose renewal goes unanswered, is not handed over.
+func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
+	for name, spoil := range map[string]func(*store, *distlock.Lease){
+		"unanswered": func(s *store, _ *distlock.Lease) { s.fail("renew"); time.Sleep(70 * time.Millisecond) },
+		"dropped":    func(s *store, h *distlock.Lease) { s.Drop("k"); <-h.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				o := distlock.Opts{KeyTimeout: 100 * time.Millisecond}
+				held := mustAcquire(t, l, "k", o)
+				var all sync.WaitGroup
+				line(t, &all, l, 1, o, func(ctx context.Context, _ int) {
+					lease, _ := distlock.FromContext(ctx)
+					wantIs(t, lease.Check())
+				})
+				spoil(s, held)
+				_ = held.Release(t.Context())
+				all.Wait()
+				if n := len(s.seen("wait")); n != 2 {
+					t.Errorf("%d acquisitions in the store, want 2", n)
+				}
+			})
+		})
+	}
+}
+
+// A waiter who leaves in the very moment that the hold comes to him passes it
+// on.
+func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
+	for range 50 { // who wins the race is up to the scheduler
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			held := mustAcquire(t, l, "k", distlock.Opts{})
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for range 5 {
+				all.Go(func() { _ = l.Do(ctx, "k", distlock.Opts{}, func(context.Context) error { return nil }) })
+				synctest.Wait()
+			}
+			served := false
+			line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
+			all.Go(cancel)
+			all.Go(func() { wantIs(t, held.Release(t.Context())) })
+			all.Wait()
+			synctest.Wait()
+			if !served || l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
+				t.Errorf("served %v, keys %d, watched %d, free %v", served, l.Keys(), l.Watched(), s.free(t, "k"))
+			}
+		})
+	}
+}
+
+// A released lease stays released although its hold goes on with another.
+func TestReleasedLeaseDoesNotComeBackWithTheHold(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		inner, err := l.Acquire(held.Context(), "k", distlock.Opts{})
+		wantIs(t, err)
+		var all sync.WaitGroup
+		line(t, &all, l, 1, distlock.Opts{}, func(ctx context.Context, _ int) {
+			lease, _ := distlock.FromContext(ctx)
+			wantIs(t, lease.Check())
+			wantIs(t, held.Check(), distlock.ErrLost)
+			wantIs(t, inner.Check(), distlock.ErrLost)
+			wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
+			_, err := l.Acquire(context.WithoutCancel(held.Context()), "k", distlock.Opts{})
+			wantIs(t, err, distlock.ErrLost)
+		})
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		wantIs(t, inner.Release(t.Context()), distlock.ErrLost)
+	})
+}
