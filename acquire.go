@@ -31,7 +31,7 @@ func (l *Locker) acquire(ctx context.Context, key string, o *Opts) (*Lease, erro
 		return nil, err
 	}
 	if h := l.cfg.Hooks.Acquired; h != nil {
-		h(s.ctx, AcquiredInfo{
+		h(&s.ctx, AcquiredInfo{
 			Name: s.name, Key: key, Token: s.token, Wait: time.Since(start),
 			Reentrant: s.again != nil, HandedOver: s.handed,
 		})
@@ -46,52 +46,55 @@ func (l *Locker) enter(ctx context.Context, key string, o *Opts) (*Lease, error)
 	if s := innermost.find(l, key); s != nil {
 		return s.reenter(ctx, innermost)
 	}
-	if !l.life.enter() {
+	s := &Lease{locker: l, name: o.name(), outer: innermost}
+	s.bind(ctx)
+	if !l.life.enter(s) {
 		return nil, ErrClosed
 	}
-	s, err := l.contend(ctx, key, o, innermost)
-	if err != nil {
-		l.life.exit()
+	if err := l.contend(ctx, key, o, s); err != nil {
+		s.cancel(err)
+		l.life.exit(s)
 		return nil, err
 	}
+	s.since = time.Now()
 	return s, nil
 }
 
 // contend waits for the gate and then, unless the one before hands over the
-// hold, for the backend.
-func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease) (*Lease, error) {
+// hold, for the backend. It makes s a lease that is held.
+func (l *Locker) contend(ctx context.Context, key string, o *Opts, s *Lease) error {
 	if ctx.Err() != nil {
-		return nil, ended(ctx, nil)
+		return ended(ctx, nil)
 	}
 	t := terms{ttl: o.KeyTimeout, fixed: o.NoWatchdog}
-	b := NewBackoff(o.RetryInterval, o.RetryCount)
-	h, err := l.passGate(ctx, key, t, o, b)
+	s.budget.start(o.RetryInterval, o.RetryCount)
+	h, err := l.passGate(ctx, key, t, o, &s.budget)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if h != nil {
-		if s, err := l.occupy(ctx, h, time.Now(), o, outer); err == nil {
+		if h.occupy(s, time.Now(), o.MaxHold) {
 			s.handed = true
 			if o.MaxHold > 0 {
 				l.watchdog.shortened(h)
 			}
-			return s, nil
+			return nil
 		}
 		// Lost on the way from hand to hand: the store decides.
 		l.watchdog.remove(h)
 		l.settle(h.grant)
 	}
-	g, err := l.takeGrant(ctx, Request{
-		Key: key, Owner: uuid.NewString(), TTL: o.KeyTimeout, Tokens: l.cfg.bounds().count + 1, Backoff: b,
+	g, err := l.takeGrant(ctx, s, Request{
+		Key: key, Owner: uuid.NewString(), TTL: o.KeyTimeout, Tokens: l.cfg.HandOvers + 1, Backoff: &s.budget,
 	}, o.RetryCount != 1)
 	if err != nil {
 		l.gate.pass(key)
-		return nil, err
+		return err
 	}
 	h = newHold(g, t, l.cfg.bounds())
-	s, err := l.occupy(ctx, h, g.Sent, o, outer)
+	h.occupy(s, g.Sent, o.MaxHold)
 	l.watchdog.add(h) // before anything runs under it
-	return s, err
+	return nil
 }
 
 // passGate waits until this goroutine is the one of its process that contends
@@ -137,23 +140,20 @@ func (l *Locker) waitTurn(ctx context.Context, w *waiter, b *Backoff) (*hold, er
 // takeGrant asks the backend until it grants, the budget is spent, ctx ends or
 // the Locker is closed. Whatever may be left in the store after a failure is
 // given up in the background.
-func (l *Locker) takeGrant(ctx context.Context, r Request, wait bool) (Grant, error) {
-	attempt, actx := l.backend.TryAcquire, ctx
+func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) (Grant, error) {
 	queues := wait && l.queuer != nil
-	if queues {
-		attempt = l.queuer.Acquire
-		waiting, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(l.life.ctx, cancel)()
-		actx = waiting
-	}
-
 	uncertain := queues // in line, or an attempt whose outcome is unknown
 	for {
-		g, err := attempt(actx, r)
+		var g Grant
+		var err error
+		if queues {
+			g, err = l.queuer.Acquire(&s.ctx, r) // ends when the Locker is closed, too
+		} else {
+			g, err = l.backend.TryAcquire(ctx, r)
+		}
 		if err == nil {
 			uncertain = true // until it is accepted
-			err = l.accept(ctx, g)
+			err = accept(&s.ctx, g)
 		}
 		if err == nil {
 			return g, nil
@@ -173,7 +173,7 @@ func (l *Locker) takeGrant(ctx context.Context, r Request, wait bool) (Grant, er
 }
 
 // accept refuses a grant that came too late to be one, or for nobody.
-func (l *Locker) accept(ctx context.Context, g Grant) error {
+func accept(ctx context.Context, g Grant) error {
 	if elapsed(g.Sent, time.Now()) >= g.TTL-margin(g.TTL) {
 		return errLate
 	}
@@ -231,19 +231,6 @@ func ended(ctx context.Context, last error) error {
 		err = fmt.Errorf("%w: %w", err, unavailable(last))
 	}
 	return err
-}
-
-// occupy makes a lease on h. It fails if h is over, which a new one never is.
-func (l *Locker) occupy(ctx context.Context, h *hold, began time.Time, o *Opts, outer *Lease) (*Lease, error) {
-	s := &Lease{locker: l, name: o.name(), hold: h, since: time.Now(), outer: outer}
-	s.bind(ctx)
-	token, err := h.occupy(began, o.MaxHold, s.lost)
-	if err != nil {
-		s.cancel(err)
-		return nil, err
-	}
-	s.token = token
-	return s, nil
 }
 
 // lost is called once if the hold is lost while s has it.

@@ -27,16 +27,19 @@ func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] 
 	if err := g.keys.checkRequest(req); err != nil {
 		panic("distlock: Wrap: " + err.Error())
 	}
-	return func(ctx context.Context, req Req) (Resp, error) {
-		var resp Resp
+	return func(ctx context.Context, req Req) (resp Resp, err error) {
 		var params any
 		if o.ParamLock {
 			params = req
 		}
-		err := g.Do(ctx, params, func(ctx context.Context) (err error) {
-			resp, err = fn(ctx, req)
-			return err
-		})
-		return resp, err
+		s, err := g.begin(ctx, params)
+		if err != nil {
+			return resp, err
+		}
+		if s == nil {
+			return fn(ctx, req)
+		}
+		defer s.finish(&err)
+		return fn(&s.ctx, req)
 	}
 }

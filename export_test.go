@@ -1,6 +1,9 @@
 package distlock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Keys is how many keys are held or waited for in this process.
 func (l *Locker) Keys() int {
@@ -32,3 +35,9 @@ const ReleaseTimeout time.Duration = releaseTimeout
 
 // Backend is what the Locker was made over.
 func (l *Locker) Backend() Backend { return l.backend }
+
+// Detached is the context that releases run on.
+func Detached(parent context.Context, timeout time.Duration) (ctx context.Context, end func()) {
+	d := detach(parent, timeout)
+	return d, d.end
+}

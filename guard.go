@@ -40,17 +40,23 @@ func (g *Guard) Acquire(ctx context.Context, params any) (*Lease, error) {
 
 // Do runs fn under the lock for params, as [Locker.Do] does for a key. For
 // [Skip], also as the answer of Params, it runs fn without a lock.
-func (g *Guard) Do(ctx context.Context, params any, fn func(ctx context.Context) error) error {
-	key, skip, err := g.keys.build(params)
-	if skip {
+func (g *Guard) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
+	s, err := g.begin(ctx, params)
+	if err != nil {
+		return err
+	}
+	if s == nil {
 		return fn(ctx)
 	}
-	if err != nil {
-		return err
+	defer s.finish(&err)
+	return fn(&s.ctx)
+}
+
+// begin returns the lease for params, nil if they say that none is needed.
+func (g *Guard) begin(ctx context.Context, params any) (*Lease, error) {
+	key, skip, err := g.keys.build(params)
+	if skip || err != nil {
+		return nil, err
 	}
-	s, err := g.locker.acquire(ctx, key, &g.opts)
-	if err != nil {
-		return err
-	}
-	return s.run(fn)
+	return g.locker.acquire(ctx, key, &g.opts)
 }

@@ -38,7 +38,7 @@ type hold struct {
 	over    error         // wraps ErrLost; nil while it goes on
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
-	onLost  func(error)   // called once, if the hold is lost while somebody has it
+	holder  *Lease        // who has it; nil on the way from hand to hand
 	tokens  uint64        // the next to hand out
 	changes int           // hand-overs so far
 }
@@ -50,21 +50,20 @@ func newHold(g Grant, t terms, b bounds) *hold {
 	}
 }
 
-// occupy makes the hold somebody's, who is told by onLost if it is lost, for at
-// most maxHold, counted from began. It returns the holder's token, or why the
-// hold is over.
-func (h *hold) occupy(began time.Time, maxHold time.Duration, onLost func(error)) (uint64, error) {
+// occupy makes the hold that of s, for at most maxHold, counted from began. It
+// returns false if the hold is over, which a new one never is.
+func (h *hold) occupy(s *Lease, began time.Time, maxHold time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
-		return 0, h.over
+		return false
 	}
-	token := h.tokens
-	if token != 0 {
+	s.hold, s.token = h, h.tokens
+	if h.tokens != 0 {
 		h.tokens++
 	}
-	h.began, h.maxHold, h.onLost = began, maxHold, onLost
-	return token, nil
+	h.began, h.maxHold, h.holder = began, maxHold, s
+	return true
 }
 
 // vacate ends the present holder's time but not the hold, so that the next may
@@ -84,7 +83,7 @@ func (h *hold) vacate() bool {
 		return false
 	}
 	h.changes++
-	h.maxHold, h.onLost = 0, nil
+	h.maxHold, h.holder = 0, nil
 	return true
 }
 
@@ -147,21 +146,21 @@ func (h *hold) extend(sent time.Time) {
 // lose ends the hold against its owner's will, unless it is over already, and
 // returns why it is over.
 func (h *hold) lose(err error) error {
-	over, told := h.end(err)
-	if told != nil {
-		told(over)
+	over, holder := h.end(err)
+	if holder != nil {
+		holder.lost(over)
 	}
 	return over
 }
 
 // end marks the hold as over because of err, unless it is over already. It
 // returns why it is over and, if that is new, who is to be told.
-func (h *hold) end(err error) (over error, tell func(error)) { //nolint:revive // error-return: the reason is a value here
+func (h *hold) end(err error) (over error, tell *Lease) { //nolint:revive // error-return: the reason is a value here
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
 		return h.over, nil
 	}
 	h.over = err
-	return err, h.onLost
+	return err, h.holder
 }

@@ -28,16 +28,32 @@ type Lease struct {
 	again  *Lease    // the lease that it re-enters, if it is a re-entry
 	handed bool      // it came from the holder before
 
-	ctx    context.Context //nolint:containedctx // handed out by Context, as in http.Request
+	budget Backoff // of its acquisition
+	ctx    leaseCtx
 	cancel context.CancelCauseFunc
 	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
 	ended  atomic.Bool // its holder gave it back; the hold may go on with another
 
-	release sync.Once
-	result  error // of release
+	mu       sync.Mutex // taken by Release
+	released bool
+	result   error // of Release
+}
+
+// leaseCtx is the context of a lease: a value context that is part of its value.
+type leaseCtx struct {
+	context.Context //nolint:containedctx // it is one
+	lease           *Lease
 }
 
 type leaseKey struct{}
+
+// Value returns the lease for the package's own key.
+func (c *leaseCtx) Value(key any) any {
+	if _, ok := key.(leaseKey); ok {
+		return c.lease
+	}
+	return c.Context.Value(key)
+}
 
 // FromContext returns the innermost lease under which the caller runs. It
 // returns false where there is none, and below [Detach].
@@ -56,8 +72,8 @@ func Detach(ctx context.Context) context.Context {
 
 // bind makes s the lease of a new context below ctx.
 func (s *Lease) bind(ctx context.Context) {
-	ctx, s.cancel = context.WithCancelCause(ctx)
-	s.ctx = context.WithValue(ctx, leaseKey{}, s)
+	s.ctx.lease = s
+	s.ctx.Context, s.cancel = context.WithCancelCause(ctx)
 }
 
 // Key returns the full key.
@@ -72,7 +88,7 @@ func (s *Lease) Token() uint64 { return s.token }
 // Context returns the context that the lease was asked for with, which is
 // cancelled with a cause that wraps [ErrLost] as soon as the lease is over.
 // Code that is given it re-enters the lease instead of waiting for it.
-func (s *Lease) Context() context.Context { return s.ctx }
+func (s *Lease) Context() context.Context { return &s.ctx }
 
 // Valid reports whether the lease is held by this process's clocks, without
 // I/O. Once false it stays false.
@@ -124,13 +140,16 @@ func (s *Lease) Refresh(ctx context.Context) error {
 // not answer: then it is tried again in the background until the lease has run
 // out anyway. A second call changes nothing and returns what the first did.
 func (s *Lease) Release(ctx context.Context) error {
-	s.release.Do(func() {
-		if s.again != nil {
-			s.result = s.leave()
-		} else {
-			s.result = s.locker.release(ctx, s)
-		}
-	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.released:
+	case s.again != nil:
+		s.result = s.leave()
+	default:
+		s.result = s.locker.release(ctx, s)
+	}
+	s.released = true
 	return s.result
 }
 
@@ -155,7 +174,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease) (*Lease, error) {
 	}
 	in.bind(ctx)
 	// ctx may have been cut off from the cancellation of the lease's context.
-	in.untie = context.AfterFunc(s.ctx, func() { in.cancel(context.Cause(s.ctx)) })
+	in.untie = context.AfterFunc(&s.ctx, func() { in.cancel(context.Cause(&s.ctx)) })
 	return in, nil
 }
 

@@ -57,29 +57,30 @@ func New(b Backend, cfg Config) *Locker {
 //
 // If ctx comes from a function that runs under this key already, the call
 // re-enters: fn runs at once under the same lease.
-func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
+func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) (err error) {
 	s, err := l.Acquire(ctx, key, o)
 	if err != nil {
 		return err
 	}
-	return s.run(fn)
+	defer s.finish(&err)
+	return fn(&s.ctx)
 }
 
-// run calls fn under s and releases s, also on a panic or Goexit; these go on.
-func (s *Lease) run(fn func(context.Context) error) (err error) {
-	defer func() { err = join(err, s.Release(s.ctx)) }()
-	return fn(s.ctx)
-}
+// finish releases s when a locked function returns, panics or exits, and puts
+// what became of the lock behind the function's error.
+func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
 
 // Call is [Locker.Do] for a function with a result. The result is returned even
 // if the lease was lost meanwhile, together with an error that says so.
-func Call[T any](ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error)) (T, error) {
-	var result T
-	err := l.Do(ctx, key, o, func(ctx context.Context) (err error) {
-		result, err = fn(ctx)
-		return err
-	})
-	return result, err
+func Call[T any](
+	ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error),
+) (result T, err error) {
+	s, err := l.Acquire(ctx, key, o)
+	if err != nil {
+		return result, err
+	}
+	defer s.finish(&err)
+	return fn(&s.ctx)
 }
 
 // Acquire takes the lock with the key o.Prefix + key, for code that cannot be
@@ -110,11 +111,15 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 // Stop your servers first, so that no request is cut short. Only the first call
 // does anything.
 func (l *Locker) Close() error {
-	if !l.life.close() {
+	leases, first := l.life.close()
+	if !first {
 		return nil
 	}
 	for _, h := range l.watchdog.holds() {
 		_ = h.lose(errClosed)
+	}
+	for _, s := range leases {
+		s.cancel(errClosed) // those who wait in the store's line
 	}
 	timer := time.NewTimer(l.cfg.CloseTimeout)
 	defer timer.Stop()

@@ -18,7 +18,7 @@ const settleInterval = 100 * time.Millisecond
 // release ends s: it hands the hold over to the next in this process, or gives
 // it back to the store and opens the gate.
 func (l *Locker) release(ctx context.Context, s *Lease) error {
-	defer l.life.exit()
+	defer l.life.exit(s)
 	lost := s.over()
 	s.ended.Store(true)
 	s.cancel(errReleased)
@@ -43,7 +43,7 @@ func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err err
 	l.watchdog.remove(s.hold)
 	_, _ = s.hold.end(errReleased) // nobody is to be told
 
-	err = l.sendRelease(context.WithoutCancel(ctx), s.hold.grant)
+	err = l.sendRelease(ctx, s.hold.grant)
 	switch {
 	case err == nil:
 		return lost, nil
@@ -72,8 +72,17 @@ func (l *Locker) passOn(key string, h *hold) {
 	l.gate.pass(key)
 }
 
+// sendRelease makes one attempt for a caller. It is sent even if ctx has ended:
+// a request that was cancelled must not leave its lock behind.
 func (l *Locker) sendRelease(ctx context.Context, g Grant) error {
-	ctx, cancel := context.WithTimeout(ctx, min(releaseTimeout, g.TTL))
+	own := detach(ctx, min(releaseTimeout, g.TTL))
+	defer own.end()
+	return l.backend.Release(own, g)
+}
+
+// sendReleaseBg makes one attempt in the background.
+func (l *Locker) sendReleaseBg(g Grant) error {
+	ctx, cancel := context.WithTimeout(l.bg, min(releaseTimeout, g.TTL))
 	defer cancel()
 	return l.backend.Release(ctx, g)
 }
@@ -83,12 +92,10 @@ func (l *Locker) sendRelease(ctx context.Context, g Grant) error {
 // nobody heard of it, nor a place in line. It goes on until that is certain, or
 // until the lease has run out in any case.
 func (l *Locker) settle(claim Grant) {
-	l.life.also()
-	go func() {
-		defer l.life.exit()
+	l.life.cleanup(func() {
 		b := NewBackoff(settleInterval, 0)
 		for start := time.Now(); time.Since(start) < claim.TTL; {
-			err := l.sendRelease(l.bg, claim)
+			err := l.sendReleaseBg(claim)
 			if err == nil || errors.Is(err, ErrLost) {
 				return
 			}
@@ -99,7 +106,7 @@ func (l *Locker) settle(claim Grant) {
 				return
 			}
 		}
-	}()
+	})
 }
 
 // abandon releases what is still held when Close has waited long enough.
@@ -114,7 +121,7 @@ func (l *Locker) abandon() {
 		l.watchdog.remove(h)
 		slots <- struct{}{}
 		releases.Go(func() {
-			_ = l.sendRelease(l.bg, h.grant) // nobody is left to be told
+			_ = l.sendReleaseBg(h.grant) // nobody is left to be told
 			<-slots
 		})
 	}
