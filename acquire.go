@@ -56,7 +56,6 @@ func (l *Locker) enter(ctx context.Context, key string, o *Opts) (*Lease, error)
 		l.life.exit(s)
 		return nil, err
 	}
-	s.since = time.Now()
 	return s, nil
 }
 
@@ -74,7 +73,6 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, s *Lease) err
 	}
 	if h != nil {
 		if h.occupy(s, time.Now(), o.MaxHold) {
-			s.handed = true
 			if o.MaxHold > 0 {
 				l.watchdog.shortened(h)
 			}

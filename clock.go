@@ -16,3 +16,10 @@ func elapsed(since, now time.Time) time.Duration {
 func margin(ttl time.Duration) time.Duration {
 	return min(ttl/100+2*time.Millisecond, ttl/2)
 }
+
+// jumped reports whether the wall clock ran ahead of the monotonic one between
+// two looks at both: the machine was suspended, or the clock was set.
+func jumped(last, now time.Time) bool {
+	const noise = 10 * time.Millisecond
+	return elapsed(last, now)-now.Sub(last) > noise
+}

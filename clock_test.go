@@ -1,6 +1,7 @@
 package distlock_test
 
 import (
+	"context"
 	"testing"
 	"time"
 	"unsafe"
@@ -41,6 +42,38 @@ func TestElapsedBelievesTheClockThatRanFurther(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
+}
+
+func TestJumpedIsTheWallClockRunningAhead(t *testing.T) {
+	t.Parallel()
+	last := time.Now()
+	for name, c := range map[string]struct {
+		now  time.Time
+		want bool
+	}{
+		"time passes":     {last.Add(time.Hour), false},
+		"adjusted":        {suspend(last.Add(time.Second), time.Millisecond), false},
+		"set back":        {suspend(last.Add(time.Second), -time.Hour), false},
+		"suspended":       {suspend(last.Add(time.Second), time.Minute), true},
+		"suspended at it": {suspend(last, time.Minute), true},
+	} {
+		if got := distlock.Jumped(last, c.now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// After a suspend the timers are late: every deadline is looked at.
+func TestSuspendEndsTheLeases(t *testing.T) {
+	t.Parallel()
+	l := distlock.New(newStore(), distlock.Config{})
+	defer closeLocker(t, l)
+	held := mustAcquire(t, l, "k", distlock.Opts{})
+	l.Recheck(time.Now())
+	wantIs(t, held.Check())
+	l.Recheck(suspend(time.Now(), time.Minute))
+	wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
+	wantIs(t, held.Release(t.Context()), distlock.ErrLost)
 }
 
 func TestMarginLeavesSomething(t *testing.T) {

@@ -285,6 +285,12 @@ func (made planner) structure(p *typePlan, bare bool) {
 		}
 		p.fields = append(p.fields, planned)
 	}
+	if len(fields) == 1 && fields[0].Tag.Get("lock") == "key" {
+		// The struct is its key: the same thing, named by a path or by a field of
+		// another request, is the same lock.
+		p.fields[0].head = nil
+		return
+	}
 	slices.SortFunc(p.fields, func(a, b planField) int { return strings.Compare(a.name, b.name) })
 	p.head = binary.AppendUvarint([]byte{tagStruct}, uint64(len(p.fields)))
 }

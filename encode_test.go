@@ -230,7 +230,11 @@ func TestEncodeSame(t *testing.T) {
 		{"LockKey of a map key and an element", []any{map[any]any{"a": []any{"a"}}, map[speakerPtr][]speakerPtr{{"a", "x"}: {{"a", "y"}}}}},
 		{"LockKey before MarshalText", []any{"spoken", speakingText{noon}}},
 		{"LockKey that handles its nil", []any{"none", handlesNil{}, &handlesNil{}}},
-		{"tags before MarshalText", []any{struct{ A string }{"a"}, textualTagged{"a", "b"}}},
+		{"a single key", []any{int64(7), keyedBase{7}, &keyedBase{7}, struct {
+			Note string
+			ID   uint8 `lock:"key"`
+		}{"x", 7}}},
+		{"tags before MarshalText", []any{"a", textualTagged{"a", "b"}, textualTagged{"a", "c"}}},
 		{"messages", []any{
 			&message{OrderId: "o", Payment: &message_Card{"4"}},
 			&message{OrderId: "o", Payment: &message_Card{"4"}, Tags: []string{}, XXX_sizecache: 3, sizeCache: 4, unknownFields: []byte("x")},

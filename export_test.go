@@ -28,10 +28,24 @@ func (l *Locker) Watched() int { return len(l.watchdog.holds()) }
 var (
 	Elapsed = elapsed
 	Margin  = margin
+	Jumped  = jumped
 )
 
 // ReleaseTimeout bounds one attempt to give a key back.
 const ReleaseTimeout time.Duration = releaseTimeout
+
+// Recheck has the watchdog look at every deadline as if it were now.
+func (l *Locker) Recheck(now time.Time) { l.watchdog.recheck(now) }
+
+// LoseAll ends every hold as a denied renewal would.
+func (l *Locker) LoseAll() {
+	for _, h := range l.watchdog.holds() {
+		_ = h.lose(errTaken)
+	}
+}
+
+// MaxBatches is how many renewals may be under way at once.
+const MaxBatches = maxBatches
 
 // Backend is what the Locker was made over.
 func (l *Locker) Backend() Backend { return l.backend }

@@ -133,6 +133,8 @@ func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
 			{KeyTimeout: time.Minute},
 			{KeyTimeout: time.Minute, NoWatchdog: true},
 			{KeyTimeout: time.Minute, NoWatchdog: true, MaxHold: time.Hour},
+			{KeyTimeout: time.Minute},
+			{KeyTimeout: time.Minute, MaxHold: time.Hour},
 		} {
 			line(t, &all, l, 1, o, func(ctx context.Context, _ int) {
 				lease, _ := distlock.FromContext(ctx)
@@ -143,8 +145,8 @@ func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
 		}
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.seen("wait")); n != 3 {
-			t.Errorf("%d acquisitions in the store, want 3: only the last had the terms of the one before", n)
+		if n := len(s.seen("wait")); n != 5 {
+			t.Errorf("%d acquisitions in the store, want 5: only the last had the terms of the one before, which are not those of a fixed lease", n)
 		}
 	})
 }
@@ -208,26 +210,157 @@ func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 // A waiter who leaves in the very moment that the hold comes to him passes it
 // on.
 func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
-	for range 50 { // who wins the race is up to the scheduler
-		bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-			held := mustAcquire(t, l, "k", distlock.Opts{})
-			ctx, cancel := context.WithCancel(t.Context())
-			var all sync.WaitGroup
-			for range 5 {
-				all.Go(func() { _ = l.Do(ctx, "k", distlock.Opts{}, func(context.Context) error { return nil }) })
-				synctest.Wait()
-			}
-			served := false
-			line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
-			all.Go(cancel)
-			all.Go(func() { wantIs(t, held.Release(t.Context())) })
-			all.Wait()
-			synctest.Wait()
-			if !served || l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
-				t.Errorf("served %v, keys %d, watched %d, free %v", served, l.Keys(), l.Watched(), s.free(t, "k"))
-			}
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		ctx, cancel := context.WithCancel(t.Context())
+		leaving := &leavingCtx{Context: ctx}
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := l.Acquire(leaving, "k", distlock.Opts{})
+			wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+		})
+		synctest.Wait()
+		served := false
+		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
+		var released error
+		leaving.inTheMoment = func() { released = held.Release(t.Context()) }
+		cancel()
+		all.Wait()
+		wantIs(t, released)
+		if n := len(s.seen("wait")); n != 1 {
+			t.Errorf("%d acquisitions in the store: the hold went astray", n)
+		}
+		if !served || l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
+			t.Errorf("served %v, keys %d, watched %d, free %v", served, l.Keys(), l.Watched(), s.free(t, "k"))
+		}
+
+		// the same with nobody behind
+		held = mustAcquire(t, l, "k", distlock.Opts{})
+		ctx, cancel = context.WithCancel(t.Context())
+		leaving = &leavingCtx{Context: ctx}
+		all.Go(func() { _, _ = l.Acquire(leaving, "k", distlock.Opts{}) })
+		synctest.Wait()
+		leaving.inTheMoment = func() { released = held.Release(t.Context()) }
+		cancel()
+		all.Wait()
+		synctest.Wait()
+		if l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
+			t.Errorf("keys %d, watched %d, free %v", l.Keys(), l.Watched(), s.free(t, "k"))
+		}
+	})
+}
+
+// leavingCtx calls inTheMoment when somebody has seen that the context has ended
+// and asks why.
+type leavingCtx struct {
+	context.Context
+	inTheMoment func()
+}
+
+func (c *leavingCtx) Err() error {
+	if f := c.inTheMoment; f != nil {
+		c.inTheMoment = nil
+		f()
+	}
+	return c.Context.Err()
+}
+
+// A hold that is lost while it is on its way is nobody's: the next asks the
+// store.
+func TestHoldLostOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var l *distlock.Locker
+		var lost int
+		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+			Released: func(_ context.Context, i distlock.ReleasedInfo) { // the hold is on its way
+				if l.Watched() == 1 && lost == 0 {
+					lost++
+					l.LoseAll()
+				}
+			},
+			Lost: func(distlock.LostInfo) { t.Error("somebody who had no lock was told that it was lost") },
+		}})
+		defer closeLocker(t, l)
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		line(t, &all, l, 1, distlock.Opts{}, func(ctx context.Context, _ int) {
+			lease, _ := distlock.FromContext(ctx)
+			wantIs(t, lease.Check())
+		})
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if n := len(s.seen("wait")); n < 1 || n > 2 {
+			t.Errorf("%d acquisitions in the store", n)
+		}
+	})
+}
+
+// The holder's own limit is no reason to give the lock back to the store.
+func TestMaxHoldDoesNotPreventHandOver(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		o := distlock.Opts{MaxHold: 3 * time.Second} // well below the lease
+		held := mustAcquire(t, l, "k", o)
+		var all sync.WaitGroup
+		line(t, &all, l, 10, o, func(context.Context, int) {})
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if n := len(s.seen("wait")); n != 1 {
+			t.Errorf("%d acquisitions in the store, want 1", n)
+		}
+	})
+}
+
+// The bound counts also where there are no tokens, and a block of tokens that
+// is smaller than asked for ends the hand-over too.
+func TestHandOverWithFewTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens int // of a block; 0: the backend has none
+		want   int // acquisitions in the store
+	}{
+		"none":  {0, 4}, // 201 holders, 65 to a grant
+		"one":   {1, 201},
+		"three": {3, 67},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				l := distlock.New(fewTokens{s, c.tokens}, distlock.Config{})
+				defer closeLocker(t, l)
+				held := mustAcquire(t, l, "k", distlock.Opts{})
+				var all sync.WaitGroup
+				last := held.Token()
+				line(t, &all, l, 200, distlock.Opts{}, func(ctx context.Context, _ int) {
+					lease, _ := distlock.FromContext(ctx)
+					if c.tokens > 0 && lease.Token() <= last || c.tokens == 0 && lease.Token() != 0 {
+						t.Errorf("token %d after %d", lease.Token(), last)
+					}
+					last = lease.Token()
+				})
+				wantIs(t, held.Release(t.Context()))
+				all.Wait()
+				if got := len(s.seen("wait")); got != c.want {
+					t.Errorf("%d acquisitions in the store, want %d", got, c.want)
+				}
+			})
 		})
 	}
+}
+
+// fewTokens gives blocks of n tokens whatever was asked for.
+type fewTokens struct {
+	*store
+	n int
+}
+
+func (f fewTokens) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	g, err := f.store.Acquire(ctx, r)
+	if f.n == 0 {
+		g.Token, g.LastToken = 0, 0
+	} else {
+		g.LastToken = g.Token + uint64(f.n) - 1
+	}
+	return g, err
 }
 
 // A released lease stays released although its hold goes on with another.

@@ -58,7 +58,7 @@ func (h *hold) occupy(s *Lease, began time.Time, maxHold time.Duration) bool {
 	if h.over != nil {
 		return false
 	}
-	s.hold, s.token = h, h.tokens
+	s.hold, s.token, s.since, s.handed = h, h.tokens, time.Now(), h.changes > 0
 	if h.tokens != 0 {
 		h.tokens++
 	}
@@ -69,13 +69,14 @@ func (h *hold) occupy(s *Lease, began time.Time, maxHold time.Duration) bool {
 // vacate ends the present holder's time but not the hold, so that the next may
 // occupy it. It returns false, and changes nothing, if the hold must go back to
 // the store instead: because it is over or soon will be, because its tokens are
-// spent, or because other processes had to wait long enough.
+// spent, or because other processes had to wait long enough. A fixed lease is
+// never handed over: the next would get less than a full one.
 func (h *hold) vacate() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
 	switch {
-	case h.over != nil, h.left(now) < h.span/2:
+	case h.over != nil, h.left(now) <= 0, h.terms.fixed, elapsed(h.sent, now) > h.span/2:
 		return false
 	case h.grant.Token != 0 && h.tokens > h.grant.LastToken:
 		return false
@@ -138,7 +139,7 @@ func (h *hold) until() (end time.Time, renewable bool) {
 func (h *hold) extend(sent time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.over == nil && sent.After(h.sent) {
+	if sent.After(h.sent) {
 		h.sent = sent
 	}
 }

@@ -57,8 +57,9 @@ type Hasher interface {
 //     named after its type, unexported types included. Other unexported fields
 //     are left out, and so are fields that are a [context.Context]. A field
 //     tagged `lock:"-"` is left out; if any is tagged `lock:"key"`, promoted
-//     fields included, only these take part. A struct none of whose fields
-//     takes part is refused, and so is one that embeds an unexported type with
+//     fields included, only these take part, and a struct with a single one is
+//     that field: an ID is one lock however it comes. A struct none of whose
+//     fields takes part is refused, and so is one that embeds an unexported type with
 //     one of the methods below, which nobody but the type's package can call.
 //   - A type with a method LockKey() string is the string that it returns,
 //     which must not be empty; this beats everything else. A nil pointer stays

@@ -32,7 +32,7 @@ type Opts struct {
 
 	// Params selects the part of the request that takes part; see [By]. The
 	// default is the whole request, less struct fields tagged `lock:"-"`, or, if
-	// any field is tagged `lock:"key"`, those fields alone. Setting Params
+	// any field is tagged `lock:"key"`, those fields alone: see [KeyBuilder]. Setting Params
 	// without ParamLock is refused.
 	Params ParamFunc
 

@@ -24,7 +24,7 @@ func (l *Locker) release(ctx context.Context, s *Lease) error {
 	s.cancel(errReleased)
 
 	var err error
-	if lost != nil || !l.gate.handOver(s.Key(), s.hold) {
+	if !l.gate.handOver(s.Key(), s.hold) {
 		lost, err = l.giveBack(ctx, s, lost)
 	}
 	err = s.fail("release", join(lost, err))
@@ -41,7 +41,9 @@ func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err err
 
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	l.watchdog.remove(s.hold)
-	_, _ = s.hold.end(errReleased) // nobody is to be told
+	if over, _ := s.hold.end(errReleased); lost == nil && over != errReleased { //nolint:errorlint // that very value
+		lost = over // just now, and s was told
+	}
 
 	err = l.sendRelease(ctx, s.hold.grant)
 	switch {

@@ -37,9 +37,6 @@ const (
 	// clockCheck is how often the watchdog looks whether the machine was
 	// suspended: its timers stood still then, the leases in the store did not.
 	clockCheck = time.Second
-
-	// clockJump is the difference between the clocks that counts as a jump.
-	clockJump = 10 * time.Millisecond
 )
 
 // watch is what the watchdog knows about one hold. Its mutex guards it.
@@ -151,7 +148,7 @@ func (w *watchdog) run() {
 	last := time.Now()
 	for {
 		now := time.Now()
-		if drift := elapsed(last, now) - now.Sub(last); drift > clockJump {
+		if jumped(last, now) {
 			w.recheck(now)
 		}
 		last = now

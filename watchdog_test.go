@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,6 +198,45 @@ func (s stuck) Renew(ctx context.Context, grants []distlock.Grant) []distlock.Re
 	return s.store.Renew(ctx, grants)
 }
 
+// However many renewals are due and unanswered, the requests under way are few.
+func TestUnansweredBatchesAreBounded(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		var mu sync.Mutex
+		now, most := 0, 0
+		l := distlock.New(counted{hangs{s}, func(d int) {
+			mu.Lock()
+			defer mu.Unlock()
+			now += d
+			most = max(most, now)
+		}}, distlock.Config{})
+		defer closeLocker(t, l)
+		for i := range 100 {
+			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 10 * time.Second})
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if most != distlock.MaxBatches {
+			t.Errorf("%d renewals under way at once, want the bound of %d", most, distlock.MaxBatches)
+		}
+		if n := l.Watched(); n != 0 {
+			t.Errorf("%d leases did not end", n)
+		}
+	})
+}
+
+type counted struct {
+	hangs
+	count func(int)
+}
+
+func (c counted) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	c.count(1)
+	defer c.count(-1)
+	return c.hangs.Renew(ctx, grants)
+}
+
 func TestRenewWithTooFewResultsIsUnanswered(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(hangs{s}, distlock.Config{})
@@ -220,4 +261,33 @@ func TestWatchdogSleepsWithNothingToDo(t *testing.T) {
 		wantIs(t, held.Check())
 		wantIs(t, held.Release(t.Context()))
 	})
+}
+
+// A loss is told once, by the hook and by Release, whenever it comes.
+func TestLossIsToldOnce(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore()
+			var told atomic.Int64
+			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(i distlock.LostInfo) {
+				told.Add(1)
+				if i.Held < 0 || i.Held > time.Minute || i.Token == 0 {
+					t.Errorf("%+v", i)
+				}
+			}}})
+			defer closeLocker(t, l)
+			held := mustAcquire(t, l, "k", distlock.Opts{})
+			var all sync.WaitGroup
+			all.Go(l.LoseAll)
+			all.Go(func() {
+				if lost, err := told.Load(), held.Release(t.Context()); (err == nil) != (told.Load() == 0) {
+					t.Errorf("Release said %v, the hook was called %d times before and %d after", err, lost, told.Load())
+				}
+			})
+			all.Wait()
+			if n := told.Load(); n > 1 {
+				t.Errorf("told %d times", n)
+			}
+		})
+	}
 }

@@ -9,12 +9,17 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-func newBackend(*testing.T) distlock.Backend { return memlock.New() }
+// newBackend returns a Backend that must be empty in the end.
+func newBackend(t *testing.T) distlock.Backend {
+	b := memlock.New()
+	t.Cleanup(func() { mustBeEmpty(t, b) })
+	return b
+}
 
 func features() locktest.Features {
 	return locktest.Features{
 		Drop: func(_ *testing.T, b distlock.Backend, key string) { b.(*memlock.Backend).Drop(key) },
-		// What processes share is the store, and the Backend is the store.
+		// What processes share is the store, and that is what a Backend is.
 		Peer: func(_ *testing.T, first distlock.Backend) distlock.Backend { return first },
 	}
 }
@@ -25,8 +30,8 @@ func TestConformance(t *testing.T) {
 	locktest.Run(t, newBackend, f)
 }
 
-// TestConformanceInRealTime keeps the suite honest: most backends cannot live
-// in a bubble.
+// TestConformanceInRealTime is for the suite as much as for the backend: most
+// backends cannot live in a bubble.
 func TestConformanceInRealTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

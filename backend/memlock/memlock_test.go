@@ -1,0 +1,246 @@
+package memlock_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ttl = 10 * time.Second
+
+// ask returns a request of owner that waits as long as it takes.
+func ask(key, owner string) distlock.Request {
+	return distlock.Request{Key: key, Owner: owner, TTL: ttl, Tokens: 1, Backoff: distlock.NewBackoff(time.Second, 0)}
+}
+
+func try(t *testing.T, b *memlock.Backend, r distlock.Request) distlock.Grant {
+	t.Helper()
+	g, err := b.TryAcquire(t.Context(), r)
+	if err != nil {
+		t.Fatalf("TryAcquire of %q by %s: %v", r.Key, r.Owner, err)
+	}
+	return g
+}
+
+func release(t *testing.T, b *memlock.Backend, g distlock.Grant) {
+	t.Helper()
+	if err := b.Release(t.Context(), g); err != nil {
+		t.Fatalf("Release of %q by %s: %v", g.Key, g.Owner, err)
+	}
+}
+
+func mustBeEmpty(t *testing.T, b *memlock.Backend) {
+	t.Helper()
+	if keys, places := b.Size(); keys != 0 || places != 0 {
+		t.Errorf("%d keys and %d places are left", keys, places)
+	}
+}
+
+func TestNothingRemains(t *testing.T) {
+	b := memlock.New()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 500 {
+				r := ask("key "+strconv.Itoa(j%20), strconv.Itoa(i)+"/"+strconv.Itoa(j))
+				ctx, cancel := context.WithCancel(t.Context())
+				if j%3 == 0 {
+					go cancel()
+				}
+				_, _ = b.Acquire(ctx, r)
+				cancel()
+				// A claim that never came to anything is told that another has
+				// the key.
+				if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+					t.Errorf("Release: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustBeEmpty(t, b)
+}
+
+// TestAbandonedLeases lets leases end that nobody releases and nobody asks for
+// again: strangers choose the keys, and holders crash.
+func TestAbandonedLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memlock.New()
+		const rounds, perRound = 20, 2_000
+		for i := range rounds {
+			for j := range perRound {
+				try(t, b, ask("key "+strconv.Itoa(i)+"/"+strconv.Itoa(j), "somebody"))
+			}
+			time.Sleep(ttl)
+		}
+		if keys, _ := b.Size(); keys > 4*perRound {
+			t.Errorf("of %d leases that have ended, %d are left", rounds*perRound, keys)
+		}
+	})
+}
+
+// TestAbandonedPlaces lets a line form that nobody comes back to: each gets the
+// key in its turn, for one lease.
+func TestAbandonedPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memlock.New()
+		try(t, b, ask("key", "crashed"))
+		for i := range 5 {
+			r := ask("key", strconv.Itoa(i))
+			r.Backoff = distlock.NewBackoff(time.Second, 2)
+			if _, err := b.Acquire(t.Context(), r); !errors.Is(err, distlock.ErrNotAcquired) {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now()
+		g, err := b.Acquire(t.Context(), ask("key", "patient"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d > 6*ttl {
+			t.Errorf("served after %v", d)
+		}
+		release(t, b, g)
+		mustBeEmpty(t, b)
+	})
+}
+
+// TestNewcomerDoesNotOvertake tries for the key at the moment in which the lease
+// ends, before the timer of whoever waits has run.
+func TestNewcomerDoesNotOvertake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 {
+			b := memlock.New()
+			try(t, b, ask("key", "holder"))
+			served := make(chan error)
+			go func() {
+				_, err := b.Acquire(t.Context(), ask("key", "waiter"))
+				served <- err
+			}()
+			synctest.Wait()
+			time.Sleep(ttl)
+			if _, err := b.TryAcquire(t.Context(), ask("key", "newcomer")); !errors.Is(err, distlock.ErrNotAcquired) {
+				t.Fatalf("the newcomer: %v", err)
+			}
+			if err := <-served; err != nil {
+				t.Fatalf("the waiter: %v", err)
+			}
+		}
+	})
+}
+
+func TestWaiterIsServedInTheMomentOfTheRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memlock.New()
+		g := try(t, b, ask("key", "holder"))
+		go func() {
+			time.Sleep(3 * time.Second)
+			release(t, b, g)
+		}()
+		start := time.Now()
+		g2, err := b.Acquire(t.Context(), ask("key", "waiter"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d != 3*time.Second {
+			t.Errorf("served after %v", d)
+		}
+		if !g2.Sent.Equal(time.Now()) {
+			t.Errorf("the lease counts from %v ago", time.Since(g2.Sent))
+		}
+		release(t, b, g2)
+		mustBeEmpty(t, b)
+	})
+}
+
+// TestShorterLeaseInTheLine has the timer of the line set for a long lease and
+// needed for a short one.
+func TestShorterLeaseInTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memlock.New()
+		long := ask("key", "long")
+		long.TTL = time.Hour
+		g := try(t, b, long)
+		go func() { _, _ = b.Acquire(t.Context(), ask("key", "short")) }()
+		synctest.Wait()
+		served := make(chan time.Time)
+		go func() {
+			_, _ = b.Acquire(t.Context(), ask("key", "last"))
+			served <- time.Now()
+		}()
+		synctest.Wait()
+		start := time.Now()
+		release(t, b, g)
+		if d := (<-served).Sub(start); d != ttl {
+			t.Errorf("served after %v, when the lease before was %v", d, ttl)
+		}
+	})
+}
+
+func TestReleaseWhileWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memlock.New()
+		g := try(t, b, ask("key", "holder"))
+		r := ask("key", "waiter")
+		result := make(chan error)
+		go func() {
+			_, err := b.Acquire(t.Context(), r)
+			result <- err
+		}()
+		synctest.Wait()
+		release(t, b, r.Claim())
+		if err := <-result; !errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("Acquire whose place was released: %v", err)
+		}
+		release(t, b, g)
+		mustBeEmpty(t, b)
+	})
+}
+
+func TestRepeatedReleaseIsRemembered(t *testing.T) {
+	b := memlock.New()
+	g := try(t, b, ask("key", "first"))
+	release(t, b, g)
+	next := try(t, b, ask("key", "second"))
+	release(t, b, g) // the first again
+	release(t, b, next)
+
+	// The memory is bounded.
+	for i := range memlock.Remembered {
+		release(t, b, try(t, b, ask("key", "later "+strconv.Itoa(i))))
+	}
+	last := try(t, b, ask("key", "last"))
+	if err := b.Release(t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("a release of long ago: %v", err)
+	}
+	release(t, b, last)
+	mustBeEmpty(t, b)
+}
+
+func TestAllocations(t *testing.T) {
+	b := memlock.New()
+	r := ask("key", "owner")
+	n := testing.AllocsPerRun(1000, func() {
+		g, err := b.TryAcquire(t.Context(), r)
+		if err == nil {
+			err = b.Release(t.Context(), g)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("TryAcquire and Release allocate %v times", n)
+	}
+}

@@ -1,0 +1,190 @@
+package locktest
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var exclusionCases = []testCase{
+	{
+		name: "one-holder",
+		explanation: "While an owner holds a key, TryAcquire of any other must fail with an error that wraps ErrNotAcquired, " +
+			"and with no error that says the backend failed: the Locker waits after the one and doubts the outcome after the other.",
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			for range 3 {
+				f.busy(f.request(key, long))
+			}
+			f.release(g)
+			f.free(key)
+		},
+	},
+	{
+		name: "hint",
+		explanation: "A HeldError's RetryAfter is what is left of the present lease: never more than its TTL, and never negative. " +
+			"A waiter may sleep for so long.",
+		run: func(f *fixture) {
+			key := f.key()
+			r := f.request(key, long)
+			f.try(r)
+			_, err := f.backend.TryAcquire(f.Context(), f.request(key, 10*long))
+			held, ok := errors.AsType[*distlock.HeldError](err)
+			if ok && (held.RetryAfter < 0 || held.RetryAfter > r.TTL) {
+				f.Errorf("the lease is %v, the hint %v", r.TTL, held.RetryAfter)
+			}
+		},
+	},
+	{
+		name:        "never-waits",
+		explanation: "TryAcquire makes one attempt and must not wait for the holder: RetryCount 1 promises that to callers.",
+		run: func(f *fixture) {
+			key := f.key()
+			f.try(f.request(key, long))
+			r := f.request(key, long)
+			r.Backoff = distlock.NewBackoff(2*patience, 0) // TryAcquire ignores it
+			start := time.Now()
+			g, err := f.backend.TryAcquire(f.Context(), r)
+			if d := time.Since(start); d > f.soon() {
+				f.Errorf("TryAcquire took %v", d)
+			}
+			f.mustBeHeld(g, err)
+		},
+	},
+	{
+		name:        "goroutines",
+		explanation: "Of many goroutines that try at once, at most one may have the key at any moment, and none may be shut out for ever.",
+		run: func(f *fixture) {
+			const goroutines, visits = 8, 5
+			var r room
+			key := f.key()
+			var wg sync.WaitGroup
+			for range goroutines {
+				wg.Go(func() {
+					for range visits {
+						f.visitAndRelease(&r, key)
+					}
+				})
+			}
+			wg.Wait()
+			r.mustHaveHad(f, goroutines*visits)
+			f.free(key)
+		},
+	},
+	{
+		name: "keys-are-apart",
+		explanation: "Every key is a lock of its own, also if keys differ only in case or at the end of a long text, or if one begins with " +
+			"another: two orders that share a lock by accident wait for each other, and a release of one frees both.",
+		run: func(f *fixture) {
+			base := f.key()
+			path := strings.Repeat("x", 150-len(base))
+			keys := []string{
+				base, base + "a", base + "A", base + "aa", base + ":a", base + ":a:", base + ":a:a",
+				base + "_", base + "%", base + "/", base + "/a",
+				base + path + "1", base + path + "2",
+			}
+			grants := make([]distlock.Grant, len(keys))
+			for i, key := range keys {
+				grants[i] = f.try(f.request(key, long))
+			}
+			for i, key := range keys {
+				f.release(grants[i])
+				for _, other := range keys[i+1:] {
+					f.busy(f.request(other, long))
+				}
+				f.free(key)
+			}
+		},
+	},
+	{
+		name:        "two-backends",
+		explanation: "Two processes on one store exclude each other, and what one releases the other can have.",
+		needs:       []need{needsPeer},
+		run: func(f *fixture) {
+			peer := f.peer()
+			key := f.key()
+			g := f.try(f.request(key, long))
+			f.busyOn(peer, f.request(key, long))
+			f.release(g)
+			g = f.tryOn(peer, f.request(key, long))
+			f.busy(f.request(key, long))
+			if err := peer.Release(f.Context(), g); err != nil {
+				f.Fatalf("Release by the holder: %v", err)
+			}
+			f.free(key)
+		},
+	},
+	{
+		name:        "all-methods-at-once",
+		explanation: "Every method must be safe for concurrent use. Run this with -race.",
+		run: func(f *fixture) {
+			const goroutines, rounds = 8, 20
+			rooms := map[string]*room{f.key(): {}, f.key(): {}, f.key(): {}}
+			var wg sync.WaitGroup
+			for range goroutines {
+				wg.Go(func() {
+					for range rounds {
+						for key, room := range rooms { // in random order
+							f.visitOnce(room, f.request(key, long))
+						}
+					}
+				})
+			}
+			wg.Wait()
+			for key := range rooms {
+				f.free(key)
+			}
+		},
+	},
+}
+
+// visitAndRelease visits the room when it gets the key. It may run on any
+// goroutine.
+func (f *fixture) visitAndRelease(r *room, key string) {
+	g, ok := f.insist(f.request(key, long))
+	if !ok {
+		return
+	}
+	r.visit(f, g.Token, time.Millisecond)
+	if err := f.backend.Release(f.Context(), g); err != nil {
+		f.Errorf("Release by the holder: %v", err)
+	}
+}
+
+// insist tries until it gets the key.
+func (f *fixture) insist(r distlock.Request) (distlock.Grant, bool) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(f.tick()) {
+		g, err := f.backend.TryAcquire(f.Context(), r)
+		if err == nil {
+			return g, true
+		}
+		if !errors.Is(err, distlock.ErrNotAcquired) {
+			f.Errorf("the key is held by another, but the error does not wrap ErrNotAcquired: %v", err)
+			return distlock.Grant{}, false
+		}
+	}
+	f.Errorf("no turn within %v", patience)
+	return distlock.Grant{}, false
+}
+
+// visitOnce calls every method for one owner, who may or may not get the key.
+func (f *fixture) visitOnce(room *room, r distlock.Request) {
+	g, err := f.backend.TryAcquire(f.Context(), r)
+	if err != nil && f.queue != nil {
+		r.Backoff = distlock.NewBackoff(time.Millisecond, 3)
+		g, err = f.queue.Acquire(f.Context(), r)
+	}
+	if err == nil {
+		if res := f.backend.Renew(f.Context(), []distlock.Grant{g}); len(res) != 1 || res[0].Status != distlock.Renewed {
+			f.Errorf("Renew of a living lease: %v", res)
+		}
+		room.visit(f, g.Token, 0)
+	}
+	if err := f.backend.Release(f.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+		f.Errorf("Release: %v", err)
+	}
+}

@@ -1,0 +1,69 @@
+package locktest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var expiryCases = []testCase{
+	{
+		name: "after-the-ttl",
+		explanation: "A lease that is not renewed must end after its TTL and not before: a crashed holder blocks the key for no longer, " +
+			"and a living one counts on all of it.",
+		needs: []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, f.Lease))
+			other := f.seize(f.request(key, long), f.Lease)
+			if running(g.Sent, g.TTL) {
+				f.Errorf("taken %v after the holder's request, whose lease is %v", time.Since(g.Sent), g.TTL)
+			}
+			f.release(other)
+			f.free(key)
+		},
+	},
+	{
+		name:        "each-its-own",
+		explanation: "Each lease has the TTL of its own request.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			short := f.try(f.request(f.key(), f.Lease))
+			longer := f.try(f.request(f.key(), 4*f.Lease))
+			f.seize(f.request(short.Key, long), f.Lease)
+			f.mustStillHold(longer)
+		},
+	},
+	{
+		name: "late-owner",
+		explanation: "An owner whose lease has ended has no claim left: while another has the key, TryAcquire with the old owner must fail " +
+			"like anybody's, or two would hold it.",
+		needs: []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			late := f.request(key, f.Lease)
+			f.try(late)
+			g := f.seize(f.request(key, long), f.Lease)
+			f.busy(late)
+			f.release(g)
+			f.free(key)
+		},
+	},
+	{
+		name:        "hint-shrinks",
+		explanation: "A HeldError's RetryAfter is what is left of the lease, not its whole length.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, 4*f.Lease))
+			time.Sleep(2 * f.Lease)
+			before := time.Now()
+			_, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
+			left := g.Sent.Add(g.TTL).Sub(before)
+			if held, ok := errors.AsType[*distlock.HeldError](err); ok && held.RetryAfter > left+f.soon() {
+				f.Errorf("%v are left, the hint is %v", left, held.RetryAfter)
+			}
+		},
+	},
+}

@@ -1,0 +1,249 @@
+package locktest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+const (
+	// long is the TTL of leases that must not end during a case.
+	long = time.Minute
+
+	// patience bounds what must happen soon. It is spent only by what fails.
+	patience = 10 * time.Second
+)
+
+// fixture is what a case works with: a backend of its own, and checks that hold
+// for every answer of every backend.
+type fixture struct {
+	*testing.T
+	Features
+	backend distlock.Backend
+	queue   distlock.Queuer   // nil if the backend keeps no line
+	ctx     context.Context   //nolint:containedctx // the case's, as testing.T has one
+	held    map[string]func() // by owner: releases what the case has not
+	closed  map[io.Closer]bool
+}
+
+func newFixture(t *testing.T, newBackend func(t *testing.T) distlock.Backend, features Features) *fixture {
+	t.Helper()
+	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool)}
+	f.backend = newBackend(t)
+	f.closeLater(f.backend)
+	f.queue, _ = f.backend.(distlock.Queuer)
+	// Keys that stay behind would keep whoever waits for them, after a failure,
+	// from ending with the case.
+	f.Cleanup(func() {
+		for _, release := range f.held {
+			release()
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
+	f.Cleanup(cancel)
+	f.ctx = ctx
+	return f
+}
+
+// Context returns the context of the case. Unlike [testing.T.Context] it ends
+// by itself, so that what hangs fails.
+func (f *fixture) Context() context.Context { return f.ctx }
+
+// closeLater closes b at the end, unless a Locker has done it by then.
+func (f *fixture) closeLater(b distlock.Backend) {
+	c, ok := b.(io.Closer)
+	if !ok {
+		return
+	}
+	f.Cleanup(func() {
+		if f.closed[c] {
+			return
+		}
+		f.closed[c] = true
+		if err := c.Close(); err != nil {
+			f.Errorf("closing the backend: %v", err)
+		}
+	})
+}
+
+// peer returns the backend of another process.
+func (f *fixture) peer() distlock.Backend {
+	f.Helper()
+	b := f.Peer(f.T, f.backend)
+	if b != f.backend {
+		f.closeLater(b)
+	}
+	return b
+}
+
+// key returns a key that no other case has.
+func (f *fixture) key() string { return "locktest:" + rand.Text() }
+
+// request returns a request of a fresh owner.
+func (f *fixture) request(key string, ttl time.Duration) distlock.Request {
+	return distlock.Request{Key: key, Owner: newOwner(), TTL: ttl, Tokens: 1}
+}
+
+// newOwner returns a random UUID, which is the form that the Locker's have.
+func newOwner() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+// try acquires what is free.
+func (f *fixture) try(r distlock.Request) distlock.Grant {
+	f.Helper()
+	return f.tryOn(f.backend, r)
+}
+
+func (f *fixture) tryOn(b distlock.Backend, r distlock.Request) distlock.Grant {
+	f.Helper()
+	before := time.Now()
+	g, err := b.TryAcquire(f.Context(), r)
+	if err != nil {
+		f.Fatalf("TryAcquire of a free key: %v", err)
+	}
+	f.inspect(g, r, before)
+	f.releaseLater(b, g)
+	return g
+}
+
+// releaseLater releases g at the end, unless the case has done it by then.
+func (f *fixture) releaseLater(b distlock.Backend, g distlock.Grant) {
+	f.held[g.Owner] = func() { _ = b.Release(context.WithoutCancel(f.ctx), g) }
+}
+
+// inspect checks what every grant must say of itself.
+func (f *fixture) inspect(g distlock.Grant, r distlock.Request, before time.Time) {
+	f.Helper()
+	if g.Key != r.Key || g.Owner != r.Owner || g.TTL != r.TTL {
+		f.Errorf("asked for %q, %s, %v; granted %q, %s, %v", r.Key, r.Owner, r.TTL, g.Key, g.Owner, g.TTL)
+	}
+	if g.Sent.Before(before) || g.Sent.After(time.Now()) {
+		f.Errorf("Grant.Sent is not within the call: %v after its start", g.Sent.Sub(before))
+	}
+	switch asked := uint64(max(r.Tokens, 1)); {
+	case f.NoTokens:
+		if g.Token != 0 || g.LastToken != 0 {
+			f.Errorf("a backend without tokens granted %d to %d", g.Token, g.LastToken)
+		}
+	case g.Token == 0 || g.LastToken < g.Token || g.LastToken-g.Token >= asked:
+		f.Errorf("asked for at most %d tokens; granted %d to %d", asked, g.Token, g.LastToken)
+	}
+}
+
+// busy tries to acquire what another holds.
+func (f *fixture) busy(r distlock.Request) {
+	f.Helper()
+	f.busyOn(f.backend, r)
+}
+
+func (f *fixture) busyOn(b distlock.Backend, r distlock.Request) {
+	f.Helper()
+	g, err := b.TryAcquire(f.Context(), r)
+	f.mustBeHeld(g, err)
+}
+
+// mustBeHeld checks the answer to whoever asks for what another holds.
+func (f *fixture) mustBeHeld(_ distlock.Grant, err error) {
+	f.Helper()
+	switch {
+	case err == nil:
+		f.Fatal("the key was granted although another holds it")
+	case !errors.Is(err, distlock.ErrNotAcquired):
+		f.Fatalf("the key is held by another, but the error does not wrap ErrNotAcquired: %v", err)
+	case errors.Is(err, distlock.ErrLost), errors.Is(err, distlock.ErrUnavailable):
+		f.Errorf("the key is held by another, and the error says more than that: %v", err)
+	}
+}
+
+// release gives back what is held.
+func (f *fixture) release(g distlock.Grant) {
+	f.Helper()
+	if err := f.backend.Release(f.Context(), g); err != nil {
+		f.Fatalf("Release by the holder: %v", err)
+	}
+	delete(f.held, g.Owner)
+}
+
+// giveUp releases what may be held, waited for, or neither. Where another has
+// the key, an error may say so.
+func (f *fixture) giveUp(r distlock.Request) {
+	f.Helper()
+	if err := f.backend.Release(f.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+		f.Fatalf("Release of a claim: %v", err)
+	}
+}
+
+// free checks that anybody can have the key now.
+func (f *fixture) free(key string) {
+	f.Helper()
+	f.release(f.try(f.request(key, long)))
+}
+
+// renew renews one grant.
+func (f *fixture) renew(g distlock.Grant) distlock.RenewStatus {
+	f.Helper()
+	return f.renewAll(g)[0].Status
+}
+
+// renewAll renews a batch, of which every outcome must be known.
+func (f *fixture) renewAll(grants ...distlock.Grant) []distlock.RenewResult {
+	f.Helper()
+	results := f.backend.Renew(f.Context(), grants)
+	if len(results) != len(grants) {
+		f.Fatalf("Renew of %d grants returned %d results", len(grants), len(results))
+	}
+	for i, r := range results {
+		if r.Status == distlock.Unknown || r.Err != nil {
+			f.Fatalf("Renew, result %d of %d: %v, %v", i, len(results), r.Status, r.Err)
+		}
+	}
+	return results
+}
+
+// running reports whether a lease that was begun or renewed at sent cannot have
+// ended yet. It leaves the margin that the Locker leaves between its own
+// deadline and the store's.
+func running(sent time.Time, ttl time.Duration) bool {
+	return time.Since(sent) < ttl-ttl/100-2*time.Millisecond
+}
+
+// soon is how late something may be that the clock decides. In real time it
+// forgives a machine that is busy with other things.
+func (f *fixture) soon() time.Duration {
+	if f.Bubble {
+		return f.Lease / 2
+	}
+	return patience
+}
+
+// tick is how long to wait before looking again.
+func (f *fixture) tick() time.Duration { return max(f.Lease/250, time.Millisecond) }
+
+// seize tries until it gets the key, whose holder's lease must end by then.
+func (f *fixture) seize(r distlock.Request, within time.Duration) distlock.Grant {
+	f.Helper()
+	for start := time.Now(); ; time.Sleep(f.tick()) {
+		before := time.Now()
+		g, err := f.backend.TryAcquire(f.Context(), r)
+		if err == nil {
+			f.inspect(g, r, before)
+			f.releaseLater(f.backend, g)
+			return g
+		}
+		f.mustBeHeld(g, err)
+		if late := time.Since(start) - within; late > f.soon() {
+			f.Fatalf("the key is still held %v after it had to come free", late)
+		}
+	}
+}

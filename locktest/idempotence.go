@@ -1,0 +1,110 @@
+package locktest
+
+import (
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var idempotenceCases = []testCase{
+	{
+		name: "same-owner-again",
+		explanation: "An owner that holds the key already must succeed, with the same tokens: a reply can be lost after the store has acted, " +
+			"and whoever tries again must not wait for itself.",
+		run: func(f *fixture) {
+			key := f.key()
+			r := f.request(key, long)
+			r.Tokens = 8
+			first := f.try(r)
+			for range 3 {
+				again := f.try(r)
+				if again.Token != first.Token || again.LastToken != first.LastToken {
+					f.Errorf("tokens %d to %d at first, then %d to %d", first.Token, first.LastToken, again.Token, again.LastToken)
+				}
+			}
+			f.busy(f.request(key, long))
+			f.release(first) // once is enough
+			f.free(key)
+		},
+	},
+	{
+		name:        "extends-the-lease",
+		explanation: "An owner that acquires again must get a lease of TTL from then on: it counts its deadline from its last request.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			r := f.request(key, f.Lease)
+			f.keepAlive(key, func() (time.Time, bool) {
+				g, err := f.backend.TryAcquire(f.Context(), r)
+				return g.Sent, err == nil
+			})
+			f.release(r.Claim())
+		},
+	},
+	{
+		name:        "longer-the-second-time",
+		explanation: "The lease is the one of the last request, not of the first.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			r := f.request(key, f.Lease)
+			f.try(r)
+			r.TTL = 4 * f.Lease
+			g := f.try(r)
+			time.Sleep(2 * f.Lease)
+			f.mustStillHold(g)
+		},
+	},
+	{
+		name:        "acquire-again",
+		explanation: "Acquire is idempotent as TryAcquire is: the holder does not stand in line behind itself.",
+		needs:       []need{needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			r := f.request(key, long)
+			first := f.try(r)
+			w := f.wait(r)
+			again := w.served(f)
+			if again.Token != first.Token || again.LastToken != first.LastToken {
+				f.Errorf("tokens %d to %d at first, then %d to %d", first.Token, first.LastToken, again.Token, again.LastToken)
+			}
+			f.release(again)
+			f.free(key)
+		},
+	},
+}
+
+// mustStillHold checks that another cannot have the key of a lease that is
+// running.
+func (f *fixture) mustStillHold(g distlock.Grant) {
+	f.Helper()
+	other, err := f.backend.TryAcquire(f.Context(), f.request(g.Key, long))
+	if err == nil {
+		f.releaseLater(f.backend, other)
+	}
+	if err == nil && running(g.Sent, g.TTL) {
+		f.Fatalf("the key was taken %v after the last request of its holder, whose lease is %v", time.Since(g.Sent), g.TTL)
+	}
+}
+
+// keepAlive calls extend often for several leases and checks that nobody else
+// gets the key meanwhile. The lease must be f.Lease long.
+func (f *fixture) keepAlive(key string, extend func() (sent time.Time, ok bool)) {
+	f.Helper()
+	last, ok := extend()
+	if !ok {
+		f.Fatal("a free key was refused")
+	}
+	for end := time.Now().Add(5 * f.Lease / 2); time.Now().Before(end); time.Sleep(f.Lease / 10) {
+		f.mustStillHold(distlock.Grant{Key: key, TTL: f.Lease, Sent: last})
+		sent, ok := extend()
+		switch {
+		case ok:
+			last = sent
+		case running(last, f.Lease):
+			f.Fatalf("the holder lost the key %v after its last request, with a lease of %v", time.Since(last), f.Lease)
+		default:
+			f.Skip("the machine was too slow to keep a lease alive")
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// leaseCases are those on what becomes of a Locker's lease in the store.
+var leaseCases = []testCase{
+	{
+		name: "kept-alive",
+		explanation: "While a function runs, the watchdog renews its lease, however much longer than the lease the function takes, " +
+			"and nobody else gets the key.",
+		run: func(f *fixture) {
+			key := f.key()
+			l := f.locker(f.backend)
+			o := f.opts()
+			o.KeyTimeout = 2 * f.Lease
+			var stall time.Duration // the longest that the machine has kept us waiting
+			err := l.Do(f.Context(), key, o, func(ctx context.Context) error {
+				pause := f.Lease / 5
+				for last, end := time.Now(), time.Now().Add(3*o.KeyTimeout); last.Before(end) && ctx.Err() == nil; {
+					f.busyWhileValid(ctx, key)
+					time.Sleep(pause)
+					stall = max(stall, time.Since(last)-pause)
+					last = time.Now()
+				}
+				return context.Cause(ctx)
+			})
+			if err != nil && stall > o.KeyTimeout/3 {
+				f.Skip("the machine was too slow to keep a lease alive")
+			}
+			if err != nil {
+				f.Errorf("Do: %v", err)
+			}
+			f.free(key)
+		},
+	},
+	{
+		name:        "fixed",
+		explanation: "With NoWatchdog a lease ends after KeyTimeout, and its context is cancelled before another can have the key.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			l := f.locker(f.backend)
+			o := f.opts()
+			o.KeyTimeout, o.NoWatchdog = f.Lease, true
+			s := f.acquire(l, key, o)
+			until := s.Until()
+			if err := s.Refresh(f.Context()); err != nil && time.Now().Before(until) {
+				f.Errorf("Refresh of a living lease: %v", err)
+			}
+			g := f.seize(f.request(key, long), f.Lease)
+			if !f.ended(s, 0) {
+				f.Error("another has the key, and the context of the lease goes on")
+			}
+			f.mustBeLost(s.Check())
+			f.mustBeLost(s.Release(f.Context()))
+			f.want(f.renewAll(g), distlock.Renewed)
+		},
+	},
+	{
+		name: "loss-is-told",
+		explanation: "If the store has forgotten the key and given it to another, the function's context is cancelled with cause ErrLost " +
+			"by the next renewal, and Release reports ErrLost and leaves the new holder alone.",
+		needs: []need{needsDrop},
+		run: func(f *fixture) {
+			key := f.key()
+			l := f.locker(f.backend)
+			o := f.opts()
+			o.KeyTimeout = 2 * f.Lease
+			s := f.acquire(l, key, o)
+			f.Drop(f.T, f.backend, key)
+			g := f.try(f.request(key, long))
+			if !f.ended(s, o.KeyTimeout) {
+				f.Fatal("the context of a lost lease goes on")
+			}
+			f.mustBeLost(context.Cause(s.Context()))
+			f.mustBeLost(s.Check())
+			f.mustBeLost(s.Refresh(f.Context()))
+			f.mustBeLost(s.Release(f.Context()))
+			f.busy(f.request(key, long))
+			f.want(f.renewAll(g), distlock.Renewed)
+			f.release(g)
+		},
+	},
+	{
+		name:        "loss-found-by-refresh",
+		explanation: "Refresh asks the store, and so finds a loss before the watchdog does.",
+		needs:       []need{needsDrop},
+		run: func(f *fixture) {
+			key := f.key()
+			l := f.locker(f.backend)
+			o := f.opts()
+			o.KeyTimeout = long
+			s := f.acquire(l, key, o)
+			f.Drop(f.T, f.backend, key)
+			f.mustBeLost(s.Refresh(f.Context()))
+			if s.Valid() || !f.ended(s, 0) {
+				f.Error("the lease is lost, and still valid")
+			}
+			f.mustBeLost(s.Release(f.Context()))
+			f.free(key)
+		},
+	},
+	{
+		name:        "loss-found-by-release",
+		explanation: "A loss that nobody has noticed before is reported by Release.",
+		needs:       []need{needsDrop},
+		run: func(f *fixture) {
+			key := f.key()
+			l := f.locker(f.backend)
+			o := f.opts()
+			o.KeyTimeout = long
+			err := l.Do(f.Context(), key, o, func(context.Context) error {
+				f.Drop(f.T, f.backend, key)
+				f.try(f.request(key, long))
+				return nil
+			})
+			f.mustBeLost(err)
+			f.busy(f.request(key, long))
+		},
+	},
+}
+
+// busyWhileValid checks that another cannot have the key while the lease in ctx
+// is valid.
+func (f *fixture) busyWhileValid(ctx context.Context, key string) {
+	f.Helper()
+	g, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
+	if err == nil {
+		f.releaseLater(f.backend, g)
+	}
+	if s, ok := distlock.FromContext(ctx); ok && !s.Valid() {
+		return
+	}
+	f.mustBeHeld(g, err)
+}
+
+// acquire takes a free key, and releases it in the end if the case does not.
+func (f *fixture) acquire(l *distlock.Locker, key string, o distlock.Opts) *distlock.Lease {
+	f.Helper()
+	s, err := l.Acquire(f.Context(), key, o)
+	if err != nil {
+		f.Fatalf("Acquire of a free key: %v", err)
+	}
+	f.Cleanup(func() { _ = s.Release(context.WithoutCancel(f.Context())) })
+	return s
+}
+
+// ended waits until the lease's context is cancelled.
+func (f *fixture) ended(s *distlock.Lease, within time.Duration) bool {
+	select {
+	case <-s.Context().Done():
+		return errors.Is(s.Context().Err(), context.Canceled)
+	case <-time.After(within + f.soon()):
+		return false
+	}
+}

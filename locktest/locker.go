@@ -1,0 +1,220 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// lockerCases are those for which a backend and a Locker work together: what a
+// user of the backend gets.
+var lockerCases = []testCase{
+	{
+		name:        "exclusive",
+		explanation: "Functions that run under one key never overlap, within a process and between two, and each of them gets its turn.",
+		run: func(f *fixture) {
+			f.crowd(8, 5, f.key())
+		},
+	},
+	{
+		name: "crowd",
+		explanation: "Many goroutines on few keys, in two processes, are all served, one at a time for each key, " +
+			"with tokens that rise in the order of the grants.",
+		run: func(f *fixture) {
+			f.crowd(200, 1, f.key(), f.key(), f.key())
+		},
+	},
+	{
+		name: "turn-of-the-other",
+		explanation: "However many goroutines of one process go on asking for a key, another process gets its turn: " +
+			"what they hand to each other must end, and the store's line must not let them overtake.",
+		needs: []need{needsQueue, needsPeer},
+		run: func(f *fixture) {
+			key := f.key()
+			busy, other := f.locker(f.backend), f.locker(f.peer())
+			var over atomic.Bool
+			defer over.Store(true)
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					for !over.Load() && f.Context().Err() == nil {
+						err := busy.Do(f.Context(), key, f.opts(), func(context.Context) error {
+							time.Sleep(f.tick())
+							return nil
+						})
+						if err != nil && f.Context().Err() == nil {
+							f.Errorf("Do: %v", err)
+						}
+					}
+				})
+			}
+			for range 3 {
+				if err := f.end(f.start(func() error { return other.Do(f.Context(), key, f.opts(), nothing) })); err != nil {
+					f.Errorf("Do of the other process: %v", err)
+				}
+			}
+			over.Store(true)
+			wg.Wait()
+			f.eventuallyFree(key)
+		},
+	},
+	{
+		name:        "own-error",
+		explanation: "Do returns the function's own error as it is, and the key is free afterwards.",
+		run: func(f *fixture) {
+			key := f.key()
+			l := f.locker(f.backend)
+			own := errors.New("the function's own")
+			err := l.Do(f.Context(), key, f.opts(), func(context.Context) error { return own })
+			if err != own { //nolint:errorlint // as it is, not wrapped
+				f.Errorf("Do returned %v", err)
+			}
+			f.free(key)
+		},
+	},
+	{
+		name:        "one-attempt",
+		explanation: "RetryCount 1 fails at once if another process holds the key, and leaves no trace.",
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			l := f.locker(f.backend)
+			o := f.opts()
+			o.RetryCount = 1
+			start := time.Now()
+			err := l.Do(f.Context(), key, o, f.unreachable)
+			if !errors.Is(err, distlock.ErrNotAcquired) {
+				f.Errorf("Do while another holds the key: %v", err)
+			}
+			if d := time.Since(start); d > f.soon() {
+				f.Errorf("one attempt took %v", d)
+			}
+			f.release(g)
+			f.free(key)
+		},
+	},
+	{
+		name:        "budget",
+		explanation: "RetryCount attempts, RetryInterval apart, are how long a call waits at least if the key stays held.",
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			l := f.locker(f.backend)
+			o := f.opts()
+			o.RetryCount, o.RetryInterval = 4, f.Lease/5
+			start := time.Now()
+			err := l.Do(f.Context(), key, o, f.unreachable)
+			if !errors.Is(err, distlock.ErrNotAcquired) {
+				f.Errorf("Do while another holds the key: %v", err)
+			}
+			if d := time.Since(start); d < 3*o.RetryInterval || d > 6*o.RetryInterval+f.soon() {
+				f.Errorf("%d attempts with intervals of %v were over after %v", o.RetryCount, o.RetryInterval, d)
+			}
+			f.calm()
+			f.release(g)
+			f.eventuallyFree(key)
+		},
+	},
+	{
+		name:        "waits-for-the-lock",
+		explanation: "A call waits for the lock of another process, and gets it when that releases.",
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			l := f.locker(f.last())
+			served := f.start(func() error { return l.Do(f.Context(), key, f.opts(), nothing) })
+			f.mustNotEnd(served)
+			f.release(g)
+			if err := f.end(served); err != nil {
+				f.Errorf("Do after the release: %v", err)
+			}
+			f.eventuallyFree(key)
+		},
+	},
+	{
+		name: "cancelled-while-waiting",
+		explanation: "A wait that the caller's context ends matches ErrNotAcquired and the context's error, and nothing of it is left: " +
+			"neither a key nor a place in line.",
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			l := f.locker(f.last())
+			ctx, cancel := context.WithCancel(f.Context())
+			served := f.start(func() error { return l.Do(ctx, key, f.opts(), f.unreachable) })
+			f.mustNotEnd(served)
+			cancel()
+			err := f.end(served)
+			if !errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, context.Canceled) {
+				f.Errorf("Do with a cancelled context: %v", err)
+			}
+			f.calm() // the place is given up in the background
+			f.release(g)
+			f.eventuallyFree(key)
+		},
+	},
+	{
+		name:        "closed",
+		explanation: "A closed Locker refuses new work, and whoever waits, with ErrClosed.",
+		run: func(f *fixture) {
+			key := f.key()
+			f.try(f.request(key, long))
+			l := f.locker(f.last())
+			served := f.start(func() error { return l.Do(f.Context(), key, f.opts(), f.unreachable) })
+			f.mustNotEnd(served)
+			if err := l.Close(); err != nil {
+				f.Errorf("Close: %v", err)
+			}
+			if err := f.end(served); !errors.Is(err, distlock.ErrClosed) {
+				f.Errorf("Do while the Locker is closed: %v", err)
+			}
+			if err := l.Do(f.Context(), f.key(), f.opts(), f.unreachable); !errors.Is(err, distlock.ErrClosed) {
+				f.Errorf("Do after Close: %v", err)
+			}
+		},
+	},
+}
+
+// crowd has each of many goroutines, of two processes if there are two, run
+// under the keys in turn, and checks the order.
+func (f *fixture) crowd(goroutines, rounds int, keys ...string) {
+	f.Helper()
+	// Few hand-overs inside a process, so that the key goes to and fro.
+	cfg := distlock.Config{HandOvers: 2}
+	lockers := []*distlock.Locker{f.lockerWith(f.backend, cfg)}
+	if f.Peer != nil {
+		lockers = append(lockers, f.lockerWith(f.peer(), cfg))
+	}
+	rooms := make([]room, len(keys))
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			for j := range rounds {
+				k := (i + j) % len(keys)
+				err := lockers[i%len(lockers)].Do(f.Context(), keys[k], f.opts(), func(ctx context.Context) error {
+					lease, ok := distlock.FromContext(ctx)
+					if !ok {
+						return errors.New("no lease in the context")
+					}
+					rooms[k].visit(f, lease.Token(), f.tick())
+					return lease.Check()
+				})
+				if err != nil {
+					f.Errorf("Do: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	visits := 0
+	for k, key := range keys {
+		visits += int(rooms[k].visits.Load())
+		f.eventuallyFree(key)
+	}
+	if visits != goroutines*rounds {
+		f.Errorf("of %d visits %d were counted", goroutines*rounds, visits)
+	}
+}

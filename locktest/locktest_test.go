@@ -1,0 +1,75 @@
+package locktest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/locktest"
+)
+
+// bare is a backend with none of the abilities that a backend may leave out.
+type bare struct{ store *memlock.Backend }
+
+func (b bare) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	g, err := b.store.TryAcquire(ctx, r)
+	g.Token, g.LastToken = 0, 0
+	return g, err
+}
+
+func (b bare) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	return b.store.Renew(ctx, grants)
+}
+
+func (b bare) Release(ctx context.Context, g distlock.Grant) error { return b.store.Release(ctx, g) }
+
+// TestRunOnBareBackend checks that what a backend leaves out is skipped, and
+// that the rest holds for a Locker that has to poll.
+func TestRunOnBareBackend(t *testing.T) {
+	newBackend := func(*testing.T) distlock.Backend { return bare{memlock.New()} }
+	t.Run("levers", func(t *testing.T) {
+		locktest.Run(t, newBackend, locktest.Features{
+			Bubble:   true,
+			NoTokens: true,
+			Drop:     func(_ *testing.T, b distlock.Backend, key string) { b.(bare).store.Drop(key) },
+			Peer:     func(_ *testing.T, first distlock.Backend) distlock.Backend { return first },
+		})
+	})
+	t.Run("no-levers", func(t *testing.T) {
+		locktest.Run(t, newBackend, locktest.Features{Bubble: true, NoTokens: true, NoExpiry: true})
+	})
+}
+
+// closing counts how often it is closed.
+type closing struct {
+	*memlock.Backend
+	closed *int
+}
+
+func (c closing) Close() error {
+	*c.closed++
+	return nil
+}
+
+// TestRunClosesBackends checks that each backend is closed once, by the suite or
+// by the Locker that it was given to.
+func TestRunClosesBackends(t *testing.T) {
+	var counts []*int
+	made := func(b *memlock.Backend) distlock.Backend {
+		c := closing{b, new(int)}
+		counts = append(counts, c.closed)
+		return c
+	}
+	t.Run("suite", func(t *testing.T) {
+		locktest.Run(t, func(*testing.T) distlock.Backend { return made(memlock.New()) }, locktest.Features{
+			Bubble: true,
+			Peer:   func(_ *testing.T, first distlock.Backend) distlock.Backend { return made(first.(closing).Backend) },
+		})
+	})
+	for i, n := range counts {
+		if *n != 1 {
+			t.Errorf("backend %d of %d was closed %d times", i+1, len(counts), *n)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package locktest_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/locktest"
+)
+
+// mutantEnv names the mutant that a child process runs the suite on.
+const mutantEnv = "DISTLOCK_MUTANT"
+
+// mutant is a backend that breaks one rule.
+type mutant struct {
+	name   string
+	caught []string // the cases that must fail, as group/case
+	spoil  func(s *spoiled)
+}
+
+// spoiled is an honest backend of which methods can be replaced.
+type spoiled struct {
+	*memlock.Backend
+
+	tryAcquire, acquire acquireFunc
+	renew               renewFunc
+	release             releaseFunc
+	peer                distlock.Backend
+}
+
+func newSpoiled(m *mutant) *spoiled {
+	b := memlock.New()
+	s := &spoiled{Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: b.Renew, release: b.Release}
+	s.peer = s
+	m.spoil(s)
+	return s
+}
+
+// TestMutant runs the suite on backends that lie, and checks that the suite
+// notices. A suite that was never seen to fail proves nothing.
+func TestMutant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process for each mutant")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			patterns := make([]string, len(m.caught))
+			for i, c := range m.caught {
+				patterns[i] = "^TestSuiteOnMutant$/^" + strings.ReplaceAll(c, "/", "$/^") + "$"
+			}
+			cmd := exec.CommandContext(t.Context(), exe, "-test.v", "-test.timeout=1m", "-test.run="+strings.Join(patterns, "|"))
+			cmd.Env = append(os.Environ(), mutantEnv+"="+m.name)
+			output, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Fatalf("no case has noticed\n%s", output)
+			}
+			for _, c := range m.caught {
+				if !strings.Contains(string(output), "--- FAIL: TestSuiteOnMutant/"+c+" ") {
+					t.Errorf("%s has not noticed\n%s", c, output)
+				}
+			}
+			if strings.Contains(string(output), "panic:") {
+				t.Errorf("the suite has crashed instead of saying what is wrong\n%s", output)
+			}
+			t.Logf("caught by %s", strings.Join(m.caught, ", "))
+		})
+	}
+}
+
+// TestSuiteOnMutant is what the child processes of TestMutant run.
+func TestSuiteOnMutant(t *testing.T) {
+	name := os.Getenv(mutantEnv)
+	if name == "" {
+		t.Skip("run by TestMutant")
+	}
+	i := slices.IndexFunc(mutants, func(m mutant) bool { return m.name == name })
+	if i < 0 {
+		t.Fatalf("no mutant %q", name)
+	}
+	locktest.Run(t, func(*testing.T) distlock.Backend { return newSpoiled(&mutants[i]) }, locktest.Features{
+		Bubble: true,
+		Drop:   func(_ *testing.T, b distlock.Backend, key string) { b.(*spoiled).Drop(key) },
+		Peer:   func(_ *testing.T, first distlock.Backend) distlock.Backend { return first.(*spoiled).peer },
+	})
+}

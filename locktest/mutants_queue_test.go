@@ -1,0 +1,174 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var queueMutants = []mutant{
+	{"last-come-first-served", []string{"queue/in-order-of-arrival"}, func(s *spoiled) {
+		var l lifo
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			l.push(r.Owner)
+			defer l.remove(r.Owner)
+			return s.poll(ctx, r, time.Millisecond, func() bool { return l.isLast(r.Owner) })
+		}
+	}},
+	{"polls-by-the-backoff", []string{"queue/in-order-of-arrival", "queue/over-processes", "locker/turn-of-the-other"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			return s.poll(ctx, r, 0, func() bool { return true })
+		}
+	}},
+	{"forgets-places", []string{"queue/keeps-its-place"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			g, err := s.Backend.Acquire(ctx, r)
+			if err != nil {
+				_ = s.Backend.Release(ctx, r.Claim())
+			}
+			return g, err
+		}
+	}},
+	{"stands-behind-itself", []string{"idempotence/acquire-again"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			if s.holds(ctx, r.Claim()) {
+				r.Owner += "'"
+			}
+			return s.Backend.Acquire(ctx, r)
+		}
+	}},
+	{"always-waits-first", []string{"queue/free-key"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			if _, ok := r.Backoff.Wait(); !ok {
+				return distlock.Grant{}, &distlock.HeldError{}
+			}
+			return s.Backend.Acquire(ctx, r)
+		}
+	}},
+	{"never-gives-up", []string{"queue/budget", "queue/one-attempt", "locker/budget"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			r.Backoff = nil
+			return s.Backend.Acquire(ctx, r)
+		}
+	}},
+	{"gives-up-early", []string{"queue/budget"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			r.Backoff = distlock.NewBackoff(50*time.Millisecond, 2)
+			return s.Backend.Acquire(ctx, r)
+		}
+	}},
+	{"does-not-see-the-crash", []string{"queue/holder-crashed"}, func(s *spoiled) {
+		var holder string
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			s.Backend.Renew(ctx, []distlock.Grant{{Key: r.Key, Owner: holder, TTL: time.Hour}})
+			return s.Backend.Acquire(ctx, r)
+		}
+		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			g, err := s.Backend.TryAcquire(ctx, r)
+			if err == nil {
+				holder = r.Owner
+			}
+			return g, err
+		}
+	}},
+	{"does-not-see-renewals", []string{"queue/renewed-meanwhile"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			defer time.AfterFunc(time.Second, func() { s.Drop(r.Key) }).Stop()
+			return s.Backend.Acquire(ctx, r)
+		}
+	}},
+	{"one-line-for-all", []string{"queue/keys-are-apart"}, func(s *spoiled) {
+		line := make(chan struct{}, 1)
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			select {
+			case line <- struct{}{}:
+				defer func() { <-line }()
+				return s.Backend.Acquire(ctx, r)
+			case <-ctx.Done():
+				return distlock.Grant{}, ctx.Err()
+			}
+		}
+	}},
+	{"wakes-two", []string{"queue/in-order-of-arrival", "locker/exclusive"}, func(s *spoiled) {
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			err := s.Backend.Release(ctx, g)
+			s.Drop(g.Key)
+			return err
+		}
+	}},
+	{"does-not-see-the-context", []string{"cancel/while-waiting"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			return s.Backend.Acquire(context.WithoutCancel(ctx), r)
+		}
+	}},
+	{"hides-the-context-error", []string{"cancel/while-waiting", "cancel/before-the-call"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			g, err := s.Backend.Acquire(ctx, r)
+			if err != nil && ctx.Err() != nil {
+				err = errors.New("interrupted")
+			}
+			return g, err
+		}
+	}},
+	{"loses-the-grant-on-its-way", []string{"queue/granted-while-away", "cancel/grant-on-its-way"}, func(s *spoiled) {
+		// Whoever is not in Acquire any more gives nothing up.
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			if g.Token == 0 && s.holds(ctx, g) {
+				return nil
+			}
+			return s.Backend.Release(ctx, g)
+		}
+	}},
+}
+
+// poll tries by itself when ready says so: after the pause or, if that is 0,
+// after the intervals of the Backoff.
+func (s *spoiled) poll(ctx context.Context, r distlock.Request, pause time.Duration, ready func() bool) (distlock.Grant, error) {
+	for {
+		if ready() {
+			if g, err := s.Backend.TryAcquire(ctx, r); err == nil || ctx.Err() != nil {
+				return g, err
+			}
+		}
+		d, ok := r.Backoff.Wait()
+		if !ok {
+			return distlock.Grant{}, &distlock.HeldError{}
+		}
+		if pause > 0 {
+			d = pause
+		}
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+			return distlock.Grant{}, ctx.Err()
+		}
+	}
+}
+
+// lifo is the line of an impolite crowd.
+type lifo struct {
+	mu     sync.Mutex
+	owners []string
+}
+
+func (l *lifo) push(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owners = append(l.owners, owner)
+}
+
+func (l *lifo) remove(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owners = slices.DeleteFunc(l.owners, func(o string) bool { return o == owner })
+}
+
+func (l *lifo) isLast(owner string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.owners[len(l.owners)-1] == owner
+}

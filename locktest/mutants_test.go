@@ -1,0 +1,355 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants)
+
+var acquireMutants = []mutant{
+	{"everyone-gets-it", []string{"exclusion/one-holder", "exclusion/goroutines", "locker/exclusive"}, func(s *spoiled) {
+		var tokens atomic.Uint64
+		s.answer(func(r distlock.Request, g *distlock.Grant, _ error) error {
+			*g = r.Claim()
+			g.Token = tokens.Add(1)
+			g.LastToken, g.Sent = g.Token, time.Now()
+			return nil
+		})
+		s.acquire = s.tryAcquire // the honest one would wait for its turn
+	}},
+	{"says-only-held", []string{"exclusion/one-holder"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, _ *distlock.Grant, err error) error {
+			if err != nil {
+				err = errors.New("held")
+			}
+			return err
+		})
+	}},
+	{"says-held-and-unavailable", []string{"exclusion/one-holder"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, _ *distlock.Grant, err error) error {
+			if err != nil {
+				err = fmt.Errorf("%w: %w", distlock.ErrUnavailable, err)
+			}
+			return err
+		})
+	}},
+	{"hints-too-long", []string{"exclusion/hint"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, _ *distlock.Grant, err error) error {
+			if err != nil {
+				err = &distlock.HeldError{RetryAfter: time.Hour}
+			}
+			return err
+		})
+	}},
+	{"hints-at-the-whole-lease", []string{"expiry/hint-shrinks"}, func(s *spoiled) {
+		var ttl time.Duration
+		s.answer(func(r distlock.Request, _ *distlock.Grant, err error) error {
+			if err != nil {
+				return &distlock.HeldError{RetryAfter: ttl}
+			}
+			ttl = r.TTL
+			return nil
+		})
+	}},
+	{"tries-and-waits", []string{"exclusion/never-waits"}, func(s *spoiled) {
+		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			r.Backoff = distlock.NewBackoff(time.Second, 2)
+			return s.Backend.Acquire(ctx, r)
+		}
+	}},
+	{"folds-case", []string{"exclusion/keys-are-apart"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.Key = strings.ToLower(r.Key) })
+	}},
+	{"cuts-keys", []string{"exclusion/keys-are-apart"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.Key = r.Key[:min(len(r.Key), 64)] })
+	}},
+	{"store-of-its-own", []string{"exclusion/two-backends", "locker/exclusive"}, func(s *spoiled) {
+		s.peer = memlock.New()
+	}},
+	{"forgets-when-it-was-sent", []string{"exclusion/one-holder"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			g.Sent = time.Time{}
+			return err
+		})
+	}},
+	{"waits-for-itself", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
+		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			if s.holds(ctx, r.Claim()) {
+				return distlock.Grant{}, &distlock.HeldError{}
+			}
+			return s.Backend.TryAcquire(ctx, r)
+		}
+	}},
+	{"new-tokens-for-the-same-owner", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
+		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			if s.holds(ctx, r.Claim()) {
+				s.Drop(r.Key)
+			}
+			return s.Backend.TryAcquire(ctx, r)
+		}
+	}},
+	{"again-without-a-lease", []string{"idempotence/extends-the-lease", "idempotence/longer-the-second-time"}, func(s *spoiled) {
+		var b book
+		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			if g, ok := b.get(r.Key, r.Owner); ok {
+				g.Sent = time.Now()
+				return g, nil
+			}
+			g, err := s.Backend.TryAcquire(ctx, r)
+			if err == nil {
+				b.add(g)
+			}
+			return g, err
+		}
+	}},
+}
+
+var leaseMutants = []mutant{
+	{"never-expires", []string{"expiry/after-the-ttl", "queue/holder-crashed"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.TTL *= 1000 })
+	}},
+	{"expires-early", []string{"expiry/after-the-ttl"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.TTL -= r.TTL / 20 })
+	}},
+	{"expires-late", []string{"expiry/after-the-ttl"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.TTL *= 2 })
+	}},
+	{"one-length-for-all", []string{"expiry/each-its-own", "idempotence/longer-the-second-time"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.TTL = 500 * time.Millisecond })
+	}},
+	{"old-owners-are-welcome", []string{"expiry/late-owner"}, func(s *spoiled) {
+		var b book
+		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+			if old, ok := b.get(r.Key, r.Owner); ok {
+				*g = old
+				g.Sent = time.Now()
+				return nil
+			}
+			if err == nil {
+				b.add(*g)
+			}
+			return err
+		})
+	}},
+}
+
+var tokenMutants = []mutant{
+	{"no-tokens", []string{"tokens/rise-over-release"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			g.Token, g.LastToken = 0, 0
+			return err
+		})
+	}},
+	{"always-token-1", []string{"tokens/rise-over-release", "tokens/rise-among-goroutines", "locker/crowd"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			g.Token, g.LastToken = 1, 1
+			return err
+		})
+	}},
+	{"falling-tokens", []string{"tokens/rise-over-release", "tokens/rise-over-the-line", "tokens/rise-over-processes"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			g.Token, g.LastToken = 1<<40-g.LastToken, 1<<40-g.Token
+			return err
+		})
+	}},
+	{"counts-releases", []string{"tokens/rise-over-expiry", "tokens/same-owner-after-expiry"}, func(s *spoiled) {
+		released := uint64(0)
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			g.Token, g.LastToken = released+1, released+1
+			return err
+		})
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			released++
+			return s.Backend.Release(ctx, g)
+		}
+	}},
+	{"forgets-tokens-with-the-holder", []string{"loss/tokens-still-rise"}, func(s *spoiled) {
+		released := uint64(0)
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			g.Token, g.LastToken = released+1, released+1
+			return err
+		})
+	}},
+	{"same-tokens-after-expiry", []string{"tokens/same-owner-after-expiry"}, func(s *spoiled) {
+		var b book
+		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+			if err != nil {
+				return err
+			}
+			if old, ok := b.get(r.Key, r.Owner); ok {
+				g.Token, g.LastToken = old.Token, old.LastToken
+			}
+			b.add(*g)
+			return nil
+		})
+	}},
+	{"promises-a-block-and-takes-one", []string{"tokens/blocks"}, func(s *spoiled) {
+		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+			g.Token /= 10
+			g.LastToken = g.Token + uint64(r.Tokens) - 1
+			return err
+		})
+	}},
+	{"more-tokens-than-asked-for", []string{"tokens/blocks"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.Tokens++ })
+	}},
+}
+
+var renewMutants = []mutant{
+	{"renews-nothing", []string{"renewal/extends", "renewal/in-order", "lease/loss-is-told"}, func(s *spoiled) {
+		s.renew = func(_ context.Context, grants []distlock.Grant) []distlock.RenewResult {
+			return slices.Repeat([]distlock.RenewResult{{Status: distlock.Renewed}}, len(grants))
+		}
+	}},
+	{"renews-and-says-unknown", []string{"renewal/in-order"}, func(s *spoiled) {
+		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			return make([]distlock.RenewResult, len(grants))
+		})
+	}},
+	{"renews-one-too-few", []string{"renewal/in-order", "renewal/large-batch"}, func(s *spoiled) {
+		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			return results[:max(0, len(results)-1)]
+		})
+	}},
+	{"renews-out-of-order", []string{"renewal/in-order", "renewal/large-batch"}, func(s *spoiled) {
+		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			slices.SortStableFunc(results, func(a, b distlock.RenewResult) int { return int(a.Status - b.Status) })
+			return results
+		})
+	}},
+	{"renews-the-first-256", []string{"renewal/large-batch"}, func(s *spoiled) {
+		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			for i := 256; i < len(results); i++ {
+				results[i].Status = distlock.Lost
+			}
+			return results
+		})
+	}},
+	{"renews-all-or-nothing", []string{"renewal/in-order", "renewal/large-batch"}, func(s *spoiled) {
+		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			for i := range results {
+				results[i] = results[0]
+			}
+			return results
+		})
+	}},
+	{"renews-for-anybody", []string{"renewal/others", "renewal/in-order"}, func(s *spoiled) {
+		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			for i, g := range grants {
+				g.Owner = "a passer-by"
+				if _, err := s.Backend.TryAcquire(context.Background(), distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err != nil {
+					results[i].Status = distlock.Renewed
+				} else {
+					_ = s.Backend.Release(context.Background(), g)
+				}
+			}
+			return results
+		})
+	}},
+	{"renews-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/told-by-renewal"}, func(s *spoiled) {
+		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			for i, g := range grants {
+				if _, err := s.Backend.TryAcquire(context.Background(), distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err == nil {
+					results[i].Status = distlock.Renewed
+				}
+			}
+			return results
+		})
+	}},
+	{"creates-what-is-gone", []string{"renewal/never-recreates", "loss/told-by-renewal"}, func(s *spoiled) {
+		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+			for _, g := range grants { // and says that it was lost
+				_, _ = s.Backend.TryAcquire(context.Background(), distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+			}
+			return results
+		})
+	}},
+	{"renews-for-too-long", []string{"renewal/ends-after-the-last"}, func(s *spoiled) {
+		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+			grants = slices.Clone(grants)
+			for i := range grants {
+				grants[i].TTL *= 3
+			}
+			return s.Backend.Renew(ctx, grants)
+		}
+	}},
+	{"lost-for-want-of-time", []string{"renewal/cancelled-context"}, func(s *spoiled) {
+		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+			if ctx.Err() != nil {
+				return slices.Repeat([]distlock.RenewResult{{Status: distlock.Lost}}, len(grants))
+			}
+			return s.Backend.Renew(ctx, grants)
+		}
+	}},
+}
+
+// renewals changes the results of an honest renewal.
+func (s *spoiled) renewals(change func([]distlock.Grant, []distlock.RenewResult) []distlock.RenewResult) {
+	s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+		return change(grants, s.Backend.Renew(ctx, grants))
+	}
+}
+
+var releaseMutants = []mutant{
+	{"releases-for-anybody", []string{"release/others", "release/again-after-the-next", "release/after-takeover", "loss/next-holder", "lease/loss-is-told"}, func(s *spoiled) {
+		s.release = func(_ context.Context, g distlock.Grant) error {
+			s.Drop(g.Key)
+			return nil
+		}
+	}},
+	{"hides-the-loss", []string{"release/others", "release/after-takeover", "loss/next-holder", "lease/loss-found-by-release"}, func(s *spoiled) {
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			_ = s.Backend.Release(ctx, g)
+			return nil
+		}
+	}},
+	{"releases-nothing", []string{"release/frees", "locker/own-error"}, func(s *spoiled) {
+		s.release = func(context.Context, distlock.Grant) error { return nil }
+	}},
+	{"twice-is-an-error", []string{"release/twice"}, func(s *spoiled) {
+		var b book
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			if _, ok := b.get(g.Key, g.Owner); ok {
+				return distlock.ErrLost
+			}
+			b.add(g)
+			return s.Backend.Release(ctx, g)
+		}
+	}},
+	{"releases-by-token", []string{"release/claim", "queue/granted-while-away"}, func(s *spoiled) {
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			if g.Token == 0 {
+				return nil
+			}
+			return s.Backend.Release(ctx, g)
+		}
+	}},
+	{"unknown-claim-is-an-error", []string{"release/claim"}, func(s *spoiled) {
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			if !s.holds(ctx, g) {
+				_ = s.Backend.Release(ctx, g)
+				return distlock.ErrLost
+			}
+			return s.Backend.Release(ctx, g)
+		}
+	}},
+	{"keeps-the-place", []string{
+		"queue/release-gives-up-the-place", "cancel/next-in-line", "cancel/many-at-once", "locker/cancelled-while-waiting",
+	}, func(s *spoiled) {
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			if !s.holds(ctx, g) {
+				return nil
+			}
+			return s.Backend.Release(ctx, g)
+		}
+	}},
+}

@@ -1,0 +1,248 @@
+package locktest
+
+import (
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var queueCases = []testCase{
+	{
+		name:        "free-key",
+		explanation: "Acquire of a free key returns at once, without a look at the Backoff.",
+		needs:       []need{needsQueue},
+		run: func(f *fixture) {
+			r := f.request(f.key(), long)
+			r.Backoff = distlock.NewBackoff(time.Minute, 1)
+			w := f.wait(r)
+			f.release(w.served(f))
+			f.free(r.Key)
+		},
+	},
+	{
+		name: "in-order-of-arrival",
+		explanation: "Waiters are served in the order of their arrival, one for each release, and long before they would look by themselves: " +
+			"a Locker does not poll a Queuer.",
+		needs: []need{needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			told := make(chan *waiter, 6)
+			var line []*waiter
+			for range cap(told) {
+				line = append(line, f.queueUpOn(f.queue, f.request(key, long), told))
+			}
+			for i, w := range line {
+				for _, later := range line[i:] {
+					later.mustWait(f)
+				}
+				f.release(g)
+				f.mustBeNext(told, line, i)
+				g = w.served(f)
+			}
+			f.release(g)
+			f.free(key)
+		},
+	},
+	{
+		name:        "over-processes",
+		explanation: "A release in one process wakes whoever waits in another.",
+		needs:       []need{needsQueue, needsPeer},
+		run: func(f *fixture) {
+			peer := f.peer()
+			other, ok := peer.(distlock.Queuer)
+			if !ok {
+				f.Fatal("the peer is not a Queuer")
+			}
+			key := f.key()
+			g := f.try(f.request(key, long))
+			told := make(chan *waiter, 4)
+			var line []*waiter
+			for i := range cap(told) {
+				q := f.queue
+				if i%2 == 0 {
+					q = other
+				}
+				line = append(line, f.queueUpOn(q, f.request(key, long), told))
+			}
+			for i, w := range line {
+				f.release(g)
+				f.mustBeNext(told, line, i)
+				g = w.served(f)
+			}
+			f.release(g)
+			f.free(key)
+		},
+	},
+	{
+		name:        "holder-crashed",
+		explanation: "If the holder never releases, the line must move on when its lease has ended.",
+		needs:       []need{needsQueue, needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, 2*f.Lease))
+			first := f.request(key, f.Lease)
+			first.Backoff = distlock.NewBackoff(f.Lease/2, 0)
+			w1 := f.queueUp(first) // and crashes as well
+			second := f.request(key, long)
+			second.Backoff = distlock.NewBackoff(f.Lease/2, 0)
+			w2 := f.queueUp(second)
+			w1.served(f)
+			if running(g.Sent, g.TTL) {
+				f.Errorf("served %v after the holder's request, whose lease is %v", time.Since(g.Sent), g.TTL)
+			}
+			f.release(w2.served(f))
+			f.free(key)
+		},
+	},
+	{
+		name:        "renewed-meanwhile",
+		explanation: "A waiter must not get the key while the holder renews its lease.",
+		needs:       []need{needsQueue, needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, 2*f.Lease))
+			r := f.request(key, long)
+			r.Backoff = distlock.NewBackoff(f.Lease/3, 0)
+			w := f.queueUp(r)
+			last := g.Sent
+			for end := time.Now().Add(5 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 10) {
+				sent := time.Now()
+				if f.renew(g) == distlock.Lost {
+					if running(last, g.TTL) {
+						f.Fatalf("the holder lost the key %v after its last request", time.Since(last))
+					}
+					f.Skip("the machine was too slow to keep a lease alive")
+				}
+				last = sent
+			}
+			w.mustWait(f)
+			f.release(g)
+			f.release(w.served(f))
+		},
+	},
+	{
+		name: "budget",
+		explanation: "When r.Backoff is spent, Acquire must return an error that wraps ErrNotAcquired: after attempts-1 intervals, " +
+			"each between the interval and its double.",
+		needs: []need{needsQueue},
+		run: func(f *fixture) {
+			const attempts = 4
+			interval := f.Lease / 5
+			key := f.key()
+			f.try(f.request(key, long))
+			r := f.request(key, long)
+			start := time.Now()
+			r.Backoff = distlock.NewBackoff(interval, attempts)
+			w := f.wait(r)
+			f.mustBeHeld(w.grant, w.failed(f, 2*(attempts-1)*interval))
+			if d := time.Since(start); d < (attempts-1)*interval {
+				f.Errorf("%d attempts with intervals of %v were over after %v", attempts, interval, d)
+			}
+		},
+	},
+	{
+		name:        "one-attempt",
+		explanation: "A budget of one attempt must not wait at all.",
+		needs:       []need{needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			f.try(f.request(key, long))
+			r := f.request(key, long)
+			r.Backoff = distlock.NewBackoff(2*patience, 1)
+			w := f.wait(r)
+			f.mustBeHeld(w.grant, w.failed(f, 0))
+			f.giveUp(r)
+		},
+	},
+	{
+		name: "keeps-its-place",
+		explanation: "Whoever calls Acquire again with the same owner must stand where it stood: the Locker does so after a failure of the backend, " +
+			"and would otherwise be overtaken for ever by those who do not fail.",
+		needs: []need{needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			told := make(chan *waiter, 2)
+			r := f.request(key, long)
+			r.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
+			f.mustBeHeld(f.queue.Acquire(f.Context(), r))
+			second := f.queueUpOn(f.queue, f.request(key, long), told)
+			r.Backoff = nil
+			first := f.queueUpOn(f.queue, r, told)
+			f.release(g)
+			f.mustBeNext(told, []*waiter{first, second}, 0)
+			f.release(first.served(f))
+			f.release(second.served(f))
+			f.free(key)
+		},
+	},
+	{
+		name: "release-gives-up-the-place",
+		explanation: "Release must give up the place of an owner that waits in line. Otherwise the key comes to somebody who has left, " +
+			"and is blocked for as long as the store needs to notice.",
+		needs: []need{needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			gone := f.request(key, long)
+			gone.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
+			f.mustBeHeld(f.queue.Acquire(f.Context(), gone))
+			w := f.queueUp(f.request(key, long))
+			f.giveUp(gone)
+			f.want(f.renewAll(g), distlock.Renewed) // the holder does not notice
+			w.mustWait(f)
+			f.release(g)
+			f.release(w.served(f))
+			f.free(key)
+		},
+	},
+	{
+		name: "granted-while-away",
+		explanation: "If the key comes to an owner between two calls of Acquire, Release must pass it on like any grant: " +
+			"that is how a waiter whose context ended leaves.",
+		needs: []need{needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			away := f.request(key, long)
+			away.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
+			f.mustBeHeld(f.queue.Acquire(f.Context(), away))
+			w := f.queueUp(f.request(key, long))
+			f.release(g)
+			f.giveUp(away)
+			f.release(w.served(f))
+			f.free(key)
+		},
+	},
+	{
+		name:        "keys-are-apart",
+		explanation: "Each key has a line of its own.",
+		needs:       []need{needsQueue},
+		run: func(f *fixture) {
+			busy, key := f.key(), f.key()
+			f.try(f.request(busy, long))
+			blocked := f.queueUp(f.request(busy, long))
+			g := f.try(f.request(key, long))
+			w := f.queueUp(f.request(key, long))
+			f.release(g)
+			f.release(w.served(f))
+			blocked.mustWait(f)
+		},
+	},
+}
+
+// mustBeNext waits until a waiter is answered, and checks that it is line[i].
+func (f *fixture) mustBeNext(told <-chan *waiter, line []*waiter, i int) {
+	f.Helper()
+	select {
+	case w := <-told:
+		for j := range line {
+			if line[j] == w && j != i {
+				f.Fatalf("number %d in line was answered, and it was number %d's turn", j+1, i+1)
+			}
+		}
+	case <-time.After(patience):
+		f.Fatalf("number %d in line was not served within %v", i+1, patience)
+	}
+}

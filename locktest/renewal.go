@@ -1,0 +1,151 @@
+package locktest
+
+import (
+	"context"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var renewalCases = []testCase{
+	{
+		name:        "extends",
+		explanation: "Renew must extend a lease to a full TTL from now, again and again: this is all that keeps a long function's lock.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, f.Lease))
+			f.keepAlive(key, func() (time.Time, bool) {
+				sent := time.Now()
+				return sent, f.renew(g) == distlock.Renewed
+			})
+		},
+	},
+	{
+		name:        "ends-after-the-last",
+		explanation: "Renew extends to one TTL from now, and no further: leases do not add up.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, f.Lease))
+			for range 10 {
+				f.renew(g)
+			}
+			f.seize(f.request(key, long), f.Lease)
+		},
+	},
+	{
+		name: "in-order",
+		explanation: "Renew must return one result for each grant, in order: the Locker cancels the function whose result says Lost, " +
+			"and goes on believing in the others.",
+		run: func(f *fixture) {
+			alive1, gone, alive2 := f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long))
+			f.release(gone)
+			taken := f.request(alive1.Key, long).Claim()
+			f.want(f.renewAll(alive1, gone, alive2, taken),
+				distlock.Renewed, distlock.Lost, distlock.Renewed, distlock.Lost)
+			f.want(f.renewAll(gone, taken, alive2), distlock.Lost, distlock.Lost, distlock.Renewed)
+			f.want(f.renewAll(alive2), distlock.Renewed)
+			f.want(f.renewAll())
+		},
+	},
+	{
+		name: "large-batch",
+		explanation: "One Renew may have more grants than a backend sends in one request, some living and some lost; " +
+			"each must have its own result.",
+		run: func(f *fixture) {
+			const n = 600
+			grants := make([]distlock.Grant, n)
+			want := make([]distlock.RenewStatus, n)
+			for i := range grants {
+				grants[i] = f.try(f.request(f.key(), long))
+				want[i] = distlock.Renewed
+				if i%3 != 0 {
+					f.release(grants[i])
+					want[i] = distlock.Lost
+				}
+				if i%3 == 2 {
+					f.try(f.request(grants[i].Key, long))
+				}
+			}
+			f.want(f.renewAll(grants...), want...)
+			for i := range 12 {
+				if i%3 == 1 {
+					f.free(grants[i].Key)
+				} else {
+					f.busy(f.request(grants[i].Key, long))
+				}
+			}
+		},
+	},
+	{
+		name:        "others",
+		explanation: "A grant whose key has another owner must be reported Lost, and the other's lease must not be extended.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			late := f.try(f.request(key, long))
+			f.release(late)
+			g := f.try(f.request(key, f.Lease))
+			f.want(f.renewAll(late), distlock.Lost)
+			f.mustStillHold(g)
+			f.seize(f.request(key, long), f.Lease)
+		},
+	},
+	{
+		name:        "never-recreates",
+		explanation: "A grant that was released must be reported Lost and must not be created anew: the key would belong to nobody for a whole lease.",
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			f.release(g)
+			f.want(f.renewAll(g), distlock.Lost)
+			f.free(key)
+		},
+	},
+	{
+		name:        "never-revives",
+		explanation: "A grant whose lease has ended must be reported Lost even if nobody has taken the key since: somebody could have had it in between.",
+		needs:       []need{needsExpiry},
+		run: func(f *fixture) {
+			g := f.try(f.request(f.key(), f.Lease))
+			other := f.try(f.request(f.key(), f.Lease))
+			f.seize(f.request(other.Key, long), f.Lease) // and so g's lease has ended too
+			f.want(f.renewAll(g), distlock.Lost)
+			f.free(g.Key)
+		},
+	},
+	{
+		name: "cancelled-context",
+		explanation: "Renew with a context that has ended must still return one result for each grant. It may say Unknown; " +
+			"it must not say Lost of a lease that lives.",
+		run: func(f *fixture) {
+			g := f.try(f.request(f.key(), long))
+			ctx, cancel := context.WithCancel(f.Context())
+			cancel()
+			results := f.backend.Renew(ctx, []distlock.Grant{g, g})
+			if len(results) != 2 {
+				f.Fatalf("Renew of 2 grants returned %d results", len(results))
+			}
+			for _, r := range results {
+				if r.Status == distlock.Lost {
+					f.Error("a living lease was reported lost")
+				}
+				if r.Status == distlock.Unknown && r.Err == nil {
+					f.Error("the outcome is unknown, and no error says why")
+				}
+			}
+			f.want(f.renewAll(g), distlock.Renewed)
+		},
+	},
+}
+
+// want checks what became of a batch.
+func (f *fixture) want(results []distlock.RenewResult, want ...distlock.RenewStatus) {
+	f.Helper()
+	for i, r := range results {
+		if r.Status != want[i] {
+			f.Errorf("Renew, result %d of %d: %v, want %v", i, len(results), r.Status, want[i])
+		}
+	}
+}

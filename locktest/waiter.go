@@ -1,0 +1,136 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// waiter is an Acquire on a goroutine of its own.
+type waiter struct {
+	request distlock.Request
+	start   time.Time
+	cancel  context.CancelFunc
+	done    chan struct{}  // closed when Acquire has returned
+	told    chan<- *waiter // told then, if not nil
+	grant   distlock.Grant
+	err     error
+}
+
+// wait starts an Acquire. Without a Backoff in r its budget is so long that
+// only a message or the end of a lease can help it in time, and short enough to
+// end what is stuck.
+func (f *fixture) wait(r distlock.Request) *waiter {
+	f.Helper()
+	return f.waitOn(f.queue, r, nil)
+}
+
+func (f *fixture) waitOn(q distlock.Queuer, r distlock.Request, told chan<- *waiter) *waiter {
+	f.Helper()
+	if r.Backoff == nil {
+		r.Backoff = distlock.NewBackoff(2*patience, 2)
+	}
+	ctx, cancel := context.WithCancel(f.Context())
+	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{}), told: told}
+	go func() {
+		w.grant, w.err = q.Acquire(ctx, r)
+		close(w.done)
+		if told != nil {
+			told <- w
+		}
+	}()
+	f.Cleanup(func() {
+		cancel()
+		select {
+		case <-w.done:
+		case <-time.After(5 * patience):
+			f.Errorf("Acquire goes on long after its context has ended")
+			return
+		}
+		if b, ok := q.(distlock.Backend); ok { // the place is still kept
+			_ = b.Release(context.WithoutCancel(ctx), r.Claim())
+		}
+	})
+	return w
+}
+
+// queueUp starts an Acquire for a key that is held, and returns when it is in
+// line.
+func (f *fixture) queueUp(r distlock.Request) *waiter {
+	f.Helper()
+	return f.queueUpOn(f.queue, r, nil)
+}
+
+func (f *fixture) queueUpOn(q distlock.Queuer, r distlock.Request, told chan<- *waiter) *waiter {
+	f.Helper()
+	if f.Bubble {
+		w := f.waitOn(q, r, told)
+		f.calm()
+		return w
+	}
+	// From outside nobody sees a line. But whoever has left it without a Release
+	// keeps the place, so the place can be taken by a call that ends.
+	first := r
+	first.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
+	g, err := q.Acquire(f.Context(), first)
+	f.mustBeHeld(g, err)
+	return f.waitOn(q, r, told)
+}
+
+// served waits for the grant, which must come without the help of the budget.
+func (w *waiter) served(f *fixture) distlock.Grant {
+	f.Helper()
+	select {
+	case <-w.done:
+	case <-time.After(patience):
+		f.Fatalf("not served within %v", patience)
+	}
+	if w.err != nil {
+		f.Fatalf("Acquire, after %v: %v", time.Since(w.start), w.err)
+	}
+	f.inspect(w.grant, w.request, w.start)
+	f.releaseLater(f.backend, w.grant)
+	return w.grant
+}
+
+// failed waits for the end of an Acquire that cannot succeed.
+func (w *waiter) failed(f *fixture, within time.Duration) error {
+	f.Helper()
+	select {
+	case <-w.done:
+	case <-time.After(within + f.soon()):
+		f.Fatalf("Acquire has not returned after %v", time.Since(w.start))
+	}
+	if w.err == nil {
+		f.Fatal("the key was granted although another holds it")
+	}
+	return w.err
+}
+
+// mustWait checks that w has not been served out of turn.
+func (w *waiter) mustWait(f *fixture) {
+	f.Helper()
+	f.calm()
+	select {
+	case <-w.done:
+		f.Fatalf("a waiter was answered out of turn: %v", w.err)
+	default:
+	}
+}
+
+// settle waits for the end of an Acquire whatever it may be, and gives up what
+// it has.
+func (w *waiter) settle(f *fixture) {
+	f.Helper()
+	select {
+	case <-w.done:
+	case <-time.After(f.soon()):
+		f.Fatal("Acquire goes on although its context has ended")
+	}
+	if w.err != nil && !errors.Is(w.err, context.Canceled) {
+		f.Errorf("Acquire with a cancelled context: %v", w.err)
+	}
+	f.giveUp(w.request)
+}
