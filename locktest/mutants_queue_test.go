@@ -19,7 +19,7 @@ var queueMutants = []mutant{
 			return s.poll(ctx, r, time.Millisecond, func() bool { return l.isLast(r.Owner) })
 		}
 	}},
-	{"polls-by-the-backoff", []string{"queue/in-order-of-arrival", "queue/over-processes", "locker/turn-of-the-other"}, func(s *spoiled) {
+	{"polls-by-the-backoff", []string{"queue/in-order-of-arrival", "queue/over-processes"}, func(s *spoiled) {
 		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
 			return s.poll(ctx, r, 0, func() bool { return true })
 		}

@@ -343,7 +343,7 @@ var releaseMutants = []mutant{
 		}
 	}},
 	{"keeps-the-place", []string{
-		"queue/release-gives-up-the-place", "cancel/next-in-line", "cancel/many-at-once", "locker/cancelled-while-waiting",
+		"queue/release-gives-up-the-place", "cancel/next-in-line", "locker/cancelled-while-waiting",
 	}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g distlock.Grant) error {
 			if !s.holds(ctx, g) {
