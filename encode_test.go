@@ -154,29 +154,29 @@ func (failsToText) MarshalText() ([]byte, error) { return nil, errText }
 // message is what protoc-gen-go writes, without the runtime.
 type (
 	message struct {
-		state         messageState
+		state         messageState //nolint:unused // as generated
 		OrderId       string
 		Tags          []string
 		Payment       isPayment
-		XXX_sizecache int32 //nolint:revive // as generated
+		XXX_sizecache int32
 		unknownFields []byte
 		sizeCache     int32
 	}
-	messageState struct{ _ *int }
+	messageState struct{ _ *int } //nolint:unused // as generated
 	isPayment    interface{ isPayment() }
-	message_Card struct{ Card string } //nolint:revive // as generated
-	message_Iban struct{ Iban string } //nolint:revive // as generated
+	message_Card struct{ Card string }
+	message_Iban struct{ Iban string }
 	emptyMessage struct {
-		state         messageState
-		unknownFields []byte
+		state         messageState //nolint:unused // as generated
+		unknownFields []byte       //nolint:unused // as generated
 		sizeCache     int32
 	}
 	opaqueMessage struct {
-		state              messageState
-		xxx_hidden_OrderId string //nolint:revive // as generated
+		state              messageState //nolint:unused // as generated
+		xxx_hidden_OrderId string       //nolint:unused // as generated
 		XXX_presence       [1]uint32
-		unknownFields      []byte
-		sizeCache          int32
+		unknownFields      []byte //nolint:unused // as generated
+		sizeCache          int32  //nolint:unused // as generated
 	}
 )
 

@@ -273,7 +273,7 @@ func TestHoldLostOnItsWay(t *testing.T) {
 		var l *distlock.Locker
 		var lost int
 		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
-			Released: func(_ context.Context, i distlock.ReleasedInfo) { // the hold is on its way
+			Released: func(context.Context, distlock.ReleasedInfo) { // the hold is on its way
 				if l.Watched() == 1 && lost == 0 {
 					lost++
 					l.LoseAll()

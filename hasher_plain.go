@@ -102,15 +102,15 @@ func (w *plainWriter) value(depth int) {
 		w.out = hex.AppendEncode(append(w.out, "0x"...), b[:min(len(b), plainMax)])
 		// What is left out here is over the limit in any case.
 	case tagList:
-		w.sequence("(", depth, func() { w.value(depth + 1) })
+		w.sequence("(", func() { w.value(depth + 1) })
 	case tagMap:
-		w.sequence("m(", depth, func() {
+		w.sequence("m(", func() {
 			w.value(depth + 1)
 			w.out = append(w.out, '=')
 			w.value(depth + 1)
 		})
 	case tagStruct:
-		w.sequence("s(", depth, func() {
+		w.sequence("s(", func() {
 			w.escape(w.bytes())
 			w.out = append(w.out, '=')
 			w.value(depth + 1)
@@ -120,7 +120,7 @@ func (w *plainWriter) value(depth int) {
 	}
 }
 
-func (w *plainWriter) sequence(open string, depth int, element func()) {
+func (w *plainWriter) sequence(open string, element func()) {
 	n := w.uvarint()
 	w.out = append(w.out, open...)
 	for i := uint64(0); i < n && !w.failed && len(w.out) <= w.most; i++ {

@@ -147,7 +147,7 @@ func (h *hold) extend(sent time.Time) {
 // lose ends the hold against its owner's will, unless it is over already, and
 // returns why it is over.
 func (h *hold) lose(err error) error {
-	over, holder := h.end(err)
+	holder, over := h.end(err)
 	if holder != nil {
 		holder.lost(over)
 	}
@@ -155,13 +155,13 @@ func (h *hold) lose(err error) error {
 }
 
 // end marks the hold as over because of err, unless it is over already. It
-// returns why it is over and, if that is new, who is to be told.
-func (h *hold) end(err error) (over error, tell *Lease) { //nolint:revive // error-return: the reason is a value here
+// returns who is to be told, if that is new, and why it is over.
+func (h *hold) end(err error) (tell *Lease, over error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
-		return h.over, nil
+		return nil, h.over
 	}
 	h.over = err
-	return err, h.holder
+	return h.holder, err
 }

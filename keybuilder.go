@@ -251,7 +251,7 @@ func keyFaultUnicode(key string, from int) string {
 }
 
 func runeFault(r rune, at int) string {
-	what := ""
+	var what string
 	switch {
 	case unicode.IsSpace(r):
 		what = "white space"

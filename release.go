@@ -41,7 +41,7 @@ func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err err
 
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	l.watchdog.remove(s.hold)
-	if over, _ := s.hold.end(errReleased); lost == nil && over != errReleased { //nolint:errorlint // that very value
+	if _, over := s.hold.end(errReleased); lost == nil && over != errReleased { //nolint:errorlint // that very value
 		lost = over // just now, and s was told
 	}
 

@@ -17,6 +17,7 @@ import (
 // It is started by the first hold and ends with the Locker.
 type watchdog struct {
 	backend Backend
+	epoch   time.Time     // of the grid of renewals
 	wake    chan struct{} // the schedule has a new first entry, or a batch came back
 	stop    context.CancelFunc
 	ctx     context.Context //nolint:containedctx // ends the renewals under way when the Locker is closed
@@ -50,7 +51,7 @@ type watch struct {
 
 func newWatchdog(b Backend) *watchdog {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	return &watchdog{backend: b, wake: make(chan struct{}, 1), ctx: ctx, stop: stop}
+	return &watchdog{backend: b, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop}
 }
 
 // add begins to watch h.
@@ -61,7 +62,7 @@ func (w *watchdog) add(h *hold) {
 		w.started = true
 		w.done.Go(w.run)
 	}
-	h.watch = watch{renewAt: h.grant.Sent.Add(renewalPause(h.grant.TTL)), listed: true}
+	h.watch = watch{renewAt: w.onGrid(h.grant.Sent.Add(renewalPause(h.grant.TTL)), h.grant.TTL), listed: true}
 	w.place(h)
 }
 
@@ -109,6 +110,13 @@ func renewalPause(ttl time.Duration) time.Duration {
 	return third - rand.N(third/10+1)
 }
 
+// onGrid moves at back to the grid of renewals for leases of ttl, 64 to a third
+// of the lease: holds that are due within the same place go out in one batch.
+func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Time {
+	d := at.Sub(w.epoch)
+	return w.epoch.Add(d - d%max(ttl/3/64, 1))
+}
+
 // retryPause is how soon an unanswered renewal is tried again.
 func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
 
@@ -118,7 +126,7 @@ func (w *watchdog) settle(h *hold, renewAt time.Time) {
 		return
 	}
 	heap.Remove(&w.schedule, h.watch.index)
-	h.watch.renewAt = renewAt
+	h.watch.renewAt = w.onGrid(renewAt, h.grant.TTL)
 	w.place(h)
 }
 
@@ -208,8 +216,8 @@ func (w *watchdog) due(now time.Time) (expired []*hold) {
 			expired = append(expired, h)
 			continue
 		case !renewable || h.watch.waiting || h.watch.renewAt.After(now): // its end has moved on
-		case w.batches == maxBatches: // comes again when one is back, or at its end
-			h.watch.renewAt = now.Add(retryPause(h.grant.TTL))
+		case w.batches == maxBatches: // a little later, then
+			h.watch.renewAt = w.onGrid(now.Add(retryPause(h.grant.TTL)), h.grant.TTL)
 		default:
 			h.watch.waiting = true
 			batch = append(batch, h)

@@ -168,6 +168,10 @@ func TestWatchdogSendsBatches(t *testing.T) {
 		if n := l.Watched(); n != leases {
 			t.Errorf("%d of %d leases are left", n, leases)
 		}
+		// six or seven times each, in no more requests than the grid has places
+		if n := len(s.seen("renew")); n > 64*6+1 {
+			t.Errorf("%d requests to renew %d leases for a minute", n, leases)
+		}
 	})
 }
 
