@@ -46,13 +46,11 @@ func (l *Locker) enter(ctx context.Context, key string, o *Opts) (*Lease, error)
 	if s := innermost.find(l, key); s != nil {
 		return s.reenter(ctx, innermost)
 	}
-	s := &Lease{locker: l, name: o.name(), outer: innermost}
-	s.bind(ctx)
-	if !l.life.enter(s) {
+	if !l.life.enter() {
 		return nil, ErrClosed
 	}
-	if err := l.contend(ctx, key, o, s); err != nil {
-		s.cancel(err)
+	s, err := l.contend(ctx, key, o, innermost)
+	if err != nil {
 		l.life.exit(s)
 		return nil, err
 	}
@@ -60,23 +58,33 @@ func (l *Locker) enter(ctx context.Context, key string, o *Opts) (*Lease, error)
 }
 
 // contend waits for the gate and then, unless the one before hands over the
-// hold, for the backend. It makes s a lease that is held.
-func (l *Locker) contend(ctx context.Context, key string, o *Opts, s *Lease) error {
+// hold, for the backend. With an error the lease is nil, or one that was never
+// held.
+func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease) (*Lease, error) {
 	if ctx.Err() != nil {
-		return ended(ctx, nil)
+		return nil, ended(ctx, nil)
 	}
 	t := terms{ttl: o.KeyTimeout, fixed: o.NoWatchdog}
-	s.budget.start(o.RetryInterval, o.RetryCount)
-	h, err := l.passGate(ctx, key, t, o, &s.budget)
+	var budget Backoff
+	budget.start(o.RetryInterval, o.RetryCount)
+	h, err := l.passGate(ctx, key, t, o, &budget)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	// Not before, because those who wait at the gate should be small.
+	s := &Lease{locker: l, name: o.name(), outer: outer, budget: budget}
+	s.bind(ctx)
+	if !l.life.register(s) {
+		l.passOn(key, h)
+		s.cancel(ErrClosed)
+		return s, ErrClosed
 	}
 	if h != nil {
 		if h.occupy(s, time.Now(), o.MaxHold) {
 			if o.MaxHold > 0 {
 				l.watchdog.shortened(h)
 			}
-			return nil
+			return s, nil
 		}
 		// Lost on the way from hand to hand: the store decides.
 		l.watchdog.remove(h)
@@ -87,12 +95,13 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, s *Lease) err
 	}, o.RetryCount != 1)
 	if err != nil {
 		l.gate.pass(key)
-		return err
+		s.cancel(err)
+		return s, err
 	}
 	h = newHold(g, t, l.cfg.bounds())
 	h.occupy(s, g.Sent, o.MaxHold)
 	l.watchdog.add(h) // before anything runs under it
-	return nil
+	return s, nil
 }
 
 // passGate waits until this goroutine is the one of its process that contends

@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// lifetime knows what a Locker has under way: the leases that are waited for or
-// held, and the clean-up that outlives them. Once closed it lets nobody else in
-// and tells when the last has left.
+// lifetime knows what a Locker has under way: acquisitions, leases, and the
+// clean-up that outlives them. Once closed it lets nobody else in and tells when
+// the last has left.
 type lifetime struct {
 	ctx  context.Context //nolint:containedctx // ends when nobody else is let in
 	end  context.CancelFunc
 	idle chan struct{} // closed when, after that, nothing is under way
 
-	mu       sync.Mutex
-	leases   map[*Lease]struct{}
-	cleanups int
-	closed   bool
+	mu     sync.Mutex
+	n      int                 // under way
+	leases map[*Lease]struct{} // those of them that have a context to cancel
+	closed bool
 }
 
 func newLifetime() *lifetime {
@@ -24,8 +24,20 @@ func newLifetime() *lifetime {
 	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), leases: make(map[*Lease]struct{})}
 }
 
-// enter lets s in, unless the lifetime is over.
-func (l *lifetime) enter(s *Lease) bool {
+// enter lets one in, unless the lifetime is over.
+func (l *lifetime) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.n++
+	return true
+}
+
+// register has the context of s cancelled when the lifetime ends, unless it is
+// over already.
+func (l *lifetime) register(s *Lease) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -35,11 +47,12 @@ func (l *lifetime) enter(s *Lease) bool {
 	return true
 }
 
+// exit is called by whoever was let in.
 func (l *lifetime) exit(s *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.leases, s)
-	l.report()
+	l.leave()
 }
 
 // cleanup runs f in the background as something under way. Only who is let in
@@ -47,13 +60,12 @@ func (l *lifetime) exit(s *Lease) {
 func (l *lifetime) cleanup(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.cleanups++
+	l.n++
 	go func() {
 		f()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.cleanups--
-		l.report()
+		l.leave()
 	}()
 }
 
@@ -71,18 +83,20 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	for s := range l.leases {
 		leases = append(leases, s)
 	}
-	l.report()
+	if l.n == 0 {
+		close(l.idle)
+	}
 	return leases, true
 }
 
-// report closes idle when the last has left a closed lifetime.
-func (l *lifetime) report() {
-	if !l.closed || len(l.leases) > 0 || l.cleanups > 0 {
-		return
-	}
-	select {
-	case <-l.idle: // somebody who was forced out may leave later
-	default:
-		close(l.idle)
+// leave counts one less. The caller has the mutex.
+func (l *lifetime) leave() {
+	l.n--
+	if l.closed && l.n == 0 {
+		select {
+		case <-l.idle: // those who were forced out may clean up later
+		default:
+			close(l.idle)
+		}
 	}
 }

@@ -1,0 +1,94 @@
+package distlock_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// instant grants whatever it is asked for and keeps nothing, so that what is
+// measured is the Locker's own.
+type instant struct{}
+
+func (instant) TryAcquire(_ context.Context, r distlock.Request) (distlock.Grant, error) {
+	g := r.Claim()
+	g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
+	return g, nil
+}
+
+func (instant) Renew(_ context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	results := make([]distlock.RenewResult, len(grants))
+	for i := range results {
+		results[i].Status = distlock.Renewed
+	}
+	return results
+}
+
+func (instant) Release(context.Context, distlock.Grant) error { return nil }
+
+// heapPer returns how much the heap and the goroutines grow for each of n things
+// that grow makes and keeps.
+func heapPer(n int, grow func()) (bytes int64, goroutines int) {
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, running := heap(), runtime.NumGoroutine()
+	grow()
+	return (heap() - before) / int64(n), runtime.NumGoroutine() - running
+}
+
+func TestSizeOfALease(t *testing.T) {
+	const n = 100_000
+	l := distlock.New(instant{}, distlock.Config{})
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprint("some-prefix:some-key-", i)
+	}
+	leases := make([]*distlock.Lease, n)
+	bytes, goroutines := heapPer(n, func() {
+		for i := range leases {
+			leases[i] = mustAcquire(t, l, keys[i], distlock.Opts{KeyTimeout: time.Hour})
+		}
+	})
+	t.Logf("%d B of heap for each lease, %d goroutines for all", bytes, goroutines)
+	if bytes > 1024 || goroutines > 1 {
+		t.Errorf("%d B of heap for each lease, %d goroutines for all; want at most 1024 and 1", bytes, goroutines)
+	}
+	for _, s := range leases {
+		wantIs(t, s.Release(t.Context()))
+	}
+	closeLocker(t, l)
+}
+
+func TestSizeOfAWaiter(t *testing.T) {
+	const n = 10_000
+	l := distlock.New(instant{}, distlock.Config{})
+	held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	bytes, _ := heapPer(n, func() {
+		for range n {
+			all.Go(func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) })
+		}
+		for l.Waiting("k") < n {
+			runtime.Gosched()
+		}
+	})
+	t.Logf("%d B of heap for each waiter", bytes)
+	if bytes > 1024 {
+		t.Errorf("%d B of heap for each waiter, want at most 1024", bytes)
+	}
+	cancel()
+	all.Wait()
+	wantIs(t, held.Release(t.Context()))
+	closeLocker(t, l)
+}
