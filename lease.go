@@ -73,7 +73,7 @@ func Detach(ctx context.Context) context.Context {
 // bind makes s the lease of a new context below ctx.
 func (s *Lease) bind(ctx context.Context) {
 	s.ctx.lease = s
-	s.ctx.Context, s.cancel = context.WithCancelCause(ctx)
+	s.ctx.Context, s.cancel = context.WithCancelCause(ctx) //nolint:fatcontext // once for each lease
 }
 
 // Key returns the full key.

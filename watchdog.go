@@ -285,7 +285,7 @@ func (s schedule) Swap(i, j int) {
 
 // Push is for container/heap.
 func (s *schedule) Push(x any) {
-	h := x.(*hold) //nolint:forcetypeassert // the schedule holds nothing else
+	h := x.(*hold)
 	h.watch.index = len(*s)
 	*s = append(*s, h)
 }

@@ -211,7 +211,7 @@ var renewMutants = []mutant{
 		}
 	}},
 	{"renews-and-says-unknown", []string{"renewal/in-order"}, func(s *spoiled) {
-		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+		s.renewals(func(grants []distlock.Grant, _ []distlock.RenewResult) []distlock.RenewResult {
 			return make([]distlock.RenewResult, len(grants))
 		})
 	}},

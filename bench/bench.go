@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// bench does the runs that c asks for and reports them: as a table on stdout, and
+// in files. A failure does not keep what was measured before it from being
+// reported.
+func bench(ctx context.Context, c *config, stdout, stderr io.Writer) error {
+	files, err := openFiles(c)
+	if err != nil {
+		return err
+	}
+	var runs []*outcome
+	var failure error
+	for i, locked := range c.settings() {
+		o, err := runLoad(ctx, c, locked, i+1, files.jtl, stderr)
+		if o == nil && ctx.Err() != nil {
+			break // interrupted before it began, which is no failure
+		}
+		if o != nil {
+			runs = append(runs, o)
+		}
+		if failure = err; err != nil || ctx.Err() != nil {
+			break
+		}
+	}
+	err = errors.Join(report(stdout, c, runs, ctx.Err() != nil), files.close(c, runs))
+	for _, o := range runs {
+		failure = firstOf(failure, o.verdict())
+	}
+	return firstOf(failure, err)
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// report writes what was done, the table, and what the counters say.
+func report(w io.Writer, c *config, runs []*outcome, interrupted bool) error {
+	var b strings.Builder
+	if len(runs) > 0 {
+		fmt.Fprintf(&b, "%s\n\n", c.summary())
+		writeTable(&b, runs)
+		b.WriteByte('\n')
+	}
+	for _, o := range runs {
+		b.WriteString(o.counters() + "\n")
+	}
+	if interrupted {
+		b.WriteString("interrupted: this is what was done by then\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// summary is the line above the table: what makes two runs comparable.
+func (c *config) summary() string {
+	g := c.group
+	s := fmt.Sprintf("%s: %s users x %s loops, ramp-up %v, think %v", c.plan, group(int64(g.users)), group(int64(g.loops)), g.rampUp, g.think)
+	if c.plan == "wrap" {
+		s += fmt.Sprintf(", hold %v", c.hold)
+	}
+	s += fmt.Sprintf(", keys %d, ", c.keys)
+	if c.plan != "wrap" {
+		return s + "target " + c.target
+	}
+	if u, err := url.Parse(c.backend); err == nil && u.Host != "" {
+		return s + "backend " + u.Scheme + "://" + u.Host + u.Path // without what may be secret
+	}
+	return s + "backend embedded"
+}
+
+// files are those that the flags name. They are opened before the load runs, so
+// that it does not run in vain.
+type files struct {
+	jtl  *jtlWriter
+	json *os.File
+}
+
+func openFiles(c *config) (files, error) {
+	var f files
+	if c.json != "" {
+		file, err := os.Create(c.json)
+		if err != nil {
+			return f, badFile("json", c.json, err)
+		}
+		f.json = file
+	}
+	if c.jtl != "" {
+		file, err := os.Create(c.jtl)
+		if err != nil {
+			f.abandon()
+			return f, badFile("jtl", c.jtl, err)
+		}
+		f.jtl = newJTLWriter(file)
+	}
+	return f, nil
+}
+
+func badFile(name, path string, err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err // the path is named already
+	}
+	return badFlag(name, path, err.Error())
+}
+
+// close writes what is left to write.
+func (f files) close(c *config, runs []*outcome) error {
+	err := f.jtl.close()
+	if f.json != nil {
+		err = errors.Join(err, writeJSON(f.json, c, runs))
+	}
+	return err
+}
+
+// abandon closes the files with nothing in them.
+func (f files) abandon() {
+	_ = f.jtl.close()
+	if f.json != nil {
+		_ = f.json.Close()
+	}
+}

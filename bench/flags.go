@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/backendurl"
+)
+
+// config is what the flags say.
+type config struct {
+	plan    string
+	lock    string
+	group   threadGroup
+	hold    time.Duration
+	keys    int
+	backend string
+	target  string
+	jtl     string
+	json    string
+}
+
+// settings are the lock settings that lock stands for, in the order of the runs.
+func (c *config) settings() []bool {
+	switch c.lock {
+	case "on":
+		return []bool{true}
+	case "off":
+		return []bool{false}
+	default:
+		return []bool{true, false}
+	}
+}
+
+// usageError is a mistake on the command line, as opposed to a failure of what
+// it asks for.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func badFlag(name, value, fault string) error {
+	return &usageError{fmt.Errorf("-%s %q: %s", name, value, fault)}
+}
+
+// isUsage reports whether err is a mistake on the command line. Whether a
+// -backend is one is known only when it is opened.
+func isUsage(err error) bool {
+	var u *usageError
+	return errors.As(err, &u) || errors.Is(err, backendurl.ErrURL)
+}
+
+func newFlagSet(c *config) *flag.FlagSet {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // run prints one line instead
+	fs.StringVar(&c.plan, "plan", "wrap", "what a sample is: `wrap` (a decorated function), http or grpc (an order at the example service)")
+	fs.StringVar(&c.lock, "lock", "both", "with the lock, without, or one after the other: on, off or `both`")
+	fs.IntVar(&c.group.users, "users", 1000, "how many `users` there are")
+	fs.IntVar(&c.group.loops, "loops", 10, "how many `samples` each user does")
+	fs.DurationVar(&c.group.rampUp, "ramp-up", time.Second, "the `time` over which the users start, evenly")
+	fs.DurationVar(&c.group.think, "think", 100*time.Millisecond, "how long a user `pauses` before each sample")
+	fs.DurationVar(&c.hold, "hold", 0, "wrap: `time` between reading the counter and writing it back")
+	fs.IntVar(&c.keys, "keys", 1, "over how many `keys`, each with a counter of its own, the users are spread")
+	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
+	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
+	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
+	fs.StringVar(&c.json, "json", "", "`file` for the results, as JSON")
+	return fs
+}
+
+// parseFlags returns what args ask for, or the first mistake in them.
+func parseFlags(args []string) (*config, error) {
+	c := &config{}
+	fs := newFlagSet(c)
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return nil, err
+	case err != nil:
+		return nil, &usageError{err}
+	case fs.NArg() > 0:
+		return nil, &usageError{fmt.Errorf("unexpected argument %q", fs.Arg(0))}
+	}
+	if err := c.validate(fs); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func usage(w io.Writer) {
+	_, _ = fmt.Fprintln(w, "bench sets load on a distributed lock and counts what it protects.")
+	fs := newFlagSet(&config{})
+	fs.SetOutput(w)
+	fs.PrintDefaults()
+}
+
+func (c *config) validate(fs *flag.FlagSet) error {
+	bad := func(name, fault string) error { return badFlag(name, fs.Lookup(name).Value.String(), fault) }
+	switch {
+	case c.plan != "wrap" && c.plan != "http" && c.plan != "grpc":
+		return bad("plan", "want wrap, http or grpc")
+	case c.lock != "on" && c.lock != "off" && c.lock != "both":
+		return bad("lock", "want on, off or both")
+	case c.group.users < 1:
+		return bad("users", "want at least 1")
+	case c.group.loops < 1:
+		return bad("loops", "want at least 1")
+	case c.group.loops > math.MaxInt32/c.group.users:
+		return bad("loops", fmt.Sprintf("with %d users that is more than %d samples, the most that a counter holds",
+			c.group.users, math.MaxInt32))
+	case c.keys < 1:
+		return bad("keys", "want at least 1")
+	case c.group.rampUp < 0:
+		return bad("ramp-up", "is negative")
+	case c.group.think < 0:
+		return bad("think", "is negative")
+	case c.hold < 0:
+		return bad("hold", "is negative")
+	case c.jtl != "" && c.json != "" && filepath.Clean(c.jtl) == filepath.Clean(c.json):
+		return bad("json", "is the -jtl file too")
+	case c.plan != "wrap":
+		return c.validateRemote(fs)
+	case c.target != "":
+		return bad("target", "-plan wrap has no target: its lock is where -backend says")
+	default:
+		return nil
+	}
+}
+
+// validateRemote checks what only the plans with a service look at, and what they
+// do not.
+func (c *config) validateRemote(fs *flag.FlagSet) error {
+	if c.hold != 0 {
+		return badFlag("hold", c.hold.String(), "-plan "+c.plan+" leaves that to the service")
+	}
+	if c.backend != fs.Lookup("backend").DefValue {
+		// Its value may have a password in it.
+		return &usageError{errors.New("-backend: -plan " + c.plan + " leaves that to the service")}
+	}
+	if fault := c.targetFault(); fault != "" {
+		return badFlag("target", c.target, fault)
+	}
+	return nil
+}
+
+// targetFault says what is wrong with the target of a plan that needs one.
+func (c *config) targetFault() string {
+	want := "want the URL of the service, such as http://127.0.0.1:8080"
+	if c.plan == "grpc" {
+		want = "want host:port of the service, such as 127.0.0.1:9090"
+	}
+	if c.target == "" {
+		return "missing: " + want
+	}
+	if c.plan == "grpc" {
+		host, port, err := net.SplitHostPort(c.target)
+		if err != nil || host == "" || port == "" || strings.ContainsAny(c.target, "/@ ") {
+			return want
+		}
+		return ""
+	}
+	u, err := url.Parse(c.target)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return want
+	}
+	return ""
+}
+
+// oneLine keeps the promise of one line for errors that come from elsewhere.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+)
+
+// jtlHeader is what JMeter 5 writes by default, in its order.
+var jtlHeader = []string{
+	"timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName", "dataType", "success",
+	"failureMessage", "bytes", "sentBytes", "grpThreads", "allThreads", "URL", "Latency", "IdleTime", "Connect",
+}
+
+// jtlSample is one line. Its times are kept as they are until it is written,
+// which is not on the users' time.
+type jtlSample struct {
+	start   time.Time
+	elapsed time.Duration
+	label   string
+	group   int // which run, from 1
+	user    int
+	active  int64 // users at that time
+	result  result
+}
+
+// fields are the values of the columns. Times are whole milliseconds, rounded so
+// that their average is right; bytes are those of the bodies.
+func (s *jtlSample) fields() []string {
+	whole := func(d time.Duration) string { return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) }
+	r := &s.result
+	failure, url := "", r.url
+	if r.err != nil {
+		failure = oneLine(r.err.Error())
+	}
+	if url == "" {
+		url = "null" // JMeter's word for a sampler that has none
+	}
+	active := strconv.FormatInt(s.active, 10)
+	return []string{
+		strconv.FormatInt(s.start.UnixMilli(), 10), whole(s.elapsed), s.label, r.code, r.message,
+		"Thread Group " + strconv.Itoa(s.group) + "-" + strconv.Itoa(s.user+1),
+		"text", strconv.FormatBool(r.err == nil), failure,
+		strconv.Itoa(r.received), strconv.Itoa(r.sent), active, active, url, whole(r.latency), "0", whole(r.connect),
+	}
+}
+
+// jtlWriter writes samples as JMeter's CSV. One goroutine writes; users only put
+// samples into its channel. It may be nil: then it writes nothing.
+type jtlWriter struct {
+	samples chan jtlSample
+	err     chan error // of the writing, once
+}
+
+// newJTLWriter starts a writer on w, which it closes in the end.
+func newJTLWriter(w io.WriteCloser) *jtlWriter {
+	j := &jtlWriter{samples: make(chan jtlSample, 8192), err: make(chan error, 1)}
+	go func() { j.err <- j.writeAll(w) }()
+	return j
+}
+
+func (j *jtlWriter) writeAll(w io.WriteCloser) error {
+	// A csv.Writer remembers its first error and writes nothing after it, so a
+	// full disk does not hold up the users.
+	lines := csv.NewWriter(bufio.NewWriterSize(w, 64<<10))
+	_ = lines.Write(jtlHeader)
+	for s := range j.samples {
+		_ = lines.Write(s.fields())
+	}
+	lines.Flush()
+	return errors.Join(lines.Error(), w.Close())
+}
+
+func (j *jtlWriter) write(s jtlSample) {
+	if j != nil {
+		j.samples <- s
+	}
+}
+
+// close writes what is left. No write may come after it.
+func (j *jtlWriter) close() error {
+	if j == nil {
+		return nil
+	}
+	close(j.samples)
+	return <-j.err
+}

@@ -1,0 +1,60 @@
+package main
+
+import "fmt"
+
+// outcome is what one run came to.
+type outcome struct {
+	label    string
+	locked   bool
+	tally    *tally
+	counted  *int64 // what the counters say; nil if they could not be read
+	cutShort int64  // samples that an interrupt ended; they are in no statistic
+	failure  error  // of the first sample that failed
+}
+
+// expected is how many increments were confirmed.
+func (o *outcome) expected() int64 { return o.tally.samples - o.tally.errors }
+
+// lost is how many of these are not there. It is negative if there are some that
+// were not confirmed, such as those of samples whose answer did not come.
+func (o *outcome) lost() int64 {
+	if o.counted == nil {
+		return 0
+	}
+	return o.expected() - *o.counted
+}
+
+// counters says in one line what the counters say.
+func (o *outcome) counters() string {
+	s := fmt.Sprintf("%s: unknown of %s increments", o.label, group(o.expected()))
+	if o.counted != nil {
+		s = fmt.Sprintf("%s: %s of %s increments", o.label, group(*o.counted), group(o.expected()))
+	}
+	switch lost := o.lost(); {
+	case lost > 0:
+		s += fmt.Sprintf(", %s lost", group(lost))
+	case lost < 0:
+		s += fmt.Sprintf(", %s more than were confirmed", group(-lost))
+	}
+	if o.tally.errors > 0 {
+		s += fmt.Sprintf("; %s of %s samples failed, the first with: %s",
+			group(o.tally.errors), group(o.tally.samples), oneLine(o.failure.Error()))
+	}
+	if o.cutShort > 0 {
+		s += fmt.Sprintf("; cut short: %s", group(o.cutShort))
+	}
+	return s
+}
+
+// verdict is an error if the run did not show what it should. To lose increments
+// without the lock is what it should.
+func (o *outcome) verdict() error {
+	switch {
+	case o.tally.samples > 0 && o.tally.errors == o.tally.samples:
+		return fmt.Errorf("%s: all samples failed, the first with: %w", o.label, o.failure)
+	case o.locked && o.lost() > 0:
+		return fmt.Errorf("%s: %s increments lost in spite of the lock", o.label, group(o.lost()))
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/backendurl"
+)
+
+// wrapPlan calls a decorated function in this process:
+//
+//	@DistributedLock(prefix="my-", value="test", keyTimeout=3000, retryCount=0, paramLock=true, retryInterval=200)
+//	test(String, int, Object)
+//
+// It reads a counter, holds, and writes it back plus one. Reading and writing
+// are atomic each, so the program has no data race, but not together: without
+// the lock whoever writes last wins, and the others' increments are lost.
+type wrapPlan struct {
+	cfg      *config
+	counters []atomic.Int64 // one for each key
+	test     distlock.Func[testParams, int64]
+	end      func() error
+}
+
+// testParams are the parameters of test; together they are the key.
+type testParams struct {
+	S string
+	N int // which counter
+	O any
+}
+
+// testOpts are those of the annotation above, and room for all users in the line.
+func testOpts(users int) distlock.Opts {
+	return distlock.Opts{
+		Prefix:        "my-",
+		Value:         "test",
+		ParamLock:     true,
+		KeyTimeout:    3 * time.Second,
+		RetryCount:    0,
+		RetryInterval: 200 * time.Millisecond,
+		MaxWaiters:    users,
+	}
+}
+
+// openWrapPlan opens the backend without the lock too: a -backend that is wrong
+// is a mistake either way.
+func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
+	b, err := backendurl.Open(ctx, c.backend)
+	if err != nil {
+		return nil, err
+	}
+	p := newWrapPlan(c, b.Backend, locked)
+	closeLocker := p.end
+	p.end = func() error { return errors.Join(closeLocker(), b.Close()) }
+	return p, nil
+}
+
+func newWrapPlan(c *config, b distlock.Backend, locked bool) *wrapPlan {
+	p := &wrapPlan{cfg: c, counters: make([]atomic.Int64, c.usedKeys())}
+	locker := distlock.New(b, distlock.Config{})
+	p.end = locker.Close
+	p.test = p.increment
+	if locked {
+		p.test = distlock.Wrap(locker, p.increment, testOpts(c.group.users))
+	}
+	return p
+}
+
+// increment is the function under test, the same with the lock and without.
+func (p *wrapPlan) increment(ctx context.Context, r testParams) (int64, error) {
+	counter := &p.counters[r.N]
+	i := counter.Load()
+	if err := p.meanwhile(ctx); err != nil {
+		return 0, err
+	}
+	counter.Store(i + 1)
+	return i + 1, nil
+}
+
+// meanwhile is the time between reading and writing. Without a -hold it is a yield:
+// the scheduler runs whoever else is ready first. The function is so short that
+// else hardly any two users would meet in it on a machine with few processors,
+// and there would be nothing for the lock to prevent. That is not a trick at the
+// expense of the run without the lock: with it the same yield is made.
+func (p *wrapPlan) meanwhile(ctx context.Context) error {
+	if p.cfg.hold == 0 {
+		runtime.Gosched()
+	} else if !pause(ctx, p.cfg.hold) {
+		return context.Cause(ctx)
+	}
+	// Who was stopped for longer than the lease must not write.
+	if lease, ok := distlock.FromContext(ctx); ok {
+		return lease.Check()
+	}
+	return nil
+}
+
+func (p *wrapPlan) sample(ctx context.Context, user int) result {
+	// A new object each time: what counts is what is in it.
+	params := testParams{S: "bench", N: p.cfg.keyOf(user), O: &struct{ Name string }{"object"}}
+	if _, err := p.test(ctx, params); err != nil {
+		return result{err: err, code: "500", message: "Error"}
+	}
+	return result{code: "200", message: "OK"}
+}
+
+func (p *wrapPlan) counted(context.Context) (int64, error) {
+	var sum int64
+	for i := range p.counters {
+		sum += p.counters[i].Load()
+	}
+	return sum, nil
+}
+
+func (p *wrapPlan) close() error { return p.end() }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// wrapOnMemlock does a run of the wrap plan.
+func wrapOnMemlock(t *testing.T, locked bool, args ...string) *outcome {
+	t.Helper()
+	c := mustParse(t, args...)
+	p := newWrapPlan(c, memlock.New(), locked)
+	l := newLoad(c, p, locked)
+	l.run(t.Context())
+	o, err := l.outcome(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func wantIncrements(t *testing.T, o *outcome, expected, counted int64) {
+	t.Helper()
+	if o.expected() != expected || o.counted == nil || *o.counted != counted {
+		t.Errorf("got %q, want %d of %d", o.counters(), counted, expected)
+	}
+}
+
+func TestWrapLocked(t *testing.T) {
+	t.Parallel()
+	for _, hold := range []string{"0", "1ms"} {
+		o := wrapOnMemlock(t, true, "-users", "20", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", hold)
+		wantIncrements(t, o, 100, 100)
+	}
+}
+
+// Users that hold at the same time have read the same value, so of each round
+// one increment is left.
+func TestWrapUnlocked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := wrapOnMemlock(t, false, "-users", "7", "-loops", "3", "-ramp-up", "0", "-think", "10ms", "-hold", "5ms")
+		wantIncrements(t, o, 21, 3)
+		if o.tally.min != 5*time.Millisecond || o.tally.max != 5*time.Millisecond {
+			t.Errorf("samples took %v to %v, want 5ms: think time is not in them", o.tally.min, o.tally.max)
+		}
+	})
+}
+
+// Under the lock the holds come one after the other: those of one key.
+func TestWrapKeys(t *testing.T) {
+	t.Parallel()
+	for keys, longest := range map[string]time.Duration{
+		"1": 60 * time.Millisecond, "2": 30 * time.Millisecond, "6": 10 * time.Millisecond, "100": 10 * time.Millisecond,
+	} {
+		t.Run(keys, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := wrapOnMemlock(t, true, "-users", "6", "-loops", "1", "-ramp-up", "0", "-think", "0", "-hold", "10ms", "-keys", keys)
+				wantIncrements(t, o, 6, 6)
+				if o.tally.max != longest {
+					t.Errorf("the longest sample took %v, want %v", o.tally.max, longest)
+				}
+			})
+		})
+	}
+}
+
+func TestWrapOptionsAreThoseOfTheAnnotation(t *testing.T) {
+	t.Parallel()
+	o := testOpts(1000)
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if o.Prefix != "my-" || o.Value != "test" || o.KeyTimeout != 3*time.Second || o.RetryCount != 0 ||
+		!o.ParamLock || o.RetryInterval != 200*time.Millisecond {
+		t.Errorf("%+v", o)
+	}
+}
+
+// What an interrupt ends is no sample, and what it lets go on is one.
+func TestInterruptOfLoad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := mustParse(t, "-users", "10", "-loops", "5", "-ramp-up", "0", "-think", "0", "-hold", "500ms")
+		p := newWrapPlan(c, memlock.New(), true)
+		l := newLoad(c, p, true)
+		ctx, interrupt := context.WithTimeout(t.Context(), 700*time.Millisecond)
+		defer interrupt()
+		start := time.Now()
+		l.run(ctx)
+		if took := time.Since(start); took != 700*time.Millisecond+grace {
+			t.Errorf("the load ended after %v, want it %v after the interrupt", took, grace)
+		}
+		o, err := l.outcome(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Holds end at 0.5, 1, 1.5, 2 and 2.5 s. The tenth user waits again, as do
+		// the others that had not come in: all were in line before the interrupt.
+		wantIncrements(t, o, 5, 5)
+		if o.cutShort != 6 || o.tally.errors != 0 {
+			t.Errorf("%d samples cut short, %d errors, want 6 and none", o.cutShort, o.tally.errors)
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

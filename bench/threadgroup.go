@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// threadGroup is who sets the load and how fast: JMeter's thread group with a
+// constant timer in it.
+type threadGroup struct {
+	users  int
+	loops  int
+	rampUp time.Duration // the users start evenly over it
+	think  time.Duration // before each sample, the first included
+}
+
+// total is how many samples the group does.
+func (g threadGroup) total() int64 { return int64(g.users) * int64(g.loops) }
+
+// startOf is when user i starts, counted from the start of the group.
+func (g threadGroup) startOf(i int) time.Duration {
+	whole, rest := g.rampUp/time.Duration(g.users), g.rampUp%time.Duration(g.users)
+	return whole*time.Duration(i) + rest*time.Duration(i)/time.Duration(g.users)
+}
+
+// run calls sample for each sample of each user, of several users at a time,
+// with the number of the user and how many are active. When ctx ends, no sample
+// begins any more; run returns when all that began are over.
+func (g threadGroup) run(ctx context.Context, sample func(user int, active int64)) {
+	var users sync.WaitGroup
+	defer users.Wait()
+	var active atomic.Int64
+	start := time.Now()
+	for i := range g.users {
+		if !pause(ctx, time.Until(start.Add(g.startOf(i)))) {
+			return
+		}
+		active.Add(1)
+		users.Go(func() {
+			defer active.Add(-1)
+			for range g.loops {
+				if !pause(ctx, g.think) {
+					return
+				}
+				sample(i, active.Load())
+			}
+		})
+	}
+}
+
+// pause waits for d. It returns false if ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,95 @@
+package grpcmw
+
+import (
+	"context"
+	"errors"
+
+	"github.com/distlock-go/distlock"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// call is a rule that was checked.
+type call struct {
+	method string
+	kind   kind
+	key    Key
+	opts   distlock.Opts
+	guard  *distlock.Guard
+
+	// input is set for streams whose one request is received before the lock is
+	// taken.
+	input protoreflect.MessageType
+}
+
+// fit checks that the key can be made for the method, if that is known, and that
+// the interceptor sees it.
+func (c *call) fit(desc protoreflect.MethodDescriptor) error {
+	if desc == nil {
+		return nil
+	}
+	streams := desc.IsStreamingClient() || desc.IsStreamingServer()
+	switch {
+	case streams && c.kind == unaryClient:
+		return errors.New("the method streams: clients can lock unary methods only")
+	case streams && c.kind == unaryServer:
+		return errors.New("the method streams: its rule belongs to StreamServerInterceptor")
+	case !streams && c.kind == streamServer:
+		return errors.New("the method does not stream: its rule belongs to UnaryServerInterceptor")
+	}
+	if desc.IsStreamingClient() {
+		return checkKey(c.key, nil)
+	}
+	if streams {
+		c.input = messageType(desc.Input())
+	}
+	return checkKey(c.key, desc.Input())
+}
+
+// run runs fn under the lock for req. What fn returns comes back as it is,
+// unless it is a success that does not stand.
+func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
+	params, err := c.params(ctx, req)
+	if err != nil {
+		return m.refuse(ctx, c, err)
+	}
+	var ran bool
+	var fnErr error
+	err = c.guard.Do(ctx, params, func(ctx context.Context) error {
+		ran = true
+		fnErr = fn(ctx)
+		return nil
+	})
+	switch {
+	case !ran:
+		return m.refuse(ctx, c, c.lockError(err))
+	case m.verified && fnErr == nil && errors.Is(err, distlock.ErrLost):
+		return StatusError(ctx, err)
+	default: // what err says comes too late; the hooks have it
+		return fnErr
+	}
+}
+
+// params asks the Key and sees to it that nothing stands for everything.
+func (c *call) params(ctx context.Context, req any) (any, error) {
+	if c.kind == unaryClient {
+		ctx = context.WithValue(ctx, outgoing{}, true)
+	}
+	params, err := c.key.Params(ctx, c.method, req)
+	switch {
+	case err != nil:
+		return nil, err
+	case params != distlock.Skip && empty(params):
+		return nil, &KeyError{Detail: "what the request is about is missing"}
+	default:
+		return params, nil
+	}
+}
+
+// refuse returns the answer for a call that did not get its lock. It is never a
+// success.
+func (m *middleware) refuse(ctx context.Context, c *call, err error) error {
+	if answer := m.fail(ctx, c.method, err); answer != nil {
+		return answer
+	}
+	return StatusError(ctx, err)
+}

@@ -1,0 +1,143 @@
+package grpcmw_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// shop is a service whose calls are about what their request names.
+type shop struct {
+	testpb.UnimplementedTestServiceServer
+}
+
+func (shop) UnaryCall(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+	lease, _ := distlock.FromContext(ctx)
+	if err := lease.Check(); err != nil { // before what is done is committed
+		return nil, err
+	}
+	return &testpb.SimpleResponse{Username: "paid " + r.GetResponseStatus().GetMessage()}, nil
+}
+
+// dial serves srv in memory.
+func dial(srv *grpc.Server, opts ...grpc.DialOption) *grpc.ClientConn {
+	l := bufconn.Listen(1 << 10)
+	go func() { _ = srv.Serve(l) }() // until Stop
+	cc, err := grpc.NewClient("passthrough:///shop", append(opts,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }),
+	)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return cc
+}
+
+// ExampleUnaryServerInterceptor locks one method by a field of its request.
+func ExampleUnaryServerInterceptor() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(
+		grpcmw.UnaryServerInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
+			testpb.TestService_UnaryCall_FullMethodName: {
+				Key:  grpcmw.Fields("response_status.message"),
+				Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 3},
+			},
+		})),
+	))
+	testpb.RegisterTestServiceServer(srv, shop{})
+	defer srv.Stop()
+	cc := dial(srv)
+	defer cc.Close()
+	client := testpb.NewTestServiceClient(cc)
+
+	resp, err := client.UnaryCall(context.Background(), &testpb.SimpleRequest{
+		ResponseStatus: &testpb.EchoStatus{Message: "order 42"},
+	})
+	fmt.Println(resp.GetUsername(), err)
+
+	_, err = client.UnaryCall(context.Background(), &testpb.SimpleRequest{})
+	fmt.Println(err)
+	// Output:
+	// paid order 42 <nil>
+	// rpc error: code = InvalidArgument desc = field "response_status.message" is missing
+}
+
+// ExampleUnaryClientInterceptor takes the lock before the call leaves the
+// process, and tells a busy lock from an answer of the server.
+func ExampleUnaryClientInterceptor() {
+	store := memlock.New()
+	locker := distlock.New(store, distlock.Config{})
+	defer locker.Close()
+
+	// Another process is at it.
+	other := distlock.New(store, distlock.Config{})
+	defer other.Close()
+	opts := distlock.Opts{Prefix: "shop:", Value: "inventory", ParamLock: true, RetryCount: 1}
+	lease, err := other.Guard(opts).Acquire(context.Background(), "north")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = lease.Release(context.Background()) }()
+
+	srv := grpc.NewServer()
+	testpb.RegisterTestServiceServer(srv, shop{})
+	defer srv.Stop()
+	cc := dial(srv, grpc.WithChainUnaryInterceptor(
+		grpcmw.UnaryClientInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
+			testpb.TestService_EmptyCall_FullMethodName: {
+				Key:  grpcmw.Metadata("warehouse"),
+				Opts: opts,
+			},
+		})),
+	))
+	defer cc.Close()
+
+	ctx := metadata.AppendToOutgoingContext(context.Background(), "warehouse", "north")
+	_, err = testpb.NewTestServiceClient(cc).EmptyCall(ctx, &testpb.Empty{})
+	fmt.Println(status.Code(err), errors.Is(err, distlock.ErrNotAcquired))
+	for _, detail := range status.Convert(err).Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok {
+			fmt.Println(info.GetReason())
+		}
+	}
+	// Output:
+	// Aborted true
+	// LOCK_BUSY
+}
+
+// ExampleParams takes the tenant from the authentication and the order from the
+// request, and leaves calls alone that only try.
+func ExampleParams() {
+	type user struct{ tenant string }
+	authenticated := func(context.Context) (user, bool) { return user{tenant: "north"}, true }
+
+	tenant := grpcmw.KeyFunc(func(ctx context.Context, _ string, _ any) (any, error) {
+		if len(metadata.ValueFromIncomingContext(ctx, "dry-run")) > 0 {
+			return distlock.Skip, nil
+		}
+		u, ok := authenticated(ctx)
+		if !ok {
+			return nil, &grpcmw.KeyError{Detail: "no user"}
+		}
+		return u.tenant, nil
+	})
+	key := grpcmw.Params(tenant, grpcmw.Fields("response_size"))
+
+	fmt.Println(key.Params(context.Background(), "/shop.v1.ShopService/Pay", &testpb.SimpleRequest{ResponseSize: 42}))
+	// Output: [north 42] <nil>
+}

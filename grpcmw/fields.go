@@ -1,0 +1,169 @@
+package grpcmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Fields returns a Key of fields of the request message, by the names that they
+// have in the .proto file; "order.id" is a field of a message in a field. One
+// field is its value, several are a []any of them in the order given.
+//
+// Strings, bytes and bools are what they are; integers are compared by value,
+// whatever their width; an enum is its number. Other fields cannot be named:
+// floats, messages, lists, maps and groups. So google.protobuf.StringValue in
+// the field name is "name.value".
+//
+// An empty string and empty bytes are a [*KeyError], and so is a field that can
+// be told to be absent: in a message that is not set, optional, in a oneof, or
+// of proto2. A number, bool or enum without such presence is 0 or false when it
+// is left out, which is a value like another. If 0 is no value in your service,
+// refuse it before the lock is taken, or with a [KeyFunc].
+//
+// Fields panics if there are no fields or a name is empty. An interceptor panics
+// if its method has no such field.
+func Fields(paths ...string) Key {
+	if len(paths) == 0 {
+		panic("grpcmw: Fields: no field")
+	}
+	f := &fields{}
+	for _, p := range paths {
+		var names []protoreflect.Name
+		for name := range strings.SplitSeq(p, ".") {
+			if name == "" {
+				panic("grpcmw: Fields: empty name in the path " + strconv.Quote(p))
+			}
+			names = append(names, protoreflect.Name(name))
+		}
+		f.paths = append(f.paths, fieldPath{p, names})
+	}
+	return f
+}
+
+type fields struct{ paths []fieldPath }
+
+type fieldPath struct {
+	text  string
+	names []protoreflect.Name
+}
+
+func (f *fields) Params(_ context.Context, _ string, req any) (any, error) {
+	m := reflectMessage(req)
+	if m == nil {
+		return nil, fmt.Errorf("grpcmw: Fields: the request is a %T, not a protobuf message that is linked into the program", req)
+	}
+	if len(f.paths) == 1 {
+		return f.paths[0].value(m)
+	}
+	parts := make([]any, len(f.paths))
+	for i := range f.paths {
+		v, err := f.paths[i].value(m)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = v
+	}
+	return parts, nil
+}
+
+func (f *fields) check(d protoreflect.MessageDescriptor) error {
+	if d == nil {
+		return errors.New("the client streams, so there is no one request to take fields from: use Metadata")
+	}
+	for _, p := range f.paths {
+		in := d
+		for i, name := range p.names {
+			fd, err := field(in, name, i == len(p.names)-1)
+			if err != nil {
+				return fmt.Errorf("Fields(%q): %w", p.text, err)
+			}
+			in = fd.Message()
+		}
+	}
+	return nil
+}
+
+// value walks down from m. It looks names up in what it finds, because a message
+// may be described by another copy of its descriptor than the program's.
+func (p *fieldPath) value(m protoreflect.Message) (any, error) {
+	for i, name := range p.names {
+		last := i == len(p.names)-1
+		fd, err := field(m.Descriptor(), name, last)
+		if err != nil {
+			return nil, fmt.Errorf("grpcmw: Fields(%q): %w", p.text, err)
+		}
+		if fd.HasPresence() && !m.Has(fd) {
+			return nil, &KeyError{Detail: "field " + strconv.Quote(p.text) + " is missing"}
+		}
+		if last {
+			return p.scalar(fd, m.Get(fd))
+		}
+		m = m.Get(fd).Message()
+	}
+	return nil, errors.New("grpcmw: Fields: empty path") // cannot be: Fields refuses it
+}
+
+func (p *fieldPath) scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value) (any, error) {
+	n := 1
+	var value any
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		value, n = v.String(), len(v.String())
+	case protoreflect.BytesKind:
+		value, n = v.Bytes(), len(v.Bytes())
+	default:
+		value = v.Interface() // a bool, an integer, or an enum's number
+	}
+	if n == 0 {
+		return nil, &KeyError{Detail: "field " + strconv.Quote(p.text) + " is empty"}
+	}
+	return value, nil
+}
+
+// field returns the field of that name if a key can be made of it, or if it is a
+// message that leads to such a field.
+func field(d protoreflect.MessageDescriptor, name protoreflect.Name, last bool) (protoreflect.FieldDescriptor, error) {
+	fd := d.Fields().ByName(name)
+	switch {
+	case fd == nil:
+		return nil, fmt.Errorf("message %s has no field %q", d.FullName(), name)
+	case fd.IsMap():
+		return nil, fmt.Errorf("field %s is a map", fd.FullName())
+	case fd.IsList():
+		return nil, fmt.Errorf("field %s is repeated", fd.FullName())
+	}
+	switch fd.Kind() {
+	case protoreflect.MessageKind:
+		if last {
+			return nil, fmt.Errorf("field %s is a message: name a field of it", fd.FullName())
+		}
+		return fd, nil
+	case protoreflect.GroupKind, protoreflect.FloatKind, protoreflect.DoubleKind:
+		return nil, fmt.Errorf("field %s is a %v, of which no key can be made", fd.FullName(), fd.Kind())
+	}
+	if !last {
+		return nil, fmt.Errorf("field %s is a %v and has no fields", fd.FullName(), fd.Kind())
+	}
+	return fd, nil
+}
+
+// reflectMessage returns nil for what is no message.
+func reflectMessage(m any) protoreflect.Message {
+	if isNil(m) {
+		return nil
+	}
+	switch m := m.(type) {
+	case protoadapt.MessageV2:
+		return m.ProtoReflect()
+	case protoadapt.MessageV1: // generated by a protoc-gen-go of before 2020
+		return protoadapt.MessageV2Of(m).ProtoReflect()
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,169 @@
+package grpcmw
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/distlock-go/distlock"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Key says what a call locks. [Fields], [Metadata], [Method] and [Params] make
+// one, and [KeyFunc] is for everything else.
+type Key interface {
+	// Params returns the parameters that make the key, of any type that
+	// [distlock.KeyBuilder] takes, or [distlock.Skip] if the call needs no
+	// lock. Parameters that are nil, "" or an empty list are refused, and so is
+	// a list with such an element.
+	//
+	// An error that wraps [distlock.ErrKey] says that the call is at fault, and
+	// becomes InvalidArgument; make it a [*KeyError] to tell the client why. An
+	// error that has a status of its own is returned as it is, and any other
+	// becomes Internal, unless [StatusError] knows it.
+	//
+	// req is the request message. It must not be changed or kept. For a stream
+	// it is nil if the client streams, or if the service is not linked into the
+	// program. The method is called concurrently, once for each call, before
+	// anything is locked. It may block; ctx tells it when to stop.
+	Params(ctx context.Context, fullMethod string, req any) (any, error)
+}
+
+// KeyFunc is a function as a [Key].
+type KeyFunc func(ctx context.Context, fullMethod string, req any) (any, error)
+
+// Params calls f.
+func (f KeyFunc) Params(ctx context.Context, fullMethod string, req any) (any, error) {
+	return f(ctx, fullMethod, req)
+}
+
+// KeyError is how a [Key] says that the call is at fault. It wraps
+// [distlock.ErrKey] and becomes InvalidArgument.
+type KeyError struct {
+	// Detail says what is wrong, in words that are fit for the client. It
+	// should name the part of the request and not repeat its value.
+	Detail string
+
+	// Err is the reason, if there is one. The client does not see it.
+	Err error
+}
+
+// Error returns the detail and the reason.
+func (e *KeyError) Error() string {
+	if e.Err == nil {
+		return "grpcmw: " + e.Detail
+	}
+	return "grpcmw: " + e.Detail + ": " + e.Err.Error()
+}
+
+// Unwrap returns [distlock.ErrKey] and the reason.
+func (e *KeyError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{distlock.ErrKey}
+	}
+	return []error{distlock.ErrKey, e.Err}
+}
+
+// Method returns a Key that is the full name of the method: all its calls share
+// one lock.
+func Method() Key { return methodKey{} }
+
+type methodKey struct{}
+
+func (methodKey) Params(_ context.Context, fullMethod string, _ any) (any, error) {
+	return fullMethod, nil
+}
+
+func (methodKey) check(protoreflect.MessageDescriptor) error { return nil }
+
+// Params returns a Key of several parts, a []any of what the keys return, in
+// their order: Params(Metadata("tenant"), Fields("order_id")). They are asked
+// one after the other, and the first error or [distlock.Skip] is the answer for
+// all. Params panics if there are no keys or one is nil.
+func Params(keys ...Key) Key {
+	if len(keys) == 0 {
+		panic("grpcmw: Params: no Key")
+	}
+	for i, k := range keys {
+		if k == nil || isNil(k) {
+			panic("grpcmw: Params: Key " + strconv.Itoa(i) + " is nil")
+		}
+	}
+	return keyList(slices.Clone(keys))
+}
+
+type keyList []Key
+
+func (l keyList) Params(ctx context.Context, fullMethod string, req any) (any, error) {
+	parts := make([]any, len(l))
+	for i, k := range l {
+		v, err := k.Params(ctx, fullMethod, req)
+		if err != nil || v == distlock.Skip {
+			return v, err
+		}
+		parts[i] = v
+	}
+	return parts, nil
+}
+
+func (l keyList) check(d protoreflect.MessageDescriptor) error {
+	for _, k := range l {
+		if err := checkKey(k, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knownKey is a Key of this package, which can be checked before there is a call.
+type knownKey interface {
+	Key
+
+	// check reports why the key can never be made for a method that takes a
+	// message of type d; nil means that there is no one message.
+	check(d protoreflect.MessageDescriptor) error
+}
+
+var (
+	_ Key      = KeyFunc(nil)
+	_ knownKey = (*fields)(nil)
+	_ knownKey = metadataKey{}
+	_ knownKey = methodKey{}
+	_ knownKey = keyList(nil)
+)
+
+func checkKey(k Key, d protoreflect.MessageDescriptor) error {
+	if known, ok := k.(knownKey); ok {
+		return known.check(d)
+	}
+	return nil // a KeyFunc: nobody knows
+}
+
+// empty reports whether v is no value, or a list with one in it. Zero and false
+// are values.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case int64:
+		return false
+	case []any:
+		for _, part := range v {
+			if empty(part) {
+				return true
+			}
+		}
+		return len(v) == 0
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map:
+		return rv.Len() == 0
+	case reflect.Pointer:
+		return rv.IsNil()
+	default:
+		return false
+	}
+}

@@ -1,0 +1,54 @@
+package grpcmw
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Metadata returns a Key that is a value of the call's metadata, a string: on a
+// server of what has come in, on a client of what goes out. A value that is
+// missing, empty or there more than once is a [*KeyError]. Names have no case.
+//
+// Callers choose their metadata. If the value is to tell tenants apart, take it
+// from the authentication instead, with a [KeyFunc]. Metadata panics if name is
+// empty.
+func Metadata(name string) Key {
+	if name == "" {
+		panic("grpcmw: Metadata: empty name")
+	}
+	return metadataKey{strings.ToLower(name)}
+}
+
+type metadataKey struct{ name string }
+
+func (k metadataKey) Params(ctx context.Context, _ string, _ any) (any, error) {
+	values := k.values(ctx)
+	var fault string
+	switch {
+	case len(values) > 1: // which of them the handler takes, nobody knows
+		fault = "appears more than once"
+	case len(values) == 0 || values[0] == "":
+		fault = "is missing or empty"
+	default:
+		return values[0], nil
+	}
+	return nil, &KeyError{Detail: "metadata " + strconv.Quote(k.name) + " " + fault}
+}
+
+func (k metadataKey) values(ctx context.Context) []string {
+	if ctx.Value(outgoing{}) == nil {
+		return metadata.ValueFromIncomingContext(ctx, k.name)
+	}
+	md, _ := metadata.FromOutgoingContext(ctx)
+	return md.Get(k.name)
+}
+
+func (metadataKey) check(protoreflect.MessageDescriptor) error { return nil }
+
+// outgoing marks the context in which a client makes its keys. Inside a handler
+// it has metadata of both directions.
+type outgoing struct{}

@@ -1,0 +1,321 @@
+package grpcmw_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+func TestRefusals(t *testing.T) {
+	key := keyOf(t, "7")
+	own := status.Error(codes.PermissionDenied, "not yours")
+	cases := []struct {
+		explanation string
+		prepare     func(t *testing.T, s *store, l *distlock.Locker)
+		key         grpcmw.Key
+		opts        func(*distlock.Opts)
+		want        want
+	}{
+		{
+			"another process has the lock, for longer than we would",
+			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			nil, nil, want{busy.code, busy.message, busy.reason, 10 * time.Second},
+		},
+		{
+			"the same, and we would have it for less",
+			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			nil, func(o *distlock.Opts) { o.KeyTimeout = 2500 * time.Millisecond },
+			want{busy.code, busy.message, busy.reason, 2500 * time.Millisecond},
+		},
+		{
+			"a call of this process has it",
+			func(t *testing.T, _ *store, l *distlock.Locker) {
+				t.Helper()
+				lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+			},
+			nil, nil, busy,
+		},
+		{
+			"the store is down",
+			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errBroken, nil) },
+			nil, nil, unavailable,
+		},
+		{
+			"the store times out, although the caller has time",
+			func(_ *testing.T, s *store, _ *distlock.Locker) {
+				s.fail(fmt.Errorf("i/o: %w", context.DeadlineExceeded), nil)
+			},
+			nil, nil, unavailable,
+		},
+		{
+			"the store itself speaks gRPC",
+			func(_ *testing.T, s *store, _ *distlock.Locker) {
+				s.fail(status.Error(codes.NotFound, "10.1.2.3"), nil)
+			},
+			nil, nil, unavailable,
+		},
+		{
+			"the Locker is closed",
+			func(t *testing.T, _ *store, l *distlock.Locker) {
+				t.Helper()
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+			},
+			nil, nil, unavailable,
+		},
+		{"nothing", nil, constant(nil), nil, invalid("what the request is about is missing")},
+		{"an empty string", nil, constant(""), nil, invalid("what the request is about is missing")},
+		{"an empty part", nil, constant([]any{"a", ""}), nil, invalid("what the request is about is missing")},
+		{"an empty list", nil, constant([]string{}), nil, invalid("what the request is about is missing")},
+		{"a nil pointer", nil, constant((*int)(nil)), nil, invalid("what the request is about is missing")},
+		{"what has no encoding", nil, constant(func() {}), nil, invalid("invalid request")},
+		{"an empty field", nil, messageKey, nil, invalid(`field "response_status.message" is missing`)},
+		{"no metadata", nil, grpcmw.Metadata("order"), nil, invalid(`metadata "order" is missing or empty`)},
+		{"metadata twice", nil, grpcmw.Metadata("TWICE"), nil, invalid(`metadata "twice" appears more than once`)},
+		{
+			"a KeyError", nil,
+			grpcmw.KeyFunc(func(context.Context, string, any) (any, error) {
+				return nil, &grpcmw.KeyError{Detail: "no tenant", Err: errBroken}
+			}),
+			nil, invalid("no tenant"),
+		},
+		{
+			"a Key that fails", nil,
+			grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return nil, errBroken }),
+			nil, internal,
+		},
+		{
+			"a Key with a status of its own", nil,
+			grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return nil, own }),
+			nil, want{codes.PermissionDenied, "not yours", "", 0},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.explanation, func(t *testing.T) {
+			s := newStore()
+			l := newLocker(t, s, distlock.Config{})
+			if c.prepare != nil {
+				c.prepare(t, s, l)
+				defer s.fail(nil, nil)
+			}
+			if c.key == nil {
+				c.key = constant("7")
+			}
+			if c.opts == nil {
+				c.opts = func(*distlock.Opts) {}
+			}
+			client := startUnary(t, l, never(t), rules(unaryCall, c.key, c.opts))
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "twice", "a", "twice", "b")
+			_, err := client.UnaryCall(ctx, &testpb.SimpleRequest{})
+			if c.want.reason == "" {
+				if st := status.Convert(err); st.Code() != c.want.code || st.Message() != c.want.message {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			wantStatus(t, err, c.want)
+		})
+	}
+}
+
+// TestRetryInfoIsWhatIsLeftOfTheLease needs an exact clock.
+func TestRetryInfoIsWhatIsLeftOfTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := newLocker(t, s, distlock.Config{})
+		other := newLocker(t, s.Backend, distlock.Config{})
+		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(500 * time.Millisecond)
+		_, err = direct(t.Context(), grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey)), unaryCall, message("7"), nil)
+		wantStatus(t, err, want{busy.code, busy.message, busy.reason, 3500 * time.Millisecond})
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestQueueFull(t *testing.T) {
+	inside, leave := make(chan bool), make(chan bool)
+	client := startUnary(t, newLocker(t, newStore(), distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+		inside <- true
+		<-leave
+		return ok(ctx, r)
+	}, rules(unaryCall, messageKey, waits, func(o *distlock.Opts) { o.MaxWaiters = 1 }))
+	results := make(chan error, 3)
+	call := func() {
+		_, err := client.UnaryCall(t.Context(), message("7"))
+		results <- err
+	}
+	go call()
+	<-inside
+	go call() // one of these waits, the other is refused
+	go call()
+	wantStatus(t, <-results, queueFull)
+	leave <- true
+	<-inside
+	leave <- true
+	if err := errors.Join(<-results, <-results); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaitsThatEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		end     func(context.Context) (context.Context, context.CancelFunc)
+		acquire error
+		want    want
+	}{
+		"at the caller's deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, nil, deadline},
+		"because the caller left": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Minute, cancel)
+			return ctx, cancel
+		}, nil, canceled},
+		"at the caller's deadline, while the store fails": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, errBroken, deadline},
+		"before they begin": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx, cancel
+		}, nil, canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				l := newLocker(t, s, distlock.Config{})
+				hold(t, s, keyOf(t, "7"))
+				s.fail(c.acquire, nil)
+				defer s.fail(nil, nil)
+				ctx, cancel := c.end(t.Context())
+				defer cancel()
+				i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, constant("7"), waits))
+				_, err := direct(ctx, i, unaryCall, message("7"), func(context.Context, any) (any, error) {
+					t.Error("the handler ran")
+					return nil, nil
+				})
+				wantStatus(t, err, c.want)
+				if !errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, ctx.Err()) {
+					t.Errorf("err = %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestACallerThatLeavesGivesUpItsPlace is the same over a network.
+func TestACallerThatLeavesGivesUpItsPlace(t *testing.T) {
+	s := newStore()
+	held := hold(t, s, keyOf(t, "7"))
+	l := newLocker(t, s, distlock.Config{})
+	returned := make(chan error)
+	interceptor := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey, waits))
+	client := start(t, tcp, &service{unary: never(t)}, []grpc.ServerOption{grpc.ChainUnaryInterceptor(
+		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, h grpc.UnaryHandler) (any, error) {
+			resp, err := interceptor(ctx, req, info, h)
+			returned <- err
+			return resp, err
+		},
+	)})
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := client.UnaryCall(ctx, message("7"))
+		left <- err
+	}()
+	<-s.waiting
+	cancel()
+	if err := <-left; status.Code(err) != codes.Canceled {
+		t.Errorf("the caller: %v", err)
+	}
+	wantStatus(t, <-returned, canceled)
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil { // waits for what is given up in the background
+		t.Fatal(err)
+	}
+	if !s.free(t, keyOf(t, "7")) {
+		t.Error("somebody got the lock who had left")
+	}
+}
+
+func TestErrorFunc(t *testing.T) {
+	s := newStore()
+	l := newLocker(t, s, distlock.Config{})
+	held := hold(t, s, keyOf(t, "7"))
+	var calls int
+	var answer error
+	mine := grpcmw.WithErrorFunc(func(ctx context.Context, method string, err error) error {
+		calls++
+		e := new(distlock.Error)
+		if method != unaryCall || ctx.Err() != nil || !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") {
+			t.Errorf("%s: %v", method, err)
+		}
+		return answer
+	})
+	client := startUnary(t, l, never(t), rules(unaryCall, messageKey), mine)
+	answer = status.Error(codes.FailedPrecondition, "later")
+	if _, err := client.UnaryCall(t.Context(), message("7")); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("%v", err)
+	}
+	answer = nil // must not become a success
+	_, err := client.UnaryCall(t.Context(), message("7"))
+	wantStatus(t, err, want{busy.code, busy.message, busy.reason, 10 * time.Second})
+	if calls != 2 {
+		t.Errorf("called %d times", calls)
+	}
+
+	// Once the handler has run it is not called, whatever becomes of the lock.
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range [][]grpcmw.Option{{mine}, {mine, grpcmw.Verified()}} {
+		s.Drop(keyOf(t, "7"))
+		client := startUnary(t, l, func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+			if err := s.steal(ctx); err != nil {
+				t.Error(err)
+			}
+			return ok(ctx, r)
+		}, rules(unaryCall, messageKey), more...)
+		_, _ = client.UnaryCall(t.Context(), message("7")) // judged by calls
+	}
+	if calls != 2 {
+		t.Errorf("called %d times", calls)
+	}
+}
+
+func TestErrorsMatchInTheProcess(t *testing.T) {
+	s := newStore()
+	hold(t, s, keyOf(t, "7"))
+	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
+	_, err := direct(t.Context(), i, unaryCall, message("7"), nil)
+	e := new(distlock.Error)
+	if !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") {
+		t.Errorf("%v", err)
+	}
+	// Whoever wraps it once more does not send the key to the client.
+	wrapped := fmt.Errorf("outer: %w", err)
+	wantStatus(t, wrapped, want{codes.Aborted, "outer: rpc error: code = Aborted desc = busy with another call", grpcmw.ReasonBusy, 10 * time.Second})
+}

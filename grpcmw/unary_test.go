@@ -1,0 +1,206 @@
+package grpcmw_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+type unaryFunc = func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error)
+
+func ok(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+	return &testpb.SimpleResponse{Username: "done"}, nil
+}
+
+func never(t *testing.T) unaryFunc {
+	t.Helper()
+	return func(context.Context, *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+		t.Error("the handler ran")
+		return &testpb.SimpleResponse{}, nil
+	}
+}
+
+// startUnary serves h under a lock by key.
+func startUnary(t testing.TB, l *distlock.Locker, h unaryFunc, r grpcmw.Rules, more ...grpcmw.Option) testpb.TestServiceClient {
+	t.Helper()
+	return start(t, memory, &service{unary: h}, []grpc.ServerOption{
+		grpc.UnaryInterceptor(grpcmw.UnaryServerInterceptor(l, r, more...)),
+	})
+}
+
+// direct calls the interceptor without a network.
+func direct(ctx context.Context, i grpc.UnaryServerInterceptor, method string, req any, h grpc.UnaryHandler) (any, error) {
+	return i(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, h)
+}
+
+func TestMetadataKey(t *testing.T) {
+	s := newStore()
+	client := startUnary(t, newLocker(t, s, distlock.Config{}), ok, rules(unaryCall, grpcmw.Params(grpcmw.Metadata("X-Tenant"), messageKey)))
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-tenant", "north")
+	if _, err := client.UnaryCall(ctx, message("u1")); err != nil {
+		t.Fatal(err)
+	}
+	if want := keyOf(t, []any{"north", "u1"}); !slices.Equal(s.seen(), []string{want}) {
+		t.Errorf("keys %q, want %q", s.seen(), want)
+	}
+}
+
+func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
+	s := newStore()
+	l := newLocker(t, s, distlock.Config{})
+	h := func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+		if _, locked := distlock.FromContext(ctx); locked {
+			t.Error("there is a lease")
+		}
+		return ok(ctx, r)
+	}
+	client := startUnary(t, l, h, rules(unaryCall, grpcmw.Params(constant(distlock.Skip), messageKey)), grpcmw.Verified())
+	if _, err := client.EmptyCall(t.Context(), &testpb.Empty{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.UnaryCall(t.Context(), &testpb.SimpleRequest{}); err != nil {
+		t.Error(err)
+	}
+	client = startUnary(t, l, h, grpcmw.Rules{})
+	if _, err := client.UnaryCall(t.Context(), &testpb.SimpleRequest{}); err != nil {
+		t.Error(err)
+	}
+	if len(s.seen()) != 0 {
+		t.Errorf("keys %q", s.seen())
+	}
+}
+
+// TestLosses is about calls whose lock did not last, with and without Verified.
+func TestLosses(t *testing.T) {
+	own := status.Error(codes.FailedPrecondition, "sold out")
+	for _, c := range []struct {
+		explanation     string
+		happen          func(s *store, ctx context.Context) error
+		err             error
+		loose, verified want // reason "": not ours
+	}{
+		{"lost, then a success", func(s *store, ctx context.Context) error { return s.lose(ctx) }, nil, want{}, lost},
+		{"found by the release", func(s *store, ctx context.Context) error { return s.steal(ctx) }, nil, want{}, lost},
+		{
+			"lost, then an error", func(s *store, ctx context.Context) error { return s.lose(ctx) }, own,
+			want{codes.FailedPrecondition, "sold out", "", 0}, want{codes.FailedPrecondition, "sold out", "", 0},
+		},
+		{"cannot be given back", func(s *store, _ context.Context) error { s.fail(nil, errBroken); return nil }, nil, want{}, want{}},
+		{"all is well", func(*store, context.Context) error { return nil }, nil, want{}, want{}},
+	} {
+		for _, verified := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/verified=%v", c.explanation, verified), func(t *testing.T) {
+				s := newStore()
+				expected, more := c.loose, []grpcmw.Option(nil)
+				if verified {
+					expected, more = c.verified, []grpcmw.Option{grpcmw.Verified()}
+				}
+				client := startUnary(t, newLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+					if err := c.happen(s, ctx); err != nil {
+						t.Error(err)
+					}
+					if c.err != nil {
+						return nil, c.err
+					}
+					return ok(ctx, r)
+				}, rules(unaryCall, messageKey), more...)
+				resp, err := client.UnaryCall(t.Context(), message("7"))
+				s.fail(nil, nil)
+				switch {
+				case expected.reason != "":
+					wantStatus(t, err, expected)
+				case status.Code(err) != expected.code || status.Convert(err).Message() != expected.message:
+					t.Errorf("%v, %v", resp, err)
+				case err == nil && resp.Username != "done":
+					t.Errorf("%v", resp)
+				}
+			})
+		}
+	}
+}
+
+func TestTheHandlersErrorIsItself(t *testing.T) {
+	s := newStore()
+	own := errors.New("own")
+	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), grpcmw.Verified())
+	resp, err := direct(t.Context(), i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
+		return "beside it", errors.Join(s.lose(ctx), own)
+	})
+	if resp != "beside it" || !errors.Is(err, own) || errors.Is(err, distlock.ErrLost) {
+		t.Errorf("%v, %v", resp, err)
+	}
+}
+
+// TestPanicsAndGoexitPassThroughAndRelease goes without a server, which would end
+// the process on a panic.
+func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
+	s := newStore()
+	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
+	func() {
+		defer func() {
+			if got := recover(); got != "boom" {
+				t.Errorf("panic %v", got)
+			}
+		}()
+		_, _ = direct(t.Context(), i, unaryCall, message("7"), func(context.Context, any) (any, error) { panic("boom") })
+	}()
+	if !s.free(t, keyOf(t, "7")) {
+		t.Error("not released after a panic")
+	}
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		_, _ = direct(t.Context(), i, unaryCall, message("7"), func(context.Context, any) (any, error) { runtime.Goexit(); return nil, nil })
+		t.Error("Goexit did not go on")
+	}()
+	<-done
+	if !s.free(t, keyOf(t, "7")) {
+		t.Error("not released after Goexit")
+	}
+}
+
+func TestAHundredCallsForOneKeyNeverOverlap(t *testing.T) {
+	var inside, served atomic.Int32
+	h := func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+		if n := inside.Add(1); n != 1 {
+			t.Errorf("%d at a time", n)
+		}
+		runtime.Gosched()
+		served.Add(1)
+		inside.Add(-1)
+		return ok(ctx, r)
+	}
+	s := newStore()
+	var clients [2]testpb.TestServiceClient // two processes on one store
+	for i := range clients {
+		clients[i] = startUnary(t, newLocker(t, s, distlock.Config{}), h, rules(unaryCall, messageKey, waits))
+	}
+	var calls sync.WaitGroup
+	for i := range 100 {
+		calls.Go(func() {
+			if _, err := clients[i%2].UnaryCall(t.Context(), message("7")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	calls.Wait()
+	if served.Load() != 100 {
+		t.Errorf("%d served", served.Load())
+	}
+	if !s.free(t, keyOf(t, "7")) {
+		t.Error("not released")
+	}
+}

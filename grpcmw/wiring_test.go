@@ -1,0 +1,153 @@
+package grpcmw_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+)
+
+// TestTheSnippetOfTheDocumentation must compile as it stands.
+func TestTheSnippetOfTheDocumentation(t *testing.T) {
+	locker := newLocker(t, newStore(), distlock.Config{})
+	_ = grpcmw.UnaryServerInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
+		"/shop.v1.ShopService/Pay": {Key: grpcmw.Fields("order_id"), Opts: distlock.Opts{Prefix: "shop:", Value: "pay"}},
+	}))
+}
+
+func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
+	l := newLocker(t, newStore(), distlock.Config{})
+	unary := func(method string, key grpcmw.Key, change ...func(*distlock.Opts)) func() {
+		return func() { grpcmw.UnaryServerInterceptor(l, rules(method, key, change...)) }
+	}
+	client := func(method string, key grpcmw.Key) func() {
+		return func() { grpcmw.UnaryClientInterceptor(l, rules(method, key)) }
+	}
+	stream := func(method string, key grpcmw.Key) func() {
+		return func() { grpcmw.StreamServerInterceptor(l, rules(method, key)) }
+	}
+	oddCall := func(field string) func() { return unary("/grpcmw.test.OddService/Get", grpcmw.Fields(field)) }
+	const rule = `grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/UnaryCall": `
+	const oddRule = `grpcmw: UnaryServerInterceptor: rule for "/grpcmw.test.OddService/Get": `
+	shape := func(method string) string {
+		return fmt.Sprintf(`grpcmw: UnaryServerInterceptor: rule for %q: the method is not of the form "/package.Service/Method"`, method)
+	}
+	cases := []struct {
+		explanation, want string
+		wire              func()
+	}{
+		{"no Locker", "grpcmw: UnaryServerInterceptor: nil Locker", func() { grpcmw.UnaryServerInterceptor(nil, grpcmw.Rules{}) }},
+		{"no Locker for streams", "grpcmw: StreamServerInterceptor: nil Locker", func() { grpcmw.StreamServerInterceptor(nil, grpcmw.Rules{}) }},
+		{"no Locker for clients", "grpcmw: UnaryClientInterceptor: nil Locker", func() { grpcmw.UnaryClientInterceptor(nil, grpcmw.Rules{}) }},
+		{"no ErrorFunc", "grpcmw: WithErrorFunc: nil ErrorFunc", func() { grpcmw.WithErrorFunc(nil) }},
+		{"no field", "grpcmw: Fields: no field", func() { grpcmw.Fields() }},
+		{"half a path", `grpcmw: Fields: empty name in the path "order."`, func() { grpcmw.Fields("id", "order.") }},
+		{"no metadata", "grpcmw: Metadata: empty name", func() { grpcmw.Metadata("") }},
+		{"no parts", "grpcmw: Params: no Key", func() { grpcmw.Params() }},
+		{"a nil part", "grpcmw: Params: Key 1 is nil", func() { grpcmw.Params(grpcmw.Method(), nil) }},
+		{"a nil function as a part", "grpcmw: Params: Key 0 is nil", func() { grpcmw.Params(grpcmw.KeyFunc(nil)) }},
+
+		{"no Key", rule + "Key is nil", unary(unaryCall, nil)},
+		{"a nil function", rule + "Key is nil", unary(unaryCall, grpcmw.KeyFunc(nil))},
+		{"Params", rule + "Opts.Params is set, but Key selects the parameters", unary(unaryCall, messageKey, func(o *distlock.Opts) {
+			o.ParamLock, o.Params = true, distlock.By(func(s string) any { return s })
+		})},
+		{"no Value", rule + "distlock: options: Value is empty", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.Prefix, o.Value = "", "" })},
+		{"a bad Opts", rule + "distlock: options: KeyTimeout is negative: -1s", unary(unaryCall, messageKey, func(o *distlock.Opts) { o.KeyTimeout = -time.Second })},
+
+		{"no slash", shape("a.b/c"), unary("a.b/c", messageKey)},
+		{"no method", shape("/a.b/"), unary("/a.b/", messageKey)},
+		{"no service", shape("//c"), unary("//c", messageKey)},
+		{"one part", shape("/a.b"), unary("/a.b", messageKey)},
+		{"three parts", shape("/a/b/c"), unary("/a/b/c", messageKey)},
+		{"a space", shape("/a.b/c "), unary("/a.b/c ", messageKey)},
+
+		{
+			"no such method",
+			`grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/UnaryCal": service grpc.testing.TestService has no method UnaryCal`,
+			unary("/grpc.testing.TestService/UnaryCal", messageKey),
+		},
+		{
+			"no such service",
+			`grpcmw: UnaryServerInterceptor: rule for "/grpcmw.test.OdService/Get": package grpcmw.test has no service OdService, only OddService`,
+			unary("/grpcmw.test.OdService/Get", messageKey),
+		},
+		{
+			"a message for a service",
+			`grpcmw: UnaryServerInterceptor: rule for "/grpcmw.test.Odd/Get": grpcmw.test.Odd is not a service`,
+			unary("/grpcmw.test.Odd/Get", messageKey),
+		},
+		{"no such field", rule + `Fields("order_id"): message grpc.testing.SimpleRequest has no field "order_id"`, unary(unaryCall, grpcmw.Fields("order_id"))},
+		{"the JSON name", rule + `Fields("responseSize"): message grpc.testing.SimpleRequest has no field "responseSize"`, unary(unaryCall, grpcmw.Fields("responseSize"))},
+		{"no such nested field", rule + `Fields("payload.id"): message grpc.testing.Payload has no field "id"`, unary(unaryCall, grpcmw.Fields("payload.id"))},
+		{"one of several", rule + `Fields("nothing"): message grpc.testing.SimpleRequest has no field "nothing"`, unary(unaryCall, grpcmw.Fields("response_size", "nothing"))},
+		{"in a part", rule + `Fields("nothing"): message grpc.testing.SimpleRequest has no field "nothing"`, unary(unaryCall, grpcmw.Params(constant(1), grpcmw.Fields("nothing")))},
+		{"a message", rule + `Fields("payload"): field grpc.testing.SimpleRequest.payload is a message: name a field of it`, unary(unaryCall, grpcmw.Fields("payload"))},
+		{"a field of a string", oddRule + `Fields("s.x"): field grpcmw.test.Odd.s is a string and has no fields`, oddCall("s.x")},
+		{"a list", oddRule + `Fields("list"): field grpcmw.test.Odd.list is repeated`, oddCall("list")},
+		{"a map", oddRule + `Fields("mapped"): field grpcmw.test.Odd.mapped is a map`, oddCall("mapped")},
+		{"through a map", oddRule + `Fields("mapped.key"): field grpcmw.test.Odd.mapped is a map`, oddCall("mapped.key")},
+		{"a float", oddRule + `Fields("float"): field grpcmw.test.Odd.float is a float, of which no key can be made`, oddCall("float")},
+		{"a double", oddRule + `Fields("self.double"): field grpcmw.test.Odd.double is a double, of which no key can be made`, oddCall("self.double")},
+
+		{
+			"a stream for the unary interceptor",
+			`grpcmw: UnaryServerInterceptor: rule for "/grpc.testing.TestService/StreamingOutputCall": the method streams: its rule belongs to StreamServerInterceptor`,
+			unary(serverStream, messageKey),
+		},
+		{
+			"a stream for the client interceptor",
+			`grpcmw: UnaryClientInterceptor: rule for "/grpc.testing.TestService/StreamingInputCall": the method streams: clients can lock unary methods only`,
+			client(clientStream, grpcmw.Method()),
+		},
+		{
+			"a unary method for the stream interceptor",
+			`grpcmw: StreamServerInterceptor: rule for "/grpc.testing.TestService/UnaryCall": the method does not stream: its rule belongs to UnaryServerInterceptor`,
+			stream(unaryCall, messageKey),
+		},
+		{
+			"fields of a stream",
+			`grpcmw: StreamServerInterceptor: rule for "/grpc.testing.TestService/FullDuplexCall": the client streams, so there is no one request to take fields from: use Metadata`,
+			stream(duplex, grpcmw.Params(grpcmw.Metadata("a"), messageKey)),
+		},
+		{
+			"no such field of a stream's request",
+			`grpcmw: StreamServerInterceptor: rule for "/grpc.testing.TestService/StreamingOutputCall": Fields("order_id"): message grpc.testing.StreamingOutputCallRequest has no field "order_id"`,
+			stream(serverStream, grpcmw.Fields("order_id")),
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.explanation, func(t *testing.T) {
+			defer func() {
+				if got := recover(); got != c.want {
+					t.Errorf("panic\n%v, want\n%v", got, c.want)
+				}
+			}()
+			c.wire()
+		})
+	}
+}
+
+func TestAllMistakesAreToldAtOnce(t *testing.T) {
+	defer func() {
+		text := fmt.Sprint(recover())
+		if !strings.Contains(text, "/a.b/c") || !strings.Contains(text, "UnaryCal") || strings.Index(text, "/a.b/c") > strings.Index(text, "UnaryCal") {
+			t.Errorf("panic %v", text)
+		}
+	}()
+	grpcmw.UnaryServerInterceptor(newLocker(t, newStore(), distlock.Config{}), grpcmw.ByMethod(map[string]grpcmw.Rule{
+		"/grpc.testing.TestService/UnaryCal": {Key: messageKey, Opts: opts()},
+		"/a.b/c":                             {Opts: opts()},
+		"/a.b/d":                             {Key: messageKey, Opts: opts()},
+	}))
+}
+
+func TestByMethodCopiesItsMap(t *testing.T) {
+	m := map[string]grpcmw.Rule{"/a.b/c": {Key: messageKey, Opts: opts()}}
+	r := grpcmw.ByMethod(m)
+	m["not a method"] = grpcmw.Rule{}
+	grpcmw.UnaryServerInterceptor(newLocker(t, newStore(), distlock.Config{}), r) // would panic
+}

@@ -1,0 +1,71 @@
+package httpmw_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+// discard is a ResponseWriter that costs nothing.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header       { return d.header }
+func (*discard) Write(p []byte) (int, error) { return len(p), nil }
+func (*discard) WriteHeader(int)             {}
+
+func benchLocker(b *testing.B) *distlock.Locker {
+	b.Helper()
+	l := distlock.New(memlock.New(), distlock.Config{})
+	b.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func benchRequest() *http.Request {
+	r := httptest.NewRequest("POST", "/orders/42/pay", nil)
+	r.SetPathValue("id", "42")
+	return r
+}
+
+// BenchmarkDo is the lock alone: what the middleware is compared with.
+func BenchmarkDo(b *testing.B) {
+	o := opts()
+	o.ParamLock = true
+	g := benchLocker(b).Guard(o)
+	w, r := &discard{http.Header{}}, benchRequest()
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = g.Do(r.Context(), r.PathValue("id"), func(context.Context) error {
+			h.ServeHTTP(w, r)
+			return nil
+		})
+	}
+}
+
+// BenchmarkLock is the same lock taken by the middleware.
+func BenchmarkLock(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		key  httpmw.KeyFunc
+		opts []httpmw.Option
+	}{
+		{"PathValue", httpmw.PathValue("id"), nil},
+		{"PathInt", httpmw.PathInt("id"), nil},
+		{"Params", httpmw.Params(httpmw.PathValue("id"), httpmw.PathInt("id")), nil},
+		{"Verified", httpmw.PathValue("id"), []httpmw.Option{httpmw.Verified(1000)}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			h := httpmw.Lock(benchLocker(b), c.key, opts(), c.opts...)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			w, r := &discard{http.Header{}}, benchRequest()
+			b.ReportAllocs()
+			for b.Loop() {
+				h.ServeHTTP(w, r)
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package httpmw
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"net/http"
+)
+
+// replay is a body that was read and can be read again.
+type replay struct {
+	bytes.Reader
+	data []byte
+	orig io.Closer
+}
+
+// Close closes the body that was read.
+func (b *replay) Close() error { return b.orig.Close() }
+
+// readBody returns the request's body and leaves the same body in its place. If
+// it is too large or breaks off, the error is a KeyError, and what is left in
+// its place is as good as before.
+func readBody(r *http.Request, limit int64) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	if b, ok := r.Body.(*replay); ok && b.Len() == len(b.data) {
+		if int64(len(b.data)) > limit {
+			return nil, tooLarge(limit)
+		}
+		return b.data, nil
+	}
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	orig := r.Body
+	data, err := io.ReadAll(io.LimitReader(orig, min(limit, math.MaxInt64-1)+1))
+	if err == nil && int64(len(data)) > limit {
+		err = tooLarge(limit)
+	} else if err != nil {
+		err = &KeyError{Detail: "the body could not be read", Err: err}
+	}
+	if err != nil {
+		r.Body = &unread{io.MultiReader(bytes.NewReader(data), orig), orig}
+		return nil, err
+	}
+	b := &replay{data: data, orig: orig}
+	b.Reset(data)
+	r.Body = b
+	return data, nil
+}
+
+// unread is a body with what was read of it put back in front.
+type unread struct {
+	io.Reader
+	io.Closer
+}
+
+// tooLarge wraps the error by which net/http calls the same thing, so that
+// limits set by others get the same answer.
+func tooLarge(limit int64) error {
+	return &KeyError{Detail: "the body is too large", Err: &http.MaxBytesError{Limit: limit}}
+}

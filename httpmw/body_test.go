@@ -1,0 +1,272 @@
+package httpmw_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+var tooLarge = problem(http.StatusBadRequest, httpmw.TypeBodyTooLarge, "Request body too large", "the body is too large")
+
+func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
+	body := ` {"id" : "7", "pad":"` + strings.Repeat("x", 100_000) + "\"}\r\n "
+	field := httpmw.JSONField("id")
+	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
+		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler { return httpmw.Lock(l, field, opts()) },
+		"twice": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.Params(field, httpmw.JSONField("pad")), opts())
+		},
+		"BodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, constant("7"), opts(), httpmw.BodyFirst(math.MaxInt64))
+		},
+		"both": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, field, opts(), httpmw.BodyFirst(int64(len(body))))
+		},
+	} {
+		for _, chunked := range []bool{false, true} {
+			l := newLocker(t, newStore(), distlock.Config{})
+			srv := serve(t, lock(l)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				got, err := io.ReadAll(r.Body)
+				if err != nil || string(got) != body {
+					t.Errorf("%s: %d bytes of %d, %v", name, len(got), len(body), err)
+				}
+				if err := r.Body.Close(); err != nil {
+					t.Errorf("%s: Close: %v", name, err)
+				}
+				if chunked != (r.ContentLength < 0) || chunked && r.Trailer.Get("Sum") != "42" {
+					t.Errorf("%s: ContentLength %d, Trailer %v", name, r.ContentLength, r.Trailer)
+				}
+			})))
+			var rd io.Reader = strings.NewReader(body)
+			if chunked {
+				rd = struct{ io.Reader }{rd}
+			}
+			r, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL, rd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if chunked {
+				r.Trailer = http.Header{"Sum": {"42"}}
+			}
+			resp, err := srv.Client().Do(r)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Fatal(resp, err)
+			}
+			resp.Body.Close()
+		}
+	}
+}
+
+func TestLargeBodies(t *testing.T) {
+	body := `{"id":"7"}`
+	for name, lock := range map[string]func(*distlock.Locker, int64) func(http.Handler) http.Handler{
+		"JSONField": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.JSONField("id", httpmw.MaxBody(n)), opts())
+		},
+		"BodyFirst": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, constant("7"), opts(), httpmw.BodyFirst(n))
+		},
+		"the smaller of two": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.JSONField("id"), opts(), httpmw.BodyFirst(n))
+		},
+		"another's limit": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
+			inner := httpmw.Lock(l, httpmw.JSONField("id"), opts())
+			return func(h http.Handler) http.Handler { return http.MaxBytesHandler(inner(h), n) }
+		},
+	} {
+		for _, length := range []int64{int64(len(body)), -1} {
+			s := newStore()
+			l := newLocker(t, s, distlock.Config{})
+			exact, over := int64(len(body)), int64(len(body)-1)
+			request := func() *http.Request {
+				r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+				r.ContentLength = length
+				return r
+			}
+			if got := record(lock(l, exact)(http.NotFoundHandler()), request()); got.status != http.StatusNotFound {
+				t.Errorf("%s: exactly the limit: %d %s", name, got.status, got.body)
+			}
+			want := tooLarge
+			if name == "another's limit" {
+				want.Detail = "the body could not be read"
+			}
+			got := record(lock(l, over)(never(t)), request())
+			wantProblem(t, got, want, "")
+			if len(s.seen()) != 1 {
+				t.Errorf("%s: keys %q", name, s.seen())
+			}
+		}
+	}
+}
+
+// TestABodyThatSaysItIsTooLargeIsNotRead saves the server the work.
+func TestABodyThatSaysItIsTooLargeIsNotRead(t *testing.T) {
+	r := httptest.NewRequest("POST", "/", brokenReader{errors.New("it was read")})
+	r.ContentLength = 11
+	if _, err := httpmw.JSONField("id", httpmw.MaxBody(10))(r); !errors.As(err, new(*http.MaxBytesError)) {
+		t.Errorf("err = %v", err)
+	}
+}
+
+// TestARefusedBodyIsWhole is for KeyFuncs that try something else then.
+func TestARefusedBodyIsWhole(t *testing.T) {
+	body := strings.Repeat("x", 100)
+	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+	r.ContentLength = -1
+	var large *http.MaxBytesError
+	if _, err := httpmw.JSONField("id", httpmw.MaxBody(10))(r); !errors.As(err, &large) || large.Limit != 10 {
+		t.Errorf("err = %v", err)
+	}
+	if got, err := io.ReadAll(r.Body); string(got) != body || err != nil {
+		t.Errorf("left: %q, %v", got, err)
+	}
+
+	broken := errors.New("broken")
+	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("abc"), brokenReader{broken}))
+	if _, err := httpmw.JSONField("id")(r); !errors.Is(err, broken) || !errors.Is(err, distlock.ErrKey) {
+		t.Errorf("err = %v", err)
+	}
+	if got, err := io.ReadAll(r.Body); string(got) != "abc" || !errors.Is(err, broken) {
+		t.Errorf("left: %q, %v", got, err)
+	}
+
+	// What was read in part is not handed out as the whole.
+	r.Body = io.NopCloser(bytes.NewBufferString(`{"id":"7"}`))
+	key := httpmw.JSONField("id")
+	if _, err := key(r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Body.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := key(r); !errors.Is(err, distlock.ErrKey) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+type brokenReader struct{ err error }
+
+func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
+
+// TestASlowBodyHoldsNothingUp sends half a body, sees another request for the
+// same thing served meanwhile, and then sends the rest.
+func TestASlowBodyHoldsNothingUp(t *testing.T) {
+	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
+		"BodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.BodyFirst(100))
+		},
+		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.JSONField("id"), opts())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := make(chan bool, 2)
+			h := lock(newLocker(t, newStore(), distlock.Config{}))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(w, r.Body)
+			}))
+			srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				began <- true
+				h.ServeHTTP(w, r)
+			}))
+			post := func(body io.Reader) (int, string) {
+				r, err := http.NewRequestWithContext(t.Context(), "POST", srv.URL, body)
+				if err != nil {
+					t.Error(err)
+					return 0, ""
+				}
+				r.Header.Set("ID", "7")
+				resp, err := srv.Client().Do(r)
+				if err != nil {
+					t.Error(err)
+					return 0, ""
+				}
+				defer resp.Body.Close()
+				b, _ := io.ReadAll(resp.Body)
+				return resp.StatusCode, string(b)
+			}
+			rd, wr := io.Pipe()
+			slow := make(chan string)
+			go func() {
+				_, body := post(rd)
+				slow <- body
+			}()
+			if _, err := io.WriteString(wr, `{"id":`); err != nil {
+				t.Fatal(err)
+			}
+			<-began
+			if status, body := post(strings.NewReader(`{"id":"7"}`)); status != http.StatusOK {
+				t.Errorf("the other: %d %s", status, body)
+			}
+			if _, err := io.WriteString(wr, `"7"}`); err != nil {
+				t.Fatal(err)
+			}
+			wr.Close()
+			if body := <-slow; body != `{"id":"7"}` {
+				t.Errorf("the slow one: %s", body)
+			}
+		})
+	}
+}
+
+// TestAClientThatLeavesGivesUpItsPlace is about a real disconnect, which net/http
+// notices only once the body was read.
+func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
+	s := newStore()
+	held := hold(t, s, keyOf(t, "7"))
+	o := opts()
+	o.RetryCount = 0
+	l := newLocker(t, s, distlock.Config{})
+	mux := http.NewServeMux()
+	mux.Handle("GET /bare", httpmw.Lock(l, constant("7"), o)(never(t)))
+	mux.Handle("POST /first", httpmw.Lock(l, constant("7"), o, httpmw.BodyFirst(100))(never(t)))
+	mux.Handle("POST /json", httpmw.Lock(l, httpmw.JSONField("id"), o)(never(t)))
+	returned := make(chan bool)
+	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(w, r)
+		returned <- true
+	}))
+	for _, c := range [][2]string{{"GET", "/bare"}, {"POST", "/first"}, {"POST", "/json"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, c[0], srv.URL+c[1], strings.NewReader(`{"id":"7"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c[0] == "GET" {
+			r.Body, r.ContentLength = http.NoBody, 0
+		}
+		left := make(chan error)
+		go func() {
+			resp, err := srv.Client().Do(r)
+			if err == nil {
+				resp.Body.Close()
+			}
+			left <- err
+		}()
+		if key := <-s.waiting; key != keyOf(t, "7") {
+			t.Errorf("waits for %q", key)
+		}
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", c[1], err)
+		}
+		<-returned // or the test hangs
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil { // waits for what is given up in the background
+		t.Fatal(err)
+	}
+	if !s.free(t, keyOf(t, "7")) {
+		t.Error("somebody got the lock who had left")
+	}
+}

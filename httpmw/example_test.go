@@ -1,0 +1,144 @@
+package httpmw_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/httpmw"
+	"github.com/go-chi/chi/v5"
+)
+
+// post sends a request to h and shows the answer.
+func post(h http.Handler, path, body string) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(body)))
+	fmt.Println(w.Code, strings.TrimSpace(w.Body.String()))
+}
+
+// Example_chi locks one route by a part of its path.
+func Example_chi() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	r := chi.NewRouter()
+	r.With(httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{
+		Prefix: "shop:", Value: "pay",
+		RetryCount: 3, // do not let clients wait for ever
+	})).Post("/orders/{id}/pay", func(w http.ResponseWriter, r *http.Request) {
+		// r.Context() is cancelled if the lock is lost.
+		fmt.Fprintln(w, "paid", r.PathValue("id"))
+	})
+
+	post(r, "/orders/42/pay", "")
+	post(r, "/orders/x/pay", "")
+	// Output:
+	// 200 paid 42
+	// 400 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeBadKey","title":"Invalid request","status":400,"detail":"path value \"id\" is not an integer"}
+}
+
+// Example_serveMux locks one route of the standard library's router.
+func Example_serveMux() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	lock := httpmw.Lock(locker, httpmw.PathValue("sku"), distlock.Opts{Prefix: "shop:", Value: "stock", RetryCount: 3})
+	mux := http.NewServeMux()
+	mux.Handle("POST /items/{sku}/orders", lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lease, _ := distlock.FromContext(r.Context())
+		fmt.Fprintln(w, "ordered", r.PathValue("sku"), "with a lock:", lease.Valid())
+	})))
+
+	post(mux, "/items/u1/orders", "")
+	// Output: 200 ordered u1 with a lock: true
+}
+
+// ExampleJSONField locks by a field of the body, which the handler finds as it
+// was.
+func ExampleJSONField() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	key := httpmw.Params(httpmw.JSONField("shop"), httpmw.JSONField("order.id"))
+	h := httpmw.Lock(locker, key, distlock.Opts{Value: "refund", RetryCount: 3})(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(w, r.Body)
+		}))
+
+	post(h, "/refunds", `{"shop": "north", "order": {"id": 42}}`)
+	post(h, "/refunds", `{"shop": "north", "order": {"id": 42, "ID": 43}}`)
+	// Output:
+	// 200 {"shop": "north", "order": {"id": 42}}
+	// 400 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeBadKey","title":"Invalid request","status":400,"detail":"body field \"order.id\" appears in another spelling"}
+}
+
+// ExampleVerified holds the response back until it is certain that the lock
+// lasted as long as the handler.
+func ExampleVerified() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	h := httpmw.Lock(locker, httpmw.Header("Account"), distlock.Opts{
+		Value: "transfer", RetryCount: 3, MaxHold: 10 * time.Millisecond,
+	}, httpmw.Verified(64<<10))(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done() // a handler that takes too long, and does not care
+			fmt.Fprintln(w, "transferred")
+		}))
+
+	r := httptest.NewRequest("POST", "/transfers", nil)
+	r.Header.Set("Account", "7")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	fmt.Println(w.Code, w.Body)
+	// Output: 503 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeLost","title":"Outcome in doubt","status":503,"detail":"the lock was lost before the request was finished"}
+}
+
+// ExampleWithErrorHandler answers in a form of its own where it has something
+// to say, and leaves the rest to the default.
+func ExampleWithErrorHandler() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	own := httpmw.WithErrorHandler(func(w http.ResponseWriter, r *http.Request, err error) {
+		if errors.Is(err, distlock.ErrKey) {
+			http.Error(w, "which order?", http.StatusNotFound)
+			return
+		}
+		httpmw.WriteError(w, r, err)
+	})
+	h := httpmw.Lock(locker, httpmw.Query("order"), distlock.Opts{Value: "pay"}, own)(http.NotFoundHandler())
+
+	post(h, "/pay", "")
+	// Output: 404 which order?
+}
+
+// ExampleKeyFunc takes the tenant from the authentication and leaves requests
+// alone that only read.
+func ExampleKeyFunc() {
+	type user struct{ Tenant string }
+	authenticated := func(*http.Request) (user, bool) { return user{Tenant: "north"}, true }
+
+	tenant := func(r *http.Request) (any, error) {
+		if r.Method == http.MethodGet {
+			return distlock.Skip, nil
+		}
+		u, ok := authenticated(r)
+		if !ok {
+			return nil, &httpmw.KeyError{Detail: "no user"}
+		}
+		return u.Tenant, nil
+	}
+	key := httpmw.Params(tenant, httpmw.PathInt("id"))
+
+	r := httptest.NewRequest("POST", "/", nil)
+	r.SetPathValue("id", "042")
+	fmt.Println(key(r))
+	// Output: [north 42] <nil>
+}

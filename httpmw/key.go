@@ -1,0 +1,204 @@
+package httpmw
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/distlock-go/distlock"
+)
+
+// KeyFunc says what a request locks: it returns the parameters that make the
+// key, of any type that [distlock.KeyBuilder] takes, or [distlock.Skip] if the
+// request needs no lock. Parameters that are nil, "" or an empty list are
+// refused, and so is a list with such an element; for one lock that all
+// requests share return a constant.
+//
+// An error that wraps [distlock.ErrKey] says that the request is at fault, and
+// is answered with 400; make it a [*KeyError] to tell the client why. Other
+// errors are answered with 500, unless they wrap another error that [WriteError]
+// knows.
+//
+// A KeyFunc is called concurrently, once for each request, before anything is
+// locked. It may block; the request's context tells it when to stop. One that
+// reads the body must leave another in its place.
+type KeyFunc func(r *http.Request) (any, error)
+
+// KeyError is how a [KeyFunc] says that the request is at fault. It wraps
+// [distlock.ErrKey] and is answered with 400.
+type KeyError struct {
+	// Detail says what is wrong, in words that are fit for the client. It
+	// should name the part of the request and not repeat its value.
+	Detail string
+
+	// Err is the reason, if there is one. The client does not see it.
+	Err error
+}
+
+// Error returns the detail and the reason.
+func (e *KeyError) Error() string {
+	if e.Err == nil {
+		return "httpmw: " + e.Detail
+	}
+	return "httpmw: " + e.Detail + ": " + e.Err.Error()
+}
+
+// Unwrap returns [distlock.ErrKey] and the reason.
+func (e *KeyError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{distlock.ErrKey}
+	}
+	return []error{distlock.ErrKey, e.Err}
+}
+
+// PathValue returns a KeyFunc for the path's wildcard of that name, a string:
+// [http.Request.PathValue], decoded. chi hands out parts of the path as the
+// client has encoded them, ServeMux decodes them; here "a" and "%61" are one
+// lock with either. PathValue panics if name is empty.
+func PathValue(name string) KeyFunc {
+	what := part("PathValue", "path value", name)
+	return func(r *http.Request) (any, error) { return present(what, pathValue(r, name)) }
+}
+
+// PathInt is [PathValue] for a decimal integer, an int64: "1", "01" and "+1"
+// are one lock. What is no integer of 64 bits is a [*KeyError].
+func PathInt(name string) KeyFunc {
+	what := part("PathInt", "path value", name)
+	return func(r *http.Request) (any, error) {
+		text := pathValue(r, name)
+		if _, err := present(what, text); err != nil {
+			return nil, err
+		}
+		return integer(what, text)
+	}
+}
+
+// Header returns a KeyFunc for a header field, a string. A field that is
+// missing, empty or there more than once is a [*KeyError]. Header panics if name
+// is empty, or Host, which net/http keeps in Request.Host.
+func Header(name string) KeyFunc {
+	what := part("Header", "header", name)
+	if strings.EqualFold(name, "Host") {
+		panic("httpmw: Header: net/http keeps Host in Request.Host")
+	}
+	return func(r *http.Request) (any, error) { return single(what, r.Header.Values(name)) }
+}
+
+// Query returns a KeyFunc for a parameter of the URL's query, a string. A
+// parameter that is missing, empty or there more than once is a [*KeyError],
+// and so is a query that cannot be parsed as a whole. Names are case-sensitive.
+//
+// The handler should read it from URL.Query too: [http.Request.FormValue]
+// prefers a field of that name in the body. Query panics if name is empty.
+func Query(name string) KeyFunc {
+	what := part("Query", "query parameter", name)
+	return func(r *http.Request) (any, error) {
+		values, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil {
+			return nil, &KeyError{Detail: "the query is malformed", Err: err}
+		}
+		return single(what, values[name])
+	}
+}
+
+// Int returns a KeyFunc that makes a decimal integer, an int64, of the string
+// that f finds: Int(Query("id")), Int(Header("X-Order")). Around [JSONField] it
+// makes "5" and 5 one lock. Integers and [distlock.Skip] go through as they are;
+// anything else is a [*KeyError]. Int panics if f is nil.
+func Int(f KeyFunc) KeyFunc {
+	if f == nil {
+		panic("httpmw: Int: nil KeyFunc")
+	}
+	return func(r *http.Request) (any, error) {
+		v, err := f(r)
+		if err != nil {
+			return nil, err
+		}
+		switch v := v.(type) {
+		case string:
+			return integer("the parameter", v)
+		case int64, uint64, int:
+			return v, nil
+		}
+		if v == distlock.Skip {
+			return v, nil
+		}
+		return nil, &KeyError{Detail: "the parameter is not an integer"}
+	}
+}
+
+// Params returns a KeyFunc for several parts, a []any of what the functions
+// return, in their order. They are called one after the other, and the first
+// error or [distlock.Skip] is the answer for all: a function that skips some
+// requests belongs before the ones that would refuse them. Params panics if
+// there are no functions or one is nil.
+func Params(fs ...KeyFunc) KeyFunc {
+	if len(fs) == 0 {
+		panic("httpmw: Params: no KeyFunc")
+	}
+	for i, f := range fs {
+		if f == nil {
+			panic("httpmw: Params: KeyFunc " + strconv.Itoa(i) + " is nil")
+		}
+	}
+	return func(r *http.Request) (any, error) {
+		parts := make([]any, len(fs))
+		for i, f := range fs {
+			v, err := f(r)
+			if err != nil || v == distlock.Skip {
+				return v, err
+			}
+			parts[i] = v
+		}
+		return parts, nil
+	}
+}
+
+// part names a part of the request in errors.
+func part(constructor, kind, name string) string {
+	if name == "" {
+		panic("httpmw: " + constructor + ": empty name")
+	}
+	return kind + " " + strconv.Quote(name)
+}
+
+func present(what, value string) (any, error) {
+	if value == "" {
+		return nil, &KeyError{Detail: what + " is missing or empty"}
+	}
+	return value, nil
+}
+
+func single(what string, values []string) (any, error) {
+	switch len(values) {
+	case 0:
+		return present(what, "")
+	case 1:
+		return present(what, values[0])
+	default: // which of them the handler takes, nobody knows
+		return nil, &KeyError{Detail: what + " appears more than once"}
+	}
+}
+
+func integer(what, text string) (any, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, &KeyError{Detail: what + " is not an integer", Err: err}
+	}
+	return n, nil
+}
+
+// pathValue returns the decoded value. A router that has matched the path in its
+// encoded form left a piece of that; one that has decoded a "%" did not. A piece
+// that decodes only by half was not encoded.
+func pathValue(r *http.Request, name string) string {
+	v := r.PathValue(name)
+	if strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v) {
+		return v
+	}
+	if decoded, err := url.PathUnescape(v); err == nil {
+		return decoded
+	}
+	return v
+}

@@ -1,0 +1,264 @@
+package httpmw_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
+	"github.com/go-chi/chi/v5"
+)
+
+// wrapped runs the annotated function for req and returns the key it used.
+func wrapped[Req any](t *testing.T, req Req, by func(Req) any) string {
+	t.Helper()
+	s := newStore()
+	o := opts()
+	o.ParamLock, o.Params = true, distlock.By(by)
+	f := distlock.Wrap(newLocker(t, s, distlock.Config{}), func(context.Context, Req) (bool, error) { return true, nil }, o)
+	if _, err := f(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	return s.seen()[0]
+}
+
+func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
+	type order struct {
+		ID  int32
+		SKU string
+	}
+	bySKU := wrapped(t, order{SKU: "u/1"}, func(o order) any { return o.SKU })
+	byID := wrapped(t, order{ID: 42}, func(o order) any { return o.ID })
+	byBoth := wrapped(t, order{ID: 42, SKU: "u/1"}, func(o order) any { return []any{o.SKU, o.ID} })
+
+	routers := map[string]func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler{
+		"ServeMux": func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler {
+			mux := http.NewServeMux()
+			mux.Handle("POST "+pattern, mw(h))
+			return mux
+		},
+		"chi": func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler {
+			r := chi.NewRouter()
+			r.With(mw).Post(pattern, h.ServeHTTP)
+			return r
+		},
+		"chi, nested": func(pattern string, h http.Handler, mw func(http.Handler) http.Handler) http.Handler {
+			r := chi.NewRouter()
+			r.Route("/items", func(r chi.Router) {
+				r.With(mw).Post(strings.TrimPrefix(pattern, "/items"), h.ServeHTTP)
+			})
+			return r
+		},
+	}
+	cases := []struct {
+		explanation string
+		key         httpmw.KeyFunc
+		path, body  string
+		header      []string
+		want        string
+	}{
+		{"a path value", httpmw.PathValue("x"), "/items/u%2F1", "", nil, bySKU},
+		{"encoded more than it must be", httpmw.PathValue("x"), "/items/%75%2f1", "", nil, bySKU},
+		{"an integer in the path", httpmw.PathInt("x"), "/items/42", "", nil, byID},
+		{"with a leading zero", httpmw.PathInt("x"), "/items/042", "", nil, byID},
+		{"with a plus", httpmw.PathInt("x"), "/items/+42", "", nil, byID},
+		{"encoded", httpmw.PathInt("x"), "/items/%342", "", nil, byID},
+		{"a header", httpmw.Header("x-sku"), "/items/-", "", []string{"X-SKU", "u/1"}, bySKU},
+		{"an integer in a header", httpmw.Int(httpmw.Header("X-ID")), "/items/-", "", []string{"X-Id", "042"}, byID},
+		{"a query parameter", httpmw.Query("sku"), "/items/-?a=1&sku=u/1", "", nil, bySKU},
+		{"an integer in the query", httpmw.Int(httpmw.Query("id")), "/items/-?id=%2B42", "", nil, byID},
+		{"a body field", httpmw.JSONField("sku"), "/items/-", `{"sku":"u\/1"}`, nil, bySKU},
+		{"a nested one", httpmw.JSONField("order.id"), "/items/-", `{"order":{"id":42}}`, nil, byID},
+		{"a quoted integer", httpmw.Int(httpmw.JSONField("id")), "/items/-", `{"id":"42"}`, nil, byID},
+		{"an integer through Int", httpmw.Int(httpmw.JSONField("id")), "/items/-", `{"id":42}`, nil, byID},
+		{"two parts", httpmw.Params(httpmw.PathValue("x"), httpmw.JSONField("id")), "/items/u%2F1", `{"id":42}`, nil, byBoth},
+	}
+	for name, route := range routers {
+		for _, c := range cases {
+			t.Run(name+"/"+c.explanation, func(t *testing.T) {
+				s := newStore()
+				h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					lease, ok := distlock.FromContext(r.Context())
+					if !ok || lease.Key() != c.want {
+						t.Errorf("the handler runs under %v", lease)
+					}
+				})
+				srv := serve(t, route("/items/{x}", h, httpmw.Lock(newLocker(t, s, distlock.Config{}), c.key, opts())))
+				if got := send(t, srv, "POST", c.path, c.body, c.header...); got.status != http.StatusOK {
+					t.Errorf("answer %d %s", got.status, got.body)
+				}
+				if got := s.seen(); !slices.Equal(got, []string{c.want}) {
+					t.Errorf("keys %q, want %q", got, c.want)
+				}
+				if !s.free(t, c.want) {
+					t.Error("the lock was not given back")
+				}
+			})
+		}
+	}
+}
+
+func TestDecodedPathValuesAreNotDecodedAgain(t *testing.T) {
+	want := keyOf(t, "100%25")
+	for _, path := range []string{"/100%2525", "/%31%30%30%2525"} {
+		for name, router := range map[string]func(http.Handler) http.Handler{
+			"ServeMux": func(h http.Handler) http.Handler {
+				mux := http.NewServeMux()
+				mux.Handle("/{x}", h)
+				return mux
+			},
+			"chi": func(h http.Handler) http.Handler {
+				r := chi.NewRouter()
+				r.With(func(http.Handler) http.Handler { return h }).Get("/{x}", nil)
+				return r
+			},
+		} {
+			s := newStore()
+			l := newLocker(t, s, distlock.Config{})
+			h := router(httpmw.Lock(l, httpmw.PathValue("x"), opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+			send(t, serve(t, h), "GET", path, "")
+			if got := s.seen(); !slices.Equal(got, []string{want}) {
+				t.Errorf("%s %s: keys %q, want %q", name, path, got, want)
+			}
+		}
+	}
+	// A "%" that came out of decoding, beside a piece that was encoded for no reason.
+	r := httptest.NewRequest("GET", "/%25/%61", nil)
+	r.SetPathValue("x", "%")
+	if got, err := httpmw.PathValue("x")(r); err != nil || got != "%" {
+		t.Errorf("PathValue = %v, %v", got, err)
+	}
+}
+
+func TestBadRequestsNeverReachTheStore(t *testing.T) {
+	deny := errors.New("no user")
+	cases := []struct {
+		explanation string
+		key         httpmw.KeyFunc
+		path        string
+		header      []string
+		detail      string
+	}{
+		{"no such path value", httpmw.PathValue("y"), "/7", nil, `path value "y" is missing or empty`},
+		{"no such path integer", httpmw.PathInt("y"), "/7", nil, `path value "y" is missing or empty`},
+		{"not an integer", httpmw.PathInt("x"), "/7a", nil, `path value "x" is not an integer`},
+		{"a fraction", httpmw.PathInt("x"), "/7.0", nil, `path value "x" is not an integer`},
+		{"hexadecimal", httpmw.PathInt("x"), "/0x7", nil, `path value "x" is not an integer`},
+		{"an underscore", httpmw.PathInt("x"), "/1_0", nil, `path value "x" is not an integer`},
+		{"other digits", httpmw.PathInt("x"), "/%D9%A7", nil, `path value "x" is not an integer`},
+		{"too large", httpmw.PathInt("x"), "/9223372036854775808", nil, `path value "x" is not an integer`},
+		{"no header", httpmw.Header("X-SKU"), "/7", nil, `header "X-SKU" is missing or empty`},
+		{"an empty header", httpmw.Header("X-SKU"), "/7", []string{"X-SKU", ""}, `header "X-SKU" is missing or empty`},
+		{"two headers", httpmw.Header("X-SKU"), "/7", []string{"X-SKU", "a", "x-sku", "a"}, `header "X-SKU" appears more than once`},
+		{"no query parameter", httpmw.Query("sku"), "/7?SKU=a", nil, `query parameter "sku" is missing or empty`},
+		{"an empty one", httpmw.Query("sku"), "/7?sku", nil, `query parameter "sku" is missing or empty`},
+		{"two", httpmw.Query("sku"), "/7?sku=a&sku=a", nil, `query parameter "sku" appears more than once`},
+		{"a query that others read differently", httpmw.Query("sku"), "/7?sku=a;sku=b", nil, "the query is malformed"},
+		{"a bad escape elsewhere", httpmw.Query("sku"), "/7?sku=a&b=%zz", nil, "the query is malformed"},
+		{"text where an integer should be", httpmw.Int(httpmw.Query("id")), "/7?id=a", nil, "the parameter is not an integer"},
+		{"another type", httpmw.Int(constant(1.5)), "/7", nil, "the parameter is not an integer"},
+		{"an error under Int", httpmw.Int(httpmw.Query("id")), "/7", nil, `query parameter "id" is missing or empty`},
+		{"one part of two", httpmw.Params(httpmw.PathValue("x"), httpmw.Query("id")), "/7", nil, `query parameter "id" is missing or empty`},
+		{"nil", constant(nil), "/7", nil, "what the request is about is missing"},
+		{"an empty string", constant(""), "/7", nil, "what the request is about is missing"},
+		{"an empty string of a type", constant(http.ConnState(0).String()[:0]), "/7", nil, "what the request is about is missing"},
+		{"an empty list", constant([]string{}), "/7", nil, "what the request is about is missing"},
+		{"an empty list of parts", constant([]any{}), "/7", nil, "what the request is about is missing"},
+		{"an empty part", constant([]any{"a", []any{""}}), "/7", nil, "what the request is about is missing"},
+		{"a nil pointer", constant((*int)(nil)), "/7", nil, "what the request is about is missing"},
+		{"what has no encoding", constant(func() {}), "/7", nil, ""},
+		{"Skip as a part", constant([]any{distlock.Skip}), "/7", nil, ""},
+		{"its own error", func(*http.Request) (any, error) { return nil, &httpmw.KeyError{Detail: "no tenant", Err: deny} }, "/7", nil, "no tenant"},
+	}
+	for _, c := range cases {
+		t.Run(c.explanation, func(t *testing.T) {
+			s := newStore()
+			r := chi.NewRouter()
+			r.With(httpmw.Lock(newLocker(t, s, distlock.Config{}), c.key, opts())).Get("/{x}", never(t).ServeHTTP)
+			wantProblem(t, send(t, serve(t, r), "GET", c.path, "", c.header...), badKey(c.detail), "")
+			if got := s.seen(); len(got) != 0 {
+				t.Errorf("keys %q", got)
+			}
+		})
+	}
+}
+
+func TestZeroAndFalseAreValues(t *testing.T) {
+	for _, v := range []any{int64(0), 0, uint8(0), false, []any{0, false}, 0.0} {
+		s := newStore()
+		h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant(v), opts())(http.NotFoundHandler())
+		if got := record(h, httptest.NewRequest("GET", "/", nil)); got.status != http.StatusNotFound || !slices.Equal(s.seen(), []string{keyOf(t, v)}) {
+			t.Errorf("%v: %d, keys %q", v, got.status, s.seen())
+		}
+	}
+}
+
+func TestSkipRunsWithoutALock(t *testing.T) {
+	skip := constant(distlock.Skip)
+	refuse := func(*http.Request) (any, error) { return nil, distlock.ErrKey }
+	for name, key := range map[string]httpmw.KeyFunc{
+		"alone":        skip,
+		"first part":   httpmw.Params(skip, refuse),
+		"last part":    httpmw.Params(constant("a"), skip),
+		"under Int":    httpmw.Int(skip),
+		"nested parts": httpmw.Params(constant("a"), httpmw.Params(skip)),
+	} {
+		s := newStore()
+		l := newLocker(t, s, distlock.Config{})
+		ran := 0
+		h := httpmw.Lock(l, key, opts(), httpmw.Verified(1), httpmw.BodyFirst(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ran++
+			if _, ok := distlock.FromContext(r.Context()); ok {
+				t.Errorf("%s: there is a lease", name)
+			}
+			_, _ = w.Write([]byte("longer than Verified allows, but nothing is to be verified"))
+		}))
+		got := record(h, httptest.NewRequest("POST", "/", strings.NewReader("longer than BodyFirst allows")))
+		if ran != 1 || got.status != http.StatusOK || len(s.seen()) != 0 {
+			t.Errorf("%s: ran %d times, %d, keys %q", name, ran, got.status, s.seen())
+		}
+	}
+	// An error before it decides.
+	if v, err := httpmw.Params(refuse, skip)(nil); !errors.Is(err, distlock.ErrKey) {
+		t.Errorf("Params = %v, %v", v, err)
+	}
+}
+
+func TestKeyError(t *testing.T) {
+	cause := errors.New("cause")
+	e := &httpmw.KeyError{Detail: "no tenant", Err: cause}
+	if !errors.Is(e, distlock.ErrKey) || !errors.Is(e, cause) || e.Error() != "httpmw: no tenant: cause" {
+		t.Errorf("%v", e)
+	}
+	e = &httpmw.KeyError{Detail: "no tenant"}
+	if !errors.Is(e, distlock.ErrKey) || e.Error() != "httpmw: no tenant" {
+		t.Errorf("%v", e)
+	}
+}
+
+func FuzzPathInt(f *testing.F) {
+	for _, seed := range []string{"1", "01", "+1", "-0", "1e3", "9223372036854775807", "", "%31"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.SetPathValue("id", text)
+		got, err := httpmw.PathInt("id")(r)
+		if err != nil {
+			if !errors.Is(err, distlock.ErrKey) || got != nil {
+				t.Errorf("PathInt(%q) = %v, %v", text, got, err)
+			}
+			return
+		}
+		n, ok := got.(int64)
+		digits := strings.TrimLeft(strings.TrimLeft(text, "+-"), "0123456789")
+		if !ok || digits != "" || (n < 0) && text[0] != '-' {
+			t.Errorf("PathInt(%q) = %v", text, got)
+		}
+	})
+}

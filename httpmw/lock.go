@@ -1,0 +1,130 @@
+package httpmw
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"reflect"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Lock returns a middleware that runs handlers under the lock for what key
+// finds in the request. The package documentation says what becomes of requests
+// that do not get it, and of locks that are lost.
+//
+// Of o all fields hold except that ParamLock is implied and Params must not be
+// set: the KeyFunc selects the parameters. Lock panics if l or key is nil or o
+// is invalid; see [distlock.Opts.Validate]. The middleware is safe for
+// concurrent use, and one may wrap several handlers: they share their locks.
+func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func(http.Handler) http.Handler {
+	switch {
+	case l == nil:
+		panic("httpmw: Lock: nil Locker")
+	case key == nil:
+		panic("httpmw: Lock: nil KeyFunc")
+	case !reflect.ValueOf(o.Params).IsZero():
+		panic("httpmw: Lock: Opts.Params is set, but the KeyFunc selects the parameters")
+	}
+	o.ParamLock = true
+	if err := o.Validate(); err != nil {
+		panic("httpmw: Lock: " + err.Error())
+	}
+	m := &middleware{key: key, opts: o, guard: l.Guard(o), fail: WriteError}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return func(next http.Handler) http.Handler {
+		if next == nil {
+			panic("httpmw: Lock: nil Handler")
+		}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
+	}
+}
+
+// middleware is one call of Lock.
+type middleware struct {
+	key   KeyFunc
+	opts  distlock.Opts
+	guard *distlock.Guard
+
+	fail        ErrorHandler
+	maxBody     int64 // read before the lock is taken; 0: not read
+	maxResponse int   // held back until the lease was verified; 0: not held back
+}
+
+func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	params, err := m.params(r)
+	if err != nil {
+		m.fail(w, r, err)
+		return
+	}
+	out := w
+	var held *heldResponse
+	if m.maxResponse > 0 && params != distlock.Skip {
+		held = newHeldResponse(w, m.maxResponse)
+		out = held
+	}
+	ran := false
+	err = m.guard.Do(r.Context(), params, func(ctx context.Context) error {
+		ran = true
+		next.ServeHTTP(out, r.WithContext(ctx))
+		return nil
+	})
+	switch {
+	case !ran:
+		m.fail(w, r, m.lockError(err))
+	case held == nil: // what err says comes too late; the hooks have it
+	case errors.Is(err, distlock.ErrLost):
+		lost.ServeHTTP(w, r)
+	default:
+		held.send()
+	}
+}
+
+// params asks the KeyFunc and sees to it that nothing stands for everything.
+func (m *middleware) params(r *http.Request) (any, error) {
+	params, err := m.key(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case params == distlock.Skip:
+		return params, nil
+	case empty(params):
+		return nil, &KeyError{Detail: "what the request is about is missing"}
+	}
+	if m.maxBody > 0 {
+		if _, err := readBody(r, m.maxBody); err != nil {
+			return nil, err
+		}
+	}
+	return params, nil
+}
+
+// empty reports whether v is no value, or a list with one in it. Zero and false
+// are values.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case int64:
+		return false
+	case []any:
+		for _, part := range v {
+			if empty(part) {
+				return true
+			}
+		}
+		return len(v) == 0
+	}
+	switch rv := reflect.ValueOf(v); rv.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map:
+		return rv.Len() == 0
+	case reflect.Pointer:
+		return rv.IsNil()
+	default:
+		return false
+	}
+}

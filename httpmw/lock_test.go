@@ -1,0 +1,191 @@
+package httpmw_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+func TestALossIsTheHandlersBusiness(t *testing.T) {
+	for name, lose := range map[string]func(*store, *distlock.Lease, context.Context) error{
+		"stolen":        func(s *store, l *distlock.Lease, ctx context.Context) error { return s.steal(ctx, l.Key()) },
+		"store is down": func(s *store, _ *distlock.Lease, _ context.Context) error { s.fail(nil, errBroken); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore()
+			var released error
+			l := newLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+				Released: func(_ context.Context, i distlock.ReleasedInfo) { released = i.Err },
+			}})
+			h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				lease, _ := distlock.FromContext(r.Context())
+				if err := lose(s, lease, r.Context()); err != nil {
+					t.Error(err)
+				}
+				w.WriteHeader(http.StatusAccepted)
+				fmt.Fprint(w, "done")
+			}))
+			if got := record(h, httptest.NewRequest("GET", "/", nil)); got.status != http.StatusAccepted || got.body != "done" {
+				t.Errorf("answer %d %s", got.status, got.body)
+			}
+			if released == nil {
+				t.Error("the hook was not told")
+			}
+			s.fail(nil, nil)
+		})
+	}
+}
+
+func TestTheRequestHasTheLeasesContext(t *testing.T) {
+	s := newStore()
+	type ctxKey struct{}
+	h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts())(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		lease, ok := distlock.FromContext(r.Context())
+		if !ok || lease.Context() != r.Context() || r.Context().Value(ctxKey{}) != "v" || lease.Check() != nil {
+			t.Errorf("lease %v", lease)
+		}
+		s.Drop(lease.Key())
+		if err := lease.Refresh(r.Context()); !errors.Is(err, distlock.ErrLost) {
+			t.Errorf("Refresh = %v", err)
+		}
+		<-r.Context().Done()
+		if !errors.Is(context.Cause(r.Context()), distlock.ErrLost) {
+			t.Errorf("cause %v", context.Cause(r.Context()))
+		}
+	}))
+	r := httptest.NewRequest("GET", "/", nil)
+	record(h, r.WithContext(context.WithValue(r.Context(), ctxKey{}, "v")))
+}
+
+// TestTheResponseWriterIsUntouched is about Flusher, Hijacker, ReaderFrom and
+// whatever else it may be.
+func TestTheResponseWriterIsUntouched(t *testing.T) {
+	w := httptest.NewRecorder()
+	l := newLocker(t, newStore(), distlock.Config{})
+	h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(got http.ResponseWriter, _ *http.Request) {
+		if got != http.ResponseWriter(w) {
+			t.Errorf("a %T", got)
+		}
+	}))
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+}
+
+func TestNestedLocks(t *testing.T) {
+	s := newStore()
+	l := newLocker(t, s, distlock.Config{})
+	lock := httpmw.Lock(l, constant("7"), opts())
+	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	r := httptest.NewRequest("GET", "/", nil)
+	if got := record(lock(lock(ok)), r); got.status != http.StatusAccepted || len(s.seen()) != 1 {
+		t.Errorf("re-entry: %d %s, keys %q", got.status, got.body, s.seen())
+	}
+
+	// The outer lease is over: nothing is taken silently, and the outcome of the
+	// request as a whole is in doubt.
+	lose := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			lease, _ := distlock.FromContext(r.Context())
+			s.Drop(lease.Key())
+			_ = lease.Refresh(r.Context()) // lost, as the answer shows
+			next.ServeHTTP(w, r)
+		})
+	}
+	wantProblem(t, record(lock(lose(lock(never(t)))), r), lost, "")
+}
+
+func TestPanicsPassThroughAndRelease(t *testing.T) {
+	for _, option := range [][]httpmw.Option{nil, {httpmw.Verified(100)}} {
+		for _, value := range []any{"boom", http.ErrAbortHandler, errors.New("boom")} {
+			s := newStore()
+			l := newLocker(t, s, distlock.Config{})
+			h := httpmw.Lock(l, constant("7"), opts(), option...)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X", "set before")
+				panic(value)
+			}))
+			w := httptest.NewRecorder()
+			func() {
+				defer func() {
+					if got := recover(); got != value { // net/http compares with == too
+						t.Errorf("panic %v, want %v", got, value)
+					}
+				}()
+				h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+			}()
+			if !s.free(t, keyOf(t, "7")) || w.Body.Len() != 0 {
+				t.Errorf("after %v: free %v, body %q", value, s.free(t, keyOf(t, "7")), w.Body)
+			}
+
+			// On a real server the connection ends, and the next request is served.
+			srv := serve(t, h)
+			if resp, err := srv.Client().Get(srv.URL); err == nil {
+				t.Errorf("%v: an answer: %v", value, resp.Status)
+				resp.Body.Close()
+			}
+			if !s.free(t, keyOf(t, "7")) {
+				t.Errorf("%v: not released", value)
+			}
+		}
+	}
+}
+
+func TestGoexitPassesThroughAndReleases(t *testing.T) {
+	s := newStore()
+	l := newLocker(t, s, distlock.Config{})
+	h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runtime.Goexit() }))
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+		t.Error("Goexit did not go on")
+	}()
+	<-done
+	if !s.free(t, keyOf(t, "7")) {
+		t.Error("not released")
+	}
+}
+
+func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
+	o := opts()
+	o.RetryCount = 0
+	var inside, served atomic.Int32
+	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		if n := inside.Add(1); n != 1 {
+			t.Errorf("%d at a time", n)
+		}
+		runtime.Gosched()
+		served.Add(1)
+		inside.Add(-1)
+	})
+	// Two processes on one store.
+	s := newStore()
+	mux := http.NewServeMux()
+	for _, process := range []string{"/a/{id}", "/b/{id}"} {
+		mux.Handle(process, httpmw.Lock(newLocker(t, s, distlock.Config{}), httpmw.PathInt("id"), o)(h))
+	}
+	srv := serve(t, mux)
+	var clients sync.WaitGroup
+	for i := range 100 {
+		path := [...]string{"/a/7", "/b/007", "/a/+7", "/b/7"}[i%4]
+		clients.Go(func() {
+			if got := send(t, srv, "GET", path, ""); got.status != http.StatusOK {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
+	}
+	clients.Wait()
+	if served.Load() != 100 {
+		t.Errorf("%d served", served.Load())
+	}
+	if !s.free(t, keyOf(t, 7)) {
+		t.Error("not released")
+	}
+}

@@ -1,0 +1,246 @@
+package httpmw_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/httpmw"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// errBroken is what a store says that fails. Clients must not see it.
+var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
+
+// store is a memlock that remembers what was asked for and fails on request.
+type store struct {
+	*memlock.Backend
+	waiting chan string // receives the key of each request that may wait
+
+	mu       sync.Mutex
+	keys     []string
+	acquire  error // of all attempts
+	releases error
+}
+
+var _ distlock.Queuer = (*store)(nil)
+
+func newStore() *store {
+	return &store{Backend: memlock.New(), waiting: make(chan string, 1000)}
+}
+
+func (s *store) fail(acquire, release error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acquire, s.releases = acquire, release
+}
+
+func (s *store) seen() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keys
+}
+
+func (s *store) note(key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys = append(s.keys, key)
+	return s.acquire
+}
+
+func (s *store) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	if err := s.note(r.Key); err != nil {
+		return distlock.Grant{}, err
+	}
+	return s.Backend.TryAcquire(ctx, r)
+}
+
+func (s *store) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	if err := s.note(r.Key); err != nil {
+		return distlock.Grant{}, err
+	}
+	s.waiting <- r.Key
+	return s.Backend.Acquire(ctx, r)
+}
+
+func (s *store) Release(ctx context.Context, g distlock.Grant) error {
+	s.mu.Lock()
+	err := s.releases
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.Backend.Release(ctx, g)
+}
+
+// free reports whether nobody has the key.
+func (s *store) free(t *testing.T, key string) bool {
+	t.Helper()
+	r := distlock.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
+	g, err := s.Backend.TryAcquire(t.Context(), r)
+	if err != nil {
+		return false
+	}
+	if err := s.Backend.Release(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// steal gives the key to somebody else, as after an operator's DEL.
+func (s *store) steal(ctx context.Context, key string) error {
+	s.Drop(key)
+	_, err := s.Backend.TryAcquire(ctx, distlock.Request{Key: key, Owner: "thief", TTL: distlock.DefaultKeyTimeout, Tokens: 1})
+	return err
+}
+
+func newLocker(t *testing.T, b distlock.Backend, cfg distlock.Config) *distlock.Locker {
+	t.Helper()
+	l := distlock.New(b, cfg)
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return l
+}
+
+// hold takes a key as another process would, for an hour.
+func hold(t *testing.T, s *store, key string) *distlock.Lease {
+	t.Helper()
+	lease, err := newLocker(t, s.Backend, distlock.Config{}).Acquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) }) // released already, or lost on purpose
+	return lease
+}
+
+// opts is what most tests lock with: one attempt, no wait.
+func opts() distlock.Opts {
+	return distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1}
+}
+
+// keyOf is the key that Wrap gives to params.
+func keyOf(t *testing.T, params any) string {
+	t.Helper()
+	o := opts()
+	o.ParamLock = true
+	key, err := distlock.NewKeyBuilder(o).Key(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// serve starts a server on loopback.
+func serve(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // panics are what some tests are about
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+type answer struct {
+	status  int
+	header  http.Header
+	trailer http.Header
+	body    string
+}
+
+// send sends a request and reads the answer to its end.
+func send(t *testing.T, srv *httptest.Server, method, path, body string, header ...string) answer {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, srv.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	resp, err := srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Header.Del("Date")
+	return answer{resp.StatusCode, resp.Header, resp.Trailer, string(b)}
+}
+
+// wantProblem checks an answer to the byte: status, headers, body.
+func wantProblem(t *testing.T, got answer, want httpmw.Problem, retryAfter string) {
+	t.Helper()
+	body, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.status != want.Status || got.body != string(body)+"\n" {
+		t.Errorf("answer %d %swant %d %s", got.status, got.body, want.Status, body)
+	}
+	for name, value := range map[string]string{
+		"Content-Type":           "application/problem+json",
+		"Cache-Control":          "no-store",
+		"X-Content-Type-Options": "nosniff",
+		"Retry-After":            retryAfter,
+	} {
+		if got.header.Get(name) != value {
+			t.Errorf("%s is %q, want %q", name, got.header.Get(name), value)
+		}
+	}
+	for _, secret := range []string{"shop:", "10.1.2.3", "distlock:", "free?", "thief"} {
+		if strings.Contains(got.body, secret) {
+			t.Errorf("the answer shows %q: %s", secret, got.body)
+		}
+	}
+}
+
+func problem(status int, typ, title, detail string) httpmw.Problem {
+	return httpmw.Problem{Type: typ, Title: title, Status: status, Detail: detail}
+}
+
+func badKey(detail string) httpmw.Problem {
+	return problem(http.StatusBadRequest, httpmw.TypeBadKey, "Invalid request", detail)
+}
+
+var (
+	busy        = problem(http.StatusConflict, httpmw.TypeBusy, "Busy with another request", "")
+	queueFull   = problem(http.StatusTooManyRequests, httpmw.TypeQueueFull, "Too many requests are waiting", "")
+	unavailable = problem(http.StatusServiceUnavailable, httpmw.TypeUnavailable, "Temporarily unavailable", "")
+	lost        = problem(http.StatusServiceUnavailable, httpmw.TypeLost, "Outcome in doubt", "the lock was lost before the request was finished")
+	internal    = problem(http.StatusInternalServerError, "about:blank", "Internal Server Error", "")
+)
+
+// never is a handler that must not run.
+func never(t *testing.T) http.Handler {
+	t.Helper()
+	return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler ran") })
+}
+
+func constant(v any) httpmw.KeyFunc {
+	return func(*http.Request) (any, error) { return v, nil }
+}
+
+// record calls h without a network.
+func record(h http.Handler, r *http.Request) answer {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return answer{w.Code, w.Header(), nil, w.Body.String()}
+}

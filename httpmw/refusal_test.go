@@ -1,0 +1,258 @@
+package httpmw_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+func TestRefusals(t *testing.T) {
+	key := keyOf(t, "7")
+	secret := errors.New("user 4711 at db.internal")
+	cases := []struct {
+		explanation string
+		prepare     func(t *testing.T, s *store, l *distlock.Locker)
+		key         httpmw.KeyFunc
+		opts        func(*distlock.Opts)
+		want        httpmw.Problem
+		retryAfter  string
+	}{
+		{
+			"another process has the lock, for longer than we would",
+			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			nil, nil, busy, "10",
+		},
+		{
+			"the same, and we would have it for less",
+			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			nil, func(o *distlock.Opts) { o.KeyTimeout = 2500 * time.Millisecond }, busy, "3",
+		},
+		{
+			"a request of this process has it",
+			func(t *testing.T, _ *store, l *distlock.Locker) {
+				t.Helper()
+				lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+			},
+			nil, nil, busy, "1",
+		},
+		{
+			"the same, and somebody expects that to take time",
+			func(t *testing.T, _ *store, l *distlock.Locker) {
+				t.Helper()
+				lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+			},
+			nil, func(o *distlock.Opts) { o.RetryInterval = 1001 * time.Millisecond }, busy, "2",
+		},
+		{
+			"the wait is over",
+			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			nil, func(o *distlock.Opts) { o.RetryCount, o.RetryInterval = 2, time.Millisecond }, busy, "10",
+		},
+		{
+			"the store is down",
+			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errBroken, nil) },
+			nil, nil, unavailable, "1",
+		},
+		{
+			"the Locker is closed",
+			func(t *testing.T, _ *store, l *distlock.Locker) {
+				t.Helper()
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+			},
+			nil, nil, unavailable, "1",
+		},
+		{
+			"the KeyFunc fails",
+			nil, func(*http.Request) (any, error) { return nil, secret },
+			nil, internal, "",
+		},
+		{
+			"the KeyFunc says busy",
+			nil, func(*http.Request) (any, error) { return nil, distlock.ErrNotAcquired },
+			nil, busy, "1",
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.explanation, func(t *testing.T) {
+			s := newStore()
+			l := newLocker(t, s, distlock.Config{})
+			if c.prepare != nil {
+				c.prepare(t, s, l)
+				defer s.fail(nil, nil)
+			}
+			o := opts()
+			if c.opts != nil {
+				c.opts(&o)
+			}
+			keyFunc := c.key
+			if keyFunc == nil {
+				keyFunc = constant("7")
+			}
+			h := httpmw.Lock(l, keyFunc, o)(never(t))
+			got := send(t, serve(t, h), "GET", "/", "")
+			wantProblem(t, got, c.want, c.retryAfter)
+			if strings.Contains(got.body, secret.Error()) {
+				t.Errorf("the answer tells secrets: %s", got.body)
+			}
+		})
+	}
+}
+
+// TestRetryAfterIsWhatIsLeftOfTheLease needs an exact clock.
+func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := newLocker(t, s, distlock.Config{})
+		other := newLocker(t, s.Backend, distlock.Config{})
+		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(500 * time.Millisecond)
+		h := httpmw.Lock(l, constant("7"), opts())(never(t))
+		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "4")
+		<-time.After(time.Second)
+		wantProblem(t, record(h, httptest.NewRequest("GET", "/", nil)), busy, "3")
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestQueueFull fills the line of one process and sees the next one refused.
+func TestQueueFull(t *testing.T) {
+	s := newStore()
+	o := opts()
+	o.RetryCount, o.MaxWaiters = 0, 1
+	inside, leave := make(chan bool), make(chan bool)
+	h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), o)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		inside <- true
+		<-leave
+	}))
+	srv := serve(t, h)
+	var requests sync.WaitGroup
+	requests.Go(func() { send(t, srv, "GET", "/", "") })
+	<-inside
+	full := make(chan answer, 2)
+	for range 2 { // one waits, the other is refused
+		requests.Go(func() { full <- send(t, srv, "GET", "/", "") })
+	}
+	wantProblem(t, <-full, queueFull, "1")
+	leave <- true
+	<-inside
+	leave <- true
+	if got := <-full; got.status != http.StatusOK {
+		t.Errorf("the one that waited: %d %s", got.status, got.body)
+	}
+	requests.Wait()
+}
+
+func TestWaitsThatEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		end     func(context.Context) (context.Context, context.CancelFunc)
+		acquire error
+		want    httpmw.Problem
+	}{
+		"at a deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, nil, busy},
+		"because the client left": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Minute, cancel)
+			return ctx, cancel
+		}, nil, busy},
+		"while the store fails": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}, errBroken, unavailable},
+		"before they begin": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx, cancel
+		}, nil, busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				l := newLocker(t, s, distlock.Config{})
+				hold(t, s, keyOf(t, "7"))
+				s.fail(c.acquire, nil)
+				defer s.fail(nil, nil)
+				ctx, cancel := c.end(t.Context())
+				defer cancel()
+				o := opts()
+				o.RetryCount = 0
+				h := httpmw.Lock(l, constant("7"), o)(never(t))
+				wantProblem(t, record(h, httptest.NewRequestWithContext(ctx, "GET", "/", nil)), c.want, "1")
+			})
+		})
+	}
+}
+
+// TestErrorHandler checks what it is given and that it is called exactly once.
+func TestErrorHandler(t *testing.T) {
+	s := newStore()
+	l := newLocker(t, s, distlock.Config{})
+	held := hold(t, s, keyOf(t, "7"))
+	var calls int
+	mine := httpmw.WithErrorHandler(func(w http.ResponseWriter, r *http.Request, err error) {
+		calls++
+		e := new(distlock.Error)
+		if !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") || !strings.Contains(err.Error(), "shop:pay") {
+			t.Errorf("err = %v", err)
+		}
+		if r.URL.Path != "/teapot" {
+			t.Errorf("request %v", r.URL)
+		}
+		p := httpmw.ProblemOf(err)
+		if p.RetryAfter != 10*time.Second {
+			t.Errorf("RetryAfter = %v", p.RetryAfter)
+		}
+		p.Status, p.Instance = http.StatusTeapot, "/teapot"
+		p.ServeHTTP(w, r)
+	})
+	h := httpmw.Lock(l, constant("7"), opts(), mine)(never(t))
+	want := busy
+	want.Status, want.Instance = http.StatusTeapot, "/teapot"
+	wantProblem(t, record(h, httptest.NewRequest("GET", "/teapot", nil)), want, "10")
+	if calls != 1 {
+		t.Errorf("called %d times", calls)
+	}
+
+	// Once the handler has run it is not called, whatever becomes of the lock.
+	if err := held.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	steal := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lease, _ := distlock.FromContext(r.Context())
+		if err := s.steal(r.Context(), lease.Key()); err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	for _, more := range [][]httpmw.Option{{mine}, {mine, httpmw.Verified(100)}} {
+		s.Drop(keyOf(t, "7"))
+		record(httpmw.Lock(l, constant("7"), opts(), more...)(steal), httptest.NewRequest("GET", "/", nil))
+	}
+	if calls != 1 {
+		t.Errorf("called %d times", calls)
+	}
+}

@@ -1,0 +1,199 @@
+package backendurl_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/internal/backendurl"
+)
+
+// use takes and releases a lock, and checks that the optional abilities came
+// through.
+func use(t *testing.T, rawURL string) {
+	t.Helper()
+	b, err := backendurl.Open(t.Context(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := b.Backend.(distlock.Queuer); !ok {
+		t.Errorf("the Backend of %s is no Queuer", rawURL)
+	}
+	l := distlock.New(b.Backend, distlock.Config{})
+	if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEmbedded(t *testing.T) { use(t, "embedded") }
+
+func listen(t *testing.T) string {
+	t.Helper()
+	s := embedded.Start()
+	t.Cleanup(func() { _ = s.Close() })
+	addr, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr
+}
+
+func TestRedis(t *testing.T) {
+	addr := listen(t)
+	for _, rawURL := range []string{
+		"redis://" + addr,
+		"redis://" + addr + "/3",
+		"REDIS://" + addr + "/0?pool_size=2&dial_timeout=1s",
+	} {
+		use(t, rawURL)
+	}
+}
+
+// TestRediss puts TLS in front of a server.
+func TestRediss(t *testing.T) {
+	t.Parallel() // the client takes its time to give up
+	inner := listen(t)
+	withCert := httptest.NewTLSServer(nil)
+	defer withCert.Close()
+	outer, err := tls.Listen("tcp", "127.0.0.1:0", withCert.TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pipes sync.WaitGroup
+	pipes.Go(func() {
+		for {
+			in, err := outer.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", inner)
+			if err != nil {
+				t.Error(err)
+				_ = in.Close()
+				return
+			}
+			pipes.Go(func() { _, _ = io.Copy(out, in); _ = out.Close() })
+			pipes.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
+		}
+	})
+	defer pipes.Wait()
+	defer outer.Close()
+
+	use(t, "rediss://"+outer.Addr().String()+"/0?skip_verify=true")
+
+	_, err = backendurl.Open(t.Context(), "rediss://"+outer.Addr().String()+"/0")
+	if err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("with a certificate that nobody knows: %v", err)
+	}
+}
+
+func TestBadURL(t *testing.T) {
+	for _, c := range []struct{ rawURL, want string }{
+		{"", "want one of embedded, redis://"},
+		{"memcached://h:1", "want one of embedded, redis://"},
+		{"redis", "want one of embedded, redis://"},
+		{"redis:127.0.0.1", "want one of embedded, redis://"},
+		{"embedded://", "want one of embedded, redis://"},
+		{"127.0.0.1:6379", "want one of embedded, redis://"},
+		{"user:secret@127.0.0.1:6379", "want one of embedded, redis://"},
+		{"secret@evil://127.0.0.1:6379", "want one of embedded, redis://"},
+		{"redis://h:port/0", "invalid port"},
+		{"redis://h:1/0/1", "/0/1"},
+		{"redis://h:1/zero", `"zero"`},
+		{"redis://h:1/-1", "-1"},
+		{"redis://h:1/0?colour=red", "colour"},
+		{"redis://h:1/0?pool_size=many", "pool_size"},
+		{"redis://h:1/0#x", "#"},
+		{"redis://h:1/0#", "#"},
+		{"redis://a b", "character"},
+		{"redis://h\n:1", "character"},
+		{"redis://user:secret@h:1/0/1", "/0/1"},
+		{"redis://user:secret@h:port/0", "percent-encoded"},
+		{"redis://:secret/x@h:1/0", "percent-encoded"},
+		{"redis://:1/secret@h:1/0", "percent-encoded"},
+		{"redis://:1#secret@h:1/0", "percent-encoded"},
+		{"redis://:1?secret@h:1/0", "percent-encoded"},
+		{"redis://user:secret%zz@h:1/0", "percent-encoded"},
+		{"redis://secret@h:1/0?x=1", "x"},
+	} {
+		b, err := backendurl.Open(t.Context(), c.rawURL)
+		if b != nil || !errors.Is(err, backendurl.ErrURL) {
+			t.Errorf("%q: %v, %v", c.rawURL, b, err)
+			continue
+		}
+		msg := err.Error()
+		if !strings.Contains(msg, c.want) {
+			t.Errorf("%q: %q does not say %q", c.rawURL, msg, c.want)
+		}
+		if strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
+			t.Errorf("%q: %q is not fit to be seen", c.rawURL, msg)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel() // it mostly waits
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = dead.Close()
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+
+	for _, c := range []struct{ name, addr, want string }{
+		{"refused", dead.Addr().String(), "refused"},
+		{"silent", mute.Addr().String(), "no answer within"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			b, err := backendurl.Open(t.Context(), "redis://user:secret@"+c.addr+"/0")
+			if b != nil || err == nil || errors.Is(err, backendurl.ErrURL) {
+				t.Fatal(b, err)
+			}
+			msg := err.Error()
+			if !strings.Contains(msg, c.want) || !strings.Contains(msg, `"redis://xxxxx@`+c.addr+`/0"`) {
+				t.Errorf("%q says too little", msg)
+			}
+			if strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
+				t.Errorf("%q is not fit to be seen", msg)
+			}
+			if d := time.Since(start); d > 6*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	if _, err := backendurl.Open(ctx, "redis://"+mute.Addr().String()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,101 @@
+package backendurl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
+)
+
+func openRedis(ctx context.Context, rawURL string) (*Backend, error) {
+	opts, err := parseRedis(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	tune(opts)
+	client := redis.NewClient(opts)
+	if err := reach(ctx, client); err != nil {
+		_ = client.Close() // it never worked
+		return nil, err
+	}
+	return &Backend{Backend: redislock.New(client), end: client.Close}, nil
+}
+
+// parseRedis is [redis.ParseURL] with two differences: it refuses what that
+// would silently take for something else, and its errors never contain a
+// password.
+func parseRedis(rawURL string) (*redis.Options, error) {
+	u, err := url.Parse(rawURL)
+	if strings.ContainsRune(rawURL, '@') {
+		// Errors quote pieces of the URL. They are fit to be seen only if all
+		// that is secret was recognised as such.
+		if err != nil || u.User == nil || strings.ContainsRune(u.Path+u.RawQuery+u.Fragment, '@') {
+			return nil, errors.New("not a URL; special characters in user and password must be percent-encoded")
+		}
+	}
+	if err != nil {
+		return nil, errors.Unwrap(err) // the URL around it is the caller's to name
+	}
+	if u.Fragment != "" || strings.HasSuffix(rawURL, "#") {
+		return nil, errors.New("unexpected #; percent-encode it if it belongs to the password")
+	}
+	opts, err := redis.ParseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if opts.DB < 0 {
+		return nil, fmt.Errorf("the database number is negative: %d", opts.DB)
+	}
+	return opts, nil
+}
+
+// tune sets what matters under load, unless the URL did. All locks share the
+// client, so connections should not be what callers wait for; above the number
+// of processors more of them only help against latency.
+func tune(opts *redis.Options) {
+	quieten()
+	if opts.PoolSize == 0 {
+		opts.PoolSize = max(64, 10*runtime.GOMAXPROCS(0))
+	}
+	opts.ContextTimeoutEnabled = true
+}
+
+// reach asks the server for a sign of life.
+func reach(ctx context.Context, client *redis.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	// The client does not heed the context everywhere.
+	answer := make(chan error, 1)
+	go func() { answer <- client.Ping(ctx).Err() }()
+	var err error
+	select {
+	case err = <-answer:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %v", reachTimeout)
+	}
+	return err
+}
+
+// quieten moves what go-redis says about every failed connection from stderr to
+// slog's debug level: the command that opened the backend reports its own errors.
+var quieten = sync.OnceFunc(func() { redis.SetLogger(debugLogger{}) })
+
+type debugLogger struct{}
+
+// Printf implements the interface that go-redis has for loggers.
+func (debugLogger) Printf(ctx context.Context, format string, v ...any) {
+	if slog.Default().Enabled(ctx, slog.LevelDebug) {
+		slog.DebugContext(ctx, "redis: "+fmt.Sprintf(format, v...))
+	}
+}
