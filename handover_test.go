@@ -77,14 +77,20 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 }
 
 func TestOthersGetTheirTurn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{HandOverTime: time.Hour}) // the count alone is tested
+		other := distlock.New(s, distlock.Config{HandOverTime: time.Hour})
+		defer closeLocker(t, l)
 		defer closeLocker(t, other)
 		held := mustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		var order []string // guarded by the lock
 		note := func(who string) func(context.Context, int) {
-			return func(context.Context, int) { order = append(order, who) }
+			return func(context.Context, int) {
+				order = append(order, who)
+				time.Sleep(time.Millisecond) // time for the other's next to get into the line
+			}
 		}
 		line(t, &all, l, 300, distlock.Opts{}, note("l"))
 		line(t, &all, other, 100, distlock.Opts{}, note("o"))
