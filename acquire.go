@@ -115,20 +115,20 @@ func (l *Locker) passGate(ctx context.Context, key string, t terms, o *Opts, b *
 	if w == nil || err != nil {
 		return nil, err
 	}
-	h, err := l.waitTurn(ctx, w, b)
+	h, err := l.waitTurn(ctx, key, w, b)
 	if err != nil && !l.gate.leave(key, w) {
 		l.passOn(key, <-w.turn) // the turn came while we were leaving
 	}
 	return h, err
 }
 
-func (l *Locker) waitTurn(ctx context.Context, w *waiter, b *Backoff) (*hold, error) {
+func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff) (*hold, error) {
 	for {
 		var alarm <-chan time.Time
 		if !b.unlimited {
 			d, ok := b.Wait()
 			if !ok {
-				return nil, &HeldError{}
+				return nil, l.gate.refusal(key)
 			}
 			alarm = time.After(d)
 		}
@@ -137,7 +137,7 @@ func (l *Locker) waitTurn(ctx context.Context, w *waiter, b *Backoff) (*hold, er
 			return h, nil
 		case <-alarm:
 		case <-ctx.Done():
-			return nil, ended(ctx, nil)
+			return nil, ended(ctx, l.gate.refusal(key))
 		case <-l.life.ctx.Done():
 			return nil, ErrClosed
 		}
@@ -150,6 +150,7 @@ func (l *Locker) waitTurn(ctx context.Context, w *waiter, b *Backoff) (*hold, er
 func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) (Grant, error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues // in line, or an attempt whose outcome is unknown
+	troubled := false   // those who wait behind were told so
 	for {
 		var g Grant
 		var err error
@@ -163,12 +164,20 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 			err = accept(&s.ctx, g)
 		}
 		if err == nil {
+			if troubled {
+				l.tellTrouble(r.Key, nil, 0)
+			}
 			return g, nil
 		}
 		held := errors.Is(err, ErrNotAcquired)
 		uncertain = uncertain || !held
 		if !held || !queues { // a Queuer that says so has waited already
-			if pause, again := nextAttempt(ctx, r.Backoff, err); again && l.sleep(ctx, pause) {
+			pause, again := nextAttempt(ctx, r.Backoff, err)
+			if !held || troubled {
+				troubled = !held
+				l.tellTrouble(r.Key, err, pause)
+			}
+			if again && l.sleep(ctx, pause) {
 				continue
 			}
 		}
@@ -177,6 +186,17 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 		}
 		return Grant{}, l.refusal(ctx, err)
 	}
+}
+
+// tellTrouble tells those who wait behind at the gate that the last attempt
+// failed, or that it did not. The next one begins after the pause, and may well
+// be waiting in the store's line if it has not failed in a while.
+func (l *Locker) tellTrouble(key string, err error, pause time.Duration) {
+	const attempt = 2 * time.Second
+	if errors.Is(err, ErrNotAcquired) {
+		err = nil
+	}
+	l.gate.troubled(key, err, time.Now().Add(pause+attempt))
 }
 
 // accept refuses a grant that came too late to be one, or for nobody.

@@ -3,6 +3,7 @@ package distlock
 import (
 	"fmt"
 	"sync"
+	"time"
 )
 
 // gate is the queue inside one process: for each key it lets one goroutine
@@ -23,6 +24,9 @@ type gate struct {
 type line struct {
 	head, tail *waiter
 	n          int
+
+	trouble error // why the one inside cannot ask the backend
+	fresh   time.Time
 }
 
 // waiter is one goroutine's place in a line.
@@ -52,7 +56,7 @@ func (g *gate) enter(key string, t terms, most int) (*waiter, error) {
 		return nil, nil //nolint:nilnil // no waiter: the gate is the caller's
 	}
 	if most == 0 {
-		return nil, &HeldError{}
+		return nil, ln.refusal()
 	}
 	if ln == nil {
 		ln = &line{}
@@ -102,6 +106,32 @@ func (g *gate) pass(key string) {
 		return
 	}
 	ln.shift().turn <- nil
+}
+
+// troubled has those who give up before the gate told that not another holder
+// but a failing backend kept them, until then or until it is called with nil.
+func (g *gate) troubled(key string, err error, until time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.lines[key] == nil {
+		g.lines[key] = &line{}
+	}
+	ln := g.lines[key]
+	ln.trouble, ln.fresh = err, until
+}
+
+// refusal is what somebody is told who gives up waiting for the key.
+func (g *gate) refusal(key string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lines[key].refusal()
+}
+
+func (l *line) refusal() error {
+	if l != nil && l.trouble != nil && time.Now().Before(l.fresh) {
+		return unavailable(l.trouble)
+	}
+	return &HeldError{}
 }
 
 func (l *line) shift() *waiter {

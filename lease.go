@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -205,8 +206,12 @@ func (s *Lease) fail(op string, err error) error {
 }
 
 func unavailable(err error) error {
-	if err == nil {
+	switch {
+	case err == nil:
 		return ErrUnavailable
+	case errors.Is(err, ErrUnavailable):
+		return err
+	default:
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

@@ -227,6 +227,50 @@ func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
 	})
 }
 
+// Those who wait at the gate learn that the backend is down, and not that
+// somebody has the lock.
+func TestFailingBackendIsToldAtTheGate(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.fail("wait", "try")
+		o := distlock.Opts{RetryCount: 5, RetryInterval: time.Second}
+		start := time.Now()
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				_, err := l.Acquire(t.Context(), "k", o)
+				wantIs(t, err, distlock.ErrUnavailable, errBroken)
+				if d := time.Since(start); d > 8*time.Second {
+					t.Errorf("told after %v", d)
+				}
+			})
+		}
+		synctest.Wait()
+		_, err := l.TryAcquire(t.Context(), "k", o)
+		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = l.Acquire(ctx, "k", o)
+		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, errBroken)
+		all.Wait()
+		if l.Keys() != 0 {
+			t.Error("a key is left behind")
+		}
+
+		// and once it is mended, that somebody has the lock
+		all.Go(func() {
+			held := mustAcquire(t, l, "k", distlock.Opts{RetryInterval: 100 * time.Millisecond})
+			time.Sleep(time.Minute)
+			wantIs(t, held.Release(t.Context()))
+		})
+		time.Sleep(time.Second)
+		s.fail()
+		time.Sleep(10 * time.Second)
+		_, err = l.Acquire(t.Context(), "k", o)
+		wantIs(t, err, distlock.ErrNotAcquired)
+		all.Wait()
+	})
+}
+
 func TestHintBringsTheNextAttemptForward(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(polling{s}, distlock.Config{})

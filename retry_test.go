@@ -64,16 +64,46 @@ func TestBackoffWakeUpIsFree(t *testing.T) {
 	})
 }
 
-// Slow attempts do not stretch the budget, and do not eat an attempt either.
+// Slow attempts do not stretch the budget, and the last one is made all the
+// same.
 func TestBackoffSlowAttempts(t *testing.T) {
+	const interval = 500 * time.Millisecond
+	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			for attempts := 2; attempts < 20; attempts++ {
+				b := distlock.NewBackoff(interval, attempts)
+				start, made := time.Now(), 0
+				for {
+					began := time.Since(start)
+					time.Sleep(slow)
+					made++
+					d, ok := b.Wait()
+					if !ok {
+						if most := 2 * interval * time.Duration(attempts-1); slow < time.Minute && began > most+slow {
+							t.Errorf("attempts of %v: the last of %d began after %v, the budget ends before %v", slow, attempts, began, most)
+						}
+						break
+					}
+					time.Sleep(d)
+				}
+				if made < 2 || made > attempts {
+					t.Errorf("attempts of %v: %d were made, want from 2 to %d", slow, made, attempts)
+				}
+			}
+		})
+	}
+}
+
+// Without a limit every failure is followed by a pause, however slow it was.
+func TestBackoffWithoutLimitPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := distlock.NewBackoff(time.Second, 2)
-		time.Sleep(5 * time.Second) // the first attempt
-		if d, ok := b.Wait(); !ok || d != 0 {
-			t.Errorf("Wait = %v, %v; the second attempt is due", d, ok)
-		}
-		if d, ok := b.Wait(); ok {
-			t.Errorf("a wait of %v after the last attempt", d)
+		b := distlock.NewBackoff(time.Second, 0)
+		b.Wait()
+		for range 10 {
+			time.Sleep(time.Minute)
+			if d, ok := b.Wait(); !ok || d < time.Second {
+				t.Errorf("Wait = %v, %v after a slow attempt", d, ok)
+			}
 		}
 	})
 }
