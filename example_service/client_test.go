@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/distlock-go/distlock/example_service/shopv1"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+// client talks to one service both ways.
+type client struct {
+	base string
+	http *http.Client
+	grpc shopv1.ShopServiceClient
+	conn *grpc.ClientConn
+}
+
+func newClient(t *testing.T, a addresses) *client {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+a.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{MaxConnsPerHost: 64, MaxIdleConnsPerHost: 64}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		transport.CloseIdleConnections()
+	})
+	return &client{
+		base: "http://" + a.http,
+		http: &http.Client{Transport: transport, Timeout: time.Minute},
+		grpc: shopv1.NewShopServiceClient(conn),
+		conn: conn,
+	}
+}
+
+// answer is what HTTP said.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// problem returns the problem in the answer, which must be one.
+func (a answer) problem(t *testing.T) httpmw.Problem {
+	t.Helper()
+	var p httpmw.Problem
+	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" {
+		t.Errorf("%d is %s: %s", a.status, ct, a.body)
+	}
+	if err := json.Unmarshal(a.body, &p); err != nil || p.Status != a.status || p.Type == "" || p.Title == "" {
+		t.Errorf("%d is not a whole problem: %s, %v", a.status, a.body, err)
+	}
+	return p
+}
+
+func (c *client) do(ctx context.Context, method, path, body string) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	return answer{res.StatusCode, res.Header, b}, err
+}
+
+// must is do with an expected status.
+func (c *client) must(t *testing.T, want int, method, path, body string) answer {
+	t.Helper()
+	a, err := c.do(t.Context(), method, path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.status != want {
+		t.Fatalf("%s %s: %d %s, want %d", method, path, a.status, a.body, want)
+	}
+	return a
+}
+
+// set starts a sale.
+func (c *client) set(t *testing.T, sku string, stock int) {
+	t.Helper()
+	if _, err := c.grpc.SetItem(t.Context(), &shopv1.SetItemRequest{Sku: sku, Stock: int32(stock)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// item tells how a sale stands, over HTTP.
+func (c *client) item(t *testing.T, sku string) item {
+	t.Helper()
+	var it struct {
+		SKU         string
+		Stock, Sold int
+	}
+	if err := json.Unmarshal(c.must(t, http.StatusOK, "GET", "/items/"+sku, "").body, &it); err != nil {
+		t.Fatal(err)
+	}
+	return item{it.SKU, it.Stock, it.Sold}
+}
+
+// result is what became of an order.
+type result struct {
+	order
+	err error // errSoldOut, or what should not have been
+}
+
+// failure is an answer that is neither sold nor sold out.
+type failure struct{ text string }
+
+func (f *failure) Error() string { return f.text }
+
+// orderHTTP orders one and comes again when told that others are served.
+func (c *client) orderHTTP(ctx context.Context, prefix, sku string) result {
+	for {
+		a, err := c.do(ctx, "POST", prefix+"/items/"+sku+"/orders", `{"buyer":"u1","quantity":1}`)
+		switch {
+		case err != nil:
+			return result{err: err}
+		case a.status == http.StatusConflict && bytes.Contains(a.body, []byte(httpmw.TypeBusy)):
+			if a.header.Get("Retry-After") == "" {
+				return result{err: &failure{"busy without Retry-After"}}
+			}
+			continue
+		case a.status == http.StatusConflict && bytes.Contains(a.body, []byte(`"type":"sold_out"`)):
+			return result{err: errSoldOut}
+		case a.status != http.StatusCreated:
+			return result{err: &failure{http.StatusText(a.status) + ": " + string(a.body)}}
+		}
+		var o struct {
+			OrderID   int64 `json:"order_id"`
+			SKU       string
+			Remaining int
+			Token     uint64
+		}
+		dec := json.NewDecoder(bytes.NewReader(a.body))
+		dec.DisallowUnknownFields()
+		err = dec.Decode(&o)
+		return result{order{o.OrderID, o.SKU, o.Remaining, o.Token}, err}
+	}
+}
+
+// orderGRPC is orderHTTP over gRPC.
+func (c *client) orderGRPC(ctx context.Context, locked bool, sku string) result {
+	place := c.grpc.PlaceOrder
+	if !locked {
+		place = c.grpc.PlaceOrderUnlocked
+	}
+	for {
+		o, err := place(ctx, &shopv1.PlaceOrderRequest{Sku: sku, Buyer: "u1", Quantity: 1})
+		switch status.Code(err) {
+		case codes.OK:
+			return result{order: order{o.GetOrderId(), o.GetSku(), int(o.GetRemaining()), o.GetToken()}}
+		case codes.Aborted:
+			continue
+		case codes.FailedPrecondition:
+			return result{err: errSoldOut}
+		default:
+			return result{err: err}
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// releaseSpy is a backend that tells when a key is given back, before it is.
+type releaseSpy struct {
+	distlock.Backend
+
+	before func(key string)
+}
+
+func (b releaseSpy) Release(ctx context.Context, g distlock.Grant) error {
+	b.before(g.Key)
+	return b.Backend.Release(ctx, g)
+}
+
+func newTestLocker(t *testing.T, b distlock.Backend) *distlock.Locker {
+	t.Helper()
+	l := distlock.New(b, distlock.Config{})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// TestCommitBeforeRelease looks into the database, by a connection of its own,
+// at the moment when the lock is given back.
+func TestCommitBeforeRelease(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.db")
+	s, other := openTestStore(t, path), openTestStore(t, path)
+	var seen []item
+	spy := releaseSpy{memlock.New(), func(key string) {
+		it, err := other.item(context.WithoutCancel(t.Context()), "tea")
+		if err != nil || key != keyOf(t, "tea") {
+			t.Error(key, err)
+		}
+		seen = append(seen, it)
+	}}
+	sh := newShop(newTestLocker(t, spy), itemLock(config{}), s, thinkFor(0))
+	if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sh.place(t.Context(), orderRequest{"tea", "u1", 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sh.place(t.Context(), orderRequest{"tea", "u2", 2}); !errors.Is(err, errSoldOut) {
+		t.Fatal(err)
+	}
+	want := []item{{"tea", 3, 0}, {"tea", 1, 2}, {"tea", 1, 2}}
+	if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] || seen[2] != want[2] {
+		t.Errorf("at the releases the database said %v, want %v", seen, want)
+	}
+}
+
+// TestLockIsHeldWhileCommitting has another writer take the database while an
+// order thinks, so that it cannot commit, and looks at the lock meanwhile.
+func TestLockIsHeldWhileCommitting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.db")
+	s, other := openTestStore(t, path), openTestStore(t, path)
+	l := newTestLocker(t, memlock.New())
+	blocked := make(chan *sql.Tx, 1)
+	sh := newShop(l, itemLock(config{}), s, func(context.Context) error {
+		tx, err := other.write.BeginTx(t.Context(), nil)
+		if err == nil {
+			blocked <- tx
+		}
+		return err
+	})
+	if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
+		t.Fatal(err)
+	}
+	ordered := make(chan error, 1)
+	go func() {
+		_, err := sh.place(t.Context(), orderRequest{"tea", "u1", 1})
+		ordered <- err
+	}()
+	tx := <-blocked
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); <-tick.C {
+		if lease, err := l.TryAcquire(t.Context(), keyOf(t, "tea"), distlock.Opts{}); err == nil {
+			t.Fatal("the lock is free before the commit: ", lease.Release(t.Context()))
+		} else if !errors.Is(err, distlock.ErrNotAcquired) {
+			t.Fatal(err)
+		}
+		if it, err := s.item(t.Context(), "tea"); err != nil || it.Sold != 0 {
+			t.Fatal(it, err)
+		}
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ordered; err != nil {
+		t.Fatal(err)
+	}
+	if it, err := s.item(t.Context(), "tea"); err != nil || it.Sold != 1 {
+		t.Error(it, err)
+	}
+	lease, err := l.TryAcquire(t.Context(), keyOf(t, "tea"), distlock.Opts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLostLockWritesNothing has holders come back who do not know, or should
+// know, that their time is over.
+func TestLostLockWritesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		over func(*store, *distlock.Lease) error
+		want error
+	}{
+		{"overtaken", func(s *store, lease *distlock.Lease) error {
+			return s.claim(context.Background(), "tea", lease.Token()+1)
+		}, errFenced},
+		{"released", func(_ *store, lease *distlock.Lease) error {
+			return lease.Release(context.Background())
+		}, distlock.ErrLost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := openTestStore(t, "")
+			l := newTestLocker(t, memlock.New())
+			sh := newShop(l, itemLock(config{}), s, thinkFor(0))
+			if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
+				t.Fatal(err)
+			}
+			lease, err := l.Acquire(t.Context(), keyOf(t, "tea"), distlock.Opts{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.claim(t.Context(), "tea", lease.Token()); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.over(s, lease); err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.sell(t.Context(), sale{orderRequest{"tea", "u1", 1}, 2, lease})
+			if !errors.Is(err, c.want) || !errors.Is(err, distlock.ErrLost) {
+				t.Errorf("sell: %v", err)
+			}
+			err = s.reset(t.Context(), stockRequest{"tea", 99}, lease)
+			if !errors.Is(err, c.want) || !errors.Is(err, distlock.ErrLost) {
+				t.Errorf("reset: %v", err)
+			}
+			if it, err := s.item(t.Context(), "tea"); err != nil || it != (item{"tea", 3, 0}) {
+				t.Error(it, err)
+			}
+			_ = lease.Release(t.Context()) // once more, in one case
+		})
+	}
+}
+
+// TestTakenOverWhileThinking has a foreign hand delete the key of an order that
+// thinks. The lock passes to another process, and the order that lost it is told
+// so and has sold nothing.
+func TestTakenOverWhileThinking(t *testing.T) {
+	redis := newStore(t)
+	db := filepath.Join(t.TempDir(), "shop.db")
+	slow := newClient(t, startService(t, "-backend", redis.url, "-db", db, "-think", "400ms").addresses)
+	quick := newClient(t, startService(t, "-backend", redis.url, "-db", db, "-think", "0").addresses)
+	quick.set(t, "tea", 10)
+
+	answers := make(chan answer, 1)
+	go func() {
+		a, err := slow.do(t.Context(), "POST", "/items/tea/orders", `{"buyer":"slow","quantity":1}`)
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- a
+	}()
+	eventually(t, "the slow order holds the lock", func() bool { return redis.held(t, "tea") })
+	if n, err := redis.client.Del(t.Context(), keyOf(t, "tea")).Result(); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if r := quick.orderGRPC(t.Context(), true, "tea"); r.err != nil || r.Remaining != 9 {
+		t.Errorf("%+v", r)
+	}
+	a := <-answers
+	if p := a.problem(t); a.status != 503 || p.Type != "https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeLost" {
+		t.Errorf("the slow order: %d %s", a.status, a.body)
+	}
+	if it := quick.item(t, "tea"); it.Stock != 9 || it.Sold != 1 {
+		t.Errorf("%+v", it)
+	}
+}

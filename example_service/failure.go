@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+// Answers over HTTP that are the shop's own. Clients tell them apart by type.
+var (
+	badRequest = httpmw.Problem{Type: "bad_request", Title: "Invalid request", Status: http.StatusBadRequest}
+	slowBody   = httpmw.Problem{Type: "slow_body", Title: "The body did not arrive in time", Status: http.StatusRequestTimeout}
+	noItem     = httpmw.Problem{Type: "unknown_sku", Title: "There is no such item", Status: http.StatusNotFound}
+	soldOut    = httpmw.Problem{Type: "sold_out", Title: "Fewer are left than were ordered", Status: http.StatusConflict}
+	notFound   = problemOfStatus(http.StatusNotFound)
+	noMethod   = problemOfStatus(http.StatusMethodNotAllowed)
+	cutShort   = problemOfStatus(http.StatusServiceUnavailable)
+	internal   = problemOfStatus(http.StatusInternalServerError)
+)
+
+func problemOfStatus(code int) httpmw.Problem {
+	return httpmw.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code}
+}
+
+// problemOf returns the answer for an error of the shop. What the lock has to
+// say is said as the middleware does.
+func problemOf(err error) httpmw.Problem {
+	var bad *inputError
+	switch {
+	case errors.As(err, &bad):
+		p := badRequest
+		p.Detail = bad.reason
+		return p
+	case errors.Is(err, errSlowBody):
+		return slowBody
+	case errors.Is(err, errUnknownSKU):
+		return noItem
+	case errors.Is(err, errSoldOut):
+		return soldOut
+	case isLock(err):
+		return httpmw.ProblemOf(err)
+	case isContext(err):
+		return cutShort
+	default:
+		return internal
+	}
+}
+
+// fail answers a request with what err means, and logs what no client could
+// cause.
+func (a *httpAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problemOf(err)
+	if p.Status == http.StatusInternalServerError {
+		a.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "route", r.Pattern, "err", err)
+	}
+	p.ServeHTTP(w, r)
+}
+
+// statusOf is problemOf for gRPC.
+func statusOf(ctx context.Context, err error) error {
+	var bad *inputError
+	switch {
+	case errors.As(err, &bad):
+		return status.Error(codes.InvalidArgument, bad.reason)
+	case errors.Is(err, errUnknownSKU):
+		return status.Error(codes.NotFound, noItem.Title)
+	case errors.Is(err, errSoldOut):
+		return status.Error(codes.FailedPrecondition, soldOut.Title)
+	case isLock(err):
+		return grpcmw.StatusError(ctx, err)
+	case isContext(err):
+		return status.FromContextError(err).Err()
+	default:
+		return status.Error(codes.Internal, "internal error")
+	}
+}
+
+// fail is what a call ends with because of err. It logs what no client could
+// cause.
+func (a *grpcAPI) fail(ctx context.Context, err error) error {
+	answer := statusOf(ctx, err)
+	if status.Code(answer) == codes.Internal {
+		a.log.ErrorContext(ctx, "call failed", "err", err)
+	}
+	return answer
+}
+
+// isLock reports whether err is of the lock: such an error may match the
+// context's too, and says more.
+func isLock(err error) bool {
+	var e *distlock.Error
+	return errors.As(err, &e) || errors.Is(err, distlock.ErrLost)
+}
+
+func isContext(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

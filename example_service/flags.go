@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/backendurl"
+)
+
+// config is what the command line says.
+type config struct {
+	httpAddr string
+	grpcAddr string
+	backend  string
+	db       string
+	think    time.Duration
+	wait     time.Duration
+	verbose  bool
+
+	// Without a flag:
+	grace       time.Duration // how long requests may take to end at shutdown
+	bodyTimeout time.Duration // how long a client may take to send the body of a request
+}
+
+// parseFlags returns [flag.ErrHelp] after having written the help text to help.
+// Other errors are one line.
+func parseFlags(args []string, help io.Writer) (config, error) {
+	c := config{grace: 10 * time.Second, bodyTimeout: 5 * time.Second}
+	fs := flag.NewFlagSet("example_service", flag.ContinueOnError)
+	fs.StringVar(&c.httpAddr, "http", "127.0.0.1:8080", "where HTTP is served; port 0 takes a free one")
+	fs.StringVar(&c.grpcAddr, "grpc", "127.0.0.1:9090", "where gRPC is served; port 0 takes a free one")
+	fs.StringVar(&c.backend, "backend", "embedded", backendurl.Usage)
+	fs.StringVar(&c.db, "db", "", "`file` of the SQLite database, which several processes may share (default a temporary one)")
+	fs.DurationVar(&c.think, "think", 2*time.Millisecond, "how long an order thinks between reading the stock and writing it")
+	fs.DurationVar(&c.wait, "wait", 10*time.Second, "about how long an order waits for its lock")
+	fs.BoolVar(&c.verbose, "v", false, "log what happens to each lock")
+
+	// By itself the package puts the whole help text under each error.
+	var usage bytes.Buffer
+	fs.SetOutput(&usage)
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = usage.WriteTo(help)
+		return c, err
+	case err != nil:
+		return c, fmt.Errorf("%w (-help lists the flags)", err)
+	case fs.NArg() > 0:
+		return c, fmt.Errorf("unexpected argument: %q", fs.Arg(0))
+	case c.think < 0 || c.think > time.Hour:
+		return c, fmt.Errorf("-think: want 0 to 1h, got %v", c.think)
+	case c.wait < time.Millisecond || c.wait > time.Hour:
+		return c, fmt.Errorf("-wait: want 1ms to 1h, got %v", c.wait)
+	}
+	return c, nil
+}

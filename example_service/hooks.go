@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/distlock-go/distlock"
+)
+
+// logHooks returns hooks that log: what is wrong as warnings, the rest on the
+// debug level. They are an example to copy. Name would do as the label of a
+// metric, Key would not: callers choose keys.
+func logHooks(log *slog.Logger) distlock.Hooks {
+	return distlock.Hooks{
+		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
+			log.DebugContext(ctx, "lock wanted", "name", i.Name, "key", i.Key)
+			return ctx // a tracer would put its span into it
+		},
+		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
+			log.DebugContext(ctx, "lock acquired", "name", i.Name, "key", i.Key, "token", i.Token,
+				"wait", i.Wait, "reentrant", i.Reentrant)
+		},
+		Failed: func(ctx context.Context, i distlock.FailedInfo) {
+			level := slog.LevelDebug // busy is not an incident
+			if errors.Is(i.Err, distlock.ErrUnavailable) {
+				level = slog.LevelWarn
+			}
+			log.Log(ctx, level, "lock not acquired", "name", i.Name, "key", i.Key, "wait", i.Wait, "err", i.Err)
+		},
+		Lost: func(i distlock.LostInfo) {
+			log.Warn("lock lost", "name", i.Name, "key", i.Key, "token", i.Token, "held", i.Held, "err", i.Err)
+		},
+		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
+			level := slog.LevelDebug
+			if errors.Is(i.Err, distlock.ErrUnavailable) {
+				level = slog.LevelWarn // a loss was told before
+			}
+			log.Log(ctx, level, "lock released", "name", i.Name, "key", i.Key, "token", i.Token,
+				"held", i.Held, "err", i.Err)
+		},
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+// httpAPI is the shop over HTTP.
+type httpAPI struct {
+	shop        *shop
+	bodyTimeout time.Duration
+	log         *slog.Logger
+}
+
+// newHTTPHandler returns the routes of the shop. Of those that change something
+// one takes the lock in a middleware; PUT leaves that to the shop.
+func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.Logger) http.Handler {
+	a := &httpAPI{shop: sh, bodyTimeout: cfg.bodyTimeout, log: log}
+	r := chi.NewRouter()
+	r.NotFound(func(w http.ResponseWriter, r *http.Request) { notFound.ServeHTTP(w, r) })
+	r.MethodNotAllowed(methodNotAllowed(r))
+
+	r.Get("/healthz", a.health)
+	r.Get("/items/{sku}", a.getItem)
+	r.Put("/items/{sku}", a.putItem)
+	// The request is read and checked before the lock is taken: neither a slow
+	// client nor a bad request keeps the others waiting.
+	r.With(a.readOrder, httpmw.Lock(l, httpmw.PathValue("sku"), lock)).Post("/items/{sku}/orders", a.placeOrder)
+	r.With(a.readOrder).Post("/unlocked/items/{sku}/orders", a.placeOrderUnlocked)
+	return r
+}
+
+// orderKey is where readOrder leaves the request for the handler.
+type orderKey struct{}
+
+// readOrder is a middleware that reads the order in the request.
+func (a *httpAPI) readOrder(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Buyer    string `json:"buyer"`
+			Quantity int    `json:"quantity"`
+		}
+		if err := readBody(w, r, a.bodyTimeout, &body); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		req := orderRequest{SKU: r.PathValue("sku"), Buyer: body.Buyer, Quantity: body.Quantity}
+		if err := req.validate(); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), orderKey{}, req)))
+	})
+}
+
+// placeOrder runs under the lock that the middleware took.
+func (a *httpAPI) placeOrder(w http.ResponseWriter, r *http.Request) { a.place(w, r, a.shop.place) }
+
+// placeOrderUnlocked runs without a lock.
+func (a *httpAPI) placeOrderUnlocked(w http.ResponseWriter, r *http.Request) {
+	a.place(w, r, a.shop.placeUnlocked)
+}
+
+func (a *httpAPI) place(w http.ResponseWriter, r *http.Request, place distlock.Func[orderRequest, order]) {
+	req, _ := r.Context().Value(orderKey{}).(orderRequest)
+	o, err := place(r.Context(), req)
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusCreated, struct {
+		OrderID   int64  `json:"order_id"`
+		SKU       string `json:"sku"`
+		Remaining int    `json:"remaining"`
+		Token     uint64 `json:"token"`
+	}{o.ID, o.SKU, o.Remaining, o.Token})
+}
+
+func (a *httpAPI) getItem(w http.ResponseWriter, r *http.Request) {
+	it, err := a.shop.item(r.Context(), r.PathValue("sku"))
+	a.item(w, r, it, err)
+}
+
+func (a *httpAPI) putItem(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Stock *int `json:"stock"` // zero is a stock, nothing is not
+	}
+	err := readBody(w, r, a.bodyTimeout, &body)
+	if err == nil && body.Stock == nil {
+		err = badInput("stock: is missing")
+	}
+	var it item
+	if err == nil {
+		it, err = a.shop.reset(r.Context(), stockRequest{SKU: r.PathValue("sku"), Stock: *body.Stock})
+	}
+	a.item(w, r, it, err)
+}
+
+func (a *httpAPI) item(w http.ResponseWriter, r *http.Request, it item, err error) {
+	if err != nil {
+		a.fail(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, struct {
+		SKU   string `json:"sku"`
+		Stock int    `json:"stock"`
+		Sold  int    `json:"sold"`
+	}{it.SKU, it.Stock, it.Sold})
+}
+
+func (a *httpAPI) health(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, struct {
+		Status string `json:"status"`
+	}{"ok"})
+}
+
+// methodNotAllowed returns a handler that says which methods r has for a path.
+func methodNotAllowed(r chi.Routes) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		var allowed []string
+		for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
+			if r.Match(chi.NewRouteContext(), m, req.URL.EscapedPath()) {
+				allowed = append(allowed, m)
+			}
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		noMethod.ServeHTTP(w, req)
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client is gone, or has it
+}

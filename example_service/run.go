@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/backendurl"
+)
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// run is the command: it serves until ctx ends and returns the exit code. An
+// error is one line on stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	fail := func(code int, err error) int {
+		_, _ = fmt.Fprintln(stderr, "example_service:", err)
+		return code
+	}
+	cfg, err := parseFlags(args, stdout)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		return fail(exitUsage, err)
+	}
+	err = start(ctx, cfg, stdout, stderr)
+	switch {
+	case errors.Is(err, backendurl.ErrURL):
+		return fail(exitUsage, err)
+	case err != nil:
+		return fail(exitError, err)
+	}
+	_, _ = fmt.Fprintln(stdout, "stopped")
+	return exitOK
+}
+
+// start puts the parts together, serves until ctx ends, and takes them apart in
+// the reverse order: no more requests, then the locks, then what they stand on.
+func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error) {
+	closing := func(what string, f func() error) {
+		if closeErr := f(); closeErr != nil && err == nil {
+			err = fmt.Errorf("closing the %s: %w", what, closeErr)
+		}
+	}
+	level := slog.LevelInfo
+	if cfg.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+
+	// The ports first: that they are taken is the commonest mistake, and is
+	// known at once.
+	httpListener, err := listen(ctx, "-http", cfg.httpAddr)
+	if err != nil {
+		return err
+	}
+	defer httpListener.Close() //nolint:errcheck // closed by the server as a rule
+	grpcListener, err := listen(ctx, "-grpc", cfg.grpcAddr)
+	if err != nil {
+		return err
+	}
+	defer grpcListener.Close() //nolint:errcheck // closed by the server as a rule
+
+	items, err := openStore(ctx, cfg.db)
+	if err != nil {
+		return fmt.Errorf("-db: %w", err)
+	}
+	defer closing("database", items.close)
+	backend, err := backendurl.Open(ctx, cfg.backend)
+	if err != nil {
+		return err
+	}
+	defer closing("backend", backend.Close)
+	locker := distlock.New(backend.Backend, distlock.Config{Hooks: logHooks(log)})
+	defer closing("locker", locker.Close)
+
+	lock := itemLock(cfg)
+	shop := newShop(locker, lock, items, thinkFor(cfg.think))
+	s := newServers(ctx, cfg,
+		newHTTPHandler(cfg, shop, locker, lock, log),
+		newGRPCServer(shop, locker, lock, log), log)
+
+	_, _ = fmt.Fprintln(stdout, "http on", httpListener.Addr())
+	_, _ = fmt.Fprintln(stdout, "grpc on", grpcListener.Addr())
+	return s.serve(ctx, httpListener, grpcListener)
+}
+
+func listen(ctx context.Context, flagName, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flagName, err)
+	}
+	return l, nil
+}

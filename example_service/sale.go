@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/distlock-go/distlock"
+)
+
+// sale is an order with what it leaves.
+type sale struct {
+	orderRequest
+	remaining int
+	lease     *distlock.Lease // that it is sold under; nil without a lock
+}
+
+// sell writes the stock and the order, and returns the id of the order.
+func (s *store) sell(ctx context.Context, o sale) (id int64, err error) {
+	err = s.transact(ctx, o.lease, func(tx *sql.Tx) error {
+		if o.lease == nil {
+			_, err := tx.ExecContext(ctx, `UPDATE items SET stock = ? WHERE sku = ?`, o.remaining, o.SKU)
+			if err != nil {
+				return err
+			}
+			id, err = insertOrder(ctx, tx, o.orderRequest, 0)
+			return err
+		}
+		token := int64(o.lease.Token())
+		res, err := tx.ExecContext(ctx, `UPDATE items SET stock = ?, fence = ? WHERE sku = ? AND fence <= ?`,
+			o.remaining, token, o.SKU, token)
+		if err := unfenced(res, err); err != nil {
+			return err
+		}
+		id, err = insertOrder(ctx, tx, o.orderRequest, token)
+		return err
+	})
+	return id, err
+}
+
+func insertOrder(ctx context.Context, tx *sql.Tx, r orderRequest, token int64) (int64, error) {
+	res, err := tx.ExecContext(ctx, `INSERT INTO orders (sku, buyer, quantity, token) VALUES (?, ?, ?, ?)`,
+		r.SKU, r.Buyer, r.Quantity, token)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+// reset makes stock of sku available and forgets its orders. The item keeps its
+// fence, which may never go down.
+func (s *store) reset(ctx context.Context, r stockRequest, lease *distlock.Lease) error {
+	return s.transact(ctx, lease, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `
+			INSERT INTO items (sku, stock, fence) VALUES (?, ?, ?)
+			ON CONFLICT (sku) DO UPDATE SET stock = excluded.stock, fence = excluded.fence
+			WHERE fence <= excluded.fence`, r.SKU, r.Stock, int64(lease.Token()))
+		if err := unfenced(res, err); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM orders WHERE sku = ?`, r.SKU)
+		return err
+	})
+}
+
+// unfenced returns errFenced if a statement that is fenced changed nothing.
+// Items are never deleted, so there is no other reason.
+func unfenced(res sql.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		err = errFenced
+	}
+	return err
+}
+
+// transact runs f in a transaction and commits it. It lies wholly inside the
+// lock, because the lock is given back by a caller of this function: given back
+// before the commit, the next holder would read what is about to change. The
+// lease is looked at last of all, so that a holder who was paused does not
+// commit; it is nil where there is no lock.
+func (s *store) transact(ctx context.Context, lease *distlock.Lease, f func(*sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // does nothing after the commit
+	if err := f(tx); err != nil {
+		return err
+	}
+	if lease != nil {
+		if err := lease.Check(); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}

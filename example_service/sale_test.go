@@ -1,0 +1,203 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// orderAll places orders at once, over HTTP and gRPC and through all clients in
+// turn, and returns the sales in the order in which they were made.
+func orderAll(t *testing.T, n int, locked bool, sku string, clients ...*client) (sales []order, soldOut int) {
+	t.Helper()
+	prefix := ""
+	if !locked {
+		prefix = "/unlocked"
+	}
+	results := make([]result, n)
+	var users sync.WaitGroup
+	begin := make(chan struct{})
+	for i := range results {
+		c := clients[i/2%len(clients)]
+		users.Go(func() {
+			<-begin
+			if i%2 == 0 {
+				results[i] = c.orderHTTP(t.Context(), prefix, sku)
+			} else {
+				results[i] = c.orderGRPC(t.Context(), locked, sku)
+			}
+		})
+	}
+	close(begin)
+	users.Wait()
+	for _, r := range results {
+		switch {
+		case r.err == nil:
+			sales = append(sales, r.order)
+		case errors.Is(r.err, errSoldOut):
+			soldOut++
+		default:
+			t.Errorf("neither sold nor sold out: %v", r.err)
+		}
+	}
+	slices.SortFunc(sales, byID)
+	return sales, soldOut
+}
+
+func byID(a, b order) int { return cmp.Compare(a.ID, b.ID) }
+
+// checkSale asserts that a sale of stock was as if everybody had come one after
+// the other.
+func checkSale(t *testing.T, stock int, sales []order, after item) {
+	t.Helper()
+	if after.Stock != 0 || after.Sold != stock || len(sales) != stock {
+		t.Errorf("%d in stock: %d sold, %d orders, %d left", stock, after.Sold, len(sales), after.Stock)
+	}
+	for i, o := range sales {
+		if want := stock - 1 - i; o.Remaining != want {
+			t.Errorf("order %d left %d, want %d", o.ID, o.Remaining, want)
+		}
+		if o.SKU != after.SKU {
+			t.Errorf("order %d of %q, not %q", o.ID, o.SKU, after.SKU)
+		}
+		if i > 0 && o.Token <= sales[i-1].Token {
+			t.Errorf("order %d has token %d after %d", o.ID, o.Token, sales[i-1].Token)
+		}
+	}
+}
+
+func TestSaleNeverOversells(t *testing.T) {
+	c := newClient(t, startService(t).addresses)
+	for _, sale := range []struct{ stock, orders int }{{100, 500}, {10, 20}} { // the second after a reset
+		c.set(t, "tea", sale.stock)
+		sales, soldOut := orderAll(t, sale.orders, true, "tea", c)
+		if soldOut != sale.orders-sale.stock {
+			t.Errorf("%d sold out, want %d", soldOut, sale.orders-sale.stock)
+		}
+		checkSale(t, sale.stock, sales, c.item(t, "tea"))
+	}
+}
+
+// TestThreeWaysSellTogether orders by HTTP, by gRPC and by the method itself.
+func TestThreeWaysSellTogether(t *testing.T) {
+	const stock, orders = 20, 60
+	cfg := config{wait: 10 * time.Second, bodyTimeout: 10 * time.Second}
+	log := slog.New(slog.DiscardHandler)
+	l, lock := newTestLocker(t, memlock.New()), itemLock(cfg)
+	sh := newShop(l, lock, openTestStore(t, ""), thinkFor(time.Millisecond))
+	web := httptest.NewServer(newHTTPHandler(cfg, sh, l, lock, log))
+	defer web.Close()
+	rpc := newGRPCServer(sh, l, lock, log)
+	defer rpc.Stop()
+	rpcListener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = rpc.Serve(rpcListener) }()
+	c := newClient(t, addresses{http: web.Listener.Addr().String(), grpc: rpcListener.Addr().String()})
+	c.set(t, "tea", stock)
+
+	results := make(chan result, orders)
+	for i := range orders {
+		go func() {
+			switch i % 3 {
+			case 0:
+				results <- c.orderHTTP(t.Context(), "", "tea")
+			case 1:
+				results <- c.orderGRPC(t.Context(), true, "tea")
+			default:
+				o, err := sh.place(t.Context(), orderRequest{"tea", "u1", 1})
+				results <- result{o, err}
+			}
+		}()
+	}
+	var sales []order
+	for range orders {
+		switch r := <-results; {
+		case r.err == nil:
+			sales = append(sales, r.order)
+		case !errors.Is(r.err, errSoldOut):
+			t.Error(r.err)
+		}
+	}
+	slices.SortFunc(sales, byID)
+	checkSale(t, stock, sales, c.item(t, "tea"))
+}
+
+// TestItemsDoNotWaitForEachOther holds one item and sells another.
+func TestItemsDoNotWaitForEachOther(t *testing.T) {
+	redis := newStore(t)
+	c := newClient(t, startService(t, "-backend", redis.url).addresses)
+	c.set(t, "tea", 1)
+	c.set(t, "coffee", 1)
+	defer redis.hold(t, "tea")()
+	if r := c.orderHTTP(t.Context(), "", "coffee"); r.err != nil {
+		t.Error(r.err)
+	}
+	if r := c.orderGRPC(t.Context(), true, "coffee"); !errors.Is(r.err, errSoldOut) {
+		t.Error(r.err)
+	}
+}
+
+// TestUnlockedSaleOversells reports what happens without the lock. How much is
+// sold is chance; that less than the stock is left unsold is not, because the
+// stock falls by one at most with each sale.
+func TestUnlockedSaleOversells(t *testing.T) {
+	const stock, orders = 100, 500
+	c := newClient(t, startService(t).addresses)
+	c.set(t, "tea", stock)
+	sales, soldOut := orderAll(t, orders, false, "tea", c)
+	after := c.item(t, "tea")
+	t.Logf("without the lock %d of %d were sold, and %d are left", after.Sold, stock, after.Stock)
+	if after.Sold < stock || after.Sold != len(sales) || after.Sold+soldOut != orders {
+		t.Errorf("%d sold, %d orders, %d sold out", after.Sold, len(sales), soldOut)
+	}
+	for _, o := range sales {
+		if o.Token != 0 {
+			t.Fatalf("order %d has a token: %d", o.ID, o.Token)
+		}
+	}
+}
+
+// TestAbandonedOrders has clients leave while they wait: nothing is sold to
+// them, and nobody waits for them.
+func TestAbandonedOrders(t *testing.T) {
+	redis := newStore(t)
+	s := startService(t, "-backend", redis.url, "-v")
+	c := newClient(t, s.addresses)
+	c.set(t, "tea", 10)
+	release := redis.hold(t, "tea")
+	wanted := s.wanted()
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	for i := range 6 {
+		waiting.Go(func() {
+			var r result
+			if i%2 == 0 {
+				r = c.orderHTTP(ctx, "", "tea")
+			} else {
+				r = c.orderGRPC(ctx, true, "tea")
+			}
+			if r.err == nil {
+				t.Error("sold to a client that had left")
+			}
+		})
+	}
+	eventually(t, "the orders arrive", func() bool { return s.wanted() >= wanted+6 })
+	cancel()
+	waiting.Wait()
+	eventually(t, "the orders are given up", func() bool { return s.logged("lock not acquired") == 6 })
+	release()
+	if r := c.orderHTTP(t.Context(), "", "tea"); r.err != nil || r.Remaining != 9 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// service is a run of the command inside the test.
+type service struct {
+	addresses
+	log  *logBuffer // its stderr
+	end  context.CancelFunc
+	code chan int
+}
+
+// addresses are what the command prints when it is ready.
+type addresses struct{ http, grpc string }
+
+// startService runs the command on free ports. It is stopped when the test ends,
+// if it was not before.
+func startService(t *testing.T, args ...string) *service {
+	t.Helper()
+	return launch(t, func(ctx context.Context, stdout, stderr io.Writer) int {
+		return run(ctx, append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...), stdout, stderr)
+	})
+}
+
+func launch(t *testing.T, f func(ctx context.Context, stdout, stderr io.Writer) int) *service {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, w := io.Pipe()
+	s := &service{log: &logBuffer{}, end: cancel, code: make(chan int, 1)}
+	go func() {
+		code := f(ctx, w, s.log)
+		_ = w.Close()
+		s.code <- code
+	}()
+	var ok bool
+	if s.addresses, ok = readAddresses(out); !ok {
+		cancel()
+		t.Fatalf("the service does not start: exit %d, %s", <-s.code, s.log)
+	}
+	t.Cleanup(func() {
+		if code := s.stop(t); code > exitOK {
+			t.Errorf("exit %d: %s", code, s.log)
+		}
+	})
+	return s
+}
+
+// startConfig is startService with what has no flags. The ports are free ones.
+func startConfig(t *testing.T, cfg config) *service {
+	t.Helper()
+	cfg.httpAddr, cfg.grpcAddr = "127.0.0.1:0", "127.0.0.1:0"
+	return launch(t, func(ctx context.Context, stdout, stderr io.Writer) int {
+		if err := start(ctx, cfg, stdout, stderr); err != nil {
+			_, _ = io.WriteString(stderr, err.Error())
+			return exitError
+		}
+		return exitOK
+	})
+}
+
+// stop ends the service as a signal does and returns its exit code; -1 if it was
+// stopped before.
+func (s *service) stop(t *testing.T) int {
+	t.Helper()
+	s.end()
+	select {
+	case code, ok := <-s.code:
+		if !ok {
+			return -1
+		}
+		close(s.code)
+		return code
+	case <-time.After(30 * time.Second):
+		t.Fatal("the service does not stop")
+		return -1
+	}
+}
+
+// readAddresses reads the two lines and leaves a goroutine that reads the rest.
+func readAddresses(r io.Reader) (a addresses, ok bool) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if addr, is := strings.CutPrefix(lines.Text(), "http on "); is {
+			a.http = addr
+		}
+		if addr, is := strings.CutPrefix(lines.Text(), "grpc on "); is {
+			a.grpc = addr
+			go func() { _, _ = io.Copy(io.Discard, r) }()
+			return a, true
+		}
+	}
+	return a, false
+}
+
+// logBuffer is a buffer for several goroutines.
+type logBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// eventually waits until f is true.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	deadline := time.After(15 * time.Second)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // registers the driver
+)
+
+//go:embed schema.sql
+var schema string
+
+// store keeps items and orders in SQLite. Several processes may share the file.
+type store struct {
+	// Readers do not wait for a writer (WAL), and writers of this process wait in
+	// order for the one connection. With more of them SQLite would make them try
+	// again after pauses, in no order.
+	read, write *sql.DB
+
+	temp string // directory that goes when the store is closed, or ""
+}
+
+// openStore opens the database in the file path, which it creates if it is not
+// there. An empty path means one that is gone afterwards.
+func openStore(ctx context.Context, path string) (_ *store, err error) {
+	s := &store{}
+	defer func() {
+		if err != nil {
+			_ = s.close() // the first error counts
+		}
+	}()
+	if path == "" {
+		if s.temp, err = os.MkdirTemp("", "example_service-"); err != nil {
+			return nil, err
+		}
+		path = filepath.Join(s.temp, "shop.db")
+	}
+	dsn, err := dataSource(path)
+	if err != nil {
+		return nil, err
+	}
+	if s.write, err = sql.Open("sqlite", dsn); err != nil {
+		return nil, err
+	}
+	s.write.SetMaxOpenConns(1)
+	if s.read, err = sql.Open("sqlite", dsn); err != nil {
+		return nil, err
+	}
+	s.read.SetMaxOpenConns(8)
+	s.read.SetMaxIdleConns(8)
+	if _, err := s.write.ExecContext(ctx, schema); err != nil {
+		return nil, fmt.Errorf("opening %q: %w", path, err)
+	}
+	return s, nil
+}
+
+// dataSource returns the URI of a database file. Another process may have the
+// file locked for a while: that is waited for, also to begin with. Transactions
+// are "immediate", they take the write lock when they begin; one that read first
+// could not get it any more if another had written meanwhile.
+func dataSource(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
+		"_txlock": {"immediate"},
+	}.Encode()}
+	return u.String(), nil
+}
+
+func (s *store) close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.read, s.write} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	if s.temp != "" {
+		errs = append(errs, os.RemoveAll(s.temp))
+	}
+	return errors.Join(errs...)
+}

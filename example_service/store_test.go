@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
+)
+
+// lockStore is a store of locks that the test can look into and break.
+type lockStore struct {
+	url    string
+	server *embedded.Server
+	client redis.UniversalClient
+}
+
+// newStore starts an embedded server with a port.
+func newStore(t *testing.T) *lockStore {
+	t.Helper()
+	s := embedded.Start()
+	t.Cleanup(func() { _ = s.Close() })
+	addr, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &lockStore{url: "redis://" + addr + "/0", server: s, client: s.Client()}
+}
+
+// keyOf returns the key of an item's lock.
+func keyOf(t *testing.T, sku string) string {
+	t.Helper()
+	key, err := distlock.NewKeyBuilder(itemLock(config{})).Key(sku)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// hold takes the lock of an item, as another program would, and returns what
+// gives it back.
+func (s *lockStore) hold(t *testing.T, sku string) (release func()) {
+	t.Helper()
+	l := distlock.New(redislock.New(s.client), distlock.Config{})
+	lease, err := l.Acquire(t.Context(), keyOf(t, sku), distlock.Opts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_ = l.Close()
+	}
+}
+
+// held reports whether an item is locked.
+func (s *lockStore) held(t *testing.T, sku string) bool {
+	t.Helper()
+	n, err := s.client.Exists(t.Context(), keyOf(t, sku)).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n == 1
+}
+
+// locks returns the keys that are there, except for the fences, which outlive
+// the locks.
+func (s *lockStore) locks(t *testing.T) (keys []string) {
+	t.Helper()
+	all, err := s.client.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range all {
+		if !strings.HasSuffix(k, ":fence") {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// logged counts the lines of the log with a message.
+func (s *service) logged(msg string) int { return strings.Count(s.log.String(), `msg="`+msg+`"`) }
+
+// wanted counts the acquisitions that have begun, with -v.
+func (s *service) wanted() int { return s.logged("lock wanted") }
+
+// openTestStore opens a database in a file that another may open too.
+func openTestStore(t *testing.T, path string) *store {
+	t.Helper()
+	s, err := openStore(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestClaimIsFenced(t *testing.T) {
+	// The name has what would have a meaning in a URI.
+	s := openTestStore(t, filepath.Join(t.TempDir(), "a b%20?c#d.db"))
+	if err := s.claim(t.Context(), "tea", 5); !errors.Is(err, errUnknownSKU) {
+		t.Error(err)
+	}
+	if _, err := s.write.ExecContext(t.Context(), `INSERT INTO items VALUES ('tea', 7, 3)`); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		token uint64
+		want  error
+	}{{4, nil}, {4, nil}, {6, nil}, {5, errFenced}, {6, nil}} {
+		if err := s.claim(t.Context(), "tea", c.token); !errors.Is(err, c.want) {
+			t.Errorf("claim with %d: %v, want %v", c.token, err, c.want)
+		}
+	}
+	if !errors.Is(errFenced, distlock.ErrLost) {
+		t.Error("a holder that is fenced has not lost the lock")
+	}
+}
