@@ -149,7 +149,7 @@ func TestStoreDown(t *testing.T) {
 	_ = redis.server.Close()
 
 	// Each item has one who asks the store and two who wait for that one; these
-	// may hear that it is busy.
+	// may hear that it is busy if it has no answer yet when they give up.
 	start := time.Now()
 	var all sync.WaitGroup
 	for i, w := range lockedWrites {
@@ -167,8 +167,8 @@ func TestStoreDown(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// The budget stretches by what single attempts take, a second at most.
-	if d := time.Since(start); d > 8*time.Second {
+	// The budget is a second at most; one attempt may go beyond it, by a second.
+	if d := time.Since(start); d > 4*time.Second {
 		t.Errorf("the answers took %v", d)
 	}
 	for _, sku := range skus {
