@@ -1,0 +1,178 @@
+package redislock_test
+
+import (
+)
+
+
+
+func TestNewPanics(t *testing.T) {
+	client := redis.NewClient(&redis.Options{})
+	defer client.Close()
+	for name, c := range map[string]struct {
+		make func()
+		want string
+	}{
+		"nil client":   {func() { redislock.New(nil) }, "redislock: nil client"},
+		"typed nil":    {func() { redislock.New((*redis.Client)(nil)) }, "redislock: nil client"},
+		"nil option":   {func() { redislock.New(client, nil) }, "redislock: nil Option"},
+		"inbox prefix": {func() { redislock.WithInboxPrefix("") }, `redislock: WithInboxPrefix: "" is empty`},
+		"claim window": {func() { redislock.WithClaimWindow(time.Microsecond) }, "redislock: WithClaimWindow: 1µs is less than a millisecond"},
+		"op timeout":   {func() { redislock.WithOpTimeout(-time.Second) }, "redislock: WithOpTimeout: -1s is less than a millisecond"},
+		"logger":       {func() { redislock.WithLogger(nil) }, "redislock: WithLogger: nil logger"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if got := recover(); got != c.want {
+					t.Errorf("got %v instead of %q", got, c.want)
+				}
+			}()
+			c.make()
+		})
+	}
+}
+
+func TestTryAcquireRelease(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		r := request("k")
+		before := time.Now()
+		g, err := b.TryAcquire(t.Context(), r)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case g.Key != r.Key || g.Owner != r.Owner || g.TTL != r.TTL:
+			t.Errorf("%+v was granted for %+v", g, r)
+		case g.Token == 0 || g.LastToken < g.Token:
+			t.Errorf("tokens %d..%d", g.Token, g.LastToken)
+		case g.Sent.Before(before) || g.Sent.After(time.Now()):
+			t.Errorf("sent at %v, called at %v", g.Sent, before)
+		}
+
+		_, err = b.TryAcquire(t.Context(), request("k"))
+		var held *distlock.HeldError
+		if !errors.As(err, &held) || held.RetryAfter > r.TTL || held.RetryAfter < r.TTL-5*time.Second {
+			t.Errorf("held: %v", err)
+		}
+		other := request("k").Claim()
+		if err := b.Release(t.Context(), other); !errors.Is(err, distlock.ErrLost) {
+			t.Errorf("release by another: %v", err)
+		}
+		for range 2 {
+			if err := b.Release(t.Context(), g); err != nil {
+				t.Errorf("release: %v", err)
+			}
+		}
+		if g2, err := b.TryAcquire(t.Context(), request("k")); err != nil || g2.Token <= g.LastToken {
+			t.Errorf("after the release: %+v, %v", g2, err)
+		}
+	})
+}
+
+func TestBadRequests(t *testing.T) {
+	b := newBackend(t, redistestClosedClient(t))
+	good := request("k")
+	for name, change := range map[string]func(*distlock.Request){
+		"no key":         func(r *distlock.Request) { r.Key = "" },
+		"no owner":       func(r *distlock.Request) { r.Owner = "" },
+		"reserved owner": func(r *distlock.Request) { r.Owner = "-" },
+		"space":          func(r *distlock.Request) { r.Owner = "secret owner" },
+		"newline":        func(r *distlock.Request) { r.Owner = "secret\n" },
+		"not ASCII":      func(r *distlock.Request) { r.Owner = "secretä" },
+		"short TTL":      func(r *distlock.Request) { r.TTL = time.Millisecond - 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := good
+			change(&r)
+			for _, acquire := range []func(context.Context, distlock.Request) (distlock.Grant, error){b.Acquire, b.TryAcquire} {
+				if _, err := acquire(t.Context(), r); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, distlock.ErrNotAcquired) {
+					t.Errorf("acquire: %v", err)
+				}
+			}
+			if r.TTL == good.TTL {
+				if err := b.Release(t.Context(), r.Claim()); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, distlock.ErrLost) {
+					t.Errorf("release: %v", err)
+				}
+			}
+		})
+	}
+	if n := b.Doubts(); n != 0 {
+		t.Errorf("%d doubts about what was never sent", n)
+	}
+}
+
+// redistestClosedClient returns a client with which nothing can be sent.
+
+func redistestClosedClient(t *testing.T) *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Errors of the store come as they are: it is for the Locker to say what they
+
+// mean.
+
+func TestErrorsAsTheyAre(t *testing.T) {
+	b := newBackend(t, redistestClosedClient(t))
+	r := request("k")
+	if _, err := b.TryAcquire(t.Context(), r); err != redis.ErrClosed { //nolint:errorlint // as it is
+		t.Errorf("acquire: %v", err)
+	}
+	if err := b.Release(t.Context(), r.Claim()); err != redis.ErrClosed { //nolint:errorlint // as it is
+		t.Errorf("release: %v", err)
+	}
+	if got := b.Renew(t.Context(), []distlock.Grant{r.Claim()}); got[0].Status != distlock.Unknown || got[0].Err != redis.ErrClosed { //nolint:errorlint // as it is
+		t.Errorf("renew: %v", got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Acquire(ctx, r); err != context.Canceled { //nolint:errorlint // as it is
+		t.Errorf("acquire: %v", err)
+	}
+	if err := b.Release(ctx, r.Claim()); err != context.Canceled { //nolint:errorlint // as it is
+		t.Errorf("release: %v", err)
+	}
+}
+
+// waiting is an Acquire on a goroutine.
+
+type waiting struct {
+	grant distlock.Grant
+	err   error
+	done  chan struct{}
+}
+
+// A release wakes one waiter in the fleet, however many wait, and each costs few
+
+// commands. No poll helps here: the intervals are long.
+
+// commandCalls returns how often the server has run a command.
+
+// A thousand give up at once: nobody is left in the queue, and none in memory.
+
+// A message that comes while the subscription is dead is lost. The waiter looks
+
+// as soon as there is a new one; its own poll is far away.
+
+// inboxes returns how many inbox channels are listened on.
+
+func TestCloseUnused(t *testing.T) {
+	c := redistestClosedClient(t)
+	if err := redislock.New(c).Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same wait, hour after hour: a holder that is renewed for long, waiters in
+
+// two processes, one of which dies without a word.
+
+// A waiter that would poll rarely keeps its place all the same, although queues
+
+// end if nobody comes.
+
+// A holder that dies is followed as soon as its lease ends, not at the next poll.
+
+// go-redis does not notice that a subscription has gone deaf. The inbox does.

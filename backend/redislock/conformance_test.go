@@ -1,0 +1,58 @@
+package redislock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/locktest"
+)
+
+// conform runs the suite with one server for each case. A peer is another
+// Backend with a client of its own, as in another process.
+func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() *redis.Client) {
+	type store struct {
+		admin  *redis.Client
+		client func() *redis.Client
+	}
+	stores := make(map[distlock.Backend]store)
+	add := func(s store) distlock.Backend {
+		b := redislock.New(s.client())
+		stores[b] = s
+		return b
+	}
+	f.Drop = func(t *testing.T, b distlock.Backend, key string) {
+		t.Helper()
+		if n, err := stores[b].admin.Del(context.Background(), key).Result(); err != nil || n != 1 {
+			t.Fatalf("DEL: %d, %v", n, err)
+		}
+	}
+	f.Peer = func(_ *testing.T, first distlock.Backend) distlock.Backend { return add(stores[first]) }
+	locktest.Run(t, func(t *testing.T) distlock.Backend {
+		client := start(t)
+		return add(store{client(), client})
+	}, f)
+}
+
+func TestConformanceEmbedded(t *testing.T) {
+	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() *redis.Client {
+		s := embedded.Start()
+		t.Cleanup(func() { _ = s.Close() })
+		return s.Client
+	})
+}
+
+func TestConformanceRedis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	s := realServer(t)
+	conform(t, locktest.Features{Lease: 200 * time.Millisecond}, func(t *testing.T) func() *redis.Client {
+		return func() *redis.Client { return s.real.Client(t) }
+	})
+}

@@ -1,0 +1,391 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redislock/internal/redistest"
+)
+
+func contextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// A client that never answers, and heeds nothing: every operation returns when
+// its timeout has passed or its context ends, at that moment.
+func TestVirtualHungClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var ends []net.Conn
+		c := redis.NewClient(&redis.Options{
+			Addr: "127.0.0.1:0",
+			Dialer: func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				mu.Lock()
+				defer mu.Unlock()
+				ends = append(ends, theirs)
+				return ours, nil
+			},
+			DialTimeout: time.Hour, ReadTimeout: -1, WriteTimeout: -1, MaxRetries: 100,
+		})
+		defer c.Close()
+		b := redislock.New(c, redislock.WithOpTimeout(3*time.Second))
+		r := request("k")
+		g := r.Claim()
+
+		for name, op := range map[string]func(context.Context) error{
+			"TryAcquire": func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
+			"Acquire":    func(ctx context.Context) error { _, err := b.Acquire(ctx, r); return err },
+			"Release":    func(ctx context.Context) error { return b.Release(ctx, g) },
+			"Renew": func(ctx context.Context) error {
+				got := b.Renew(ctx, []distlock.Grant{g})
+				if got[0].Status != distlock.Unknown {
+					t.Errorf("renewal: %v", got)
+				}
+				return got[0].Err
+			},
+		} {
+			start := time.Now()
+			err := op(t.Context())
+			if d := time.Since(start); d != 3*time.Second || err == nil || contextError(err) {
+				t.Errorf("%s with a context that goes on: %v after %v", name, err, d)
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			start = time.Now()
+			err = op(ctx)
+			if d := time.Since(start); d != time.Second || err != context.DeadlineExceeded { //nolint:errorlint // as it is
+				t.Errorf("%s with a deadline: %v after %v", name, err, d)
+			}
+			cancel()
+
+			ctx, cancel = context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			start = time.Now()
+			err = op(ctx)
+			if d := time.Since(start); d != time.Second || err != context.Canceled { //nolint:errorlint // as it is
+				t.Errorf("%s with a context that is cancelled: %v after %v", name, err, d)
+			}
+		}
+		start := time.Now()
+		if err := b.Close(); err != nil || time.Since(start) > 3*time.Second {
+			t.Errorf("Close: %v after %v", err, time.Since(start))
+		}
+		// What was left behind ends with its connection, and is not tried again.
+		mu.Lock()
+		defer mu.Unlock()
+		for _, end := range ends {
+			_ = end.Close()
+		}
+	})
+}
+
+// An acquisition whose caller left is applied by the server after its owner has
+// released. It must not take the key, nor a place in the queue.
+func TestOvertakenAcquire(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("connection closed=%v", closed), func(t *testing.T) {
+			s := realServer(t)
+			n := tcp(s.real.Addr())
+			slow := s.real.Client(t, func(o *redis.Options) {
+				o.Dialer = n.Dial
+				o.MaxRetries = -1
+				if closed {
+					o.ReadTimeout = 20 * time.Millisecond
+				}
+			})
+			b := newBackend(t, slow)
+			if _, err := b.TryAcquire(t.Context(), request("other")); err != nil { // a connection in the pool
+				t.Fatal(err)
+			}
+
+			for _, queue := range []bool{false, true} {
+				r := request(lockKey)
+				n.hold()
+				ctx, cancel := context.WithCancel(t.Context())
+				left := make(chan error)
+				go func() {
+					op := b.TryAcquire
+					if queue {
+						op = b.Acquire
+					}
+					_, err := op(ctx, r)
+					left <- err
+				}()
+				eventually(t, "it was sent", func() bool { return n.waiting() == 1 })
+				if closed {
+					// It may have been sent again, and succeeded.
+					if err := <-left; contextError(err) {
+						t.Errorf("acquire: %v", err)
+					}
+				} else {
+					cancel()
+					if err := <-left; !errors.Is(err, context.Canceled) {
+						t.Errorf("acquire: %v", err)
+					}
+				}
+				cancel()
+				if n := b.Doubts(); n != 1 {
+					t.Errorf("%d doubts", n)
+				}
+				if err := b.Release(t.Context(), r.Claim()); err != nil {
+					t.Errorf("release: %v", err)
+				}
+				if n := b.Doubts(); n != 0 {
+					t.Errorf("%d doubts after the release", n)
+				}
+
+				// Others hold the key when it arrives, or nobody.
+				before := s.commandCalls(t, "evalsha")
+				if err := n.deliver(); err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
+				if n := s.Exists(t.Context(), lockKey, queueKey).Val(); n != 0 {
+					t.Errorf("left behind:\n%s", s.dump(t))
+				}
+				g, err := b.TryAcquire(t.Context(), request(lockKey))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if queue {
+					if err := b.Release(t.Context(), g); err != nil {
+						t.Error(err)
+					}
+				} else {
+					s.Del(t.Context(), lockKey)
+				}
+			}
+		})
+	}
+}
+
+// The same, but the owner tries again instead of releasing: what comes late is
+// a repeat, and takes nothing away.
+func TestOvertakenByItsRepeat(t *testing.T) {
+	s := realServer(t)
+	n := tcp(s.real.Addr())
+	b := newBackend(t, s.real.Client(t, func(o *redis.Options) { o.Dialer = n.Dial }))
+	if _, err := b.TryAcquire(t.Context(), request("other")); err != nil {
+		t.Fatal(err)
+	}
+	r := request(lockKey)
+	n.hold()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.TryAcquire(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	g, err := b.Acquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.commandCalls(t, "evalsha")
+	if err := n.deliver(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
+	if again, err := b.TryAcquire(t.Context(), r); err != nil || again.Token != g.Token || again.LastToken != g.LastToken {
+		t.Errorf("%+v, %v instead of %+v", again, err, g)
+	}
+	if err := b.Release(t.Context(), g); err != nil {
+		t.Error(err)
+	}
+	if n := b.Doubts(); n != 0 {
+		t.Errorf("%d doubts left", n)
+	}
+}
+
+// A server that is stopped and goes on: all return in time, and after a release
+// was answered nothing is left, whatever the server still had to read.
+func TestStoppedServer(t *testing.T) {
+	s := realServer(t)
+	const limit = 50 * time.Millisecond
+	b := newBackend(t, s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }), redislock.WithOpTimeout(limit))
+	prompt := func(what string, f func()) {
+		t.Helper()
+		start := time.Now()
+		f()
+		if d := time.Since(start); d > limit+2*time.Second {
+			t.Errorf("%s took %v", what, d)
+		}
+	}
+	for round := range 10 {
+		s.real.Stop()
+		var wg sync.WaitGroup
+		claims := make(chan distlock.Grant, 8)
+		for i := range cap(claims) {
+			wg.Go(func() {
+				r := request(lockKey)
+				claims <- r.Claim()
+				op := b.TryAcquire
+				if i%2 == 1 {
+					op = b.Acquire
+				}
+				prompt("acquire", func() {
+					if _, err := op(t.Context(), r); err == nil || contextError(err) || errors.Is(err, distlock.ErrNotAcquired) {
+						t.Errorf("acquire: %v", err)
+					}
+				})
+			})
+		}
+		wg.Wait()
+		close(claims)
+		prompt("renew", func() {
+			if got := b.Renew(t.Context(), []distlock.Grant{request("k").Claim()}); got[0].Status != distlock.Unknown {
+				t.Errorf("renew: %v", got)
+			}
+		})
+		cancelled, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(limit/5, cancel)
+		prompt("release", func() {
+			if err := b.Release(cancelled, request("k").Claim()); !errors.Is(err, context.Canceled) {
+				t.Errorf("release: %v", err)
+			}
+		})
+
+		s.real.Cont()
+		for claim := range claims {
+			eventually(t, "a release is answered", func() bool {
+				err := b.Release(t.Context(), claim)
+				return err == nil || errors.Is(err, distlock.ErrLost)
+			})
+		}
+		if n := s.Exists(t.Context(), lockKey, queueKey).Val(); n != 0 {
+			t.Fatalf("round %d left\n%s", round, s.dump(t))
+		}
+	}
+	if n := b.Doubts(); n != 0 {
+		t.Errorf("%d doubts left", n)
+	}
+	// Whoever comes now is alone.
+	g, err := b.TryAcquire(t.Context(), request(lockKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Release(t.Context(), g); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that dies and comes back empty: the holder learns it, tokens rise,
+// and who waits is served.
+func TestServerLosesItsMemory(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client)
+	g, err := b.TryAcquire(t.Context(), request(lockKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request(lockKey)
+	r.Backoff = distlock.NewBackoff(20*time.Millisecond, 0)
+	w := acquire(t.Context(), b, r)
+	eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+	s.real.Kill()
+	eventually(t, "the failure is told", func() bool {
+		select {
+		case <-w.done:
+			return true
+		default:
+			return false
+		}
+	})
+	if w.err == nil || contextError(w.err) || errors.Is(w.err, distlock.ErrNotAcquired) {
+		t.Errorf("acquire: %v", w.err)
+	}
+	s.real.Restart()
+
+	w = acquire(t.Context(), b, r)
+	<-w.done
+	if w.err != nil || w.grant.Token <= g.LastToken {
+		t.Errorf("%+v, %v after token %d", w.grant, w.err, g.LastToken)
+	}
+	if got := b.Renew(t.Context(), []distlock.Grant{g}); got[0].Status != distlock.Lost {
+		t.Errorf("renewal of what was lost: %v", got)
+	}
+	if err := b.Release(t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("release of what was lost: %v", err)
+	}
+	if err := b.Release(t.Context(), w.grant); err != nil {
+		t.Error(err)
+	}
+}
+
+// Callers that break the contract and never release do not fill the memory.
+func TestDoubtsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		m.SetError("LOADING never ready")
+		b := newBackend(t, redistest.VirtualClient(t, m, func(o *redis.Options) { o.MaxRetries = -1 }))
+		for range 5 {
+			for range 1024 {
+				if _, err := b.TryAcquire(t.Context(), request("k")); err == nil {
+					t.Fatal("acquired from a server that answers errors")
+				}
+			}
+			time.Sleep(time.Hour)
+		}
+		if n := b.Doubts(); n > 2048 {
+			t.Errorf("%d doubts", n)
+		}
+	})
+}
+
+// A server that was prompt and then hangs: the one caller who is alone may
+// overstay its context a little, and nobody after it.
+func TestVirtualHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		n := &network{dial: m.Dial}
+		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.Dial; o.ReadTimeout = -1; o.WriteTimeout = -1 })
+		b := newBackend(t, c)
+		for range 3 {
+			g, err := b.TryAcquire(t.Context(), request(lockKey))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Release(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		n.hang(true)
+		const slack = 50 * time.Millisecond
+		for i := range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(20*time.Millisecond, cancel)
+			start := time.Now()
+			_, err := b.TryAcquire(ctx, request(lockKey))
+			if d := time.Since(start); err != context.Canceled || d > slack || i > 0 && d != 20*time.Millisecond { //nolint:errorlint // as it is
+				t.Errorf("call %d: %v after %v", i, err, d)
+			}
+		}
+		start := time.Now()
+		_, err := b.TryAcquire(t.Context(), request(lockKey))
+		if d := time.Since(start); d != redislock.DefaultOpTimeout || err == nil || contextError(err) {
+			t.Errorf("%v after %v", err, d)
+		}
+
+		// It goes on, with new connections.
+		n.hang(false)
+		r := request(lockKey)
+		g, err := b.TryAcquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Error(err)
+		}
+		n.close() // what hung, hung without a timeout
+	})
+}

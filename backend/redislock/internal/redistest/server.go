@@ -1,0 +1,176 @@
+// Package redistest starts Redis servers for tests: real ones, as child
+// processes that can be stopped, killed and started again, and a simulated one
+// whose time is that of a testing/synctest bubble. Only tests import it.
+package redistest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// RealEnv is the environment variable that, set to 1, makes tests fail that would
+// be skipped for want of a redis-server.
+const RealEnv = "DISTLOCK_TEST_REAL"
+
+// Server is a redis-server of its own.
+type Server struct {
+	tb   testing.TB
+	bin  string
+	dir  string
+	port int
+	args []string
+
+	mu      sync.Mutex
+	cmd     *exec.Cmd
+	exited  chan struct{}
+	output  *bytes.Buffer
+	stopped bool
+}
+
+// Start starts an empty redis-server that keeps nothing on disk, with args after
+// the defaults, and kills it when the test ends. Without the binary the test is
+// skipped.
+func Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	bin, err := exec.LookPath("redis-server")
+	if err != nil {
+		if os.Getenv(RealEnv) == "1" {
+			tb.Fatalf("%s=1, but there is no redis-server: %v", RealEnv, err)
+		}
+		tb.Skipf("needs a redis-server in PATH: %v", err)
+	}
+	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), args: args}
+	tb.Cleanup(s.Kill)
+	// Another process may take the port between the choice and the start.
+	for range 5 {
+		s.port = freePort(tb)
+		if err = s.start(); err == nil {
+			return s
+		}
+	}
+	tb.Fatalf("redis-server does not start: %v", err)
+	return nil
+}
+
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	for {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		_ = l.Close()
+		if port+10000 <= 65535 { // a Cluster's bus takes that one
+			return port
+		}
+	}
+}
+
+func (s *Server) start() error {
+	cmd := exec.Command(s.bin, append([]string{
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
+		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
+	}, s.args...)...)
+	output := new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(exited)
+	}()
+	s.mu.Lock()
+	s.cmd, s.exited, s.output, s.stopped = cmd, exited, output, false
+	s.mu.Unlock()
+
+	c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
+	defer c.Close() //nolint:errcheck // nothing is lost
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) //nolint:forbidigo // Cleanup has none
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-exited:
+			return errors.New(output.String())
+		case <-ctx.Done():
+			s.Kill()
+			return errors.New("no answer to PING")
+		case <-tick.C:
+			if c.Ping(ctx).Err() == nil {
+				return nil
+			}
+		}
+	}
+}
+
+// Addr returns host and port.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// Client returns a client with default options except for those that change
+// sets, and closes it when the test ends.
+func (s *Server) Client(tb testing.TB, change ...func(*redis.Options)) *redis.Client {
+	tb.Helper()
+	o := &redis.Options{Addr: s.Addr()}
+	for _, f := range change {
+		f(o)
+	}
+	c := redis.NewClient(o)
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Stop stops the process as a debugger does: connections stay, nothing answers.
+func (s *Server) Stop() {
+	s.tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := stop(s.cmd.Process); err != nil {
+		s.tb.Fatalf("stopping redis-server: %v", err)
+	}
+	s.stopped = true
+}
+
+// Cont lets a stopped process go on.
+func (s *Server) Cont() {
+	s.tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := cont(s.cmd.Process); err != nil {
+		s.tb.Fatalf("continuing redis-server: %v", err)
+	}
+	s.stopped = false
+}
+
+// Kill kills the process and waits for its end.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	cmd, exited := s.cmd, s.exited
+	s.mu.Unlock()
+	if cmd == nil {
+		return
+	}
+	_ = cmd.Process.Kill() // it may have exited by itself
+	<-exited
+}
+
+// Restart starts the server again, empty, on the same port. Kill it first.
+func (s *Server) Restart() {
+	s.tb.Helper()
+	if err := s.start(); err != nil {
+		s.tb.Fatalf("redis-server does not start again: %v", err)
+	}
+}

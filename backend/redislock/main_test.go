@@ -1,0 +1,129 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redislock/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// server is a Redis of either kind.
+type server struct {
+	*redis.Client
+	mini *miniredis.Miniredis // nil if it is a real one
+	real *redistest.Server    // nil if not
+}
+
+// eachServer runs f on the simulated server and on a real one.
+func eachServer(t *testing.T, f func(t *testing.T, s server)) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) {
+		m := miniredis.RunT(t)
+		c := redis.NewClient(&redis.Options{Addr: m.Addr()})
+		t.Cleanup(func() { _ = c.Close() })
+		f(t, server{Client: c, mini: m})
+	})
+	t.Run("redis", func(t *testing.T) {
+		f(t, realServer(t))
+	})
+}
+
+func realServer(t testing.TB, args ...string) server {
+	t.Helper()
+	s := redistest.Start(t, args...)
+	return server{Client: s.Client(t), real: s}
+}
+
+// expire lets a key of the server end now, as its lease would.
+func (s server) expire(t testing.TB, key string) {
+	t.Helper()
+	if s.mini != nil {
+		s.mini.FastForward(s.PTTL(t.Context(), key).Val())
+		return
+	}
+	s.PExpire(t.Context(), key, time.Millisecond)
+	eventually(t, "the key ends", func() bool { return s.Exists(context.Background(), key).Val() == 0 })
+}
+
+// eventually waits until cond is true: where only a real server or the scheduler
+// decides when.
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("it never came true that %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// elapse lets the time of a synctest bubble pass.
+func elapse(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // that is what it is for
+}
+
+func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option) *redislock.Backend {
+	t.Helper()
+	b := redislock.New(c, opts...)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := b.Waiters(); n != 0 {
+			t.Errorf("%d waiters left", n)
+		}
+	})
+	return b
+}
+
+func request(key string) distlock.Request {
+	return distlock.Request{
+		Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1,
+		Backoff: distlock.NewBackoff(5*time.Second, 0),
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// keys returns all keys of the server and their values, as text.
+func (s server) dump(t testing.TB) string {
+	t.Helper()
+	ctx := context.Background()
+	var b strings.Builder
+	keys := s.Keys(ctx, "*").Val()
+	for _, k := range keys {
+		switch typ := s.Type(ctx, k).Val(); typ {
+		case "string":
+			fmt.Fprintf(&b, "%s = %s\n", k, s.Get(ctx, k).Val())
+		case "zset":
+			fmt.Fprintf(&b, "%s = %v\n", k, s.ZRangeWithScores(ctx, k, 0, -1).Val())
+		case "list":
+			fmt.Fprintf(&b, "%s = %v\n", k, s.LRange(ctx, k, 0, -1).Val())
+		default:
+			fmt.Fprintf(&b, "%s is a %s\n", k, typ)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,274 @@
+package redislock_test
+
+import (
+)
+
+func acquire(ctx context.Context, b *redislock.Backend, r distlock.Request) *waiting {
+	w := &waiting{done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.grant, w.err = b.Acquire(ctx, r)
+	}()
+	return w
+}
+
+func TestQueueAcrossBackends(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		bs := []*redislock.Backend{newBackend(t, s.Client), newBackend(t, s.Client)}
+		first := request(lockKey)
+		g, err := bs[0].TryAcquire(t.Context(), first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var line []*waiting
+		for i := range 10 {
+			line = append(line, acquire(t.Context(), bs[i%2], request(lockKey)))
+			eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == int64(i+1) })
+		}
+		for i, w := range line {
+			for _, later := range line[i:] {
+				select {
+				case <-later.done:
+					t.Fatalf("number %d did not wait: %+v", i, later)
+				default:
+				}
+			}
+			if err := bs[i%2].Release(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+			<-w.done
+			if w.err != nil || w.grant.Token <= g.LastToken {
+				t.Fatalf("number %d: %+v, %v after token %d", i, w.grant, w.err, g.LastToken)
+			}
+			g = w.grant
+		}
+		if err := bs[0].Release(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.Exists(t.Context(), lockKey, queueKey).Val(); n != 0 {
+			t.Errorf("left behind:\n%s", s.dump(t))
+		}
+	})
+}
+
+func TestOneWakeUpPerRelease(t *testing.T) {
+	s := realServer(t)
+	const processes, rounds = 4, 200
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	held, highest := 0, uint64(0)
+	for range processes {
+		b := newBackend(t, s.Client)
+		wg.Go(func() {
+			for range rounds {
+				g, err := b.Acquire(t.Context(), request("k"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if held++; held != 1 || g.Token <= highest {
+					t.Errorf("%d holders, token %d after %d", held, g.Token, highest)
+				}
+				highest = g.LastToken
+				held--
+				mu.Unlock()
+				if err := b.Release(t.Context(), g); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	calls := s.commandCalls(t, "evalsha")
+	if most := int64(processes * rounds * 4); calls > most {
+		t.Errorf("%d script calls for %d acquisitions", calls, processes*rounds)
+	}
+	t.Logf("%.2f script calls for each acquisition", float64(calls)/(processes*rounds))
+}
+
+func (s server) commandCalls(t testing.TB, command string) int64 {
+	t.Helper()
+	info := s.InfoMap(context.Background(), "commandstats").Item("Commandstats", "cmdstat_"+command)
+	var calls int64
+	_, _ = fmt.Sscanf(info, "calls=%d,", &calls)
+	return calls
+}
+
+func TestBackoffSpent(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		if _, err := b.TryAcquire(t.Context(), request("k")); err != nil {
+			t.Fatal(err)
+		}
+		for _, attempts := range []int{1, 3} {
+			r := request("k")
+			r.Backoff = distlock.NewBackoff(10*time.Millisecond, attempts)
+			_, err := b.Acquire(t.Context(), r)
+			var held *distlock.HeldError
+			if !errors.As(err, &held) || held.RetryAfter <= 0 {
+				t.Errorf("%d attempts: %v", attempts, err)
+			}
+			if err := b.Release(t.Context(), r.Claim()); !errors.Is(err, distlock.ErrLost) {
+				t.Errorf("release: %v", err)
+			}
+		}
+		if n := s.Exists(t.Context(), "{k}:queue").Val(); n != 0 {
+			t.Error("a queue is left")
+		}
+	})
+}
+
+func TestCancelWhileWaiting(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		if _, err := b.TryAcquire(t.Context(), request(lockKey)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		r := request(lockKey)
+		w := acquire(ctx, b, r)
+		eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+
+		// The place is kept by one who comes again, and given up by Release.
+		cancel()
+		<-w.done
+		if w.err != context.Canceled { //nolint:errorlint // as it is
+			t.Errorf("got %v", w.err)
+		}
+		ticket := s.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
+		ctx, cancel = context.WithCancel(t.Context())
+		w = acquire(ctx, b, r)
+		eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
+		if again := s.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val(); ticket == 0 || again != ticket {
+			t.Errorf("the ticket was %f and is %f", ticket, again)
+		}
+		cancel()
+		<-w.done
+		if err := b.Release(t.Context(), r.Claim()); !errors.Is(err, distlock.ErrLost) {
+			t.Errorf("release: %v", err)
+		}
+		if n := s.Exists(t.Context(), queueKey).Val(); n != 0 {
+			t.Error("a queue is left")
+		}
+		if n := b.Doubts(); n != 0 {
+			t.Errorf("%d doubts left", n)
+		}
+	})
+}
+
+func TestManyCancelled(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client, redislock.WithOpTimeout(10*time.Second))
+	held, err := b.TryAcquire(t.Context(), request(lockKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 1000 {
+		wg.Go(func() {
+			r := request(lockKey)
+			if _, err := b.Acquire(ctx, r); !errors.Is(err, context.Canceled) {
+				t.Errorf("acquire: %v", err)
+			}
+			if err := b.Release(t.Context(), r.Claim()); !errors.Is(err, distlock.ErrLost) {
+				t.Errorf("release: %v", err)
+			}
+		})
+	}
+	eventually(t, "all have queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1000 })
+	cancel()
+	wg.Wait()
+	if n := s.Exists(t.Context(), queueKey).Val(); n != 0 {
+		t.Error("a queue is left")
+	}
+	if n := b.Doubts(); n != 0 {
+		t.Errorf("%d doubts left", n)
+	}
+	if err := b.Release(t.Context(), held); err != nil {
+		t.Errorf("release: %v", err)
+	}
+}
+
+func TestSubscriberKilled(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client)
+	r := request(lockKey)
+	r.TTL = time.Minute
+	g, err := b.TryAcquire(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = request(lockKey)
+	r.Backoff = distlock.NewBackoff(time.Hour, 0)
+	w := acquire(t.Context(), b, r)
+	subscribed := func() bool {
+		return s.PubSubNumSub(t.Context(), "distlock:inbox:"+b.Member("")[:36]).Val() != nil && s.inboxes(t) == 1
+	}
+	eventually(t, "it listens", subscribed)
+
+	for range 5 {
+		if err := s.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it listens again", subscribed)
+	}
+	// Both at once: nobody hears the message.
+	pipe := s.TxPipeline()
+	pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
+	redislock.ReleaseScript.Eval(t.Context(), pipe, redislock.LockKeys(lockKey),
+		g.Owner, "an inbox", "0", "0", "60000", redislock.DefaultInboxPrefix)
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-w.done:
+		if w.err != nil {
+			t.Error(w.err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the waiter was not woken by the new subscription")
+	}
+}
+
+func (s server) inboxes(t testing.TB) int {
+	t.Helper()
+	return len(s.PubSubChannels(context.Background(), redislock.DefaultInboxPrefix+"*").Val())
+}
+
+func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
+	s := realServer(t)
+	b := redislock.New(s.Client)
+	g, err := b.Acquire(t.Context(), request("k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.inboxes(t); n != 0 {
+		t.Errorf("%d inboxes before anybody has waited", n)
+	}
+	waiter := request("k")
+	waiter.Backoff = distlock.NewBackoff(100*time.Millisecond, 0)
+	w := acquire(t.Context(), b, waiter)
+	eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "it has stopped to listen", func() bool { return s.inboxes(t) == 0 })
+
+	// The Backend still works, by polling, and the client is open.
+	r := request("k2")
+	if _, err := b.TryAcquire(t.Context(), r); err != nil {
+		t.Error(err)
+	}
+	if err := b.Release(t.Context(), g); err != nil {
+		t.Error(err)
+	}
+	<-w.done
+	if w.err != nil {
+		t.Error(w.err)
+	}
+}

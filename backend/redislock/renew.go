@@ -1,0 +1,155 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+)
+
+// One script or pipeline carries no more renewals than this: a script stops the
+// server while it runs.
+const renewBatch = 256
+
+var errNotSent = errors.New("redislock: not sent, because the batch before it failed")
+
+// Renew extends the grants with one script for every 256 of them, or, where the
+// keys are spread over several servers, with one pipeline for as many on each.
+// Servers do not wait for one another. What a server did not answer within the
+// operation timeout is Unknown, and so is what would have been sent to it next.
+func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	results := make([]distlock.RenewResult, len(grants))
+	valid := make([]int, 0, len(grants))
+	for i, g := range grants {
+		// A PEXPIRE of zero would delete the lock.
+		if g.TTL < time.Millisecond {
+			results[i].Err = fmt.Errorf("redislock: a TTL of %v is less than a millisecond", g.TTL)
+			continue
+		}
+		valid = append(valid, i)
+	}
+
+	groups := b.nodes.group(ctx, b.calls, grants, valid)
+	if len(groups) == 1 {
+		b.renewNode(ctx, grants, groups[0], results)
+		return results
+	}
+	var wg sync.WaitGroup
+	for _, group := range groups {
+		// Each group writes to its own elements of results.
+		wg.Go(func() { b.renewNode(ctx, grants, group, results) })
+	}
+	wg.Wait()
+	return results
+}
+
+// renewNode renews those grants that group lists, batch after batch, until one
+// has no answer.
+func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group []int, results []distlock.RenewResult) {
+	for len(group) > 0 {
+		batch := group[:min(renewBatch, len(group))]
+		group = group[len(batch):]
+
+		answers, _, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
+			return b.renewBatch(ctx, c, grants, batch)
+		})
+		for n, i := range batch {
+			if err != nil {
+				results[i].Err = err
+			} else {
+				results[i] = answers[n]
+			}
+		}
+		if err != nil {
+			for _, i := range group {
+				results[i].Err = errors.Join(errNotSent, err)
+			}
+			return
+		}
+	}
+}
+
+// renewBatch writes to nothing but what it returns: it may be left behind.
+func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
+	if b.nodes.together() {
+		answers, err := renewScripted(ctx, c, grants, batch)
+		if !redis.HasErrorPrefix(err, "CROSSSLOT") {
+			return answers, err
+		}
+		// A client for one server, but what answers is a Cluster.
+		b.nodes.separate()
+	}
+	return renewPipelined(ctx, c, grants, batch), nil
+}
+
+func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
+	keys := make([]string, 0, len(batch))
+	args := make([]any, 0, 2*len(batch))
+	for _, i := range batch {
+		keys = append(keys, grants[i].Key)
+		args = append(args, grants[i].Owner, grants[i].TTL.Milliseconds())
+	}
+	reply, err := integers(renewScript.Run(ctx, c, keys, args...), len(batch))
+	if err != nil {
+		return nil, err
+	}
+	results := make([]distlock.RenewResult, len(batch))
+	for n, renewed := range reply {
+		results[n] = renewResult(renewed)
+	}
+	return results, nil
+}
+
+// renewPipelined sends one script call for each lock. Every answer stands for
+// itself; those that say NOSCRIPT are sent once more, with the script.
+func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) []distlock.RenewResult {
+	results := make([]distlock.RenewResult, len(batch))
+	send := func(ns []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) (missing []int) {
+		pipe := c.Pipeline()
+		cmds := make([]*redis.Cmd, len(ns))
+		for j, n := range ns {
+			g := grants[batch[n]]
+			cmds[j] = eval(pipe, ctx, []string{g.Key}, g.Owner, g.TTL.Milliseconds())
+		}
+		_, _ = pipe.Exec(ctx) // every command has its own error
+		for j, n := range ns {
+			reply, err := integers(cmds[j], 1)
+			switch {
+			case redis.HasErrorPrefix(err, "NOSCRIPT"):
+				missing = append(missing, n)
+				results[n].Err = err
+			case err != nil:
+				results[n].Err = err
+			default:
+				results[n] = renewResult(reply[0])
+			}
+		}
+		return missing
+	}
+
+	all := make([]int, len(batch))
+	for n := range all {
+		all[n] = n
+	}
+	missing := send(all, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
+		return renewScript.EvalSha(ctx, s, keys, args...)
+	})
+	if len(missing) > 0 {
+		send(missing, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
+			return renewScript.Eval(ctx, s, keys, args...)
+		})
+	}
+	return results
+}
+
+func renewResult(renewed int64) distlock.RenewResult {
+	if renewed == 1 {
+		return distlock.RenewResult{Status: distlock.Renewed}
+	}
+	return distlock.RenewResult{Status: distlock.Lost}
+}

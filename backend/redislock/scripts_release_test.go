@@ -1,0 +1,294 @@
+package redislock_test
+
+import (
+)
+
+func TestScriptReleaseRestoresCounter(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		_, last := s.take("a1")
+		s.Del(t.Context(), fenceKey)
+		ahead := last + time.Hour.Microseconds() // as if the clock were set back meanwhile
+		if _, err := s.releaseErr("a1", false, ahead); err != nil {
+			t.Fatal(err)
+		}
+		if first, _ := s.take("a2"); first != ahead+1 {
+			t.Errorf("token %d after %d", first, ahead)
+		}
+	})
+}
+
+func TestScriptReleaseIsIdempotent(t *testing.T) {
+	eachScripts(t, func(_ *testing.T, s scripts) {
+		s.take("a1")
+		s.release("b1", 0)
+		s.holder("a1")
+		s.release("a1", 1)
+		s.release("a1", 1)
+		s.ttl(fenceKey, redislock.Retention)
+		s.take("b1")
+		s.release("a1", 1)
+		s.holder("b1")
+		s.release("c1", 0)
+		s.holder("b1")
+	})
+}
+
+func TestScriptReleasePassesOn(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		heard := s.hear()
+		_, last := s.take("a1")
+		s.busy("b1", true)
+		s.busy("c1", true)
+		s.busy("d1", true)
+		expect(t, "messages before the release", heard(), nil)
+
+		s.release("a1", 1)
+		s.holder("b1")
+		s.ttl(lockKey, testClaim)
+		s.queue("c:c1", "d:d1")
+		expect(t, "messages", heard(), []string{"in:b b1"})
+
+		// A repeat passes nothing on.
+		s.release("a1", 1)
+		s.holder("b1")
+		expect(t, "messages of a repeat", heard(), nil)
+
+		// The ordinary acquire is the claim.
+		if first, _ := s.take("b1"); first <= last {
+			t.Errorf("token %d after %d", first, last)
+		}
+		s.ttl(lockKey, testTTL)
+		s.busy("c1", true)
+		s.queue("c:c1", "d:d1")
+		expect(t, "messages of the claim", heard(), nil)
+	})
+}
+
+func TestScriptFreeWithQueue(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		heard := s.hear()
+		s.take("a1")
+		s.busy("b1", true)
+		s.busy("c1", true)
+		s.expire(t, lockKey)
+
+		// Whoever is not first helps the first, and is told the claim window.
+		if left := s.busy("d1", false); left > testClaim || left <= 0 {
+			t.Errorf("%v left of the claim window", left)
+		}
+		s.holder("b1")
+		s.ttl(lockKey, testClaim)
+		s.queue("c:c1")
+		expect(t, "messages", heard(), []string{"in:b b1"})
+
+		// The first is dead: that costs one claim window, and no more.
+		s.expire(t, lockKey)
+		s.busy("e1", true)
+		s.holder("c1")
+		s.queue("e:e1")
+		expect(t, "messages", heard(), []string{"in:c c1"})
+
+		// Whoever is first takes it.
+		s.expire(t, lockKey)
+		s.take("e1")
+		s.ttl(lockKey, testTTL)
+		s.queue()
+		expect(t, "messages", heard(), nil)
+	})
+}
+
+func TestScriptLateRelease(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		heard := s.hear()
+		s.take("a1")
+		s.busy("b1", true)
+		s.expire(t, lockKey)
+		s.release("a1", 2)
+		s.holder("b1")
+		s.ttl(lockKey, testClaim)
+		expect(t, "messages", heard(), []string{"in:b b1"})
+	})
+}
+
+func TestScriptReleaseOfAWaiter(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		heard := s.hear()
+		s.take("a1")
+		s.busy("b1", true)
+		s.busy("c1", true)
+		s.release("b1", 0)
+		s.queue("c:c1")
+		s.holder("a1")
+
+		// The same when the lock has ended: the next is helped, not the leaver.
+		s.busy("d1", true)
+		s.expire(t, lockKey)
+		s.release("c1", 2)
+		s.holder("d1")
+		s.queue()
+		expect(t, "messages", heard(), []string{"in:d d1"})
+	})
+}
+
+func TestScriptForeignQueueEntries(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		heard := s.hear()
+		s.take("a1")
+		s.ZAdd(t.Context(), queueKey, redis.Z{Score: 1, Member: "nonsense"}, redis.Z{Score: 2, Member: "a:a1"})
+		s.busy("b1", true)
+		s.release("a1", 1)
+		s.holder("b1")
+		expect(t, "messages", heard(), []string{"in:b b1"})
+	})
+}
+
+func TestScriptGone(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		doubt := func(owner string) {
+			t.Helper()
+			if got, err := s.releaseErr(owner, true, 0); err != nil || got == 1 {
+				t.Fatalf("release of %s: %d, %v", owner, got, err)
+			}
+		}
+		s.take("a1")
+		s.release("a1", 1)
+		s.refused("a1", "GONE")
+
+		// Who never held is remembered if there is doubt, by whole name.
+		doubt("b1")
+		doubt("b2")
+		s.refused("b1", "GONE")
+		s.refused("b2", "GONE")
+		s.take("b")
+		s.refusedQueueing("b1")
+		s.release("b", 1)
+		s.take("1")
+		s.release("1", 1)
+		s.refused("b1", "GONE")
+		s.refused("b2", "GONE")
+
+		// It is a bounded memory.
+		for i := range 15 {
+			doubt(fmt.Sprint("c", i))
+			doubt(fmt.Sprint("c", i)) // counts once
+		}
+		s.refused("b2", "GONE")
+		doubt("c15")
+		s.refused("c15", "GONE")
+		s.refused("c0", "GONE")
+		s.take("b1")
+		s.release("b1", 1)
+
+		// And one that ends.
+		fence := strings.Fields(s.Get(t.Context(), fenceKey).Val())
+		if len(fence) != 5+16 {
+			t.Fatalf("the fence is %q", fence)
+		}
+		at := must(strconv.ParseInt(fence[4], 10, 64))
+		if now := s.now(); at > now || at < now-time.Minute.Microseconds() {
+			t.Errorf("buried at %d instead of %d", at, now)
+		}
+		fence[4] = fmt.Sprint(at - redislock.Retention.Microseconds() - 1)
+		s.Set(t.Context(), fenceKey, strings.Join(fence, " "), redislock.Retention)
+		s.take("d1")
+		if n := len(strings.Fields(s.Get(t.Context(), fenceKey).Val())); n != 4 {
+			t.Errorf("the fence still has %d fields", n)
+		}
+	})
+}
+
+func (s scripts) refusedQueueing(owner string) {
+	s.t.Helper()
+	if r, err := s.acquireN(owner, true, 1); !redis.HasErrorPrefix(err, "GONE") {
+		s.t.Errorf("got %v, %v instead of GONE", r, err)
+	}
+	s.busy(owner, false)
+	s.queue()
+}
+
+func TestScriptGoneWithoutFence(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		if _, err := s.releaseErr("b1", true, 0); err != nil {
+			t.Fatal(err)
+		}
+		s.refused("b1", "GONE")
+		from := s.now()
+		if first, last := s.takeN("a1", 64); first != last || first < from {
+			t.Errorf("got %d..%d from a counter that never was", first, last)
+		}
+	})
+}
+
+func TestScriptRenew(t *testing.T) {
+	eachScripts(t, func(t *testing.T, s scripts) {
+		ctx := t.Context()
+		s.Set(ctx, "k1", "a", time.Second)
+		s.Set(ctx, "k2", "b", time.Second)
+		s.RPush(ctx, "k3", "a")
+		s.Set(ctx, "k5", "a", time.Second)
+		got, err := redislock.RenewScript.Run(ctx, s.Client, []string{"k1", "k2", "k3", "k4", "k5"},
+			"a", 10000, "a", 10000, "a", 10000, "a", 10000, "a", 20000).Int64Slice()
+		if err != nil || !slices.Equal(got, []int64{1, 0, 0, 0, 1}) {
+			t.Errorf("got %v, %v", got, err)
+		}
+		s.ttl("k1", 10*time.Second)
+		s.ttl("k5", 20*time.Second)
+		if d := s.PTTL(ctx, "k2").Val(); d > time.Second {
+			t.Errorf("another's lease was extended to %v", d)
+		}
+		if n := s.Exists(ctx, "k4").Val(); n != 0 {
+			t.Error("a lock that was gone was created")
+		}
+	})
+}
+
+func TestScriptOutOfMemory(t *testing.T) {
+	s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+	heard := s.hear()
+	s.take("a1")
+	s.busy("b1", true)
+	if err := s.ConfigSet(t.Context(), "maxmemory", "1mb").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Set(t.Context(), "x", "y", 0).Err(); !redis.HasErrorPrefix(err, "OOM") {
+		t.Fatalf("the server is not full: %v", err)
+	}
+
+	other := redislock.LockKeys("other")
+	before := s.dump(t)
+	for _, queue := range []int{0, 1} {
+		_, err := redislock.AcquireScript.Run(t.Context(), s.Client, other, "c1", "c", queue, 1000, 1, 500, "in:").Int64Slice()
+		if !redis.HasErrorPrefix(err, "OOM") {
+			t.Errorf("acquire on a full server: %v", err)
+		}
+	}
+	if _, err := s.acquireN("c1", true, 1); !redis.HasErrorPrefix(err, "OOM") {
+		t.Errorf("queueing on a full server: %v", err)
+	}
+	if after := s.dump(t); after != before {
+		t.Errorf("changed\n%sto\n%s", before, after)
+	}
+
+	if r, err := redislock.RenewScript.Run(t.Context(), s.Client, []string{lockKey}, "a1", 20000).Int64Slice(); err != nil || r[0] != 1 {
+		t.Errorf("renew: %v, %v", r, err)
+	}
+	s.ttl(lockKey, 20*time.Second)
+	expect(t, "messages so far", heard(), nil)
+	s.release("a1", 1)
+	s.holder("b1")
+	s.take("b1")
+	if got, err := s.releaseErr("b1", true, 0); err != nil || got != 1 {
+		t.Errorf("release: %d, %v", got, err)
+	}
+	s.holder("")
+	expect(t, "messages", heard(), []string{"in:b b1"})
+}
+
+func TestScriptsUseNoPointsInTime(t *testing.T) {
+	bad := regexp.MustCompile(`(?i)'(PXAT|EXAT|P?EXPIREAT)'`)
+	for _, src := range redislock.Sources {
+		if m := bad.FindString(src); m != "" {
+			t.Errorf("a script uses %s", m)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package redislock_test
+
+import (
+)
+
+
+
+const (
+	lockKey  = "shop:pay"
+	fenceKey = "{shop:pay}:fence"
+	queueKey = "{shop:pay}:queue"
+
+	testTTL   = 10 * time.Second
+	testClaim = 500 * time.Millisecond
+)
+
+// scripts calls the scripts for lockKey as the Backend does. The inbox of the
+
+// owner "a1" is "a".
+
+type scripts struct {
+	server
+	t *testing.T
+}
+
+func (s scripts) acquireN(owner string, queue bool, tokens int) ([]int64, error) {
+	q := "0"
+	if queue {
+		q = "1"
+	}
+	return redislock.AcquireScript.Run(s.t.Context(), s.Client, redislock.LockKeys(lockKey),
+		owner, owner[:1], q, testTTL.Milliseconds(), tokens, testClaim.Milliseconds(), "in:",
+	).Int64Slice()
+}
+
+// take acquires and must succeed. It returns the tokens.
+
+func (s scripts) take(owner string) (first, last int64) {
+	s.t.Helper()
+	return s.takeN(owner, 1)
+}
+
+func (s scripts) takeN(owner string, tokens int) (first, last int64) {
+	s.t.Helper()
+	r, err := s.acquireN(owner, false, tokens)
+	if err != nil || len(r) != 3 || r[0] != 1 {
+		s.t.Fatalf("%s does not get the lock: %v, %v", owner, r, err)
+	}
+	return r[1], r[2]
+}
+
+// busy acquires and must find the lock held or promised. It returns the time left.
+
+func (s scripts) busy(owner string, queue bool) time.Duration {
+	s.t.Helper()
+	r, err := s.acquireN(owner, queue, 1)
+	if err != nil || len(r) != 2 || r[0] != 0 {
+		s.t.Fatalf("%s does not find the lock held: %v, %v", owner, r, err)
+	}
+	return time.Duration(r[1]) * time.Millisecond
+}
+
+// refused acquires and must get an error that begins with prefix, and change
+
+// nothing.
+
+func (s scripts) refused(owner, prefix string) {
+	s.t.Helper()
+	for _, queue := range []bool{false, true} {
+		before := s.dump(s.t)
+		r, err := s.acquireN(owner, queue, 1)
+		if !redis.HasErrorPrefix(err, prefix) {
+			s.t.Errorf("got %v, %v instead of an error %s", r, err, prefix)
+		}
+		if after := s.dump(s.t); after != before {
+			s.t.Errorf("a refused acquisition changed\n%sto\n%s", before, after)
+		}
+	}
+}
+
+func (s scripts) releaseErr(owner string, doubt bool, last int64) (int, error) {
+	d := "0"
+	if doubt {
+		d = "1"
+	}
+	return redislock.ReleaseScript.Run(s.t.Context(), s.Client, redislock.LockKeys(lockKey),
+		owner, owner[:1], d, last, testClaim.Milliseconds(), "in:",
+	).Int()
+}
+
+func (s scripts) release(owner string, want int) {
+	s.t.Helper()
+	if got, err := s.releaseErr(owner, false, 0); err != nil || got != want {
+		s.t.Errorf("release of %s: %d, %v instead of %d", owner, got, err, want)
+	}
+}
+
+func (s scripts) holder(want string) {
+	s.t.Helper()
+	if got := s.Get(s.t.Context(), lockKey).Val(); got != want {
+		s.t.Errorf("the lock is held by %q instead of %q", got, want)
+	}
+}
+
+func (s scripts) ttl(key string, atMost time.Duration) {
+	s.t.Helper()
+	if got := s.PTTL(s.t.Context(), key).Val(); got > atMost || got < atMost-5*time.Second || got <= 0 {
+		s.t.Errorf("%s has %v to live instead of %v", key, got, atMost)
+	}
+}
+
+func (s scripts) queue(want ...string) {
+	s.t.Helper()
+	if got := s.ZRange(s.t.Context(), queueKey, 0, -1).Val(); !slices.Equal(got, want) {
+		s.t.Errorf("the queue is %q instead of %q", got, want)
+	}
+}
+
+func (s scripts) now() int64 { return s.Time(s.t.Context()).Val().UnixMicro() }
+
+// hear subscribes to all inboxes. The returned function returns what has come
+
+// since, and proves that nothing more is on its way.
+
+func (s scripts) hear() func() []string {
+	s.t.Helper()
+	sub := s.PSubscribe(s.t.Context(), "in:*")
+	s.t.Cleanup(func() { _ = sub.Close() })
+	if _, err := sub.Receive(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return func() []string {
+		s.t.Helper()
+		s.Publish(context.Background(), "in:end", "end")
+		var got []string
+		for {
+			m, err := sub.ReceiveMessage(s.t.Context())
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if m.Channel == "in:end" {
+				return got
+			}
+			got = append(got, m.Channel+" "+m.Payload)
+		}
+	}
+}
+
+func expect(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q instead of %q", what, got, want)
+	}
+}
+
+func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
+	t.Helper()
+	eachServer(t, func(t *testing.T, s server) { f(t, scripts{s, t}) })
+}
+
+// A fence ends before a lock that is held for longer. The holder brings the
+
+// counter back when it releases.
+
+// An attempt that was overtaken by its owner's release must not take the key.
+
+// refusedQueueing: where the lock is held, only an attempt that would queue is
+
+// refused; the other changes nothing anyway.
+
+// A server that is full refuses new locks before it has done anything, and lets
+
+// the old ones be kept, passed on and given back.
+
+// Leases are durations: a point in time that the server thinks is past sets no
+
+// lock at all, and says OK.

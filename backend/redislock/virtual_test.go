@@ -1,0 +1,161 @@
+package redislock_test
+
+import (
+)
+
+func TestVirtualHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		c := redistest.VirtualClient(t, m)
+		b := newBackend(t, c)
+		long := request(lockKey)
+		long.TTL = time.Minute
+		held, err := b.TryAcquire(t.Context(), long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Polls so rarely that its queue would end before it comes again.
+		patient := request(lockKey)
+		patient.Backoff = distlock.NewBackoff(10*time.Minute, 0)
+		w := acquire(t.Context(), b, patient)
+		synctest.Wait()
+
+		dead := newBackend(t, redistest.VirtualClient(t, m))
+		ctx, kill := context.WithCancel(t.Context())
+		dying := acquire(ctx, dead, request(lockKey))
+		synctest.Wait()
+		kill()
+		<-dying.done
+
+		last := newBackend(t, redistest.VirtualClient(t, m))
+		r := request(lockKey)
+		r.Backoff = distlock.NewBackoff(5*time.Second, 0)
+		w2 := acquire(t.Context(), last, r)
+		synctest.Wait()
+
+		for range 3 * 60 * 3 {
+			elapse(20 * time.Second)
+			if got := b.Renew(t.Context(), []distlock.Grant{held}); got[0].Status != distlock.Renewed {
+				t.Fatalf("renewal: %+v", got)
+			}
+		}
+		start := time.Now()
+		if err := b.Release(t.Context(), held); err != nil {
+			t.Fatal(err)
+		}
+		<-w.done
+		if d := time.Since(start); w.err != nil || d != 0 {
+			t.Errorf("the first got it after %v: %v", d, w.err)
+		}
+		if w.grant.Token <= held.LastToken {
+			t.Errorf("token %d after %d", w.grant.Token, held.LastToken)
+		}
+		start = time.Now()
+		if err := b.Release(t.Context(), w.grant); err != nil {
+			t.Fatal(err)
+		}
+		<-w2.done
+		if d := time.Since(start); w2.err != nil || d > redislock.DefaultClaimWindow+10*time.Second {
+			t.Errorf("behind a dead one it took %v: %v", d, w2.err)
+		}
+	})
+}
+
+func TestVirtualPatientWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		c := redistest.VirtualClient(t, m)
+		b := newBackend(t, c)
+		long := request(lockKey)
+		long.TTL = time.Hour
+		g, err := b.TryAcquire(t.Context(), long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := request(lockKey)
+		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		w := acquire(t.Context(), b, r)
+		synctest.Wait()
+		ticket := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
+		for range 30 {
+			elapse(time.Minute)
+			if got := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val(); ticket == 0 || got != ticket {
+				t.Fatalf("the ticket was %f and is %f", ticket, got)
+			}
+		}
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		<-w.done
+		if w.err != nil {
+			t.Error(w.err)
+		}
+		// A queue of the dead ends.
+		ctx, cancel := context.WithCancel(t.Context())
+		dying := acquire(ctx, b, request(lockKey))
+		synctest.Wait()
+		cancel()
+		<-dying.done
+		elapse(redislock.QueueTTL)
+		if n := c.Exists(t.Context(), queueKey).Val(); n != 0 {
+			t.Error("a queue of the dead is left")
+		}
+	})
+}
+
+func TestVirtualDeadHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := redistest.VirtualClient(t, redistest.Virtual(t))
+		b := newBackend(t, c)
+		if _, err := b.TryAcquire(t.Context(), request(lockKey)); err != nil {
+			t.Fatal(err)
+		}
+		r := request(lockKey)
+		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		start := time.Now()
+		if _, err := b.Acquire(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d < r.TTL || d > r.TTL+10*time.Millisecond {
+			t.Errorf("it took %v after a lease of %v", d, r.TTL)
+		}
+	})
+}
+
+func TestVirtualDeafSubscription(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		n := &network{dial: m.Dial}
+		own := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.Dial; o.ConnMaxIdleTime = time.Second })
+		b := newBackend(t, own)
+		other := newBackend(t, redistest.VirtualClient(t, m))
+
+		r := request(lockKey)
+		r.TTL = time.Hour
+		g, err := other.TryAcquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiter := request(lockKey)
+		waiter.Backoff = distlock.NewBackoff(time.Hour, 0)
+		w := acquire(t.Context(), b, waiter)
+		elapse(time.Minute)
+		select {
+		case <-w.done:
+			t.Fatal(w.err)
+		default:
+		}
+
+		// Far from its next look, which is every twenty seconds.
+		elapse(time.Second)
+		n.cut()
+		start := time.Now()
+		if err := other.Release(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		<-w.done
+		if d := time.Since(start); w.err != nil || d > 4*redislock.PingEvery {
+			t.Errorf("deaf for %v: %v", d, w.err)
+		}
+	})
+}
