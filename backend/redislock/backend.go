@@ -141,7 +141,9 @@ func (b *Backend) attempt(ctx context.Context, r distlock.Request, queue bool) (
 	keys := lockKeys(r.Key)
 	args := []any{r.Owner, b.args.inbox, flag(queue), r.TTL.Milliseconds(), max(r.Tokens, 1), b.args.claim, b.args.prefix}
 	sent := time.Now()
-	reply, sure, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
+	// Who does not queue takes "held" for certain, and may not release. Had it
+	// been sent twice, the first might still take the key, for nobody.
+	reply, sure, err := call(ctx, b.calls, queue, func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
 		return acquireScript.Run(ctx, c, keys, args...).Int64Slice()
 	})
 	if !sure || err != nil {
@@ -177,7 +179,7 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 	}
 	keys := lockKeys(g.Key)
 	args := []any{g.Owner, b.args.inbox, flag(b.doubts.has(g.Owner)), g.LastToken, b.args.claim, b.args.prefix}
-	found, _, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (int64, error) {
+	found, _, err := call(ctx, b.calls, twice, func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		return releaseScript.Run(ctx, c, keys, args...).Int64()
 	})
 	if err != nil {

@@ -1,9 +1,16 @@
 package redislock_test
 
 import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 )
-
-
 
 func TestNewPanics(t *testing.T) {
 	client := redis.NewClient(&redis.Options{})
@@ -134,14 +141,6 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	if err := b.Release(ctx, r.Claim()); err != context.Canceled { //nolint:errorlint // as it is
 		t.Errorf("release: %v", err)
 	}
-}
-
-// waiting is an Acquire on a goroutine.
-
-type waiting struct {
-	grant distlock.Grant
-	err   error
-	done  chan struct{}
 }
 
 // A release wakes one waiter in the fleet, however many wait, and each costs few

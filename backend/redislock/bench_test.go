@@ -23,7 +23,7 @@ func BenchmarkLockUnlock(b *testing.B) {
 			bare := bareLock(s.Client)
 			backend := newBackend(b, s.Client)
 			full := func(ctx context.Context, key string) error {
-				g, err := backend.TryAcquire(ctx, distlock.Request{Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1})
+				g, err := backend.Acquire(ctx, request(key)) // as a Locker does
 				if err != nil {
 					return err
 				}

@@ -34,9 +34,10 @@ const (
 // On a small machine, handing an operation to another goroutine and back costs
 // as much as the operation. So one that is alone, to a server that is prompt,
 // runs on its caller's goroutine, through a copy of the client with short
-// timeouts. If that gets no answer, the operation is sent again in the safe way.
-// Its caller may overstay its context by the short limit; the next one does not,
-// because the server is not prompt any more.
+// timeouts. If that gets no answer, the operation is sent again in the safe way,
+// so it must be one that may be sent twice. Its caller may overstay its context
+// by the short limit; the next one does not, because the server is not prompt any
+// more.
 type calls struct {
 	client  redis.UniversalClient
 	limit   time.Duration
@@ -56,19 +57,25 @@ func newCalls(client redis.UniversalClient, limit time.Duration, w *workers) *ca
 	return c
 }
 
-// operation is something that may be repeated. It must use the context and the
-// client that it is given, and write to nothing that others read.
+// operation must use the context and the client that it is given, and share
+// nothing with its caller that either may write to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
+
+// How often an operation may be sent.
+const (
+	once  = false
+	twice = true
+)
 
 // call runs op. It also reports whether all that was sent was answered: if not,
 // some of it may still be applied.
-func call[T any](ctx context.Context, c *calls, op operation[T]) (v T, sure bool, err error) {
+func call[T any](ctx context.Context, c *calls, repeatable bool, op operation[T]) (v T, sure bool, err error) {
 	var none T
 	if err := ctx.Err(); err != nil {
 		return none, true, err
 	}
 	sure = true
-	if c.underWay.Add(1) == 1 && c.short != nil && c.prompt.Load() {
+	if c.underWay.Add(1) == 1 && repeatable && c.short != nil && c.prompt.Load() {
 		v, err := limited(ctx, c, shortLimit, c.short(), op)
 		if answered(err) {
 			c.underWay.Add(-1)

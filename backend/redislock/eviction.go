@@ -13,7 +13,7 @@ import (
 // background, once, and gives up silently: many users may not call INFO.
 func (b *Backend) checkEviction() {
 	b.background.run(func(ctx context.Context) {
-		info, _, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
+		info, _, err := call(ctx, b.calls, once, func(ctx context.Context, c redis.UniversalClient) (string, error) {
 			return c.Info(ctx, "memory").Result()
 		})
 		if err != nil {

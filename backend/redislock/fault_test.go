@@ -350,7 +350,7 @@ func TestVirtualHangs(t *testing.T) {
 		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.Dial; o.ReadTimeout = -1; o.WriteTimeout = -1 })
 		b := newBackend(t, c)
 		for range 3 {
-			g, err := b.TryAcquire(t.Context(), request(lockKey))
+			g, err := b.Acquire(t.Context(), request(lockKey))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -365,7 +365,7 @@ func TestVirtualHangs(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Millisecond, cancel)
 			start := time.Now()
-			_, err := b.TryAcquire(ctx, request(lockKey))
+			_, err := b.Acquire(ctx, request(lockKey))
 			if d := time.Since(start); err != context.Canceled || d > slack || i > 0 && d != 20*time.Millisecond { //nolint:errorlint // as it is
 				t.Errorf("call %d: %v after %v", i, err, d)
 			}

@@ -74,11 +74,6 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// elapse lets the time of a synctest bubble pass.
-func elapse(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // that is what it is for
-}
-
 func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option) *redislock.Backend {
 	t.Helper()
 	b := redislock.New(c, opts...)

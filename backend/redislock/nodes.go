@@ -45,7 +45,7 @@ func (n nodes) group(ctx context.Context, calls *calls, grants []distlock.Grant,
 	}
 
 	// The first time this asks the Cluster.
-	groups, _, err := call(ctx, calls, func(ctx context.Context, _ redis.UniversalClient) ([][]int, error) {
+	groups, _, err := call(ctx, calls, once, func(ctx context.Context, _ redis.UniversalClient) ([][]int, error) {
 		at := make(map[*redis.Client]int)
 		var groups [][]int
 		for _, i := range picked {

@@ -1,7 +1,24 @@
 package redislock_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
 )
+
+// waiting is an Acquire on a goroutine.
+
+type waiting struct {
+	grant distlock.Grant
+	err   error
+	done  chan struct{}
+}
 
 func acquire(ctx context.Context, b *redislock.Backend, r distlock.Request) *waiting {
 	w := &waiting{done: make(chan struct{})}

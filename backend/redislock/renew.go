@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ var errNotSent = errors.New("redislock: not sent, because the batch before it fa
 // Servers do not wait for one another. What a server did not answer within the
 // operation timeout is Unknown, and so is what would have been sent to it next.
 func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	grants = slices.Clone(grants) // what is left behind may still read it
 	results := make([]distlock.RenewResult, len(grants))
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
@@ -55,7 +57,7 @@ func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group 
 		batch := group[:min(renewBatch, len(group))]
 		group = group[len(batch):]
 
-		answers, _, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
+		answers, _, err := call(ctx, b.calls, twice, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
 			return b.renewBatch(ctx, c, grants, batch)
 		})
 		for n, i := range batch {
@@ -84,7 +86,7 @@ func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grant
 		// A client for one server, but what answers is a Cluster.
 		b.nodes.separate()
 	}
-	return renewPipelined(ctx, c, grants, batch), nil
+	return renewPipelined(ctx, c, grants, batch)
 }
 
 func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
@@ -106,8 +108,9 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlo
 }
 
 // renewPipelined sends one script call for each lock. Every answer stands for
-// itself; those that say NOSCRIPT are sent once more, with the script.
-func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) []distlock.RenewResult {
+// itself; those that say NOSCRIPT are sent once more, with the script. It fails
+// if there was no answer at all.
+func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
 	results := make([]distlock.RenewResult, len(batch))
 	send := func(ns []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) (missing []int) {
 		pipe := c.Pipeline()
@@ -144,7 +147,10 @@ func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distl
 			return renewScript.Eval(ctx, s, keys, args...)
 		})
 	}
-	return results
+	if !slices.ContainsFunc(results, func(r distlock.RenewResult) bool { return answered(r.Err) }) {
+		return nil, results[0].Err
+	}
+	return results, nil
 }
 
 func renewResult(renewed int64) distlock.RenewResult {

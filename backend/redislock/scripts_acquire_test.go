@@ -1,6 +1,15 @@
 package redislock_test
 
 import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
 )
 
 func TestScriptAcquireFree(t *testing.T) {

@@ -1,6 +1,17 @@
 package redislock_test
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
 )
 
 func TestScriptReleaseRestoresCounter(t *testing.T) {

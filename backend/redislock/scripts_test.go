@@ -1,9 +1,15 @@
 package redislock_test
 
 import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
 )
-
-
 
 const (
 	lockKey  = "shop:pay"

@@ -1,6 +1,16 @@
 package redislock_test
 
 import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redislock/internal/redistest"
 )
 
 func TestVirtualHours(t *testing.T) {
@@ -34,7 +44,7 @@ func TestVirtualHours(t *testing.T) {
 		synctest.Wait()
 
 		for range 3 * 60 * 3 {
-			elapse(20 * time.Second)
+			time.Sleep(20 * time.Second)
 			if got := b.Renew(t.Context(), []distlock.Grant{held}); got[0].Status != distlock.Renewed {
 				t.Fatalf("renewal: %+v", got)
 			}
@@ -78,7 +88,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		synctest.Wait()
 		ticket := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
 		for range 30 {
-			elapse(time.Minute)
+			time.Sleep(time.Minute)
 			if got := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val(); ticket == 0 || got != ticket {
 				t.Fatalf("the ticket was %f and is %f", ticket, got)
 			}
@@ -96,7 +106,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-dying.done
-		elapse(redislock.QueueTTL)
+		time.Sleep(redislock.QueueTTL)
 		if n := c.Exists(t.Context(), queueKey).Val(); n != 0 {
 			t.Error("a queue of the dead is left")
 		}
@@ -139,7 +149,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 		waiter := request(lockKey)
 		waiter.Backoff = distlock.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), b, waiter)
-		elapse(time.Minute)
+		time.Sleep(time.Minute)
 		select {
 		case <-w.done:
 			t.Fatal(w.err)
@@ -147,7 +157,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 		}
 
 		// Far from its next look, which is every twenty seconds.
-		elapse(time.Second)
+		time.Sleep(time.Second)
 		n.cut()
 		start := time.Now()
 		if err := other.Release(t.Context(), g); err != nil {

@@ -52,16 +52,16 @@ func TestVirtualTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 1000 {
-			time.Sleep(3590 * time.Millisecond) //nolint:forbidigo // in a bubble
+			time.Sleep(3590 * time.Millisecond)
 			if c.Exists(ctx, "k").Val() != 1 {
 				t.Fatal("the key ended early")
 			}
 		}
-		time.Sleep(10*time.Second - time.Millisecond) //nolint:forbidigo // in a bubble
+		time.Sleep(10*time.Second - time.Millisecond)
 		if c.Exists(ctx, "k").Val() != 1 {
 			t.Error("the key ended early")
 		}
-		time.Sleep(time.Millisecond) //nolint:forbidigo // in a bubble
+		time.Sleep(time.Millisecond)
 		if c.Exists(ctx, "k").Val() != 0 {
 			t.Error("the key does not end")
 		}

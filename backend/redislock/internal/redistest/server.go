@@ -98,7 +98,7 @@ func (s *Server) start() error {
 
 	c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
 	defer c.Close() //nolint:errcheck // nothing is lost
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) //nolint:forbidigo // Cleanup has none
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

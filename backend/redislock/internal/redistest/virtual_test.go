@@ -20,11 +20,11 @@ func TestVirtualTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := c.Time(ctx).Val()
-		time.Sleep(3*time.Hour - time.Millisecond) //nolint:forbidigo // in a bubble
+		time.Sleep(3*time.Hour - time.Millisecond)
 		if n := c.Exists(ctx, "k").Val(); n != 1 {
 			t.Error("the key ended early")
 		}
-		time.Sleep(time.Millisecond) //nolint:forbidigo // in a bubble
+		time.Sleep(time.Millisecond)
 		if n := c.Exists(ctx, "k").Val(); n != 0 {
 			t.Error("the key did not end")
 		}
