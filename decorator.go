@@ -14,6 +14,10 @@ type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
 // function holds for fn; a response that was produced although the lease was
 // lost comes together with an error that wraps [ErrLost].
 //
+// If fn uses a database transaction, fn commits it: a lock inside a transaction
+// is given back before the commit, and the next holder reads what is about to
+// change.
+//
 // Wrap panics if l or fn is nil, if o is invalid (see [Opts.Validate]), if
 // o.Params takes another type than Req, or if Req can never be made into a key.
 // The function that it returns never panics by itself and is safe for
