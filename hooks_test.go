@@ -53,6 +53,7 @@ func TestHooks(t *testing.T) {
 		})
 		held := mustAcquire(t, l, "8", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Second / 2})
 		<-held.Context().Done()
+		synctest.Wait() // the hook is called after the cancellation
 		_ = held.Release(t.Context())
 		closeLocker(t, l)
 
