@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"sync"
 	"testing"
@@ -84,14 +85,21 @@ func (s *Server) start() error {
 	}, s.args...)...)
 	output := new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = output, output
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = dieWithParent()
+	started, exited := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread() // the thread must outlive the child
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+			close(exited)
+		}
+	}()
+	if err := <-started; err != nil {
 		return err
 	}
-	exited := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(exited)
-	}()
 	s.mu.Lock()
 	s.cmd, s.exited, s.output, s.stopped = cmd, exited, output, false
 	s.mu.Unlock()
