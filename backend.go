@@ -36,8 +36,12 @@ type Backend interface {
 	// Release gives the key back if g.Owner still has it, and gives up the
 	// owner's place in line if it waits in one. A grant of another owner must
 	// not be touched: then the error must wrap [ErrLost]. Releasing again what
-	// this owner has released is not an error. Any other error means that the
+	// this owner has released is not an error, nor is releasing a claim
+	// ([Request.Claim]) on a key that nobody has. Any other error means that the
 	// outcome is unknown.
+	//
+	// After a release an owner is used no more: a backend may refuse it, so that
+	// an attempt that was overtaken on its way takes the key for nobody.
 	Release(ctx context.Context, g Grant) error
 }
 
@@ -60,7 +64,7 @@ type Queuer interface {
 // Request asks for a key.
 type Request struct {
 	Key   string
-	Owner string        // fresh for every acquisition, 128 bits that nobody can guess
+	Owner string        // fresh for every acquisition: printable ASCII, 122 random bits or more
 	TTL   time.Duration // whole milliseconds, at least one
 
 	// Tokens is how many fencing tokens the grant should carry: at least 1.
