@@ -3,6 +3,7 @@ package distlock
 import (
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Skip in place of parameters means: this call needs no lock. The function runs
@@ -10,6 +11,31 @@ import (
 var Skip any = skip{}
 
 type skip struct{}
+
+// Missing reports whether params is no value at all: nil, an empty string, list
+// or map, or a list with such a part. Zero and false are values. A decorator
+// whose parameters come from a stranger refuses these: otherwise requests that
+// leave out what they are about would all share one lock.
+func Missing(params any) bool {
+	switch v := params.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case int64:
+		return false
+	case []any:
+		return len(v) == 0 || slices.ContainsFunc(v, Missing)
+	}
+	switch v := reflect.ValueOf(params); v.Kind() {
+	case reflect.String, reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	case reflect.Pointer:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
 
 // ParamFunc selects the part of a request that takes part in the key; [By]
 // makes one. The zero value selects the whole request.

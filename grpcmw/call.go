@@ -13,7 +13,6 @@ type call struct {
 	method string
 	kind   kind
 	key    Key
-	opts   distlock.Opts
 	guard  *distlock.Guard
 
 	// input is set for streams whose one request is received before the lock is
@@ -78,7 +77,7 @@ func (c *call) params(ctx context.Context, req any) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case params != distlock.Skip && empty(params):
+	case params != distlock.Skip && distlock.Missing(params):
 		return nil, &KeyError{Detail: "what the request is about is missing"}
 	default:
 		return params, nil

@@ -2,7 +2,6 @@ package grpcmw
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -138,32 +137,4 @@ func checkKey(k Key, d protoreflect.MessageDescriptor) error {
 		return known.check(d)
 	}
 	return nil // a KeyFunc: nobody knows
-}
-
-// empty reports whether v is no value, or a list with one in it. Zero and false
-// are values.
-func empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case int64:
-		return false
-	case []any:
-		for _, part := range v {
-			if empty(part) {
-				return true
-			}
-		}
-		return len(v) == 0
-	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.String, reflect.Slice, reflect.Map:
-		return rv.Len() == 0
-	case reflect.Pointer:
-		return rv.IsNil()
-	default:
-		return false
-	}
 }

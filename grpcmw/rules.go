@@ -75,7 +75,7 @@ func newCall(l *distlock.Locker, method string, r Rule, k kind) (*call, error) {
 	if err := r.Opts.Validate(); err != nil {
 		return nil, err
 	}
-	c := &call{method: method, kind: k, key: r.Key, opts: r.Opts}
+	c := &call{method: method, kind: k, key: r.Key}
 	if err := c.fit(desc); err != nil {
 		return nil, err
 	}

@@ -112,16 +112,5 @@ type lockError struct {
 func (e *lockError) Unwrap() error { return e.error }
 
 func (c *call) lockError(err error) error {
-	lease, retry := c.opts.KeyTimeout, c.opts.RetryInterval
-	if lease == 0 {
-		lease = distlock.DefaultKeyTimeout
-	}
-	if retry == 0 {
-		retry = distlock.DefaultRetryInterval
-	}
-	// The hint is another program's lease: it may be of any length.
-	if held := new(distlock.HeldError); errors.As(err, &held) && held.RetryAfter > 0 {
-		retry = min(held.RetryAfter, lease)
-	}
-	return &lockError{err, retry}
+	return &lockError{err, c.guard.RetryAfter(err)}
 }

@@ -30,7 +30,7 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 	if err := o.Validate(); err != nil {
 		panic("httpmw: Lock: " + err.Error())
 	}
-	m := &middleware{key: key, opts: o, guard: l.Guard(o), fail: WriteError}
+	m := &middleware{key: key, guard: l.Guard(o), fail: WriteError}
 	for _, opt := range opts {
 		opt(m)
 	}
@@ -45,7 +45,6 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 // middleware is one call of Lock.
 type middleware struct {
 	key   KeyFunc
-	opts  distlock.Opts
 	guard *distlock.Guard
 
 	fail        ErrorHandler
@@ -90,7 +89,7 @@ func (m *middleware) params(r *http.Request) (any, error) {
 		return nil, err
 	case params == distlock.Skip:
 		return params, nil
-	case empty(params):
+	case distlock.Missing(params):
 		return nil, &KeyError{Detail: "what the request is about is missing"}
 	}
 	if m.maxBody > 0 {
@@ -99,32 +98,4 @@ func (m *middleware) params(r *http.Request) (any, error) {
 		}
 	}
 	return params, nil
-}
-
-// empty reports whether v is no value, or a list with one in it. Zero and false
-// are values.
-func empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case int64:
-		return false
-	case []any:
-		for _, part := range v {
-			if empty(part) {
-				return true
-			}
-		}
-		return len(v) == 0
-	}
-	switch rv := reflect.ValueOf(v); rv.Kind() {
-	case reflect.String, reflect.Slice, reflect.Map:
-		return rv.Len() == 0
-	case reflect.Pointer:
-		return rv.IsNil()
-	default:
-		return false
-	}
 }
