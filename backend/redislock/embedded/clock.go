@@ -20,6 +20,7 @@ type clock struct {
 
 	mu   sync.Mutex
 	at   time.Time     // up to when the leases were moved
+	cost time.Duration // what a move takes
 	step time.Duration // the least time between two moves
 }
 
@@ -45,5 +46,13 @@ func (c *clock) advance() {
 	}
 	c.at = now
 	c.mini.FastForward(d)
-	c.step = min(max(share*time.Since(now), minStep), maxStep)
+	c.took(time.Since(now))
+}
+
+// took notes what a move took. It believes in a growth of twice at the most:
+// a single move that the scheduler held up must not make the next leases end
+// early.
+func (c *clock) took(d time.Duration) {
+	c.cost = min(d, 2*max(c.cost, time.Microsecond))
+	c.step = min(max(share*c.cost, minStep), maxStep)
 }
