@@ -42,6 +42,10 @@ bench: ## Run the Go benchmarks
 load: ## Run the load test on the embedded store
 	go run ./bench
 
+.PHONY: peers
+peers: ## Set the lock beside other libraries, on a redis-server of its own (10 minutes and more)
+	go -C bench/peers run .
+
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME
 	for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...); do \
@@ -61,6 +65,7 @@ generate: ## Write the generated code anew (needs protoc)
 .PHONY: generate-check
 generate-check: generate ## Fail if the generated code is not up to date
 	git diff --exit-code
+	test -z "$$(git status --porcelain)"
 
 .PHONY: tidy-check
 tidy-check: ## Fail if go.mod or go.sum is not tidy

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+)
+
+// bench is one run of the whole.
+type bench struct {
+	cfg      *config
+	client   *redis.Client // for looking at the server
+	prefix   string        // of all keys of this run
+	progress io.Writer
+
+	figures  []*figure
+	verdicts []verdict
+}
+
+func newBench(cfg *config, progress io.Writer) (*bench, error) {
+	o, err := redis.ParseURL(cfg.redis)
+	if err != nil {
+		return nil, err
+	}
+	return &bench{
+		cfg: cfg, client: redis.NewClient(o), progress: progress,
+		prefix: "distlock-peers:" + uuid.NewString()[:8],
+	}, nil
+}
+
+func (b *bench) close() { _ = b.client.Close() }
+
+// run measures all scenarios and judges them.
+func (b *bench) run(ctx context.Context) error {
+	if err := b.client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("the server does not answer: %w", err)
+	}
+	for _, s := range b.cfg.scenarios() {
+		of, err := b.measure(ctx, &s)
+		if err != nil {
+			return err
+		}
+		for _, name := range s.field {
+			if f, ok := of[name]; ok {
+				b.figures = append(b.figures, f)
+			}
+		}
+		b.verdicts = append(b.verdicts, judge(&s, of)...)
+	}
+	few, many := b.verdict("F8.64"), b.verdict("F8.1000")
+	if few != nil && many != nil {
+		b.verdicts = append(b.verdicts, judgeGrowth(*few, *many))
+	}
+	return nil
+}
+
+func (b *bench) verdict(id string) *verdict {
+	i := slices.IndexFunc(b.verdicts, func(v verdict) bool { return v.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &b.verdicts[i]
+}
+
+// measure gives everybody in the field a turn in each round, or several if the
+// scenario is split, so that the machine's moods hit all alike. Every turn begins
+// with another one.
+func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, error) {
+	rounds, split := b.cfg.rounds, max(s.split, 1)
+	if s.rounds > 0 {
+		rounds = min(rounds, s.rounds)
+	}
+	turns, d := rounds*split, b.cfg.slice/time.Duration(split)
+
+	of := make(map[string]*figure)
+	spent := make(map[string]time.Duration)
+	for turn := range turns {
+		for i := range s.field {
+			name := s.field[(i+turn)%len(s.field)]
+			f := of[name]
+			if f == nil {
+				f = &figure{scenario: s, peer: name}
+				of[name] = f
+			} else if !f.finished() || spent[name] > slowFactor*b.cfg.slice*time.Duration(b.cfg.rounds) {
+				continue // its figure stands, and it takes too long to get another
+			}
+			began := time.Now()
+			sl, err := b.slice(ctx, s, name, turn, d)
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			if err != nil {
+				if name == ours {
+					return nil, fmt.Errorf("%s: %w", s.id, err)
+				}
+				sl = &slice{elapsed: time.Since(began), problems: map[string]bool{err.Error(): true}}
+			}
+			sl.round = turn / split
+			spent[name] += time.Since(began)
+			f.slices = append(f.slices, sl)
+			b.tell(s, name, turn, turns, sl)
+		}
+	}
+	return of, nil
+}
+
+// slowFactor is how many times the time for all its turns a peer may spend in a
+// scenario before it gets no further ones.
+const slowFactor = 2
+
+func (b *bench) tell(s *scenario, peer string, turn, turns int, sl *slice) {
+	state := ""
+	if !sl.finished {
+		state = ", did not finish"
+	}
+	_, _ = fmt.Fprintf(b.progress, "%-7s turn %d/%d  %-11s %s locks in %s%s\n",
+		s.id, turn+1, turns, peer, count(float64(sl.locks)), sl.elapsed.Round(time.Millisecond), state)
+}
+
+// errViolated is what makes the exit code 1.
+var errViolated = errors.New("the lock was violated")
+
+// violated says whether two held our lock or a token did not rise, in any
+// scenario with one key.
+func (b *bench) violated() error {
+	for _, f := range b.figures {
+		if n := f.violations(); f.peer == ours && n > 0 {
+			return fmt.Errorf("%s: %w: %d times", f.scenario.id, errViolated, n)
+		}
+	}
+	return nil
+}

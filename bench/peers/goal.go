@@ -1,0 +1,259 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// verdict is a goal and what became of it.
+type verdict struct {
+	ID        string  `json:"id"`
+	What      string  `json:"what"`
+	Goal      float64 `json:"goal"`
+	Direction string  `json:"direction"` // how the ratio must compare with the goal: atLeast or atMost
+	Ratio     float64 `json:"ratio"`
+	Ours      float64 `json:"ours"` // the ratio's upper part
+	Best      float64 `json:"best_peer"`
+	BestName  string  `json:"best_peer_name"`
+	Unit      string  `json:"unit"` // of Ours and Best
+	Met       bool    `json:"met"`
+}
+
+// The directions.
+const (
+	atLeast = ">="
+	atMost  = "<="
+)
+
+// Units, as the table writes them.
+const (
+	perSecond = "/s"
+	micros    = "us"
+	millis    = "ms"
+	percent   = "%"
+	number    = ""
+)
+
+// judged returns v with the ratio, unless there is one, and whether it is met. A
+// ratio that cannot be had, for want of either part, meets no goal.
+func judged(v verdict) verdict {
+	if v.Ratio == 0 && v.Best != 0 {
+		v.Ratio = v.Ours / v.Best
+	}
+	switch {
+	case v.Ratio == 0, math.IsNaN(v.Ratio), math.IsInf(v.Ratio, 0):
+		v.Ratio = 0
+	case v.Direction == atLeast:
+		v.Met = v.Ratio >= v.Goal
+	case v.Direction == atMost:
+		v.Met = v.Ratio <= v.Goal
+	}
+	return v
+}
+
+// judge says which goals a scenario meets, given the figures of those who took
+// part.
+func judge(s *scenario, of map[string]*figure) []verdict {
+	us, ok := of[ours]
+	if !ok {
+		return nil
+	}
+	v := verdict{ID: s.id, What: s.what}
+	switch group(s.id) {
+	case "F1":
+		return judgeBare(v, us, of)
+	case "F2":
+		return []verdict{judgeRate(v, us, of, 1)}
+	case "F3":
+		return []verdict{judgeRate(v, us, of, 3), judgeLimit(v, us, of)}
+	case "F4":
+		return []verdict{judgeRate(v, us, of, 50), judgeWait(v, us), judgeOrder(v, us)}
+	case "F5":
+		return []verdict{judgeRate(v, us, of, 50), judgeShares(v, us), judgeRegister(v, us)}
+	case "F6":
+		return judgeTurns(v, us, of)
+	case "F7":
+		return []verdict{judgeUtilisation(v, us, of)}
+	case "F8":
+		return []verdict{judgeCommands(v, us, of)}
+	}
+	return nil
+}
+
+// judgeBare is F1: our time for a pair, over that of the bare pair.
+func judgeBare(v verdict, us *figure, of map[string]*figure) []verdict {
+	v.What += ": time over the bare pair's"
+	v.Goal, v.Direction, v.Unit = 1.10, atMost, micros
+	v.Ours = float64(time.Second/time.Microsecond) / us.rate()
+	if bare, ok := of["bare"]; ok {
+		v.Best, v.BestName = float64(time.Second/time.Microsecond)/bare.rate(), "bare"
+	}
+	return []verdict{judged(v)}
+}
+
+// judgeRate is F2 to F5: our locks per second, over those of the best peer that
+// finished. If none did, then over the best of those that were stopped.
+func judgeRate(v verdict, us *figure, of map[string]*figure, goal float64) verdict {
+	v.What += ": locks over the best peer's"
+	v.Goal, v.Direction, v.Unit = goal, atLeast, perSecond
+	v.Ours = us.rate()
+	if f := best(of, true); f != nil {
+		v.Best, v.BestName = f.rate(), f.peer
+	} else if f := best(of, false); f != nil {
+		v.Best, v.BestName = f.rate(), f.peer+" (did not finish)"
+	}
+	if !us.finished() {
+		v.Ours = 0
+	}
+	return judged(v)
+}
+
+// best returns the peer with the most locks per second, or nil.
+func best(of map[string]*figure, finished bool) (b *figure) {
+	for _, name := range everybody {
+		f, ok := of[name]
+		if ok && name != ours && f.finished() == finished && (b == nil || f.rate() > b.rate()) {
+			b = f
+		}
+	}
+	return b
+}
+
+// judgeLimit is F3's second goal: our locks per second, over the pairs that the
+// server can do at most.
+func judgeLimit(v verdict, us *figure, of map[string]*figure) verdict {
+	v.ID += ".limit"
+	v.What += ": locks over pairs in full pipelines"
+	v.Goal, v.Direction, v.Unit = 0.45, atLeast, perSecond
+	v.Ours = us.rate()
+	if limit, ok := of["pipeline"]; ok {
+		v.Best, v.BestName = limit.rate(), "pipeline"
+	}
+	return judged(v)
+}
+
+// judgeWait is F4's second goal: the longest wait over the mean wait, both while
+// all goroutines were there, in the round in the middle.
+func judgeWait(v verdict, us *figure) verdict {
+	v.ID += ".wait"
+	v.What += ": longest wait over the mean of a full queue"
+	v.Goal, v.Direction, v.Unit = 3, atMost, millis
+	v.Ours, v.Best, v.BestName = us.median(longest)/1e6, us.median(mean)/1e6, "mean"
+	v.Ratio = us.median(patience)
+	return judged(v)
+}
+
+// judgeOrder is F4's third goal: by how many who came later somebody was
+// overtaken, at most, in any round.
+func judgeOrder(v verdict, us *figure) verdict {
+	v.ID += ".order"
+	v.What += ": overtaken by so many at most"
+	v.Goal, v.Direction, v.Unit = 64, atMost, number
+	v.Ours = us.worst(overtaking)
+	v.Ratio = v.Ours
+	v.Met = v.Ratio <= v.Goal
+	return v
+}
+
+// judgeShares is F5's second goal: the largest share of a process over the
+// smallest, in the worst round.
+func judgeShares(v verdict, us *figure) verdict {
+	v.ID += ".share"
+	v.What += ": largest share over the smallest"
+	v.Goal, v.Direction, v.Unit = 2, atMost, percent
+	for _, s := range us.slices {
+		if r := imbalance(s); r >= v.Ratio {
+			v.Ratio = r
+			v.Ours, v.Best = ends(s.shares)
+		}
+	}
+	v.BestName = "least"
+	return judged(v)
+}
+
+// ends returns the largest and the smallest part of the sum, in percent.
+func ends(shares []int64) (most, least float64) {
+	sum := int64(0)
+	for _, n := range shares {
+		sum += n
+	}
+	least = 100
+	for _, n := range shares {
+		p := 100 * float64(n) / float64(max(sum, 1))
+		most, least = max(most, p), min(least, p)
+	}
+	return most, least
+}
+
+// judgeRegister is F5's third goal: how often two held the lock or a token did
+// not rise.
+func judgeRegister(v verdict, us *figure) verdict {
+	v.ID += ".register"
+	v.What += ": two holders, or tokens that did not rise"
+	v.Direction, v.Unit = atMost, number
+	v.Ours = float64(us.violations())
+	v.Ratio = v.Ours
+	v.Met = v.Ours == 0
+	return v
+}
+
+// judgeTurns is F6: the time from one holder's unlocking to the other's having
+// the lock, over a message from one process to the other and a round trip. All
+// are medians.
+func judgeTurns(v verdict, us *figure, of map[string]*figure) []verdict {
+	v.What += ": hand-over over a message and a round trip"
+	v.Goal, v.Direction, v.Unit = 1.3, atMost, micros
+	v.Ours = float64(us.handOver()) / 1e3
+	publish, ping := of["publish"], of["ping"]
+	if publish != nil && ping != nil {
+		p, r := publish.waits(), ping.waits()
+		v.Best, v.BestName = float64(p.quantile(0.5)+r.quantile(0.5))/1e3, "publish+ping"
+	}
+	if v.Ours == 0 {
+		return []verdict{v} // it never changed hands
+	}
+	return []verdict{judged(v)}
+}
+
+// judgeUtilisation is F7: the part of the time in which the lock is held.
+func judgeUtilisation(v verdict, us *figure, of map[string]*figure) verdict {
+	v.What += ": part of the time that it is held"
+	v.Goal, v.Direction, v.Unit = 0.97, atLeast, percent
+	v.Ratio = us.median(utilisation)
+	v.Ours = 100 * v.Ratio
+	if p, ok := of["polling"]; ok {
+		v.Best, v.BestName = 100*p.median(utilisation), p.peer
+	}
+	return judged(v)
+}
+
+// judgeCommands is F8: commands that the server carries out for an acquisition,
+// those of scripts included.
+func judgeCommands(v verdict, us *figure, of map[string]*figure) verdict {
+	v.What += ": commands per lock"
+	v.Goal, v.Direction, v.Unit = 4, atMost, number
+	v.Ours = us.median(commandsPerLock)
+	v.Ratio = v.Ours
+	v.Met = v.Ratio <= v.Goal && us.finished()
+	for _, name := range everybody {
+		f, ok := of[name]
+		if !ok || name == ours || !f.finished() {
+			continue
+		}
+		if n := f.median(commandsPerLock); v.BestName == "" || n < v.Best {
+			v.Best, v.BestName = n, name
+		}
+	}
+	return v
+}
+
+// judgeGrowth is F8's second goal: commands per lock with many waiters over those
+// with few.
+func judgeGrowth(few, many verdict) verdict {
+	return judged(verdict{
+		ID: "F8.growth", What: "commands per lock, 1,000 waiters over 64",
+		Goal: 1.25, Direction: atMost, Unit: number,
+		Ours: many.Ours, Best: few.Ours, BestName: fmt.Sprintf("%s with 64", ours),
+	})
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// realEnv, set to 1, makes tests fail that would be skipped for want of a
+// redis-server.
+const realEnv = "DISTLOCK_TEST_REAL"
+
+func TestMain(m *testing.M) {
+	makers["none"] = newNone
+	if os.Getenv(childEnv) != "" {
+		os.Exit(child(os.Stdin, os.Stdout))
+	}
+	os.Exit(m.Run())
+}
+
+// nonePeer locks nothing. It is what a register has to notice.
+type nonePeer struct{}
+
+func newNone(string) (Peer, error) { return nonePeer{}, nil }
+
+func (nonePeer) Lock(ctx context.Context, _ string) (Held, error) {
+	return Held{Unlock: func(context.Context) error { return nil }, Token: 1}, ctx.Err()
+}
+
+func (nonePeer) Close() error { return nil }
+
+// server starts a Redis for a test and returns its URL.
+func server(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath(serverBinary); err != nil {
+		if os.Getenv(realEnv) == "1" {
+			t.Fatalf("%s=1, but there is no %s: %v", realEnv, serverBinary, err)
+		}
+		t.Skipf("needs a %s in PATH: %v", serverBinary, err)
+	}
+	url, stop, err := startServer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return url
+}
+
+// The smoke test: every scenario and every peer does some work, and the tables
+// and files have what they are said to have.
+func TestEveryScenario(t *testing.T) {
+	url := server(t)
+	dir := t.TempDir()
+	js, svg := filepath.Join(dir, "peers.json"), filepath.Join(dir, "utilisation.svg")
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{
+		"-redis", url, "-short", "-slice", "100ms", "-patience", "2s", "-json", js, "-svg", svg,
+	}, &stdout, &stderr)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, stderr.String())
+	}
+	t.Log(stdout.String())
+
+	text, err := os.ReadFile(js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got jsonReport
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Machine.CPUs == 0 || got.Machine.Go == "" || got.Machine.Redis == "" {
+		t.Errorf("machine %+v", got.Machine)
+	}
+	var ids []string
+	for _, v := range got.Scenarios {
+		ids = append(ids, v.ID)
+		if !strings.Contains(stdout.String(), v.What) {
+			t.Errorf("the table lacks %q", v.What)
+		}
+	}
+	want := []string{
+		"F1", "F2", "F3", "F3.limit", "F4", "F4.wait", "F4.order",
+		"F5", "F5.share", "F5.register", "F6", "F7.2", "F7.8", "F7.64", "F8.64",
+	}
+	if !slices.Equal(ids, want) {
+		t.Errorf("goals %v instead of %v", ids, want)
+	}
+	for _, s := range scenarios(true) {
+		for _, name := range s.field {
+			i := slices.IndexFunc(got.Figures, func(f jsonFigure) bool { return f.Scenario == s.id && f.Peer == name })
+			if i < 0 {
+				t.Errorf("%s: nothing about %s", s.id, name)
+				continue
+			}
+			f := got.Figures[i]
+			if name == ours && (!f.Finished || f.Locks == 0 || f.Problems != "" || f.Violations != nil && *f.Violations != 0) {
+				t.Errorf("%s: %+v", s.id, f)
+			}
+			if f.Locks == 0 {
+				t.Logf("%s: %s did nothing: %s", s.id, name, f.Problems)
+			}
+		}
+	}
+	if b, err := os.ReadFile(svg); err != nil || !bytes.Contains(b, []byte("<svg")) {
+		t.Errorf("%v in %q", err, b)
+	}
+}
+
+// Without any server, and without one to start, it says so.
+func TestNoServer(t *testing.T) {
+	t.Setenv("PATH", "")
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"-short"}, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "there is no redis-server to start") {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+	stderr.Reset()
+	if code := run(t.Context(), []string{"-redis", "redis://127.0.0.1:1"}, &stdout, &stderr); code != 1 || !strings.Contains(stderr.String(), "does not answer") {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+)
+
+// redsyncPeer is github.com/go-redsync/redsync with one pool, which is how its
+// documentation uses it with one server: the quorum is then one. The delay
+// between attempts is its default, 50 to 250 ms. The number of attempts is not,
+// since after the 32 of the default it gives up.
+type redsyncPeer struct {
+	client *redis.Client
+	sync   *redsync.Redsync
+}
+
+func newRedsync(url string) (Peer, error) {
+	c, err := newClient(url)
+	if err != nil {
+		return nil, err
+	}
+	return &redsyncPeer{client: c, sync: redsync.New(goredis.NewPool(c))}, nil
+}
+
+func (p *redsyncPeer) Lock(ctx context.Context, key string) (Held, error) {
+	// A mutex has one holder at a time, so every caller makes its own.
+	m := p.sync.NewMutex(key, redsync.WithExpiry(leaseTime), redsync.WithTries(math.MaxInt))
+	if err := m.LockContext(ctx); err != nil {
+		return Held{}, errors.Join(err, ctx.Err()) // redsync does not say that ctx ended
+	}
+	return Held{Unlock: func(ctx context.Context) error {
+		ok, err := m.UnlockContext(ctx)
+		if err == nil && !ok {
+			err = errGone
+		}
+		return err
+	}}, nil
+}
+
+func (p *redsyncPeer) Close() error { return p.client.Close() }

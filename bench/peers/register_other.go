@@ -1,0 +1,10 @@
+//go:build !unix
+
+package main
+
+import "errors"
+
+// openRegister would map the register that the processes share.
+func openRegister(string) (*register, func(), error) {
+	return nil, nil, errors.New("this system cannot share a register between processes: run the benchmark on a Unix system")
+}

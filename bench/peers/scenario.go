@@ -1,0 +1,110 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// scenario is a kind of work, and who does it.
+type scenario struct {
+	id    string
+	what  string
+	field []string // peers and probes, in the order of the first round
+	shape shape
+
+	rounds int // at most; 0: as many as asked for
+	long   bool
+	// split makes so many short turns of every one. A client and a server with
+	// nothing else to do fall into a fast or a slow rhythm, depending on who wakes
+	// whom on which CPU, and keep it as long as they live: only many crews have
+	// both in proportion. 0: none.
+	split int
+}
+
+// shape is what the work looks like.
+type shape struct {
+	procs      int
+	goroutines int // in all
+	ownKeys    bool
+	hold       time.Duration
+	loops      int  // locks for each goroutine, again and again; 0: as many as there is time for
+	grow       bool // after the first loops, as many as the time that is left allows
+	order      bool // find out who overtook whom
+	commands   bool // count the server's commands
+}
+
+// holdTime is how long F7 and F8 hold the lock.
+const holdTime = 10 * time.Millisecond
+
+// scenarios returns all of them. Short ones are done in seconds.
+func scenarios(short bool) []scenario {
+	loops := 10
+	if short {
+		loops = 1
+	}
+	all := []scenario{
+		{
+			id: "F1", what: "lock+unlock, 1 goroutine",
+			field: everybody, split: 10,
+			shape: shape{procs: 1, goroutines: 1, ownKeys: true},
+		},
+		{
+			id: "F2", what: "8 goroutines, own keys",
+			field: everybody,
+			shape: shape{procs: 1, goroutines: 8, ownKeys: true},
+		},
+		{
+			id: "F3", what: "1,000 goroutines, own keys",
+			field: slices.Concat(everybody, []string{"pipeline"}),
+			shape: shape{procs: 1, goroutines: 1000, ownKeys: true},
+		},
+		{
+			id: "F4", what: "1,000 goroutines, one key",
+			field: everybody,
+			shape: shape{procs: 1, goroutines: 1000, loops: loops, grow: true, order: true},
+		},
+		{
+			id: "F5", what: "4 processes x 64 goroutines, one key",
+			field: everybody,
+			shape: shape{procs: 4, goroutines: 256, loops: loops, grow: true},
+		},
+		{
+			id: "F6", what: "2 processes x 1 goroutine, one key",
+			field: slices.Concat(everybody, []string{"publish", "ping"}), split: 5,
+			shape: shape{procs: 2, goroutines: 2},
+		},
+	}
+	for _, n := range waiterCounts {
+		all = append(all, scenario{
+			id: "F7." + n.text, what: n.comma + " waiters, 10 ms each",
+			field: []string{ours, "polling"}, rounds: 3, long: n.n > 100,
+			shape: shape{procs: min(n.n, 4), goroutines: n.n, hold: holdTime, loops: 1},
+		})
+	}
+	for _, n := range waiterCounts[2:] {
+		all = append(all, scenario{
+			id: "F8." + n.text, what: n.comma + " waiters, 10 ms each",
+			field: everybody, rounds: 1, long: n.n > 100,
+			shape: shape{procs: 4, goroutines: n.n, hold: holdTime, loops: 1, commands: true},
+		})
+	}
+	if short {
+		all = slices.DeleteFunc(all, func(s scenario) bool { return s.long })
+	}
+	return all
+}
+
+// waiterCounts are the numbers of waiters of F7; F8 has the last two.
+var waiterCounts = []struct {
+	n           int
+	text, comma string
+}{
+	{2, "2", "2"}, {8, "8", "8"}, {64, "64", "64"}, {1000, "1000", "1,000"},
+}
+
+// group is the goal that a scenario belongs to: F7 for F7.64.
+func group(id string) string {
+	g, _, _ := strings.Cut(id, ".")
+	return g
+}

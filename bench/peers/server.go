@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// serverBinary is looked for in PATH.
+const serverBinary = "redis-server"
+
+// startServer starts a Redis of its own on a free port, which keeps nothing on
+// disk. It returns the URL and what stops it.
+func startServer(ctx context.Context) (url string, stop func(), err error) {
+	bin, err := exec.LookPath(serverBinary)
+	if err != nil {
+		return "", nil, fmt.Errorf("-redis is empty, and there is no %s to start: %w", serverBinary, err)
+	}
+	dir, err := os.MkdirTemp("", "peers-redis")
+	if err != nil {
+		return "", nil, err
+	}
+	// Another process may take the port between the choice and the start.
+	var kill func()
+	for range 5 {
+		if url, kill, err = tryServer(ctx, bin, dir); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return url, func() { kill(); _ = os.RemoveAll(dir) }, nil
+}
+
+func tryServer(ctx context.Context, bin, dir string) (string, func(), error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	_ = l.Close()
+
+	var output bytes.Buffer
+	cmd := exec.Command(bin, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+		"--save", "", "--appendonly", "no", "--maxclients", "4000")
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		return "", nil, err
+	}
+	exited := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(exited)
+	}()
+	stop := func() {
+		_ = cmd.Process.Kill() // there is nothing to save
+		<-exited
+	}
+
+	url := fmt.Sprintf("redis://127.0.0.1:%d/0", port)
+	c := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1})
+	defer c.Close() //nolint:errcheck // nothing is lost
+	for limit := time.Now().Add(10 * time.Second); ; {
+		if c.Ping(ctx).Err() == nil {
+			return url, stop, nil
+		}
+		select {
+		case <-exited:
+			return "", nil, fmt.Errorf("%s does not start: %s", bin, bytes.TrimSpace(output.Bytes()))
+		case <-time.After(5 * time.Millisecond):
+		}
+		if ctx.Err() != nil || time.Now().After(limit) {
+			stop()
+			return "", nil, fmt.Errorf("%s does not answer", bin)
+		}
+	}
+}

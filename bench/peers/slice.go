@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// slice is what one peer did in one turn of a scenario.
+type slice struct {
+	round      int // from 0; has several turns if the scenario is split
+	locks      int64
+	elapsed    time.Duration
+	finished   bool
+	problems   map[string]bool
+	errors     int
+	waits      histogram
+	full       spread // of the last orders, when everybody was there
+	overtaken  overtaken
+	handOvers  histogram
+	shares     []int64 // of the last orders
+	held, span time.Duration
+	commands   int64 // per lock, if they were counted
+	overlaps   int64
+	backwards  int64
+}
+
+func (s *slice) add(r result) {
+	s.locks += r.Locks
+	s.elapsed += r.elapsed
+	s.errors += r.Errors
+	s.waits.merge(r.Waits)
+	s.full = r.Full
+	s.handOvers.merge(r.HandOvers)
+	s.shares = r.shares
+	s.held += r.held
+	s.span += r.span
+	s.finished = r.Finished
+	for p := range r.problems {
+		s.problems[p] = true
+	}
+}
+
+// maxSamples bounds what a child has to remember of one order.
+const maxSamples = 4_000_000
+
+// slice lets a fresh crew do the scenario's work once, for about the time d.
+func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d time.Duration) (*slice, error) {
+	procs := s.shape.procs
+	if peer == "ping" || peer == "pipeline" {
+		procs = 1
+	}
+	t := task{
+		Peer: peer, URL: b.cfg.redis, Key: fmt.Sprintf("%s:%s:%s:%d", b.prefix, s.id, peer, turn),
+		OwnKeys: s.shape.ownKeys, Hold: s.shape.hold,
+		Procs: procs, Goroutines: s.shape.goroutines / s.shape.procs,
+	}
+	if peer == ours {
+		t.Profile = b.cfg.profile
+	}
+	c, err := hire(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer c.dismiss()
+
+	var before int64
+	if s.shape.commands {
+		if before, err = commandCount(ctx, b.client); err != nil {
+			return nil, err
+		}
+	}
+	out := &slice{problems: make(map[string]bool)}
+	o := order{Loops: s.shape.loops, For: d, Limit: b.cfg.patience}
+	if o.Loops == 0 {
+		o.Limit += d
+	}
+	for {
+		r, err := c.do(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		out.add(r)
+		left := d - out.elapsed
+		if o.Loops == 0 || !r.Finished || left < r.elapsed {
+			break
+		}
+		if s.shape.grow {
+			more := int64(o.Loops) * int64(left) / int64(r.elapsed)
+			o.Loops = int(min(more, int64(maxSamples/s.shape.goroutines)))
+		}
+	}
+	if s.shape.order && peer == ours && out.finished {
+		// In a run of its own, because it costs time to find out. The others know
+		// no order.
+		o.Order, o.Loops = true, max(o.Loops/4, 1)
+		r, err := c.do(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		out.overtaken = r.Overtaken
+	}
+	if s.shape.commands {
+		after, err := commandCount(ctx, b.client)
+		if err != nil {
+			return nil, err
+		}
+		out.commands = after - before
+	}
+	if c.register != nil {
+		out.overlaps, out.backwards = c.register.violations()
+	}
+	return out, nil
+}
