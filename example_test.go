@@ -69,6 +69,28 @@ func ExampleCall() {
 	// Output: 100 <nil>
 }
 
+// Acquire is for code that cannot be a function. Whoever acquires releases, and
+// hands the lease's context on.
+func ExampleLocker_Acquire() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+	ctx := context.Background()
+
+	lease, err := locker.Acquire(ctx, "report", distlock.Opts{KeyTimeout: 30 * time.Second, MaxHold: 10 * time.Minute})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() {
+		if err := lease.Release(ctx); errors.Is(err, distlock.ErrLost) {
+			fmt.Println("somebody else may have written meanwhile")
+		}
+	}()
+	_, ok := distlock.FromContext(lease.Context())
+	fmt.Println(lease.Valid(), ok)
+	// Output: true true
+}
+
 // TryAcquire does not wait. The error says whether the lock is busy or the
 // store is down.
 func ExampleLocker_TryAcquire() {
