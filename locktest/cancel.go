@@ -48,11 +48,11 @@ var cancelCases = []testCase{
 			}
 			f.giveUp(w.request)
 
+			start := time.Now() // before the deadline is counted from
 			ctx, end := context.WithTimeout(f.Context(), f.Lease/5)
 			defer end()
 			r := f.request(key, long)
 			r.Backoff = distlock.NewBackoff(2*patience, 2)
-			start := time.Now()
 			if _, err := f.queue.Acquire(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
 				f.Errorf("Acquire with a deadline: %v", err)
 			}
