@@ -74,6 +74,8 @@ func newJSONFigure(f *figure) jsonFigure {
 			j.Shares = append(j.Shares, sl.shares)
 		}
 		j.HandOver = inMicros(f.handOver())
+	}
+	if s.hold > 0 {
 		j.Utilisation = math.Round(f.median(utilisation)*1e4) / 1e4
 	}
 	if s.commands {

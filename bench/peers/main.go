@@ -8,7 +8,8 @@
 //
 // Without -redis it starts a redis-server from PATH and stops it in the end. A
 // server that has other work to do spoils the figures, F8's most of all. Nothing
-// is left behind there: all keys are the run's own and expire.
+// is left behind there: all keys are the run's own and expire. It takes about
+// twelve minutes; -short takes less than one, and -only picks goals.
 //
 // The peers are in a module of their own, and in no workspace with the library,
 // so that whoever builds or tests the library needs none of them and gets no
@@ -18,11 +19,11 @@
 // # What is measured
 //
 // Each peer is set up as its documentation says; see the file peer_*.go. Each turn
-// has fresh processes, started from this binary, which first warm up. Where there
-// is one key, everybody takes the lock the same number of times, ten at first and
-// then as often as there is time for; a peer that does not get there in -patience
-// is stopped, did not finish, and is not the best peer. Throughput is the median
-// of the rounds.
+// has fresh processes, started from this binary, which first warm up. In F4 and F5
+// every goroutine takes the lock as often as the others, ten times at first and
+// then as often as there is time for, so that nobody gains by starving others. A
+// peer that does not get there in -patience is stopped, did not finish, and is not
+// the best peer. Throughput is the median of the rounds.
 //
 //	F1  1 goroutine: our time for lock and unlock, over the bare pair's     <= 1.10
 //	F2  8 goroutines, own keys: our locks/s, over the best peer's           >= 1.0

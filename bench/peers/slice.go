@@ -41,6 +41,10 @@ func (s *slice) add(r result) {
 	}
 }
 
+// overtime is how long the last lock may take of those who stop when their time
+// is up.
+const overtime = 5 * time.Second
+
 // maxSamples bounds what a child has to remember of one order.
 const maxSamples = 4_000_000
 
@@ -73,7 +77,7 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 	out := &slice{problems: make(map[string]bool)}
 	o := order{Loops: s.shape.loops, For: d, Limit: b.cfg.patience}
 	if o.Loops == 0 {
-		o.Limit += d
+		o.Limit = d + min(o.Limit, overtime)
 	}
 	for {
 		r, err := c.do(ctx, o)
