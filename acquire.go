@@ -201,7 +201,7 @@ func (l *Locker) tellTrouble(key string, err error, pause time.Duration) {
 
 // accept refuses a grant that came too late to be one, or for nobody.
 func accept(ctx context.Context, g Grant) error {
-	if elapsed(g.Sent, time.Now()) >= g.TTL-margin(g.TTL) {
+	if elapsed(g.Sent, time.Now()) >= believed(g.TTL) {
 		return errLate
 	}
 	return ctx.Err()

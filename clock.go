@@ -17,6 +17,9 @@ func margin(ttl time.Duration) time.Duration {
 	return min(ttl/100+2*time.Millisecond, ttl/2)
 }
 
+// believed is how long after it was asked for a lease is believed in.
+func believed(ttl time.Duration) time.Duration { return ttl - margin(ttl) }
+
 // jumped reports whether the wall clock ran ahead of the monotonic one between
 // two looks at both: the machine was suspended, or the clock was set.
 func jumped(last, now time.Time) bool {

@@ -45,7 +45,7 @@ type hold struct {
 
 func newHold(g Grant, t terms, b bounds) *hold {
 	return &hold{
-		grant: g, terms: t, bounds: b, span: g.TTL - margin(g.TTL),
+		grant: g, terms: t, bounds: b, span: believed(g.TTL),
 		sent: g.Sent, tokens: g.Token,
 	}
 }
