@@ -185,17 +185,21 @@ func (w *watchdog) recheck(now time.Time) {
 	}
 }
 
-// sleep returns how long nothing is to do.
+// sleep returns how long nothing is to do, or false if there is nothing at all.
+// When the last hold is gone it keeps an alarm for a while: where locks come and
+// go one at a time, the watchdog is not woken for each.
 func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.schedule) == 0 {
+	limit := now.Add(clockCheck)
+	switch {
+	case len(w.schedule) > 0 && w.schedule[0].watch.at.Before(limit):
+		w.alarm = w.schedule[0].watch.at
+	case len(w.schedule) > 0 || w.alarm.IsZero():
+		w.alarm = limit
+	case !w.alarm.After(now): // a while has passed
 		w.alarm = time.Time{}
 		return 0, false
-	}
-	w.alarm = w.schedule[0].watch.at
-	if limit := now.Add(clockCheck); w.alarm.After(limit) {
-		w.alarm = limit
 	}
 	return w.alarm.Sub(now), true
 }
