@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // hintFloor is the shortest pause before an attempt that a HeldError's hint
@@ -18,11 +16,19 @@ var errLate = errors.New("the reply came later than the lease would have lasted"
 
 // acquire takes the lock for a full key under checked options with defaults.
 func (l *Locker) acquire(ctx context.Context, key string, o *Opts) (*Lease, error) {
-	start := time.Now()
+	return l.acquireAs(ctx, key, o, part{})
+}
+
+// acquireAs is acquire for a key that may be part of a set.
+func (l *Locker) acquireAs(ctx context.Context, key string, o *Opts, p part) (*Lease, error) {
+	start := p.since
+	if start.IsZero() && (l.cfg.Hooks.Acquired != nil || l.cfg.Hooks.Failed != nil) {
+		start = time.Now()
+	}
 	if h := l.cfg.Hooks.Start; h != nil {
 		ctx = h(ctx, StartInfo{Name: o.name(), Key: key})
 	}
-	s, err := l.enter(ctx, key, o)
+	s, err := l.enter(ctx, key, o, p)
 	if err != nil {
 		err = &Error{Op: "acquire", Key: key, Err: err}
 		if h := l.cfg.Hooks.Failed; h != nil {
@@ -41,15 +47,18 @@ func (l *Locker) acquire(ctx context.Context, key string, o *Opts) (*Lease, erro
 
 // enter re-enters a lease of the key that ctx carries, or goes through the gate
 // and takes the key from the backend.
-func (l *Locker) enter(ctx context.Context, key string, o *Opts) (*Lease, error) {
+func (l *Locker) enter(ctx context.Context, key string, o *Opts, p part) (*Lease, error) {
 	innermost, _ := FromContext(ctx)
 	if s := innermost.find(l, key); s != nil {
-		return s.reenter(ctx, innermost)
+		if o.Fencing && s.token == 0 {
+			return nil, ErrNoFencing
+		}
+		return s.reenter(ctx, innermost, o)
 	}
 	if !l.life.enter() {
 		return nil, ErrClosed
 	}
-	s, err := l.contend(ctx, key, o, innermost)
+	s, err := l.contend(ctx, key, o, innermost, p)
 	if err != nil {
 		l.life.exit(s)
 		return nil, err
@@ -58,88 +67,143 @@ func (l *Locker) enter(ctx context.Context, key string, o *Opts) (*Lease, error)
 }
 
 // contend waits for the gate and then, unless the one before hands over the
-// hold, for the backend. With an error the lease is nil, or one that was never
-// held.
-func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease) (*Lease, error) {
+// hold, for the backend; for neither if the part brings them along. With an error
+// the lease is nil, or one that was never held.
+func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease, p part) (*Lease, error) {
 	if ctx.Err() != nil {
 		return nil, ended(ctx, nil)
 	}
-	t := terms{ttl: o.KeyTimeout, fixed: o.NoWatchdog}
+	t := o.terms()
 	var budget Backoff
-	budget.start(o.RetryInterval, o.RetryCount)
-	h, err := l.passGate(ctx, key, t, o, &budget)
-	if err != nil {
-		return nil, err
+	if p.left == nil {
+		budget.start(o.RetryInterval, o.RetryCount)
+	} else {
+		budget = *p.left
+	}
+	var h *hold
+	ready := p.grants.take(key)
+	if ready == nil {
+		var err error
+		if h, err = l.passGate(ctx, key, &t, o, &budget); err != nil {
+			return nil, err
+		}
 	}
 	// Not before, because those who wait at the gate should be small.
-	s := &Lease{locker: l, name: o.name(), outer: outer, budget: budget}
+	s := &Lease{locker: l, name: o.name(), outer: outer, budget: budget, minHold: o.MinHold}
 	s.bind(ctx)
 	if !l.life.register(s) {
-		l.passOn(key, h)
+		if ready != nil {
+			l.settle(*ready)
+		}
+		l.passOn(key, &t, h)
 		s.cancel(ErrClosed)
 		return s, ErrClosed
 	}
+	if h != nil && o.Fencing && h.grant.Token == 0 {
+		l.passOn(key, &t, h)
+		s.cancel(ErrNoFencing)
+		return s, ErrNoFencing
+	}
 	if h != nil {
-		if h.occupy(s, time.Now(), o.MaxHold) {
+		now := time.Now()
+		if h.occupy(s, now, now, o.MaxHold) {
 			if o.MaxHold > 0 {
 				l.watchdog.shortened(h)
 			}
 			return s, nil
 		}
 		// Lost on the way from hand to hand: the store decides.
-		l.watchdog.remove(h)
-		l.settle(h.grant)
+		l.decline(h)
+		if t.mode == Shared {
+			l.gate.asks(key)
+		}
 	}
-	g, err := l.takeGrant(ctx, s, Request{
-		Key: key, Owner: uuid.NewString(), TTL: o.KeyTimeout, Tokens: l.cfg.HandOvers + 1, Backoff: &s.budget,
-	}, o.RetryCount != 1)
-	if err != nil {
-		l.gate.pass(key)
+	if err := l.ask(ctx, s, key, &t, o, ready); err != nil {
+		l.gate.pass(key, t.mode == Shared)
 		s.cancel(err)
 		return s, err
 	}
-	h = newHold(g, t, l.cfg.bounds())
-	h.occupy(s, g.Sent, o.MaxHold)
-	l.watchdog.add(h) // before anything runs under it
 	return s, nil
 }
 
-// passGate waits until this goroutine is the one of its process that contends
-// for the key. It returns the hold if that is handed over with the gate.
-func (l *Locker) passGate(ctx context.Context, key string, t terms, o *Opts, b *Backoff) (*hold, error) {
+// ask takes the key from the backend for s, unless the grant is ready.
+func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opts, ready *Grant) error {
+	var g Grant
+	var err error
+	if ready != nil {
+		g = *ready
+		if err = accept(&s.ctx, g); err != nil {
+			l.settle(g)
+			return l.refusal(ctx, err)
+		}
+	} else {
+		r := l.request(key, o)
+		r.Backoff = &s.budget
+		g, err = l.takeGrant(ctx, s, r, o.RetryCount != 1)
+	}
+	if err == nil && o.Fencing {
+		err = l.demandToken(ctx, g)
+	}
+	if err != nil {
+		return err
+	}
+	h := newHold(g, *t, l.cfg.bounds())
+	h.occupy(s, time.Now(), g.Sent, o.MaxHold)
+	l.watchdog.add(h) // before anything runs under it
+	if t.mode == Shared {
+		l.gate.answered(key, h)
+	}
+	return nil
+}
+
+// request asks for a key for an owner of its own.
+func (l *Locker) request(key string, o *Opts) Request {
+	return Request{
+		Key: key, Owner: newOwner(), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
+		Tokens: l.cfg.HandOvers + 1,
+	}
+}
+
+// passGate waits until this goroutine is let through to contend for the key. It
+// returns the hold if one is handed over with the gate, or there to ride on.
+func (l *Locker) passGate(ctx context.Context, key string, t *terms, o *Opts, b *Backoff) (*hold, error) {
 	most := o.MaxWaiters
 	if o.RetryCount == 1 {
 		most = 0
 	}
-	w, err := l.gate.enter(key, t, most)
+	w, h, err := l.gate.enter(key, *t, most)
 	if w == nil || err != nil {
-		return nil, err
+		return h, err
 	}
-	h, err := l.waitTurn(ctx, key, w, b)
+	got, err := l.waitTurn(ctx, key, w, b)
 	if err != nil && !l.gate.leave(key, w) {
-		l.passOn(key, <-w.turn) // the turn came while we were leaving
+		if late := <-w.turns; !late.closed { // it came while we were leaving
+			l.passOn(key, t, late.hold)
+		}
 	}
-	return h, err
+	l.gate.forget(w)
+	if got.closed {
+		err = ErrClosed
+	}
+	return got.hold, err
 }
 
-func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff) (*hold, error) {
+func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff) (turn, error) {
 	for {
 		var alarm <-chan time.Time
 		if !b.unlimited {
 			d, ok := b.Wait()
 			if !ok {
-				return nil, l.gate.refusal(key)
+				return turn{}, l.gate.refusal(key)
 			}
 			alarm = time.After(d)
 		}
 		select {
-		case h := <-w.turn:
-			return h, nil
+		case t := <-w.turns:
+			return t, nil
 		case <-alarm:
 		case <-ctx.Done():
-			return nil, ended(ctx, l.gate.refusal(key))
-		case <-l.life.ctx.Done():
-			return nil, ErrClosed
+			return turn{}, ended(ctx, l.gate.refusal(key))
 		}
 	}
 }
@@ -262,7 +326,7 @@ func ended(ctx context.Context, last error) error {
 
 // lost is called once if the hold is lost while s has it.
 func (s *Lease) lost(err error) {
-	s.cancel(err)
+	s.cancel(s.fail("hold", err)) // below several leases the key tells which
 	if h := s.locker.cfg.Hooks.Lost; h != nil {
 		h(LostInfo{Name: s.name, Key: s.Key(), Token: s.token, Held: time.Since(s.since), Err: err})
 	}

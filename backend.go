@@ -29,8 +29,10 @@ type Backend interface {
 	TryAcquire(ctx context.Context, r Request) (Grant, error)
 
 	// Renew extends each grant to a full TTL from now, in as few round trips as
-	// it can, and must return one result for each grant, in order. A grant
-	// that is gone must be reported [Lost] and must never be created anew.
+	// it can, and must return one result for each grant, in order. The TTL is
+	// that of the grant it is given, which for [Opts].MinHold is another than was
+	// asked for at first, longer or shorter. A grant that is gone must be reported
+	// [Lost] and must never be created anew.
 	Renew(ctx context.Context, grants []Grant) []RenewResult
 
 	// Release gives the key back if g.Owner still has it, and gives up the
@@ -61,11 +63,61 @@ type Queuer interface {
 	Acquire(ctx context.Context, r Request) (Grant, error)
 }
 
+// Prolonger is an ability of a [Queuer] that knows whether others wait in the
+// store's line. The [Locker] then asks, while a key goes from hand to hand in this
+// process, whether it may go on doing so, instead of giving the key back to see
+// that nobody else wants it.
+type Prolonger interface {
+	// Prolong extends g to a full TTL from now and mints further tokens, as many
+	// as asked for or fewer but not none, each larger than all before. What it
+	// returns is g with the new tokens and the new time of sending.
+	//
+	// If others wait it changes nothing, and the error wraps [ErrNotAcquired]. If
+	// g.Owner does not have the key, it creates nothing, and the error wraps
+	// [ErrLost]. Any other error means that the outcome is unknown.
+	Prolong(ctx context.Context, g Grant, tokens int) (Grant, error)
+}
+
+// Router is an ability of a [Backend] whose keys are spread over several servers,
+// of which one may be slow while the others are not.
+type Router interface {
+	// Route names the server that has key, as far as is known without asking the
+	// store. The [Locker] renews what has the same route together, and apart from the
+	// rest, so that no server's silence costs the leases of another. The name may
+	// be wrong, or empty if nothing is known.
+	Route(key string) string
+}
+
+// AllAcquirer is an ability of a [Backend] that can take several keys in one step,
+// which [Locker.AcquireAll] tries first.
+type AllAcquirer interface {
+	// TryAcquireAll makes one attempt for all requests, of which no two are for
+	// one key or by one owner: either each is granted, as TryAcquire does it, or
+	// nothing has changed. If another owner has one of the keys, or waits for it,
+	// the error must wrap [ErrNotAcquired]. If these keys cannot be taken in one
+	// step, the error wraps [errors.ErrUnsupported], and nothing has changed
+	// either. With any other error the outcome is unknown.
+	TryAcquireAll(ctx context.Context, rs []Request) ([]Grant, error)
+}
+
+// Sharer is an ability of a [Backend] that honours [Request].Mode and
+// [Request].Permits. With a backend that has it not, the [Locker] refuses both.
+type Sharer interface {
+	// Shares is never called. It marks the type.
+	Shares()
+}
+
 // Request asks for a key.
 type Request struct {
 	Key   string
 	Owner string        // fresh for every acquisition: printable ASCII, 122 random bits or more
 	TTL   time.Duration // whole milliseconds, at least one
+
+	// Mode and Permits say who may hold the key at the same time. With Permits
+	// above 0, at most so many holders at once, each of which asks for Permits;
+	// Mode is Exclusive then. A backend that is no [Sharer] sees neither.
+	Mode    Mode
+	Permits int
 
 	// Tokens is how many fencing tokens the grant should carry: at least 1.
 	// A backend may give fewer than asked for, but not none.
@@ -79,14 +131,21 @@ type Request struct {
 // Claim returns the grant that r would become: what Release needs to give up a
 // request whose outcome is unknown.
 func (r Request) Claim() Grant {
-	return Grant{Key: r.Key, Owner: r.Owner, TTL: r.TTL}
+	return Grant{Key: r.Key, Owner: r.Owner, TTL: r.TTL, Mode: r.Mode, Permits: r.Permits}
 }
 
 // Grant is a key that an owner has for a TTL.
 type Grant struct {
 	Key   string
 	Owner string
-	TTL   time.Duration
+
+	// TTL is that of the request, or less if the store does not keep a key for so
+	// long.
+	TTL time.Duration
+
+	// Mode and Permits are those of the request.
+	Mode    Mode
+	Permits int
 
 	// Token to LastToken are this grant's fencing tokens, each larger than every
 	// token of every earlier grant of the key. Both are zero if the backend has
@@ -97,6 +156,9 @@ type Grant struct {
 	// lease counts from here: the reply tells nothing about when the server
 	// started its clock.
 	Sent time.Time
+
+	// Contended tells that others wait in the store's line.
+	Contended bool
 }
 
 // RenewStatus is what became of one grant in [Backend].Renew.

@@ -14,8 +14,8 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	const module = "github.com/distlock-go/distlock"
 	for pkg, allowed := range map[string][]string{
-		".":        {module, "github.com/google/uuid"},
-		"./httpmw": {module, module + "/httpmw", "github.com/google/uuid"},
+		".":        {module, module + "/internal/rolling", "github.com/google/uuid"},
+		"./httpmw": {module, module + "/httpmw", module + "/internal/rolling", "github.com/google/uuid"},
 	} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", pkg).Output()
 		if err != nil {

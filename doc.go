@@ -13,13 +13,14 @@
 //	receipt, err := pay(ctx, PayRequest{OrderID: 42})
 //
 // [Wrap] locks a function of one request, [Call] and [Locker.Do] any other,
-// [Locker.Acquire] what cannot be a function. Packages httpmw and grpcmw do the
-// same for HTTP routes and gRPC methods. Stores are in backend/...; the policy
-// is here and is the same for all of them.
+// [Locker.Acquire] what cannot be a function; [Locker.Lead] elects a leader.
+// Packages httpmw and grpcmw lock HTTP routes and gRPC methods. Stores are in
+// backend/...; the policy is here and is the same for all of them.
 //
 // # Guarantees
 //
-//   - At most one holder per key, according to the backend.
+//   - At most one holder per key, according to the backend; with Mode [Shared] any
+//     number of readers but no writer beside them, with Permits so many.
 //   - The holder's context is cancelled, with cause [ErrLost], before the backend
 //     may grant the key to another, as long as the process runs and clocks tick
 //     at the same rate, within 1 % of the lease.
@@ -31,8 +32,9 @@
 //     end, and the time left of the present lease plus one RetryInterval for
 //     each place before it in the line.
 //   - A crash blocks a key for at most KeyTimeout.
-//   - Inside one process two holders of one Locker never overlap, even after a
-//     loss: the next one waits until the function has returned.
+//   - Inside one process two holders of one Locker that exclude each other never
+//     overlap, even after a loss: the next one waits until the function has
+//     returned.
 //   - Without the lock the function does not run.
 //
 // # What it does not guarantee
@@ -41,8 +43,9 @@
 // paused: by the garbage collector, a debugger, a suspended machine. It wakes
 // up, does not know yet that its time is over, and writes. Only a resource that
 // checks is safe: give it [Lease.Token] and let it refuse tokens smaller than
-// the largest it has seen. [Lease.Check] right before a commit makes the window
-// small, it does not close it.
+// the largest it has seen, and set Fencing so that there is one. [Lease.Check]
+// right before a commit makes the window small, it does not close it;
+// [Lease.Step] does it for you, and undoes what came too late.
 //
 // A lock in a Redis that fails over to a replica which had not heard of it is
 // gone. Tokens stay ordered all the same.
@@ -55,6 +58,41 @@
 // seconds, the default, is a good answer to both; below one second, a slow
 // network or a busy processor costs locks. Set MaxHold to stop a function that
 // hangs from holding its key for ever.
+//
+// MinHold is for jobs that every machine starts by its own clock and one is to
+// run: the first takes the key, and it stays for a while after the job is done.
+// With RetryCount 1 the others skip. It should be longer than the clocks differ
+// and shorter than the period.
+//
+// # Readers and permits
+//
+// With Mode [Shared] a function runs beside others that read, and never beside one
+// that takes the same key as [Exclusive], the default. The line is one for both: a
+// reader that comes after a writer waits behind it. In one process readers ride on
+// one lease in the store, so many readers cost it few requests: as long as nobody
+// else waits in the process, for [Config].HandOverTime, for [Config].HandOvers
+// readers, and while the lease has room. Each has a token of its own. When the lease
+// is lost all of them are told. A reader for whom there is no room takes another
+// lease beside the first, in its turn.
+//
+// Permits makes the key a semaphore: each holder has a lease and a token of its
+// own. Tokens rise here too, but a resource that refuses all but the largest would
+// refuse holders who are there by right; the same goes for readers.
+//
+// Code below a holder re-enters if the holder has what it asks for: reading below
+// writing, but not writing below reading, nor anything else below a permit. That is
+// [ErrUpgrade] at once.
+//
+// # Several keys
+//
+// [Locker.DoAll] and [Locker.AcquireAll] take several keys, all or none, in one
+// order for everybody: code that nests one Do in another in the order of its
+// arguments waits for ever as soon as a second caller has them the other way round.
+//
+// # Operation
+//
+// [Locker.Inspect] lists who holds and waits for what, and [Locker.ForceRelease]
+// takes a key from a holder that is stuck, which breaks the second guarantee above.
 //
 // # Errors
 //

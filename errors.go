@@ -35,12 +35,21 @@ var (
 
 	// ErrClosed: the Locker was closed.
 	ErrClosed = errors.New("locker closed")
+
+	// ErrNoFencing: [Opts].Fencing asks for a fencing token, and the backend
+	// gives none. Trying again would not help.
+	ErrNoFencing = errors.New("lock backend gives no fencing token")
+
+	// ErrUpgrade: the caller holds the key already, but as a reader or with one
+	// of several permits, and asks below that for more: it would wait for itself.
+	// Ask for the stronger lock first.
+	ErrUpgrade = errors.New("lock cannot be upgraded")
 )
 
 // Error says which operation failed on which key. It wraps one or more of the
 // package's sentinels, and the backend's own error where there is one.
 type Error struct {
-	Op  string // "acquire", "release", "refresh", "check", "key" or "options"
+	Op  string // "acquire", "hold", "release", "refresh", "check", "step", "commit", "lead", "inspect", "force", "key" or "options"
 	Key string // the full key; empty when there is none yet
 	Err error
 }

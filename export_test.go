@@ -1,9 +1,6 @@
 package distlock
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Keys is how many keys are held or waited for in this process.
 func (l *Locker) Keys() int {
@@ -49,9 +46,3 @@ const MaxBatches = maxBatches
 
 // Backend is what the Locker was made over.
 func (l *Locker) Backend() Backend { return l.backend }
-
-// Detached is the context that releases run on.
-func Detached(parent context.Context, timeout time.Duration) (ctx context.Context, end func()) {
-	d := detach(parent, timeout)
-	return d, d.end
-}

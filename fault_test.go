@@ -17,7 +17,7 @@ var errBroken = errors.New("broken pipe")
 
 // call is one call of a backend's method, as the store saw it.
 type call struct {
-	op    string // "try", "wait", "renew" or "release"
+	op    string // "try", "all", "wait", "renew" or "release"
 	key   string
 	owner string
 	at    time.Time
@@ -27,6 +27,8 @@ type call struct {
 // value of each lever does nothing.
 type store struct {
 	*memlock.Backend
+
+	joint bool // takes several keys in one step
 
 	mu    sync.Mutex
 	calls []call
@@ -68,6 +70,21 @@ func (s *store) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Gr
 	}
 	g, err := s.Backend.TryAcquire(ctx, r)
 	return g, s.reply(c, err)
+}
+
+func (s *store) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+	if !s.joint {
+		return nil, errors.ErrUnsupported
+	}
+	c, err := s.note("all", rs[0].Key, rs[0].Owner)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := s.Backend.TryAcquireAll(ctx, rs)
+	if err := s.reply(c, err); err != nil {
+		return nil, err
+	}
+	return grants, nil
 }
 
 func (s *store) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
@@ -194,7 +211,8 @@ func wantIs(t *testing.T, err error, want ...error) {
 	}
 	for _, e := range []error{
 		distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull,
-		distlock.ErrUnavailable, distlock.ErrClosed, context.Canceled, context.DeadlineExceeded, errBroken,
+		distlock.ErrUnavailable, distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade,
+		context.Canceled, context.DeadlineExceeded, errBroken,
 	} {
 		if got := errors.Is(err, e); got != slices.Contains(want, e) {
 			t.Errorf("errors.Is(%v, %v) = %v", err, e, got)

@@ -6,69 +6,95 @@ import (
 	"time"
 )
 
-// gate is the queue inside one process: for each key it lets one goroutine
-// through to the backend and keeps the others in order of arrival. It stays
-// shut until the one inside passes it on, whatever became of its lease, so two
-// holders of one key never overlap in this process (promise P8).
+// gate is the queue inside one process: for each key it lets goroutines through
+// to the backend and keeps the others in order of arrival. Inside is one at a
+// time; or readers, of whom one at a time asks the backend while those who can
+// ride on a hold that is there already; or as many as a semaphore has permits.
+// Whoever is inside stays so until it passes the gate on, whatever became of its
+// lease, so two holders that exclude each other never overlap in this process
+// (promise P8).
 //
 // Whoever leaves may pass on more than the gate: the hold that it has, so that
 // the next needs no round trip to the store.
 type gate struct {
 	maxKeys int
+	waiters sync.Pool // each has a channel, so they are used again
 
-	mu    sync.Mutex
-	lines map[string]*line // present: shut; nil: nobody waits
+	mu     sync.Mutex
+	lines  map[string]*line // present: somebody is inside; nil: one alone, and nobody waits
+	closed bool
 }
 
-// line is the waiters for one key, first come first.
-type line struct {
-	head, tail *waiter
-	n          int
-
-	trouble error // why the one inside cannot ask the backend
-	fresh   time.Time
-}
-
-// waiter is one goroutine's place in a line.
-type waiter struct {
-	terms      terms
-	turn       chan *hold // receives once, when the gate is this waiter's; nil: without a hold
-	prev, next *waiter
-	queued     bool
+// turn is what a waiter gets in the end: the gate, perhaps with a hold, or word
+// that the gate is closed for ever.
+type turn struct {
+	hold   *hold
+	closed bool
 }
 
 func newGate(maxKeys int) *gate {
-	return &gate{maxKeys: maxKeys, lines: make(map[string]*line)}
+	g := &gate{maxKeys: maxKeys, lines: make(map[string]*line)}
+	g.waiters.New = func() any { return &waiter{turns: make(chan turn, 1)} }
+	return g
 }
 
-// enter takes the gate for key, or joins the line before it: then it returns a
-// waiter whose turn will come. If most is 0 it joins no line and the error is
-// a HeldError. A hold is handed over only to a waiter with the same terms.
-func (g *gate) enter(key string, t terms, most int) (*waiter, error) {
+// enter takes the gate for key, perhaps with a hold to ride on, or joins the line
+// before it: then it returns a waiter whose turn will come. If most is 0 it joins
+// no line and the error is a HeldError. A hold is handed over, or ridden on, only
+// with the same terms.
+func (g *gate) enter(key string, t terms, most int) (*waiter, *hold, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.closed {
+		return nil, nil, ErrClosed
+	}
 	ln, shut := g.lines[key]
 	if !shut {
 		if len(g.lines) >= g.maxKeys {
-			return nil, fmt.Errorf("%w: %d keys in use (MaxKeys)", ErrQueueFull, len(g.lines))
+			return nil, nil, fmt.Errorf("%w: %d keys in use (MaxKeys)", ErrQueueFull, len(g.lines))
 		}
-		g.lines[key] = nil
-		return nil, nil //nolint:nilnil // no waiter: the gate is the caller's
+		if t.mode != Exclusive || t.permits > 0 {
+			ln = &line{}
+			ln.let(&t)
+		}
+		g.lines[key] = ln
+		return nil, nil, nil
+	}
+	if ln != nil && ln.head == nil {
+		if h, ok := ln.admit(&t); ok {
+			return nil, h, nil
+		}
 	}
 	if most == 0 {
-		return nil, ln.refusal()
+		if ln.admitsAside(&t) {
+			ln.let(&t)
+			return nil, nil, nil
+		}
+		return nil, nil, ln.refusal()
 	}
+	ln = g.line(key)
+	if ln.n >= most {
+		return nil, nil, fmt.Errorf("%w: %d wait (MaxWaiters)", ErrQueueFull, ln.n)
+	}
+	w := g.waiters.Get().(*waiter) //nolint:forcetypeassert // nothing else is in there
+	w.terms = t
+	ln.push(w)
+	return w, nil, nil
+}
+
+// line returns the line of a key that somebody is inside with. The caller has the
+// mutex.
+func (g *gate) line(key string) *line {
+	ln := g.lines[key]
 	if ln == nil {
-		ln = &line{}
+		ln = &line{inside: 1}
 		g.lines[key] = ln
 	}
-	if ln.n >= most {
-		return nil, fmt.Errorf("%w: %d wait (MaxWaiters)", ErrQueueFull, ln.n)
-	}
-	w := &waiter{terms: t, turn: make(chan *hold, 1)}
-	ln.push(w)
-	return w, nil
+	return ln
 }
+
+// forget takes back a waiter whose turn has come, or who has left the line.
+func (g *gate) forget(w *waiter) { g.waiters.Put(w) }
 
 // leave gives up w's place. It returns false if w's turn had come already; then
 // the gate is the caller's, who must pass it on with what the turn brought.
@@ -78,34 +104,92 @@ func (g *gate) leave(key string, w *waiter) bool {
 	if !w.queued {
 		return false
 	}
-	g.lines[key].remove(w)
+	ln := g.lines[key]
+	ln.remove(w)
+	ln.advance() // those who waited because w did
 	return true
 }
 
 // handOver gives the gate together with h to the first in line, if that one
 // wants the same and h is fit for it. It returns false if not; then the gate is
-// still the caller's.
-func (g *gate) handOver(key string, h *hold) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	ln := g.lines[key]
-	if ln == nil || ln.head == nil || ln.head.terms != h.terms || !h.vacate() {
-		return false
+// still the caller's, and if there is a channel, asking again when it is closed
+// may help.
+func (g *gate) handOver(key string, h *hold, now time.Time) (bool, <-chan struct{}) {
+	w, answer := g.successor(key, h, now)
+	if w == nil {
+		return false, answer
 	}
-	ln.shift().turn <- h
-	return true
+	w.turns <- turn{hold: h} // not under the mutex, which w is about to take
+	return true, nil
 }
 
-// pass gives the gate alone to the first in line, or opens it.
-func (g *gate) pass(key string) {
+// successor takes the first out of the line if h can be handed over to it.
+func (g *gate) successor(key string, h *hold, now time.Time) (*waiter, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ln := g.lines[key]
-	if ln == nil || ln.head == nil {
+	if ln == nil || ln.head == nil || ln.head.terms != h.terms {
+		return nil, nil
+	}
+	ok, answer := h.vacate(now)
+	if !ok {
+		return nil, answer
+	}
+	return ln.shift(), nil
+}
+
+// pass gives the gate alone to the first in line, and to those who may come in
+// with it, or opens it. The caller was inside; asking says that it was a reader
+// that had the backend to ask.
+func (g *gate) pass(key string, asking bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ln := g.lines[key]
+	if ln == nil {
 		delete(g.lines, key)
 		return
 	}
-	ln.shift().turn <- nil
+	ln.inside--
+	if asking {
+		ln.asking--
+	}
+	ln.advance()
+	if ln.inside == 0 {
+		delete(g.lines, key)
+	}
+}
+
+// asks is called by a reader inside whose hold was lost before it could ride on
+// it, and who asks the backend now.
+func (g *gate) asks(key string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lines[key].asking++
+}
+
+// answered is called by a reader who has asked the backend and was given h. Others
+// may ride on it from now on, beginning with those who wait.
+func (g *gate) answered(key string, h *hold) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ln := g.lines[key]
+	ln.asking--
+	if h.terms.rides() {
+		ln.open = h
+	}
+	ln.advance()
+}
+
+// close sends everybody away who waits, or will come.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for _, ln := range g.lines {
+		for ln != nil && ln.head != nil {
+			ln.shift().turns <- turn{closed: true}
+		}
+	}
 }
 
 // troubled has those who give up before the gate told that not another holder
@@ -113,10 +197,7 @@ func (g *gate) pass(key string) {
 func (g *gate) troubled(key string, err error, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.lines[key] == nil {
-		g.lines[key] = &line{}
-	}
-	ln := g.lines[key]
+	ln := g.line(key)
 	ln.trouble, ln.fresh = err, until
 }
 
@@ -125,43 +206,4 @@ func (g *gate) refusal(key string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.lines[key].refusal()
-}
-
-func (l *line) refusal() error {
-	if l != nil && l.trouble != nil && time.Now().Before(l.fresh) {
-		return unavailable(l.trouble)
-	}
-	return &HeldError{}
-}
-
-func (l *line) shift() *waiter {
-	w := l.head
-	l.remove(w)
-	return w
-}
-
-func (l *line) push(w *waiter) {
-	w.queued, w.prev = true, l.tail
-	if l.tail == nil {
-		l.head = w
-	} else {
-		l.tail.next = w
-	}
-	l.tail = w
-	l.n++
-}
-
-func (l *line) remove(w *waiter) {
-	if w.prev == nil {
-		l.head = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		l.tail = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.queued, w.prev, w.next = false, nil, nil
-	l.n--
 }

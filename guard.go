@@ -15,14 +15,17 @@ type Guard struct {
 	keys   *KeyBuilder
 }
 
-// Guard returns a Guard for o. It panics if l is nil or o is invalid; see
-// [Opts.Validate].
+// Guard returns a Guard for o. It panics if l is nil, if o is invalid (see
+// [Opts.Validate]), or if o asks for what the backend cannot do (see [Sharer]).
 func (l *Locker) Guard(o Opts) *Guard {
 	if l == nil {
 		panic("distlock: nil Locker")
 	}
 	if o.Hasher == nil {
 		o.Hasher = l.cfg.Hasher
+	}
+	if err := l.supports(&o); err != nil {
+		panic((&Error{Op: "options", Err: err}).Error())
 	}
 	g := &Guard{locker: l, keys: NewKeyBuilder(o), opts: o.withDefaults()}
 	g.opts.Prefix, g.opts.Value = "", o.name() // joined once, not for every call

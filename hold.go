@@ -9,13 +9,6 @@ import (
 // errReleased is why a lease is over that its holder gave back.
 var errReleased = fmt.Errorf("%w: it was released", ErrLost)
 
-// terms are what two acquisitions of a key must have in common for one to take
-// over the other's hold.
-type terms struct {
-	ttl   time.Duration
-	fixed bool // not renewed by the watchdog
-}
-
 // bounds say how long a hold may be handed from one holder in this process to
 // the next before other processes get their turn.
 type bounds struct {
@@ -38,31 +31,50 @@ type hold struct {
 	over    error         // wraps ErrLost; nil while it goes on
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
-	holder  *Lease        // who has it; nil on the way from hand to hand
-	tokens  uint64        // the next to hand out
-	changes int           // hand-overs so far
+	holder  *Lease        // who has it; nil on the way from hand to hand, and of readers who ride
+	riders  map[*Lease]struct{}
+	coming  int  // readers on their way to ride on it
+	handed  bool // it was handed over before
+	block   block
+	next    *block        // got ahead of time, to follow block
+	asked   chan struct{} // closed when it is known whether there is a next; nil: nobody asked
+}
+
+// block is what may be handed out before the store is asked again.
+type block struct {
+	token, last uint64 // the next token and the last one; 0: there are none
+	changes     int    // hand-overs so far
 }
 
 func newHold(g Grant, t terms, b bounds) *hold {
-	return &hold{
+	h := &hold{
 		grant: g, terms: t, bounds: b, span: believed(g.TTL),
-		sent: g.Sent, tokens: g.Token,
+		sent: g.Sent, block: block{token: g.Token, last: g.LastToken},
 	}
+	if t.rides() {
+		h.coming = 1
+	}
+	return h
 }
 
-// occupy makes the hold that of s, for at most maxHold, counted from began. It
-// returns false if the hold is over, which a new one never is.
-func (h *hold) occupy(s *Lease, began time.Time, maxHold time.Duration) bool {
+// occupy makes the hold that of s from now on, for at most maxHold, counted from
+// began; of readers that ride it is one more's. It returns false if the hold is
+// over, which a new one never is.
+func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
 		return false
 	}
-	s.hold, s.token, s.since, s.handed = h, h.tokens, time.Now(), h.changes > 0
-	if h.tokens != 0 {
-		h.tokens++
+	s.hold, s.token, s.since, s.handed = h, h.block.token, now, h.handed
+	if h.block.token != 0 {
+		h.block.token++
 	}
-	h.began, h.maxHold, h.holder = began, maxHold, s
+	if h.terms.rides() {
+		h.ride(s)
+	} else {
+		h.began, h.maxHold, h.holder = began, maxHold, s
+	}
 	return true
 }
 
@@ -71,21 +83,37 @@ func (h *hold) occupy(s *Lease, began time.Time, maxHold time.Duration) bool {
 // the store instead: because it is over or soon will be, because its tokens are
 // spent, or because other processes had to wait long enough. A fixed lease is
 // never handed over: the next would get less than a full one.
-func (h *hold) vacate() bool {
+//
+// If the answer depends on what the store was asked, a channel comes with it that
+// is closed when that is known.
+func (h *hold) vacate(now time.Time) (bool, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	switch {
-	case h.over != nil, h.left(now) <= 0, h.terms.fixed, elapsed(h.sent, now) > h.span/2:
-		return false
-	case h.grant.Token != 0 && h.tokens > h.grant.LastToken:
-		return false
-	case h.changes >= h.bounds.count, elapsed(h.grant.Sent, now) >= h.bounds.time:
-		return false
+	if !h.fit(now) {
+		return false, nil
 	}
-	h.changes++
-	h.maxHold, h.holder = 0, nil
-	return true
+	if h.spent() {
+		if h.next == nil {
+			return false, h.asked
+		}
+		h.block, h.next, h.asked = *h.next, nil, nil
+	}
+	h.block.changes++
+	h.handed, h.maxHold, h.holder = true, 0, nil
+	return true, nil
+}
+
+// fit reports whether the hold may have another holder, if that one is given a
+// token: it is not over, has room for a while, and other processes did not have to
+// wait for long. The caller has the mutex.
+func (h *hold) fit(now time.Time) bool {
+	return h.over == nil && h.left(now) > 0 && !h.terms.fixed && elapsed(h.sent, now) <= h.span/2 &&
+		elapsed(h.grant.Sent, now) < h.bounds.time
+}
+
+// spent reports whether the present block is. The caller has the mutex.
+func (h *hold) spent() bool {
+	return h.block.changes >= h.bounds.count || h.grant.Token != 0 && h.block.token+uint64(h.coming) > h.block.last
 }
 
 // left is how much longer the hold may be believed in, if it is not over. The
@@ -144,24 +172,42 @@ func (h *hold) extend(sent time.Time) {
 	}
 }
 
+// current is the grant with the last token that was minted for it.
+func (h *hold) current() Grant {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g := h.grant
+	g.LastToken = h.block.last
+	if h.next != nil {
+		g.LastToken = h.next.last
+	}
+	return g
+}
+
 // lose ends the hold against its owner's will, unless it is over already, and
 // returns why it is over.
 func (h *hold) lose(err error) error {
-	holder, over := h.end(err)
+	holder, riders, over := h.end(err)
 	if holder != nil {
 		holder.lost(over)
+	}
+	for _, s := range riders {
+		s.lost(over)
 	}
 	return over
 }
 
 // end marks the hold as over because of err, unless it is over already. It
 // returns who is to be told, if that is new, and why it is over.
-func (h *hold) end(err error) (tell *Lease, over error) {
+func (h *hold) end(err error) (holder *Lease, riders []*Lease, over error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
-		return nil, h.over
+		return nil, nil, h.over
 	}
 	h.over = err
-	return h.holder, err
+	for s := range h.riders {
+		riders = append(riders, s)
+	}
+	return h.holder, riders, err
 }

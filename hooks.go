@@ -31,6 +31,10 @@ type Hooks struct {
 	// Released is called when a lease was given back, lost or not. It is not
 	// called for the end of a re-entry.
 	Released func(ctx context.Context, i ReleasedInfo)
+
+	// Resigned is called when a term of [Locker.Lead] is over, after Released:
+	// with what the function returned, also if Lead goes on.
+	Resigned func(ctx context.Context, i ResignedInfo)
 }
 
 // StartInfo describes an acquisition that begins.
@@ -46,7 +50,7 @@ type AcquiredInfo struct {
 	Token      uint64
 	Wait       time.Duration // from the call to the lock
 	Reentrant  bool          // the caller held the key already
-	HandedOver bool          // it came from the holder before, in this process, not from the store
+	HandedOver bool          // it came from the holder before, or from readers beside, in this process, not from the store
 }
 
 // FailedInfo describes an acquisition that ended without the lock.
@@ -73,4 +77,13 @@ type ReleasedInfo struct {
 	Token uint64
 	Held  time.Duration
 	Err   error // ErrLost, ErrUnavailable, or nil
+}
+
+// ResignedInfo describes a term of a leader that is over.
+type ResignedInfo struct {
+	Name  string
+	Key   string
+	Token uint64 // of the term
+	Held  time.Duration
+	Err   error // the function's, with what became of the lock joined behind it
 }

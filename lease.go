@@ -29,53 +29,25 @@ type Lease struct {
 	again  *Lease    // the lease that it re-enters, if it is a re-entry
 	handed bool      // it came from the holder before
 
+	minHold time.Duration // keeps the key when it is released
+
 	budget Backoff // of its acquisition
 	ctx    leaseCtx
-	cancel context.CancelCauseFunc
+	member member      // of those that have a context to cancel
 	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
 	ended  atomic.Bool // its holder gave it back; the hold may go on with another
+	undone atomic.Bool // got for nothing: minHold does not count
 
 	mu       sync.Mutex // taken by Release
 	released bool
 	result   error // of Release
 }
 
-// leaseCtx is the context of a lease: a value context that is part of its value.
-type leaseCtx struct {
-	context.Context //nolint:containedctx // it is one
-	lease           *Lease
-}
-
-type leaseKey struct{}
-
-// Value returns the lease for the package's own key.
-func (c *leaseCtx) Value(key any) any {
-	if _, ok := key.(leaseKey); ok {
-		return c.lease
-	}
-	return c.Context.Value(key)
-}
-
-// FromContext returns the innermost lease under which the caller runs. It
-// returns false where there is none, and below [Detach].
-func FromContext(ctx context.Context) (*Lease, bool) {
-	s, _ := ctx.Value(leaseKey{}).(*Lease)
-	return s, s != nil
-}
-
-// Detach returns a context with the values of ctx but without its leases, its
-// cancellation and its deadline: for a goroutine that outlives the locked call
-// and takes locks of its own. With the call's own context it would get
-// [ErrLost] for the key that the call had.
-func Detach(ctx context.Context) context.Context {
-	return context.WithValue(context.WithoutCancel(ctx), leaseKey{}, (*Lease)(nil))
-}
-
 // bind makes s the lease of a new context below ctx.
-func (s *Lease) bind(ctx context.Context) {
-	s.ctx.lease = s
-	s.ctx.Context, s.cancel = context.WithCancelCause(ctx) //nolint:fatcontext // once for each lease
-}
+func (s *Lease) bind(ctx context.Context) { s.ctx.lease, s.ctx.parent = s, ctx }
+
+// cancel cancels the lease's context.
+func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
 
 // Key returns the full key.
 func (s *Lease) Key() string { return s.hold.grant.Key }
@@ -139,7 +111,9 @@ func (s *Lease) Refresh(ctx context.Context) error {
 // is sent even if ctx has ended, bounded by a time of its own. The error wraps
 // [ErrLost] if the lease was over before, and [ErrUnavailable] if the store did
 // not answer: then it is tried again in the background until the lease has run
-// out anyway. A second call changes nothing and returns what the first did.
+// out anyway. While [Opts].MinHold lasts, the lease ends all the same, and the key
+// is left to end by itself. A second call changes nothing and returns what the
+// first did.
 func (s *Lease) Release(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,19 +129,25 @@ func (s *Lease) Release(ctx context.Context) error {
 }
 
 // over returns why the lease is over, or nil.
-func (s *Lease) over() error {
+func (s *Lease) over() error { return s.overAt(time.Now()) }
+
+func (s *Lease) overAt(now time.Time) error {
 	for l := s; l != nil; l = l.again {
 		if l.ended.Load() {
 			return errReleased
 		}
 	}
-	return s.hold.check(time.Now())
+	return s.hold.check(now)
 }
 
-// reenter returns a lease for a caller who runs under s already.
-func (s *Lease) reenter(ctx context.Context, innermost *Lease) (*Lease, error) {
+// reenter returns a lease for a caller who runs under s already, and who asks for
+// no more than s has.
+func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease, error) {
 	if err := s.over(); err != nil {
 		return nil, err
+	}
+	if !s.hold.terms.covers(o) {
+		return nil, ErrUpgrade
 	}
 	in := &Lease{
 		locker: s.locker, name: s.name, hold: s.hold, token: s.token,

@@ -14,14 +14,21 @@ type lifetime struct {
 	idle chan struct{} // closed when, after that, nothing is under way
 
 	mu     sync.Mutex
-	n      int                 // under way
-	leases map[*Lease]struct{} // those of them that have a context to cancel
+	n      int    // under way
+	first  *Lease // of those of them that have a context to cancel
 	closed bool
+}
+
+// member is a lease's place in the list of a lifetime. A list, because every
+// acquisition comes and goes.
+type member struct {
+	prev, next *Lease
+	listed     bool
 }
 
 func newLifetime() *lifetime {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), leases: make(map[*Lease]struct{})}
+	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{})}
 }
 
 // enter lets one in, unless the lifetime is over.
@@ -43,16 +50,35 @@ func (l *lifetime) register(s *Lease) bool {
 	if l.closed {
 		return false
 	}
-	l.leases[s] = struct{}{}
+	s.member = member{next: l.first, listed: true}
+	if l.first != nil {
+		l.first.member.prev = s
+	}
+	l.first = s
 	return true
 }
 
-// exit is called by whoever was let in.
+// exit is called by whoever was let in, with the lease that came of it or nil.
 func (l *lifetime) exit(s *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.leases, s)
+	if s != nil && s.member.listed {
+		l.unlist(s)
+	}
 	l.leave()
+}
+
+func (l *lifetime) unlist(s *Lease) {
+	m := s.member
+	if m.prev == nil {
+		l.first = m.next
+	} else {
+		m.prev.member.next = m.next
+	}
+	if m.next != nil {
+		m.next.member.prev = m.prev
+	}
+	s.member = member{}
 }
 
 // cleanup runs f in the background as something under way. Only who is let in
@@ -79,8 +105,8 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	}
 	l.closed = true
 	l.end()
-	leases := make([]*Lease, 0, len(l.leases))
-	for s := range l.leases {
+	var leases []*Lease
+	for s := l.first; s != nil; s = s.member.next {
 		leases = append(leases, s)
 	}
 	if l.n == 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/rolling"
 )
 
 // Locker takes locks from one [Backend] and looks after them. All policy is
@@ -13,12 +15,16 @@ import (
 // store and keep it as long as the process lives; re-entry works within one
 // Locker.
 type Locker struct {
-	backend  Backend
-	queuer   Queuer // backend, if it has the ability
-	cfg      Config
-	gate     *gate
-	watchdog *watchdog
-	life     *lifetime
+	backend   Backend
+	queuer    Queuer    // backend, if it has the ability
+	prolonger Prolonger // the same
+	all       AllAcquirer
+	shares    bool // backend is a Sharer
+	cfg       Config
+	gate      *gate
+	watchdog  *watchdog
+	life      *lifetime
+	releases  *rolling.Timeout
 
 	bg     context.Context //nolint:containedctx // ends the clean-up that outlives calls when the Locker is closed
 	stopBg context.CancelFunc
@@ -37,8 +43,12 @@ func New(b Backend, cfg Config) *Locker {
 		gate:     newGate(cfg.MaxKeys),
 		watchdog: newWatchdog(b),
 		life:     newLifetime(),
+		releases: rolling.New(releaseTimeout),
 	}
 	l.queuer, _ = b.(Queuer)
+	l.prolonger, _ = b.(Prolonger)
+	l.all, _ = b.(AllAcquirer)
+	_, l.shares = b.(Sharer)
 	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	return l
 }
@@ -91,11 +101,28 @@ func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error
 	if err := o.validateNumbers(); err != nil {
 		return nil, &Error{Op: "options", Key: full, Err: err}
 	}
+	if err := l.supports(&o); err != nil {
+		return nil, &Error{Op: "options", Key: full, Err: err}
+	}
 	if err := checkKey(full); err != nil {
 		return nil, err
 	}
 	o = o.withDefaults()
 	return l.acquire(ctx, full, &o)
+}
+
+// supports returns an error if o asks for what the backend cannot do.
+func (l *Locker) supports(o *Opts) error {
+	switch {
+	case l.shares:
+		return nil
+	case o.Mode == Shared:
+		return fmt.Errorf("Mode is shared, but the backend %T is no Sharer", l.backend)
+	case o.Permits > 0:
+		return fmt.Errorf("Permits is %d, but the backend %T is no Sharer", o.Permits, l.backend)
+	default:
+		return nil
+	}
 }
 
 // TryAcquire is [Locker.Acquire] with RetryCount 1: one attempt, no wait.
@@ -107,7 +134,8 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 // Close refuses new work with [ErrClosed], as it does those who wait; cancels
 // the contexts of the leases that are held, with a cause that matches [ErrLost]
 // and ErrClosed; waits up to [Config].CloseTimeout for their holders to release
-// them; releases the rest; and closes the backend if it is an [io.Closer].
+// them; releases the rest; and closes the backend if it is an [io.Closer]. What
+// [Opts].MinHold keeps is left in the store, to end by itself.
 // Stop your servers first, so that no request is cut short. Only the first call
 // does anything.
 func (l *Locker) Close() error {
@@ -115,6 +143,7 @@ func (l *Locker) Close() error {
 	if !first {
 		return nil
 	}
+	l.gate.close()
 	for _, h := range l.watchdog.holds() {
 		_ = h.lose(errClosed)
 	}

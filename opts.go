@@ -56,11 +56,44 @@ type Opts struct {
 	// runs. The default is [DefaultRetryInterval].
 	RetryInterval time.Duration
 
+	// Mode says who may hold the key at the same time: Exclusive, which keeps
+	// everybody else out, or Shared, as a reader beside other readers. First come
+	// first served: a reader waits behind a writer that waits. In one process many
+	// readers ride on one lease in the store, with a token of their own each, if
+	// they have the same KeyTimeout; those with MaxHold, MinHold or NoWatchdog take
+	// leases of their own. The backend must be a [Sharer]; if it is not, decorators
+	// panic and everything else fails. The default is Exclusive.
+	Mode Mode
+
+	// Permits above 0 makes the key a semaphore, which that many may hold at the
+	// same time in the whole fleet, each with a lease of its own. All who use the
+	// key should ask for the same number, at most 1,000,000; with different ones,
+	// each comes in while fewer than its own number are inside. A re-entry takes
+	// no second permit. Not with Mode Shared; the backend must be a Sharer. The
+	// default, 0, is no semaphore.
+	Permits int
+
 	// MaxHold ends a lease this long after it was acquired, however healthy:
 	// the watchdog stops renewing, the context is cancelled with [ErrLost]. It
 	// keeps a function that hangs from holding its key for ever. The default is
 	// no such limit.
 	MaxHold time.Duration
+
+	// MinHold keeps the key at least this long after it was acquired, even if
+	// the function returns earlier: it runs once per period in the whole fleet,
+	// although it is quick and clocks differ. The lease ends with the function
+	// all the same; what stays is the key in the store. After a crash it ends with
+	// KeyTimeout, and after a loss nobody can keep it. A re-entry keeps the key
+	// for as long as the outer call says. At most MaxHold, if both are set. The
+	// default is to give the key back at once. The idea is ShedLock's
+	// lockAtLeastFor.
+	MinHold time.Duration
+
+	// Fencing demands a fencing token: if the backend has none to give, the
+	// acquisition fails at once with [ErrNoFencing]. Set it where the resource
+	// checks [Lease.Token], which would otherwise be 0 for everybody. The
+	// default is to take the lock with or without.
+	Fencing bool
 
 	// NoWatchdog makes the lease a fixed one: it ends after KeyTimeout unless
 	// [Lease.Refresh] extends it.
@@ -105,6 +138,7 @@ func (o *Opts) validateNumbers() error {
 		{"KeyTimeout", o.KeyTimeout},
 		{"RetryInterval", o.RetryInterval},
 		{"MaxHold", o.MaxHold},
+		{"MinHold", o.MinHold},
 	} {
 		switch {
 		case d.value < 0:
@@ -115,14 +149,39 @@ func (o *Opts) validateNumbers() error {
 			errs = append(errs, fmt.Errorf("%s is above %v: %v", d.field, maxDuration, d.value))
 		}
 	}
+	if o.MaxHold > 0 && o.MinHold > o.MaxHold {
+		errs = append(errs, fmt.Errorf("MinHold is above MaxHold: %v, %v", o.MinHold, o.MaxHold))
+	}
 	if o.RetryCount < 0 {
 		errs = append(errs, errors.New("RetryCount is negative: "+strconv.Itoa(o.RetryCount)))
 	}
 	if o.MaxWaiters < 0 {
 		errs = append(errs, errors.New("MaxWaiters is negative: "+strconv.Itoa(o.MaxWaiters)))
 	}
+	if err := o.validateMode(); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
 }
+
+// validateMode checks who may hold the key at the same time.
+func (o *Opts) validateMode() error {
+	switch {
+	case o.Mode != Exclusive && o.Mode != Shared:
+		return errors.New("Mode is unknown: " + o.Mode.String())
+	case o.Permits < 0:
+		return errors.New("Permits is negative: " + strconv.Itoa(o.Permits))
+	case o.Permits > maxPermits:
+		return fmt.Errorf("Permits is above %d: %d", maxPermits, o.Permits)
+	case o.Permits > 0 && o.Mode == Shared:
+		return errors.New("Permits is set but Mode is shared: " + strconv.Itoa(o.Permits))
+	default:
+		return nil
+	}
+}
+
+// maxPermits bounds what a store has to remember for one key.
+const maxPermits = 1_000_000
 
 // maxDuration keeps sums of durations far from overflow. Nobody means a lease
 // of more than a year.

@@ -2,6 +2,7 @@ package distlock_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -18,7 +19,11 @@ func TestREADMEIsInTheExamples(t *testing.T) {
 		return string(text)
 	}
 	examples := map[string]bool{}
-	for _, name := range []string{"example_test.go", "backend/redislock/example_test.go"} {
+	own, err := filepath.Glob("example*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(own, "backend/redislock/example_test.go") {
 		for line := range strings.Lines(read(name)) {
 			examples[code(line)] = true
 		}

@@ -7,24 +7,28 @@ import (
 	"time"
 )
 
-// releaseTimeout bounds one attempt to give a key back. The caller waits for
-// the first, so it is short; a lease that is shorter still is not worth waiting
-// for beyond its end.
+// releaseTimeout bounds one attempt to give a key back, which may get a quarter
+// less. The caller waits for the first, so it is short; a lease that is shorter
+// still is not worth waiting for beyond its end.
 const releaseTimeout = 2 * time.Second
 
 // settleInterval is the base of the pause between attempts to give up a claim.
 const settleInterval = 100 * time.Millisecond
 
-// release ends s: it hands the hold over to the next in this process, or gives
-// it back to the store and opens the gate.
+// release ends s: it hands the hold over to the next in this process, leaves it to
+// the readers who ride on it too, or gives it back to the store and opens the gate.
 func (l *Locker) release(ctx context.Context, s *Lease) error {
 	defer l.life.exit(s)
-	lost := s.over()
+	now := time.Now()
+	lost := s.overAt(now)
 	s.ended.Store(true)
 	s.cancel(errReleased)
 
 	var err error
-	if !l.gate.handOver(s.Key(), s.hold) {
+	switch {
+	case s.hold.terms.rides():
+		lost, err = l.alight(ctx, s, lost)
+	case s.minHoldLeft() > 0 || !l.handOver(s.Key(), s.hold, now):
 		lost, err = l.giveBack(ctx, s, lost)
 	}
 	err = s.fail("release", join(lost, err))
@@ -34,23 +38,34 @@ func (l *Locker) release(ctx context.Context, s *Lease) error {
 	return err
 }
 
+// alight ends the ride of s. The last gives the hold back.
+func (l *Locker) alight(ctx context.Context, s *Lease, lost error) (_, err error) {
+	last, over := s.hold.alight(s)
+	if last {
+		return l.giveBack(ctx, s, lost)
+	}
+	l.gate.pass(s.Key(), false)
+	if lost == nil {
+		lost = over // just now, and s was told
+	}
+	return lost, nil
+}
+
 // giveBack releases the hold of s in the store and opens the gate. It returns
 // why the lease was lost, also if only the store knew, and what went wrong.
 func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err error) {
-	defer l.gate.pass(s.Key())
+	defer l.gate.pass(s.Key(), false)
 
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	l.watchdog.remove(s.hold)
-	if _, over := s.hold.end(errReleased); lost == nil && over != errReleased { //nolint:errorlint // that very value
+	if _, _, over := s.hold.end(errReleased); lost == nil && over != errReleased { //nolint:errorlint // that very value
 		lost = over // just now, and s was told
 	}
 
-	err = l.sendRelease(ctx, s.hold.grant)
-	switch {
+	switch err = l.dismiss(ctx, s, lost); {
 	case err == nil:
 		return lost, nil
 	case !errors.Is(err, ErrLost):
-		l.settle(s.hold.grant)
 		return lost, unavailable(err)
 	case lost == nil:
 		s.lost(errTaken)
@@ -60,26 +75,46 @@ func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err err
 	}
 }
 
-// passOn gets rid of a turn that came to somebody who had given up: the gate,
-// and perhaps a hold with it.
-func (l *Locker) passOn(key string, h *hold) {
-	if h != nil && l.gate.handOver(key, h) {
-		return
-	}
+// passOn gets rid of a turn that came on the terms t to somebody who had given up:
+// the gate, and perhaps a hold with it.
+func (l *Locker) passOn(key string, t *terms, h *hold) {
 	if h != nil {
-		l.watchdog.remove(h)
-		_, _ = h.end(errReleased) // nobody has it
-		l.settle(h.grant)
+		if !t.rides() && l.handOver(key, h, time.Now()) {
+			return
+		}
+		l.decline(h)
 	}
-	l.gate.pass(key)
+	l.gate.pass(key, h == nil && t.mode == Shared)
+}
+
+// decline gives back a hold that came to somebody who does not occupy it, unless
+// others ride on it.
+func (l *Locker) decline(h *hold) {
+	if h.terms.rides() {
+		if last, _ := h.alight(nil); !last {
+			return
+		}
+	}
+	l.watchdog.remove(h)
+	_, _, _ = h.end(errReleased) // nobody has it
+	l.settle(h.current())
 }
 
 // sendRelease makes one attempt for a caller. It is sent even if ctx has ended:
 // a request that was cancelled must not leave its lock behind.
 func (l *Locker) sendRelease(ctx context.Context, g Grant) error {
-	own := detach(ctx, min(releaseTimeout, g.TTL))
-	defer own.end()
+	own, end := l.outlive(ctx, g)
+	defer end()
 	return l.backend.Release(own, g)
+}
+
+// outlive returns a context for one attempt to give g back: with the values of
+// ctx, and a time of its own.
+func (l *Locker) outlive(ctx context.Context, g Grant) (context.Context, context.CancelFunc) {
+	if g.TTL < releaseTimeout {
+		return context.WithTimeout(context.WithoutCancel(ctx), g.TTL)
+	}
+	return l.releases.Context(ctx), func() {}
 }
 
 // sendReleaseBg makes one attempt in the background.
@@ -123,7 +158,7 @@ func (l *Locker) abandon() {
 		l.watchdog.remove(h)
 		slots <- struct{}{}
 		releases.Go(func() {
-			_ = l.sendReleaseBg(h.grant) // nobody is left to be told
+			_ = l.dismissBg(h) // nobody is left to be told
 			<-slots
 		})
 	}

@@ -12,11 +12,13 @@ import (
 // watchdog renews the holds of one Locker and ends those whose time has run
 // out. It is one goroutine with one schedule, however many holds there are;
 // renewals go out in batches, so that a slow answer delays neither the
-// deadlines nor the next batch.
+// deadlines nor the next batch. What lies on different servers ([Router]) goes
+// out in batches of its own, so that a slow server delays none of another's.
 //
 // It is started by the first hold and ends with the Locker.
 type watchdog struct {
 	backend Backend
+	route   func(key string) string
 	epoch   time.Time     // of the grid of renewals
 	wake    chan struct{} // the schedule has a new first entry, or a batch came back
 	stop    context.CancelFunc
@@ -25,14 +27,14 @@ type watchdog struct {
 
 	mu       sync.Mutex
 	schedule schedule
-	alarm    time.Time // when the goroutine wakes by itself; zero: not planned
-	batches  int       // under way
+	alarm    time.Time      // when the goroutine wakes by itself; zero: not planned
+	underWay map[string]int // batches, by their route
 	started  bool
 }
 
 const (
-	// maxBatches is how many renewals may be under way at once: more than one,
-	// so that a slow one does not delay the others.
+	// maxBatches is how many renewals may be under way at once on each route: more
+	// than one, so that a slow one does not delay the others.
 	maxBatches = 4
 
 	// clockCheck is how often the watchdog looks whether the machine was
@@ -51,7 +53,15 @@ type watch struct {
 
 func newWatchdog(b Backend) *watchdog {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	return &watchdog{backend: b, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop}
+	w := &watchdog{
+		backend: b, route: func(string) string { return "" },
+		epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
+		underWay: make(map[string]int),
+	}
+	if r, ok := b.(Router); ok {
+		w.route = r.Route
+	}
+	return w
 }
 
 // add begins to watch h.
@@ -209,7 +219,7 @@ func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 func (w *watchdog) due(now time.Time) (expired []*hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var batch []*hold
+	var batches map[string][]*hold // by their route
 	for len(w.schedule) > 0 && !w.schedule[0].watch.at.After(now) {
 		h := w.schedule[0]
 		heap.Pop(&w.schedule)
@@ -220,24 +230,29 @@ func (w *watchdog) due(now time.Time) (expired []*hold) {
 			expired = append(expired, h)
 			continue
 		case !renewable || h.watch.waiting || h.watch.renewAt.After(now): // its end has moved on
-		case w.batches == maxBatches: // a little later, then
-			h.watch.renewAt = w.onGrid(now.Add(retryPause(h.grant.TTL)), h.grant.TTL)
 		default:
-			h.watch.waiting = true
-			batch = append(batch, h)
+			if route := w.route(h.grant.Key); w.underWay[route] < maxBatches {
+				h.watch.waiting = true
+				if batches == nil {
+					batches = make(map[string][]*hold)
+				}
+				batches[route] = append(batches[route], h)
+			} else { // a little later, then
+				h.watch.renewAt = w.onGrid(now.Add(retryPause(h.grant.TTL)), h.grant.TTL)
+			}
 		}
 		w.place(h)
 	}
-	if len(batch) > 0 {
-		w.batches++
-		w.done.Go(func() { w.renew(batch) })
+	for route, batch := range batches {
+		w.underWay[route]++
+		w.done.Go(func() { w.renew(route, batch) })
 	}
 	return expired
 }
 
-// renew sends one batch and acts on each answer alone. No answer cancels
+// renew sends one batch on its route and acts on each answer alone. No answer cancels
 // nothing: it is tried again until the deadline.
-func (w *watchdog) renew(batch []*hold) {
+func (w *watchdog) renew(route string, batch []*hold) {
 	grants := make([]Grant, len(batch))
 	timeout := batch[0].grant.TTL
 	for i, h := range batch {
@@ -252,7 +267,9 @@ func (w *watchdog) renew(batch []*hold) {
 	var lost []*hold
 	w.mu.Lock()
 	now := time.Now()
-	w.batches--
+	if w.underWay[route]--; w.underWay[route] == 0 {
+		delete(w.underWay, route) // servers come and go
+	}
 	for i, h := range batch {
 		var status RenewStatus
 		if i < len(results) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,6 +118,44 @@ type hangs struct{ *store }
 func (h hangs) Renew(ctx context.Context, _ []distlock.Grant) []distlock.RenewResult {
 	<-ctx.Done()
 	return nil
+}
+
+// routed hangs the renewals of the keys whose route is "hung", and whatever is sent
+// together with them.
+type routed struct{ *store }
+
+func (r routed) Route(key string) string {
+	name, _, _ := strings.Cut(key, ":")
+	return name
+}
+
+func (r routed) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	if slices.ContainsFunc(grants, func(g distlock.Grant) bool { return r.Route(g.Key) == "hung" }) {
+		<-ctx.Done()
+		return nil
+	}
+	return r.store.Renew(ctx, grants)
+}
+
+// A server that hangs costs the leases on it and no others, however many there
+// are and however their renewals fall together.
+func TestHungRouteDelaysNoOther(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		l := distlock.New(routed{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		var healthy, hung []*distlock.Lease
+		for i := range 200 {
+			healthy = append(healthy, mustAcquire(t, l, fmt.Sprint("healthy:", i), distlock.Opts{KeyTimeout: 3 * time.Second}))
+			hung = append(hung, mustAcquire(t, l, fmt.Sprint("hung:", i), distlock.Opts{KeyTimeout: 3 * time.Second}))
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		for i := range hung {
+			wantIs(t, hung[i].Check(), distlock.ErrLost)
+			wantIs(t, healthy[i].Check())
+			wantIs(t, healthy[i].Release(t.Context()))
+		}
+	})
 }
 
 func TestRenewalThatHealsKeepsTheLease(t *testing.T) {

@@ -1,0 +1,208 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// maxSet bounds the keys of one AcquireAll: whoever waits for the last of them
+// holds all the others meanwhile.
+const maxSet = 1000
+
+// AcquireAll takes the locks with the keys o.Prefix + key for all keys, or none
+// of them: if one cannot be had, those that were are released before it returns,
+// also from MinHold. Keys that are given twice are taken once. There must be one
+// key at least, and 1,000 at most.
+//
+// If nobody else has or wants any of the keys they are taken in one step, where the
+// store can do that ([AllAcquirer]). Otherwise they are taken one after the other
+// in the order of the full keys, whatever the order they are given in, so two
+// callers of AcquireAll never wait for each other; a caller that holds another
+// lock, got by itself, may. Those that are taken are kept alive while it waits for
+// the next. There is one wait budget: RetryCount, RetryInterval and ctx count for
+// all keys together. With RetryCount 1 every key is tried once, until one is busy.
+// All else in o counts for each key. A key that ctx holds already is re-entered.
+//
+// The error is an [*Error] with the full key that could not be had. If a lock was
+// lost while waiting for another, the error matches [ErrNotAcquired] and [ErrLost].
+func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiLease, error) {
+	full, err := l.fullKeys(keys, &o)
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	m := &MultiLease{prefix: o.Prefix, ctx: ctx, leases: make([]*Lease, 0, len(full))}
+	var left Backoff
+	left.start(o.RetryInterval, o.RetryCount)
+	all := false
+	defer func() { // also if a hook panics
+		if !all {
+			m.undo(ctx)
+		}
+	}()
+	p := l.together(ctx, full, &o)
+	defer p.end()
+	p.left = &left
+	for _, key := range full {
+		s, err := l.acquireAs(m.ctx, key, &o, p)
+		if err == nil {
+			m.add(s)
+			if s.again == nil {
+				left = s.budget
+			}
+			continue
+		}
+		if lost := m.over(); lost != nil && ctx.Err() == nil {
+			err = l.lostMeanwhile(key, lost)
+		}
+		return nil, err
+	}
+	all = true
+	return m, nil
+}
+
+// DoAll runs fn under the locks with the keys o.Prefix + key for all keys, as
+// [Locker.Do] does under one: see [Locker.AcquireAll]. The context that fn gets
+// is that of [MultiLease.Context].
+func (l *Locker) DoAll(ctx context.Context, keys []string, o Opts, fn func(ctx context.Context) error) (err error) {
+	m, err := l.AcquireAll(ctx, keys, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = join(err, m.Release(m.ctx)) }()
+	return fn(m.ctx)
+}
+
+// fullKeys checks what AcquireAll is given and returns the full keys, each once,
+// in order.
+func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
+	switch {
+	case len(keys) == 0:
+		return nil, &Error{Op: "options", Err: errors.New("keys is empty")}
+	case len(keys) > maxSet:
+		return nil, &Error{Op: "options", Err: fmt.Errorf("keys has %d elements, more than %d", len(keys), maxSet)}
+	}
+	if err := errors.Join(o.validateNumbers(), l.supports(o)); err != nil {
+		return nil, &Error{Op: "options", Err: err}
+	}
+	full := make([]string, len(keys))
+	for i, key := range keys {
+		full[i] = o.Prefix + key
+		if err := checkKey(full[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(full)
+	return slices.Compact(full), nil
+}
+
+// lostMeanwhile is what the caller is told who waited for the key when the lease
+// of another was lost. That cut the wait short, but the caller's context goes on,
+// so the error must not say that it ended.
+func (l *Locker) lostMeanwhile(key string, lost error) error {
+	if l.life.ctx.Err() != nil {
+		return &Error{Op: "acquire", Key: key, Err: ErrClosed}
+	}
+	return &Error{Op: "acquire", Key: key, Err: fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost)}
+}
+
+// MultiLease is several locks that are held together. It is safe for concurrent
+// use.
+type MultiLease struct {
+	prefix string
+	leases []*Lease        // in the order of their keys
+	ctx    context.Context //nolint:containedctx // that of the last lease, below those of all others
+
+	mu       sync.Mutex // taken by Release
+	released bool
+	result   error // of Release
+}
+
+func (m *MultiLease) add(s *Lease) {
+	m.leases = append(m.leases, s)
+	m.ctx = &s.ctx
+}
+
+// Context returns the context that the locks were asked for with. It carries all
+// of the leases: code that is given it re-enters each of them. It is cancelled as
+// soon as one is over, with a cause that wraps [ErrLost] in an [*Error] with the
+// key.
+func (m *MultiLease) Context() context.Context { return m.ctx }
+
+// Leases returns the leases in the order of their full keys. They are released
+// together, by [MultiLease.Release].
+func (m *MultiLease) Leases() []*Lease { return slices.Clone(m.leases) }
+
+// Lease returns the lease of a key as [Locker.AcquireAll] was given it, without
+// the prefix, or nil if it was not. Each has a [Lease.Token] of its own, for the
+// resource that its key protects.
+func (m *MultiLease) Lease(key string) *Lease {
+	full := m.prefix + key
+	for _, s := range m.leases {
+		if s.Key() == full {
+			return s
+		}
+	}
+	return nil
+}
+
+// Valid reports whether all leases are held by this process's clocks, without
+// I/O. Once false it stays false.
+func (m *MultiLease) Valid() bool { return m.over() == nil }
+
+// Check returns nil if all leases are valid, else an error that wraps [ErrLost]
+// and names the first key whose lease is not. It does no I/O.
+func (m *MultiLease) Check() error { return m.over() }
+
+func (m *MultiLease) over() error {
+	for _, s := range m.leases {
+		if err := s.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Release gives the locks back as [Lease.Release] does one, in reverse order; if
+// the store does not answer, all that are left at the same time. Every lock is
+// released whatever became of the others, and what went wrong is joined. A second
+// call changes nothing and returns what the first did.
+func (m *MultiLease) Release(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.released {
+		m.released = true
+		m.result = m.releaseAll(ctx)
+	}
+	return m.result
+}
+
+func (m *MultiLease) releaseAll(ctx context.Context) error {
+	errs := make([]error, len(m.leases))
+	var rest sync.WaitGroup
+	defer rest.Wait() // also if a hook panics
+	silent := false
+	for i, s := range slices.Backward(m.leases) {
+		if silent {
+			rest.Go(func() { errs[i] = s.Release(ctx) })
+			continue
+		}
+		errs[i] = s.Release(ctx)
+		silent = errors.Is(errs[i], ErrUnavailable)
+	}
+	rest.Wait()
+	slices.Reverse(errs) // as they came
+	return errors.Join(errs...)
+}
+
+// undo gives back what was got for nothing. What goes wrong is gone after in the
+// background, as with any acquisition that fails.
+func (m *MultiLease) undo(ctx context.Context) {
+	for _, s := range m.leases {
+		s.undone.Store(true)
+	}
+	_ = m.releaseAll(ctx)
+}

@@ -1,0 +1,447 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// keyOf is the key that an error names.
+func keyOf(err error) string {
+	if e := new(distlock.Error); errors.As(err, &e) {
+		return e.Key
+	}
+	return ""
+}
+
+func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
+	t.Helper()
+	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
+	if err != nil {
+		t.Fatalf("AcquireAll(%q): %v", keys, err)
+	}
+	return m
+}
+
+// other holds a key as another process does, until it is released.
+func other(t *testing.T, s *store, key string) (release func()) {
+	t.Helper()
+	r := distlock.Request{Key: key, Owner: "other-" + key, TTL: time.Hour, Tokens: 1}
+	if _, err := s.Backend.TryAcquire(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return func() { wantIs(t, s.Backend.Release(context.Background(), r.Claim())) }
+}
+
+func mustBeFree(t *testing.T, s *store, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if !s.free(t, key) {
+			t.Errorf("%q is held", key)
+		}
+	}
+}
+
+func TestAcquireAll(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		m, err := l.AcquireAll(t.Context(), []string{"c", "a", "b", "a", "c"}, distlock.Opts{Prefix: "p:"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, lease := range m.Leases() {
+			keys = append(keys, lease.Key())
+		}
+		if want := []string{"p:a", "p:b", "p:c"}; !slices.Equal(keys, want) {
+			t.Errorf("the leases are of %q, want %q", keys, want)
+		}
+		for _, key := range []string{"a", "b", "c"} {
+			if lease := m.Lease(key); lease == nil || lease.Key() != "p:"+key || lease.Token() == 0 {
+				t.Errorf("the lease of %q is %+v", key, lease)
+			}
+		}
+		if m.Lease("p:a") != nil || m.Lease("d") != nil {
+			t.Error("there are leases of other keys")
+		}
+		wantIs(t, m.Check())
+		if !m.Valid() || m.Context().Err() != nil {
+			t.Error("not valid")
+		}
+		time.Sleep(time.Minute) // the watchdog looks after all
+		wantIs(t, m.Check())
+
+		wantIs(t, m.Release(t.Context()))
+		wantIs(t, m.Check(), distlock.ErrLost)
+		wantIs(t, context.Cause(m.Context()), distlock.ErrLost)
+		var released []string
+		for _, c := range s.seen("release") {
+			released = append(released, c.key)
+		}
+		if want := []string{"p:c", "p:b", "p:a"}; !slices.Equal(released, want) {
+			t.Errorf("released %q, want %q", released, want)
+		}
+		wantIs(t, m.Release(t.Context()))
+		if n := len(s.seen("release")); n != 3 {
+			t.Errorf("%d releases after the second call", n)
+		}
+		if l.Keys() != 0 || l.Watched() != 0 {
+			t.Errorf("%d keys and %d holds are left", l.Keys(), l.Watched())
+		}
+	})
+}
+
+func TestAcquireAllOrNothing(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{
+		"once":    {RetryCount: 1},
+		"budget":  {RetryCount: 3},
+		"minhold": {RetryCount: 1, MinHold: time.Hour},
+		"fixed":   {RetryCount: 1, NoWatchdog: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				release := other(t, s, "c")
+				start := time.Now()
+				_, err := l.AcquireAll(t.Context(), []string{"d", "c", "b", "a"}, o)
+				wantIs(t, err, distlock.ErrNotAcquired)
+				if keyOf(err) != "c" {
+					t.Errorf("the error names %q: %v", keyOf(err), err)
+				}
+				if d := time.Since(start); o.RetryCount == 1 && d != 0 {
+					t.Errorf("tried once for %v", d)
+				}
+				mustBeFree(t, s, "a", "b", "d")
+				if n := l.Keys(); n != 0 {
+					t.Errorf("%d keys are left at the gate", n)
+				}
+				release()
+				wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c", "d").Release(t.Context()))
+			})
+		})
+	}
+}
+
+// A MinHold counts for those who got all keys.
+func TestAcquireAllMinHold(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		o := distlock.Opts{MinHold: time.Minute}
+		wantIs(t, l.DoAll(t.Context(), []string{"a", "b"}, o, func(context.Context) error { return nil }))
+		if s.free(t, "a") || s.free(t, "b") {
+			t.Error("not kept")
+		}
+		time.Sleep(time.Minute)
+		mustBeFree(t, s, "a", "b")
+	})
+}
+
+func TestAcquireAllCancelled(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		defer other(t, s, "b")()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		_, err := l.AcquireAll(ctx, []string{"a", "b"}, distlock.Opts{})
+		wantIs(t, err, distlock.ErrNotAcquired, context.DeadlineExceeded)
+		if keyOf(err) != "b" || time.Since(start) != time.Minute {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		mustBeFree(t, s, "a")
+	})
+}
+
+// A lease that is lost while the caller waits for another key ends the wait. The
+// caller's own context goes on, so the error must not match context.Canceled.
+func TestAcquireAllLostMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		defer other(t, s, "b")()
+		time.AfterFunc(time.Second, func() { s.Drop("a") })
+		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{})
+		wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrLost)
+		if keyOf(err) != "b" || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("the error does not name both keys: %v", err)
+		}
+		mustBeFree(t, s, "a")
+	})
+}
+
+// A fixed lease may end while the store is slow to grant another.
+func TestAcquireAllLostBeforeTheLast(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.after = func(c call) error {
+			if c.op == "try" && c.key == "b" {
+				time.Sleep(900 * time.Millisecond)
+			}
+			return nil
+		}
+		o := distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true, RetryCount: 1}
+		s.before = func(c call) error {
+			if c.op == "try" && c.key == "b" {
+				time.Sleep(500 * time.Millisecond)
+			}
+			return nil
+		}
+		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, o)
+		wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrLost)
+		time.Sleep(time.Second)
+		mustBeFree(t, s, "a")
+	})
+}
+
+func TestAcquireAllLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
+		s.Drop("b")
+		<-m.Context().Done()
+		if cause := context.Cause(m.Context()); !errors.Is(cause, distlock.ErrLost) || keyOf(cause) != "b" {
+			t.Errorf("the cause names %q: %v", keyOf(cause), cause)
+		}
+		wantIs(t, m.Check(), distlock.ErrLost)
+		if m.Valid() || keyOf(m.Check()) != "b" {
+			t.Errorf("the check names %q", keyOf(m.Check()))
+		}
+		err := m.Release(t.Context())
+		wantIs(t, err, distlock.ErrLost)
+		if keyOf(err) != "b" || err != m.Release(t.Context()) { //nolint:errorlint // that very value
+			t.Errorf("released with %v", err)
+		}
+		mustBeFree(t, s, "a", "b", "c")
+	})
+}
+
+// The budget is that of all keys: with one for each, this would take longer.
+func TestAcquireAllHasOneBudget(t *testing.T) {
+	for name, wrap := range map[string]func(*store) distlock.Backend{
+		"queuer":  func(s *store) distlock.Backend { return s },
+		"polling": func(s *store) distlock.Backend { return polling{s} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				l := distlock.New(wrap(s), distlock.Config{})
+				defer closeLocker(t, l)
+				time.AfterFunc(900*time.Millisecond, other(t, s, "a"))
+				time.AfterFunc(1800*time.Millisecond, other(t, s, "b"))
+				defer other(t, s, "c")()
+				start := time.Now()
+				_, err := l.AcquireAll(t.Context(), []string{"a", "b", "c"}, distlock.Opts{RetryCount: 2, RetryInterval: time.Second})
+				wantIs(t, err, distlock.ErrNotAcquired)
+				if d := time.Since(start); d < time.Second || d >= 2*time.Second {
+					t.Errorf("two attempts a second apart took %v", d)
+				}
+				time.Sleep(time.Second)
+				mustBeFree(t, s, "a", "b")
+			})
+		})
+	}
+}
+
+// A budget is not spent by keys that come at once, and whatever is left is enough
+// for those that do.
+func TestAcquireAllAfterABudgetIsSpent(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		time.AfterFunc(500*time.Millisecond, other(t, s, "a"))
+		o := distlock.Opts{RetryCount: 2, RetryInterval: time.Second}
+		m, err := l.AcquireAll(t.Context(), []string{"a", "b", "c"}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantIs(t, m.Release(t.Context()))
+	})
+}
+
+func TestAcquireAllReentry(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		outer := mustAcquire(t, l, "b", distlock.Opts{})
+		m := mustAcquireAll(t, l, outer.Context(), "c", "b", "a")
+		if m.Lease("b").Token() != outer.Token() {
+			t.Error("the key that was held has a new token")
+		}
+		inner := mustAcquireAll(t, l, m.Context(), "a", "b", "c")
+		for _, key := range []string{"a", "b", "c"} {
+			if inner.Lease(key).Token() != m.Lease(key).Token() {
+				t.Errorf("%q is not re-entered", key)
+			}
+		}
+		wantIs(t, inner.Release(t.Context()))
+		wantIs(t, m.Check())
+		wantIs(t, m.Release(t.Context()))
+		wantIs(t, outer.Check())
+		mustBeFree(t, s, "a", "c")
+		if s.free(t, "b") {
+			t.Error("the outer lease is gone")
+		}
+		wantIs(t, outer.Release(t.Context()))
+	})
+}
+
+// What one key is refused for is told with that key, and the others are given back.
+func TestAcquireAllRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		reader := mustAcquire(t, l, "b", distlock.Opts{Mode: distlock.Shared})
+		_, err := l.AcquireAll(reader.Context(), []string{"a", "b"}, distlock.Opts{})
+		wantIs(t, err, distlock.ErrUpgrade)
+		if keyOf(err) != "b" {
+			t.Errorf("the error names %q", keyOf(err))
+		}
+		mustBeFree(t, s, "a")
+
+		go func() { _, _ = l.Acquire(reader.Context(), "x", distlock.Opts{}) }()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = l.Acquire(ctx, "b", distlock.Opts{}) }()
+		synctest.Wait()
+		_, err = l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{MaxWaiters: 1})
+		wantIs(t, err, distlock.ErrQueueFull)
+		if keyOf(err) != "b" {
+			t.Errorf("the error names %q", keyOf(err))
+		}
+		mustBeFree(t, s, "a")
+		cancel()
+		wantIs(t, reader.Release(t.Context()))
+
+		s.fail("try", "wait")
+		_, err = l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{RetryCount: 1})
+		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		s.fail()
+	})
+}
+
+func TestAcquireAllOptions(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		many := make([]string, 1001)
+		for i := range many {
+			many[i] = strconv.Itoa(i)
+		}
+		for name, c := range map[string]struct {
+			keys []string
+			o    distlock.Opts
+			want string
+		}{
+			"none":     {nil, distlock.Opts{}, "keys is empty"},
+			"too many": {many, distlock.Opts{}, "keys has 1001 elements"},
+			"options":  {[]string{"a"}, distlock.Opts{RetryCount: -1}, "RetryCount"},
+			"key":      {[]string{"a", ""}, distlock.Opts{}, "key"},
+		} {
+			if _, err := l.AcquireAll(t.Context(), c.keys, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := len(s.seen("try")) + len(s.seen("wait")); n != 0 {
+			t.Errorf("%d attempts", n)
+		}
+		wantIs(t, mustAcquireAll(t, l, t.Context(), many[1:]...).Release(t.Context()))
+	})
+}
+
+func TestAcquireAllClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{})
+		held := mustAcquireAll(t, l, t.Context(), "x", "y")
+		ended := make(chan error, 3)
+		context.AfterFunc(held.Context(), func() { ended <- held.Release(context.Background()) })
+		free := other(t, s, "b")
+		for _, keys := range [][]string{{"a", "b"}, {"c", "x"}} { // in the store's line, at the gate
+			go func() {
+				_, err := l.AcquireAll(t.Context(), keys, distlock.Opts{})
+				wantIs(t, err, distlock.ErrClosed)
+				ended <- nil
+			}()
+		}
+		synctest.Wait()
+		start := time.Now()
+		closeLocker(t, l)
+		if d := time.Since(start); d != 0 {
+			t.Errorf("Close took %v", d)
+		}
+		for range 3 {
+			if err := <-ended; err != nil && !errors.Is(err, distlock.ErrClosed) {
+				t.Errorf("released with %v", err)
+			}
+		}
+		free()
+		mustBeFree(t, s, "a", "b", "c", "x", "y")
+		_, err := l.AcquireAll(t.Context(), []string{"a"}, distlock.Opts{})
+		wantIs(t, err, distlock.ErrClosed)
+	})
+}
+
+// hanging answers no Release.
+type hanging struct{ *store }
+
+func (h hanging) Release(ctx context.Context, _ distlock.Grant) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// A store that is silent is waited for twice, not once for each key.
+func TestReleaseOfManyFromASilentStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := distlock.New(hanging{newStore()}, distlock.Config{})
+		keys := make([]string, 100)
+		for i := range keys {
+			keys[i] = strconv.Itoa(i)
+		}
+		m := mustAcquireAll(t, l, t.Context(), keys...)
+		start := time.Now()
+		err := m.Release(t.Context())
+		wantIs(t, err, distlock.ErrUnavailable, context.DeadlineExceeded)
+		if d := time.Since(start); d > 2*distlock.ReleaseTimeout {
+			t.Errorf("it took %v", d)
+		}
+		if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != len(keys) {
+			t.Error("not every key has its error")
+		}
+		closeLocker(t, l)
+	})
+}
+
+func TestDoAll(t *testing.T) {
+	errOwn := errors.New("own")
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		keys := []string{"a", "b"}
+		err := l.DoAll(t.Context(), keys, distlock.Opts{}, func(ctx context.Context) error {
+			wantIs(t, l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(context.Context) error { return nil }))
+			return errOwn
+		})
+		if err != errOwn { //nolint:errorlint // that very value
+			t.Errorf("the error is %v", err)
+		}
+		mustBeFree(t, s, keys...)
+
+		err = l.DoAll(t.Context(), keys, distlock.Opts{}, func(ctx context.Context) error {
+			s.Drop("a")
+			<-ctx.Done()
+			return errOwn
+		})
+		wantIs(t, err, distlock.ErrLost)
+		if !errors.Is(err, errOwn) {
+			t.Errorf("the error is %v", err)
+		}
+		mustBeFree(t, s, keys...)
+
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic is gone")
+				}
+			}()
+			_ = l.DoAll(t.Context(), keys, distlock.Opts{}, func(context.Context) error { panic("mine") })
+		}()
+		mustBeFree(t, s, keys...)
+
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = l.DoAll(t.Context(), keys, distlock.Opts{}, func(context.Context) error { runtime.Goexit(); return nil })
+		}()
+		<-done
+		mustBeFree(t, s, keys...)
+	})
+}

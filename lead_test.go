@@ -1,0 +1,408 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// stay leads until told otherwise.
+func stay(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// resigned collects what the hook of that name is told.
+type resigned struct {
+	mu    sync.Mutex
+	terms []distlock.ResignedInfo
+}
+
+func (r *resigned) hook(_ context.Context, i distlock.ResignedInfo) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.terms = append(r.terms, i)
+}
+
+// candidate runs f in a bubble with a Locker whose resignations are collected.
+func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store, r *resigned)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, r := newStore(), &resigned{}
+		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Resigned: r.hook}})
+		defer closeLocker(t, l)
+		f(t, l, s, r)
+	})
+}
+
+// Of three candidates one leads at a time; each term has a larger number; when
+// one leader's process ends, the next takes over at once.
+func TestLeadIsForOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var leaders []int // guarded by the lock
+		var term uint64
+		var stop []func()
+		for i := range 3 {
+			l := distlock.New(s, distlock.Config{})
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				wantIs(t, l.Lead(ctx, "k", distlock.Opts{}, func(ctx context.Context) error {
+					lease, ok := distlock.FromContext(ctx)
+					if !ok || !lease.Valid() || lease.Token() <= term {
+						t.Errorf("term %d after %d", lease.Token(), term)
+					}
+					term = lease.Token()
+					leaders = append(leaders, i)
+					return stay(ctx)
+				}), context.Canceled)
+			}()
+			stop = append(stop, func() { cancel(); <-done; closeLocker(t, l) })
+			synctest.Wait()
+		}
+		for i := range stop {
+			time.Sleep(time.Hour)
+			if want := []int{0, 1, 2}[:i+1]; !slices.Equal(leaders, want) {
+				t.Errorf("leaders %v, want %v", leaders, want)
+			}
+			stop[i]()
+			synctest.Wait()
+		}
+		if !s.free(t, "k") {
+			t.Error("the last did not resign")
+		}
+	})
+}
+
+// A leader that resigns campaigns again, but not before any other has looked,
+// also where the store has no line.
+func TestLeadTakesTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		ctx, cancel := context.WithCancel(t.Context())
+		var leaders []int // guarded by the lock
+		var all sync.WaitGroup
+		for i := range 2 {
+			l := distlock.New(polling{s}, distlock.Config{})
+			t.Cleanup(func() { closeLocker(t, l) })
+			all.Go(func() {
+				err := l.Lead(ctx, "k", distlock.Opts{}, func(context.Context) error {
+					leaders = append(leaders, i)
+					time.Sleep(time.Second)
+					return nil
+				})
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		time.Sleep(5 * time.Minute)
+		cancel()
+		all.Wait()
+		if len(leaders) < 100 {
+			t.Errorf("only %d terms", len(leaders))
+		}
+		for i := 1; i < len(leaders); i++ {
+			if leaders[i] == leaders[i-1] {
+				t.Errorf("terms %d and %d of %d have the same leader", i-1, i, len(leaders))
+			}
+		}
+	})
+}
+
+func TestLeadGoesOnAfterALoss(t *testing.T) {
+	for name, fn := range map[string]func(ctx context.Context, l *distlock.Locker) error{
+		"ctx.Err": func(ctx context.Context, _ *distlock.Locker) error { return fmt.Errorf("tick: %w", ctx.Err()) },
+		"cause":   func(ctx context.Context, _ *distlock.Locker) error { return context.Cause(ctx) },
+		"nothing": func(context.Context, *distlock.Locker) error { return nil },
+		"another lock": func(ctx context.Context, l *distlock.Locker) error {
+			_, err := l.Acquire(ctx, "x", distlock.Opts{})
+			return err
+		},
+		"the same lock": func(ctx context.Context, l *distlock.Locker) error {
+			_, err := l.Acquire(ctx, "k", distlock.Opts{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			candidate(t, func(t *testing.T, l *distlock.Locker, s *store, r *resigned) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				terms := 0
+				err := l.Lead(ctx, "k", distlock.Opts{Prefix: "p:"}, func(ctx context.Context) error {
+					if terms++; terms == 3 {
+						cancel()
+						return stay(ctx)
+					}
+					s.Drop("p:k")
+					<-ctx.Done()
+					wantIs(t, context.Cause(ctx), distlock.ErrLost)
+					return fn(ctx, l)
+				})
+				wantIs(t, err, context.Canceled)
+				if terms != 3 || len(r.terms) != 3 {
+					t.Fatalf("%d terms, the hook was told of %d", terms, len(r.terms))
+				}
+				for i, term := range r.terms[:2] {
+					if !errors.Is(term.Err, distlock.ErrLost) || term.Key != "p:k" || term.Name != "p:" || term.Held == 0 || term.Token >= r.terms[i+1].Token {
+						t.Errorf("the hook was told of %+v", term)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestLeadReturnsTheFunctionsError(t *testing.T) {
+	mine := errors.New("mine")
+	for name, c := range map[string]struct {
+		fn   func(ctx context.Context, l *distlock.Locker, s *store) error
+		want []error // behind mine; none: mine as it is
+	}{
+		"mine": {func(context.Context, *distlock.Locker, *store) error { return mine }, nil},
+		"mine, after a loss": {func(ctx context.Context, _ *distlock.Locker, s *store) error {
+			s.Drop("k")
+			<-ctx.Done()
+			return mine
+		}, []error{distlock.ErrLost}},
+		"mine, not given back": {func(_ context.Context, _ *distlock.Locker, s *store) error {
+			s.loseReplies("release", 1)
+			return mine
+		}, []error{distlock.ErrUnavailable, errBroken}},
+		"busy": {func(_ context.Context, l *distlock.Locker, s *store) error {
+			take(s, "x")
+			_, err := l.TryAcquire(context.Background(), "x", distlock.Opts{})
+			return errors.Join(mine, err)
+		}, []error{distlock.ErrNotAcquired}},
+		"another lock lost": {func(ctx context.Context, l *distlock.Locker, s *store) error {
+			return l.Do(ctx, "x", distlock.Opts{}, func(ctx context.Context) error { s.Drop("x"); <-ctx.Done(); return mine })
+		}, []error{distlock.ErrLost}},
+		"cancelled by itself": {func(context.Context, *distlock.Locker, *store) error {
+			return errors.Join(mine, context.Canceled)
+		}, []error{context.Canceled}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			candidate(t, func(t *testing.T, l *distlock.Locker, s *store, r *resigned) {
+				terms := 0
+				err := l.Lead(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+					if terms++; terms > 1 {
+						panic("led again")
+					}
+					return c.fn(ctx, l, s)
+				})
+				if c.want == nil && err != mine || !errors.Is(err, mine) { //nolint:errorlint // the very error
+					t.Errorf("got %v", err)
+				}
+				if c.want != nil {
+					wantIs(t, err, c.want...)
+				}
+				if len(r.terms) != 1 || !errors.Is(r.terms[0].Err, mine) {
+					t.Errorf("the hook was told of %+v", r.terms)
+				}
+				synctest.Wait()
+				if !s.free(t, "k") {
+					t.Error("did not resign")
+				}
+			})
+		})
+	}
+}
+
+// However Lead is when ctx ends or the Locker is closed, it returns, and says so.
+func TestLeadEnds(t *testing.T) {
+	why := errors.New("shutdown")
+	mine := errors.New("mine")
+	leads := func(returns error) func(context.Context) error {
+		return func(ctx context.Context) error { <-ctx.Done(); return returns }
+	}
+	quick := func(context.Context) error { return nil } // and so it pauses
+	for name, c := range map[string]struct {
+		busy   bool // the key is another's
+		down   bool // the store fails
+		opts   distlock.Opts
+		fn     func(context.Context) error
+		also   []error // beside what ended it
+		closed []error // beside ErrClosed
+	}{
+		"while it campaigns":      {busy: true, also: []error{distlock.ErrNotAcquired}},
+		"while the store is down": {down: true, also: []error{distlock.ErrNotAcquired, distlock.ErrUnavailable, errBroken}},
+		"between campaigns":       {busy: true, opts: distlock.Opts{RetryCount: 1, RetryInterval: time.Minute}, also: []error{distlock.ErrNotAcquired}, closed: []error{distlock.ErrNotAcquired}},
+		"while it leads":          {fn: stay},
+		"while it leads, nil":     {fn: leads(nil)},
+		"while it leads, mine":    {fn: leads(mine), also: []error{mine}, closed: []error{mine, distlock.ErrLost}},
+		"while it pauses":         {fn: quick, opts: distlock.Opts{RetryInterval: time.Minute}},
+	} {
+		for _, closes := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", closed ", closes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newStore()
+					l := distlock.New(s, distlock.Config{})
+					if c.busy {
+						take(s, "k")
+					}
+					if c.down {
+						s.fail("try", "wait")
+					}
+					ctx, cancel := context.WithCancelCause(t.Context())
+					defer cancel(nil)
+					got := make(chan error, 1)
+					fn := c.fn
+					if fn == nil {
+						fn = func(context.Context) error { panic("led") }
+					}
+					go func() { got <- l.Lead(ctx, "k", c.opts, fn) }()
+					time.Sleep(10 * time.Second)
+					ended := time.Now()
+					want := append([]error{context.Canceled, why}, c.also...)
+					if closes {
+						want = append([]error{distlock.ErrClosed}, c.closed...)
+						closeLocker(t, l)
+					} else {
+						cancel(why)
+					}
+					err := <-got
+					if d := time.Since(ended); d != 0 {
+						t.Errorf("returned after %v", d)
+					}
+					for _, e := range want {
+						if !errors.Is(err, e) {
+							t.Errorf("%v does not match %v", err, e)
+						}
+					}
+					for _, e := range []error{distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrUnavailable, distlock.ErrClosed, context.Canceled} {
+						if errors.Is(err, e) && !slices.Contains(want, e) {
+							t.Errorf("%v matches %v", err, e)
+						}
+					}
+					if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Key != "k" {
+						t.Errorf("got %#v", err)
+					}
+					closeLocker(t, l)
+				})
+			})
+		}
+	}
+}
+
+// A backend that fails for a while is asked again and again, not in a loop, and
+// a candidate is elected soon after.
+func TestLeadOutlastsAFailingBackend(t *testing.T) {
+	const outage = 10 * time.Minute
+	for _, attempts := range []int{0, 1, 3} {
+		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				s.fail("try", "wait", "release")
+				mended := time.Now().Add(outage)
+				go func() {
+					time.Sleep(outage)
+					s.fail()
+				}()
+				done := errors.New("done")
+				err := l.Lead(t.Context(), "k", distlock.Opts{RetryCount: attempts}, func(context.Context) error {
+					if d := time.Since(mended); d > 2*time.Second {
+						t.Errorf("elected %v after the store came back", d)
+					}
+					return done
+				})
+				if err != done { //nolint:errorlint // the very error
+					t.Errorf("got %v", err)
+				}
+				n := len(s.seen("wait")) + len(s.seen("try"))
+				if most := int(outage/distlock.DefaultRetryInterval) + 2; n > most || n < most/2 {
+					t.Errorf("%d attempts meanwhile, want %d to %d", n, most/2, most)
+				}
+			})
+		})
+	}
+}
+
+// RetryCount is for each campaign: with 1 nobody stands in line, and a full line
+// is no reason to give up.
+func TestLeadCampaignsAgain(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{
+		"one attempt":    {RetryCount: 1},
+		"three attempts": {RetryCount: 3},
+		"a full line":    {MaxWaiters: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				held := mustAcquire(t, l, "k", distlock.Opts{})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if o.MaxWaiters == 1 {
+					go func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) }()
+					synctest.Wait()
+				}
+				go func() {
+					time.Sleep(2 * time.Minute)
+					_ = held.Release(context.Background())
+				}()
+				elected := errors.New("elected")
+				start := time.Now()
+				err := l.Lead(t.Context(), "k", o, func(context.Context) error { return elected })
+				if err != elected { //nolint:errorlint // the very error
+					t.Errorf("got %v", err)
+				}
+				if d := time.Since(start); d < 2*time.Minute || d > 2*time.Minute+4*time.Second {
+					t.Errorf("elected after %v", d)
+				}
+				if o.RetryCount == 1 && len(s.seen("wait")) != 1 {
+					t.Error("stood in line")
+				}
+			})
+		})
+	}
+}
+
+func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
+	never := func(context.Context) error { panic("led") }
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		bare := distlock.New(unfenced{s}, distlock.Config{})
+		defer closeLocker(t, bare)
+		wantIs(t, bare.Lead(t.Context(), "k", distlock.Opts{Fencing: true}, never), distlock.ErrNoFencing)
+		wantIs(t, l.Lead(t.Context(), "a b", distlock.Opts{}, never), distlock.ErrKey)
+		for want, err := range map[string]error{
+			`distlock: lead "p:k": fn is nil`:                        l.Lead(t.Context(), "k", distlock.Opts{Prefix: "p:"}, nil),
+			`distlock: options "k": RetryInterval is negative: -1ns`: l.Lead(t.Context(), "k", distlock.Opts{RetryInterval: -1}, never),
+		} {
+			if err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, l.Lead(context.WithoutCancel(held.Context()), "k", distlock.Opts{}, never), distlock.ErrLost)
+	})
+}
+
+func TestLeadResignsAfterAPanic(t *testing.T) {
+	for name, fn := range map[string]func(context.Context) error{
+		"boom":  func(context.Context) error { panic("boom") },
+		"<nil>": func(context.Context) error { runtime.Goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			candidate(t, func(t *testing.T, l *distlock.Locker, s *store, r *resigned) {
+				var got any
+				var all sync.WaitGroup
+				all.Go(func() {
+					defer func() { got = recover() }()
+					_ = l.Lead(t.Context(), "k", distlock.Opts{}, fn)
+				})
+				all.Wait()
+				if fmt.Sprint(got) != name || !s.free(t, "k") || l.Keys() != 0 || len(r.terms) != 1 {
+					t.Errorf("recovered %v, free %v, %d keys, told of %d terms", got, s.free(t, "k"), l.Keys(), len(r.terms))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package distlock
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// leaseCtx is the context of a lease: its parent's, cancelled when the lease is
+// over. What it takes to be cancelled is made when somebody first looks, because
+// many functions never do, and it costs more than a hand-over.
+type leaseCtx struct {
+	lease  *Lease
+	parent context.Context //nolint:containedctx // it is one itself
+
+	mu     sync.Mutex
+	cause  error           // why it was cancelled before anybody looked
+	inner  context.Context //nolint:containedctx // nil until somebody looked
+	cancel context.CancelCauseFunc
+}
+
+type leaseKey struct{}
+
+// FromContext returns the innermost lease under which the caller runs. It
+// returns false where there is none, and below [Detach].
+func FromContext(ctx context.Context) (*Lease, bool) {
+	s, _ := ctx.Value(leaseKey{}).(*Lease)
+	return s, s != nil
+}
+
+// Detach returns a context with the values of ctx but without its leases, its
+// cancellation and its deadline: for a goroutine that outlives the locked call
+// and takes locks of its own. With the call's own context it would get
+// [ErrLost] for the key that the call had.
+func Detach(ctx context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(ctx), leaseKey{}, (*Lease)(nil))
+}
+
+// Deadline implements context.Context.
+func (c *leaseCtx) Deadline() (time.Time, bool) { return c.parent.Deadline() }
+
+// Done implements context.Context.
+func (c *leaseCtx) Done() <-chan struct{} { return c.looked().Done() }
+
+// Err implements context.Context.
+func (c *leaseCtx) Err() error {
+	c.mu.Lock()
+	untouched := c.inner == nil && c.cause == nil
+	c.mu.Unlock()
+	if untouched && c.parent.Err() == nil {
+		return nil
+	}
+	return c.looked().Err() // from now on the same
+}
+
+// Value returns the lease for the package's own key. What else may be asked for
+// includes the context's own means to be cancelled, for which the context
+// package has a key that nobody else knows.
+func (c *leaseCtx) Value(key any) any {
+	if _, ok := key.(leaseKey); ok {
+		return c.lease
+	}
+	return c.looked().Value(key)
+}
+
+func (c *leaseCtx) looked() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithCancelCause(c.parent)
+		if c.cause != nil {
+			c.cancel(c.cause)
+		}
+	}
+	return c.inner
+}
+
+// end cancels the context, unless that was done before.
+func (c *leaseCtx) end(cause error) {
+	c.mu.Lock()
+	cancel := c.cancel
+	if cancel == nil && c.cause == nil {
+		c.cause = cause
+	}
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(cause) // runs what others have tied to it
+	}
+}

@@ -1,0 +1,325 @@
+package distlock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// heldFor returns how long the key stays with its owner from now on, as another
+// process finds that stands in line for it.
+func heldFor(t *testing.T, s *store, key string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	r := distlock.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
+	if _, err := s.Backend.Acquire(context.Background(), r); err != nil {
+		t.Fatalf("waiting for the key: %v", err)
+	}
+	defer s.Backend.Release(context.Background(), r.Claim())
+	return time.Since(start)
+}
+
+func TestMinHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts distlock.Opts
+		runs time.Duration
+		want time.Duration // the key stays after the function
+	}{
+		"shorter than the lease":  {distlock.Opts{MinHold: 4 * time.Second}, time.Second, 3 * time.Second},
+		"longer than the lease":   {distlock.Opts{MinHold: time.Hour}, time.Minute, 59 * time.Minute},
+		"over":                    {distlock.Opts{MinHold: time.Minute}, time.Minute, 0},
+		"long over":               {distlock.Opts{MinHold: time.Minute}, time.Hour, 0},
+		"as long as MaxHold":      {distlock.Opts{MinHold: time.Minute, MaxHold: time.Minute}, time.Second, 59 * time.Second},
+		"of a fixed lease":        {distlock.Opts{MinHold: time.Minute, NoWatchdog: true}, time.Second, 59 * time.Second},
+		"less than a millisecond": {distlock.Opts{MinHold: time.Second}, time.Second - 10, time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				var lease *distlock.Lease
+				wantIs(t, l.Do(t.Context(), "k", c.opts, func(ctx context.Context) error {
+					lease, _ = distlock.FromContext(ctx)
+					time.Sleep(c.runs)
+					return nil
+				}))
+				wantIs(t, lease.Check(), distlock.ErrLost)
+				wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
+				if l.Keys() != 0 || l.Watched() != 0 {
+					t.Errorf("%d keys at the gate, %d watched", l.Keys(), l.Watched())
+				}
+				renewals := len(s.seen("renew"))
+				if d := heldFor(t, s, "k"); d != c.want {
+					t.Errorf("the key stayed for %v, want %v", d, c.want)
+				}
+				if len(s.seen("renew")) != renewals {
+					t.Error("renewed after the release: it could be for ever")
+				}
+			})
+		})
+	}
+}
+
+// Where nothing ends by itself, as in a store of sessions, the key is released
+// when the time has come.
+func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		start := time.Now()
+		time.Sleep(time.Second)
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, held.Release(t.Context()))
+		if n := len(s.seen("release")); n != 0 {
+			t.Fatalf("%d releases sent at once", n)
+		}
+		s.loseReplies("release", 1) // and again if there is no answer
+		time.Sleep(time.Hour)
+		calls := s.seen("release")
+		if len(calls) != 2 || calls[0].at.Sub(start) != time.Minute {
+			t.Errorf("releases: %v, started %v", calls, start)
+		}
+	})
+}
+
+// A waiter in this process is let through to the store, and gets the key no
+// earlier than one in another process would.
+func TestMinHoldIsNotHandedOver(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		o := distlock.Opts{MinHold: 5 * time.Second}
+		start := time.Now()
+		held := mustAcquire(t, l, "k", o)
+		var all sync.WaitGroup
+		line(t, &all, l, 1, o, func(context.Context, int) {
+			if d := time.Since(start); d != 5*time.Second {
+				t.Errorf("the next ran after %v", d)
+			}
+			// This one's time is over when it ends, so its hold is handed on.
+			time.Sleep(5 * time.Second)
+		})
+		time.Sleep(time.Millisecond)
+		wantIs(t, held.Release(t.Context()))
+		synctest.Wait()
+		_, err := l.TryAcquire(t.Context(), "k", o)
+		wantIs(t, err, distlock.ErrNotAcquired)
+		all.Wait()
+		if n := len(s.seen("wait")); n != 2 {
+			t.Errorf("%d acquisitions in the store, want 2", n)
+		}
+	})
+}
+
+// It counts from the hand-over, and is each holder's own.
+func TestMinHoldOfAHandedOverLock(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		line(t, &all, l, 1, distlock.Opts{MinHold: time.Minute}, func(context.Context, int) {
+			time.Sleep(time.Second)
+		})
+		time.Sleep(50 * time.Millisecond)
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if d := heldFor(t, s, "k"); d != 59*time.Second {
+			t.Errorf("the key stayed for %v", d)
+		}
+		if n := len(s.seen("wait")); n != 1 {
+			t.Errorf("%d acquisitions in the store, want 1", n)
+		}
+	})
+}
+
+func TestMinHoldOfAReentryIsTheOuters(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		again, err := l.Acquire(held.Context(), "k", distlock.Opts{MinHold: time.Hour})
+		wantIs(t, err)
+		wantIs(t, again.Release(t.Context()))
+		wantIs(t, held.Check())
+		wantIs(t, held.Release(t.Context()))
+		if !s.free(t, "k") {
+			t.Error("the re-entry's MinHold was obeyed")
+		}
+	})
+}
+
+func TestMinHoldOfALostLock(t *testing.T) {
+	for name, lose := range map[string]func(*store, *distlock.Lease){
+		"noticed":    func(s *store, h *distlock.Lease) { s.Drop("k"); <-h.Context().Done() },
+		"unnoticed":  func(s *store, _ *distlock.Lease) { s.Drop("k") },
+		"taken":      func(s *store, _ *distlock.Lease) { s.Drop("k"); take(s, "k") },
+		"unanswered": func(s *store, h *distlock.Lease) { s.fail("renew"); <-h.Context().Done(); s.fail() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
+				lose(s, held)
+				renewals := len(s.seen("renew"))
+				wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+				if noticed := name == "noticed" || name == "unanswered"; noticed && len(s.seen("renew")) != renewals {
+					t.Error("a lock that was known to be lost was renewed")
+				}
+				time.Sleep(time.Minute)
+				if free := s.free(t, "k"); free == (name == "taken") {
+					t.Errorf("free %v", free)
+				}
+			})
+		})
+	}
+}
+
+// No answer to the request to keep the key: the caller is told, and it is asked
+// again before the lease runs out.
+func TestMinHoldWithoutAnAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		start := time.Now()
+		s.fail("renew")
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		time.Sleep(5 * time.Second)
+		s.fail()
+		heldFor(t, s, "k")
+		if d := time.Since(start).Truncate(time.Millisecond); d != time.Minute { // stores count in these
+			t.Errorf("the key stayed for %v", d)
+		}
+
+		// applied, but nobody heard of it
+		held = mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		s.loseReplies("renew", 1)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		if d := heldFor(t, s, "k").Truncate(time.Millisecond); d != time.Minute {
+			t.Errorf("the key stayed for %v", d)
+		}
+
+		// never again an answer: it is given up with the lease
+		held = mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
+		s.fail("renew", "release")
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		time.Sleep(time.Minute)
+		asked := len(s.seen("renew"))
+		time.Sleep(50 * time.Minute)
+		if n := len(s.seen("renew")); n != asked {
+			t.Errorf("%d more requests for a lease that ran out", n-asked)
+		}
+		if !s.free(t, "k") {
+			t.Error("the key was kept although nobody could ask for it")
+		}
+	})
+}
+
+// A renewal was on its way when the lock was given back, and comes to the store
+// after the request to keep the key: it would cut the time short.
+func TestMinHoldOutlastsALateRenewal(t *testing.T) {
+	for name, minHold := range map[string]time.Duration{
+		"longer than the lease":  time.Minute,
+		"shorter than the lease": 8 * time.Second,
+		"soon over":              5 * time.Second,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				s.before = func(c call) error {
+					if c.op == "renew" && len(s.seen("renew")) == 1 {
+						time.Sleep(2 * time.Second)
+					}
+					return nil
+				}
+				start := time.Now()
+				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second, MinHold: minHold})
+				time.Sleep(4 * time.Second)
+				if n := len(s.seen("renew")); n != 1 {
+					t.Fatalf("%d renewals under way", n)
+				}
+				wantIs(t, held.Release(t.Context()))
+				heldFor(t, s, "k")
+				if d := time.Since(start).Truncate(time.Millisecond); d != minHold {
+					t.Errorf("the key stayed for %v, want %v", d, minHold)
+				}
+				time.Sleep(time.Second)
+				if n := len(s.seen("release")); n != 1 {
+					t.Errorf("%d releases when the time had come", n)
+				}
+			})
+		})
+	}
+}
+
+// Close waits neither for the time to come nor for an answer, and leaves the key
+// to its end.
+func TestMinHoldAtClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail string // operation
+		left time.Duration
+	}{
+		"kept":       {"", time.Minute},
+		"unanswered": {"renew", distlock.DefaultKeyTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				l := distlock.New(s, distlock.Config{CloseTimeout: time.Hour})
+				held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+				s.fail(c.fail)
+				_ = held.Release(t.Context())
+				start := time.Now()
+				closeLocker(t, l)
+				if d := time.Since(start); d != 0 {
+					t.Errorf("Close took %v", d)
+				}
+				if d := heldFor(t, s, "k"); d != c.left {
+					t.Errorf("the key stayed for %v, want %v", d, c.left)
+				}
+				time.Sleep(time.Hour)
+				if n := len(s.seen("release")); n != 0 {
+					t.Errorf("%d releases through a backend that was closed", n)
+				}
+			})
+		})
+	}
+}
+
+// A holder whom Close interrupts has run in this period all the same, whether it
+// gives the lock back or not.
+func TestMinHoldOfAHolderAtClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		returns bool
+		left    time.Duration // after Close
+	}{
+		"returns when told": {true, 59 * time.Second},
+		"does not return":   {false, 56 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+				held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+				time.Sleep(time.Second)
+				if c.returns {
+					context.AfterFunc(held.Context(), func() {
+						wantIs(t, held.Release(context.Background()), distlock.ErrLost, distlock.ErrClosed)
+					})
+				}
+				closeLocker(t, l)
+				if d := heldFor(t, s, "k"); d != c.left {
+					t.Errorf("the key stayed for %v, want %v", d, c.left)
+				}
+				if !c.returns {
+					wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+				}
+			})
+		})
+	}
+}
+
+// A crash while the function runs leaves the key to its lease, as ever, and one
+// after it changes nothing: nothing of this process is needed any more.
+func TestMinHoldNeedsNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		wantIs(t, held.Release(t.Context()))
+		s.fail("try", "wait", "renew", "release") // what this process sends from now on
+		if d := heldFor(t, s, "k"); d != time.Minute {
+			t.Errorf("the key stayed for %v", d)
+		}
+	})
+}

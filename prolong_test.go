@@ -1,0 +1,243 @@
+package distlock_test
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// prolonging is a store that is a Prolonger. It does not know who waits, so a test
+// says so with refuse; and contended is what it says with each grant.
+type prolonging struct {
+	*store
+
+	contended bool
+	silent    bool // no question is ever answered
+	fewer     int  // tokens of a block that was prolonged; 0: as asked for
+	refuse    func(g distlock.Grant) error
+}
+
+func (p *prolonging) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	g, err := p.store.Acquire(ctx, r)
+	g.Contended = p.contended
+	return g, err
+}
+
+func (p *prolonging) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+	c, err := p.note("prolong", g.Key, g.Owner)
+	if err != nil {
+		return distlock.Grant{}, err
+	}
+	if p.silent {
+		<-ctx.Done()
+	}
+	if err := ctx.Err(); err != nil {
+		return distlock.Grant{}, err
+	}
+	if p.refuse != nil {
+		if err := p.refuse(g); err != nil {
+			return distlock.Grant{}, err
+		}
+	}
+	if p.Backend.Renew(ctx, []distlock.Grant{g})[0].Status != distlock.Renewed {
+		return distlock.Grant{}, distlock.ErrLost
+	}
+	if p.fewer > 0 {
+		tokens = p.fewer
+	}
+	// memlock counts its tokens through all keys.
+	more, err := p.Backend.TryAcquire(ctx, distlock.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens})
+	if err == nil {
+		err = p.Backend.Release(ctx, more)
+	}
+	g.Token, g.LastToken, g.Sent = more.Token, more.LastToken, more.Sent
+	return g, p.reply(c, err)
+}
+
+// circulate passes one key among n waiters and the first holder, and returns the
+// calls of each kind that reached the store. The tokens must rise.
+func circulate(t *testing.T, p *prolonging, cfg distlock.Config, n int, f func(ctx context.Context)) (waits, releases, prolongs int) {
+	t.Helper()
+	l := distlock.New(p, cfg)
+	defer nothingLeft(t, l, p.store)
+	defer closeLocker(t, l)
+	held := mustAcquire(t, l, "k", distlock.Opts{})
+	var all sync.WaitGroup
+	last, inside := held.Token(), false
+	line(t, &all, l, n, distlock.Opts{}, func(ctx context.Context, _ int) {
+		lease, _ := distlock.FromContext(ctx)
+		if lease.Token() <= last || inside {
+			t.Errorf("token %d after %d, overlap %v", lease.Token(), last, inside)
+		}
+		last, inside = lease.Token(), true
+		f(ctx)
+		wantIs(t, lease.Check())
+		inside = false
+	})
+	wantIs(t, held.Release(t.Context()))
+	all.Wait()
+	synctest.Wait() // a question may have been decided on and not yet asked
+	return len(p.seen("wait")), len(p.seen("release")), len(p.seen("prolong"))
+}
+
+// untimed lets the count alone end the hand-over.
+var untimed = distlock.Config{HandOverTime: time.Hour}
+
+func TestProlongedKeyStaysInTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits, releases, prolongs := circulate(t, &prolonging{store: newStore()}, untimed, 500, func(context.Context) {})
+		if waits != 1 || releases != 1 || prolongs != 8 { // 500 hand-overs by 64
+			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, prolongs)
+		}
+	})
+}
+
+// A key that changes hands now and then costs no question.
+func TestFewHandOversAskNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if _, _, n := circulate(t, &prolonging{store: newStore()}, untimed, 8, func(context.Context) {}); n != 0 {
+			t.Errorf("%d questions for 8 hand-overs", n)
+		}
+	})
+}
+
+func TestRefusedHoldGoesBackAtItsBound(t *testing.T) {
+	for name, refusal := range map[string]error{"others wait": distlock.ErrNotAcquired, "no answer": errBroken} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &prolonging{store: newStore(), refuse: func(distlock.Grant) error { return refusal }}
+				waits, releases, prolongs := circulate(t, p, untimed, 500, func(context.Context) {})
+				if waits != 8 || releases != 8 || prolongs != 8 { // 501 holders by 65
+					t.Errorf("%d acquisitions, %d releases, %d questions; want 8 each", waits, releases, prolongs)
+				}
+			})
+		})
+	}
+}
+
+func TestContendedGrantIsNotProlonged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waits, _, prolongs := circulate(t, &prolonging{store: newStore(), contended: true}, untimed, 500, func(context.Context) {})
+		if waits != 8 || prolongs != 0 {
+			t.Errorf("%d acquisitions, %d questions; want 8 and none", waits, prolongs)
+		}
+	})
+}
+
+// A block may be smaller than asked for.
+func TestProlongedByFewTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore(), fewer: 16}
+		waits, _, prolongs := circulate(t, p, untimed, 64+160, func(context.Context) { synctest.Wait() })
+		if waits != 1 || prolongs != 1+10 {
+			t.Errorf("%d acquisitions, %d questions; want 1 and 11", waits, prolongs)
+		}
+	})
+}
+
+func TestProlongedHoldEndsWithItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore()}
+		cfg := distlock.Config{HandOvers: 4} // each grant is prolonged before its time is over
+		waits, releases, prolongs := circulate(t, p, cfg, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
+		if waits < 5 || waits > 6 || releases != waits || prolongs < waits { // 100 ms are ten holders of 10 ms
+			t.Errorf("%d acquisitions, %d releases, %d questions for 50 holders of 10 ms", waits, releases, prolongs)
+		}
+	})
+}
+
+// Prolonging counts as a renewal.
+func TestProlongExtendsTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore()}
+		circulate(t, p, distlock.Config{HandOvers: 2, HandOverTime: time.Hour}, 30, func(ctx context.Context) {
+			time.Sleep(time.Second)
+			lease, _ := distlock.FromContext(ctx)
+			if d := time.Until(lease.Until()); d < 4*time.Second {
+				t.Errorf("%v are left", d)
+			}
+		})
+		if n := len(p.seen("renew")); n > 0 { // questions come every two seconds
+			t.Errorf("renewed %d times by the watchdog", n)
+		}
+	})
+}
+
+func TestProlongThatFindsTheKeyLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore()}
+		p.before = func(c call) error {
+			if c.op == "prolong" {
+				time.Sleep(10 * time.Millisecond) // until the key has come to its next holder
+			}
+			return nil
+		}
+		l := distlock.New(p, distlock.Config{HandOvers: 8})
+		defer closeLocker(t, l)
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) {})
+		all.Go(func() { // the second to whom it is handed over: now the store is asked
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+				start := time.Now()
+				<-ctx.Done()
+				wantIs(t, context.Cause(ctx), distlock.ErrLost)
+				if d := time.Since(start); d != 10*time.Millisecond {
+					t.Errorf("told after %v, want with the answer", d)
+				}
+				return nil
+			}), distlock.ErrLost)
+		})
+		synctest.Wait()
+		p.Drop("k")
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		nothingLeft(t, l, p.store)
+	})
+}
+
+// Whoever gives back the last share of a block waits for the answer, and not for
+// longer than 100 ms.
+func TestProlongWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore(), silent: true}
+		start := time.Now()
+		waits, releases, prolongs := circulate(t, p, untimed, 64+65, func(context.Context) {})
+		if d := time.Since(start); d != 200*time.Millisecond { // of each hold, the last
+			t.Errorf("it took %v", d)
+		}
+		if waits != 2 || releases != 2 || prolongs != 2 {
+			t.Errorf("%d acquisitions, %d releases, %d questions; want 2 each", waits, releases, prolongs)
+		}
+	})
+}
+
+// Nobody waits for an answer who has nobody to hand over to, or room for one.
+func TestReleaseDoesNotWaitForAProlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore()}
+		p.before = func(c call) error {
+			if c.op == "prolong" {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return nil
+		}
+		start := time.Now()
+		l := distlock.New(p, untimed)
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		line(t, &all, l, 20, distlock.Opts{}, func(context.Context, int) {})
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if d := time.Since(start); d != 0 {
+			t.Errorf("it took %v", d)
+		}
+		closeLocker(t, l) // waits for what is under way
+		nothingLeft(t, l, p.store)
+	})
+}

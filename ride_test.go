@@ -1,0 +1,354 @@
+package distlock_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestReadersRideOnOneLease(t *testing.T) {
+	for bound, config := range map[int]distlock.Config{
+		distlock.DefaultHandOvers: {},
+		3:                         {HandOvers: 3},
+		0:                         {HandOvers: -1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const readers = 100
+			s := newStore()
+			var mu sync.Mutex
+			handed := 0
+			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				if i.HandedOver {
+					handed++
+				}
+			}
+			released := 0
+			config.Hooks.Released = func(_ context.Context, i distlock.ReleasedInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				wantIs(t, i.Err)
+				released++
+			}
+			l := distlock.New(s, config)
+			defer closeLocker(t, l)
+			var leases []*distlock.Lease
+			for range readers {
+				lease := mustAcquire(t, l, "k", reading)
+				if n := len(leases); n > 0 && lease.Token() <= leases[n-1].Token() {
+					t.Errorf("token %d after %d", lease.Token(), leases[n-1].Token())
+				}
+				leases = append(leases, lease)
+			}
+			want := (readers + bound) / (bound + 1)
+			if n := len(s.seen("wait")); n != want || l.Watched() != want || handed != readers-want {
+				t.Errorf("bound %d: %d acquisitions in the store, %d watched, %d handed over; want %d, %d, %d",
+					bound, n, l.Watched(), handed, want, want, readers-want)
+			}
+			slices.Reverse(leases[1:]) // the first of each hold leaves first or last
+			for i, lease := range leases {
+				for _, other := range leases[i:] {
+					wantIs(t, other.Check())
+				}
+				wantIs(t, lease.Release(t.Context()))
+				wantIs(t, lease.Check(), distlock.ErrLost)
+			}
+			if n := len(s.seen("release")); n != want || released != readers {
+				t.Errorf("bound %d: %d releases in the store, %d told, want %d and %d", bound, n, released, want, readers)
+			}
+			nothingLeft(t, l, s)
+		})
+	}
+}
+
+func TestRideIsReleasedByTheLast(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		first, second := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
+		wantIs(t, first.Release(t.Context()))
+		time.Sleep(time.Minute) // it is renewed for the other
+		if n := len(s.seen("release")); n != 0 || s.free(t, "k") {
+			t.Errorf("%d releases in the store while another reads", n)
+		}
+		wantIs(t, second.Refresh(t.Context()))
+		wantIs(t, second.Release(t.Context()))
+		wantCalls(t, s, "release", 1)
+		nothingLeft(t, l, s)
+	})
+}
+
+// After its time a hold takes no more readers, but a new reader does not wait until
+// the others have finished: it asks the store, in whose line a writer may stand.
+func TestRideEndsWithItsTime(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		first := mustAcquire(t, l, "k", reading)
+		time.Sleep(distlock.DefaultHandOverTime - 1)
+		second := mustAcquire(t, l, "k", reading)
+		wantCalls(t, s, "wait", 1)
+		time.Sleep(time.Nanosecond)
+		third, fourth := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
+		wantCalls(t, s, "wait", 2)
+		for _, lease := range []*distlock.Lease{third, first, fourth, second} {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		wantCalls(t, s, "release", 2)
+		nothingLeft(t, l, s)
+	})
+}
+
+// A lease that has not enough room, because its renewal goes unanswered, takes no
+// more readers.
+func TestRideNeedsRoom(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		o := distlock.Opts{Mode: distlock.Shared, KeyTimeout: 100 * time.Millisecond}
+		first := mustAcquire(t, l, "k", o)
+		s.fail("renew")
+		time.Sleep(60 * time.Millisecond)
+		second := mustAcquire(t, l, "k", o)
+		wantCalls(t, s, "wait", 2)
+		<-first.Context().Done()
+		wantIs(t, second.Check())
+		wantIs(t, second.Release(t.Context()))
+		wantIs(t, first.Release(t.Context()), distlock.ErrLost)
+		s.fail()
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestWhoDoesNotRide(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{
+		"another lease":    {Mode: distlock.Shared, KeyTimeout: time.Minute},
+		"MaxHold":          {Mode: distlock.Shared, MaxHold: time.Minute},
+		"MinHold":          {Mode: distlock.Shared, MinHold: time.Second},
+		"without watchdog": {Mode: distlock.Shared, NoWatchdog: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				leases := []*distlock.Lease{
+					mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", reading),
+				}
+				// The last rides on the first's, unless the others can be ridden on:
+				// then it finds their lease, and not its own.
+				wantCalls(t, s, "wait", 3)
+				for _, lease := range leases {
+					wantIs(t, lease.Release(t.Context()))
+				}
+				time.Sleep(time.Minute)
+				nothingLeft(t, l, s)
+			})
+		})
+	}
+}
+
+func TestMaxHoldOfAReaderIsItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := mustAcquire(t, l, "k", reading)
+		o := distlock.Opts{Mode: distlock.Shared, MaxHold: 2 * time.Second}
+		start := time.Now()
+		limited := mustAcquire(t, l, "k", o)
+		<-limited.Context().Done()
+		if d := time.Since(start); d != 2*time.Second {
+			t.Errorf("cancelled after %v", d)
+		}
+		wantIs(t, other.Check())
+		wantIs(t, limited.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, other.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// MinHold of a reader keeps a writer out, and no other reader in.
+func TestMinHoldOfAReader(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := mustAcquire(t, l, "k", reading)
+		kept := mustAcquire(t, l, "k", distlock.Opts{Mode: distlock.Shared, MinHold: time.Minute})
+		wantIs(t, kept.Release(t.Context()))
+		wantIs(t, other.Release(t.Context()))
+		if d := heldFor(t, s, "k"); d != time.Minute {
+			t.Errorf("the key stayed for %v", d)
+		}
+	})
+}
+
+// Readers who wait one behind the other come in with the first of them, on one
+// lease, up to the next writer.
+func TestReadersComeInTogether(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", writing)
+		var readers []<-chan *distlock.Lease
+		for range 10 {
+			readers = append(readers, inBackground(t, l, reading))
+		}
+		writer := inBackground(t, l, writing)
+		last := inBackground(t, l, reading)
+		wantIs(t, held.Release(t.Context()))
+		synctest.Wait()
+		wantCalls(t, s, "wait", 2)
+		token := held.Token()
+		var leases []*distlock.Lease
+		for _, r := range readers {
+			leases = append(leases, mustGet(t, r))
+		}
+		slices.SortFunc(leases, func(a, b *distlock.Lease) int { return int(a.Token()) - int(b.Token()) })
+		for _, lease := range leases {
+			if lease.Token() <= token {
+				t.Errorf("token %d after %d", lease.Token(), token)
+			}
+			token = lease.Token()
+			mustWait(t, writer)
+			mustWait(t, last)
+			wantIs(t, lease.Release(t.Context()))
+		}
+		w := mustGet(t, writer)
+		mustWait(t, last)
+		wantIs(t, w.Release(t.Context()))
+		wantIs(t, mustGet(t, last).Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestLossCancelsAllRiders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var mu sync.Mutex
+		lost := map[uint64]int{}
+		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(i distlock.LostInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			wantIs(t, i.Err, distlock.ErrLost)
+			lost[i.Token]++
+		}}})
+		defer closeLocker(t, l)
+		var leases []*distlock.Lease
+		for range 5 {
+			leases = append(leases, mustAcquire(t, l, "k", reading))
+		}
+		wantIs(t, leases[0].Release(t.Context()))
+		s.Drop("k")
+		for _, lease := range leases[1:] {
+			<-lease.Context().Done()
+			wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
+		}
+		synctest.Wait()
+		fresh := mustAcquire(t, l, "k", reading) // beside those who do not know yet
+		for _, lease := range leases[1:] {
+			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
+			if lost[lease.Token()] != 1 {
+				t.Errorf("told %d times", lost[lease.Token()])
+			}
+		}
+		if len(lost) != 4 {
+			t.Errorf("%d were told", len(lost))
+		}
+		wantIs(t, fresh.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// The loss that only the store knows of is told to the last, who asks it.
+func TestLossFoundByTheLastRider(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		first, last := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
+		s.Drop("k")
+		take(s, "k")
+		wantIs(t, first.Release(t.Context()))
+		wantIs(t, last.Release(t.Context()), distlock.ErrLost)
+	})
+}
+
+// A lease that is lost while readers are on their way to ride on it is nobody's:
+// each asks the store.
+func TestRideLostOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var l *distlock.Locker
+		once := false
+		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
+			if i.Token > 65 && !i.HandedOver && !once { // the first of the readers
+				once = true
+				l.LoseAll()
+			}
+		}}})
+		defer closeLocker(t, l)
+		held := mustAcquire(t, l, "k", writing)
+		var readers []<-chan *distlock.Lease
+		for range 10 {
+			readers = append(readers, inBackground(t, l, reading))
+		}
+		wantIs(t, held.Release(t.Context()))
+		for _, r := range readers {
+			_ = mustGet(t, r).Release(t.Context())
+		}
+		if !once {
+			t.Error("nothing was lost")
+		}
+		nothingLeft(t, l, s)
+	})
+}
+
+// A reader who leaves in the very moment that it is let in passes it on.
+func TestCancelledReaderPassesTheRideOn(t *testing.T) {
+	for _, behind := range []bool{true, false} {
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			held := mustAcquire(t, l, "k", writing)
+			ctx, cancel := context.WithCancel(t.Context())
+			leaving := &leavingCtx{Context: ctx}
+			var all sync.WaitGroup
+			inVain(leaving, t, l, &all, reading)
+			var reader, writer <-chan *distlock.Lease
+			if behind {
+				reader, writer = inBackground(t, l, reading), inBackground(t, l, writing)
+			}
+			leaving.inTheMoment = func() { wantIs(t, held.Release(t.Context())) }
+			cancel()
+			all.Wait()
+			if behind {
+				r := mustGet(t, reader)
+				mustWait(t, writer)
+				wantIs(t, r.Release(t.Context()))
+				wantIs(t, mustGet(t, writer).Release(t.Context()))
+			}
+			nothingLeft(t, l, s)
+		})
+	}
+}
+
+// The same with a hold to ride on, which stays with the others.
+func TestCancelledRiderLeavesTheOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", reading)
+		blocking, unblock := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		inVain(blocking, t, l, &all, writing)
+		ctx, cancel := context.WithCancel(t.Context())
+		leaving := &leavingCtx{Context: ctx}
+		inVain(leaving, t, l, &all, reading)
+		leaving.inTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, and so this one is let in
+		cancel()
+		all.Wait()
+		wantIs(t, held.Check())
+		wantCalls(t, s, "release", 0)
+		wantIs(t, held.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// A reader that gives up asking leaves the next one to ask, also while others read.
+func TestNextReaderAsksAfterAFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		first := mustAcquire(t, l, "k", reading)
+		time.Sleep(distlock.DefaultHandOverTime) // nobody can ride any more
+		s.fail("try")
+		_, err := l.TryAcquire(t.Context(), "k", reading)
+		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		s.fail()
+		wantIs(t, mustGet(t, inBackground(t, l, reading)).Release(t.Context()))
+		wantIs(t, first.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}

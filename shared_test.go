@@ -1,0 +1,321 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// reading is the options of a reader, writing those of a writer.
+var (
+	reading = distlock.Opts{Mode: distlock.Shared}
+	writing = distlock.Opts{}
+)
+
+// nothingLeft checks that the Locker has forgotten the key, and so has the store.
+func nothingLeft(t *testing.T, l *distlock.Locker, s *store) {
+	t.Helper()
+	synctest.Wait()
+	if l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
+		t.Errorf("left: %d keys, %d watched; free %v", l.Keys(), l.Watched(), s.free(t, "k"))
+	}
+}
+
+// inBackground asks for the lock of the key "k" and sends the lease.
+func inBackground(t *testing.T, l *distlock.Locker, o distlock.Opts) <-chan *distlock.Lease {
+	t.Helper()
+	got := make(chan *distlock.Lease, 1)
+	go func() {
+		s, err := l.Acquire(t.Context(), "k", o)
+		wantIs(t, err)
+		got <- s
+	}()
+	synctest.Wait()
+	return got
+}
+
+func mustWait(t *testing.T, got <-chan *distlock.Lease) {
+	t.Helper()
+	synctest.Wait()
+	if len(got) > 0 {
+		t.Fatal("was let in")
+	}
+}
+
+func mustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
+	t.Helper()
+	synctest.Wait()
+	if len(got) == 0 {
+		t.Fatal("was not let in")
+	}
+	return <-got
+}
+
+// inVain waits for the lock of the key "k" until ctx is cancelled. It returns when
+// that has begun, and all knows when it is over.
+func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
+	t.Helper()
+	all.Go(func() {
+		_, err := l.Acquire(ctx, "k", o)
+		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+	})
+	synctest.Wait()
+}
+
+// wantCalls checks how often op has reached the store.
+func wantCalls(t *testing.T, s *store, op string, want int) {
+	t.Helper()
+	if n := len(s.seen(op)); n != want {
+		t.Errorf("%d calls of %s in the store, want %d", n, op, want)
+	}
+}
+
+func TestWriterIsNotStarvedByReaders(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", reading)
+		writer := inBackground(t, l, writing)
+		reader := inBackground(t, l, reading)
+		mustWait(t, writer)
+		mustWait(t, reader)
+		_, err := l.TryAcquire(t.Context(), "k", reading)
+		wantIs(t, err, distlock.ErrNotAcquired)
+
+		wantIs(t, held.Release(t.Context()))
+		w := mustGet(t, writer)
+		mustWait(t, reader)
+		if w.Token() <= held.Token() {
+			t.Errorf("the writer's token is %d, after %d", w.Token(), held.Token())
+		}
+		wantIs(t, w.Release(t.Context()))
+		r := mustGet(t, reader)
+		wantIs(t, r.Release(t.Context()))
+		wantCalls(t, s, "wait", 3)
+		nothingLeft(t, l, s)
+	})
+}
+
+// A writer of another process waits no longer than readers may ride, and those who
+// are inside by then stay.
+func TestWriterElsewhereGetsItsTurn(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		var all sync.WaitGroup
+		var over atomic.Bool
+		for range 8 {
+			all.Go(func() {
+				for !over.Load() {
+					wantIs(t, l.Do(t.Context(), "k", reading, func(context.Context) error { time.Sleep(7 * time.Millisecond); return nil }))
+				}
+			})
+			time.Sleep(time.Millisecond)
+		}
+		start := time.Now()
+		wantIs(t, other.Do(t.Context(), "k", writing, func(context.Context) error { return nil }))
+		if d := time.Since(start); d > distlock.DefaultHandOverTime+10*time.Millisecond {
+			t.Errorf("the writer waited for %v", d)
+		}
+		over.Store(true)
+		all.Wait()
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestWaitersOfBothKindsAreCancelled(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", reading)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for _, o := range []distlock.Opts{writing, reading, writing} {
+			inVain(ctx, t, l, &all, o)
+		}
+		readers := inBackground(t, l, reading)
+		mustWait(t, readers)
+		cancel()
+		all.Wait()
+		// Nobody else waits any more, so the reader does not either, and rides.
+		wantIs(t, mustGet(t, readers).Release(t.Context()))
+		wantCalls(t, s, "wait", 1)
+		wantIs(t, held.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// A reader that asks the store while others wait for its answer gives up: the next
+// asks.
+func TestNextReaderAsksWhenOneGivesUp(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		other := distlock.New(s, distlock.Config{})
+		defer closeLocker(t, other)
+		held := mustAcquire(t, other, "k", writing)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		inVain(ctx, t, l, &all, reading)
+		one, another := inBackground(t, l, reading), inBackground(t, l, reading)
+		wantCalls(t, s, "wait", 2) // the holder's and one reader's
+		cancel()
+		all.Wait()
+		mustWait(t, one)
+		wantIs(t, held.Release(t.Context()))
+		a, b := mustGet(t, one), mustGet(t, another)
+		wantCalls(t, s, "wait", 3)
+		wantIs(t, errors.Join(a.Release(t.Context()), b.Release(t.Context())))
+		nothingLeft(t, l, s)
+	})
+}
+
+// One attempt of a reader is not refused because another reader is asking.
+func TestReadersTryTogether(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.before = func(call) error { time.Sleep(time.Second); return nil } // a slow network
+		var all sync.WaitGroup
+		for range 5 {
+			all.Go(func() {
+				lease, err := l.TryAcquire(t.Context(), "k", reading)
+				wantIs(t, err)
+				time.Sleep(time.Minute)
+				wantIs(t, lease.Release(t.Context()))
+			})
+		}
+		synctest.Wait()
+		_, err := l.TryAcquire(t.Context(), "k", writing)
+		wantIs(t, err, distlock.ErrNotAcquired)
+		all.Wait()
+		s.before = nil
+		nothingLeft(t, l, s)
+	})
+}
+
+// Promise P8: the gate stays shut for a writer until every reader has returned,
+// whatever became of the lease.
+func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		const readers = 3
+		inside := 0
+		var mu sync.Mutex
+		stubborn := make(chan struct{})
+		var all sync.WaitGroup
+		for range readers {
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", reading, func(context.Context) error {
+					mu.Lock()
+					inside++
+					mu.Unlock()
+					<-stubborn // takes no notice of ctx
+					mu.Lock()
+					inside--
+					mu.Unlock()
+					return nil
+				}), distlock.ErrLost)
+			})
+		}
+		synctest.Wait()
+		s.Drop("k")
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error {
+				if inside != 0 {
+					t.Errorf("%d read while another writes", inside)
+				}
+				return nil
+			}))
+		})
+		for i := range readers {
+			time.Sleep(time.Minute)
+			if l.Waiting("k") != 1 {
+				t.Errorf("the writer is not at the gate, with %d readers inside", readers-i)
+			}
+			stubborn <- struct{}{}
+		}
+		all.Wait()
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestCloseWithReadersAndPermits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error {
+					<-ctx.Done()
+					time.Sleep(time.Second)
+					return nil
+				}), distlock.ErrLost, distlock.ErrClosed)
+			})
+		}
+		stuck := []*distlock.Lease{}
+		for range 2 {
+			stuck = append(stuck, mustAcquire(t, l, "p", distlock.Opts{Permits: 2}), mustAcquire(t, l, "r", reading))
+		}
+		synctest.Wait()
+		for key, o := range map[string]distlock.Opts{"k": writing, "p": {Permits: 2}} {
+			all.Go(func() {
+				_, err := l.Acquire(t.Context(), key, o)
+				wantIs(t, err, distlock.ErrClosed)
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		closeLocker(t, l)
+		if d := time.Since(start); d != 3*time.Second {
+			t.Errorf("Close took %v, want its timeout", d)
+		}
+		all.Wait()
+		for _, key := range []string{"k", "p", "r"} {
+			if !s.free(t, key) {
+				t.Errorf("%s is still held", key)
+			}
+		}
+		for _, h := range stuck {
+			wantIs(t, h.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+		}
+	})
+}
+
+// A backend that knows exclusive locks alone is not asked for others.
+func TestBackendThatIsNoSharer(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		l := distlock.New(polling{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		fn := func(context.Context, PayRequest) (string, error) { return "", nil }
+		for want, o := range map[string]distlock.Opts{
+			"Mode is shared, but the backend distlock_test.polling is no Sharer": {Mode: distlock.Shared, Value: "v"},
+			"Permits is 3, but the backend distlock_test.polling is no Sharer":   {Permits: 3, Value: "v"},
+		} {
+			_, err := l.Acquire(t.Context(), "k", o)
+			e, ok := errors.AsType[*distlock.Error](err)
+			if !ok || e.Op != "options" || e.Key != "k" || !strings.Contains(err.Error(), want) {
+				t.Errorf("Acquire: %v, want %q", err, want)
+			}
+			if err := l.Lead(t.Context(), "k", o, func(context.Context) error { return errBroken }); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Lead: %v, want %q", err, want)
+			}
+			for name, wire := range map[string]func(){
+				"Guard": func() { l.Guard(o) },
+				"Wrap":  func() { distlock.Wrap(l, fn, o) },
+			} {
+				func() {
+					defer func() {
+						if r, _ := recover().(string); r != "distlock: options: "+want {
+							t.Errorf("%s panics with %q, want %q", name, r, want)
+						}
+					}()
+					wire()
+				}()
+			}
+		}
+		if n := len(s.seen("try")) + len(s.seen("wait")); n != 0 {
+			t.Errorf("%d requests reached the store", n)
+		}
+		wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error { return nil }))
+	})
+}

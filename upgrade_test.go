@@ -1,0 +1,70 @@
+package distlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestReentryOfModes(t *testing.T) {
+	shared, exclusive := reading, writing
+	three, five := distlock.Opts{Permits: 3}, distlock.Opts{Permits: 5}
+	for name, c := range map[string]struct {
+		outer, inner distlock.Opts
+		upgrade      bool
+	}{
+		"exclusive in exclusive": {exclusive, exclusive, false},
+		"shared in exclusive":    {exclusive, shared, false},
+		"permit in exclusive":    {exclusive, three, false},
+		"shared in shared":       {shared, shared, false},
+		"exclusive in shared":    {shared, exclusive, true},
+		"permit in shared":       {shared, three, true},
+		"permit in permit":       {three, three, false},
+		"one of more permits":    {three, five, false},
+		"one of fewer permits":   {five, three, true},
+		"exclusive in permit":    {three, exclusive, true},
+		"shared in permit":       {three, shared, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				start := time.Now()
+				outer := mustAcquire(t, l, "k", c.outer)
+				inner, err := l.Acquire(outer.Context(), "k", c.inner)
+				if c.upgrade {
+					wantIs(t, err, distlock.ErrUpgrade)
+				} else {
+					wantIs(t, err)
+					if inner.Token() != outer.Token() {
+						t.Errorf("tokens %d and %d", outer.Token(), inner.Token())
+					}
+					// What counts below that is what the store has granted.
+					_, err := l.Acquire(inner.Context(), "k", c.outer)
+					wantIs(t, err)
+					wantIs(t, inner.Release(t.Context()))
+				}
+				if d := time.Since(start); d != 0 {
+					t.Errorf("it took %v", d)
+				}
+				if n := len(s.seen("wait")); n != 1 {
+					t.Errorf("%d acquisitions in the store", n)
+				}
+				wantIs(t, outer.Check())
+				wantIs(t, outer.Release(t.Context()))
+				_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", c.inner)
+				wantIs(t, err, distlock.ErrLost)
+				nothingLeft(t, l, s)
+			})
+		})
+	}
+}
+
+// A campaign below a read lock of the key has no prospects.
+func TestLeadBelowAReader(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error {
+			return l.Lead(ctx, "k", writing, func(context.Context) error { return nil })
+		}), distlock.ErrUpgrade)
+	})
+}
