@@ -25,11 +25,15 @@ const (
 type fixture struct {
 	*testing.T
 	Features
-	backend distlock.Backend
-	queue   distlock.Queuer   // nil if the backend keeps no line
-	ctx     context.Context   //nolint:containedctx // the case's, as testing.T has one
-	held    map[string]func() // by owner: releases what the case has not
-	closed  map[io.Closer]bool
+	backend   distlock.Backend
+	queue     distlock.Queuer      // nil if the backend keeps no line
+	prolong   distlock.Prolonger   // nil if the backend does not
+	inspector distlock.Inspector   // nil if the backend is none
+	acquirer  distlock.AllAcquirer // nil if the backend is none
+	shares    bool                 // the backend is a Sharer
+	ctx       context.Context      //nolint:containedctx // the case's, as testing.T has one
+	held      map[string]func()    // by owner: releases what the case has not
+	closed    map[io.Closer]bool
 }
 
 func newFixture(t *testing.T, newBackend func(t *testing.T) distlock.Backend, features Features) *fixture {
@@ -38,6 +42,10 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) distlock.Backend, fe
 	f.backend = newBackend(t)
 	f.closeLater(f.backend)
 	f.queue, _ = f.backend.(distlock.Queuer)
+	f.prolong, _ = f.backend.(distlock.Prolonger)
+	f.acquirer, _ = f.backend.(distlock.AllAcquirer)
+	f.inspector, _ = f.backend.(distlock.Inspector)
+	_, f.shares = f.backend.(distlock.Sharer)
 	// Keys that stay behind would keep whoever waits for them, after a failure,
 	// from ending with the case.
 	f.Cleanup(func() {
@@ -90,6 +98,23 @@ func (f *fixture) request(key string, ttl time.Duration) distlock.Request {
 	return distlock.Request{Key: key, Owner: newOwner(), TTL: ttl, Tokens: 1}
 }
 
+// reader returns a request of a fresh owner who lets others read beside it.
+func (f *fixture) reader(key string, ttl time.Duration) distlock.Request {
+	r := f.request(key, ttl)
+	r.Mode = distlock.Shared
+	return r
+}
+
+// permits is how many the semaphores of the cases have.
+const permits = 3
+
+// permit returns a request of a fresh owner for one of the permits.
+func (f *fixture) permit(key string, ttl time.Duration) distlock.Request {
+	r := f.request(key, ttl)
+	r.Permits = permits
+	return r
+}
+
 // newOwner returns a random UUID, which is the form that the Locker's have.
 func newOwner() string {
 	var b [16]byte
@@ -127,6 +152,9 @@ func (f *fixture) inspect(g distlock.Grant, r distlock.Request, before time.Time
 	f.Helper()
 	if g.Key != r.Key || g.Owner != r.Owner || g.TTL != r.TTL {
 		f.Errorf("asked for %q, %s, %v; granted %q, %s, %v", r.Key, r.Owner, r.TTL, g.Key, g.Owner, g.TTL)
+	}
+	if g.Mode != r.Mode || g.Permits != r.Permits {
+		f.Errorf("asked for %v, %d permits; granted %v, %d", r.Mode, r.Permits, g.Mode, g.Permits)
 	}
 	if g.Sent.Before(before) || g.Sent.After(time.Now()) {
 		f.Errorf("Grant.Sent is not within the call: %v after its start", g.Sent.Sub(before))
@@ -169,7 +197,12 @@ func (f *fixture) mustBeHeld(_ distlock.Grant, err error) {
 // release gives back what is held.
 func (f *fixture) release(g distlock.Grant) {
 	f.Helper()
-	if err := f.backend.Release(f.Context(), g); err != nil {
+	f.releaseOn(f.backend, g)
+}
+
+func (f *fixture) releaseOn(b distlock.Backend, g distlock.Grant) {
+	f.Helper()
+	if err := b.Release(f.Context(), g); err != nil {
 		f.Fatalf("Release by the holder: %v", err)
 	}
 	delete(f.held, g.Owner)
@@ -216,6 +249,14 @@ func (f *fixture) renewAll(grants ...distlock.Grant) []distlock.RenewResult {
 // deadline and the store's.
 func running(sent time.Time, ttl time.Duration) bool {
 	return time.Since(sent) < ttl-ttl/100-2*time.Millisecond
+}
+
+// mustHaveEnded checks, once another has the key, that the lease of g may be over.
+func (f *fixture) mustHaveEnded(g distlock.Grant) {
+	f.Helper()
+	if running(g.Sent, g.TTL) {
+		f.Errorf("taken %v after the holder's request, whose lease is %v", time.Since(g.Sent), g.TTL)
+	}
 }
 
 // soon is how late something may be that the clock decides. In real time it

@@ -17,10 +17,7 @@ var idempotenceCases = []testCase{
 			r.Tokens = 8
 			first := f.try(r)
 			for range 3 {
-				again := f.try(r)
-				if again.Token != first.Token || again.LastToken != first.LastToken {
-					f.Errorf("tokens %d to %d at first, then %d to %d", first.Token, first.LastToken, again.Token, again.LastToken)
-				}
+				f.mustRepeat(first, f.try(r))
 			}
 			f.busy(f.request(key, long))
 			f.release(first) // once is enough
@@ -65,13 +62,19 @@ var idempotenceCases = []testCase{
 			first := f.try(r)
 			w := f.wait(r)
 			again := w.served(f)
-			if again.Token != first.Token || again.LastToken != first.LastToken {
-				f.Errorf("tokens %d to %d at first, then %d to %d", first.Token, first.LastToken, again.Token, again.LastToken)
-			}
+			f.mustRepeat(first, again)
 			f.release(again)
 			f.free(key)
 		},
 	},
+}
+
+// mustRepeat checks that again is what the owner of first has already.
+func (f *fixture) mustRepeat(first, again distlock.Grant) {
+	f.Helper()
+	if again.Token != first.Token || again.LastToken != first.LastToken {
+		f.Errorf("tokens %d to %d at first, then %d to %d", first.Token, first.LastToken, again.Token, again.LastToken)
+	}
 }
 
 // mustStillHold checks that another cannot have the key of a lease that is

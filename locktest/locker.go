@@ -182,33 +182,18 @@ var lockerCases = []testCase{
 // under the keys in turn, and checks the order.
 func (f *fixture) crowd(goroutines, rounds int, keys ...string) {
 	f.Helper()
-	// Few hand-overs inside a process, so that the key goes to and fro.
-	cfg := distlock.Config{HandOvers: 2}
-	lockers := []*distlock.Locker{f.lockerWith(f.backend, cfg)}
-	if f.Peer != nil {
-		lockers = append(lockers, f.lockerWith(f.peer(), cfg))
-	}
 	rooms := make([]room, len(keys))
-	var wg sync.WaitGroup
-	for i := range goroutines {
-		wg.Go(func() {
-			for j := range rounds {
-				k := (i + j) % len(keys)
-				err := lockers[i%len(lockers)].Do(f.Context(), keys[k], f.opts(), func(ctx context.Context) error {
-					lease, ok := distlock.FromContext(ctx)
-					if !ok {
-						return errors.New("no lease in the context")
-					}
-					rooms[k].visit(f, lease.Token(), f.tick())
-					return lease.Check()
-				})
-				if err != nil {
-					f.Errorf("Do: %v", err)
-				}
+	f.turns(goroutines, rounds, 2, func(l *distlock.Locker, i, round int) error {
+		k := (i + round) % len(keys)
+		return l.Do(f.Context(), keys[k], f.opts(), func(ctx context.Context) error {
+			lease, ok := distlock.FromContext(ctx)
+			if !ok {
+				return errors.New("no lease in the context")
 			}
+			rooms[k].visit(f, lease.Token(), f.tick())
+			return lease.Check()
 		})
-	}
-	wg.Wait()
+	})
 	visits := 0
 	for k, key := range keys {
 		visits += int(rooms[k].visits.Load())

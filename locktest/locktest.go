@@ -1,5 +1,7 @@
 // Package locktest is the conformance suite of distlock backends. Every "must"
-// in the comments of [distlock.Backend] and [distlock.Queuer] is a case of it.
+// in the comments of [distlock.Backend] and of its abilities, [distlock.Queuer],
+// [distlock.Sharer], [distlock.Prolonger], [distlock.Inspector] and
+// [distlock.AllAcquirer], is a case of it.
 //
 //	func TestConformance(t *testing.T) {
 //		locktest.Run(t, func(t *testing.T) distlock.Backend {
@@ -23,7 +25,7 @@ import (
 // Features says what a backend leaves out of the contract, and gives the suite
 // the levers that a Backend does not have. The zero value means the whole
 // contract, in real time; cases that need a lever are skipped without it.
-// Whether the backend is a [distlock.Queuer] is found out by asking it.
+// Which abilities the backend has is found out by asking it.
 type Features struct {
 	// Bubble runs each case in a testing/synctest bubble of its own, in virtual
 	// time. The backend is made inside the bubble and must live in it entirely.
@@ -94,6 +96,11 @@ var groups = []group{
 	{"tokens", tokensCases},
 	{"queue", queueCases},
 	{"cancel", cancelCases},
+	{"shared", sharedCases},
+	{"semaphore", semaphoreCases},
+	{"prolong", prolongCases},
+	{"inspect", inspectCases},
+	{"all", allCases},
 	{"locker", lockerCases},
 	{"lease", leaseCases},
 }
@@ -110,11 +117,15 @@ type testCase struct {
 type need string
 
 const (
-	needsQueue  need = "a backend that is a distlock.Queuer"
-	needsTokens need = "fencing tokens (Features.NoTokens is set)"
-	needsExpiry need = "leases that end by themselves (Features.NoExpiry is set)"
-	needsDrop   need = "Features.Drop"
-	needsPeer   need = "Features.Peer"
+	needsQueue   need = "a backend that is a distlock.Queuer"
+	needsShare   need = "a backend that is a distlock.Sharer"
+	needsProlong need = "a backend that is a distlock.Prolonger"
+	needsInspect need = "a backend that is a distlock.Inspector"
+	needsAll     need = "a backend that is a distlock.AllAcquirer"
+	needsTokens  need = "fencing tokens (Features.NoTokens is set)"
+	needsExpiry  need = "leases that end by themselves (Features.NoExpiry is set)"
+	needsDrop    need = "Features.Drop"
+	needsPeer    need = "Features.Peer"
 )
 
 func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) distlock.Backend, features Features) {
@@ -126,11 +137,15 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) distlock.Bac
 	})
 	f := newFixture(t, newBackend, features)
 	missing := map[need]bool{
-		needsQueue:  f.queue == nil,
-		needsTokens: f.NoTokens,
-		needsExpiry: f.NoExpiry,
-		needsDrop:   f.Drop == nil,
-		needsPeer:   f.Peer == nil,
+		needsQueue:   f.queue == nil,
+		needsShare:   !f.shares,
+		needsProlong: f.prolong == nil,
+		needsInspect: f.inspector == nil,
+		needsAll:     f.acquirer == nil,
+		needsTokens:  f.NoTokens,
+		needsExpiry:  f.NoExpiry,
+		needsDrop:    f.Drop == nil,
+		needsPeer:    f.Peer == nil,
 	}
 	if i := slices.IndexFunc(c.needs, func(n need) bool { return missing[n] }); i >= 0 {
 		t.Skipf("needs %s", c.needs[i])

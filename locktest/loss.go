@@ -55,9 +55,7 @@ var lossCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			f.try(f.request(key, long))
-			r := f.request(key, long)
-			r.Backoff = distlock.NewBackoff(f.Lease/2, 0)
-			w := f.queueUp(r)
+			w := f.queueUpLooking(f.request(key, long), f.Lease/2)
 			f.Drop(f.T, f.backend, key)
 			f.release(w.served(f))
 			f.free(key)

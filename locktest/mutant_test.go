@@ -29,12 +29,17 @@ type spoiled struct {
 	tryAcquire, acquire acquireFunc
 	renew               renewFunc
 	release             releaseFunc
+	acquireAll          acquireAllFunc
+	prolong             prolongFunc // nil: it is no Prolonger
 	peer                distlock.Backend
 }
 
 func newSpoiled(m *mutant) *spoiled {
 	b := memlock.New()
-	s := &spoiled{Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: b.Renew, release: b.Release}
+	s := &spoiled{
+		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: b.Renew, release: b.Release,
+		acquireAll: b.TryAcquireAll,
+	}
 	s.peer = s
 	m.spoil(s)
 	return s
@@ -86,9 +91,27 @@ func TestSuiteOnMutant(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no mutant %q", name)
 	}
-	locktest.Run(t, func(*testing.T) distlock.Backend { return newSpoiled(&mutants[i]) }, locktest.Features{
+	runOn(t, &mutants[i])
+}
+
+func runOn(t *testing.T, m *mutant) {
+	t.Helper()
+	newBackend := func(*testing.T) distlock.Backend {
+		s := newSpoiled(m)
+		if s.prolong != nil {
+			return prolonging{s}
+		}
+		return s
+	}
+	inner := func(b distlock.Backend) *spoiled {
+		if p, ok := b.(prolonging); ok {
+			return p.spoiled
+		}
+		return b.(*spoiled)
+	}
+	locktest.Run(t, newBackend, locktest.Features{
 		Bubble: true,
-		Drop:   func(_ *testing.T, b distlock.Backend, key string) { b.(*spoiled).Drop(key) },
-		Peer:   func(_ *testing.T, first distlock.Backend) distlock.Backend { return first.(*spoiled).peer },
+		Drop:   func(_ *testing.T, b distlock.Backend, key string) { inner(b).Drop(key) },
+		Peer:   func(_ *testing.T, first distlock.Backend) distlock.Backend { return inner(first).peer },
 	})
 }

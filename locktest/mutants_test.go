@@ -13,7 +13,8 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants)
+var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants,
+	sharedMutants, semaphoreMutants, prolongMutants, allMutants)
 
 var acquireMutants = []mutant{
 	{"everyone-gets-it", []string{"exclusion/one-holder", "exclusion/goroutines", "locker/exclusive"}, func(s *spoiled) {
@@ -72,7 +73,7 @@ var acquireMutants = []mutant{
 	{"cuts-keys", []string{"exclusion/keys-are-apart"}, func(s *spoiled) {
 		s.ask(func(r *distlock.Request) { r.Key = r.Key[:min(len(r.Key), 64)] })
 	}},
-	{"store-of-its-own", []string{"exclusion/two-backends", "locker/exclusive"}, func(s *spoiled) {
+	{"store-of-its-own", []string{"exclusion/two-backends", "locker/exclusive", "shared/two-peers", "semaphore/two-peers"}, func(s *spoiled) {
 		s.peer = memlock.New()
 	}},
 	{"forgets-when-it-was-sent", []string{"exclusion/one-holder"}, func(s *spoiled) {
@@ -282,6 +283,23 @@ var renewMutants = []mutant{
 			return s.Backend.Renew(ctx, grants)
 		}
 	}},
+	{"never-shortens", []string{"renewal/shorter-than-before"}, func(s *spoiled) {
+		var b book
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			if err == nil {
+				b.add(*g)
+			}
+			return err
+		})
+		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+			grants = slices.Clone(grants)
+			for i, g := range grants {
+				first, _ := b.get(g.Key, g.Owner)
+				grants[i].TTL = max(g.TTL, first.TTL)
+			}
+			return s.Backend.Renew(ctx, grants)
+		}
+	}},
 	{"lost-for-want-of-time", []string{"renewal/cancelled-context"}, func(s *spoiled) {
 		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
 			if ctx.Err() != nil {
@@ -343,7 +361,7 @@ var releaseMutants = []mutant{
 		}
 	}},
 	{"keeps-the-place", []string{
-		"queue/release-gives-up-the-place", "cancel/next-in-line", "locker/cancelled-while-waiting",
+		"queue/release-gives-up-the-place", "cancel/next-in-line", "locker/cancelled-while-waiting", "shared/writer-leaves-the-line",
 	}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g distlock.Grant) error {
 			if !s.holds(ctx, g) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -28,6 +29,28 @@ func (f *fixture) lockerWith(b distlock.Backend, cfg distlock.Config) *distlock.
 		}
 	})
 	return l
+}
+
+// turns has each of many goroutines, of two processes if there are two, take its
+// turn for some rounds. Few hand-overs inside a process make a key go to and fro.
+func (f *fixture) turns(goroutines, rounds, handOvers int, turn func(l *distlock.Locker, i, round int) error) {
+	f.Helper()
+	cfg := distlock.Config{HandOvers: handOvers}
+	lockers := []*distlock.Locker{f.lockerWith(f.backend, cfg)}
+	if f.Peer != nil {
+		lockers = append(lockers, f.lockerWith(f.peer(), cfg))
+	}
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			for round := range rounds {
+				if err := turn(lockers[i%len(lockers)], i, round); err != nil {
+					f.Errorf("Do: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // last returns the backend of the last process: the second if there are two.

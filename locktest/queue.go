@@ -27,18 +27,15 @@ var queueCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
-			told := make(chan *waiter, 6)
-			var line []*waiter
-			for range cap(told) {
-				line = append(line, f.queueUpOn(f.queue, f.request(key, long), told))
+			const waiters = 6
+			line := f.line()
+			for range waiters {
+				line.join(f.request(key, long))
 			}
-			for i, w := range line {
-				for _, later := range line[i:] {
-					later.mustWait(f)
-				}
+			for range waiters {
+				line.mustWait()
 				f.release(g)
-				f.mustBeNext(told, line, i)
-				g = w.served(f)
+				g = line.next()
 			}
 			f.release(g)
 			f.free(key)
@@ -56,19 +53,18 @@ var queueCases = []testCase{
 			}
 			key := f.key()
 			g := f.try(f.request(key, long))
-			told := make(chan *waiter, 4)
-			var line []*waiter
-			for i := range cap(told) {
+			const waiters = 4
+			line := f.line()
+			for i := range waiters {
 				q := f.queue
 				if i%2 == 0 {
 					q = other
 				}
-				line = append(line, f.queueUpOn(q, f.request(key, long), told))
+				line.joinOn(q, f.request(key, long))
 			}
-			for i, w := range line {
+			for range waiters {
 				f.release(g)
-				f.mustBeNext(told, line, i)
-				g = w.served(f)
+				g = line.next()
 			}
 			f.release(g)
 			f.free(key)
@@ -81,17 +77,11 @@ var queueCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, 2*f.Lease))
-			first := f.request(key, f.Lease)
-			first.Backoff = distlock.NewBackoff(f.Lease/2, 0)
-			w1 := f.queueUp(first) // and crashes as well
-			second := f.request(key, long)
-			second.Backoff = distlock.NewBackoff(f.Lease/2, 0)
-			w2 := f.queueUp(second)
-			w1.served(f)
-			if running(g.Sent, g.TTL) {
-				f.Errorf("served %v after the holder's request, whose lease is %v", time.Since(g.Sent), g.TTL)
-			}
-			f.release(w2.served(f))
+			first := f.queueUpLooking(f.request(key, f.Lease), f.Lease/2) // and crashes as well
+			second := f.queueUpLooking(f.request(key, long), f.Lease/2)
+			first.served(f)
+			f.mustHaveEnded(g)
+			f.release(second.served(f))
 			f.free(key)
 		},
 	},
@@ -102,9 +92,7 @@ var queueCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, 2*f.Lease))
-			r := f.request(key, long)
-			r.Backoff = distlock.NewBackoff(f.Lease/3, 0)
-			w := f.queueUp(r)
+			w := f.queueUpLooking(f.request(key, long), f.Lease/3)
 			last := g.Sent
 			for end := time.Now().Add(5 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 10) {
 				sent := time.Now()
@@ -163,17 +151,14 @@ var queueCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
-			told := make(chan *waiter, 2)
-			r := f.request(key, long)
-			r.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
-			f.mustBeHeld(f.queue.Acquire(f.Context(), r))
-			second := f.queueUpOn(f.queue, f.request(key, long), told)
-			r.Backoff = nil
-			first := f.queueUpOn(f.queue, r, told)
+			line := f.line()
+			first := f.request(key, long)
+			line.takePlace(first)
+			line.join(f.request(key, long))
+			line.join(first)
 			f.release(g)
-			f.mustBeNext(told, []*waiter{first, second}, 0)
-			f.release(first.served(f))
-			f.release(second.served(f))
+			f.release(line.next())
+			f.release(line.next())
 			f.free(key)
 		},
 	},
@@ -186,8 +171,7 @@ var queueCases = []testCase{
 			key := f.key()
 			g := f.try(f.request(key, long))
 			gone := f.request(key, long)
-			gone.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
-			f.mustBeHeld(f.queue.Acquire(f.Context(), gone))
+			f.takePlace(gone)
 			w := f.queueUp(f.request(key, long))
 			f.giveUp(gone)
 			f.want(f.renewAll(g), distlock.Renewed) // the holder does not notice
@@ -206,8 +190,7 @@ var queueCases = []testCase{
 			key := f.key()
 			g := f.try(f.request(key, long))
 			away := f.request(key, long)
-			away.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
-			f.mustBeHeld(f.queue.Acquire(f.Context(), away))
+			f.takePlace(away)
 			w := f.queueUp(f.request(key, long))
 			f.release(g)
 			f.giveUp(away)
@@ -230,19 +213,4 @@ var queueCases = []testCase{
 			blocked.mustWait(f)
 		},
 	},
-}
-
-// mustBeNext waits until a waiter is answered, and checks that it is line[i].
-func (f *fixture) mustBeNext(told <-chan *waiter, line []*waiter, i int) {
-	f.Helper()
-	select {
-	case w := <-told:
-		for j := range line {
-			if line[j] == w && j != i {
-				f.Fatalf("number %d in line was answered, and it was number %d's turn", j+1, i+1)
-			}
-		}
-	case <-time.After(patience):
-		f.Fatalf("number %d in line was not served within %v", i+1, patience)
-	}
 }

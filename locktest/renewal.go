@@ -35,6 +35,25 @@ var renewalCases = []testCase{
 		},
 	},
 	{
+		name: "shorter-than-before",
+		explanation: "Renew extends to the TTL of the grant that it is given, also if the lease was longer: that is how a key is kept " +
+			"for what is left of MinHold and no longer.",
+		needs: []need{needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			g.TTL = f.Lease
+			sent := time.Now()
+			f.want(f.renewAll(g), distlock.Renewed)
+			other := f.seize(f.request(key, long), f.Lease)
+			if running(sent, g.TTL) {
+				f.Errorf("taken %v after the renewal, to %v", time.Since(sent), g.TTL)
+			}
+			f.release(other)
+			f.free(key)
+		},
+	},
+	{
 		name: "in-order",
 		explanation: "Renew must return one result for each grant, in order: the Locker cancels the function whose result says Lost, " +
 			"and goes on believing in the others.",

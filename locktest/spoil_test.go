@@ -8,9 +8,12 @@ import (
 )
 
 type (
-	acquireFunc func(ctx context.Context, r distlock.Request) (distlock.Grant, error)
+	acquireFunc    func(ctx context.Context, r distlock.Request) (distlock.Grant, error)
+	acquireAllFunc func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error)
+
 	renewFunc   func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult
 	releaseFunc func(ctx context.Context, g distlock.Grant) error
+	prolongFunc func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error)
 )
 
 func (s *spoiled) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
@@ -19,6 +22,10 @@ func (s *spoiled) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 
 func (s *spoiled) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
 	return s.acquire(ctx, r)
+}
+
+func (s *spoiled) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+	return s.acquireAll(ctx, rs)
 }
 
 func (s *spoiled) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
@@ -36,7 +43,7 @@ func (s *spoiled) ask(change func(r *distlock.Request)) {
 			change(&r)
 			g, err := honest(ctx, r)
 			if err == nil {
-				g.Key, g.Owner, g.TTL = asked.Key, asked.Owner, asked.TTL
+				g.Key, g.Owner, g.TTL, g.Mode, g.Permits = asked.Key, asked.Owner, asked.TTL, asked.Mode, asked.Permits
 			}
 			return g, err
 		}
@@ -81,4 +88,17 @@ func (b *book) get(key, owner string) (distlock.Grant, bool) {
 	defer b.mu.Unlock()
 	g, ok := b.grants[[2]string{key, owner}]
 	return g, ok
+}
+
+// owners returns who has ever had the key.
+func (b *book) owners(key string) []distlock.Grant {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []distlock.Grant
+	for _, g := range b.grants {
+		if g.Key == key {
+			all = append(all, g)
+		}
+	}
+	return all
 }

@@ -56,6 +56,20 @@ func (f *fixture) waitOn(q distlock.Queuer, r distlock.Request, told chan<- *wai
 	return w
 }
 
+// takePlace puts an owner in line by a call that ends: whoever has left without a
+// Release keeps the place.
+func (f *fixture) takePlace(r distlock.Request) {
+	f.Helper()
+	f.takePlaceOn(f.queue, r)
+}
+
+func (f *fixture) takePlaceOn(q distlock.Queuer, r distlock.Request) {
+	f.Helper()
+	r.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
+	g, err := q.Acquire(f.Context(), r)
+	f.mustBeHeld(g, err)
+}
+
 // queueUp starts an Acquire for a key that is held, and returns when it is in
 // line.
 func (f *fixture) queueUp(r distlock.Request) *waiter {
@@ -70,13 +84,16 @@ func (f *fixture) queueUpOn(q distlock.Queuer, r distlock.Request, told chan<- *
 		f.calm()
 		return w
 	}
-	// From outside nobody sees a line. But whoever has left it without a Release
-	// keeps the place, so the place can be taken by a call that ends.
-	first := r
-	first.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
-	g, err := q.Acquire(f.Context(), first)
-	f.mustBeHeld(g, err)
+	f.takePlaceOn(q, r) // because from outside nobody sees a line
 	return f.waitOn(q, r, told)
+}
+
+// queueUpLooking starts an Acquire that looks by itself, because nobody tells it
+// that a lease has ended or was forgotten.
+func (f *fixture) queueUpLooking(r distlock.Request, every time.Duration) *waiter {
+	f.Helper()
+	r.Backoff = distlock.NewBackoff(every, 0)
+	return f.queueUp(r)
 }
 
 // served waits for the grant, which must come without the help of the budget.

@@ -1,0 +1,282 @@
+package locktest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var inspectCases = []testCase{
+	{
+		name:        "held",
+		explanation: "A key that is held is listed with its holder, whose owner is not shown, its token and the time that is left to it; a free one is not listed.",
+		needs:       []need{needsInspect},
+		run: func(f *fixture) {
+			key := f.key()
+			f.mustNotBeListed(key)
+			r := f.request(key, long)
+			r.Tokens = 8
+			before := time.Now()
+			g := f.try(r)
+			info := f.listed(key)
+			if info.Mode != distlock.Exclusive || info.Semaphore || info.Held != 1 || len(info.Holders) != 1 || info.Waiting != 0 {
+				f.Fatalf("held by one alone, listed as %+v", info)
+			}
+			h := info.Holders[0]
+			if h.Owner != distlock.Fingerprint(g.Owner) {
+				f.Errorf("the owner is shown as %q", h.Owner)
+			}
+			if h.Token != 0 && h.Token != g.Token {
+				f.Errorf("listed with token %d, granted with %d", h.Token, g.Token)
+			}
+			if d := h.Since.Sub(before); !h.Since.IsZero() && (d < -patience || d > patience) {
+				f.Errorf("listed since %v after it was asked for", d)
+			}
+			if h.ExpiresIn > long || !f.NoExpiry && h.ExpiresIn < long/2 {
+				f.Errorf("expires in %v, with a lease of %v", h.ExpiresIn, long)
+			}
+			f.release(g)
+			f.mustNotBeListed(key)
+		},
+	},
+	{
+		name:        "prefix-and-limit",
+		explanation: "Inspect lists the keys with the prefix and no others, whatever characters are in it, at most as many as asked for, in order.",
+		needs:       []need{needsInspect},
+		run: func(f *fixture) {
+			base := f.key()
+			var want []string
+			for _, tail := range []string{"*", "?", "[ab]", `\`, "x*", "xy", "a", "b", "^"} {
+				g := f.try(f.request(base+tail, long))
+				want = append(want, g.Key)
+			}
+			slices.Sort(want)
+			f.mustList(base, 100, want...)
+			for _, key := range want {
+				if key == base+"x*" || key == base+"xy" {
+					continue
+				}
+				f.mustList(key, 100, key)
+			}
+			f.mustList(base+"x", 100, base+"x*", base+"xy")
+			f.mustList(base+"no", 100)
+			for _, limit := range []int{1, 4, len(want)} {
+				if infos := f.list(base, limit); len(infos) != limit {
+					f.Errorf("of %d keys with a limit of %d there are %d", len(want), limit, len(infos))
+				}
+			}
+		},
+	},
+	{
+		name:        "waiting",
+		explanation: "Who waits in line is counted, and nobody who waits no more.",
+		needs:       []need{needsInspect, needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			w1 := f.queueUp(f.request(key, long))
+			w2 := f.queueUp(f.request(key, long))
+			f.mustCount(key, 1, 2)
+			f.release(g)
+			f.release(w1.served(f))
+			g = w2.served(f)
+			f.mustCount(key, 1, 0)
+			f.release(g)
+			f.mustNotBeListed(key)
+		},
+	},
+	{
+		name:        "together",
+		explanation: "All who have a key together are listed, and how they have it.",
+		needs:       []need{needsInspect, needsShare},
+		run: func(f *fixture) {
+			key := f.key()
+			var owners []string
+			for range 3 {
+				owners = append(owners, distlock.Fingerprint(f.try(f.reader(key, long)).Owner))
+			}
+			info := f.mustCount(key, 3, 0)
+			if info.Mode != distlock.Shared || info.Semaphore {
+				f.Errorf("readers are listed as %+v", info)
+			}
+			for _, h := range info.Holders {
+				if !slices.Contains(owners, h.Owner) {
+					f.Errorf("%q is none of the readers", h.Owner)
+				}
+			}
+			key = f.key()
+			f.all(key, long)
+			if info := f.mustCount(key, permits, 0); info.Mode != distlock.Exclusive || !info.Semaphore {
+				f.Errorf("holders of permits are listed as %+v", info)
+			}
+		},
+	},
+	{
+		name:        "expired",
+		explanation: "Whose lease has ended has nothing, also if nobody has asked for the key since.",
+		needs:       []need{needsInspect, needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			f.try(f.request(key, f.Lease))
+			for start := time.Now(); len(f.list(key, 1)) > 0; time.Sleep(f.tick()) {
+				if time.Since(start) > f.Lease+f.soon() {
+					f.Fatalf("listed %v after it was acquired, with a lease of %v", time.Since(start), f.Lease)
+				}
+			}
+		},
+	},
+	{
+		name:        "expired-beside-others",
+		explanation: "Of those who have a key together, one whose lease has ended is not listed.",
+		needs:       []need{needsInspect, needsShare, needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			f.try(f.reader(key, f.Lease))
+			f.try(f.reader(key, long))
+			for start := time.Now(); f.listed(key).Held > 1; time.Sleep(f.tick()) {
+				if time.Since(start) > f.Lease+f.soon() {
+					f.Fatalf("listed %v after it was acquired, with a lease of %v", time.Since(start), f.Lease)
+				}
+			}
+			f.mustCount(key, 1, 0)
+		},
+	},
+	{
+		name: "force",
+		explanation: "ForceRelease takes the key from its holder: its renewal is Lost, its Release wraps ErrLost, and the next token is larger " +
+			"than all that it was given.",
+		needs: []need{needsInspect},
+		run: func(f *fixture) {
+			key := f.key()
+			r := f.request(key, long)
+			r.Tokens = 64
+			for range 3 {
+				f.mustForce(key, false)
+				g := f.try(r)
+				f.mustForce(key, true)
+				f.mustNotBeListed(key)
+				f.want(f.renewAll(g), distlock.Lost)
+				f.mustBeLost(f.backend.Release(f.Context(), g))
+				r.Owner = newOwner()
+				next := f.try(r)
+				f.mustFollow(g, next)
+				f.mustBeLost(f.backend.Release(f.Context(), g))
+				f.want(f.renewAll(g, next), distlock.Lost, distlock.Renewed)
+				f.release(next)
+				r.Owner = newOwner()
+			}
+		},
+	},
+	{
+		name:        "force-and-a-line",
+		explanation: "ForceRelease passes the key on to the first in line, as a release does; to force again takes it from that one.",
+		needs:       []need{needsInspect, needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			line := f.line()
+			line.join(f.request(key, long))
+			line.join(f.request(key, long))
+			f.mustForce(key, true)
+			next := line.next()
+			f.mustFollow(g, next)
+			line.mustWait()
+			f.want(f.renewAll(g), distlock.Lost)
+			f.mustBeLost(f.backend.Release(f.Context(), g))
+			f.want(f.renewAll(next), distlock.Renewed)
+			f.mustForce(key, true)
+			last := line.next()
+			f.mustFollow(next, last)
+			f.want(f.renewAll(next), distlock.Lost)
+			f.release(last)
+			f.free(key)
+		},
+	},
+	{
+		name:        "force-sharers",
+		explanation: "ForceRelease takes the key from all who have it together.",
+		needs:       []need{needsInspect, needsShare},
+		run: func(f *fixture) {
+			key := f.key()
+			grants := f.all(key, long)
+			f.mustForce(key, true)
+			f.mustNotBeListed(key)
+			alone := f.try(f.request(key, long))
+			for _, g := range grants {
+				f.want(f.renewAll(g), distlock.Lost)
+				f.mustBeLost(f.backend.Release(f.Context(), g))
+				f.mustFollow(g, alone)
+			}
+			f.release(alone)
+			f.free(key)
+		},
+	},
+}
+
+// mustFollow checks the tokens of a grant after one that was taken away.
+func (f *fixture) mustFollow(earlier, later distlock.Grant) {
+	f.Helper()
+	if !f.NoTokens {
+		f.mustRise(earlier, later)
+	}
+}
+
+// list returns the keys with the prefix.
+func (f *fixture) list(prefix string, limit int) []distlock.KeyInfo {
+	f.Helper()
+	infos, err := f.inspector.Inspect(f.Context(), prefix, limit)
+	if err != nil {
+		f.Fatalf("Inspect: %v", err)
+	}
+	return infos
+}
+
+// listed returns what is said of one key.
+func (f *fixture) listed(key string) distlock.KeyInfo {
+	f.Helper()
+	infos := f.list(key, 10)
+	if len(infos) != 1 || infos[0].Key != key {
+		f.Fatalf("not listed: %q, but %+v", key, infos)
+	}
+	return infos[0]
+}
+
+func (f *fixture) mustNotBeListed(key string) {
+	f.Helper()
+	f.mustList(key, 10)
+}
+
+// mustList checks which keys are listed, and that each has one holder.
+func (f *fixture) mustList(prefix string, limit int, want ...string) {
+	f.Helper()
+	var keys []string
+	for _, info := range f.list(prefix, limit) {
+		keys = append(keys, info.Key)
+		if info.Held != 1 || info.Waiting != 0 {
+			f.Errorf("held by one, listed as %+v", info)
+		}
+	}
+	if !slices.Equal(keys, want) {
+		f.Errorf("with prefix %q there are %q, want %q", prefix, keys, want)
+	}
+}
+
+// mustCount checks how many have the key, and how many wait for it.
+func (f *fixture) mustCount(key string, held, waiting int) distlock.KeyInfo {
+	f.Helper()
+	info := f.listed(key)
+	if info.Held != held || len(info.Holders) != held || info.Waiting != waiting {
+		f.Errorf("held by %d and waited for by %d, listed as %+v", held, waiting, info)
+	}
+	return info
+}
+
+// mustForce takes a key away.
+func (f *fixture) mustForce(key string, held bool) {
+	f.Helper()
+	got, err := f.inspector.ForceRelease(f.Context(), key)
+	if err != nil || got != held {
+		f.Fatalf("ForceRelease: %v, %v; want %v", got, err, held)
+	}
+}

@@ -1,0 +1,148 @@
+package locktest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var sharedMutants = []mutant{
+	{"readers-exclude-each-other", []string{"shared/readers-together", "shared/next-readers-together", "shared/two-peers"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) { r.Mode = distlock.Exclusive })
+	}},
+	{"everybody-reads", []string{
+		"shared/readers-together", "shared/writer-alone", "shared/writer-waits-for-all", "shared/later-readers-wait", "shared/crowd",
+	}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) {
+			if r.Permits == 0 {
+				r.Mode = distlock.Shared
+			}
+		})
+	}},
+	{"forgets-the-mode", []string{"shared/readers-together"}, func(s *spoiled) {
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			g.Mode = distlock.Exclusive
+			return err
+		})
+	}},
+	{"releases-for-all", []string{"shared/release-of-one", "shared/writer-waits-for-all", "shared/two-peers", "semaphore/exactly-n"}, func(s *spoiled) {
+		s.release = func(ctx context.Context, g distlock.Grant) error {
+			err := s.Backend.Release(ctx, g)
+			if err == nil {
+				s.Drop(g.Key)
+			}
+			return err
+		}
+	}},
+	{"readers-overtake", []string{"shared/later-readers-wait"}, func(s *spoiled) {
+		var b book
+		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+			if err == nil && r.Mode == distlock.Shared {
+				b.add(*g)
+			}
+			if err != nil && r.Mode == distlock.Shared && len(b.owners(r.Key)) > 0 {
+				*g = r.Claim()
+				g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
+				return nil
+			}
+			return err
+		})
+	}},
+	{"wakes-one-reader", []string{"shared/next-readers-together"}, func(s *spoiled) {
+		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			mode := r.Mode
+			r.Mode = distlock.Exclusive
+			g, err := s.Backend.Acquire(ctx, r)
+			g.Mode = mode
+			return g, err
+		}
+	}},
+	{"crashed-readers-stay", []string{"shared/crashed-reader", "shared/crashed-reader-and-a-line"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) {
+			if r.Mode == distlock.Shared {
+				r.TTL *= 1000
+			}
+		})
+	}},
+	{"one-lease-for-all-readers", []string{"shared/each-its-own-lease"}, func(s *spoiled) {
+		var b book
+		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+			for _, other := range b.owners(r.Key) {
+				other.TTL = r.TTL
+				s.Backend.Renew(context.Background(), []distlock.Grant{other})
+			}
+			if err == nil && r.Mode == distlock.Shared {
+				b.add(*g)
+			}
+			return err
+		})
+	}},
+	{"renews-for-all", []string{"shared/renewal-of-one", "semaphore/renewal-of-one"}, func(s *spoiled) {
+		var b book
+		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+			if err == nil {
+				b.add(*g)
+			}
+			return err
+		})
+		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+			for _, g := range grants {
+				s.Backend.Renew(ctx, b.owners(g.Key))
+			}
+			return s.Backend.Renew(ctx, grants)
+		}
+	}},
+	{"counts-the-same-owner-twice", []string{"shared/same-reader-again", "semaphore/same-owner-again"}, func(s *spoiled) {
+		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+			owner := r.Owner
+			if s.holds(ctx, r.Claim()) {
+				r.Owner += "'"
+			}
+			g, err := s.Backend.TryAcquire(ctx, r)
+			g.Owner = owner
+			return g, err
+		}
+	}},
+	{"one-token-for-all-readers", []string{"shared/tokens-rise", "semaphore/tokens-rise"}, func(s *spoiled) {
+		var last distlock.Grant
+		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+			if err == nil && last.Mode == g.Mode && last.Permits == g.Permits && (r.Mode == distlock.Shared || r.Permits > 0) {
+				g.Token, g.LastToken = last.Token, last.Token
+			}
+			last = *g
+			return err
+		})
+	}},
+}
+
+var semaphoreMutants = []mutant{
+	{"one-permit-too-many", []string{"semaphore/exactly-n", "semaphore/one-more-waits", "semaphore/two-peers", "semaphore/crowd"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) {
+			if r.Permits > 0 {
+				r.Permits++
+			}
+		})
+	}},
+	{"one-permit-too-few", []string{"semaphore/exactly-n", "semaphore/two-peers"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) {
+			if r.Permits > 0 {
+				r.Permits--
+			}
+		})
+	}},
+	{"crashed-permits-stay", []string{"semaphore/expired-permit", "semaphore/all-crashed", "semaphore/expired-permit-and-a-line"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) {
+			if r.Permits > 0 {
+				r.TTL *= 1000
+			}
+		})
+	}},
+	{"exclusive-is-a-permit", []string{"semaphore/exclusive-alone"}, func(s *spoiled) {
+		s.ask(func(r *distlock.Request) {
+			if r.Permits == 0 {
+				r.Permits = 1000
+			}
+		})
+	}},
+}

@@ -1,0 +1,189 @@
+package locktest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// prolonging is a spoiled backend that is a Prolonger.
+type prolonging struct{ *spoiled }
+
+func (p prolonging) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+	return p.prolong(ctx, g, tokens)
+}
+
+// places knows who waits in the line of a memlock, which does not tell.
+type places struct {
+	mu     sync.Mutex
+	owners map[[2]string]bool
+}
+
+func (p *places) set(key, owner string, waits bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if waits {
+		p.owners[[2]string{key, owner}] = true
+	} else {
+		delete(p.owners, [2]string{key, owner})
+	}
+}
+
+func (p *places) taken(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.owners {
+		if c[0] == key {
+			return true
+		}
+	}
+	return false
+}
+
+// prolongs makes s a Prolonger that keeps the contract.
+func (s *spoiled) prolongs() *places {
+	p := &places{owners: make(map[[2]string]bool)}
+	s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		p.set(r.Key, r.Owner, true)
+		g, err := s.Backend.Acquire(ctx, r)
+		if err == nil {
+			p.set(r.Key, r.Owner, false)
+		}
+		return g, err
+	}
+	s.release = func(ctx context.Context, g distlock.Grant) error {
+		p.set(g.Key, g.Owner, false)
+		return s.Backend.Release(ctx, g)
+	}
+	s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		switch {
+		case p.taken(g.Key):
+			return distlock.Grant{}, fmt.Errorf("others wait: %w", distlock.ErrNotAcquired)
+		case !s.holds(ctx, g):
+			return distlock.Grant{}, distlock.ErrLost
+		}
+		return mint(ctx, s.Backend, g, tokens)
+	}
+	s.peer = prolonging{s}
+	return p
+}
+
+// mint returns g with further tokens, which memlock counts through all keys.
+func mint(ctx context.Context, b *memlock.Backend, g distlock.Grant, tokens int) (distlock.Grant, error) {
+	r := distlock.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
+	more, err := b.TryAcquire(ctx, r)
+	if err != nil {
+		return distlock.Grant{}, err
+	}
+	g.Token, g.LastToken, g.Sent = more.Token, more.LastToken, more.Sent
+	return g, b.Release(ctx, more)
+}
+
+// TestRunOnProlonger checks that the suite finds nothing wrong with a Prolonger
+// that keeps the contract.
+func TestRunOnProlonger(t *testing.T) {
+	runOn(t, &mutant{spoil: func(s *spoiled) { s.prolongs() }})
+}
+
+var prolongMutants = []mutant{
+	{"prolongs-with-the-same-tokens", []string{"prolong/larger-tokens"}, func(s *spoiled) {
+		s.prolongs()
+		honest := s.prolong
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			more, err := honest(ctx, g, tokens)
+			more.Token, more.LastToken = g.Token, g.LastToken
+			return more, err
+		}
+	}},
+	{"prolongs-without-tokens", []string{"prolong/larger-tokens"}, func(s *spoiled) {
+		s.prolongs()
+		honest := s.prolong
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			more, err := honest(ctx, g, tokens)
+			more.Token, more.LastToken = 0, 0
+			return more, err
+		}
+	}},
+	{"prolongs-without-time", []string{"prolong/extends"}, func(s *spoiled) {
+		s.prolongs()
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			return mint(ctx, s.Backend, g, tokens)
+		}
+	}},
+	{"prolongs-for-too-long", []string{"prolong/extends"}, func(s *spoiled) {
+		s.prolongs()
+		honest := s.prolong
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			ttl := g.TTL
+			g.TTL *= 10
+			more, err := honest(ctx, g, tokens)
+			more.TTL = ttl
+			return more, err
+		}
+	}},
+	{"prolongs-while-others-wait", []string{
+		"prolong/others-wait", "prolong/others-wait-elsewhere", "prolong/refusal-changes-nothing",
+	}, func(s *spoiled) {
+		s.prolongs()
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			if !s.holds(ctx, g) {
+				return distlock.Grant{}, distlock.ErrLost
+			}
+			return mint(ctx, s.Backend, g, tokens)
+		}
+	}},
+	{"does-not-see-who-waits-elsewhere", []string{"prolong/others-wait-elsewhere"}, func(s *spoiled) {
+		s.prolongs()
+		s.peer = s.Backend
+	}},
+	{"extends-and-refuses", []string{"prolong/refusal-changes-nothing"}, func(s *spoiled) {
+		s.prolongs()
+		honest := s.prolong
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			s.holds(ctx, g) // which renews
+			return honest(ctx, g, tokens)
+		}
+	}},
+	{"refused-means-lost", []string{"prolong/others-wait", "prolong/others-wait-elsewhere"}, func(s *spoiled) {
+		p := s.prolongs()
+		honest := s.prolong
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			if p.taken(g.Key) {
+				return distlock.Grant{}, distlock.ErrLost
+			}
+			return honest(ctx, g, tokens)
+		}
+	}},
+	{"creates-what-it-prolongs", []string{"prolong/released", "prolong/after-expiry"}, func(s *spoiled) {
+		s.prolongs()
+		honest := s.prolong
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			more, err := honest(ctx, g, tokens)
+			if err != nil { // and says that it was lost
+				_, _ = s.Backend.TryAcquire(ctx, distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+			}
+			return more, err
+		}
+	}},
+	{"prolongs-for-anybody", []string{"prolong/released", "prolong/others", "prolong/after-expiry"}, func(s *spoiled) {
+		s.prolongs()
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			return mint(ctx, s.Backend, g, tokens)
+		}
+	}},
+	{"prolongs-under-another-owner", []string{"prolong/release-after"}, func(s *spoiled) {
+		s.prolongs()
+		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+			s.Drop(g.Key)
+			r := distlock.Request{Key: g.Key, Owner: g.Owner + "'", TTL: g.TTL, Tokens: tokens}
+			more, err := s.Backend.TryAcquire(ctx, r)
+			more.Owner = g.Owner
+			return more, err
+		}
+	}},
+}

@@ -1,0 +1,299 @@
+package locktest
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var sharedCases = []testCase{
+	{
+		name:        "readers-together",
+		explanation: "Any number of readers hold a key together, and none that asks for Exclusive beside them.",
+		needs:       []need{needsShare},
+		run: func(f *fixture) {
+			key := f.key()
+			var readers []distlock.Grant
+			for range 5 {
+				readers = append(readers, f.try(f.reader(key, long)))
+				f.busy(f.request(key, long))
+			}
+			for _, g := range readers {
+				f.busy(f.request(key, long))
+				f.release(g)
+			}
+			f.free(key)
+		},
+	},
+	{
+		name:        "writer-alone",
+		explanation: "While an owner has the key as Exclusive, no reader gets it.",
+		needs:       []need{needsShare},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			f.busy(f.reader(key, long))
+			f.release(g)
+			f.release(f.try(f.reader(key, long)))
+			f.free(key)
+		},
+	},
+	{
+		name:        "writer-waits-for-all",
+		explanation: "A writer in line gets the key when the last of the readers has left, then at once, and not before.",
+		needs:       []need{needsShare, needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			var readers []distlock.Grant
+			for range 3 {
+				readers = append(readers, f.try(f.reader(key, long)))
+			}
+			w := f.queueUp(f.request(key, long))
+			for _, g := range readers {
+				w.mustWait(f)
+				f.release(g)
+			}
+			f.release(w.served(f))
+			f.free(key)
+		},
+	},
+	{
+		name: "later-readers-wait",
+		explanation: "A reader that comes after a writer in line waits behind it, although it could read now: " +
+			"readers that come and go would otherwise keep the writer out for ever.",
+		needs: []need{needsShare, needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.reader(key, long))
+			line := f.line()
+			line.join(f.request(key, long))
+			f.busy(f.reader(key, long))
+			line.join(f.reader(key, long))
+			line.mustWait()
+			f.release(g)
+			writer := line.next()
+			line.mustWait()
+			f.release(writer)
+			f.release(line.next())
+			f.free(key)
+		},
+	},
+	{
+		name:        "next-readers-together",
+		explanation: "When readers come to the head of the line, those who stand one behind the other get the key together, up to the next writer.",
+		needs:       []need{needsShare, needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			var readers []*waiter
+			for range 3 {
+				readers = append(readers, f.queueUp(f.reader(key, long)))
+			}
+			writer := f.queueUp(f.request(key, long))
+			last := f.queueUp(f.reader(key, long))
+			f.release(g)
+			for _, w := range readers { // none is released before all are served
+				w.served(f)
+			}
+			for _, w := range readers {
+				writer.mustWait(f)
+				last.mustWait(f)
+				f.release(w.grant)
+			}
+			f.release(writer.served(f))
+			f.release(last.served(f))
+			f.free(key)
+		},
+	},
+	{
+		name:        "writer-leaves-the-line",
+		explanation: "When the writer that readers wait behind gives up its place, they get the key.",
+		needs:       []need{needsShare, needsQueue},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.reader(key, long))
+			gone := f.request(key, long)
+			f.takePlace(gone)
+			w := f.queueUp(f.reader(key, long))
+			f.giveUp(gone)
+			f.release(w.served(f))
+			f.release(g)
+			f.free(key)
+		},
+	},
+	{
+		name:        "crashed-reader",
+		explanation: "A reader that does not renew blocks a writer for no longer than its lease, and not for less.",
+		needs:       []need{needsShare, needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.reader(key, f.Lease))
+			writer := f.seize(f.request(key, long), f.Lease)
+			f.mustHaveEnded(g)
+			f.want(f.renewAll(g), distlock.Lost)
+			f.release(writer)
+			f.free(key)
+		},
+	},
+	{
+		name:        "crashed-reader-and-a-line",
+		explanation: "If a reader never releases, the line moves on when its lease has ended.",
+		needs:       []need{needsShare, needsQueue, needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.reader(key, 2*f.Lease))
+			writer := f.queueUpLooking(f.request(key, long), f.Lease/2).served(f)
+			f.mustHaveEnded(g)
+			f.release(writer)
+			f.free(key)
+		},
+	},
+	{
+		name:        "each-its-own-lease",
+		explanation: "The end of one reader's lease ends no other's, and the longest keeps a writer out.",
+		needs:       []need{needsShare, needsExpiry},
+		run: func(f *fixture) {
+			key := f.key()
+			longer := f.try(f.reader(key, 4*f.Lease))
+			short := f.try(f.reader(key, f.Lease))
+			time.Sleep(2 * f.Lease)
+			f.want(f.renewAll(short), distlock.Lost)
+			f.mustStillHold(longer)
+			f.seize(f.request(key, long), 2*f.Lease)
+		},
+	},
+	{
+		name:        "renewal-of-one",
+		explanation: "Renew extends the lease of the reader whose grant it is given, and no other's.",
+		needs:       []need{needsShare, needsExpiry},
+		run:         func(f *fixture) { f.renewOne(f.reader) },
+	},
+	{
+		name:        "release-of-one",
+		explanation: "A reader's Release leaves the others alone.",
+		needs:       []need{needsShare},
+		run: func(f *fixture) {
+			key := f.key()
+			one, other := f.try(f.reader(key, long)), f.try(f.reader(key, long))
+			f.release(one)
+			f.busy(f.request(key, long))
+			f.want(f.renewAll(one, other), distlock.Lost, distlock.Renewed)
+			f.giveUp(distlock.Request{Key: key, Owner: one.Owner, TTL: one.TTL, Mode: one.Mode}) // again
+			f.mustBeLost(f.backend.Release(f.Context(), f.request(key, long).Claim()))
+			f.busy(f.request(key, long))
+			f.want(f.renewAll(other), distlock.Renewed)
+			f.release(other)
+			f.free(key)
+		},
+	},
+	{
+		name:        "same-reader-again",
+		explanation: "A reader that has the key already succeeds, with the same tokens, and holds it once: one Release is enough.",
+		needs:       []need{needsShare},
+		run: func(f *fixture) {
+			r := f.reader(f.key(), long)
+			r.Tokens = 8
+			first := f.try(r)
+			again := f.try(r)
+			f.mustRepeat(first, again)
+			f.release(again)
+			f.free(r.Key)
+		},
+	},
+	{
+		name: "tokens-rise",
+		explanation: "The tokens of readers and writers rise in the order of the grants, also among readers who hold the key together: " +
+			"a resource that has seen a later one refuses an earlier one.",
+		needs: []need{needsShare, needsTokens},
+		run: func(f *fixture) {
+			key := f.key()
+			last := f.try(f.request(key, long))
+			for range 4 {
+				f.release(last)
+				one := f.reader(key, long)
+				one.Tokens = 16
+				first := f.try(one)
+				f.mustRise(last, first)
+				second := f.try(f.reader(key, long))
+				f.mustRise(first, second)
+				f.release(first)
+				f.release(second)
+				last = f.try(f.request(key, long))
+				f.mustRise(second, last)
+			}
+		},
+	},
+	{
+		name:        "two-peers",
+		explanation: "Readers and writers of two processes see each other as those of one do.",
+		needs:       []need{needsShare, needsPeer},
+		run: func(f *fixture) {
+			peer := f.peer()
+			key := f.key()
+			here, there := f.try(f.reader(key, long)), f.tryOn(peer, f.reader(key, long))
+			f.busy(f.request(key, long))
+			f.busyOn(peer, f.request(key, long))
+			f.release(here)
+			f.busy(f.request(key, long))
+			f.releaseOn(peer, there)
+			g := f.tryOn(peer, f.request(key, long))
+			f.busy(f.reader(key, long))
+			f.releaseOn(peer, g)
+			f.free(key)
+		},
+	},
+	{
+		name:        "crowd",
+		explanation: "Functions that write under a key never overlap with any other, in one process or two, and each gets its turn.",
+		needs:       []need{needsShare},
+		run: func(f *fixture) {
+			key := f.key()
+			var readers, writers atomic.Int32
+			read := func(context.Context) error {
+				readers.Add(1)
+				defer readers.Add(-1)
+				time.Sleep(f.tick())
+				if n := writers.Load(); n != 0 {
+					f.Errorf("%d write while another reads", n)
+				}
+				return nil
+			}
+			write := func(context.Context) error {
+				if n := writers.Add(1); n != 1 {
+					f.Errorf("%d write at once", n)
+				}
+				defer writers.Add(-1)
+				time.Sleep(f.tick())
+				if n := readers.Load(); n != 0 {
+					f.Errorf("%d read while another writes", n)
+				}
+				return nil
+			}
+			f.turns(16, 4, 4, func(l *distlock.Locker, i, round int) error {
+				o, do := f.opts(), write
+				if (i/2+round)%4 != 0 {
+					o.Mode, do = distlock.Shared, read
+				}
+				return l.Do(f.Context(), key, o, do)
+			})
+			f.eventuallyFree(key)
+		},
+	},
+}
+
+// renewOne keeps one of two leases alive that have the key together, and lets the
+// other end.
+func (f *fixture) renewOne(ask func(key string, ttl time.Duration) distlock.Request) {
+	f.Helper()
+	key := f.key()
+	g, crashed := f.try(ask(key, f.Lease)), f.try(ask(key, f.Lease))
+	f.keepAlive(key, func() (time.Time, bool) {
+		sent := time.Now()
+		return sent, f.renew(g) == distlock.Renewed
+	})
+	f.want(f.renewAll(crashed), distlock.Lost)
+	f.release(g)
+	f.free(key)
+}
