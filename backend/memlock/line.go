@@ -14,7 +14,7 @@ var errGivenUp = fmt.Errorf("%w: released while waiting", distlock.ErrNotAcquire
 // line is who waits for a key, in order of arrival.
 type line struct {
 	first, last *waiter
-	timer       *time.Timer // ends the holder's lease; nil if nobody is in line
+	timer       *time.Timer // ends the next of the holders' leases; nil if nobody is in line
 }
 
 // waiter is a place in a line. It outlives the Acquire that took it: whoever
@@ -23,6 +23,7 @@ type line struct {
 // passed on by Release or, if neither comes, to run out.
 type waiter struct {
 	owner      string
+	kind       kind
 	ttl        time.Duration
 	tokens     int
 	prev, next *waiter
@@ -39,7 +40,7 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	}
 	s := b.shard(r.Key)
 	s.mu.Lock()
-	g, left, ok := s.take(&r)
+	g, left, ok := s.take(&r, time.Now())
 	if ok {
 		s.mu.Unlock()
 		return g, nil
@@ -88,7 +89,7 @@ func (s *shard) enter(e *entry, r *distlock.Request) *waiter {
 		e.line.append(w)
 		s.watch(e, time.Now())
 	}
-	w.ttl, w.tokens = r.TTL, r.Tokens
+	w.kind, w.ttl, w.tokens = kindOf(r), r.TTL, r.Tokens
 	return w
 }
 
@@ -103,18 +104,29 @@ func (s *shard) leave(e *entry, w *waiter, why error) (distlock.Grant, error) {
 	default:
 	}
 	if why == nil {
-		why = &distlock.HeldError{RetryAfter: time.Until(e.expires)}
+		why = &distlock.HeldError{RetryAfter: e.left(w.kind, time.Now())}
 	}
 	return distlock.Grant{}, why
 }
 
-// serve gives the key to w.
-func (s *shard) serve(e *entry, w *waiter, now time.Time) {
-	e.line.remove(w)
-	delete(s.places, claim{e.key, w.owner})
-	s.give(e, w.owner, w.ttl, w.tokens, now)
-	w.grant = e.grant(w.ttl, now)
-	close(w.done)
+// advance gives the key to those at the head of the line for whom there is room, in
+// order of arrival. Whoever has the key by then has a lease that is running.
+func (s *shard) advance(e *entry, now time.Time) {
+	var served *waiter // linked by next
+	for w := e.line.first; w != nil && e.fits(w.kind); w = e.line.first {
+		e.line.remove(w)
+		delete(s.places, claim{e.key, w.owner})
+		w.grant = s.give(e, w.owner, w.kind, w.ttl, w.tokens, now).grant(e, w.kind, w.ttl, now)
+		w.next, served = served, w
+	}
+	s.watch(e, now)
+	for w := served; w != nil; {
+		next := w.next
+		w.next = nil
+		w.grant.Contended = e.line.first != nil
+		close(w.done)
+		w = next
+	}
 }
 
 // giveUp takes w out of the line.
@@ -125,14 +137,14 @@ func (s *shard) giveUp(e *entry, w *waiter) {
 	close(w.done)
 }
 
-// watch sees to it that somebody notices the end of the holder's lease: a timer
+// watch sees to it that somebody notices the end of a holder's lease: a timer
 // while there is a line, otherwise whoever asks next.
 func (s *shard) watch(e *entry, now time.Time) {
 	l := &e.line
 	if l.first == nil {
 		return
 	}
-	left := e.expires.Sub(now)
+	left := e.nextEnd().Sub(now)
 	if l.timer != nil {
 		l.timer.Reset(left)
 		return
@@ -148,11 +160,9 @@ func (s *shard) watch(e *entry, now time.Time) {
 		if e == nil || e.line.timer != timer {
 			return
 		}
-		if now := time.Now(); e.heldAt(now) {
-			s.watch(e, now)
-		} else {
-			s.passOn(e, now)
-		}
+		now := time.Now()
+		e.prune(now)
+		s.advance(e, now)
 	})
 	l.timer = timer
 }

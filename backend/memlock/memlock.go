@@ -12,6 +12,9 @@ import (
 var (
 	_ distlock.Backend = (*Backend)(nil)
 	_ distlock.Queuer  = (*Backend)(nil)
+	_ distlock.Sharer  = (*Backend)(nil)
+
+	_ distlock.Inspector = (*Backend)(nil)
 )
 
 // Backend is a store of locks in memory. It is safe for concurrent use; make
@@ -43,7 +46,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	}
 	s := b.shard(r.Key)
 	s.mu.Lock()
-	g, left, ok := s.take(&r)
+	g, left, ok := s.take(&r, time.Now())
 	s.mu.Unlock()
 	if !ok {
 		return distlock.Grant{}, &distlock.HeldError{RetryAfter: left}
@@ -81,7 +84,12 @@ func (b *Backend) Release(_ context.Context, g distlock.Grant) error {
 	return nil
 }
 
-// Drop forgets who holds key, as an operator's DEL on a server would: the
+// Shares implements [distlock.Sharer]. Whoever asks stands in one line, whatever
+// it asks for: a reader does not overtake a writer that waits, and readers who
+// stand at the head one behind the other get the key together.
+func (b *Backend) Shares() {}
+
+// Drop forgets who holds key, as an operator's DEL on a server would: each
 // holder learns it with its next renewal, and the first in line gets the key.
 // It is there for tests of what happens when a lock is lost.
 func (b *Backend) Drop(key string) {
@@ -89,10 +97,12 @@ func (b *Backend) Drop(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.keys[key]; e != nil {
-		s.passOn(e, time.Now())
+		clear(e.holders)
+		e.holders = e.holders[:0]
+		s.passOn(e)
 	}
 }
 
-func (b *Backend) shard(key string) *shard {
-	return &b.shards[maphash.String(b.seed, key)%shardCount]
-}
+func (b *Backend) shard(key string) *shard { return &b.shards[b.shardIndex(key)] }
+
+func (b *Backend) shardIndex(key string) uint64 { return maphash.String(b.seed, key) % shardCount }

@@ -1,6 +1,7 @@
 package memlock
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,7 @@ type shard struct {
 	keys     map[string]*entry
 	places   map[claim]*waiter // everybody who stands in a line
 	released memory
+	deposed  memory // those whom ForceRelease has taken a key from
 	spare    []*entry
 	sweepAt  int
 	_        [64]byte // keeps the next shard's mutex off this cache line
@@ -35,17 +37,6 @@ type shard struct {
 // claim is an owner's interest in a key.
 type claim struct{ key, owner string }
 
-// entry is a key that an owner has, or had until its lease ended and nobody has
-// asked since.
-type entry struct {
-	key     string
-	owner   string
-	expires time.Time // when the owner's lease ends
-	token   uint64
-	last    uint64
-	line    line
-}
-
 func (s *shard) init(tokens *atomic.Uint64) {
 	s.tokens = tokens
 	s.keys = make(map[string]*entry)
@@ -53,27 +44,39 @@ func (s *shard) init(tokens *atomic.Uint64) {
 	s.sweepAt = firstSweep
 }
 
-// take gives the key to r's owner if that has it already, or if nobody has it
-// and nobody is waiting. Otherwise it returns what is left of the lease.
-func (s *shard) take(r *distlock.Request) (g distlock.Grant, left time.Duration, ok bool) {
-	now := time.Now()
-	e := s.keys[r.Key]
-	switch {
-	case e == nil:
-		e = s.insert(r.Key, now)
-	case !e.heldAt(now):
-		if w := e.line.first; w != nil { // the timer is late
-			s.serve(e, w, now)
-			return s.take(r)
-		}
-	case e.owner == r.Owner:
-		s.extend(e, r.TTL, now)
-		return e.grant(r.TTL, now), 0, true
-	default:
-		return distlock.Grant{}, e.expires.Sub(now), false
+// take gives the key to r's owner if that has it already, or if those who have it
+// leave room for it and nobody is waiting. Otherwise it returns what is left of
+// their leases.
+func (s *shard) take(r *distlock.Request, now time.Time) (g distlock.Grant, left time.Duration, ok bool) {
+	k := kindOf(r)
+	e, left, ok := s.look(r, now)
+	if !ok {
+		return distlock.Grant{}, left, false
 	}
-	s.give(e, r.Owner, r.TTL, r.Tokens, now)
-	return e.grant(r.TTL, now), 0, true
+	if e == nil {
+		e = s.insert(r.Key, now)
+	} else if i := e.find(r.Owner); i >= 0 {
+		e.holders[i].expires = now.Add(r.TTL)
+		s.watch(e, now)
+		return e.holders[i].grant(e, k, r.TTL, now), 0, true
+	}
+	return s.give(e, r.Owner, k, r.TTL, r.Tokens, now).grant(e, k, r.TTL, now), 0, true
+}
+
+// look reports whether r's owner can take the key, and what there is of it.
+func (s *shard) look(r *distlock.Request, now time.Time) (e *entry, left time.Duration, ok bool) {
+	e = s.keys[r.Key]
+	if e == nil {
+		return nil, 0, true
+	}
+	if e.prune(now) {
+		s.advance(e, now) // the timer is late
+	}
+	if k := kindOf(r); e.find(r.Owner) < 0 && (e.line.first != nil || !e.fits(k)) {
+		left = e.left(k, now)
+		return e, left, false
+	}
+	return e, 0, true
 }
 
 // renew extends a lease that is still running. One that has ended is lost even
@@ -81,10 +84,15 @@ func (s *shard) take(r *distlock.Request) (g distlock.Grant, left time.Duration,
 func (s *shard) renew(g *distlock.Grant) distlock.RenewStatus {
 	now := time.Now()
 	e := s.keys[g.Key]
-	if e == nil || e.owner != g.Owner || !e.heldAt(now) {
+	if e == nil {
 		return distlock.Lost
 	}
-	s.extend(e, g.TTL, now)
+	i := e.find(g.Owner)
+	if i < 0 || !e.holders[i].heldAt(now) {
+		return distlock.Lost
+	}
+	e.holders[i].expires = now.Add(g.TTL)
+	s.watch(e, now)
 	return distlock.Renewed
 }
 
@@ -92,45 +100,44 @@ func (s *shard) renew(g *distlock.Grant) distlock.RenewStatus {
 // as it wished; false means that the key was taken away from it.
 func (s *shard) release(g *distlock.Grant) bool {
 	e := s.keys[g.Key]
-	if e == nil {
-		return true
-	}
-	if e.owner == g.Owner {
-		s.released.add(claim{g.Key, g.Owner})
-		if e.line.first == nil {
-			s.remove(e) // without looking at the clock
-		} else {
-			s.passOn(e, time.Now())
-		}
-		return true
-	}
 	c := claim{g.Key, g.Owner}
+	if e == nil {
+		return !s.deposed.has(c)
+	}
+	if i := e.find(g.Owner); i >= 0 {
+		s.released.add(c)
+		e.holders = slices.Delete(e.holders, i, i+1)
+		s.passOn(e)
+		return true
+	}
 	if w := s.places[c]; w != nil {
 		s.giveUp(e, w)
+		s.passOn(e) // to those who waited because w did
 		return true
 	}
 	return s.released.has(c)
 }
 
-// give makes owner the holder, with fresh tokens.
-func (s *shard) give(e *entry, owner string, ttl time.Duration, tokens int, now time.Time) {
+// give makes owner a holder, with fresh tokens.
+func (s *shard) give(e *entry, owner string, k kind, ttl time.Duration, tokens int, now time.Time) *holder {
 	n := uint64(max(tokens, 1))
-	e.owner = owner
-	e.last = s.tokens.Add(n)
-	e.token = e.last - n + 1
-	s.extend(e, ttl, now)
+	last := s.tokens.Add(n)
+	e.kind = k
+	e.holders = append(e.holders, holder{
+		owner: owner, expires: now.Add(ttl), token: last - n + 1, last: last, since: now.UnixNano(),
+	})
+	return &e.holders[len(e.holders)-1]
 }
 
-func (s *shard) extend(e *entry, ttl time.Duration, now time.Time) {
-	e.expires = now.Add(ttl)
-	s.watch(e, now)
-}
-
-// passOn takes the key from its owner and gives it to the first who waits.
-func (s *shard) passOn(e *entry, now time.Time) {
-	if w := e.line.first; w != nil {
-		s.serve(e, w, now)
-	} else {
+// passOn gives the key to those who wait and need not any more, after somebody has
+// left.
+func (s *shard) passOn(e *entry) {
+	switch {
+	case e.line.first != nil:
+		now := time.Now()
+		e.prune(now)
+		s.advance(e, now)
+	case len(e.holders) == 0: // without looking at the clock
 		s.remove(e)
 	}
 }
@@ -146,6 +153,7 @@ func (s *shard) insert(key string, now time.Time) *entry {
 		e = new(entry)
 	}
 	e.key = key
+	e.holders = e.one[:0]
 	s.keys[key] = e
 	return e
 }
@@ -163,20 +171,12 @@ func (s *shard) remove(e *entry) {
 // each insertion a constant.
 func (s *shard) sweep(now time.Time) {
 	for _, e := range s.keys {
-		if e.line.first == nil && !e.heldAt(now) {
+		if e.line.first != nil {
+			continue
+		}
+		if e.prune(now); len(e.holders) == 0 {
 			s.remove(e)
 		}
 	}
 	s.sweepAt = max(firstSweep, 2*len(s.keys))
-}
-
-func (e *entry) heldAt(now time.Time) bool {
-	return now.Before(e.expires)
-}
-
-func (e *entry) grant(ttl time.Duration, now time.Time) distlock.Grant {
-	return distlock.Grant{
-		Key: e.key, Owner: e.owner, TTL: ttl,
-		Token: e.token, LastToken: e.last, Sent: now,
-	}
 }

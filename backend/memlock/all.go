@@ -1,0 +1,44 @@
+package memlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+var _ distlock.AllAcquirer = (*Backend)(nil)
+
+// TryAcquireAll implements [distlock.AllAcquirer].
+func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var needed [shardCount]bool
+	for i := range rs {
+		needed[b.shardIndex(rs[i].Key)] = true
+	}
+	for i := range b.shards { // always in this order
+		if needed[i] {
+			b.shards[i].mu.Lock()
+		}
+	}
+	defer func() {
+		for i := range b.shards {
+			if needed[i] {
+				b.shards[i].mu.Unlock()
+			}
+		}
+	}()
+	now := time.Now()
+	for i := range rs {
+		if _, left, ok := b.shard(rs[i].Key).look(&rs[i], now); !ok {
+			return nil, &distlock.HeldError{RetryAfter: left}
+		}
+	}
+	grants := make([]distlock.Grant, len(rs))
+	for i := range rs {
+		grants[i], _, _ = b.shard(rs[i].Key).take(&rs[i], now)
+	}
+	return grants, nil
+}

@@ -1,0 +1,124 @@
+package memlock_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// askFor returns a request that waits as long as it takes, in a mode or for one of
+// some permits.
+func askFor(owner string, mode distlock.Mode, permits int) distlock.Request {
+	r := ask("key", owner)
+	r.Mode, r.Permits = mode, permits
+	return r
+}
+
+// The hint is after how long one could come in if nobody renewed: for a permit
+// when the first lease ends, for a writer when the last does.
+func TestHintAmongMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			mode    distlock.Mode
+			permits int
+			ask     distlock.Request
+			want    time.Duration
+		}{
+			{distlock.Exclusive, 2, askFor("one more", distlock.Exclusive, 2), 3 * time.Second},
+			{distlock.Exclusive, 2, askFor("writer", distlock.Exclusive, 0), ttl},
+			{distlock.Shared, 0, askFor("writer", distlock.Exclusive, 0), ttl},
+		} {
+			b := memlock.New()
+			short := askFor("short", c.mode, c.permits)
+			short.TTL = 3 * time.Second
+			try(t, b, short)
+			try(t, b, askFor("long", c.mode, c.permits))
+			_, err := b.TryAcquire(t.Context(), c.ask)
+			held, ok := errors.AsType[*distlock.HeldError](err)
+			if !ok || held.RetryAfter != c.want {
+				t.Errorf("%+v: %v, want %v", c, err, c.want)
+			}
+		}
+	})
+}
+
+// A grant says whether others are left in the line.
+func TestContended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := memlock.New()
+		g := try(t, b, askFor("first", distlock.Exclusive, 0))
+		if g.Contended {
+			t.Error("contended, with nobody in line")
+		}
+		grants := make(chan distlock.Grant, 4)
+		for _, r := range []distlock.Request{
+			askFor("reader 1", distlock.Shared, 0), askFor("reader 2", distlock.Shared, 0),
+			askFor("writer", distlock.Exclusive, 0), askFor("reader 3", distlock.Shared, 0),
+		} {
+			go func() {
+				g, err := b.Acquire(t.Context(), r)
+				if err != nil {
+					t.Error(err)
+				}
+				grants <- g
+			}()
+			synctest.Wait()
+		}
+		if again := try(t, b, askFor("first", distlock.Exclusive, 0)); !again.Contended {
+			t.Error("not contended, with a line")
+		}
+		release(t, b, g)
+		for i, want := range []bool{true, true, true, false} { // who reads together is told the same
+			g := <-grants
+			if g.Contended != want {
+				t.Errorf("grant %d, of %s: contended %v", i, g.Owner, g.Contended)
+			}
+			release(t, b, g)
+		}
+		mustBeEmpty(t, b)
+	})
+}
+
+// Dropping a key drops it for all who have it.
+func TestDropOfReaders(t *testing.T) {
+	b := memlock.New()
+	one, two := try(t, b, askFor("1", distlock.Shared, 0)), try(t, b, askFor("2", distlock.Shared, 0))
+	b.Drop("key")
+	for _, r := range b.Renew(t.Context(), []distlock.Grant{one, two}) {
+		if r.Status != distlock.Lost {
+			t.Errorf("renewal: %v", r.Status)
+		}
+	}
+	mustBeEmpty(t, b)
+}
+
+func TestNothingRemainsOfAnyKind(t *testing.T) {
+	b := memlock.New()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 500 {
+				r := askFor(strconv.Itoa(i)+"/"+strconv.Itoa(j), distlock.Mode(j%2), (j+1)%2*rand.N(4))
+				ctx, cancel := context.WithCancel(t.Context())
+				if j%3 == 0 {
+					go cancel()
+				}
+				_, _ = b.Acquire(ctx, r)
+				cancel()
+				if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+					t.Errorf("Release: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustBeEmpty(t, b)
+}
