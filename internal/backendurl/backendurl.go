@@ -15,7 +15,8 @@ import (
 
 // Usage describes the values of a -backend flag, for its help text.
 const Usage = "where the locks are: embedded (inside this process), " +
-	"redis://[user:password@]host:port/db, or rediss://… for TLS"
+	"redis://[user:password@]host:port/db (rediss://… for TLS), or " +
+	"zk://[user:password@]host:port,host:port/chroot"
 
 // reachTimeout bounds the question whether the store is there. It is short
 // because somebody looks at a terminal, and long enough for a TLS handshake
@@ -58,6 +59,7 @@ var schemes = []struct {
 	{"embedded", "embedded", openEmbedded},
 	{"redis", "redis://[user:password@]host:port/db", openRedis},
 	{"rediss", "rediss://[user:password@]host:port/db", openRedis},
+	{"zk", "zk://[user:password@]host:port,host:port/chroot", openZooKeeper},
 }
 
 // Open opens the backend that rawURL names and makes sure that it answers, which

@@ -132,6 +132,44 @@ func TestBadURL(t *testing.T) {
 		{"redis://:1?secret@h:1/0", "percent-encoded"},
 		{"redis://user:secret%zz@h:1/0", "percent-encoded"},
 		{"redis://secret@h:1/0?x=1", "x"},
+		{"zk", "want one of embedded, redis://"},
+		{"zk:h:1", "want one of embedded, redis://"},
+		{"zk://", "a host is missing"},
+		{"zk:///a", "a host is missing"},
+		{"zk://h:1,,i:2", "a host is missing"},
+		{"zk://h:1,i:2,/a", "a host is missing"},
+		{"zk://user:secret@/a", "a host is missing"},
+		{"zk://h:1,:2/a", `":2" has no host`},
+		{"zk://h:port", "invalid port"},
+		{"zk://h:1,i:0", `invalid port "0"`},
+		{"zk://h:65536", `invalid port "65536"`},
+		{"zk://h:1:2", "too many colons"},
+		{"zk://::1", "too many colons"},
+		{"zk://a b", "character"},
+		{"zk://h\n:1", "character"},
+		{"zk://h:1/a#x", "#"},
+		{"zk://h:1/a#", "#"},
+		{"zk://h:1/a%zz", "%zz"},
+		{"zk://h:1//a", `"//a`},
+		{"zk://h:1/a/../b", `".."`},
+		{"zk://h:1/a%00", `'\x00'`},
+		{"zk://h:1/a?colour=red", "colour"},
+		{"zk://h:1/a?session_timeout=", "session_timeout"},
+		{"zk://h:1/a?session_timeout=20", "missing unit"},
+		{"zk://h:1/a?session_timeout=1ms", "1ms is not between"},
+		{"zk://secret@h:1", "want user:password"},
+		{"zk://:secret@h:1", "want user:password"},
+		{"zk://user:@h:1", "want user:password"},
+		{"zk://@h:1", "want user:password"},
+		{"zk://us%3Aer:secret@h:1", "the user has a colon"},
+		{"zk://user:secret@h:port", "invalid port"},
+		{"zk://user:secret@h:1//a", `"//a`},
+		{"zk://user:secret%zz@h:1", "percent-encoded"},
+		{"zk://user:sec ret@h:1", "percent-encoded"},
+		{"zk://user:secret@secret@h:1", "percent-encoded"},
+		{"zk://user:1,secret/x@h:1", "percent-encoded"},
+		{"zk://user:1?secret@h:1", "percent-encoded"},
+		{"zk://user:1#secret@h:1", "percent-encoded"},
 	} {
 		b, err := backendurl.Open(t.Context(), c.rawURL)
 		if b != nil || !errors.Is(err, backendurl.ErrURL) {
@@ -159,20 +197,24 @@ func TestUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer mute.Close()
+	t.Cleanup(func() { _ = mute.Close() })
 
-	for _, c := range []struct{ name, addr, want string }{
-		{"refused", dead.Addr().String(), "refused"},
-		{"silent", mute.Addr().String(), "no answer within"},
+	for _, c := range []struct{ name, scheme, addr, want string }{
+		{"Redis refuses", "redis", dead.Addr().String(), "refused"},
+		{"Redis is silent", "redis", mute.Addr().String(), "no answer within"},
+		{"ZooKeeper refuses", "zk", dead.Addr().String(), "refused"},
+		{"ZooKeeper is silent", "zk", mute.Addr().String(), "no answer within"},
+		{"both", "zk", mute.Addr().String() + "," + dead.Addr().String(), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			start := time.Now()
-			b, err := backendurl.Open(t.Context(), "redis://user:secret@"+c.addr+"/0")
+			b, err := backendurl.Open(t.Context(), c.scheme+"://user:secret@"+c.addr+"/0")
 			if b != nil || err == nil || errors.Is(err, backendurl.ErrURL) {
 				t.Fatal(b, err)
 			}
 			msg := err.Error()
-			if !strings.Contains(msg, c.want) || !strings.Contains(msg, `"redis://xxxxx@`+c.addr+`/0"`) {
+			if !strings.Contains(msg, c.want) || !strings.Contains(msg, `"`+c.scheme+`://xxxxx@`+c.addr+`/0"`) {
 				t.Errorf("%q says too little", msg)
 			}
 			if strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
@@ -191,9 +233,26 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	if _, err := backendurl.Open(ctx, "redis://"+mute.Addr().String()); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	for _, scheme := range []string{"redis", "zk"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, cancel)
+		if _, err := backendurl.Open(ctx, scheme+"://"+mute.Addr().String()); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for rawURL, want := range map[string]string{
+		"embedded":                                 "embedded",
+		"redis://h:1/0":                            "redis://h:1/0",
+		"rediss://user:secret@h:1/0?x=secret":      "rediss://h:1/0",
+		"zk://user:secret@h:1,i:2/a?x=secret":      "zk://h:1,i:2/a",
+		"zk://h:1,i:2":                             "zk://h:1,i:2",
+		"redis://user:sec@ret/with?every#thing@h/": "redis://h/",
+	} {
+		if got := backendurl.Name(rawURL); got != want {
+			t.Errorf("%q: %q, want %q", rawURL, got, want)
+		}
 	}
 }

@@ -38,7 +38,7 @@ func parseRedis(rawURL string) (*redis.Options, error) {
 		// Errors quote pieces of the URL. They are fit to be seen only if all
 		// that is secret was recognised as such.
 		if err != nil || u.User == nil || strings.ContainsRune(u.Path+u.RawQuery+u.Fragment, '@') {
-			return nil, errors.New("not a URL; special characters in user and password must be percent-encoded")
+			return nil, errNotEncoded
 		}
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/redislock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/redistest"
 )
 
 // The canary: if a new version of the simulated server, of the client or of Go

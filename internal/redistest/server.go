@@ -10,13 +10,15 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/child"
 )
 
 // RealEnv is the environment variable that, set to 1, makes tests fail that would
@@ -29,11 +31,12 @@ type Server struct {
 	bin  string
 	dir  string
 	port int
+	conf string // a configuration file, or none
 	args []string
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
-	exited  chan struct{}
+	exited  <-chan struct{}
 	output  *bytes.Buffer
 	stopped bool
 }
@@ -43,6 +46,13 @@ type Server struct {
 // skipped.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
+	return launch(tb, "", args)
+}
+
+// launch starts a redis-server. With text, that is what its configuration file
+// says, which it may write to.
+func launch(tb testing.TB, text string, args []string) *Server {
+	tb.Helper()
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv(RealEnv) == "1" {
@@ -51,6 +61,12 @@ func Start(tb testing.TB, args ...string) *Server {
 		tb.Skipf("needs a redis-server in PATH: %v", err)
 	}
 	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), args: args}
+	if text != "" {
+		s.conf = filepath.Join(s.dir, "redis.conf")
+		if err := os.WriteFile(s.conf, []byte(text), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	tb.Cleanup(s.Kill)
 	// Another process may take the port between the choice and the start.
 	for range 5 {
@@ -79,25 +95,18 @@ func freePort(tb testing.TB) int {
 }
 
 func (s *Server) start() error {
-	cmd := exec.Command(s.bin, append([]string{
+	var args []string
+	if s.conf != "" {
+		args = append(args, s.conf)
+	}
+	args = append(args,
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
-		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
-	}, s.args...)...)
+		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes")
+	cmd := exec.Command(s.bin, append(args, s.args...)...)
 	output := new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = dieWithParent()
-	started, exited := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread() // the thread must outlive the child
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-			close(exited)
-		}
-	}()
-	if err := <-started; err != nil {
+	exited, err := child.Start(cmd)
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -146,7 +155,7 @@ func (s *Server) Stop() {
 	s.tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := stop(s.cmd.Process); err != nil {
+	if err := child.Stop(s.cmd.Process); err != nil {
 		s.tb.Fatalf("stopping redis-server: %v", err)
 	}
 	s.stopped = true
@@ -157,7 +166,7 @@ func (s *Server) Cont() {
 	s.tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := cont(s.cmd.Process); err != nil {
+	if err := child.Cont(s.cmd.Process); err != nil {
 		s.tb.Fatalf("continuing redis-server: %v", err)
 	}
 	s.stopped = false

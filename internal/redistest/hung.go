@@ -1,0 +1,40 @@
+package redistest
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// HungClient returns a client whose server never answers, and which itself heeds
+// neither contexts nor timeouts. It may be started in a testing/synctest bubble.
+// When the test ends, what still waits for an answer ends with its connection.
+func HungClient(tb testing.TB) *redis.Client {
+	tb.Helper()
+	var mu sync.Mutex
+	var ends []net.Conn
+	c := redis.NewClient(&redis.Options{
+		Addr: "127.0.0.1:0",
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			mu.Lock()
+			defer mu.Unlock()
+			ends = append(ends, theirs)
+			return ours, nil
+		},
+		DialTimeout: time.Hour, ReadTimeout: -1, WriteTimeout: -1, MaxRetries: 100,
+	})
+	tb.Cleanup(func() { _ = c.Close() })
+	tb.Cleanup(func() { // before c is closed
+		mu.Lock()
+		defer mu.Unlock()
+		for _, end := range ends {
+			_ = end.Close()
+		}
+	})
+	return c
+}

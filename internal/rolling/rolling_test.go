@@ -1,0 +1,64 @@
+package rolling_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/rolling"
+)
+
+func TestEndsAfterTheLimitAtTheLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 2 * time.Second
+		r := rolling.New(limit)
+		for range 50 {
+			time.Sleep(130 * time.Millisecond)
+			ctx := r.Context(t.Context())
+			end, ok := ctx.Deadline()
+			if left := time.Until(end); !ok || left > limit || left < limit-limit/4 {
+				t.Errorf("%v left of %v", left, limit)
+			}
+			if ctx.Err() != nil {
+				t.Error(ctx.Err())
+			}
+		}
+		ctx := r.Context(t.Context())
+		start := time.Now()
+		<-ctx.Done()
+		if d := time.Since(start); d > limit || d < limit-limit/4 || ctx.Err() != context.DeadlineExceeded {
+			t.Errorf("%v after %v", ctx.Err(), d)
+		}
+		if err := r.Context(t.Context()).Err(); err != nil {
+			t.Errorf("a new one: %v", err)
+		}
+	})
+}
+
+func TestSharesTheTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rolling.New(time.Second)
+		a, b := r.Context(t.Context()), r.Context(t.Context())
+		if a.Done() != b.Done() {
+			t.Error("two that begin together have a timer each")
+		}
+		<-a.Done()
+	})
+}
+
+type key struct{}
+
+func TestHasTheValuesOfTheParentAlone(t *testing.T) {
+	parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, 7))
+	ctx := rolling.New(time.Hour).Context(parent)
+	cancel()
+	if ctx.Err() != nil || ctx.Value(key{}) != 7 {
+		t.Errorf("%v, %v", ctx.Err(), ctx.Value(key{}))
+	}
+	child, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if context.Cause(child) != nil || child.Err() != nil {
+		t.Errorf("a child is cancelled: %v", context.Cause(child))
+	}
+}

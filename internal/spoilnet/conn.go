@@ -1,0 +1,78 @@
+package spoilnet
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+)
+
+// conn is a connection that can be spoilt.
+type conn struct {
+	net.Conn
+	network *Network
+	closed  chan struct{}
+
+	mu                       sync.Mutex
+	cut, deaf, held, closing bool
+	kept                     []byte
+}
+
+// Read reads what was not lost. Of a connection that was cut it returns when that
+// is closed, or at the deadline.
+func (c *conn) Read(p []byte) (int, error) {
+	for {
+		n, err := c.Conn.Read(p)
+		c.mu.Lock()
+		cut, deaf := c.cut, c.deaf
+		c.mu.Unlock()
+		switch {
+		case cut && !errors.Is(err, os.ErrDeadlineExceeded):
+			if err == nil {
+				continue // to the deadline, if there is one
+			}
+			<-c.closed
+			return 0, net.ErrClosed
+		case !deaf, err != nil:
+			return n, err
+		}
+	}
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	hold, deafen := c.network.meant(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = c.held || hold
+	c.deaf = c.deaf || deafen
+	switch {
+	case c.cut:
+		return len(p), nil
+	case c.held:
+		c.kept = append(c.kept, p...)
+		return len(p), nil
+	default:
+		return c.Conn.Write(p)
+	}
+}
+
+func (c *conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return net.ErrClosed
+	}
+	c.closing = true
+	close(c.closed)
+	if len(c.kept) > 0 {
+		return nil // the rest of it still arrives
+	}
+	return c.Conn.Close()
+}
+
+// over reports whether nothing will come of the connection any more.
+func (c *conn) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closing && len(c.kept) == 0
+}

@@ -1,0 +1,121 @@
+package zktest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Ensemble is three servers that replicate each other.
+type Ensemble struct {
+	Servers []*Server
+	lines   []string // of the configuration, that all have
+}
+
+// StartEnsemble starts three servers, waits until they serve, and kills them when
+// the test ends.
+func StartEnsemble(tb testing.TB, c Config) *Ensemble {
+	tb.Helper()
+	e, err := LaunchEnsemble(tb.TempDir(), c)
+	Need(tb, err)
+	tb.Cleanup(e.Kill)
+	return e
+}
+
+// LaunchEnsemble is [StartEnsemble] for what outlives a test.
+func LaunchEnsemble(dir string, c Config) (*Ensemble, error) {
+	java, path, err := serverPath()
+	if err != nil {
+		return nil, err
+	}
+	// Another process may take a port between the choice and the start.
+	for try := range 5 {
+		var e *Ensemble
+		if e, err = launchEnsemble(filepath.Join(dir, strconv.Itoa(try)), java, path, c); err == nil {
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("zktest: the ensemble does not start: %w", err)
+}
+
+func launchEnsemble(dir, java, path string, c Config) (*Ensemble, error) {
+	// In ticks. On a machine that is busy a follower is late, which is no reason to
+	// elect another leader.
+	e := &Ensemble{lines: []string{"initLimit=100", "syncLimit=50"}}
+	for id := 1; id <= 3; id++ {
+		s := &Server{java: java, path: path, dir: filepath.Join(dir, strconv.Itoa(id)), config: c}
+		data := filepath.Join(s.dir, "data")
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(id)), 0o600); err != nil {
+			return nil, err
+		}
+		var ports [3]int
+		for i := range ports {
+			var err error
+			if ports[i], err = freePort(); err != nil {
+				return nil, err
+			}
+		}
+		s.port = ports[0]
+		e.lines = append(e.lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", id, ports[1], ports[2]))
+		e.Servers = append(e.Servers, s)
+	}
+	for _, s := range e.Servers {
+		if err := s.boot(e.lines); err != nil {
+			e.Kill()
+			return nil, err
+		}
+	}
+	for _, s := range e.Servers {
+		if err := s.serves(); err != nil {
+			e.Kill()
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// Addrs returns the servers' hosts and ports.
+func (e *Ensemble) Addrs() []string {
+	var addrs []string
+	for _, s := range e.Servers {
+		addrs = append(addrs, s.Addr())
+	}
+	return addrs
+}
+
+// Leader returns the server that leads.
+func (e *Ensemble) Leader(tb testing.TB) *Server {
+	tb.Helper()
+	for _, s := range e.Servers {
+		if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: leader") {
+			return s
+		}
+	}
+	tb.Fatal("no server leads")
+	return nil
+}
+
+// Restart starts a killed server of the ensemble again, with its data.
+func (e *Ensemble) Restart(tb testing.TB, s *Server) {
+	tb.Helper()
+	err := s.boot(e.lines)
+	if err == nil {
+		err = s.serves()
+	}
+	if err != nil {
+		tb.Fatalf("the server does not start again: %v", err)
+	}
+}
+
+// Kill kills all servers.
+func (e *Ensemble) Kill() {
+	for _, s := range e.Servers {
+		s.Kill()
+	}
+}
