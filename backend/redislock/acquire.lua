@@ -1,89 +1,84 @@
--- One attempt to take the lock.
+-- One attempt each to take some locks. This part deals with those that are free
+-- and that nobody waits for; acquire_rest.lua, behind lib.lua, with the others.
+-- So those that are not alone share what is dear: reading, the time, this text.
 --
--- Returns {1, first token, last token} or {0, milliseconds left}, where the
--- time left is negative if it is not known.
+-- KEYS: n locks, their n fences, their n queues.
+-- ARGV: the inbox of the caller, the claim window, the prefix of inboxes; then
+-- for each lock its owner, the time to live, how many tokens are wanted, and how:
+--   t  try
+--   q  try, or queue
+--   p  prolong: extend what the owner has and mint new tokens, unless others wait
+--
+-- Returns a line for each lock:
+--   1 <first token> <last token> <1 if others wait, else 0>
+--   0 <milliseconds left, negative if that is not known>
+--   2                  the owner has nothing that could be prolonged
+--   -<error>
 
-local owner, inbox, queueing = ARGV[1], ARGV[2], ARGV[3] == '1'
-local ttl, want, claim, prefix = ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+-- How long a fence outlives its last use and a queue the last look of its last
+-- waiter, in milliseconds. The Go code explains them.
+local RETENTION, QUEUE_TTL = 900000, 60000
 
-local current = redis.pcall('GET', KEYS[1])
-if current and current ~= owner then
-  if type(current) == 'table' then
-    return current -- a foreign type: nothing of ours
-  elseif not queueing then
-    return { 0, redis.call('PTTL', KEYS[1]) }
-  end
-end
+local KEYS, ARGV = KEYS, ARGV -- locals are found faster
+local call, find, sub, byte = redis.call, string.find, string.sub, string.byte
 
-local first, last, holder, released, buried = fence()
-if not first then
-  return last
-end
+local n = #KEYS / 3
+local values = call('MGET', unpack(KEYS, 1, 2 * n))
+local queued = call('EXISTS', unpack(KEYS, 2 * n + 1))
+local clock = call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local now_text = string.format('%016.0f', now)
 
-local channel, granted
-if current == owner and redis.call('PEXPIRE', KEYS[1], ttl) == 1 then
-  -- A repeat of what was granted, or the claim of what a release passed on.
-  redis.call('ZREM', KEYS[3], inbox .. ':' .. owner)
-  granted = owner
-else
-  -- The owner has released: this attempt was overtaken on its way, and what it
-  -- took would be left to nobody.
-  if released == owner
-    or (buried ~= '' and string.find(buried .. ' ', ' ' .. owner .. ' ', 1, true)) then
-    return redis.error_reply('GONE this owner has released the lock')
-  end
-  if not current or current == owner then
-    local head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
-    if not head or head == inbox .. ':' .. owner then
-      redis.call('SET', KEYS[1], owner, 'PX', ttl)
-      if head then
-        redis.call('ZREM', KEYS[3], head)
+local answers, rest = {}, {}
+local low_want, low_text
+for i = 1, n do
+  local owner, ttl, want = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2]
+  local fence = values[n + i]
+  local first, released
+  if not values[i] and ARGV[4 * i + 3] ~= 'p'
+    and (queued == 0 or call('EXISTS', KEYS[2 * n + i]) == 0) then
+    if not fence then
+      first, released = now_text, '-'
+    else
+      -- As fence() in lib.lua, which is thorough. What is odd is left to it.
+      local blank = #fence > 34 and find(fence, ' ', 35, true)
+      local last = tonumber(sub(fence, 18, 33))
+      if blank and last and last < now
+        and byte(fence, 17) == 32 and byte(fence, 34) == 32
+        and sub(fence, 35, blank - 1) ~= owner then
+        released = sub(fence, blank + 1)
+        if released ~= owner and not find(released, ' ', 1, true) then
+          if last >= now - want then
+            first = string.format('%016.0f', last + 1)
+          else
+            if low_want ~= want then
+              low_want, low_text = want, string.format('%016.0f', now - want + 1)
+            end
+            first = low_text
+          end
+        end
       end
-      granted = owner
-    else
-      -- Free, but others came first, and the message that should have woken
-      -- their first was lost or its holder died: help it.
-      channel, granted = grant(claim, prefix, owner)
     end
   end
-end
-
-if granted == owner then
-  -- A repeat has its tokens already.
-  if holder ~= owner then
-    local now = micros()
-    if last == 0 then
-      -- The counter is new or was lost. Tokens below now may be taken.
-      first, last = now, now
-    else
-      -- A block ends at now: one that began there would outrun the clock, and
-      -- go backwards after the counter is lost.
-      first = math.max(last + 1, now - want + 1)
-      last = math.max(first, math.min(now, first + want - 1))
+  -- NX: values of another type look free to MGET.
+  if first and call('SET', KEYS[i], owner, 'NX', 'PX', ttl) then
+    local text = first .. ' ' .. now_text .. ' ' .. owner .. ' ' .. released
+    if fence then
+      call('SET', KEYS[n + i], text, 'PX', RETENTION)
+    elseif not call('SET', KEYS[n + i], text, 'NX', 'PX', RETENTION) then
+      call('DEL', KEYS[i])
+      first = nil
     end
-    if buried ~= '' and now - string.match(buried, '%d+') > RETENTION * 1000 then
-      buried = ''
-    end
-    store(first, last, owner, released, buried)
+  else
+    first = nil
   end
-  return { 1, first, last }
-end
-
-if queueing then
-  -- The ticket is the time, but never below one that was given out: a clock
-  -- that was set back must not let newcomers pass.
-  local ticket = micros()
-  local highest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
-  if highest then
-    ticket = math.max(ticket, highest + 1)
+  if first then
+    answers[i] = '1 ' .. first .. ' ' .. now_text .. ' 0'
+  else
+    answers[i] = ''
+    rest[#rest + 1] = i
   end
-  -- NX: whoever comes again keeps its ticket.
-  redis.call('ZADD', KEYS[3], 'NX', string.format('%.0f', ticket), inbox .. ':' .. owner)
-  redis.call('PEXPIRE', KEYS[3], QUEUE_TTL)
 end
-
-local left = redis.call('PTTL', KEYS[1])
-if granted then
-  redis.call('PUBLISH', channel, granted)
+if #rest == 0 then
+  return table.concat(answers, '\n')
 end
-return { 0, left }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,11 +14,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 var (
-	_ distlock.Backend = (*Backend)(nil)
-	_ distlock.Queuer  = (*Backend)(nil)
+	_ distlock.Backend   = (*Backend)(nil)
+	_ distlock.Queuer    = (*Backend)(nil)
+	_ distlock.Prolonger = (*Backend)(nil)
+	_ distlock.Router    = (*Backend)(nil)
+	_ distlock.Sharer    = (*Backend)(nil)
 )
 
 // Backend keeps locks in Redis. It is safe for concurrent use. Make one for each
@@ -26,11 +32,11 @@ type Backend struct {
 	nodes  nodes
 	inbox  *inbox
 	doubts doubts
-	args   struct{ inbox, claim, prefix any } // of scripts, always the same
 
 	look       sync.Once // at the server's eviction policy
-	background *background
+	background *rediskit.Background
 	calls      *calls
+	fleet      *fleet
 }
 
 // New returns a Backend that keeps locks where client points to: one server, a
@@ -44,15 +50,18 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		panic("redislock: nil client")
 	}
 	o := newOptions(opts)
-	bg := newBackground()
+	o.replicas.check(client, o.opTimeout)
+	bg := rediskit.NewBackground()
+	n := newNodes(client)
 	b := &Backend{
 		opts:       o,
-		nodes:      newNodes(client),
-		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
+		nodes:      n,
+		inbox:      newInbox(n, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
-		calls:      newCalls(client, o.opTimeout, newWorkers(bg.ctx.Done())),
+		calls:      &calls{client: client, limit: o.opTimeout, workers: rediskit.NewWorkers(bg.Done())},
 	}
-	b.args.inbox, b.args.claim, b.args.prefix = b.inbox.id, o.claimWindow.Milliseconds(), o.inboxPrefix
+	own := &arguments{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), replicas: o.replicas}
+	b.fleet = newFleet(b.calls, b.nodes, own)
 	return b
 }
 
@@ -61,7 +70,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 // A Backend that was closed goes on working, but those who wait poll. Calling
 // Close again does nothing.
 func (b *Backend) Close() error {
-	b.background.end(b.opts.opTimeout)
+	b.background.End(b.opts.opTimeout)
 	return nil
 }
 
@@ -69,7 +78,7 @@ func (b *Backend) Close() error {
 // [*distlock.HeldError] if another owner has the key, or if the key is free but
 // others wait for it; then it also passes the key on to the first of them.
 func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-	g, _, err := b.attempt(ctx, r, false)
+	g, _, err := b.attempt(ctx, r, try)
 	return g, err
 }
 
@@ -87,7 +96,7 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	defer leave()
 
 	for {
-		g, left, err := b.attempt(ctx, r, true)
+		g, left, err := b.attempt(ctx, r, enqueue)
 		if !errors.Is(err, distlock.ErrNotAcquired) {
 			return g, err
 		}
@@ -127,9 +136,9 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
 	}
 }
 
-// attempt runs acquire.lua once. If the key is held by another it returns the
-// time left of the present lease, zero if unknown, and a HeldError.
-func (b *Backend) attempt(ctx context.Context, r distlock.Request, queue bool) (distlock.Grant, time.Duration, error) {
+// attempt runs acquire.lua or share.lua once. If the key is held by another it
+// returns the time left of the present lease, zero if unknown, and a HeldError.
+func (b *Backend) attempt(ctx context.Context, r distlock.Request, how string) (distlock.Grant, time.Duration, error) {
 	if err := checkRequest(r); err != nil {
 		return distlock.Grant{}, 0, err
 	}
@@ -138,33 +147,70 @@ func (b *Backend) attempt(ctx context.Context, r distlock.Request, queue bool) (
 	}
 	b.look.Do(b.checkEviction)
 
-	keys := lockKeys(r.Key)
-	args := []any{r.Owner, b.args.inbox, flag(queue), r.TTL.Milliseconds(), max(r.Tokens, 1), b.args.claim, b.args.prefix}
-	sent := time.Now()
+	o := b.fleet.ops.get()
+	o.script, o.keys, o.owner = acquireScript, lockKeys(r.Key), r.Owner
+	if o.wants = wants(r.Mode, r.Permits); o.wants != "" {
+		o.script = shareScript
+	}
+	o.ttl, o.want, o.how = r.TTL.Milliseconds(), int64(max(r.Tokens, 1)), how
 	// Who does not queue takes "held" for certain, and may not release. Had it
-	// been sent twice, the first might still take the key, for nobody.
-	reply, sure, err := call(ctx, b.calls, queue, func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
-		return acquireScript.Run(ctx, c, keys, args...).Int64Slice()
-	})
-	if !sure || err != nil {
+	// been sent twice, the first might still take the key, for nobody. And what
+	// waits for replicas takes longer than may be spent on a caller's goroutine.
+	o.repeatable = how != try && b.opts.replicas.n == 0
+	a := b.fleet.do(ctx, o)
+	if !a.sure || a.err != nil && !a.sent.IsZero() {
 		// An error that the server sent may be its answer to a second sending by
 		// the client, and says nothing about the first.
 		b.doubts.add(r.Owner)
 	}
-	switch {
-	case err != nil:
-		return distlock.Grant{}, 0, err
-	case len(reply) == 3 && reply[0] == 1:
-		g := r.Claim()
-		g.Token, g.LastToken, g.Sent = uint64(reply[1]), uint64(reply[2]), sent
-		return g, 0, nil
-	case len(reply) == 2 && reply[0] == 0:
-		left := time.Duration(max(reply[1], 0)) * time.Millisecond
-		return distlock.Grant{}, left, &distlock.HeldError{RetryAfter: left}
-	default:
-		b.doubts.add(r.Owner)
-		return distlock.Grant{}, 0, fmt.Errorf("redislock: acquire answered %d numbers", len(reply))
+	if a.err != nil {
+		return distlock.Grant{}, 0, a.err
 	}
+	g, left, err := b.verdict(r, a)
+	if err == nil && how != prolong && a.confirmed < b.opts.replicas.n {
+		return distlock.Grant{}, 0, b.opts.replicas.unconfirmed(a.confirmed)
+	}
+	return g, left, err
+}
+
+// verdict reads what acquire.lua or share.lua said.
+func (b *Backend) verdict(r distlock.Request, a answer) (distlock.Grant, time.Duration, error) {
+	status, rest, _ := strings.Cut(a.line, " ")
+	switch status {
+	case "1":
+		first, rest, _ := strings.Cut(rest, " ")
+		last, others, _ := strings.Cut(rest, " ")
+		g := r.Claim()
+		var err, err2 error
+		g.Token, err = strconv.ParseUint(first, 10, 64)
+		g.LastToken, err2 = strconv.ParseUint(last, 10, 64)
+		if err == nil && err2 == nil {
+			g.Sent, g.Contended = a.sent, others == "1"
+			return g, 0, nil
+		}
+	case "0":
+		if left, err := strconv.ParseInt(rest, 10, 64); err == nil {
+			left := time.Duration(max(left, 0)) * time.Millisecond
+			return distlock.Grant{}, left, &distlock.HeldError{RetryAfter: left}
+		}
+	case "2":
+		return distlock.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", distlock.ErrLost)
+	}
+	b.doubts.add(r.Owner)
+	return distlock.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
+}
+
+// Prolong extends g and mints further tokens, in one round trip, unless others
+// wait for the key. It is what a process asks that hands a key from one of its own
+// to the next. Only exclusive locks are handed on: for others the error wraps
+// [distlock.ErrNotAcquired], too.
+func (b *Backend) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+	if wants(g.Mode, g.Permits) != "" {
+		return distlock.Grant{}, errProlong
+	}
+	r := distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
+	more, _, err := b.attempt(ctx, r, prolong)
+	return more, err
 }
 
 // Release gives the key back, or the place in its queue, and passes the key on
@@ -177,19 +223,26 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 	if err := checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
-	keys := lockKeys(g.Key)
-	args := []any{g.Owner, b.args.inbox, flag(b.doubts.has(g.Owner)), g.LastToken, b.args.claim, b.args.prefix}
-	found, _, err := call(ctx, b.calls, twice, func(ctx context.Context, c redis.UniversalClient) (int64, error) {
-		return releaseScript.Run(ctx, c, keys, args...).Int64()
-	})
-	if err != nil {
+	if err := checkMode(g.Mode, g.Permits); err != nil {
 		return err
+	}
+	o := b.fleet.ops.get()
+	o.script, o.keys, o.owner = releaseScript, lockKeys(g.Key), g.Owner
+	if o.wants = wants(g.Mode, g.Permits); o.wants != "" {
+		o.script = unshareScript
+	}
+	o.doubt, o.minted, o.repeatable = flag(b.doubts.has(g.Owner)), g.LastToken, true
+	a := b.fleet.do(ctx, o)
+	if a.err != nil {
+		return a.err
 	}
 	b.doubts.remove(g.Owner)
 	switch {
-	case found == foundMine, found == foundNobody && g.Token == 0:
+	case a.line == foundMine, a.line == foundNobody && g.Token == 0:
 		return nil
-	case found == foundNobody:
+	case !a.sure && wants(g.Mode, g.Permits) != "":
+		return nil // sent twice: the first was applied, as far as anybody can tell
+	case a.line == foundNobody:
 		return fmt.Errorf("redislock: the lease has ended: %w", distlock.ErrLost)
 	default:
 		return fmt.Errorf("redislock: another has the key: %w", distlock.ErrLost)
@@ -198,30 +251,24 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 
 // What release.lua answers. Anything else is no success.
 const (
-	foundMine   = 1
-	foundNobody = 2
+	foundMine   = "1"
+	foundNobody = "2"
 )
 
 func checkRequest(r distlock.Request) error {
 	if r.TTL < time.Millisecond {
 		return fmt.Errorf("redislock: a TTL of %v is less than a millisecond", r.TTL)
 	}
+	if err := checkMode(r.Mode, r.Permits); err != nil {
+		return err
+	}
 	return checkNames(r.Key, r.Owner)
 }
 
-// checkNames keeps the format of fences and queues sound. Owners are never
-// formatted into errors: who knows an owner can release its lock.
+// checkNames says which package refuses a key or an owner.
 func checkNames(key, owner string) error {
-	if key == "" {
-		return errors.New("redislock: the key is empty")
-	}
-	if owner == "" || owner == "-" || len(owner) > 128 {
-		return errors.New("redislock: the owner is empty, too long, or reserved")
-	}
-	for i := range len(owner) {
-		if c := owner[i]; c <= ' ' || c > '~' {
-			return errors.New("redislock: the owner has a space or a byte that is not printable ASCII")
-		}
+	if err := rediskit.CheckNames(key, owner); err != nil {
+		return fmt.Errorf("redislock: %w", err)
 	}
 	return nil
 }

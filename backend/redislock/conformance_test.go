@@ -10,15 +10,16 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/locktest"
 )
 
 // conform runs the suite with one server for each case. A peer is another
 // Backend with a client of its own, as in another process.
-func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() *redis.Client) {
+func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() redis.UniversalClient) {
 	type store struct {
-		admin  *redis.Client
-		client func() *redis.Client
+		admin  redis.UniversalClient
+		client func() redis.UniversalClient
 	}
 	stores := make(map[distlock.Backend]store)
 	add := func(s store) distlock.Backend {
@@ -40,10 +41,10 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 }
 
 func TestConformanceEmbedded(t *testing.T) {
-	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() *redis.Client {
+	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() redis.UniversalClient {
 		s := embedded.Start()
 		t.Cleanup(func() { _ = s.Close() })
-		return s.Client
+		return func() redis.UniversalClient { return s.Client() }
 	})
 }
 
@@ -52,7 +53,17 @@ func TestConformanceRedis(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	s := realServer(t)
-	conform(t, locktest.Features{Lease: 200 * time.Millisecond}, func(t *testing.T) func() *redis.Client {
-		return func() *redis.Client { return s.real.Client(t) }
+	conform(t, locktest.Features{Lease: 200 * time.Millisecond}, func(t *testing.T) func() redis.UniversalClient {
+		return func() redis.UniversalClient { return s.real.Client(t) }
+	})
+}
+
+func TestConformanceCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	servers := redistest.StartCluster(t, 3)
+	conform(t, locktest.Features{Lease: 200 * time.Millisecond}, func(t *testing.T) func() redis.UniversalClient {
+		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
 	})
 }

@@ -14,15 +14,23 @@
 // A lock is one string key that holds its owner and ends with its lease (SET key
 // owner PX ttl). That is the record that other kits write too, among them bsm's
 // redislock, redsync, and the usual Spring aspects: locks of theirs are seen as
-// held here, and locks of this package are seen as held there. Beside it, in the
-// same hash slot, are
+// held here, and locks of this package are seen as held there.
+//
+// A lock that several have, as readers ([distlock.Shared]) or with permits, is a
+// sorted set at the same key, of "r owner" or "p owner" by the server's time in
+// microseconds at which the lease of each ends; the key ends with the last of them.
+// Other kits see such a lock as held too. Anything else at the key is an error, and
+// stays as it is.
+//
+// Beside the lock, in the same hash slot, are
 //
 //   - {key}:fence, a string "first last holder released": the tokens that were
 //     minted for the last holder, and who released last. It is kept for 15
 //     minutes after the last use.
-//   - {key}:queue, a sorted set of who waits, "inbox:owner" by ticket. The ticket
-//     is the server's time of arrival. It is kept for a minute after the last
-//     look of the last waiter.
+//   - {key}:queue, a sorted set of who waits, "inbox:owner" by ticket; behind the
+//     owner is " r" if that is a reader, and " p3" if it wants one of three permits.
+//     The ticket is the server's time of arrival. It is kept for a minute after the
+//     last look of the last waiter.
 //
 // # Protocol
 //
@@ -39,11 +47,22 @@
 // acquiring it in the ordinary way. So a release wakes one process in the whole
 // fleet, however many wait.
 //
+// There is one queue for all. Readers and permits are let in beside those who are
+// in, as far as they may be, but never past one who waits: so readers that keep
+// coming do not starve a writer. When a lock is passed on and a reader is first,
+// the readers behind it come in with it, up to the first who is none, sixteen at a
+// time; as many permits are passed on as are free. Each gets a claim window and a
+// message of its own. Readers and permits keep each other out. How many permits
+// there are is what each asks for: they should all ask for the same.
+//
 // Messages save time and nothing else. Whoever waits also looks when the lease of
 // the holder ends, when its Backoff says so, every twenty seconds, and when its
 // inbox was connected again; if it finds the key free and others before it, it
 // passes the key on to the first of them. A waiter that has died costs those
 // behind it one claim window, and the first of them one such look.
+//
+// A reader that dies keeps a writer waiting until its lease ends: who waits for
+// several looks when the first of their leases ends.
 //
 // To renew: up to 256 leases share a script, in a Cluster a pipeline for each
 // node. A lock that is gone is never created anew.
@@ -59,7 +78,8 @@
 // in a failover to a replica that was behind, in a restart without an append-only
 // file, by eviction. Then two may hold one lock until the first learns it by its
 // next renewal. Set maxmemory-policy to noeviction: the Backend looks at it once
-// and logs a warning. A go-redis Ring moves keys when one of its servers is down;
+// and logs a warning. [WithWaitReplicas] makes a lock known to replicas before it
+// counts as acquired. A go-redis Ring moves keys when one of its servers is down;
 // it works, by polling, but excludes nobody at such a moment.
 //
 // Tokens rise with every grant of a key, also over the loss of all data, because
@@ -74,16 +94,24 @@
 // A server that is out of memory refuses new locks; those that exist can be
 // renewed, passed on and released.
 //
+// In a Cluster a server that is down or hangs costs the locks of its own slots
+// only. If a master dies, the others are asked at once who takes its place. While
+// a slot moves and the keys of one lock are in two places, Redis lets nobody use
+// them: calls are repeated until the operation timeout.
+//
 // # Access control
 //
 // These ACL rules are enough for locks with the prefix "shop:".
 //
 //	resetkeys ~shop:* ~{shop:*}:fence ~{shop:*}:queue
 //	resetchannels &distlock:inbox:*
-//	-@all +eval +evalsha +get +set +del +pexpire +pttl +zadd +zrem +zpopmin
-//	+zrange +publish +time +subscribe +ping +hello +client|setname +info
+//	-@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +zadd +zrem
+//	+zrange +zscore +zcard +zremrangebyscore +publish +time +subscribe +ping +hello
+//	+client|setname +info
 //
-// Without subscribe those who wait poll; without ping a dead inbox is noticed
+// The commands zscore, zcard and zremrangebyscore are for shared locks and permits;
+// [WithWaitReplicas] needs wait. Inspection needs scan, zcount and zrangebyscore too; a SCAN sees the names of all
+// keys. Without subscribe those who wait poll; without ping a dead inbox is noticed
 // later; without info there is no warning about eviction. In a Cluster add
 // +cluster|slots, and +command to keep go-redis from logging that it lacks it.
 package redislock

@@ -12,8 +12,8 @@ import (
 // kin pick from the keys that expire, and every lock does. It looks in the
 // background, once, and gives up silently: many users may not call INFO.
 func (b *Backend) checkEviction() {
-	b.background.run(func(ctx context.Context) {
-		info, _, err := call(ctx, b.calls, once, func(ctx context.Context, c redis.UniversalClient) (string, error) {
+	b.background.Run(func(ctx context.Context) {
+		info, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
 			return c.Info(ctx, "memory").Result()
 		})
 		if err != nil {

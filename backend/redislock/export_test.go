@@ -1,13 +1,20 @@
 package redislock
 
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
 // What the tests of the scripts and of leaks need from inside.
 var (
-	AcquireScript = acquireScript
-	ReleaseScript = releaseScript
 	RenewScript   = renewScript
+	RenewShared   = renewSharedScript
+	ReleaseSource = releaseScript.source
 	LockKeys      = lockKeys
 	Evicts        = evicts
-	Sources       = []string{libSource, acquireSource, releaseSource, renewSource}
+	Sources       = []string{acquireScript.source, releaseScript.source, renewSource, shareScript.source, unshareScript.source, renewSharedSource}
 )
 
 const (
@@ -31,4 +38,55 @@ func (b *Backend) Doubts() int {
 	b.doubts.mu.Lock()
 	defer b.doubts.mu.Unlock()
 	return len(b.doubts.owners)
+}
+
+// ScriptOp is what a script is told about one lock.
+type ScriptOp struct {
+	Key, Owner string
+	TTL        time.Duration
+	Want       int
+	How        string // t, q or p
+	Doubt      bool
+	Minted     int64
+	Wants      string // r or p<n>: see sharers.lua
+}
+
+// RunAcquire runs acquire.lua and RunRelease release.lua, once for all of the
+// locks. They return the lines of the answer and the first error.
+func RunAcquire(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
+	return runScript(ctx, c, acquireScript, inbox, claim, prefix, ops)
+}
+
+func RunRelease(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
+	return runScript(ctx, c, releaseScript, inbox, claim, prefix, ops)
+}
+
+// RunShare and RunUnshare do so with share.lua and unshare.lua.
+func RunShare(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
+	return runScript(ctx, c, shareScript, inbox, claim, prefix, ops)
+}
+
+func RunUnshare(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
+	return runScript(ctx, c, unshareScript, inbox, claim, prefix, ops)
+}
+
+func runScript(ctx context.Context, c redis.UniversalClient, s *script, inbox string, claim time.Duration, prefix string, in []ScriptOp) ([]string, error) {
+	ops := make([]*op, len(in))
+	for i, o := range in {
+		ops[i] = &op{
+			script: s, keys: lockKeys(o.Key), owner: o.Owner,
+			ttl: o.TTL.Milliseconds(), want: int64(o.Want), how: o.How, doubt: flag(o.Doubt), minted: uint64(o.Minted), wants: o.Wants,
+		}
+	}
+	answers := make([]answer, len(ops))
+	sendCalls(ctx, c, []scriptCall{{script: s, ops: ops, answers: answers}}, &arguments{inbox: inbox, claim: claim.Milliseconds(), prefix: prefix})
+	lines := make([]string, len(answers))
+	var err error
+	for i, a := range answers {
+		lines[i] = a.line
+		if err == nil {
+			err = a.err
+		}
+	}
+	return lines, err
 }

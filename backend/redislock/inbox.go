@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // inbox is the channel on which this Backend is told that a key was passed on
@@ -22,8 +24,8 @@ import (
 type inbox struct {
 	id         string
 	channel    string
-	client     redis.UniversalClient
-	background *background
+	nodes      nodes
+	background *rediskit.Background
 	opened     sync.Once
 
 	mu      sync.Mutex
@@ -41,11 +43,11 @@ const (
 	reconnectPause = 250 * time.Millisecond
 )
 
-func newInbox(client redis.UniversalClient, prefix, id string, bg *background) *inbox {
+func newInbox(n nodes, prefix, id string, bg *rediskit.Background) *inbox {
 	return &inbox{
 		id:         id,
 		channel:    prefix + id,
-		client:     client,
+		nodes:      n,
 		background: bg,
 		waiters:    make(map[string]chan struct{}),
 	}
@@ -94,12 +96,12 @@ func signal(wake chan<- struct{}) {
 // open starts listening, the first time that it is called.
 func (in *inbox) open() {
 	in.opened.Do(func() {
-		if _, ok := in.client.(*redis.Ring); ok {
+		if _, ok := in.nodes.client.(*redis.Ring); ok {
 			// A release publishes on the shard of its key, the inbox would be
 			// on another. Those who wait poll.
 			return
 		}
-		in.background.run(in.listen)
+		in.background.Run(in.listen)
 	})
 }
 
@@ -113,7 +115,7 @@ func (in *inbox) listen(ctx context.Context) {
 // listenOnce listens until ctx ends or a subscription has gone silent. Errors of
 // its connection it leaves to go-redis, which connects and subscribes again.
 func (in *inbox) listenOnce(ctx context.Context) {
-	sub := in.client.Subscribe(ctx, in.channel)
+	sub := in.nodes.client.Subscribe(ctx, in.channel)
 	// Closing is what ends a read. It may have to wait for a dial to end.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
@@ -124,7 +126,7 @@ func (in *inbox) listenOnce(ctx context.Context) {
 	var pinger sync.WaitGroup
 	defer pinger.Wait()
 	defer close(done)
-	pinger.Go(func() { ping(ctx, sub, &heard, done) })
+	pinger.Go(func() { in.ping(ctx, sub, &heard, done) })
 
 	for failures := 0; ; {
 		msg, err := sub.Receive(ctx)
@@ -132,6 +134,7 @@ func (in *inbox) listenOnce(ctx context.Context) {
 			if ctx.Err() != nil || errors.Is(err, redis.ErrClosed) {
 				return
 			}
+			in.nodes.silent()
 			if failures++; failures > 1 {
 				_ = sleep(ctx, done, reconnectPause)
 			}
@@ -149,7 +152,7 @@ func (in *inbox) listenOnce(ctx context.Context) {
 }
 
 // ping closes a subscription on which nothing was heard although it was asked.
-func ping(ctx context.Context, sub *redis.PubSub, heard *atomic.Bool, done <-chan struct{}) {
+func (in *inbox) ping(ctx context.Context, sub *redis.PubSub, heard *atomic.Bool, done <-chan struct{}) {
 	t := time.NewTicker(pingEvery)
 	defer t.Stop()
 	asked := false
@@ -163,6 +166,7 @@ func ping(ctx context.Context, sub *redis.PubSub, heard *atomic.Bool, done <-cha
 		case heard.Swap(false):
 			asked = false
 		case asked:
+			in.nodes.silent()
 			_ = sub.Close()
 			return
 		default:

@@ -35,6 +35,7 @@ type options struct {
 	claimWindow time.Duration
 	opTimeout   time.Duration
 	logger      *slog.Logger
+	replicas    replicas
 }
 
 func newOptions(opts []Option) options {

@@ -235,8 +235,9 @@ func TestSubscriberKilled(t *testing.T) {
 	// Both at once: nobody hears the message.
 	pipe := s.TxPipeline()
 	pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
-	redislock.ReleaseScript.Eval(t.Context(), pipe, redislock.LockKeys(lockKey),
-		g.Owner, "an inbox", "0", "0", "60000", redislock.DefaultInboxPrefix)
+	keys := redislock.LockKeys(lockKey)
+	pipe.Eval(t.Context(), redislock.ReleaseSource, keys[:],
+		"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "0")
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,65 +1,56 @@
--- Gives the lock back, or gives up the place in its queue.
+-- Gives some locks back, or the places in their queues. This part deals with
+-- those that their owners have and nobody waits for; release_rest.lua, behind
+-- lib.lua, with the others.
 --
--- Returns 1 if this owner had the lock (or this is a repeat), 0 if another has
--- it, 2 if nobody had.
+-- KEYS: n locks, their n fences, their n queues.
+-- ARGV: the inbox of the caller, the claim window, the prefix of inboxes; then
+-- for each lock its owner, 1 if an attempt of that may still be on its way, and
+-- the last token that was minted for it.
+--
+-- Returns a line for each lock:
+--   1  this owner had it, or this is a repeat
+--   0  another has it
+--   2  nobody had it
+--   -<error>
 
-local owner, inbox, doubt = ARGV[1], ARGV[2], ARGV[3] == '1'
-local minted, claim, prefix = ARGV[4], ARGV[5], ARGV[6]
+local RETENTION = 900000 -- as in acquire.lua
 
-local current = redis.pcall('GET', KEYS[1])
-if type(current) == 'table' then
-  return current -- a foreign type: nothing of ours
-end
-local mine = current == owner
+local KEYS, ARGV = KEYS, ARGV -- locals are found faster
+local call, find, sub, byte = redis.call, string.find, string.sub, string.byte
 
--- The first write is one that Redis never refuses for want of memory, and what
--- follows it is not refused either: a full server can still be left.
-if mine then
-  redis.call('DEL', KEYS[1])
-else
-  redis.call('ZREM', KEYS[3], inbox .. ':' .. owner)
-end
+local n = #KEYS / 3
+local values = call('MGET', unpack(KEYS, 1, 2 * n))
+local queued = call('EXISTS', unpack(KEYS, 2 * n + 1))
 
--- A fence that cannot be read is left alone: nobody can acquire over it, but it
--- must not keep those who hold the lock from giving it back.
-local first, last, holder, released, buried = fence()
-local again = first and released == owner
-if first and (mine or doubt) then
-  if mine then
-    released = owner
-    if last == 0 then
-      -- The counter was lost while the lock was held: the holder brings it back.
-      local n = tonumber(minted)
-      if n < 9007199254740991 then
-        first, last = n, n
-      end
+local answers, rest = {}, {}
+local locks, fences = {}, {}
+for i = 1, n do
+  local owner, fence = ARGV[3 * i + 1], values[n + i]
+  local text
+  if values[i] == owner and fence and ARGV[3 * i + 2] == '0'
+    and (queued == 0 or call('EXISTS', KEYS[2 * n + i]) == 0) then
+    local blank = #fence > 34 and find(fence, ' ', 35, true)
+    if blank and byte(fence, 34) == 32 and sub(fence, 35, blank - 1) == owner
+      and not find(fence, ' ', blank + 1, true) then
+      text = sub(fence, 1, blank) .. owner
     end
   end
-  if doubt then
-    -- Bury the owner, last, and with it at most fifteen others: more would make
-    -- the fence long for nothing.
-    local owners = {}
-    for o in string.gmatch(string.gsub(buried, '^ %d+', ''), '%S+') do
-      if o ~= owner then
-        owners[#owners + 1] = o
-      end
-    end
-    owners[#owners + 1] = owner
-    buried = string.format(' %.0f %s', micros(), table.concat(owners, ' ', math.max(1, #owners - 15)))
-  end
-  store(first, last, holder, released, buried)
-end
-
--- Also a release that comes too late may find the key free with others waiting:
--- then it is the one who looks, so it helps.
-if mine or not current then
-  local channel, granted = grant(claim, prefix, owner)
-  if granted then
-    redis.call('PUBLISH', channel, granted)
+  if text then
+    answers[i] = '1'
+    locks[#locks + 1], fences[i] = KEYS[i], text
+  else
+    answers[i] = ''
+    rest[#rest + 1] = i
   end
 end
-
-if mine or again then
-  return 1
+if #locks > 0 then
+  -- First what Redis never refuses for want of memory. What follows it is not
+  -- refused either: a full server can still be left.
+  call('DEL', unpack(locks))
+  for i, text in pairs(fences) do
+    call('SET', KEYS[n + i], text, 'PX', RETENTION)
+  end
 end
-return current and 0 or 2
+if #rest == 0 then
+  return table.concat(answers, '\n')
+end

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // One script or pipeline carries no more renewals than this: a script stops the
@@ -19,10 +20,17 @@ const renewBatch = 256
 
 var errNotSent = errors.New("redislock: not sent, because the batch before it failed")
 
-// Renew extends the grants with one script for every 256 of them, or, where the
-// keys are spread over several servers, with one pipeline for as many on each.
-// Servers do not wait for one another. What a server did not answer within the
-// operation timeout is Unknown, and so is what would have been sent to it next.
+// Route returns the address of the server that has key, or nothing if there is but
+// one server, or before the Backend has asked a Cluster for the first time. It
+// never blocks.
+func (b *Backend) Route(key string) string { return b.fleet.route(key) }
+
+// Renew extends the grants with one script for every 256 of them, exclusive ones
+// and others apart, or, where the keys are spread over several servers, with one
+// pipeline for as many on each. No server's part waits for another's, but Renew
+// returns with the last of them: a Locker keeps them apart by their [Backend.Route].
+// What a server did not answer within the operation timeout is Unknown, and so is
+// what would have been sent to it next.
 func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
 	grants = slices.Clone(grants) // what is left behind may still read it
 	results := make([]distlock.RenewResult, len(grants))
@@ -37,6 +45,9 @@ func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock
 	}
 
 	groups := b.nodes.group(ctx, b.calls, grants, valid)
+	for _, group := range groups {
+		byScript(grants, group)
+	}
 	if len(groups) == 1 {
 		b.renewNode(ctx, grants, groups[0], results)
 		return results
@@ -54,10 +65,10 @@ func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock
 // has no answer.
 func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group []int, results []distlock.RenewResult) {
 	for len(group) > 0 {
-		batch := group[:min(renewBatch, len(group))]
+		batch := group[:sameScript(grants, group)]
 		group = group[len(batch):]
 
-		answers, _, err := call(ctx, b.calls, twice, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
+		answers, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
 			return b.renewBatch(ctx, c, grants, batch)
 		})
 		for n, i := range batch {
@@ -68,6 +79,7 @@ func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group 
 			}
 		}
 		if err != nil {
+			b.nodes.silent()
 			for _, i := range group {
 				results[i].Err = errors.Join(errNotSent, err)
 			}
@@ -94,9 +106,10 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlo
 	args := make([]any, 0, 2*len(batch))
 	for _, i := range batch {
 		keys = append(keys, grants[i].Key)
-		args = append(args, grants[i].Owner, grants[i].TTL.Milliseconds())
+		args = append(args, holding(grants[i]), grants[i].TTL.Milliseconds())
 	}
-	reply, err := integers(renewScript.Run(ctx, c, keys, args...), len(batch))
+	script := renewal(grants[batch[0]])
+	reply, err := integers(script.Run(ctx, c, keys, args...), len(batch))
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +125,13 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlo
 // if there was no answer at all.
 func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
 	results := make([]distlock.RenewResult, len(batch))
+	script := renewal(grants[batch[0]])
 	send := func(ns []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) (missing []int) {
 		pipe := c.Pipeline()
 		cmds := make([]*redis.Cmd, len(ns))
 		for j, n := range ns {
 			g := grants[batch[n]]
-			cmds[j] = eval(pipe, ctx, []string{g.Key}, g.Owner, g.TTL.Milliseconds())
+			cmds[j] = eval(pipe, ctx, []string{g.Key}, holding(g), g.TTL.Milliseconds())
 		}
 		_, _ = pipe.Exec(ctx) // every command has its own error
 		for j, n := range ns {
@@ -140,14 +154,14 @@ func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distl
 		all[n] = n
 	}
 	missing := send(all, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-		return renewScript.EvalSha(ctx, s, keys, args...)
+		return script.EvalSha(ctx, s, keys, args...)
 	})
 	if len(missing) > 0 {
 		send(missing, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-			return renewScript.Eval(ctx, s, keys, args...)
+			return script.Eval(ctx, s, keys, args...)
 		})
 	}
-	if !slices.ContainsFunc(results, func(r distlock.RenewResult) bool { return answered(r.Err) }) {
+	if !slices.ContainsFunc(results, func(r distlock.RenewResult) bool { return rediskit.Answered(r.Err) }) {
 		return nil, results[0].Err
 	}
 	return results, nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/redistest"
 )
 
 // hold acquires n keys.

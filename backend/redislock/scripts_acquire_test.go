@@ -24,7 +24,7 @@ func TestScriptAcquireFree(t *testing.T) {
 		s.ttl(fenceKey, redislock.Retention)
 		// Sixteen digits, not 1.7e+15.
 		fence := s.Get(t.Context(), fenceKey).Val()
-		if want := fmt.Sprintf("%d %d a1 -", first, last); fence != want {
+		if want := fmt.Sprintf("%016d %016d a1 -", first, last); fence != want {
 			t.Errorf("the fence is %q instead of %q", fence, want)
 		}
 		s.queue()

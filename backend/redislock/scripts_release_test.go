@@ -14,6 +14,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
+// A fence ends before a lock that is held for longer. The holder brings the
+// counter back when it releases.
 func TestScriptReleaseRestoresCounter(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		_, last := s.take("a1")
@@ -153,6 +155,7 @@ func TestScriptForeignQueueEntries(t *testing.T) {
 	})
 }
 
+// An attempt that was overtaken by its owner's release must not take the key.
 func TestScriptGone(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		doubt := func(owner string) {
@@ -208,6 +211,8 @@ func TestScriptGone(t *testing.T) {
 	})
 }
 
+// refusedQueueing: where the lock is held, only an attempt that would queue is
+// refused; the other changes nothing anyway.
 func (s scripts) refusedQueueing(owner string) {
 	s.t.Helper()
 	if r, err := s.acquireN(owner, true, 1); !redis.HasErrorPrefix(err, "GONE") {
@@ -253,6 +258,8 @@ func TestScriptRenew(t *testing.T) {
 	})
 }
 
+// A server that is full refuses new locks before it has done anything, and lets
+// the old ones be kept, passed on and given back.
 func TestScriptOutOfMemory(t *testing.T) {
 	s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
 	heard := s.hear()
@@ -265,10 +272,9 @@ func TestScriptOutOfMemory(t *testing.T) {
 		t.Fatalf("the server is not full: %v", err)
 	}
 
-	other := redislock.LockKeys("other")
 	before := s.dump(t)
-	for _, queue := range []int{0, 1} {
-		_, err := redislock.AcquireScript.Run(t.Context(), s.Client, other, "c1", "c", queue, 1000, 1, 500, "in:").Int64Slice()
+	for _, how := range []string{"t", "q"} {
+		_, err := redislock.RunAcquire(t.Context(), s.Client, "c", testClaim, "in:", redislock.ScriptOp{Key: "other", Owner: "c1", TTL: time.Second, Want: 1, How: how})
 		if !redis.HasErrorPrefix(err, "OOM") {
 			t.Errorf("acquire on a full server: %v", err)
 		}
@@ -295,6 +301,8 @@ func TestScriptOutOfMemory(t *testing.T) {
 	expect(t, "messages", heard(), []string{"in:b b1"})
 }
 
+// Leases are durations: a point in time that the server thinks is past sets no
+// lock at all, and says OK.
 func TestScriptsUseNoPointsInTime(t *testing.T) {
 	bad := regexp.MustCompile(`(?i)'(PXAT|EXAT|P?EXPIREAT)'`)
 	for _, src := range redislock.Sources {

@@ -3,6 +3,8 @@ package redislock_test
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,26 +23,39 @@ const (
 )
 
 // scripts calls the scripts for lockKey as the Backend does. The inbox of the
-
 // owner "a1" is "a".
-
 type scripts struct {
 	server
 	t *testing.T
 }
 
 func (s scripts) acquireN(owner string, queue bool, tokens int) ([]int64, error) {
-	q := "0"
+	how := "t"
 	if queue {
-		q = "1"
+		how = "q"
 	}
-	return redislock.AcquireScript.Run(s.t.Context(), s.Client, redislock.LockKeys(lockKey),
-		owner, owner[:1], q, testTTL.Milliseconds(), tokens, testClaim.Milliseconds(), "in:",
-	).Int64Slice()
+	lines, err := redislock.RunAcquire(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
+		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Want: tokens, How: how})
+	if err != nil {
+		return nil, err
+	}
+	return numbers(s.t, lines[0]), nil
+}
+
+func numbers(t *testing.T, line string) []int64 {
+	t.Helper()
+	var ns []int64
+	for _, field := range strings.Fields(line) {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			t.Fatalf("a script answered %q", line)
+		}
+		ns = append(ns, n)
+	}
+	return ns
 }
 
 // take acquires and must succeed. It returns the tokens.
-
 func (s scripts) take(owner string) (first, last int64) {
 	s.t.Helper()
 	return s.takeN(owner, 1)
@@ -49,14 +64,13 @@ func (s scripts) take(owner string) (first, last int64) {
 func (s scripts) takeN(owner string, tokens int) (first, last int64) {
 	s.t.Helper()
 	r, err := s.acquireN(owner, false, tokens)
-	if err != nil || len(r) != 3 || r[0] != 1 {
+	if err != nil || len(r) != 4 || r[0] != 1 {
 		s.t.Fatalf("%s does not get the lock: %v, %v", owner, r, err)
 	}
 	return r[1], r[2]
 }
 
 // busy acquires and must find the lock held or promised. It returns the time left.
-
 func (s scripts) busy(owner string, queue bool) time.Duration {
 	s.t.Helper()
 	r, err := s.acquireN(owner, queue, 1)
@@ -67,9 +81,7 @@ func (s scripts) busy(owner string, queue bool) time.Duration {
 }
 
 // refused acquires and must get an error that begins with prefix, and change
-
 // nothing.
-
 func (s scripts) refused(owner, prefix string) {
 	s.t.Helper()
 	for _, queue := range []bool{false, true} {
@@ -85,13 +97,12 @@ func (s scripts) refused(owner, prefix string) {
 }
 
 func (s scripts) releaseErr(owner string, doubt bool, last int64) (int, error) {
-	d := "0"
-	if doubt {
-		d = "1"
+	lines, err := redislock.RunRelease(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
+		redislock.ScriptOp{Key: lockKey, Owner: owner, Doubt: doubt, Minted: last})
+	if err != nil {
+		return 0, err
 	}
-	return redislock.ReleaseScript.Run(s.t.Context(), s.Client, redislock.LockKeys(lockKey),
-		owner, owner[:1], d, last, testClaim.Milliseconds(), "in:",
-	).Int()
+	return strconv.Atoi(lines[0])
 }
 
 func (s scripts) release(owner string, want int) {
@@ -125,9 +136,7 @@ func (s scripts) queue(want ...string) {
 func (s scripts) now() int64 { return s.Time(s.t.Context()).Val().UnixMicro() }
 
 // hear subscribes to all inboxes. The returned function returns what has come
-
 // since, and proves that nothing more is on its way.
-
 func (s scripts) hear() func() []string {
 	s.t.Helper()
 	sub := s.PSubscribe(s.t.Context(), "in:*")
@@ -163,21 +172,3 @@ func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	t.Helper()
 	eachServer(t, func(t *testing.T, s server) { f(t, scripts{s, t}) })
 }
-
-// A fence ends before a lock that is held for longer. The holder brings the
-
-// counter back when it releases.
-
-// An attempt that was overtaken by its owner's release must not take the key.
-
-// refusedQueueing: where the lock is held, only an attempt that would queue is
-
-// refused; the other changes nothing anyway.
-
-// A server that is full refuses new locks before it has done anything, and lets
-
-// the old ones be kept, passed on and given back.
-
-// Leases are durations: a point in time that the server thinks is past sets no
-
-// lock at all, and says OK.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
 )
 
 // syncBuffer is a buffer that a logger may write to while a test reads.
@@ -73,50 +73,53 @@ func TestEvicts(t *testing.T) {
 }
 
 // documentedRules returns the ACL rules of the package comment.
-func documentedRules(t *testing.T) (rules []string) {
+func documentedRules(t *testing.T) []string {
 	t.Helper()
-	doc, err := os.ReadFile("doc.go")
+	return redistest.DocumentedRules(t, 20)
+}
+
+// useShared does with permits and readers what needs a command of its own.
+func useShared(t *testing.T, s server, b *redislock.Backend) error {
+	t.Helper()
+	r := request("shop:sale")
+	r.Permits = 2
+	g, err := b.TryAcquire(t.Context(), r)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	for line := range strings.Lines(string(doc)) {
-		if rule, ok := strings.CutPrefix(line, "//	"); ok && strings.ContainsRune("r-+", rune(rule[0])) && !strings.Contains(rule, "(") {
-			rules = append(rules, strings.Fields(rule)...)
-		}
+	got := b.Renew(t.Context(), []distlock.Grant{g})
+	if got[0].Status != distlock.Renewed {
+		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got[0].Status), got[0].Err)
 	}
-	if len(rules) < 20 {
-		t.Fatalf("found %q", rules)
+	// One that has ended, and one beside it.
+	s.ZAdd(t.Context(), r.Key, redis.Z{Score: 1, Member: "p x"})
+	again := request(r.Key)
+	again.Permits = 2
+	if _, err := b.TryAcquire(t.Context(), again); err != nil {
+		return err
 	}
-	return rules
+	return b.Release(t.Context(), g)
 }
 
 // The rules that doc.go gives are enough, and there are no more than enough.
 func TestACL(t *testing.T) {
 	s := realServer(t)
-	rules := documentedRules(t)
-	setUser := func(rules []string) {
-		t.Helper()
-		args := []any{"acl", "setuser", "locker", "reset", "on", ">pw"}
-		for _, r := range rules {
-			args = append(args, r)
-		}
-		if err := s.Do(t.Context(), args...).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	use := func() error {
+	use := func(rules []string) error {
+		redistest.SetUser(t, s.Client, rules)
 		s.FlushAll(t.Context())
 		s.ScriptFlush(t.Context())
-		c := s.real.Client(t, func(o *redis.Options) { o.Username, o.Password = "locker", "pw" })
-		b := newBackend(t, c)
+		b := newBackend(t, s.real.Client(t, redistest.AsUser))
 		defer b.Close()
 		eventually(t, "earlier inboxes are gone", func() bool { return s.inboxes(t) == 0 })
 		g, err := b.Acquire(t.Context(), request("shop:pay"))
 		if err != nil {
 			return err
 		}
-		if got := b.Renew(t.Context(), []distlock.Grant{g}); got[0].Err != nil {
-			return got[0].Err
+		if err := useShared(t, s, b); err != nil {
+			return err
+		}
+		if got := b.Renew(t.Context(), []distlock.Grant{g}); got[0].Status != distlock.Renewed {
+			return errors.Join(fmt.Errorf("the renewal: %v", got[0].Status), got[0].Err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -134,26 +137,11 @@ func TestACL(t *testing.T) {
 		return errors.Join(released, w.err)
 	}
 
-	setUser(rules)
-	if err := use(); err != nil {
-		t.Fatal(err)
-	}
-	// Every permission is needed, except those that only help.
-	helps := map[string]bool{
+	redistest.MustBeEnough(t, documentedRules(t), map[string]bool{
 		"+subscribe":      true, // without it, those who wait poll
 		"+ping":           true, // to notice a dead inbox sooner
 		"+info":           true, // for the warning about eviction
 		"+hello":          true, // go-redis does without
-		"+zrem":           true, // see below
 		"+client|setname": true, // if the client has a name
-	}
-	for i, r := range rules {
-		if r[0] != '+' || helps[r] {
-			continue
-		}
-		setUser(append(append([]string{}, rules[:i]...), rules[i+1:]...))
-		if err := use(); !redis.HasErrorPrefix(err, "NOPERM") && !strings.Contains(fmt.Sprint(err), "The user executing the script can't run this command") {
-			t.Errorf("without %s: %v", r, err)
-		}
-	}
+	}, use)
 }

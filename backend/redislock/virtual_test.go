@@ -10,7 +10,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redislock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
 func TestVirtualHours(t *testing.T) {
@@ -135,8 +136,8 @@ func TestVirtualDeadHolder(t *testing.T) {
 func TestVirtualDeafSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
-		n := &network{dial: m.Dial}
-		own := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.Dial; o.ConnMaxIdleTime = time.Second })
+		n := spoilnet.To(m.Dial)
+		own := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext; o.ConnMaxIdleTime = time.Second })
 		b := newBackend(t, own)
 		other := newBackend(t, redistest.VirtualClient(t, m))
 
@@ -158,7 +159,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 
 		// Far from its next look, which is every twenty seconds.
 		time.Sleep(time.Second)
-		n.cut()
+		n.Cut()
 		start := time.Now()
 		if err := other.Release(t.Context(), g); err != nil {
 			t.Fatal(err)

@@ -1,11 +1,11 @@
-package redislock
+package rediskit
 
 import "time"
 
-// workers run operations on goroutines other than the caller's, and keep those
+// Workers run operations on goroutines other than the caller's, and keep those
 // goroutines for a while: a fresh one has a small stack, and growing it to what
 // the client needs costs more than all the rest of the hand-over.
-type workers struct {
+type Workers struct {
 	jobs chan func()
 	end  <-chan struct{} // closed when idle workers shall end
 }
@@ -13,12 +13,13 @@ type workers struct {
 // idleWorker is how long a worker waits for something to do.
 const idleWorker = time.Second
 
-func newWorkers(end <-chan struct{}) *workers {
-	return &workers{jobs: make(chan func()), end: end}
+// NewWorkers returns Workers that end, once idle, when the channel is closed.
+func NewWorkers(end <-chan struct{}) *Workers {
+	return &Workers{jobs: make(chan func()), end: end}
 }
 
-// run starts f. It never blocks.
-func (w *workers) run(f func()) {
+// Run starts f. It never blocks.
+func (w *Workers) Run(f func()) {
 	select {
 	case w.jobs <- f:
 	default:
@@ -26,7 +27,7 @@ func (w *workers) run(f func()) {
 	}
 }
 
-func (w *workers) work(f func()) {
+func (w *Workers) work(f func()) {
 	idle := time.NewTimer(idleWorker)
 	defer idle.Stop()
 	for {

@@ -1,0 +1,104 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+)
+
+var _ distlock.AllAcquirer = (*Backend)(nil)
+
+var (
+	//go:embed all.lua
+	allSource string
+
+	allScript = redis.NewScript(sharingSource + libSource + mintSource + allSource)
+)
+
+// errApart is what TryAcquireAll answers where one script may not have all keys.
+var errApart = fmt.Errorf("redislock: the keys are not all on one server for certain, or replicas have to confirm each: %w", errors.ErrUnsupported)
+
+// TryAcquireAll takes all keys or none with one script, in one round trip. It fails
+// with [errors.ErrUnsupported] if that is not possible: in a Cluster, whose scripts
+// may only use keys of one slot; with [WithWaitReplicas]; and for locks that are
+// not exclusive.
+func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+	if !b.nodes.together() || b.opts.replicas.n > 0 {
+		return nil, errApart
+	}
+	n := len(rs)
+	keys := make([]string, 3*n)
+	args := make([]any, 2, 2+n)
+	args[0], args[1] = rs[0].TTL.Milliseconds(), max(rs[0].Tokens, 1)
+	for i := range rs {
+		r := &rs[i]
+		if err := checkRequest(*r); err != nil {
+			return nil, err
+		}
+		if wants(r.Mode, r.Permits) != "" || r.TTL != rs[0].TTL || r.Tokens != rs[0].Tokens {
+			return nil, errApart
+		}
+		for k, name := range lockKeys(r.Key) {
+			keys[k*n+i] = name
+		}
+		args = append(args, r.Owner)
+	}
+	b.look.Do(b.checkEviction)
+
+	sent := time.Now()
+	line, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
+		return allScript.Run(ctx, c, keys, args...).Text()
+	})
+	if redis.HasErrorPrefix(err, "CROSSSLOT") {
+		b.nodes.separate()
+		return nil, errApart
+	}
+	if err == nil {
+		var grants []distlock.Grant
+		if grants, err = allGranted(line, rs, sent); err == nil || errors.Is(err, distlock.ErrNotAcquired) || rediskit.Answered(err) {
+			return grants, err
+		}
+	}
+	for i := range rs {
+		b.doubts.add(rs[i].Owner)
+	}
+	return nil, err
+}
+
+// allGranted reads what all.lua said.
+func allGranted(line string, rs []distlock.Request, sent time.Time) ([]distlock.Grant, error) {
+	if text, ok := strings.CutPrefix(line, "-"); ok {
+		return nil, replyError(text)
+	}
+	words := strings.Fields(line)
+	switch {
+	case len(words) == 2 && words[0] == "0":
+		if left, err := strconv.ParseInt(words[1], 10, 64); err == nil {
+			return nil, &distlock.HeldError{RetryAfter: time.Duration(max(left, 0)) * time.Millisecond}
+		}
+	case len(words) == 1+2*len(rs) && words[0] == "1":
+		grants := make([]distlock.Grant, len(rs))
+		for i := range rs {
+			g := rs[i].Claim()
+			var err, err2 error
+			g.Token, err = strconv.ParseUint(words[1+2*i], 10, 64)
+			g.LastToken, err2 = strconv.ParseUint(words[2+2*i], 10, 64)
+			if err != nil || err2 != nil {
+				return nil, fmt.Errorf("redislock: the tokens %q are no numbers", words[1+2*i:3+2*i])
+			}
+			g.Sent = sent
+			grants[i] = g
+		}
+		return grants, nil
+	}
+	return nil, fmt.Errorf("redislock: acquire all answered %q", line)
+}

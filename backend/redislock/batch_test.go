@@ -1,0 +1,126 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// takeAll acquires many locks at once and returns what came of each.
+func takeAll(b distlock.Backend, keys []string) ([]distlock.Grant, []error) {
+	grants, errs := make([]distlock.Grant, len(keys)), make([]error, len(keys))
+	var wg sync.WaitGroup
+	for i, key := range keys {
+		wg.Go(func() { grants[i], errs[i] = b.TryAcquire(context.Background(), request(key)) })
+	}
+	wg.Wait()
+	return grants, errs
+}
+
+func giveAll(t *testing.T, b distlock.Backend, grants []distlock.Grant) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, g := range grants {
+		wg.Go(func() {
+			if err := b.Release(context.Background(), g); err != nil {
+				t.Errorf("%s: release: %v", g.Key, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A plain client that is pointed at one master of a Cluster has the locks that are
+// there, and is told of the others that they are not.
+func TestPlainClientOfACluster(t *testing.T) {
+	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
+	b := newBackend(t, c.Masters[0].Client(t))
+	for range 5 {
+		var keys []string
+		for i := range 60 {
+			keys = append(keys, fmt.Sprint("k:", i))
+		}
+		grants, errs := takeAll(b, keys)
+		var here []distlock.Grant
+		for i, err := range errs {
+			there := c.Slot(t, keys[i]) >= 16384/2
+			if there && !redis.HasErrorPrefix(err, "MOVED") || !there && err != nil {
+				t.Errorf("%s, elsewhere %v: %v", keys[i], there, err)
+			}
+			if err == nil {
+				here = append(here, grants[i])
+			}
+		}
+		if len(here) == 0 || len(here) == len(keys) {
+			t.Fatalf("%d of %d are here", len(here), len(keys))
+		}
+		giveAll(t, b, here)
+	}
+	nothingLeft(t, c.Masters...)
+}
+
+// One key that is of a foreign type fails alone, in whatever company.
+func TestOneOfManyFails(t *testing.T) {
+	check := func(t *testing.T, b distlock.Backend, c redis.UniversalClient) {
+		t.Helper()
+		keys := loadKeys(50)
+		if err := c.RPush(t.Context(), keys[17], "foreign").Err(); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			grants, errs := takeAll(b, keys)
+			for i, err := range errs {
+				if i == 17 && !redis.HasErrorPrefix(err, "WRONGTYPE") || i != 17 && err != nil {
+					t.Errorf("%s: %v", keys[i], err)
+				}
+			}
+			giveAll(t, b, append(grants[:17:17], grants[18:]...))
+		}
+		if got := c.LRange(t.Context(), keys[17], 0, -1).Val(); len(got) != 1 {
+			t.Errorf("the foreign value is %v", got)
+		}
+	}
+	t.Run("one server", func(t *testing.T) {
+		s := realServer(t)
+		check(t, newBackend(t, s.Client), s.Client)
+	})
+	t.Run("cluster", func(t *testing.T) {
+		c := redistest.ClusterClient(t, redistest.StartCluster(t, 3))
+		check(t, newBackend(t, c), c)
+	})
+}
+
+// Scripts are forgotten all the time: nobody sees it, and nothing is done twice.
+func TestScriptFlushUnderLockers(t *testing.T) {
+	s := realServer(t)
+	l := newLoad(t, loadKeys(8), s.real.Client(t), s.real.Client(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	var flusher sync.WaitGroup
+	var flushes atomic.Int64
+	defer flusher.Wait()
+	defer cancel()
+	flusher.Go(func() {
+		for ctx.Err() == nil {
+			if err := s.ScriptFlush(ctx).Err(); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			flushes.Add(1)
+		}
+	})
+	l.start(6, 2)
+	l.goOn(1000)
+	eventually(t, "scripts were forgotten often", func() bool { return flushes.Load() > 100 && s.real.ErrorStat(t, "NOSCRIPT") > 20 })
+	l.stop()
+	if n := l.told("released"); int64(n) != l.reg.served() {
+		t.Errorf("%d served, told %v", l.reg.served(), l.errors)
+	}
+	nothingLeft(t, s.real)
+}

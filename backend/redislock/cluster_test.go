@@ -1,0 +1,237 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+func loadKeys(n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprint("all:", i)
+	}
+	return keys
+}
+
+func clusterLoad(t *testing.T, c *redistest.Cluster, keys []string) *load {
+	t.Helper()
+	return newLoad(t, keys, redistest.ClusterClient(t, c.Servers()), redistest.ClusterClient(t, c.Servers()), redistest.ClusterClient(t, c.Servers()))
+}
+
+// left returns the keys of the servers that are no fences.
+func left(servers ...*redistest.Server) (keys []string) {
+	for _, s := range servers {
+		c := redis.NewClient(&redis.Options{Addr: s.Addr()})
+		for _, k := range c.Keys(context.Background(), "*").Val() {
+			if !strings.HasSuffix(k, ":fence") {
+				keys = append(keys, k)
+			}
+		}
+		_ = c.Close()
+	}
+	return keys
+}
+
+func nothingLeft(t *testing.T, servers ...*redistest.Server) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("only fences are left, and not %q", left(servers...)), func() bool { return len(left(servers...)) == 0 })
+}
+
+// Slots move to and fro under a load, and stay half-way until that has met every
+// kind of answer: nobody sees anything of it but the delay.
+func TestClusterSlotsMove(t *testing.T) {
+	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
+	l := clusterLoad(t, c, loadKeys(24))
+	owner := make(map[int]*redistest.Server)
+	var slots []int
+	for _, key := range l.keys[:3] {
+		slot := c.Slot(t, key)
+		slots = append(slots, slot)
+		for i, m := range c.Masters {
+			if slot >= i*16384/3 && slot < (i+1)*16384/3 {
+				owner[slot] = m
+			}
+		}
+	}
+	l.start(6, 2)
+	l.goOn(200)
+	for round := range 2 {
+		for i, slot := range slots {
+			from := owner[slot]
+			to := c.Masters[(i+round)%3]
+			if to == from {
+				to = c.Masters[(i+round+1)%3]
+			}
+			asked := from.ErrorStat(t, "ASK")
+			c.MoveSlot(t, slot, from, to, func() {
+				again := func() int { return from.ErrorStat(t, "TRYAGAIN") + to.ErrorStat(t, "TRYAGAIN") }
+				before := again()
+				eventually(t, "clients are told to come again", func() bool { return again() > before })
+			})
+			if from.ErrorStat(t, "ASK") == asked {
+				t.Error("nobody was sent on")
+			}
+			owner[slot] = to
+			l.goOn(50)
+		}
+	}
+	l.stop()
+	t.Logf("%d served, told %v", l.reg.served(), l.errors)
+	nothingLeft(t, c.Masters...)
+}
+
+// What a Cluster refuses for the moment is sent again until the operation timeout,
+// longer than go-redis tries: a release must not fail for the move of a slot.
+func TestClusterRefusesForTheMoment(t *testing.T) {
+	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
+	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
+	slot := c.Slot(t, lockKey)
+	from, to := c.Masters[0], c.Masters[1]
+	if slot >= 16384/2 {
+		from, to = to, from
+	}
+	refusals := func(name string) int { return from.ErrorStat(t, name) + to.ErrorStat(t, name) }
+	// during runs f while something lasts, and ends that when f was refused often.
+	during := func(refusal string, f func() error) (wait, check func()) {
+		before, done := refusals(refusal), make(chan error, 1)
+		go func() { done <- f() }()
+		return func() {
+				t.Helper()
+				eventually(t, "it was refused often", func() bool { return refusals(refusal) >= before+8 })
+			}, func() {
+				t.Helper()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+	}
+
+	var g distlock.Grant
+	r := request(lockKey)
+	take := func() (err error) { g, err = b.TryAcquire(context.Background(), r); return err }
+	give := func() error { return b.Release(context.Background(), g) }
+	for _, f := range []func() error{take, give} {
+		var check func()
+		c.MoveSlot(t, slot, from, to, func() {
+			if check != nil {
+				return
+			}
+			var wait func()
+			wait, check = during("TRYAGAIN", f)
+			wait()
+		})
+		check()
+		from, to = to, from
+	}
+
+	if n := b.Doubts(); n != 0 {
+		t.Errorf("%d doubts left", n)
+	}
+	nothingLeft(t, c.Masters...)
+}
+
+// keysOn returns n keys of each master.
+func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]string {
+	t.Helper()
+	on := make(map[*redistest.Server][]string)
+	for i := 0; len(on[c.Masters[0]]) < n || len(on[c.Masters[1]]) < n || len(on[c.Masters[2]]) < n; i++ {
+		key := fmt.Sprint("on:", i)
+		m := c.Masters[min(c.Slot(t, key)*3/16384, 2)]
+		if len(on[m]) < n {
+			on[m] = append(on[m], key)
+		}
+	}
+	return on
+}
+
+// One master is stopped: those who use the others do not notice, and neither do
+// their leases.
+func TestClusterMasterStopped(t *testing.T) {
+	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
+	const limit = redislock.DefaultOpTimeout
+	b := redislock.New(redistest.ClusterClient(t, c.Masters))
+	locker := distlock.New(b, distlock.Config{HandOvers: -1})
+	defer locker.Close()
+	on := keysOn(t, c, 10)
+	stopped := c.Masters[1]
+	// A lease that would not outlast renewals which take as long as the timeout.
+	opts := distlock.Opts{KeyTimeout: 3 * limit, RetryInterval: 50 * time.Millisecond}
+
+	leases := make(map[*redistest.Server][]*distlock.Lease)
+	for _, keys := range on {
+		for _, key := range keys {
+			s, err := locker.Acquire(t.Context(), "held:"+key, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := c.Masters[min(c.Slot(t, s.Key())*3/16384, 2)]
+			leases[m] = append(leases[m], s)
+		}
+	}
+
+	stopped.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	var stuck sync.WaitGroup
+	for _, key := range on[stopped] {
+		stuck.Go(func() {
+			if s, err := locker.Acquire(ctx, key, opts); err == nil {
+				t.Errorf("got %s of a server that is stopped", s.Key())
+			}
+		})
+	}
+	// Longer than the leases, in which one that is not renewed ends.
+	var slowest time.Duration
+	for start, n := time.Now(), 0; time.Since(start) < opts.KeyTimeout+time.Second; n++ {
+		for _, m := range c.Masters {
+			if m == stopped {
+				continue
+			}
+			began := time.Now()
+			s, err := locker.Acquire(t.Context(), on[m][n%10], opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			slowest = max(slowest, time.Since(began))
+		}
+		pause := time.NewTimer(20 * time.Millisecond)
+		<-pause.C
+	}
+	if slowest > limit/2 {
+		t.Errorf("on the other servers a lock took up to %v", slowest)
+	}
+	for m, ss := range leases {
+		for _, s := range ss {
+			if s.Valid() == (m == stopped) {
+				t.Errorf("%s, stopped %v: valid %v", s.Key(), m == stopped, s.Valid())
+			}
+		}
+	}
+	cancel()
+	stuck.Wait()
+	stopped.Cont()
+	for m, ss := range leases {
+		for _, s := range ss {
+			if err := s.Release(t.Context()); (err == nil) == (m == stopped) || err != nil && !errors.Is(err, distlock.ErrLost) {
+				t.Errorf("%s, stopped %v: release: %v", s.Key(), m == stopped, err)
+			}
+		}
+	}
+	if err := locker.Close(); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, c.Masters...)
+}

@@ -1,0 +1,17 @@
+package redislock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func init() {
+	Sources = append(Sources, forceScript.source, oursSource+inspectSource)
+}
+
+// RunForce runs force.lua; the owner of each op is the name of the order.
+func RunForce(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
+	return runScript(ctx, c, forceScript, inbox, claim, prefix, ops)
+}

@@ -1,0 +1,28 @@
+package redislock
+
+// lanes calls f for each, under its mutex.
+func (b *Backend) lanes(f func(*lane)) {
+	b.fleet.mu.Lock()
+	defer b.fleet.mu.Unlock()
+	all := []*lane{b.fleet.only}
+	for _, l := range b.fleet.lanes {
+		all = append(all, l)
+	}
+	for _, l := range all {
+		l.mu.Lock()
+		f(l)
+		l.mu.Unlock()
+	}
+}
+
+// Aloft returns how many flights are under way, Queued how many operations wait
+// for one.
+func (b *Backend) Aloft() (n int) {
+	b.lanes(func(l *lane) { n += l.aloft })
+	return n
+}
+
+func (b *Backend) Queued() (n int) {
+	b.lanes(func(l *lane) { n += len(l.queue) })
+	return n
+}

@@ -1,0 +1,128 @@
+package redislock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// failover has locks of which it is known whether a replica that takes over has
+// them: those that were kept were replicated, those that were doomed were not.
+type failover struct {
+	t            *testing.T
+	b            *redislock.Backend
+	master, heir *redistest.Server
+	kept, doomed []distlock.Grant
+
+	locker    *distlock.Locker
+	toDoom    []string
+	doomedOne *distlock.Lease
+}
+
+// startFailover takes the locks that are to be kept. What is to be doomed is taken
+// later.
+func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistest.Server, keep, doom []string) *failover {
+	t.Helper()
+	f := &failover{t: t, b: newBackend(t, c), master: master, heir: heir, toDoom: doom}
+	f.locker = distlock.New(redislock.New(c), distlock.Config{})
+	t.Cleanup(func() { _ = f.locker.Close() })
+	for _, key := range keep {
+		f.kept = append(f.kept, f.take(key))
+	}
+	master.Replicated(t)
+	return f
+}
+
+func (f *failover) take(key string) distlock.Grant {
+	f.t.Helper()
+	r := request(key)
+	r.TTL = 30 * time.Second
+	g, err := f.b.TryAcquire(f.t.Context(), r)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return g
+}
+
+// cut takes the locks that are doomed. The heir is stopped then.
+func (f *failover) cut() {
+	f.t.Helper()
+	f.master.CutOff(f.t, f.heir)
+	for _, key := range f.toDoom[1:] {
+		f.doomed = append(f.doomed, f.take(key))
+	}
+	var err error
+	f.doomedOne, err = f.locker.Acquire(f.t.Context(), f.toDoom[0], distlock.Opts{KeyTimeout: 20 * time.Second})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// check is called when the heir has taken over. Every holder learns by renewal
+// what became of its lock, and a release says the same.
+func (f *failover) check() {
+	f.t.Helper()
+	renewals := func(grants []distlock.Grant) (known bool) {
+		for _, r := range f.b.Renew(f.t.Context(), grants) {
+			if r.Status == distlock.Unknown {
+				return false
+			}
+		}
+		return true
+	}
+	eventually(f.t, "renewals are answered again", func() bool { return renewals(f.kept) && renewals(f.doomed) })
+	renewed(f.t, f.b.Renew(f.t.Context(), f.kept), all(distlock.Renewed))
+	renewed(f.t, f.b.Renew(f.t.Context(), f.doomed), all(distlock.Lost))
+
+	// Its lease would go on for longer than this waits: renewal tells it.
+	over := f.doomedOne.Until()
+	<-f.doomedOne.Context().Done()
+	if err := f.doomedOne.Check(); !errors.Is(err, distlock.ErrLost) || !time.Now().Before(over) {
+		f.t.Errorf("the doomed lease: %v, at %v, with a deadline of %v", err, time.Now(), over)
+	}
+
+	for i, g := range f.doomed {
+		if i == 0 { // another gets what was lost, with a higher token
+			next := f.take(g.Key)
+			if next.Token <= g.LastToken {
+				f.t.Errorf("token %d after %d", next.Token, g.LastToken)
+			}
+			if err := f.b.Release(f.t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+				f.t.Errorf("release of a lock that another has: %v", err)
+			}
+			if err := f.b.Release(f.t.Context(), next); err != nil {
+				f.t.Errorf("release by the next: %v", err)
+			}
+			continue
+		}
+		if err := f.b.Release(f.t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+			f.t.Errorf("release of a lock that is lost: %v", err)
+		}
+	}
+	for _, g := range f.kept {
+		if err := f.b.Release(f.t.Context(), g); err != nil {
+			f.t.Errorf("release of a lock that was kept: %v", err)
+		}
+	}
+	if err := f.doomedOne.Release(f.t.Context()); !errors.Is(err, distlock.ErrLost) {
+		f.t.Errorf("release of the doomed lease: %v", err)
+	}
+	if err := f.locker.Close(); err != nil {
+		f.t.Error(err)
+	}
+}
+
+// settle ends the noise, when the last lease from before has ended or was renewed.
+func settle(t *testing.T, l *load) {
+	t.Helper()
+	end := time.Now().Add(l.opts.KeyTimeout)
+	l.goOn(50)
+	eventually(t, "the leases from before are over", func() bool { return time.Now().After(end) })
+	l.reg.noise.Store(false)
+}

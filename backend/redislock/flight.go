@@ -1,0 +1,131 @@
+package redislock
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+)
+
+// maxScript is how many locks go into one script: it stops the server while it
+// runs, for a tenth of a millisecond or two.
+const maxScript = 64
+
+// fly carries out a batch on this goroutine if that cannot hold it up for long,
+// else on another.
+func (l *lane) fly(ctx context.Context, batch []*op) {
+	if !l.fleet.near() || slices.ContainsFunc(batch, func(o *op) bool { return !o.repeatable }) {
+		l.flyFar(batch)
+		return
+	}
+	f := l.fleet
+	start := time.Now()
+	sortByScript(batch)
+	answers := f.send(f.shortly.Context(ctx), f.short(), batch)
+	var again []*op
+	n := 0
+	for i, o := range batch {
+		if rediskit.Answered(answers[i].err) {
+			batch[n], answers[n] = o, answers[i]
+			n++
+			continue
+		}
+		o.sure = false
+		again = append(again, o)
+	}
+	took := time.Since(start)
+	f.noticed(len(again) == 0 && took <= promptAnswer)
+	l.deliver(batch[:n], answers[:n], false)
+	if again = l.still(again); len(again) > 0 {
+		l.flyFar(again)
+		return
+	}
+	l.land(took)
+}
+
+// flyFar carries out a batch on a goroutine of its own, which is left behind if
+// it is late.
+func (l *lane) flyFar(batch []*op) {
+	f := l.fleet
+	sortByScript(batch)
+	var landed atomic.Bool
+	ctx, cancel := context.WithTimeout(context.Background(), f.limit) //nolint:forbidigo // of many callers, who leave by themselves
+	sent := time.Now()
+	late := time.AfterFunc(f.limit, func() {
+		if landed.Swap(true) {
+			return
+		}
+		f.noticed(false)
+		f.nodes.silent()
+		answers := make([]answer, len(batch))
+		for i := range answers {
+			answers[i] = answer{err: errNoAnswer, sent: sent}
+		}
+		l.strand()
+		l.deliver(slices.Clone(batch), answers, true)
+		l.land(f.limit)
+	})
+	f.workers.Run(func() {
+		defer cancel()
+		answers := f.send(ctx, f.client, batch)
+		late.Stop()
+		if landed.Swap(true) {
+			return
+		}
+		took := time.Since(sent)
+		answered := rediskit.Answered(answers[0].err)
+		f.noticed(took <= promptAnswer && answered)
+		if !answered {
+			f.nodes.silent()
+		}
+		l.deliver(batch, answers, false)
+		l.land(took)
+	})
+}
+
+// send carries out a batch through client. It writes to nothing but what it
+// returns: it may be left behind.
+func (f *fleet) send(ctx context.Context, client redis.UniversalClient, batch []*op) []answer {
+	answers := make([]answer, len(batch))
+	most := 1
+	if f.nodes.together() {
+		most = maxScript
+	}
+	sendCalls(ctx, client, callsFor(batch, answers, most), f.own)
+	if most == 1 || len(batch) == 1 {
+		return answers
+	}
+	for i := range batch {
+		if redis.HasErrorPrefix(answers[i].err, "CROSSSLOT") {
+			// A client for one server, but what answers is a Cluster.
+			f.nodes.separate()
+			sendCalls(ctx, client, callsFor(batch[i:i+1], answers[i:i+1], 1), f.own)
+		}
+	}
+	return answers
+}
+
+// sortByScript puts the operations of one script together.
+func sortByScript(batch []*op) {
+	if len(batch) > 1 {
+		slices.SortStableFunc(batch, func(a, b *op) int { return strings.Compare(a.script.sha, b.script.sha) })
+	}
+}
+
+// callsFor makes calls of a batch, each for as many as most operations of one
+// script that stand together.
+func callsFor(batch []*op, answers []answer, most int) []scriptCall {
+	var calls []scriptCall
+	for from, to := 0, 0; from < len(batch); from = to {
+		for to < len(batch) && to-from < most && batch[to].script == batch[from].script {
+			to++
+		}
+		calls = append(calls, scriptCall{script: batch[from].script, ops: batch[from:to], answers: answers[from:to]})
+	}
+	return calls
+}

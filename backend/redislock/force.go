@@ -1,0 +1,39 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+var (
+	//go:embed force.lua
+	forceSource string
+
+	forceScript = newScript(sharingSource + commonSource + oursSource + forceSource)
+)
+
+// ForceRelease deletes the key, moves its fence on and passes the key on to the
+// head of the queue, in one script, which may be repeated. It fails, and does
+// nothing, if what is at the key is no lock by the rules of [Backend.Inspect].
+func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
+	if key == "" {
+		return false, errors.New("redislock: the key is empty")
+	}
+	o := b.fleet.ops.get()
+	o.script, o.keys, o.owner, o.doubt, o.repeatable = forceScript, lockKeys(key), uuid.NewString(), flag(false), true
+	a := b.fleet.do(ctx, o)
+	switch {
+	case a.err != nil:
+		return false, a.err
+	case a.line == foundMine:
+		return true, nil
+	case a.line == foundNobody:
+		return false, nil
+	default:
+		return false, fmt.Errorf("redislock: force answered %q", a.line)
+	}
+}

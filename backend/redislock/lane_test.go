@@ -1,0 +1,260 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// scriptCalls is how many scripts the server has run.
+func (s server) scriptCalls(t testing.TB) int {
+	t.Helper()
+	n := 0
+	for _, m := range regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`).FindAllStringSubmatch(s.Info(t.Context(), "commandstats").Val(), -1) {
+		n += must(strconv.Atoi(m[1]))
+	}
+	return n
+}
+
+// paused runs f while the server does nothing, so that what f starts meets.
+func (s server) paused(f func()) {
+	s.real.Stop()
+	defer s.real.Cont()
+	f()
+}
+
+// Calls that meet share scripts, and each gets its own answer.
+func TestCallsThatMeetShareScripts(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client, redislock.WithOpTimeout(20*time.Second))
+	const n = 500
+	s.RPush(t.Context(), "k7", "a foreign list")
+	held := must(b.Acquire(t.Context(), request("k9")))
+
+	before := s.scriptCalls(t)
+	var all sync.WaitGroup
+	var come atomic.Int64
+	grants := make([]distlock.Grant, n)
+	errs := make([]error, n)
+	s.paused(func() {
+		for i := range n {
+			all.Go(func() {
+				come.Add(1)
+				grants[i], errs[i] = b.TryAcquire(t.Context(), request("k"+strconv.Itoa(i)))
+			})
+		}
+		eventually(t, "all have come", func() bool { return come.Load() == n })
+	})
+	all.Wait()
+	for i, err := range errs {
+		switch {
+		case i == 7:
+			if !redis.HasErrorPrefix(err, "WRONGTYPE") {
+				t.Errorf("the foreign key: %v", err)
+			}
+		case i == 9:
+			if !errors.Is(err, distlock.ErrNotAcquired) {
+				t.Errorf("the key that is held: %v", err)
+			}
+		case err != nil:
+			t.Errorf("k%d: %v", i, err)
+		case s.Get(t.Context(), "k"+strconv.Itoa(i)).Val() != grants[i].Owner:
+			t.Errorf("k%d is not its owner's", i)
+		}
+	}
+	if calls := s.scriptCalls(t) - before; calls > n/10 {
+		t.Errorf("%d scripts for %d locks", calls, n)
+	}
+
+	before = s.scriptCalls(t)
+	s.paused(func() {
+		for i, g := range grants {
+			if errs[i] == nil {
+				all.Go(func() {
+					come.Add(1)
+					errs[i] = b.Release(t.Context(), g)
+				})
+			}
+		}
+		eventually(t, "all have come", func() bool { return come.Load() == 2*n-2 })
+	})
+	all.Wait()
+	for i, err := range errs {
+		if i != 7 && i != 9 && err != nil {
+			t.Errorf("release of k%d: %v", i, err)
+		}
+	}
+	if calls := s.scriptCalls(t) - before; calls > n/10 {
+		t.Errorf("%d scripts for %d releases", calls, n)
+	}
+	if err := b.Release(t.Context(), held); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "all lanes are empty", func() bool { return b.Aloft() == 0 && b.Queued() == 0 })
+}
+
+// One that is alone is sent as it comes, with nothing before or after it.
+func TestLoneCallIsOneScript(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client)
+	g := must(b.Acquire(t.Context(), request("k"))) // loads the script
+	if err := b.Release(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	before := s.scriptCalls(t)
+	for range 10 {
+		g := must(b.Acquire(t.Context(), request("k")))
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Error(err)
+		}
+	}
+	if calls := s.scriptCalls(t) - before; calls != 20 {
+		t.Errorf("%d scripts for 10 locks", calls)
+	}
+}
+
+// Callers that leave, whatever the moment, leave nothing behind: no lane that
+// stands still, no key.
+func TestCallersLeave(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client)
+	const workers, rounds = 64, 60
+	var all sync.WaitGroup
+	var got, gone atomic.Int64
+	for w := range workers {
+		all.Go(func() {
+			for i := range rounds {
+				ctx, cancel := context.WithTimeout(t.Context(), rand.N(3*time.Millisecond))
+				r := request(fmt.Sprintf("k%d", (w+i)%(workers/2)))
+				_, err := b.Acquire(ctx, r)
+				cancel()
+				if err == nil {
+					got.Add(1)
+				} else {
+					gone.Add(1)
+				}
+				// The Locker releases in any case. The context of that does not end.
+				if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got.Load() == 0 || gone.Load() == 0 {
+		t.Fatalf("%d got it, %d left", got.Load(), gone.Load())
+	}
+	eventually(t, "all lanes are empty", func() bool { return b.Aloft() == 0 && b.Queued() == 0 })
+	for i := range workers / 2 {
+		r := request(fmt.Sprintf("k%d", i))
+		g, err := b.Acquire(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Behind a server that hangs nobody waits for ever, those who leave do so at
+// once, and what was never sent is in no doubt.
+func TestVirtualQueueBehindAHungServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		n := spoilnet.To(m.Dial)
+		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext; o.ReadTimeout = -1; o.WriteTimeout = -1 })
+		b := newBackend(t, c)
+		g := must(b.Acquire(t.Context(), request("warm")))
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+		n.Hang(true)
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				quick := i >= 50
+				if quick {
+					time.AfterFunc(300*time.Millisecond, cancel)
+				}
+				_, err := b.TryAcquire(ctx, request("k"+strconv.Itoa(i)))
+				d := time.Since(start)
+				switch {
+				case quick && (!errors.Is(err, context.Canceled) || d != 300*time.Millisecond):
+					t.Errorf("one who left: %v after %v", err, d)
+				case !quick && (err == nil || contextError(err) || d > 2*redislock.DefaultOpTimeout):
+					t.Errorf("one who waited: %v after %v", err, d)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		if b.Doubts() > 50 {
+			t.Errorf("%d are in doubt, although most were never sent", b.Doubts())
+		}
+		n.Hang(false)
+		n.CloseCut()
+		g, err := b.TryAcquire(t.Context(), request("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Error(err)
+		}
+		if b.Aloft() != 0 || b.Queued() != 0 {
+			t.Errorf("%d flights, %d queued", b.Aloft(), b.Queued())
+		}
+	})
+}
+
+// A server that forgets its scripts while many are under way is told them again,
+// and nothing is done twice.
+func TestScriptFlushUnderLoad(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client)
+	ctx, stop := context.WithCancel(t.Context())
+	var flusher sync.WaitGroup
+	flusher.Go(func() {
+		for ctx.Err() == nil {
+			s.ScriptFlush(context.Background())
+		}
+	})
+	var all sync.WaitGroup
+	for w := range 32 {
+		all.Go(func() {
+			last := uint64(0)
+			for range 30 {
+				g, err := b.Acquire(t.Context(), request("k"+strconv.Itoa(w)))
+				if err != nil || g.Token <= last {
+					t.Errorf("token %d after %d, %v", g.Token, last, err)
+					return
+				}
+				last = g.LastToken
+				if err := b.Release(t.Context(), g); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	stop()
+	flusher.Wait()
+}

@@ -1,0 +1,143 @@
+package redislock_test
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+const confirmation = 200 * time.Millisecond
+
+// confirmed acquires until the replica has confirmed it in time, which it may not
+// on a machine that is busy.
+func confirmed(t *testing.T, b *redislock.Backend, r distlock.Request) (g distlock.Grant) {
+	t.Helper()
+	eventually(t, "the replica confirms in time", func() (ok bool) {
+		var err error
+		g, err = b.TryAcquire(t.Context(), r)
+		return err == nil
+	})
+	return g
+}
+
+func TestWaitReplicas(t *testing.T) {
+	s := realServer(t)
+	host, port, err := net.SplitHostPort(s.real.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := redistest.Start(t, "--replicaof", host+" "+port)
+	online := func() bool {
+		s.Set(t.Context(), "beat", "x", 0)
+		return copied.Client(t).Get(t.Context(), "beat").Val() == "x" && s.Del(t.Context(), "beat").Val() == 1
+	}
+	eventually(t, "the replica is there", online)
+
+	// The user's own timeout is shorter than the wait.
+	c := s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = confirmation / 4 })
+	b := newBackend(t, c, redislock.WithWaitReplicas(1, confirmation))
+	for name, r := range map[string]func() distlock.Request{
+		"exclusive": func() distlock.Request { return request("exclusive") },
+		"reader":    func() distlock.Request { return reader("reader") },
+		"permit":    func() distlock.Request { return permit("permit", 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.ScriptFlush(t.Context())
+			g := confirmed(t, b, r())
+			if n := copied.Client(t).Exists(t.Context(), name).Val(); n != 1 {
+				t.Error("the replica does not have the lock")
+			}
+			mustRelease(t, b, g)
+
+			copied.Stop()
+			cut := r()
+			for range 2 {
+				start := time.Now()
+				_, err := b.TryAcquire(t.Context(), cut)
+				if d := time.Since(start); err == nil || errors.Is(err, distlock.ErrNotAcquired) || d < confirmation {
+					t.Errorf("without the replica: %v after %v", err, d)
+				}
+			}
+			if name != "exclusive" { // beside the other
+				other := r()
+				if _, err := b.Acquire(t.Context(), other); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+					t.Errorf("without the replica: %v", err)
+				}
+				mustReleaseAny(t, b, other)
+			}
+
+			// It is still this owner's, and may be asked again.
+			copied.Cont()
+			eventually(t, "the replica is there again", online)
+			if again := confirmed(t, b, cut); again.Token <= g.LastToken {
+				t.Errorf("token %d after %d", again.Token, g.LastToken)
+			}
+			if err := b.Release(t.Context(), cut.Claim()); err != nil {
+				t.Error(err)
+			}
+			if n := s.Exists(t.Context(), name).Val(); n != 0 {
+				t.Error("the lock is left")
+			}
+		})
+	}
+}
+
+func mustReleaseAny(t *testing.T, b *redislock.Backend, r distlock.Request) {
+	t.Helper()
+	if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+		t.Fatal(err)
+	}
+}
+
+// In a Cluster the server of the key is asked, which here has no replica.
+func TestWaitReplicasCluster(t *testing.T) {
+	nodes := redistest.StartCluster(t, 2)
+	b := newBackend(t, redistest.ClusterClient(t, nodes), redislock.WithWaitReplicas(1, 20*time.Millisecond))
+	for _, key := range []string{"a", "b", "c", "d"} {
+		r := request(key)
+		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("%s: %v", key, err)
+		}
+		asked := 0
+		for _, n := range nodes {
+			c := server{Client: n.Client(t), real: n}
+			if waits := c.commandCalls(t, "wait"); waits > 0 {
+				asked++
+				if c.Exists(t.Context(), key).Val() != 1 {
+					t.Errorf("%s: another server was asked", key)
+				}
+			}
+			c.ConfigResetStat(t.Context())
+		}
+		if asked != 1 {
+			t.Errorf("%s: %d servers were asked", key, asked)
+		}
+		mustReleaseAny(t, b, r)
+	}
+}
+
+func TestWaitReplicasPanics(t *testing.T) {
+	c := redistestClosedClient(t)
+	for name, f := range map[string]func(){
+		"none":      func() { redislock.WithWaitReplicas(0, time.Second) },
+		"no time":   func() { redislock.WithWaitReplicas(1, 0) },
+		"too long":  func() { redislock.New(c, redislock.WithWaitReplicas(1, redislock.DefaultOpTimeout)) },
+		"a wrapper": func() { redislock.New(wrapped{c}, redislock.WithWaitReplicas(1, time.Millisecond)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f()
+		})
+	}
+}

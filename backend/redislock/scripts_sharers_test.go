@@ -1,0 +1,97 @@
+package redislock_test
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
+)
+
+// reads is what a reader wants. Others want a permit: "p2" is one of two.
+const reads = "r"
+
+func (s scripts) shareN(owner, wants string, queue bool, tokens int) ([]int64, error) {
+	how := "t"
+	if queue {
+		how = "q"
+	}
+	lines, err := redislock.RunShare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
+		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Want: tokens, How: how, Wants: wants})
+	if err != nil {
+		return nil, err
+	}
+	return numbers(s.t, lines[0]), nil
+}
+
+// join becomes a sharer and must succeed. It returns the tokens.
+func (s scripts) join(owner, wants string) (first, last int64) {
+	s.t.Helper()
+	r, err := s.shareN(owner, wants, true, 8)
+	if err != nil || len(r) != 4 || r[0] != 1 {
+		s.t.Fatalf("%s does not get %s: %v, %v", owner, wants, r, err)
+	}
+	return r[1], r[2]
+}
+
+// kept must not become a sharer. It returns the time left.
+func (s scripts) kept(owner, wants string, queue bool) time.Duration {
+	s.t.Helper()
+	r, err := s.shareN(owner, wants, queue, 1)
+	if err != nil || len(r) != 2 || r[0] != 0 {
+		s.t.Fatalf("%s is not kept from %s: %v, %v", owner, wants, r, err)
+	}
+	return time.Duration(r[1]) * time.Millisecond
+}
+
+func (s scripts) leaveErr(owner, wants string, doubt bool, minted int64) (int, error) {
+	lines, err := redislock.RunUnshare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
+		redislock.ScriptOp{Key: lockKey, Owner: owner, Doubt: doubt, Minted: minted, Wants: wants})
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(lines[0])
+}
+
+func (s scripts) leave(owner, wants string, want int) {
+	s.t.Helper()
+	if got, err := s.leaveErr(owner, wants, false, 0); err != nil || got != want {
+		s.t.Errorf("release of %s: %d, %v instead of %d", owner, got, err, want)
+	}
+}
+
+// sharers checks who has the lock, in alphabetical order.
+func (s scripts) sharers(want ...string) {
+	s.t.Helper()
+	got := s.ZRange(s.t.Context(), lockKey, 0, -1).Val()
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.t.Errorf("the lock is shared by %q instead of %q", got, want)
+	}
+}
+
+// sharersAfter has somebody look first, who removes those whose lease has ended.
+func (s scripts) sharersAfter(want ...string) {
+	s.t.Helper()
+	s.busy("z1", false)
+	s.sharers(want...)
+}
+
+// ends sets when the lease of a sharer ends, or has ended.
+func (s scripts) ends(member string, in time.Duration) {
+	s.t.Helper()
+	at := float64(s.now() + in.Microseconds())
+	if n := s.ZAddArgs(s.t.Context(), lockKey, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{{Score: at, Member: member}}}).Val(); n != 1 {
+		s.t.Fatalf("%q is no sharer", member)
+	}
+}
+
+func near(t *testing.T, what string, got, want time.Duration) {
+	t.Helper()
+	if got > want || got < want-5*time.Second || got <= 0 {
+		t.Errorf("%s: %v instead of %v", what, got, want)
+	}
+}

@@ -1,0 +1,100 @@
+package redislock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+func sentinelLoad(t *testing.T, s *redistest.Sentinels) *load {
+	t.Helper()
+	l := newLoad(t, loadKeys(12), s.Client(t), s.Client(t), s.Client(t))
+	l.start(6, 2)
+	l.goOn(200)
+	return l
+}
+
+// inboxesAt waits until the inboxes of the load listen there.
+func inboxesAt(t *testing.T, l *load, s *redistest.Server) {
+	t.Helper()
+	c := s.Client(t)
+	eventually(t, "the inboxes have connected again", func() bool {
+		return len(c.PubSubChannels(t.Context(), "distlock:inbox:*").Val()) >= len(l.lockers)
+	})
+}
+
+// The master is killed, and a replica takes over that does not have all locks.
+func TestSentinelMasterKilled(t *testing.T) {
+	s := redistest.StartSentinels(t)
+	keys := []string{"f:0", "f:1", "f:2", "f:3", "f:4", "f:5"}
+	f := startFailover(t, s.Client(t), s.Master, s.Replica, keys[:3], keys[3:])
+	l := sentinelLoad(t, s)
+	f.cut()
+	l.reg.noise.Store(true)
+	s.Master.Kill()
+	s.Replica.Cont()
+	eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
+	f.check()
+	inboxesAt(t, l, s.Replica)
+	settle(t, l)
+	l.goOn(100)
+	l.stop()
+	t.Logf("%d served, told %v", l.reg.served(), l.errors)
+	nothingLeft(t, s.Replica)
+}
+
+// The master is told to step back.
+func TestSentinelFailover(t *testing.T) {
+	s := redistest.StartSentinels(t)
+	l := sentinelLoad(t, s)
+	l.reg.noise.Store(true)
+	s.Failover(t)
+	eventually(t, "the roles are changed", func() bool { return s.Replica.IsMaster(t) && !s.Master.IsMaster(t) })
+	inboxesAt(t, l, s.Replica)
+	settle(t, l)
+	l.goOn(100)
+	l.stop()
+	t.Logf("%d served, told %v", l.reg.served(), l.errors)
+	nothingLeft(t, s.Replica)
+}
+
+// With WithWaitReplicas a lock counts when the replica has it: what is granted is
+// there when that takes over, and while it is behind nothing is granted.
+func TestSentinelMasterKilledWaitReplicas(t *testing.T) {
+	s := redistest.StartSentinels(t)
+	b := newBackend(t, s.Client(t), redislock.WithWaitReplicas(1, confirmation))
+	r := request("kept")
+	r.TTL = time.Minute
+	kept := confirmed(t, b, r)
+	s.Master.CutOff(t, s.Replica)
+	for _, key := range []string{"doomed", "doomed too"} {
+		_, err := b.TryAcquire(t.Context(), request(key))
+		if err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("without the replica: %v", err)
+		}
+	}
+	s.Master.Kill()
+	s.Replica.Cont()
+	eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
+
+	other := newBackend(t, s.Client(t)) // which does not wait: there is no replica now
+	var g distlock.Grant
+	eventually(t, "the heir grants what was not", func() bool {
+		var err error
+		g, err = other.TryAcquire(t.Context(), request("doomed"))
+		return err == nil
+	})
+	mustRelease(t, other, g)
+	if _, err := other.TryAcquire(t.Context(), request("kept")); !errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("a second holder: %v", err)
+	}
+	eventually(t, "renewals are answered again", func() bool {
+		return b.Renew(t.Context(), []distlock.Grant{kept})[0].Status != distlock.Unknown
+	})
+	renewed(t, b.Renew(t.Context(), []distlock.Grant{kept}), all(distlock.Renewed))
+	mustRelease(t, b, kept)
+}
