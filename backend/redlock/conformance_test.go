@@ -1,0 +1,56 @@
+package redlock_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/locktest"
+)
+
+// conform runs the suite with and without tokens. A peer is another Backend with
+// clients of its own, as in another process.
+func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet) {
+	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
+		t.Run(name, func(t *testing.T) {
+			opts := append([]redlock.Option{redlock.WithMaxLease(10 * time.Minute), redlock.WithTrustedStart(),
+				redlock.WithNodeTimeout(10 * time.Second)}, opts...)
+			fleets := make(map[distlock.Backend]*fleet)
+			add := func(f *fleet) distlock.Backend {
+				b := redlock.New(f.clients(), opts...)
+				fleets[b] = f
+				return b
+			}
+			f.NoTokens = name == "plain"
+			f.Drop = func(t *testing.T, b distlock.Backend, key string) {
+				t.Helper()
+				if f.Bubble {
+					synctest.Wait() // nodes that are late have it, too
+				}
+				fleets[b].del(t, key, upTo(5)...)
+			}
+			f.Peer = func(_ *testing.T, first distlock.Backend) distlock.Backend { return add(fleets[first]) }
+			locktest.Run(t, func(t *testing.T) distlock.Backend { return add(start(t)) }, f)
+		})
+	}
+}
+
+func TestConformanceVirtual(t *testing.T) {
+	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) *fleet { return virtualFleet(t, 5) })
+}
+
+func TestConformanceRedis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	servers := realFleet(t, 5)
+	conform(t, locktest.Features{Lease: 400 * time.Millisecond}, func(t *testing.T) *fleet {
+		own := *servers
+		own.client = func(i int) *redis.Client { return servers.servers[i].Client(t) }
+		return &own
+	})
+}

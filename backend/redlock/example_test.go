@@ -1,0 +1,55 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/backend/redlock"
+)
+
+// Three masters that know nothing of each other, of which one may fail.
+func Example() {
+	a, b, c := embedded.Start(), embedded.Start(), embedded.Start() // in production: three servers
+	defer a.Close()
+	defer b.Close()
+	defer c.Close()
+	clients := []redis.UniversalClient{a.Client(), b.Client(), c.Client()} // redis.NewClient
+	// Nobody holds anything yet, so there is no need to wait for a longest lease.
+	backend := redlock.New(clients, redlock.WithTrustedStart())
+	locker := distlock.New(backend, distlock.Config{})
+	defer locker.Close()
+
+	err := locker.Do(context.Background(), "report", distlock.Opts{Prefix: "shop:"}, func(ctx context.Context) error {
+		lease, _ := distlock.FromContext(ctx)
+		fmt.Println(lease.Key(), lease.Valid())
+		return nil
+	})
+	fmt.Println("error:", err)
+	// Output:
+	// shop:report true
+	// error: <nil>
+}
+
+// Options are given to New, which sends nothing.
+func ExampleNew() {
+	var clients []redis.UniversalClient
+	for _, addr := range []string{"localhost:7001", "localhost:7002", "localhost:7003"} {
+		clients = append(clients, redis.NewClient(&redis.Options{Addr: addr}))
+	}
+	backend := redlock.New(clients,
+		redlock.WithNodeTimeout(20*time.Millisecond),
+		redlock.WithMaxLease(30*time.Second),
+		redlock.WithTokens(),
+	)
+	fmt.Println(backend.Close())
+	for _, c := range clients { // they stay the caller's
+		_ = c.Close()
+	}
+	// Output:
+	// <nil>
+}

@@ -1,0 +1,115 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// plain hides that a client is a *redis.Client, so that nothing of it can be set.
+type plain struct{ redis.UniversalClient }
+
+// A client that never answers, and heeds nothing: every operation returns when
+// the node timeout has passed or its context ends, at that moment.
+func TestVirtualHungClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cs []redis.UniversalClient
+		for range 5 {
+			cs = append(cs, plain{redistest.HungClient(t)})
+		}
+		const limit = 100 * time.Millisecond
+		r := request()
+		g := r.Claim()
+		for name, op := range map[string]func(context.Context, *redlock.Backend) error{
+			"TryAcquire": func(ctx context.Context, b *redlock.Backend) error { _, err := b.TryAcquire(ctx, r); return err },
+			"Release":    func(ctx context.Context, b *redlock.Backend) error { return b.Release(ctx, g) },
+			"Renew": func(ctx context.Context, b *redlock.Backend) error {
+				got := b.Renew(ctx, []distlock.Grant{g})
+				if got[0].Status != distlock.Unknown {
+					t.Errorf("renewal: %v", got)
+				}
+				return got[0].Err
+			},
+		} {
+			b := redlock.New(cs, redlock.WithNodeTimeout(limit))
+			start := time.Now()
+			err := op(t.Context(), b)
+			if d := time.Since(start); d != limit || err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, distlock.ErrLost) {
+				t.Errorf("%s: %v after %v", name, err, d)
+			}
+			if d := stop(t, b); d > limit {
+				t.Errorf("%s: Close took %v", name, d)
+			}
+
+			b = redlock.New(cs, redlock.WithNodeTimeout(limit))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(limit/2, cancel)
+			start = time.Now()
+			err = op(ctx, b)
+			if d := time.Since(start); d != limit/2 || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, cancelled: %v after %v", name, err, d)
+			}
+			if err := op(ctx, b); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, cancelled before: %v", name, err)
+			}
+			stop(t, b)
+		}
+	})
+}
+
+func stop(t *testing.T, b *redlock.Backend) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if err := errors.Join(b.Close(), b.Close()); err != nil {
+		t.Error(err)
+	}
+	return time.Since(start)
+}
+
+// Close ends what is owed to a node that hangs, and a Backend that was closed
+// goes on working. TestMain sees what is left running.
+func TestCloseWithDebts(t *testing.T) {
+	f := realFleet(t, 3)
+	b := newBackend(t, f.clients())
+	g := f.everywhere(t, b, request())
+	f.servers[1].Stop()
+	defer f.servers[1].Cont()
+	release(t, b, g)
+	eventually(t, "the node is owed a release", func() bool { return b.Debts() == 1 })
+	if d := stop(t, b); d > 5*time.Second {
+		t.Errorf("Close took %v", d)
+	}
+	eventually(t, "nothing is owed", func() bool { return b.Debts() == 0 })
+	release(t, b, acquire(t, b, request()))
+}
+
+// The debts to a node end with the leases.
+func TestVirtualDebtsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		cs := f.clients()
+		b := newBackend(t, cs)
+		g := acquire(t, b, request())
+		synctest.Wait()
+		_ = cs[1].(*redis.Client).Close()
+		for range 10 { // as a Locker that is told nothing
+			release(t, b, g)
+		}
+		synctest.Wait()
+		if n := b.Debts(); n != 1 {
+			t.Errorf("%d debts for one lock", n)
+		}
+		time.Sleep(redlock.OnNode(g.TTL) + time.Second)
+		if n := b.Debts() + b.Claims(); n != 0 {
+			t.Errorf("%d debts and claims after the lease", n)
+		}
+	})
+}

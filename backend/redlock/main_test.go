@@ -1,0 +1,233 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+const lockKey = "shop:order"
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{}) // it tells of every connection that is refused
+	goleak.VerifyTestMain(m)
+}
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// fleet is n Redis servers that know nothing of each other.
+type fleet struct {
+	servers []*redistest.Server // nil if they are simulated
+	admins  []*redis.Client     // not the Backend's
+	client  func(i int) *redis.Client
+}
+
+func realFleet(tb testing.TB, n int) *fleet {
+	tb.Helper()
+	f := &fleet{}
+	for range n {
+		s := redistest.Start(tb)
+		f.servers = append(f.servers, s)
+		f.admins = append(f.admins, s.Client(tb))
+	}
+	f.client = func(i int) *redis.Client { return f.servers[i].Client(tb) }
+	return f
+}
+
+// virtualFleet lives in the bubble that it is started in.
+func virtualFleet(tb testing.TB, n int) *fleet {
+	tb.Helper()
+	f := &fleet{}
+	var clients []func() *redis.Client
+	for range n {
+		m := redistest.Virtual(tb)
+		clients = append(clients, func() *redis.Client { return redistest.VirtualClient(tb, m) })
+		f.admins = append(f.admins, redistest.VirtualClient(tb, m))
+	}
+	f.client = func(i int) *redis.Client { return clients[i]() }
+	return f
+}
+
+// clients are new ones, as another process has them.
+func (f *fleet) clients() []redis.UniversalClient {
+	cs := make([]redis.UniversalClient, len(f.admins))
+	for i := range cs {
+		cs[i] = f.client(i)
+	}
+	return cs
+}
+
+// patient makes a slow machine no fault: what must be fast is measured where
+// nodes hang.
+func (f *fleet) backend(tb testing.TB, opts ...redlock.Option) *redlock.Backend {
+	tb.Helper()
+	return newBackend(tb, f.clients(), append([]redlock.Option{redlock.WithNodeTimeout(500 * time.Millisecond)}, opts...)...)
+}
+
+func newBackend(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *redlock.Backend {
+	tb.Helper()
+	b := redlock.New(clients, append([]redlock.Option{redlock.WithTrustedStart()}, opts...)...)
+	tb.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return b
+}
+
+// owners returns what the key is on each node; "" where it is not.
+func (f *fleet) owners(key string) []string {
+	vs := make([]string, len(f.admins))
+	for i, c := range f.admins {
+		vs[i], _, _ = strings.Cut(c.Get(context.Background(), key).Val(), " ")
+	}
+	return vs
+}
+
+// have returns how many nodes have the key for the owner; for "" how many have it
+// for nobody.
+func (f *fleet) have(key, owner string) (n int) {
+	for _, v := range f.owners(key) {
+		if v == owner {
+			n++
+		}
+	}
+	return n
+}
+
+// put lets another kit hold the key on some nodes.
+func (f *fleet) put(tb testing.TB, owner string, ttl time.Duration, nodes ...int) {
+	tb.Helper()
+	for _, i := range nodes {
+		if err := f.admins[i].Set(context.Background(), lockKey, owner, ttl).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func (f *fleet) del(tb testing.TB, key string, nodes ...int) {
+	tb.Helper()
+	for _, i := range nodes {
+		if err := f.admins[i].Del(context.Background(), key).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// restart starts nodes anew, empty.
+func (f *fleet) restart(nodes ...int) {
+	for _, i := range nodes {
+		f.servers[i].Kill()
+		f.servers[i].Restart()
+	}
+}
+
+// eventually waits until cond is true: where only a real server or the scheduler
+// decides when.
+func eventually(tb testing.TB, what string, cond func() bool) {
+	tb.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		if time.Now().After(deadline) {
+			tb.Fatalf("it never came true that %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// The lease is longer than eventually waits: what comes free was released.
+func request() distlock.Request {
+	return distlock.Request{Key: lockKey, Owner: uuid.NewString(), TTL: 30 * time.Second, Tokens: 1}
+}
+
+// acquire takes a key that nothing but a busy machine keeps from being taken.
+func acquire(tb testing.TB, b *redlock.Backend, r distlock.Request) distlock.Grant {
+	tb.Helper()
+	g, err := b.TryAcquire(context.Background(), r)
+	if err != nil {
+		tb.Fatalf("TryAcquire: %v", err)
+	}
+	return g
+}
+
+// everywhere acquires when all nodes are free, and waits until all have it.
+func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r distlock.Request) distlock.Grant {
+	tb.Helper()
+	f.allFree(tb)
+	g := acquire(tb, b, r)
+	eventually(tb, "all nodes have the lock", func() bool { return f.have(r.Key, r.Owner) == len(f.admins) })
+	return g
+}
+
+// warm uses all nodes once, so that they are known and connected.
+func (f *fleet) warm(tb testing.TB, b *redlock.Backend) {
+	tb.Helper()
+	release(tb, b, f.everywhere(tb, b, request()))
+	quiet(tb, b)
+	f.allFree(tb)
+}
+
+func release(tb testing.TB, b *redlock.Backend, g distlock.Grant) {
+	tb.Helper()
+	if err := b.Release(context.Background(), g); err != nil {
+		tb.Fatalf("Release: %v", err)
+	}
+}
+
+func status(tb testing.TB, b *redlock.Backend, g distlock.Grant) distlock.RenewStatus {
+	tb.Helper()
+	return b.Renew(context.Background(), []distlock.Grant{g})[0].Status
+}
+
+func mustBeHeld(tb testing.TB, err error) *distlock.HeldError {
+	tb.Helper()
+	held, ok := errors.AsType[*distlock.HeldError](err)
+	if !ok {
+		tb.Fatalf("the key is held, and the error is %v", err)
+	}
+	return held
+}
+
+// mustFail checks an error that says that too few nodes can be asked.
+func mustFail(tb testing.TB, err error) {
+	tb.Helper()
+	if err == nil || errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
+		tb.Fatalf("too few nodes answer, and the error is %v", err)
+	}
+}
+
+// quiet waits until nothing is on its way that may take the lock, and nothing is
+// owed.
+func quiet(tb testing.TB, b *redlock.Backend) {
+	tb.Helper()
+	eventually(tb, "nothing is under way", func() bool { return b.Busy() == 0 && b.Debts() == 0 })
+}
+
+// allFree waits until no node has the lock.
+func (f *fleet) allFree(tb testing.TB) {
+	tb.Helper()
+	eventually(tb, "no node has the lock", func() bool { return f.have(lockKey, "") == len(f.admins) })
+}
+
+func upTo(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return slices.Clip(s)
+}

@@ -1,0 +1,18 @@
+-- Writes down the tokens of a grant before it is given out.
+--
+-- KEYS: 1 the lock, 2 its token. Returns 1 if the owner has the lock here: then
+-- whoever takes it here later reads a token that is no lower. Returns 0 if not.
+
+local owner, first, last = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+if not generation(redis.pcall('GET', KEYS[1]), owner) then
+  return 0
+end
+local before, highest, _, released = counter(KEYS[2])
+if not before then
+  return highest
+end
+if highest <= last then
+  store(KEYS[2], first, last, owner, released)
+end
+return 1

@@ -1,0 +1,92 @@
+package redlock_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+)
+
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	var cs []redis.UniversalClient
+	for range 5 {
+		c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
+		t.Cleanup(func() { _ = c.Close() })
+		cs = append(cs, c)
+	}
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:0"}})
+	defer cluster.Close()
+	ring := redis.NewRing(&redis.RingOptions{})
+	defer ring.Close()
+	var typed *redis.Client
+
+	for _, c := range []struct {
+		want string
+		f    func()
+	}{
+		{"0 clients; it takes an odd number, at least 3", func() { redlock.New(nil) }},
+		{"1 clients;", func() { redlock.New(cs[:1]) }},
+		{"2 clients;", func() { redlock.New(cs[:2]) }},
+		{"4 clients;", func() { redlock.New(cs[:4]) }},
+		{"client 1 is nil", func() { redlock.New([]redis.UniversalClient{cs[0], nil, cs[2]}) }},
+		{"client 2 is nil", func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], typed}) }},
+		{"client 2 is client 0 again", func() { redlock.New([]redis.UniversalClient{cs[0], cs[1], cs[0]}) }},
+		{"client 0 is a *redis.ClusterClient", func() { redlock.New([]redis.UniversalClient{cluster, cs[1], cs[0]}) }},
+		{"client 1 is a *redis.Ring", func() { redlock.New([]redis.UniversalClient{cs[1], ring, cs[0]}) }},
+		{"nil Option", func() { redlock.New(cs, nil) }},
+		{"WithNodeTimeout: 0s is less than a millisecond", func() { redlock.WithNodeTimeout(0) }},
+		{"WithNodeTimeout: -1s", func() { redlock.WithNodeTimeout(-time.Second) }},
+		{"WithMaxLease: 999µs", func() { redlock.WithMaxLease(999 * time.Microsecond) }},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, "redlock: ") || !strings.Contains(got, c.want) {
+					t.Errorf("panic %q", got)
+				}
+			}()
+			c.f()
+		})
+	}
+}
+
+// What cannot be sent is refused before anything is.
+func TestRefusedRequests(t *testing.T) {
+	t.Parallel()
+	var cs []redis.UniversalClient
+	for range 3 {
+		c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
+		t.Cleanup(func() { _ = c.Close() })
+		cs = append(cs, c)
+	}
+	b := redlock.New(cs, redlock.WithMaxLease(20*time.Second))
+	for name, change := range map[string]func(*distlock.Request){
+		"no key":       func(r *distlock.Request) { r.Key = "" },
+		"no owner":     func(r *distlock.Request) { r.Owner = "" },
+		"reserved":     func(r *distlock.Request) { r.Owner = "-" },
+		"long owner":   func(r *distlock.Request) { r.Owner = strings.Repeat("x", 129) },
+		"space":        func(r *distlock.Request) { r.Owner = "a b" },
+		"no TTL":       func(r *distlock.Request) { r.TTL = 0 },
+		"too short":    func(r *distlock.Request) { r.TTL = time.Millisecond - 1 },
+		"too long":     func(r *distlock.Request) { r.TTL = 20*time.Second + 1 },
+		"negative TTL": func(r *distlock.Request) { r.TTL = -time.Second },
+	} {
+		r := request()
+		change(&r)
+		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) || strings.Contains(err.Error(), "node") {
+			t.Errorf("%s: TryAcquire: %v", name, err)
+		}
+		if got := b.Renew(t.Context(), []distlock.Grant{r.Claim()}); got[0].Status != distlock.Unknown || got[0].Err == nil {
+			t.Errorf("%s: Renew: %v", name, got)
+		}
+	}
+	if n := b.Claims(); n != 0 {
+		t.Errorf("%d claims are left", n)
+	}
+}

@@ -1,0 +1,300 @@
+package redlock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// Locks go on at the speed of the quorum while a minority hangs, from the first
+// operation on: no operation waits for a node that does not answer.
+func TestMinorityHangs(t *testing.T) {
+	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
+		t.Run(name, func(t *testing.T) {
+			f := realFleet(t, 5)
+			const limit = 2 * time.Second
+			b := newBackend(t, f.clients(), append(opts, redlock.WithNodeTimeout(limit))...)
+			f.warm(t, b)
+			f.servers[1].Stop()
+			f.servers[3].Stop()
+			for i := range 30 {
+				r := request()
+				start := time.Now()
+				g := acquire(t, b, r)
+				if got := status(t, b, g); got != distlock.Renewed {
+					t.Fatalf("round %d: %v", i, got)
+				}
+				if _, err := b.TryAcquire(t.Context(), request()); err == nil {
+					t.Fatal("two have it")
+				} else {
+					mustBeHeld(t, err)
+				}
+				release(t, b, g)
+				if d := time.Since(start); d > limit/2 {
+					t.Errorf("round %d took %v, and a hung node is given %v", i, d, limit)
+				}
+			}
+			f.servers[1].Cont()
+			f.servers[3].Cont()
+			quiet(t, b)
+			f.allFree(t)
+			f.everywhere(t, b, request())
+		})
+	}
+}
+
+// With too few nodes nothing is granted, in bounded time, and nothing stays
+// behind when they return.
+func TestMajorityHangs(t *testing.T) {
+	f := realFleet(t, 5)
+	const limit = 100 * time.Millisecond
+	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(limit))
+	f.warm(t, b)
+	for _, i := range []int{0, 2, 4} {
+		f.servers[i].Stop()
+	}
+	r := request()
+	for range 3 * redlock.SilentAfter { // at first each node is waited for, then it is not
+		start := time.Now()
+		_, err := b.TryAcquire(t.Context(), r)
+		mustFail(t, err)
+		if d := time.Since(start); d > 20*limit {
+			t.Errorf("it took %v", d)
+		}
+	}
+	got := b.Renew(t.Context(), []distlock.Grant{r.Claim()})
+	if got[0].Status == distlock.Renewed {
+		t.Errorf("renewal: %+v", got[0])
+	}
+	eventually(t, "the others are free", func() bool {
+		return f.admins[1].Exists(t.Context(), lockKey).Val()+f.admins[3].Exists(t.Context(), lockKey).Val() == 0
+	})
+	err := b.Release(t.Context(), r.Claim())
+	if err == nil || errors.Is(err, distlock.ErrLost) {
+		t.Errorf("release: %v", err)
+	}
+	for _, i := range []int{0, 2, 4} {
+		f.servers[i].Cont()
+	}
+	quiet(t, b)
+	f.allFree(t)
+	f.everywhere(t, b, request())
+}
+
+// Through the Locker it is ErrUnavailable, and not ErrNotAcquired.
+func TestMajorityDown(t *testing.T) {
+	f := realFleet(t, 5)
+	l := distlock.New(f.backend(t), distlock.Config{})
+	defer l.Close()
+	if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, 2, 4} {
+		f.servers[i].Kill()
+	}
+	_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second})
+	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("acquire: %v", err)
+	}
+	for _, node := range []string{"node 0", "node 2", "node 4"} {
+		if !strings.Contains(err.Error(), node) {
+			t.Errorf("%s is not named: %v", node, err)
+		}
+	}
+}
+
+// A renewal that a majority does not answer says nothing, and one that it denies
+// is a loss.
+func TestRenewWithoutQuorum(t *testing.T) {
+	f := realFleet(t, 5)
+	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(100*time.Millisecond))
+	g := f.everywhere(t, b, request())
+	for _, i := range []int{0, 2, 4} {
+		f.servers[i].Stop()
+	}
+	got := b.Renew(t.Context(), []distlock.Grant{g})
+	if got[0].Status != distlock.Unknown || got[0].Err == nil || errors.Is(got[0].Err, context.DeadlineExceeded) {
+		t.Errorf("renewal: %+v", got[0])
+	}
+	for _, i := range []int{0, 2, 4} {
+		f.servers[i].Cont()
+	}
+	eventually(t, "it is renewed again", func() bool { return status(t, b, g) == distlock.Renewed })
+	// Or a node that is late is given back what it has just lost.
+	eventually(t, "nothing is under way", func() bool { return b.Claims() == 0 })
+	f.del(t, lockKey, 0, 2, 4)
+	if got := status(t, b, g); got != distlock.Lost {
+		t.Errorf("deleted on three: %v", got)
+	}
+	if n := f.have(lockKey, g.Owner); n != 2 {
+		t.Errorf("a lost lock is on %d nodes", n)
+	}
+	if err := b.Release(t.Context(), g); err != nil {
+		t.Errorf("release of what nobody has, without tokens: %v", err)
+	}
+	f.allFree(t)
+}
+
+// The reply of every node is lost after the lock was taken: whoever tries again
+// does not wait for itself, and whoever gives up leaves nothing.
+func TestLostReplies(t *testing.T) {
+	for _, tryAgain := range []bool{true, false} {
+		t.Run(fmt.Sprintf("try again=%v", tryAgain), func(t *testing.T) {
+			f := realFleet(t, 3)
+			b, networks := spoilt(t, f, 300*time.Millisecond)
+			f.warm(t, b)
+
+			r := request()
+			ctx, cancel := context.WithCancel(t.Context())
+			for _, n := range networks {
+				n.Deafen()
+			}
+			done := make(chan error)
+			go func() { _, err := b.TryAcquire(ctx, r); done <- err }()
+			eventually(t, "all nodes have it", func() bool { return f.have(lockKey, r.Owner) == 3 })
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("TryAcquire: %v", err)
+			}
+			if tryAgain {
+				g := acquire(t, b, r)
+				if got := status(t, b, g); got != distlock.Renewed {
+					t.Error(got)
+				}
+				quietly(t, b, g) // what gives back the first attempt leaves the second alone
+				release(t, b, g)
+			} else {
+				release(t, b, r.Claim())
+			}
+			quiet(t, b)
+			f.allFree(t)
+		})
+	}
+}
+
+// quietly waits until nothing is owed, and checks that the grant is still one.
+func quietly(t *testing.T, b *redlock.Backend, g distlock.Grant) {
+	t.Helper()
+	eventually(t, "nothing is owed", func() bool { return b.Debts() == 0 })
+	if got := status(t, b, g); got != distlock.Renewed {
+		t.Errorf("after the debts were paid: %v", got)
+	}
+}
+
+// spoilt returns a Backend that has one network for each node.
+func spoilt(t *testing.T, f *fleet, limit time.Duration) (*redlock.Backend, []*spoilnet.Network) {
+	t.Helper()
+	var networks []*spoilnet.Network
+	var cs []redis.UniversalClient
+	for _, s := range f.servers {
+		n := spoilnet.TCP(s.Addr())
+		networks = append(networks, n)
+		cs = append(cs, s.Client(t, func(o *redis.Options) { o.Dialer = n.DialContext; o.MaxRetries = -1 }))
+	}
+	return newBackend(t, cs, redlock.WithNodeTimeout(limit)), networks
+}
+
+// An attempt is stuck in the network and arrives after its owner has released: it
+// is refused, and another can have the key.
+func TestOvertakenAttempt(t *testing.T) {
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 300*time.Millisecond)
+	f.warm(t, b)
+
+	r := request()
+	networks[0].HoldAt(callOf(redlock.AcquireHash))
+	g := acquire(t, b, r) // the quorum of the other two
+	release(t, b, g)
+	eventually(t, "the node that did not answer has buried the owner", func() bool {
+		return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
+	})
+	deliver(t, networks[0])
+	// The server answers the connections in order of arrival; the next attempt is
+	// behind what was delivered.
+	next := f.everywhere(t, b, request())
+	release(t, b, next)
+	quiet(t, b)
+	f.allFree(t)
+}
+
+// A node that is late keeps the lock if it was granted, and is free if it was not.
+func TestLateNode(t *testing.T) {
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 300*time.Millisecond)
+	f.warm(t, b)
+
+	networks[0].HoldAt(callOf(redlock.AcquireHash))
+	g := acquire(t, b, request())
+	deliver(t, networks[0])
+	eventually(t, "the late node has the lock", func() bool { return f.have(lockKey, g.Owner) == 3 })
+	release(t, b, g)
+	quiet(t, b)
+	f.allFree(t)
+
+	f.put(t, "another", time.Minute, 1, 2)
+	networks[0].HoldAt(callOf(redlock.AcquireHash))
+	_, err := b.TryAcquire(t.Context(), request())
+	mustBeHeld(t, err)
+	deliver(t, networks[0])
+	quiet(t, b)
+	f.del(t, lockKey, 1, 2)
+	f.allFree(t)
+}
+
+// What takes back a failed attempt is stuck in the network and arrives when the
+// same owner has the lock by its next attempt, which it must not end.
+func TestOvertakenTakeBack(t *testing.T) {
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 300*time.Millisecond)
+	f.warm(t, b)
+
+	f.put(t, "another", time.Minute, 1, 2)
+	r := request()
+	networks[0].HoldAt(callOf(redlock.ReleaseHash))
+	_, err := b.TryAcquire(t.Context(), r)
+	mustBeHeld(t, err)
+	eventually(t, "it was tried", func() bool { return b.Debts() == 1 })
+	quiet(t, b)
+	f.del(t, lockKey, 1, 2)
+	g := f.everywhere(t, b, r)
+
+	calls := func() string {
+		stats := f.admins[0].Info(context.Background(), "commandstats").Val()
+		_, stats, _ = strings.Cut(stats, "cmdstat_evalsha:calls=")
+		n, _, _ := strings.Cut(stats, ",")
+		return n
+	}
+	before := calls()
+	deliver(t, networks[0])
+	eventually(t, "it has arrived", func() bool { return calls() != before })
+	if n := f.have(lockKey, r.Owner); n != 3 {
+		t.Errorf("on %d of 3 nodes", n)
+	}
+	release(t, b, g)
+	f.allFree(t)
+}
+
+// deliver sends what was kept back. Who has a quorum does not wait for it to be
+// written.
+func deliver(t *testing.T, n *spoilnet.Network) {
+	t.Helper()
+	eventually(t, "something is kept back", func() bool { return n.Held() == 1 })
+	if err := n.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// callOf matches a call of a script, for a network that holds it back.
+func callOf(sha string) spoilnet.Match {
+	return func(written []byte) bool { return bytes.Contains(written, []byte(sha)) }
+}

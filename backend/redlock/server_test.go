@@ -1,0 +1,141 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// The rules that doc.go gives are enough, and there are no more than enough.
+func TestACL(t *testing.T) {
+	f := realFleet(t, 3)
+	rules := redistest.DocumentedRules(t, 15)
+	ctx := context.Background()
+	use := func(rules []string) error {
+		var cs []redis.UniversalClient
+		for i, c := range f.admins {
+			if err := errors.Join(c.FlushAll(ctx).Err(), c.ScriptFlush(ctx).Err()); err != nil {
+				t.Fatal(err)
+			}
+			redistest.SetUser(t, c, rules)
+			cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
+		}
+		b := newBackend(t, cs, redlock.WithTokens())
+		defer b.Close()
+		r := request()
+		g, err := b.TryAcquire(ctx, r)
+		if err != nil {
+			return err
+		}
+		if _, err := b.TryAcquire(ctx, r); err != nil {
+			return err
+		}
+		if _, err := b.TryAcquire(ctx, request()); !errors.Is(err, distlock.ErrNotAcquired) {
+			return fmt.Errorf("held: %w", err)
+		}
+		if got := b.Renew(ctx, []distlock.Grant{g}); got[0].Status != distlock.Renewed {
+			return errors.Join(fmt.Errorf("the renewal: %v", got[0].Status), got[0].Err)
+		}
+		return b.Release(ctx, g)
+	}
+
+	redistest.MustBeEnough(t, rules, map[string]bool{
+		"+info":           true, // to notice restarts
+		"+hello":          true, // go-redis does without
+		"+client|setname": true, // if the client has a name
+	}, use)
+	if err := use(append(rules, "-info")); err != nil {
+		t.Errorf("without +info: %v", err)
+	}
+}
+
+// A server that is out of memory refuses new locks, and lets those that exist be
+// renewed and released. One that has forgotten its scripts does all of it.
+func TestFullServers(t *testing.T) {
+	f := realFleet(t, 3)
+	b := f.backend(t, redlock.WithTokens())
+	ctx := context.Background()
+	g := f.everywhere(t, b, request())
+	for _, c := range f.admins {
+		if err := errors.Join(c.ConfigSet(ctx, "maxmemory", "1").Err(), c.ScriptFlush(ctx).Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := status(t, b, g); got != distlock.Renewed {
+		t.Errorf("renewal: %v", got)
+	}
+	release(t, b, g)
+	release(t, b, g)
+	f.allFree(t)
+	_, err := b.TryAcquire(ctx, request())
+	mustFail(t, err)
+	if !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("acquire: %v", err)
+	}
+	for _, c := range f.admins {
+		c.ConfigSet(ctx, "maxmemory", "0")
+	}
+	next := acquire(t, b, request())
+	if next.Token <= g.LastToken {
+		t.Errorf("token %d after %d", next.Token, g.LastToken)
+	}
+	release(t, b, next)
+}
+
+// What is not ours is not touched, and not taken for ours.
+func TestForeignRecords(t *testing.T) {
+	f := realFleet(t, 3)
+	b := f.backend(t)
+	ctx := context.Background()
+	release(t, b, f.everywhere(t, b, request()))
+	f.allFree(t)
+	for _, c := range f.admins {
+		c.RPush(ctx, lockKey, "a list")
+	}
+	r := request()
+	_, err := b.TryAcquire(ctx, r)
+	mustFail(t, err)
+	if !redis.HasErrorPrefix(errors.Unwrap(unjoin(err)), "WRONGTYPE") {
+		t.Errorf("acquire: %v", err)
+	}
+	if got := status(t, b, r.Claim()); got != distlock.Lost {
+		t.Errorf("renewal: %v", got)
+	}
+	if err := b.Release(ctx, r.Claim()); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("release: %v", err)
+	}
+	for _, c := range f.admins {
+		if n := c.LLen(ctx, lockKey).Val(); n != 1 {
+			t.Errorf("the list has %d elements", n)
+		}
+		c.Del(ctx, lockKey)
+	}
+
+	// An owner that begins with another's, as nothing but a forged one does.
+	g := f.everywhere(t, b, r)
+	longer := r
+	longer.Owner += "2"
+	_, err = b.TryAcquire(ctx, longer)
+	mustBeHeld(t, err)
+	shorter := r
+	shorter.Owner = r.Owner[:len(r.Owner)-1]
+	_, err = b.TryAcquire(ctx, shorter)
+	mustBeHeld(t, err)
+	release(t, b, g)
+}
+
+// unjoin returns the first of joined errors.
+func unjoin(err error) error {
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()[0]
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+)
+
+// What was taken on a minority is given back at once, and the hint is when a
+// quorum could come free.
+func TestVirtualHalfTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		b := f.backend(t)
+		release(t, b, acquire(t, b, request()))
+		synctest.Wait()
+
+		f.put(t, "a", 3*time.Second, 0)
+		f.put(t, "b", 7*time.Second, 1)
+		f.put(t, "c", 5*time.Second, 2)
+		r := request()
+		start := time.Now()
+		_, err := b.TryAcquire(t.Context(), r)
+		// The first to end is enough: two nodes are free.
+		if held := mustBeHeld(t, err); held.RetryAfter > 3*time.Second || held.RetryAfter < 2900*time.Millisecond {
+			t.Errorf("hint %v", held.RetryAfter)
+		}
+		synctest.Wait()
+		if n := f.have(lockKey, ""); n != 2 {
+			t.Errorf("%d nodes are free, want 2", n)
+		}
+
+		f.put(t, "d", 6*time.Second, 3, 4)
+		_, err = b.TryAcquire(t.Context(), r)
+		// It is told before all have answered, and may be for less than a quorum.
+		if held := mustBeHeld(t, err); held.RetryAfter > 6*time.Second || held.RetryAfter < 2900*time.Millisecond {
+			t.Errorf("hint %v", held.RetryAfter)
+		}
+		f.put(t, "foreign", 0, upTo(5)...) // without an end
+		_, err = b.TryAcquire(t.Context(), r)
+		if held := mustBeHeld(t, err); held.RetryAfter != 0 {
+			t.Errorf("hint %v", held.RetryAfter)
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("it waited for %v", d)
+		}
+		f.del(t, lockKey, upTo(5)...)
+		release(t, b, acquire(t, b, r)) // the same owner, after three failures
+		synctest.Wait()
+		if n := f.have(lockKey, ""); n != 5 || b.Busy() != 0 {
+			t.Errorf("%d nodes are free", n)
+		}
+	})
+}
+
+// The drift is on the node and not in the grant.
+func TestVirtualDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b := f.backend(t)
+		g := acquire(t, b, shorter(request(), 10*time.Second))
+		synctest.Wait()
+		if d := f.admins[1].PTTL(t.Context(), lockKey).Val(); g.TTL != 10*time.Second || d != 10102*time.Millisecond {
+			t.Errorf("granted for %v, on the node for %v", g.TTL, d)
+		}
+		time.Sleep(5 * time.Second)
+		if got := status(t, b, g); got != distlock.Renewed {
+			t.Fatal(got)
+		}
+		synctest.Wait()
+		if d := f.admins[1].PTTL(t.Context(), lockKey).Val(); d != 10102*time.Millisecond {
+			t.Errorf("renewed for %v", d)
+		}
+	})
+}
+
+// Rivals that split the nodes between them never hold both, and one of them gets
+// the lock in the end. None leaves anything.
+func TestRivals(t *testing.T) {
+	f := realFleet(t, 5)
+	const rivals, visits = 6, 10
+	var mu sync.Mutex
+	inside := 0
+	var wg sync.WaitGroup
+	for range rivals {
+		b := f.backend(t)
+		wg.Go(func() {
+			for range visits {
+				r := request()
+				backoff := distlock.NewBackoff(3*time.Millisecond, 0)
+				g, err := b.TryAcquire(t.Context(), r)
+				for ; err != nil; g, err = b.TryAcquire(t.Context(), r) {
+					if !errors.Is(err, distlock.ErrNotAcquired) {
+						t.Error(err)
+					}
+					d, _ := backoff.Wait()
+					<-time.After(d)
+				}
+				mu.Lock()
+				if inside++; inside != 1 {
+					t.Errorf("%d are inside", inside)
+				}
+				mu.Unlock()
+				if got := b.Renew(t.Context(), []distlock.Grant{g})[0]; got.Status != distlock.Renewed {
+					t.Errorf("renewal: %+v", got)
+				}
+				mu.Lock()
+				inside--
+				mu.Unlock()
+				if err := b.Release(t.Context(), g); err != nil {
+					t.Error(err)
+				}
+			}
+			quiet(t, b)
+		})
+	}
+	wg.Wait()
+	f.allFree(t)
+}
+
+// A renewal puts the lock where it is missing, and a release takes it away there,
+// too.
+func TestVirtualRestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		b := f.backend(t)
+		g := acquire(t, b, request())
+		synctest.Wait()
+		f.del(t, lockKey, 1, 4)
+		if got := status(t, b, g); got != distlock.Renewed {
+			t.Fatal(got)
+		}
+		synctest.Wait()
+		if n := f.have(lockKey, g.Owner); n != 5 {
+			t.Errorf("on %d of 5 nodes", n)
+		}
+		// Not where another has it, and not where the node is not trusted.
+		f.put(t, "another", time.Minute, 0)
+		f.admins[2].FlushAll(t.Context())
+		if got := status(t, b, g); got != distlock.Renewed {
+			t.Fatal(got)
+		}
+		synctest.Wait()
+		if owners := f.owners(lockKey); owners[0] != "another" || owners[2] != "" {
+			t.Errorf("%v", owners)
+		}
+		// And not if no quorum has it.
+		f.del(t, lockKey, 3)
+		if got := status(t, b, g); got != distlock.Lost {
+			t.Fatal(got)
+		}
+		synctest.Wait()
+		if n := f.have(lockKey, g.Owner); n != 2 {
+			t.Errorf("on %d of 5 nodes", n)
+		}
+		releaseLost(t, b, g)
+		synctest.Wait()
+		if n := f.have(lockKey, g.Owner); n != 0 {
+			t.Errorf("released, and on %d of 5 nodes", n)
+		}
+	})
+}
+
+// releaseLost releases what another may have somewhere.
+func releaseLost(t *testing.T, b *redlock.Backend, g distlock.Grant) {
+	t.Helper()
+	if err := b.Release(context.Background(), g); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("release of what is lost: %v", err)
+	}
+}
+
+// A release that overtakes the end of a renewal is not undone by it.
+func TestReleaseDuringRenewal(t *testing.T) {
+	f := realFleet(t, 5)
+	b := f.backend(t)
+	for range 100 {
+		g := f.everywhere(t, b, request())
+		f.del(t, lockKey, 4)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			b.Renew(context.Background(), []distlock.Grant{g})
+		}()
+		release(t, b, g)
+		<-done
+		eventually(t, "nothing is under way", func() bool { return b.Claims() == 0 })
+		if n := f.have(lockKey, ""); n != 5 {
+			t.Fatalf("%d of 5 nodes are free: %v", n, f.owners(lockKey))
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+)
+
+func TestNextToken(t *testing.T) {
+	t.Parallel()
+	type known = redlock.Known
+	for _, c := range []struct {
+		name        string
+		known       []known
+		want        uint64
+		first, last uint64
+	}{
+		{"nobody knows", []known{{Now: 1000}, {Now: 1005}, {Now: 990}}, 8, 1005, 1005},
+		{"a block ends now", []known{{Now: 1000, First: 5, Last: 9}, {Now: 990}}, 8, 993, 1000},
+		{"the highest counts", []known{{Now: 1000, First: 5, Last: 9}, {Now: 990, First: 996, Last: 996}}, 8, 997, 1000},
+		{"clocks behind", []known{{Now: 1000, First: 5, Last: 2000}, {Now: 990}}, 8, 2001, 2001},
+		{"the same again", []known{{Now: 1000, First: 5, Last: 9, Ours: true}, {Now: 1001}}, 8, 5, 9},
+		{"somebody since", []known{{Now: 100, First: 5, Last: 9, Ours: true}, {Now: 100, First: 10, Last: 12}}, 1, 100, 100},
+		{"want more than now", []known{{Now: 3, First: 1, Last: 1}}, 8, 2, 3},
+	} {
+		first, last := redlock.Next(c.known, c.want)
+		if first != c.first || last != c.last {
+			t.Errorf("%s: %d to %d, want %d to %d", c.name, first, last, c.first, c.last)
+		}
+	}
+}
+
+// Tokens rise while minorities of every kind are down, come back empty, or come
+// back with an old counter.
+func TestTokensOverRestarts(t *testing.T) {
+	f := realFleet(t, 5)
+	const lease = 200 * time.Millisecond
+	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease), redlock.WithNodeTimeout(50*time.Millisecond))
+	var last distlock.Grant
+	grant := func(what string) {
+		t.Helper()
+		r := shorter(request(), lease)
+		r.Tokens = 16
+		var g distlock.Grant
+		eventually(t, "it is granted "+what, func() (ok bool) {
+			var err error
+			g, err = b.TryAcquire(context.Background(), r)
+			return err == nil
+		})
+		if g.Token <= last.LastToken || g.LastToken < g.Token {
+			t.Fatalf("%s: tokens %d to %d after %d", what, g.Token, g.LastToken, last.LastToken)
+		}
+		last = g
+		_ = b.Release(context.Background(), g) // the lease is short; it may have ended
+	}
+	for i := range 5 {
+		one, two := i, (i+2)%5
+		old := f.admins[one].Get(t.Context(), "{"+lockKey+"}:token").Val()
+		grant("before")
+		f.servers[one].Kill()
+		f.servers[two].Kill()
+		grant(fmt.Sprintf("without %d and %d", one, two))
+		f.servers[one].Restart()
+		f.servers[two].Restart()
+		if old != "" {
+			if err := f.admins[one].Set(t.Context(), "{"+lockKey+"}:token", old, time.Minute).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		grant("with both back")
+		// The next minority takes away the nodes that still knew.
+		eventually(t, "all are trusted", func() bool {
+			r := shorter(request(), lease)
+			if _, err := b.TryAcquire(context.Background(), r); err != nil {
+				return false
+			}
+			ok := true
+			for n := range 5 {
+				ok = ok && f.admins[n].Exists(context.Background(), redlock.MarkerKey).Val() == 1
+			}
+			_ = b.Release(context.Background(), r.Claim())
+			return ok
+		})
+	}
+}
+
+// A counter that is ahead of all clocks, as after a clock was set back, is known
+// by any quorum: whichever nodes are asked, the next is higher.
+func TestVirtualTokensAheadOfClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		b := f.backend(t, redlock.WithTokens())
+		g := acquire(t, b, request())
+		release(t, b, g)
+		synctest.Wait()
+		const ahead = 5_000_000_000_000_000
+		token := "{" + lockKey + "}:token"
+		for _, i := range []int{1, 2, 3} { // what a quorum was told
+			f.admins[i].Set(t.Context(), token, fmt.Sprintf("%d %d x x", ahead, ahead), time.Hour)
+		}
+		for i, others := range [][]int{{1, 2}, {2, 3}, {1, 3}, {0, 1}, {3, 4}} {
+			f.put(t, "others", time.Minute, others...)
+			g := acquire(t, b, request())
+			if want := uint64(ahead + i + 1); g.Token != want {
+				t.Errorf("without %v: token %d, want %d", others, g.Token, want)
+			}
+			release(t, b, g)
+			f.del(t, lockKey, others...)
+			synctest.Wait()
+		}
+	})
+}
+
+// If the lock is lost before its tokens are on a quorum, nobody sees them.
+func TestTokensNotKept(t *testing.T) {
+	f := realFleet(t, 3)
+	b := f.backend(t, redlock.WithTokens())
+	r := request()
+	g := f.everywhere(t, b, r)
+	// A counter that cannot be read, on two of three.
+	release(t, b, g)
+	f.allFree(t)
+	for _, i := range []int{0, 1} {
+		f.admins[i].Set(t.Context(), "{"+lockKey+"}:token", "what is this", 0)
+	}
+	_, err := b.TryAcquire(t.Context(), request())
+	mustFail(t, err)
+	f.allFree(t)
+}

@@ -1,0 +1,195 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+)
+
+// The delayed restart of Redlock: a holder has three of five nodes, one of them
+// comes back empty, and together with the other two it would grant the lock to a
+// second holder.
+func TestEmptyNodeDoesNotVote(t *testing.T) {
+	for name, lose := range map[string]func(*fleet){
+		"restart":  func(f *fleet) { f.restart(2) },
+		"flushall": func(f *fleet) { f.admins[2].FlushAll(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := realFleet(t, 5)
+			const lease = 3 * time.Second
+			b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))
+			release(t, other, f.everywhere(t, other, shorter(request(), lease)))
+			quiet(t, other)
+
+			r := shorter(request(), lease)
+			g := f.everywhere(t, b, r)
+			f.del(t, lockKey, 3, 4) // as if they had been down
+			lose(f)
+
+			for {
+				second, err := other.TryAcquire(t.Context(), shorter(request(), lease))
+				if err == nil {
+					if d := time.Since(g.Sent); d < g.TTL {
+						t.Fatalf("%v after the request of the first, a second has the lock", d)
+					}
+					release(t, other, second)
+					break
+				}
+				if errors.Is(err, distlock.ErrNotAcquired) {
+					mustBeHeld(t, err)
+				}
+				if time.Since(g.Sent) > 10*lease {
+					t.Fatalf("it is never granted: %v", err)
+				}
+				pause(other)
+			}
+		})
+	}
+}
+
+// Any minority is restarted empty again and again, each time with a longest lease
+// in between, under a holder that renews: it is never lost, and nobody else has it.
+func TestRollingRestart(t *testing.T) {
+	f := realFleet(t, 3)
+	const lease = 2 * time.Second // a restart takes less, also on a busy machine
+	b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))
+	g := f.everywhere(t, b, shorter(request(), lease))
+	last := time.Now()
+	renew := func() {
+		sent := time.Now()
+		got := status(t, b, g)
+		switch {
+		case got == distlock.Renewed:
+			last = sent
+		case time.Since(last) < lease:
+			t.Fatalf("%v, %v after the last renewal", got, time.Since(last))
+		default:
+			t.Fatalf("%v, after %v without a renewal", got, time.Since(last))
+		}
+	}
+	for i := range 3 {
+		f.restart(i)
+		eventually(t, "the node that came back has the lock again", func() bool {
+			renew()
+			if second, err := other.TryAcquire(t.Context(), shorter(request(), lease)); err == nil {
+				if time.Since(last) < lease {
+					t.Fatal("two have it")
+				}
+				release(t, other, second)
+			}
+			return f.have(lockKey, g.Owner) == 3
+		})
+	}
+	release(t, b, g)
+}
+
+// On a new fleet nothing is granted for a longest lease; then it is.
+func TestVirtualNewFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		b := redlock.New(f.clients())
+		defer b.Close()
+		start := time.Now()
+		_, err := b.TryAcquire(t.Context(), request())
+		mustFail(t, err)
+		for ; err != nil; _, err = b.TryAcquire(t.Context(), request()) {
+			mustFail(t, err)
+			synctest.Wait()
+			if n := f.have(lockKey, ""); n != 5 {
+				t.Fatalf("%d of 5 are free after %v", n, err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if d := time.Since(start) - redlock.OnNode(redlock.DefaultMaxLease); d < 0 || d > 200*time.Millisecond {
+			t.Errorf("granted %v after the longest lease", d)
+		}
+	})
+}
+
+// Two processes start together and both trust: the one that finds the other half
+// way waits for it, and does not make the other nodes untrusted by using them.
+func TestVirtualTrustedStartTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		bless := func(nodes ...int) {
+			for _, i := range nodes {
+				f.admins[i].Set(t.Context(), redlock.MarkerKey, "- 0", 0)
+			}
+		}
+		bless(0, 1)
+		time.AfterFunc(100*time.Millisecond, func() { bless(2, 3, 4) })
+		b := f.backend(t)
+		release(t, b, acquire(t, b, request()))
+		synctest.Wait()
+	})
+}
+
+// WithTrustedStart trusts a fleet that is new as a whole, and nothing else.
+func TestVirtualTrustedStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b := f.backend(t)
+		release(t, b, acquire(t, b, request()))
+		synctest.Wait()
+
+		// Two of three come back empty, and a process starts that trusts.
+		f.admins[0].FlushAll(t.Context())
+		f.admins[1].FlushAll(t.Context())
+		_, err := f.backend(t).TryAcquire(t.Context(), request())
+		mustFail(t, err)
+		synctest.Wait()
+		// One that is running does not bless again.
+		_, err = b.TryAcquire(t.Context(), request())
+		mustFail(t, err)
+	})
+	synctest.Test(t, func(t *testing.T) { // a node that cannot be asked may know something
+		f := virtualFleet(t, 3)
+		cs := f.clients()
+		dead := cs[2].(*redis.Client)
+		_ = dead.Close()
+		_, err := newBackend(t, cs).TryAcquire(t.Context(), request())
+		mustFail(t, err)
+	})
+}
+
+// A server's clock that was set back makes its memory short, not endless.
+func TestVirtualClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b := f.backend(t)
+		release(t, b, acquire(t, b, request()))
+		synctest.Wait() // on the third node, too
+		for _, c := range f.admins[:2] {
+			c.Set(t.Context(), redlock.MarkerKey, "- 9000000000000000", 0)
+		}
+		_, err := b.TryAcquire(t.Context(), request())
+		mustFail(t, err)
+		time.Sleep(redlock.OnNode(redlock.DefaultMaxLease))
+		acquire(t, b, request())
+	})
+}
+
+func shorter(r distlock.Request, ttl time.Duration) distlock.Request {
+	r.TTL = ttl
+	return r
+}
+
+// pause lets what was sent to the nodes before be answered.
+func pause(b *redlock.Backend) {
+	deadline := time.Now().Add(time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		<-tick.C
+		if b.Busy() == 0 || time.Now().After(deadline) {
+			return
+		}
+	}
+}
