@@ -1,0 +1,86 @@
+package zklock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// pending is a call of the client library, which knows no contexts, on a goroutine
+// of its own. Whoever waits for it can leave.
+type pending[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// begin starts f.
+func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
+	p := &pending[T]{done: make(chan struct{})}
+	go func() {
+		p.value, p.err = f(l.conn)
+		close(p.done)
+	}()
+	return p
+}
+
+// wait returns what f has returned, or an error if ctx ends first.
+func (p *pending[T]) wait(ctx context.Context) (T, error) {
+	select {
+	case <-p.done:
+		return p.value, p.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// bound returns a context for one operation.
+func (b *Backend) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, b.opts.opTimeout, errNoAnswer)
+}
+
+// children returns the names of the children of path; none if there is no such
+// node.
+func (l *link) children(path string) *pending[[]string] {
+	return begin(l, func(c *zk.Conn) ([]string, error) {
+		names, _, err := c.Children(path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil, nil
+		}
+		return names, err
+	})
+}
+
+// stat returns the metadata of a node; zero if there is none.
+func (l *link) stat(path string) *pending[zk.Stat] {
+	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
+		ok, stat, err := c.Exists(path)
+		if err != nil || !ok {
+			return zk.Stat{}, err
+		}
+		return *stat, nil
+	})
+}
+
+// sync returns when the server that we are connected to has come to where the
+// leader was after it was asked. A server that is cut off from the leader does not
+// answer.
+func (l *link) sync() *pending[struct{}] {
+	return begin(l, func(c *zk.Conn) (struct{}, error) {
+		_, err := c.Sync("/")
+		return struct{}{}, err
+	})
+}
+
+// remove deletes a node. It returns false if there was none.
+func (l *link) remove(path string) *pending[bool] {
+	return begin(l, func(c *zk.Conn) (bool, error) {
+		err := c.Delete(path, -1)
+		if errors.Is(err, zk.ErrNoNode) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}

@@ -1,0 +1,144 @@
+package zklock_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// curator is a program in Java that takes locks with Curator's recipes.
+type curator struct {
+	t   *testing.T
+	in  io.Writer
+	out *bufio.Scanner
+}
+
+func startCurator(t *testing.T, addr string) *curator {
+	t.Helper()
+	java, path, err := zktest.ClassPath("curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava", "slf4j-api", "slf4j-nop")
+	zktest.Need(t, err)
+	cmd := exec.Command(java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "testdata/Curator.java", addr)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trouble strings.Builder
+	cmd.Stderr = &trouble
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // and so it ends
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("Curator: %v: %s", err, &trouble)
+		}
+	})
+	c := &curator{t, in, bufio.NewScanner(out)}
+	if answer := c.answer(); answer != "ready" {
+		t.Fatalf("Curator says %q", answer)
+	}
+	return c
+}
+
+func (c *curator) send(verb, kind, path string) {
+	c.t.Helper()
+	if _, err := fmt.Fprintln(c.in, verb, kind, path); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *curator) answer() string {
+	c.t.Helper()
+	if !c.out.Scan() {
+		c.t.Fatalf("Curator says nothing: %v", c.out.Err())
+	}
+	return c.out.Text()
+}
+
+func (c *curator) must(want, verb, kind, path string) {
+	c.t.Helper()
+	c.send(verb, kind, path)
+	if got := c.answer(); got != want {
+		c.t.Errorf("Curator: %s %s %s: %s, want %s", verb, kind, path, got, want)
+	}
+}
+
+// TestCurator shares locks with Curator's recipes: each keeps the other out, and
+// waits in one line with it.
+func TestCurator(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	c := startCurator(t, addr)
+	admin := newAdmin(t, addr)
+	waiting := func(path string, n int) {
+		t.Helper()
+		eventually(t, patience, "a line with Curator in it", func() bool { return len(children(t, admin, path)) == n })
+	}
+
+	t.Run("InterProcessMutex", func(t *testing.T) {
+		b := newBackend(t, []string{addr})
+		key := "curator"
+		path := parentOf(key)
+		g := mustTry(t, b, request(key))
+		c.must("false", "try", "mutex", path)
+		mustRelease(t, b, g)
+		c.must("true", "try", "mutex", path)
+		mustBeBusy(t, b, key)
+		w := queue(t, b, request(key))
+		waiting(path, 2)
+		w.mustWait(t)
+		c.must("released", "release", "mutex", path)
+		g = w.served(t)
+		c.send("acquire", "mutex", path)
+		waiting(path, 2)
+		behind := queue(t, b, request(key))
+		waiting(path, 3)
+		mustRelease(t, b, g)
+		if got := c.answer(); got != "true" {
+			t.Errorf("Curator in line: %s", got)
+		}
+		behind.mustWait(t)
+		c.must("released", "release", "mutex", path)
+		mustRelease(t, b, behind.served(t))
+	})
+	t.Run("InterProcessReadWriteLock", func(t *testing.T) {
+		b := newBackend(t, []string{addr}, zklock.WithReadWriteNames())
+		key := "curator-rw"
+		path := parentOf(key)
+		reader := request(key)
+		reader.Mode = distlock.Shared
+		r := mustTry(t, b, reader)
+		c.must("true", "try", "read", path)
+		c.must("false", "try", "write", path)
+		mustBeBusy(t, b, key)
+		mustRelease(t, b, r)
+		mustBeBusy(t, b, key)
+		writer := queue(t, b, request(key))
+		waiting(path, 2)
+		c.must("released", "release", "read", path)
+		w := writer.served(t)
+		c.must("false", "try", "read", path)
+		c.must("false", "try", "write", path)
+		late := request(key)
+		late.Mode = distlock.Shared
+		mustRelease(t, b, w)
+		c.must("true", "try", "write", path)
+		behind := queue(t, b, late)
+		waiting(path, 2)
+		behind.mustWait(t)
+		mustBeBusy(t, b, key)
+		c.must("released", "release", "write", path)
+		mustRelease(t, b, behind.served(t))
+	})
+}

@@ -1,0 +1,265 @@
+package zklock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// creates matches the creation of a lock's node.
+func creates(p []byte) bool { return bytes.Contains(p, []byte("-lock-")) }
+
+// overNetwork returns a Backend whose connections can be spoilt.
+func overNetwork(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Backend, *spoilnet.Network) {
+	tb.Helper()
+	n := new(spoilnet.Network)
+	return newBackend(tb, []string{addr}, append(opts, zklock.WithDialer(n.DialTimeout))...), n
+}
+
+// TestLostCreateReply loses the reply to the creation of the node: whoever tries
+// again has the key with that node, and does not wait for itself.
+func TestLostCreateReply(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(10*time.Second), zklock.WithOpTimeout(5*time.Second))
+	const key = "lost-create"
+	mustRelease(t, b, mustTry(t, b, request(key)))
+
+	n.DeafenAt(creates)
+	r := request(key)
+	result := make(chan error, 1)
+	go func() {
+		_, err := b.TryAcquire(context.Background(), r)
+		result <- err
+	}()
+	eventually(t, patience, "the node is there", func() bool { return n.Deaf() == 1 && len(children(t, admin, parentOf(key))) == 1 })
+	n.Kill()
+	if err := <-result; err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("TryAcquire without a reply: %v", err)
+	}
+	node := children(t, admin, parentOf(key))
+	g := mustTry(t, b, r)
+	if again := children(t, admin, parentOf(key)); len(again) != 1 || again[0] != node[0] {
+		t.Errorf("at first %q, then %q", node, again)
+	}
+	mustRelease(t, b, g)
+	if left := children(t, admin, parentOf(key)); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// TestLostCreateGivenUp loses the reply to the creation of a node whose owner then
+// gives up: it is deleted all the same.
+func TestLostCreateGivenUp(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(300*time.Millisecond))
+	const key = "given-up-create"
+	mustRelease(t, b, mustTry(t, b, request(key)))
+	n.DeafenAt(creates)
+	r := request(key)
+	start := time.Now()
+	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("TryAcquire without a reply: %v", err)
+	}
+	if err := b.Release(context.Background(), r.Claim()); err == nil {
+		t.Error("Release without a reply is certain of it")
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("two calls without a reply took %v", d)
+	}
+	if names := children(t, admin, parentOf(key)); len(names) != 1 {
+		t.Fatalf("there should be one node: %q", names)
+	}
+	n.Kill()
+	eventually(t, patience, "the orphan is deleted", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
+	mustRelease(t, b, mustTry(t, b, request(key)))
+}
+
+// TestLateCreate has the creation of a node arrive after its owner has given up.
+func TestLateCreate(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(300*time.Millisecond))
+	const key = "late-create"
+	mustRelease(t, b, mustTry(t, b, request(key)))
+	plant(t, admin, parentOf(key)+"/keep", zk.FlagEphemeral) // so that the server does, and counts on
+	_, before, err := admin.Exists(parentOf(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.HoldAt(creates)
+	r := request(key)
+	if _, err := b.TryAcquire(context.Background(), r); err == nil {
+		t.Error("TryAcquire without a reply succeeds")
+	}
+	_ = b.Release(context.Background(), r.Claim())
+	if n.Held() != 1 {
+		t.Fatal("the request is not on its way")
+	}
+	if err := n.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+	// Created, deleted, and nothing more.
+	eventually(t, patience, "the late node came and went", func() bool {
+		_, stat, err := admin.Exists(parentOf(key))
+		return err == nil && stat.Cversion == before.Cversion+2 && stat.NumChildren == 1
+	})
+	mustRelease(t, b, mustTry(t, b, request(key)))
+}
+
+// TestLostReleaseReply cuts the connection before the release: it goes on in the
+// background.
+func TestLostReleaseReply(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(6*time.Second), zklock.WithOpTimeout(200*time.Millisecond))
+	const key = "lost-release"
+	g := mustTry(t, b, request(key))
+	n.Cut()
+	if err := b.Release(context.Background(), g); err == nil {
+		t.Error("Release without a reply is certain of it")
+	}
+	n.Kill()
+	eventually(t, 4*time.Second, "the node is deleted", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
+	if err := b.Release(context.Background(), g); err != nil {
+		t.Errorf("Release again: %v", err)
+	}
+}
+
+// TestOwnOrphan finds a node of the owner's from a session that has died without
+// the server knowing it: nobody waits for itself.
+func TestOwnOrphan(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b := newBackend(t, []string{addr})
+	const key = "orphan"
+	mustRelease(t, b, mustTry(t, b, request(key)))
+	r := request(key)
+	plant(t, admin, parentOf(key)+"/_c_"+r.Owner+"-lock-", zk.FlagEphemeralSequential)
+	g := mustTry(t, b, r)
+	if names := children(t, admin, parentOf(key)); len(names) != 1 {
+		t.Errorf("there should be one node: %q", names)
+	}
+	mustRelease(t, b, g)
+}
+
+func plant(t *testing.T, admin *zk.Conn, path string, flags int32) string {
+	t.Helper()
+	path, err := admin.Create(path, nil, flags, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestNodeDeleted has an operator delete nodes: the holder's renewal says Lost, and
+// a waiter without a node is not granted the key, but stands in line again.
+func TestNodeDeleted(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	const key = "deleted"
+	g := mustTry(t, b, request(key))
+	first := queue(t, b, request(key))
+	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	second := queue(t, other, request(key))
+	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 3 })
+	names := inOrder(children(t, admin, parentOf(key)))
+
+	// The first waiter's: the second one moves up, and neither has the key.
+	if err := admin.Delete(parentOf(key)+"/"+names[1], -1); err != nil {
+		t.Fatal(err)
+	}
+	if s := renewed(t, b, g); s.Status != distlock.Renewed {
+		t.Errorf("the holder is %v", s)
+	}
+	first.mustWait(t)
+	second.mustWait(t)
+	// The holder's: it learns it, and the line moves on.
+	if err := admin.Delete(parentOf(key)+"/"+names[0], -1); err != nil {
+		t.Fatal(err)
+	}
+	g2 := second.served(t)
+	if s := renewed(t, b, g); s.Status != distlock.Lost {
+		t.Errorf("the deposed holder is %v", s)
+	}
+	if err := b.Release(context.Background(), g); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("Release by the deposed holder: %v", err)
+	}
+	first.mustWait(t)
+	mustRelease(t, other, g2)
+	first.cancel()
+	<-first.done
+	_ = b.Release(context.Background(), first.request.Claim())
+	mustRelease(t, b, mustTry(t, b, request(key)))
+}
+
+// TestStolenName puts a node of another session in the place of the holder's, with
+// the same name, and of a waiter's: both are strangers' nodes, and no lock.
+func TestStolenName(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	const key = "stolen"
+	g := mustTry(t, other, request(key))
+	r := request(key)
+	r.Backoff = distlock.NewBackoff(20*time.Millisecond, 0)
+	w := queue(t, b, r)
+	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	steal := func(name string) string {
+		path := parentOf(key) + "/" + name
+		_, err := admin.Multi(&zk.DeleteRequest{Path: path, Version: -1},
+			&zk.CreateRequest{Path: path, Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	names := inOrder(children(t, admin, parentOf(key)))
+	stolen := steal(names[1])
+	eventually(t, patience, "the waiter has found out", func() bool {
+		exists, _, err := admin.Exists(stolen)
+		return err == nil && !exists && len(children(t, admin, parentOf(key))) == 2
+	})
+	w.mustWait(t)
+	steal(names[0])
+	if s := renewed(t, other, g); s.Status != distlock.Lost {
+		t.Errorf("the holder whose node is another's now is %v", s)
+	}
+	mustRelease(t, b, w.served(t))
+	eventually(t, patience, "nothing is left", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
+}
+
+// TestOverflow finds the sequence numbers used up, and says so.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b := newBackend(t, []string{addr})
+	const key = "overflow"
+	mustRelease(t, b, mustTry(t, b, request(key)))
+	plant(t, admin, parentOf(key)+"/_c_9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11-lock--2147483648", zk.FlagEphemeral)
+	r := request(key)
+	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("TryAcquire: %v", err)
+	}
+	if _, err := b.Acquire(context.Background(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("Acquire: %v", err)
+	}
+}

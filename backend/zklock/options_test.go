@@ -1,0 +1,150 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+)
+
+func TestOptionsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		opt  zklock.Option
+		want string
+	}{
+		{nil, "nil Option"},
+		{zklock.WithRoot("locks"), `WithRoot: path "locks"`},
+		{zklock.WithRoot("/a//b"), `WithRoot: path "/a//b"`},
+		{zklock.WithRoot("/a/.."), `".."`},
+		{zklock.WithRoot("/a\x01"), `'\x01'`},
+		{zklock.WithPath(nil), "WithPath: nil"},
+		{zklock.WithSessionTimeout(99 * time.Millisecond), "WithSessionTimeout: 99ms"},
+		{zklock.WithSessionTimeout(25 * time.Hour), "WithSessionTimeout: 25h"},
+		{zklock.WithOpTimeout(0), "WithOpTimeout: 0s"},
+		{zklock.WithDigest("", "secret"), `WithDigest: user ""`},
+		{zklock.WithDigest("a:b", "secret"), `WithDigest: user "a:b"`},
+		{zklock.WithACL(), "WithACL"},
+		{zklock.WithDialer(nil), "WithDialer"},
+		{zklock.WithLogger(nil), "WithLogger"},
+	} {
+		_, err := zklock.New([]string{"127.0.0.1:1"}, c.opt)
+		if err == nil || !strings.HasPrefix(err.Error(), "zklock: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+	if _, err := zklock.New(nil); err == nil {
+		t.Error("New without servers succeeds")
+	}
+}
+
+// TestUnreachable: without a server the calls fail, in time, and say so.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))
+	start := time.Now()
+	if _, err := b.TryAcquire(context.Background(), request("key")); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("TryAcquire: %v", err)
+	}
+	if err := b.Release(context.Background(), request("key").Claim()); err == nil {
+		t.Error("Release succeeds")
+	}
+	if _, err := b.Inspect(context.Background(), "", 1); err == nil {
+		t.Error("Inspect succeeds")
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+	w := queue(t, b, request("other"))
+	if err := b.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	<-w.done
+	if w.err == nil || errors.Is(w.err, distlock.ErrNotAcquired) {
+		t.Errorf("Acquire: %v", w.err)
+	}
+	if _, err := b.TryAcquire(context.Background(), request("key")); err == nil {
+		t.Error("TryAcquire after Close succeeds")
+	}
+}
+
+// TestCloseGivesUp: closing a Backend gives its keys to others at once.
+func TestCloseGivesUp(t *testing.T) {
+	t.Parallel()
+	addr := []string{sharedServer(t).Addr()}
+	b, other := newBackend(t, addr), newBackend(t, addr)
+	mustTry(t, b, request("closed"))
+	mustBeBusy(t, other, "closed")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustRelease(t, other, mustTry(t, other, request("closed")))
+}
+
+// TestDigest: with credentials, the nodes belong to the user alone.
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	stranger := newAdmin(t, addr)
+	root := zklock.WithRoot("/owned")
+	mine, mineToo := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret")), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret"))
+	g := mustTry(t, mine, request("key"))
+	mustBeBusy(t, mineToo, "key")
+	if _, _, err := stranger.Children("/owned/key"); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("a stranger reads the line: %v", err)
+	}
+	acl, _, err := stranger.GetACL("/owned")
+	if err == nil && (len(acl) != 1 || acl[0].Scheme != "digest" || !strings.HasPrefix(acl[0].ID, "shop:")) {
+		t.Errorf("the ACL is %v", acl)
+	}
+	for _, b := range []*zklock.Backend{
+		newBackend(t, []string{addr}, root), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "guess")),
+	} {
+		if _, err := b.TryAcquire(context.Background(), request("key")); !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("TryAcquire of a stranger: %v", err)
+		}
+	}
+	mustRelease(t, mine, g)
+	mustRelease(t, mineToo, mustTry(t, mineToo, request("key")))
+}
+
+// TestACL: those who are named may use the locks.
+func TestACL(t *testing.T) {
+	t.Parallel()
+	addr := []string{sharedServer(t).Addr()}
+	acl := zklock.WithACL(zklock.DigestACL(zk.PermAll, "a", "1"), zklock.DigestACL(zk.PermAll, "b", "2"))
+	root := zklock.WithRoot("/both")
+	a, b := newBackend(t, addr, root, acl, zklock.WithDigest("a", "1")), newBackend(t, addr, root, acl, zklock.WithDigest("b", "2"))
+	g := mustTry(t, a, request("key"))
+	mustBeBusy(t, b, "key")
+	mustRelease(t, a, g)
+	mustRelease(t, b, mustTry(t, b, request("key")))
+}
+
+// TestPath: locks can be where another program has them.
+func TestPath(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
+	b := newBackend(t, []string{addr}, zklock.WithRoot("/"), zklock.WithPath(func(key string) string { return "jobs/" + key + "/lock" }))
+	g := mustTry(t, b, request("nightly"))
+	if names := children(t, admin, "/jobs/nightly/lock"); len(names) != 1 {
+		t.Errorf("nodes %q", names)
+	}
+	mustRelease(t, b, g)
+	if _, err := b.Inspect(context.Background(), "", 1); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Inspect: %v", err)
+	}
+	if _, err := b.TryAcquire(context.Background(), request("a//b")); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("a path that is none: %v", err)
+	}
+}

@@ -1,0 +1,64 @@
+package zklock_test
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+)
+
+// TestTLS speaks TLS through WithDialer, to what passes it on to a server without.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	target := sharedServer(t).Addr()
+	known := httptest.NewTLSServer(nil) // for its certificate, and who trusts it
+	t.Cleanup(known.Close)
+	trust := known.Client().Transport.(*http.Transport).TLSClientConfig
+
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: known.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var passing sync.WaitGroup
+	t.Cleanup(func() {
+		_ = l.Close()
+		passing.Wait()
+	})
+	passing.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			passing.Go(func() { passOn(c, target) })
+		}
+	})
+
+	b := newBackend(t, []string{l.Addr().String()}, zklock.WithDialer(func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, network, addr, trust)
+	}))
+	g := mustTry(t, b, request("over tls"))
+	mustBeBusy(t, newBackend(t, []string{target}), "over tls")
+	mustRelease(t, b, g)
+}
+
+// passOn passes on what comes from either side until one ends.
+func passOn(c net.Conn, target string) {
+	defer c.Close()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() {
+		_, _ = io.Copy(server, c)
+		_ = server.Close()
+	}()
+	_, _ = io.Copy(c, server)
+}
