@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"strings"
+
+	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
 // bench does the runs that c asks for and reports them: as a table on stdout, and
@@ -75,10 +76,7 @@ func (c *config) summary() string {
 	if c.plan != "wrap" {
 		return s + "target " + c.target
 	}
-	if u, err := url.Parse(c.backend); err == nil && u.Host != "" {
-		return s + "backend " + u.Scheme + "://" + u.Host + u.Path // without what may be secret
-	}
-	return s + "backend embedded"
+	return s + "backend " + backendurl.Name(c.backend)
 }
 
 // files are those that the flags name. They are opened before the load runs, so

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/zktest"
 )
 
 // readJSON returns the runs of a report.
@@ -77,6 +79,18 @@ func TestWrapOnEmbedded(t *testing.T) {
 	}
 	if want := map[string]int{"wrap lock, null": 60, "wrap no lock, null": 60}; !maps.Equal(labels, want) {
 		t.Errorf("%v, want %v", labels, want)
+	}
+}
+
+func TestWrapOnZooKeeper(t *testing.T) {
+	t.Parallel()
+	backend := "zk://" + zktest.Start(t, zktest.Config{}).Addr() + "/bench"
+	for _, keys := range []string{"1", "7"} {
+		got := runArgs(t.Context(), "-backend", backend, "-keys", keys, "-lock", "on",
+			"-users", "20", "-loops", "3", "-ramp-up", "10ms", "-think", "1ms", "-hold", "1ms")
+		got.wantCode(t, 0)
+		wantContains(t, got.stdout, ", keys "+keys+", backend "+backend+"\n\nLabel ")
+		wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
 	}
 }
 

@@ -38,8 +38,8 @@ func TestBadFlags(t *testing.T) {
 		"grpc target no port": {[]string{"-plan", "grpc", "-target", "localhost"}, `-target "localhost": want host:port of the service, such as 127.0.0.1:9090`},
 		"hold for http":       {[]string{"-plan", "http", "-target", "http://x", "-hold", "1ms"}, `-hold "1ms": -plan http leaves that to the service`},
 		"backend for grpc":    {[]string{"-plan", "grpc", "-target", "x:1", "-backend", "redis://u:secret@x"}, `-backend: -plan grpc leaves that to the service`},
-		"backend scheme":      {[]string{"-backend", "carrier-pigeon"}, `backend "carrier-pigeon": invalid backend: want one of embedded, redis://[user:password@]host:port/db, rediss://[user:password@]host:port/db`},
-		"backend, no lock":    {[]string{"-backend", "redis", "-lock", "off"}, `backend "redis": invalid backend: want one of embedded, redis://[user:password@]host:port/db, rediss://[user:password@]host:port/db`},
+		"backend scheme":      {[]string{"-backend", "carrier-pigeon"}, `backend "carrier-pigeon": invalid backend: want one of embedded, redis://[user:password@]host:port/db, rediss://[user:password@]host:port/db, zk://[user:password@]host:port,host:port/chroot`},
+		"backend, no lock":    {[]string{"-backend", "redis", "-lock", "off"}, `backend "redis": invalid backend: want one of embedded, redis://[user:password@]host:port/db, rediss://[user:password@]host:port/db, zk://[user:password@]host:port,host:port/chroot`},
 		"jtl":                 {[]string{"-jtl", missing}, `-jtl "` + missing + `": no such file or directory`},
 		"json":                {[]string{"-json", missing}, `-json "` + missing + `": no such file or directory`},
 		"json is jtl":         {[]string{"-jtl", "a", "-json", "./a"}, `-json "./a": is the -jtl file too`},
@@ -96,9 +96,15 @@ func TestTargets(t *testing.T) {
 // What is above the table is not a place for passwords.
 func TestSummaryHidesPassword(t *testing.T) {
 	t.Parallel()
-	s := mustParse(t, "-backend", "redis://user:secret@host:6379/0?x=secret").summary()
-	if strings.Contains(s, "secret") {
-		t.Error(s)
+	for backend, want := range map[string]string{
+		"redis://user:secret@host:6379/0?x=secret":    "redis://host:6379/0",
+		"zk://user:secret@host:2181,host:2182/bench":  "zk://host:2181,host:2182/bench",
+		"zk://host:2181/bench?session_timeout=secret": "zk://host:2181/bench",
+		"embedded": "embedded",
+	} {
+		s := mustParse(t, "-backend", backend).summary()
+		if strings.Contains(s, "secret") || !strings.HasSuffix(s, ", backend "+want) {
+			t.Errorf("%s: %s", backend, s)
+		}
 	}
-	wantContains(t, s, "backend redis://host:6379/0")
 }

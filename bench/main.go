@@ -32,6 +32,7 @@
 // where the lock is, and -hold how long the function takes.
 //
 //	go run ./bench -backend redis://127.0.0.1:6379/0 -hold 1ms -keys 100
+//	go run ./bench -backend zk://127.0.0.1:2181/bench -hold 1ms -keys 100
 //
 // With -plan http and -plan grpc it is an order at the example service, which
 // does the locking: the counter is the stock of an item, which is filled with as

@@ -164,6 +164,7 @@ func TestUnreachable(t *testing.T) {
 		{"-plan", "http", "-target", "http://" + addr},
 		{"-plan", "grpc", "-target", addr},
 		{"-plan", "wrap", "-backend", "redis://" + addr},
+		{"-plan", "wrap", "-backend", "zk://" + addr},
 	} {
 		js := filepath.Join(t.TempDir(), "out.json")
 		got := runArgs(t.Context(), append(args, "-json", js)...)

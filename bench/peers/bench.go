@@ -15,7 +15,7 @@ import (
 // bench is one run of the whole.
 type bench struct {
 	cfg      *config
-	client   *redis.Client // for looking at the server
+	client   *redis.Client // for looking at the server; nil if no scenario needs one
 	prefix   string        // of all keys of this run
 	progress io.Writer
 
@@ -24,24 +24,34 @@ type bench struct {
 }
 
 func newBench(cfg *config, progress io.Writer) (*bench, error) {
-	o, err := redis.ParseURL(cfg.redis)
-	if err != nil {
-		return nil, err
+	b := &bench{cfg: cfg, progress: progress, prefix: "distlock-peers:" + uuid.NewString()[:8]}
+	if cfg.redis != "" {
+		o, err := redis.ParseURL(cfg.redis)
+		if err != nil {
+			return nil, err
+		}
+		b.client = redis.NewClient(o)
 	}
-	return &bench{
-		cfg: cfg, client: redis.NewClient(o), progress: progress,
-		prefix: "distlock-peers:" + uuid.NewString()[:8],
-	}, nil
+	return b, nil
 }
 
-func (b *bench) close() { _ = b.client.Close() }
+func (b *bench) close() {
+	if b.client != nil {
+		_ = b.client.Close()
+	}
+}
 
 // run measures all scenarios and judges them.
 func (b *bench) run(ctx context.Context) error {
-	if err := b.client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("the server does not answer: %w", err)
+	if b.client != nil {
+		if err := b.client.Ping(ctx).Err(); err != nil {
+			return fmt.Errorf("the server does not answer: %w", err)
+		}
 	}
 	for _, s := range b.cfg.scenarios() {
+		if s.inZooKeeper && b.cfg.zooKeeper == "" {
+			continue
+		}
 		of, err := b.measure(ctx, &s)
 		if err != nil {
 			return err
@@ -78,6 +88,11 @@ func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, e
 	}
 	turns, d := rounds*split, b.cfg.slice/time.Duration(split)
 
+	if s.heat {
+		if err := b.heat(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	of := make(map[string]*figure)
 	spent := make(map[string]time.Duration)
 	for turn := range turns {
@@ -108,6 +123,24 @@ func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, e
 		}
 	}
 	return of, nil
+}
+
+// heat lets everybody work for as long as will be measured. A JVM interprets its
+// code at first, and is three times as fast when it has compiled it.
+func (b *bench) heat(ctx context.Context, s *scenario) error {
+	for turn := range b.cfg.rounds {
+		for _, name := range s.field {
+			_, err := b.slice(ctx, s, name, -1-turn, b.cfg.slice)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err != nil && name == ours {
+				return fmt.Errorf("%s: %w", s.id, err)
+			}
+		}
+	}
+	_, _ = fmt.Fprintf(b.progress, "%-7s the server is warm\n", s.id)
+	return nil
 }
 
 // slowFactor is how many times the time for all its turns a peer may spend in a

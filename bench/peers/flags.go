@@ -13,16 +13,17 @@ import (
 
 // config is what the flags say.
 type config struct {
-	redis    string // URL; empty: start one
-	only     []string
-	peers    []string // empty: all
-	short    bool
-	rounds   int
-	slice    time.Duration // of each peer in each round
-	patience time.Duration // with those who do not finish
-	json     string
-	svg      string
-	profile  string
+	redis     string // URL; empty: start one
+	zooKeeper string // URL of the one that was started; empty: none, and F14 is left out
+	only      []string
+	peers     []string // empty: all
+	short     bool
+	rounds    int
+	slice     time.Duration // of each peer in each round
+	patience  time.Duration // with those who do not finish
+	json      string
+	svg       string
+	profile   string
 }
 
 func newFlags(c *config) *flag.FlagSet {
@@ -102,7 +103,7 @@ func (c *config) check() error {
 	}
 	for _, name := range c.peers {
 		if _, ok := makers[name]; !ok || name == ours {
-			return fmt.Errorf("-peers %q: want some of %s", name, strings.Join(everybody[1:], ","))
+			return fmt.Errorf("-peers %q: want some of %s", name, strings.Join(rivals, ","))
 		}
 	}
 	if c.redis != "" {
@@ -122,7 +123,7 @@ func (c *config) scenarios() []scenario {
 	if len(c.peers) > 0 {
 		for i := range all {
 			all[i].field = slices.DeleteFunc(slices.Clone(all[i].field), func(name string) bool {
-				return slices.Contains(everybody[1:], name) && !slices.Contains(c.peers, name)
+				return slices.Contains(rivals, name) && !slices.Contains(c.peers, name)
 			})
 		}
 	}

@@ -27,6 +27,15 @@ func TestFlags(t *testing.T) {
 		t.Error("picking peers changed the list of all")
 	}
 
+	if c, err = parseFlags([]string{"-only", "F14", "-peers", "go-zookeeper"}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.scenarios() {
+		if !slices.Equal(s.field, []string{ours, goZooKeeper}) {
+			t.Errorf("%s: %v", s.id, s.field)
+		}
+	}
+
 	if c, err = parseFlags([]string{"-short", "-rounds", "2", "-only", "F3,F7"}, io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +50,8 @@ func TestFlags(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for arg, want := range map[string]string{
-		"-only F9":                 `-only "F9": want some of F1,F2,F3,F4,F5,F6,F7,F8`,
-		"-peers zookeeper":         `-peers "zookeeper": want some of bare,redislock,redsync,rueidislock`,
+		"-only F9":                 `-only "F9": want some of F1,F2,F3,F4,F5,F6,F7,F8,F14`,
+		"-peers zookeeper":         `-peers "zookeeper": want some of bare,redislock,redsync,rueidislock,go-zookeeper`,
 		"-peers distlock":          `-peers "distlock": want some of`,
 		"-rounds -1":               "-rounds -1: is negative",
 		"-slice -1s":               "-slice -1s: is negative",

@@ -77,6 +77,12 @@ func judge(s *scenario, of map[string]*figure) []verdict {
 		return []verdict{judgeUtilisation(v, us, of)}
 	case "F8":
 		return []verdict{judgeCommands(v, us, of)}
+	case "F14":
+		goal := 20.0
+		if s.shape.ownKeys {
+			goal = 1
+		}
+		return []verdict{judgeRate(v, us, of, goal)}
 	}
 	return nil
 }
@@ -92,7 +98,7 @@ func judgeBare(v verdict, us *figure, of map[string]*figure) []verdict {
 	return []verdict{judged(v)}
 }
 
-// judgeRate is F2 to F5: our locks per second, over those of the best peer that
+// judgeRate is F2 to F5 and F14: our locks per second, over those of the best peer that
 // finished. If none did, then over the best of those that were stopped.
 func judgeRate(v verdict, us *figure, of map[string]*figure, goal float64) verdict {
 	v.What += ": locks over the best peer's"
@@ -111,9 +117,9 @@ func judgeRate(v verdict, us *figure, of map[string]*figure, goal float64) verdi
 
 // best returns the peer with the most locks per second, or nil.
 func best(of map[string]*figure, finished bool) (b *figure) {
-	for _, name := range everybody {
+	for _, name := range rivals {
 		f, ok := of[name]
-		if ok && name != ours && f.finished() == finished && (b == nil || f.rate() > b.rate()) {
+		if ok && f.finished() == finished && (b == nil || f.rate() > b.rate()) {
 			b = f
 		}
 	}

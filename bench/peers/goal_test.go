@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,8 +64,15 @@ func TestGoals(t *testing.T) {
 		{"F7.8", slice{held: 96, span: 100, finished: true}, nil, "F7.8 0.96 false "},
 		{"F8.64", slice{locks: 10, commands: 39, finished: true}, map[string]slice{"bare": {locks: 10, commands: 900, finished: true}, "redsync": {locks: 9, commands: 90, finished: true}}, "F8.64 3.90 true redsync"},
 		{"F8.64", slice{locks: 10, commands: 41, finished: true}, nil, "F8.64 4.10 false "},
+		{"F14.own", slice{locks: 99, finished: true}, map[string]slice{goZooKeeper: {locks: 100, finished: true}}, "F14.own 0.99 false go-zookeeper"},
+		{"F14.own", slice{locks: 100, finished: true}, map[string]slice{goZooKeeper: {locks: 100, finished: true}}, "F14.own 1.00 true go-zookeeper"},
+		{"F14.one", slice{locks: 1990, finished: true}, map[string]slice{goZooKeeper: {locks: 100, finished: true}}, "F14.one 19.9 false go-zookeeper"},
+		{"F14.one", slice{locks: 2000, finished: true}, map[string]slice{goZooKeeper: {locks: 100}}, "F14.one 20.0 true go-zookeeper (did not finish)"},
 	} {
 		s := &scenario{id: test.id}
+		if i := slices.IndexFunc(scenarios(false), func(s scenario) bool { return s.id == test.id }); i >= 0 {
+			s = &scenarios(false)[i]
+		}
 		of := map[string]*figure{ours: did(s, ours, test.ours)}
 		for name, sl := range test.peers {
 			of[name] = did(s, name, sl)

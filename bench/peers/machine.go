@@ -12,18 +12,25 @@ import (
 
 // machine is where the figures come from, and for which they hold.
 type machine struct {
-	CPU   string `json:"cpu"`
-	CPUs  int    `json:"cpus"`
-	OS    string `json:"os"`
-	Go    string `json:"go"`
-	Redis string `json:"redis"`
+	CPU       string `json:"cpu"`
+	CPUs      int    `json:"cpus"`
+	OS        string `json:"os"`
+	Go        string `json:"go"`
+	Redis     string `json:"redis,omitempty"`     // unless none was needed
+	ZooKeeper string `json:"zookeeper,omitempty"` // the same
 }
 
-func newMachine(ctx context.Context, c *redis.Client) machine {
-	return machine{
-		CPU: cpuModel(), CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH,
-		Go: runtime.Version(), Redis: redisVersion(ctx, c),
+func (b *bench) machine(ctx context.Context) machine {
+	m := machine{
+		CPU: cpuModel(), CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
 	}
+	if b.client != nil {
+		m.Redis = redisVersion(ctx, b.client)
+	}
+	if servers, ok := zooKeeperServers(b.cfg.zooKeeper); ok {
+		m.ZooKeeper = zooKeeperVersion(servers[0])
+	}
+	return m
 }
 
 func (m machine) String() string {
@@ -31,7 +38,14 @@ func (m machine) String() string {
 	if cpu == "" {
 		cpu = "unknown CPU"
 	}
-	return cpu + ", " + count(float64(m.CPUs)) + " CPUs shared with the server, " + m.OS + ", " + m.Go + ", Redis " + m.Redis
+	s := cpu + ", " + count(float64(m.CPUs)) + " CPUs shared with the server, " + m.OS + ", " + m.Go
+	if m.Redis != "" {
+		s += ", Redis " + m.Redis
+	}
+	if m.ZooKeeper != "" {
+		s += ", ZooKeeper " + m.ZooKeeper
+	}
+	return s
 }
 
 // cpuModel is what Linux says, and elsewhere nothing.

@@ -1,15 +1,17 @@
 // Command peers sets the lock beside others that Go programs use with Redis:
 // redislock, redsync, rueidislock, and the bare pair of commands, SET NX PX and a
-// compare-and-delete, that a hand-written lock is. All work on the same server in
-// the same run, turn by turn, and what counts are the ratios: a figure holds for
-// one machine on one day.
+// compare-and-delete, that a hand-written lock is; and beside the one of
+// go-zookeeper. All work on the same server in the same run, turn by turn, and what
+// counts are the ratios: a figure holds for one machine on one day.
 //
 //	go -C bench/peers run . -redis redis://127.0.0.1:6379/0
 //
 // Without -redis it starts a redis-server from PATH and stops it in the end. A
 // server that has other work to do spoils the figures, F8's most of all. Nothing
-// is left behind there: all keys are the run's own and expire. It takes about
-// twelve minutes; -short takes less than one, and -only picks goals.
+// is left behind there: all keys are the run's own and expire. For F14 it starts a
+// ZooKeeper, of Debian's package, which writes each change to the directory for
+// temporary files before it answers; without one F14 is left out. All takes about
+// thirteen minutes; -short takes about one, and -only picks goals.
 //
 // The peers are in a module of their own, and in no workspace with the library,
 // so that whoever builds or tests the library needs none of them and gets no
@@ -47,6 +49,9 @@
 //	F8  64 and 1,000 of them in 4 processes: commands that the server
 //	    carried out, those in scripts included, for each lock               <= 4
 //	    with 1,000 over with 64                                             <= 1.25
+//	F14 ZooKeeper, 100 goroutines: our locks/s, over go-zookeeper's lock's,
+//	    with own keys                                                       >= 1.0
+//	    with one key                                                        >= 20
 //
 // F7 sets ours beside polling every 200 to 400 ms, and -svg draws that.
 //
@@ -59,7 +64,7 @@
 //
 // -json writes the machine, the goals ("scenarios") and the figures of everybody:
 //
-//	{"machine":{"cpu","cpus","os","go","redis"},
+//	{"machine":{"cpu","cpus","os","go","redis","zookeeper"},
 //	 "scenarios":[{"id","what","goal","direction","ratio","ours","best_peer","best_peer_name","unit","met"}],
 //	 "figures":[{"scenario","what","peer","finished","rate","rates","locks","p50_us","p99_us","max_us",...}]}
 //
@@ -107,14 +112,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // measureAll runs the benchmark and reports. What was measured is reported also
 // if the lock was violated.
 func measureAll(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
-	if cfg.redis == "" {
-		url, stop, err := startServer(ctx)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		cfg.redis = url
+	stop, err := startServers(ctx, cfg, stderr)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	b, err := newBench(cfg, stderr)
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // realEnv, set to 1, makes tests fail that would be skipped for want of a
-// redis-server.
+// redis-server or a ZooKeeper.
 const realEnv = "DISTLOCK_TEST_REAL"
 
 func TestMain(m *testing.M) {
@@ -56,6 +56,7 @@ func server(t *testing.T) string {
 // and files have what they are said to have.
 func TestEveryScenario(t *testing.T) {
 	url := server(t)
+	needZooKeeper(t)
 	dir := t.TempDir()
 	js, svg := filepath.Join(dir, "peers.json"), filepath.Join(dir, "utilisation.svg")
 	var stdout, stderr bytes.Buffer
@@ -77,7 +78,7 @@ func TestEveryScenario(t *testing.T) {
 	if err := d.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Machine.CPUs == 0 || got.Machine.Go == "" || got.Machine.Redis == "" {
+	if got.Machine.CPUs == 0 || got.Machine.Go == "" || got.Machine.Redis == "" || got.Machine.ZooKeeper == "" {
 		t.Errorf("machine %+v", got.Machine)
 	}
 	var ids []string
@@ -89,7 +90,7 @@ func TestEveryScenario(t *testing.T) {
 	}
 	want := []string{
 		"F1", "F2", "F3", "F3.limit", "F4", "F4.wait", "F4.order",
-		"F5", "F5.share", "F5.register", "F6", "F7.2", "F7.8", "F7.64", "F8.64",
+		"F5", "F5.share", "F5.register", "F6", "F7.2", "F7.8", "F7.64", "F8.64", "F14.own", "F14.one",
 	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("goals %v instead of %v", ids, want)

@@ -16,7 +16,7 @@ const ours = "distlock"
 // long, so renewal has no part in the figures.
 const leaseTime = 10 * time.Second
 
-// Peer takes locks in one Redis by the means of one library. It is safe for
+// Peer takes locks in one store by the means of one library. It is safe for
 // concurrent use.
 type Peer interface {
 	// Lock waits for the lock and takes it. It fails if ctx ends first.
@@ -44,10 +44,14 @@ var makers = map[string]func(url string) (Peer, error){
 	"polling":     newPolling,
 	"redsync":     newRedsync,
 	"rueidislock": newRueidislock,
+	goZooKeeper:   newGoZooKeeper,
 }
 
 // everybody is the field of most scenarios, in the order of the tables.
 var everybody = []string{ours, "bare", "redislock", "redsync", "rueidislock"}
+
+// rivals are those that ours is compared with, in any scenario.
+var rivals = slices.Concat(everybody[1:], []string{goZooKeeper})
 
 func newPeer(name, url string) (Peer, error) {
 	makePeer, ok := makers[name]

@@ -3,25 +3,32 @@ package main
 import (
 	"context"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/zklock"
 )
 
 // distlockPeer is this repository's kit with all its defaults: the bound of 64
 // hand-overs, the watchdog, a token for every hold, messages between processes.
 type distlockPeer struct {
-	client *redis.Client
 	locker *distlock.Locker
+	end    func() error // closes what the locker stands on
 }
 
+// newDistlock makes one for a Redis, or for a ZooKeeper, as the URL says.
 func newDistlock(url string) (Peer, error) {
+	if servers, ok := zooKeeperServers(url); ok {
+		b, err := zklock.New(servers)
+		if err != nil {
+			return nil, err
+		}
+		return &distlockPeer{locker: distlock.New(b, distlock.Config{}), end: b.Close}, nil
+	}
 	c, err := newClient(url)
 	if err != nil {
 		return nil, err
 	}
-	return &distlockPeer{client: c, locker: distlock.New(redislock.New(c), distlock.Config{})}, nil
+	return &distlockPeer{locker: distlock.New(redislock.New(c), distlock.Config{}), end: c.Close}, nil
 }
 
 func (p *distlockPeer) Lock(ctx context.Context, key string) (Held, error) {
@@ -33,6 +40,6 @@ func (p *distlockPeer) Lock(ctx context.Context, key string) (Held, error) {
 }
 
 func (p *distlockPeer) Close() error {
-	_ = p.locker.Close() // leaves the client open
-	return p.client.Close()
+	_ = p.locker.Close()
+	return p.end()
 }

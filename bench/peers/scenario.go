@@ -13,6 +13,9 @@ type scenario struct {
 	field []string // peers and probes, in the order of the first round
 	shape shape
 
+	inZooKeeper bool // the locks are there instead of in Redis
+	heat        bool // everybody has turns first that do not count
+
 	rounds int // at most; 0: as many as asked for
 	long   bool
 	// split makes so many short turns of every one. A client and a server with
@@ -89,6 +92,18 @@ func scenarios(short bool) []scenario {
 			shape: shape{procs: 4, goroutines: n.n, hold: holdTime, loops: 1, commands: true},
 		})
 	}
+	all = append(all,
+		scenario{
+			id: "F14.own", what: "ZooKeeper, 100 goroutines, own keys",
+			field: []string{ours, goZooKeeper}, inZooKeeper: true, heat: true, split: 5,
+			shape: shape{procs: 1, goroutines: 100, ownKeys: true},
+		},
+		scenario{
+			id: "F14.one", what: "ZooKeeper, 100 goroutines, one key",
+			field: []string{ours, goZooKeeper}, inZooKeeper: true,
+			shape: shape{procs: 1, goroutines: 100, loops: loops, grow: true},
+		},
+	)
 	if short {
 		all = slices.DeleteFunc(all, func(s scenario) bool { return s.long })
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +17,44 @@ import (
 
 // serverBinary is looked for in PATH.
 const serverBinary = "redis-server"
+
+// startServers starts what the scenarios need and cfg does not name, and puts the
+// URLs there. Without a ZooKeeper to start it says so, and there is none, unless
+// nothing would be left to measure.
+func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop func(), err error) {
+	var stops []func()
+	stop = func() {
+		for _, f := range stops {
+			f()
+		}
+	}
+	var inRedis, inZooKeeper bool
+	for _, s := range cfg.scenarios() {
+		inRedis, inZooKeeper = inRedis || !s.inZooKeeper, inZooKeeper || s.inZooKeeper
+	}
+	if inRedis && cfg.redis == "" {
+		url, kill, err := startServer(ctx)
+		if err != nil {
+			return nil, err
+		}
+		stops = append(stops, kill)
+		cfg.redis = url
+	}
+	if inZooKeeper {
+		url, kill, err := startZooKeeper(ctx)
+		switch {
+		case err == nil:
+			stops = append(stops, kill)
+			cfg.zooKeeper = url
+		case inRedis && errors.Is(err, errNoZooKeeper):
+			_, _ = fmt.Fprintf(progress, "F14 is left out: %v\n", err)
+		default:
+			stop()
+			return nil, fmt.Errorf("F14: %w", err)
+		}
+	}
+	return stop, nil
+}
 
 // startServer starts a Redis of its own on a free port, which keeps nothing on
 // disk. It returns the URL and what stops it.

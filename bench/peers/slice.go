@@ -54,8 +54,12 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 	if peer == "ping" || peer == "pipeline" {
 		procs = 1
 	}
+	url := b.cfg.redis
+	if s.inZooKeeper {
+		url = b.cfg.zooKeeper
+	}
 	t := task{
-		Peer: peer, URL: b.cfg.redis, Key: fmt.Sprintf("%s:%s:%s:%d", b.prefix, s.id, peer, turn),
+		Peer: peer, URL: url, Key: fmt.Sprintf("%s:%s:%s:%d", b.prefix, s.id, peer, turn),
 		OwnKeys: s.shape.ownKeys, Hold: s.shape.hold,
 		Procs: procs, Goroutines: s.shape.goroutines / s.shape.procs,
 	}

@@ -12,7 +12,7 @@ import (
 
 // report writes the tables, and the files that were asked for.
 func (b *bench) report(ctx context.Context, w io.Writer) error {
-	m := newMachine(ctx, b.client)
+	m := b.machine(ctx)
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n%d rounds of %v\n\n", m, b.cfg.rounds, b.cfg.slice)
 	goalTable(&out, b.verdicts)

@@ -6,7 +6,7 @@ import "time"
 // child as JSON, with the child's own number.
 type task struct {
 	Peer       string        // or the name of a probe
-	URL        string        // of the Redis
+	URL        string        // of the Redis or the ZooKeeper
 	Key        string        // the one key, or what the goroutines' own keys begin with
 	OwnKeys    bool          // a key for each goroutine
 	Procs      int           // that share the task

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// goZooKeeper is the name of the peer in F14.
+const goZooKeeper = "go-zookeeper"
+
+// zooKeeperScheme begins the URL of a ZooKeeper.
+const zooKeeperScheme = "zk://"
+
+// zooKeeperServers returns the hosts in the URL of a ZooKeeper, or false if it is
+// one of something else.
+func zooKeeperServers(url string) ([]string, bool) {
+	hosts, ok := strings.CutPrefix(url, zooKeeperScheme)
+	return strings.Split(hosts, ","), ok
+}
+
+// goZooKeeperPeer is the lock of github.com/go-zookeeper/zk, which is the recipe of
+// ZooKeeper's documentation: everybody has a node in line and watches the one in
+// front. All share one connection, which is how the library wants it. It has no
+// token.
+type goZooKeeperPeer struct{ conn *zk.Conn }
+
+// sessionTimeout is the default of zklock.
+const sessionTimeout = 20 * time.Second
+
+func newGoZooKeeper(url string) (Peer, error) {
+	servers, _ := zooKeeperServers(url)
+	c, _, err := zk.Connect(servers, sessionTimeout, zk.WithLogInfo(false))
+	if err != nil {
+		return nil, err
+	}
+	return &goZooKeeperPeer{conn: c}, nil
+}
+
+// Lock implements Peer. The library's Lock has no context and may wait for as long
+// as it likes, so it does that on a goroutine of its own, which costs nothing
+// beside the round trips.
+func (p *goZooKeeperPeer) Lock(ctx context.Context, key string) (Held, error) {
+	// A lock has one holder at a time, so every caller makes its own.
+	l := zk.NewLock(p.conn, "/"+key, zk.WorldACL(zk.PermAll))
+	locked := make(chan error, 1)
+	go func() { locked <- l.Lock() }()
+	select {
+	case err := <-locked:
+		if err != nil {
+			return Held{}, err
+		}
+		return Held{Unlock: func(context.Context) error { return l.Unlock() }}, nil
+	case <-ctx.Done():
+		go func() { // or those behind it wait until the connection is closed
+			if <-locked == nil {
+				_ = l.Unlock()
+			}
+		}()
+		return Held{}, ctx.Err()
+	}
+}
+
+func (p *goZooKeeperPeer) Close() error {
+	p.conn.Close()
+	return nil
+}
