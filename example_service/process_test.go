@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -12,74 +9,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// startRedis starts a redis-server that keeps nothing and is killed when the
-// test ends, and returns its URL.
-func startRedis(t *testing.T) string {
-	t.Helper()
-	const required = "DISTLOCK_TEST_REAL"
-	bin, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv(required) == "1" {
-			t.Fatalf("%s=1, but there is no redis-server: %v", required, err)
-		}
-		t.Skipf("needs a redis-server in PATH: %v", err)
-	}
-	var output bytes.Buffer
-	for range 5 { // another process may take the port first
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addr := l.Addr().(*net.TCPAddr)
-		_ = l.Close()
-		cmd := exec.Command(bin, "--port", fmt.Sprint(addr.Port), "--bind", "127.0.0.1",
-			"--dir", t.TempDir(), "--save", "", "--appendonly", "no")
-		output.Reset()
-		cmd.Stdout, cmd.Stderr = &output, &output
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		exited := make(chan struct{})
-		go func() {
-			_ = cmd.Wait()
-			close(exited)
-		}()
-		t.Cleanup(func() {
-			_ = cmd.Process.Kill() // it may have exited by itself
-			<-exited
-		})
-		if answers(addr.String(), exited) {
-			return "redis://" + addr.String() + "/0"
-		}
-	}
-	t.Fatalf("redis-server does not start: %s", &output)
-	return ""
-}
-
-// answers waits for a server. It returns false if that has exited, or takes too
-// long.
-func answers(addr string, exited <-chan struct{}) bool {
-	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
-	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-exited:
-			return false
-		case <-ctx.Done():
-			return false
-		case <-tick.C:
-			if c.Ping(ctx).Err() == nil {
-				return true
-			}
-		}
-	}
+// realStores are the stores that processes can share. Each start starts a server
+// that is killed when the test ends, and returns its URL.
+var realStores = []struct {
+	name  string
+	start func(t *testing.T) string
+	gone  time.Duration // how long a killed process has its locks at most
+}{
+	{"Redis", func(t *testing.T) string {
+		return "redis://" + redistest.Start(t).Addr() + "/0"
+	}, itemLock(config{}).KeyTimeout},
+	{"ZooKeeper", func(t *testing.T) string {
+		return "zk://" + zktest.Start(t, zktest.Config{}).Addr() + "/shop?session_timeout=6s"
+	}, 6 * time.Second},
 }
 
 // process is the command as a child process.
@@ -154,62 +102,83 @@ func (p *process) wait(t *testing.T) *os.ProcessState {
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel() // it mostly waits
 	const stock, orders = 100, 300
-	args := []string{"-backend", startRedis(t), "-db", filepath.Join(t.TempDir(), "shop.db")}
-	a, b := startProcess(t, args...), startProcess(t, args...)
-	ca, cb := newClient(t, a.addresses), newClient(t, b.addresses)
-	ca.set(t, "tea", stock)
-	sales, soldOut := orderAll(t, orders, true, "tea", ca, cb)
-	if soldOut != orders-stock {
-		t.Errorf("%d sold out, want %d", soldOut, orders-stock)
-	}
-	checkSale(t, stock, sales, cb.item(t, "tea"))
+	for _, store := range realStores {
+		t.Run(store.name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"-backend", store.start(t), "-db", filepath.Join(t.TempDir(), "shop.db")}
+			a, b := startProcess(t, args...), startProcess(t, args...)
+			ca, cb := newClient(t, a.addresses), newClient(t, b.addresses)
+			ca.set(t, "tea", stock)
+			sales, soldOut := orderAll(t, orders, true, "tea", ca, cb)
+			if soldOut != orders-stock {
+				t.Errorf("%d sold out, want %d", soldOut, orders-stock)
+			}
+			checkSale(t, stock, sales, cb.item(t, "tea"))
 
-	a.signal(t, syscall.SIGTERM)
-	b.signal(t, os.Interrupt)
-	for _, p := range []*process{a, b} {
-		if state := p.wait(t); !state.Success() {
-			t.Error(state)
-		}
+			a.signal(t, syscall.SIGTERM)
+			b.signal(t, os.Interrupt)
+			for _, p := range []*process{a, b} {
+				if state := p.wait(t); !state.Success() {
+					t.Error(state)
+				}
+			}
+		})
 	}
 }
 
 // TestKilledHolder kills a process that holds a lock, without a warning. The
-// other one gets it when the lease has run out.
+// other one gets it when the lease has run out, or the session.
 func TestKilledHolder(t *testing.T) {
 	t.Parallel() // it mostly waits
-	url := startRedis(t)
-	args := []string{"-backend", url, "-db", filepath.Join(t.TempDir(), "shop.db")}
-	dying := startProcess(t, append(args, "-think", "1h")...)
-	living := newClient(t, startProcess(t, args...).addresses)
-	living.set(t, "tea", 10)
+	for _, store := range realStores {
+		t.Run(store.name, func(t *testing.T) {
+			t.Parallel()
+			url := store.start(t)
+			args := []string{"-backend", url, "-db", filepath.Join(t.TempDir(), "shop.db")}
+			dying := startProcess(t, append(args, "-think", "1h")...)
+			living := newClient(t, startProcess(t, args...).addresses)
+			living.set(t, "tea", 10)
 
-	opts, err := redis.ParseURL(url)
+			cut := make(chan result, 1)
+			go func() { cut <- newClient(t, dying.addresses).orderHTTP(t.Context(), "", "tea") }()
+			eventually(t, "the order holds the lock", heldAt(t, url, "tea"))
+
+			waited := make(chan result, 1)
+			go func() { waited <- living.orderGRPC(t.Context(), true, "tea") }()
+			dying.signal(t, syscall.SIGKILL)
+			killed := time.Now()
+			if r := <-cut; r.err == nil {
+				t.Errorf("the killed process has sold: %+v", r)
+			}
+			if r := <-waited; r.err != nil || r.Remaining != 9 {
+				t.Errorf("%+v", r)
+			}
+			t.Logf("served %v after the kill, want at most %v", time.Since(killed), store.gone)
+			if d := time.Since(killed); d > store.gone+2*time.Second {
+				t.Errorf("served only %v after the kill", d)
+			}
+			if it := living.item(t, "tea"); it.Stock != 9 || it.Sold != 1 {
+				t.Errorf("%+v", it)
+			}
+		})
+	}
+}
+
+// heldAt returns what tells whether an item is locked in the store with the URL.
+func heldAt(t *testing.T, url, sku string) func() bool {
+	t.Helper()
+	b, err := backendurl.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := &lockStore{client: redis.NewClient(opts)}
-	defer store.client.Close()
-	cut := make(chan result, 1)
-	go func() { cut <- newClient(t, dying.addresses).orderHTTP(t.Context(), "", "tea") }()
-	eventually(t, "the order holds the lock", func() bool { return store.held(t, "tea") })
-
-	waited := make(chan result, 1)
-	go func() { waited <- living.orderGRPC(t.Context(), true, "tea") }()
-	dying.signal(t, syscall.SIGKILL)
-	killed := time.Now()
-	if r := <-cut; r.err == nil {
-		t.Errorf("the killed process has sold: %+v", r)
-	}
-	if r := <-waited; r.err != nil || r.Remaining != 9 {
-		t.Errorf("%+v", r)
-	}
-	lease := itemLock(config{}).KeyTimeout
-	t.Logf("served %v after the kill, with a lease of %v", time.Since(killed), lease)
-	if d := time.Since(killed); d > lease+2*time.Second {
-		t.Errorf("served only %v after the kill", d)
-	}
-	if it := living.item(t, "tea"); it.Stock != 9 || it.Sold != 1 {
-		t.Errorf("%+v", it)
+	l := distlock.New(b.Backend, distlock.Config{})
+	t.Cleanup(func() { _, _ = l.Close(), b.Close() })
+	return func() bool {
+		keys, err := l.Inspect(t.Context(), keyOf(t, sku), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(keys) == 1 && keys[0].Held == 1
 	}
 }
 

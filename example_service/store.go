@@ -10,8 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
-	_ "modernc.org/sqlite" // registers the driver
+	"modernc.org/sqlite" // registers the driver too
 )
 
 //go:embed schema.sql
@@ -55,10 +56,27 @@ func openStore(ctx context.Context, path string) (_ *store, err error) {
 	}
 	s.read.SetMaxOpenConns(8)
 	s.read.SetMaxIdleConns(8)
-	if _, err := s.write.ExecContext(ctx, schema); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return nil, fmt.Errorf("opening %q: %w", path, err)
 	}
 	return s, nil
+}
+
+// prepare makes the tables. If processes that are started together give a new file
+// its WAL, SQLite does not wait for the other one, whatever busy_timeout says.
+func (s *store) prepare(ctx context.Context) error {
+	const busy, tries, pause = 5, 100, 10 * time.Millisecond
+	for try := 1; ; try++ {
+		_, err := s.write.ExecContext(ctx, schema)
+		if e, ok := errors.AsType[*sqlite.Error](err); !ok || e.Code()&0xff != busy || try == tries {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // dataSource returns the URI of a database file. Another process may have the

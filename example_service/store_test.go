@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -105,6 +106,28 @@ func openTestStore(t *testing.T, path string) *store {
 		}
 	})
 	return s
+}
+
+// TestOpenTogether opens a file that is not there yet in several places, as
+// processes that are started together do.
+func TestOpenTogether(t *testing.T) {
+	for range 5 {
+		path := filepath.Join(t.TempDir(), "shop.db")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				s, err := openStore(t.Context(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
 }
 
 func TestClaimIsFenced(t *testing.T) {

@@ -43,6 +43,8 @@ func TestStartErrors(t *testing.T) {
 		{[]string{"-backend", ""}, exitUsage, "want one of embedded, redis://"},
 		{[]string{"-backend", "redis://127.0.0.1/zero"}, exitUsage, `"zero"`},
 		{[]string{"-backend", "redis://u:secret@" + gone.Addr().String() + "/0"}, exitError, "refused"},
+		{[]string{"-backend", "zk://u:secret@127.0.0.1:port/shop"}, exitUsage, "invalid port"},
+		{[]string{"-backend", "zk://u:secret@" + gone.Addr().String() + "/shop"}, exitError, "refused"},
 		{[]string{"-http", taken.Addr().String()}, exitError, "-http: listen tcp " + taken.Addr().String()},
 		{[]string{"-grpc", taken.Addr().String()}, exitError, "-grpc: listen tcp " + taken.Addr().String()},
 		{[]string{"-http", "8080"}, exitError, "-http: listen tcp: address 8080"},
