@@ -43,6 +43,11 @@ type Features struct {
 	// not renewed does not end after its TTL.
 	NoExpiry bool
 
+	// Settle bounds for how long a key that is free may still be refused: on a
+	// quorum of nodes what failed attempts have taken here and there is given back
+	// after they have failed. The default, zero, means that there is no such time.
+	Settle time.Duration
+
 	// Drop makes the store forget who holds key, behind the backend's back, as
 	// an operator's DEL does or a server that loses its memory.
 	Drop func(t *testing.T, b distlock.Backend, key string)

@@ -48,7 +48,7 @@ func TestConformanceRedis(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	servers := realFleet(t, 5)
-	conform(t, locktest.Features{Lease: 400 * time.Millisecond}, func(t *testing.T) *fleet {
+	conform(t, locktest.Features{Lease: 400 * time.Millisecond, Settle: 5 * time.Second}, func(t *testing.T) *fleet {
 		own := *servers
 		own.client = func(i int) *redis.Client { return servers.servers[i].Client(t) }
 		return &own

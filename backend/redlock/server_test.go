@@ -120,6 +120,7 @@ func TestForeignRecords(t *testing.T) {
 	}
 
 	// An owner that begins with another's, as nothing but a forged one does.
+	r = request()
 	g := f.everywhere(t, b, r)
 	longer := r
 	longer.Owner += "2"

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -262,4 +264,40 @@ func TestOverflow(t *testing.T) {
 	if _, err := b.Acquire(context.Background(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
 		t.Errorf("Acquire: %v", err)
 	}
+}
+
+// failing is a connection whose next write of credentials fails, once armed.
+type failing struct {
+	net.Conn
+	armed *atomic.Bool
+}
+
+func (c failing) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("digest")) && c.armed.CompareAndSwap(true, false) {
+		return 0, errors.New("broken pipe")
+	}
+	return c.Conn.Write(p)
+}
+
+// TestCredentialsNotWritten has a new connection break just when the credentials
+// are repeated on it. go-zookeeper 1.0.4 alone would hang for ever then.
+func TestCredentialsNotWritten(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	n, armed := new(spoilnet.Network), new(atomic.Bool)
+	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
+		c, err := n.DialTimeout(network, address, timeout)
+		return failing{c, armed}, err
+	}
+	b := newBackend(t, []string{addr}, zklock.WithDialer(dial), zklock.WithDigest("shop", "secret"),
+		zklock.WithRoot("/credentials"), zklock.WithSessionTimeout(20*time.Second), zklock.WithOpTimeout(time.Second))
+	hearsAll(t, b)
+	g := mustTry(t, b, request("key"))
+	armed.Store(true)
+	n.Kill()
+	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == distlock.Renewed })
+	if armed.Load() {
+		t.Error("the credentials were not repeated, and the test shows nothing")
+	}
+	mustRelease(t, b, g)
 }

@@ -46,6 +46,13 @@ func mustRelease(tb testing.TB, b *zklock.Backend, g distlock.Grant) {
 	}
 }
 
+// hearsAll returns when b has heard what the server has answered so far: that comes
+// in order.
+func hearsAll(tb testing.TB, b *zklock.Backend) {
+	tb.Helper()
+	mustRelease(tb, b, mustTry(tb, b, request("of "+uuid.NewString())))
+}
+
 func renewed(tb testing.TB, b *zklock.Backend, g distlock.Grant) distlock.RenewResult {
 	tb.Helper()
 	return b.Renew(context.Background(), []distlock.Grant{g})[0]

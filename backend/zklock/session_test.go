@@ -140,7 +140,7 @@ func TestCutForLess(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	cut, network := overNetwork(t, addr, zklock.WithSessionTimeout(20*time.Second), zklock.WithOpTimeout(500*time.Millisecond))
+	cut, network := overNetwork(t, addr, zklock.WithSessionTimeout(20*time.Second), zklock.WithOpTimeout(2*time.Second))
 	other := newBackend(t, []string{addr})
 	g := mustTry(t, cut, request("less"))
 	held := mustTry(t, other, request("less-too"))
@@ -150,6 +150,7 @@ func TestCutForLess(t *testing.T) {
 		paths, err := sharedServer(t).Ask("wchp")
 		return err == nil && strings.Contains(paths, parentOf("less-too")+"/")
 	})
+	hearsAll(t, cut)
 
 	network.Hang(true)
 	mustRelease(t, other, held)
@@ -183,6 +184,7 @@ func TestServerRestarted(t *testing.T) {
 	w := queue(t, other, request("key"))
 	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
 	eventually(t, patience, "it watches", func() bool { return server.Metric(t, "zk_watch_count") == 1 })
+	hearsAll(t, other)
 	server.Kill()
 	if s := renewed(t, b, g); s.Status != distlock.Unknown {
 		t.Errorf("renewed without a server: %v", s)

@@ -44,6 +44,16 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write hides its errors: it closes the connection, which says as much. The library
+// answers a request whose write has failed, and then once more when it gives up the
+// connection; credentials have no room for two answers, and it hangs for ever.
+func (s *sniffer) Write(p []byte) (int, error) {
+	if _, err := s.Conn.Write(p); err != nil {
+		_ = s.Conn.Close() // may have been closed already
+	}
+	return len(p), nil
+}
+
 // follow reads what came next.
 func (s *sniffer) follow(p []byte) {
 	for len(p) > 0 {
