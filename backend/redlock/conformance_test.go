@@ -26,6 +26,7 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 				return b
 			}
 			f.NoTokens = name == "plain"
+			f.Settle = 5 * time.Second
 			f.Drop = func(t *testing.T, b distlock.Backend, key string) {
 				t.Helper()
 				if f.Bubble {
@@ -48,7 +49,7 @@ func TestConformanceRedis(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	servers := realFleet(t, 5)
-	conform(t, locktest.Features{Lease: 400 * time.Millisecond, Settle: 5 * time.Second}, func(t *testing.T) *fleet {
+	conform(t, locktest.Features{Lease: 400 * time.Millisecond}, func(t *testing.T) *fleet {
 		own := *servers
 		own.client = func(i int) *redis.Client { return servers.servers[i].Client(t) }
 		return &own

@@ -3,6 +3,7 @@ package zklock
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -10,6 +11,7 @@ import (
 // pending is a call of the client library, which knows no contexts, on a goroutine
 // of its own. Whoever waits for it can leave.
 type pending[T any] struct {
+	link  *link
 	done  chan struct{}
 	value T
 	err   error
@@ -17,7 +19,7 @@ type pending[T any] struct {
 
 // begin starts f.
 func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
-	p := &pending[T]{done: make(chan struct{})}
+	p := &pending[T]{link: l, done: make(chan struct{})}
 	go func() {
 		p.value, p.err = f(l.conn)
 		close(p.done)
@@ -27,13 +29,43 @@ func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
 
 // wait returns what f has returned, or an error if ctx ends first.
 func (p *pending[T]) wait(ctx context.Context) (T, error) {
-	select {
-	case <-p.done:
-		return p.value, p.err
-	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
+	pause := nudgeAfter
+	late := time.NewTimer(pause)
+	defer late.Stop()
+	for {
+		select {
+		case <-p.done:
+			return p.value, p.err
+		case <-late.C:
+			p.link.nudge()
+			pause *= 2
+			late.Reset(pause)
+		case <-ctx.Done():
+			var none T
+			return none, context.Cause(ctx)
+		}
 	}
+}
+
+const (
+	nudgeAfter = 250 * time.Millisecond
+	maxNudges  = 8
+)
+
+// nudge sends the server something, because it owes an answer. ZooKeeper 3.8's
+// CommitProcessor looks whether there is work before it takes the lock under which
+// it waits for some, and misses what is committed in between. It finds that when
+// the next request comes, which with one client is the next sign of life, a third
+// of the session's timeout later.
+func (l *link) nudge() {
+	if l.nudges.Add(1) > maxNudges { // nobody answers
+		l.nudges.Add(-1)
+		return
+	}
+	go func() {
+		defer l.nudges.Add(-1)
+		_, _, _ = l.conn.Exists("/")
+	}()
 }
 
 // bound returns a context for one operation.

@@ -301,3 +301,41 @@ func TestCredentialsNotWritten(t *testing.T) {
 	}
 	mustRelease(t, b, g)
 }
+
+// drowsy is a connection to a server that overlooks what creates a node until
+// something else comes.
+type drowsy struct {
+	net.Conn
+	overlooked *atomic.Int32
+	kept       []byte
+}
+
+func (c *drowsy) Write(p []byte) (int, error) {
+	if creates(p) && c.kept == nil {
+		c.kept = bytes.Clone(p)
+		c.overlooked.Add(1)
+		return len(p), nil
+	}
+	if _, err := c.Conn.Write(append(c.kept, p...)); err != nil {
+		return 0, err
+	}
+	c.kept = nil
+	return len(p), nil
+}
+
+// TestDrowsyServer has a server that finds a request only when the next one comes,
+// as ZooKeeper 3.8.0 does when its CommitProcessor misses that it was woken.
+func TestDrowsyServer(t *testing.T) {
+	t.Parallel()
+	addr, overlooked := sharedServer(t).Addr(), new(atomic.Int32)
+	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
+		c, err := net.DialTimeout(network, address, timeout)
+		return &drowsy{Conn: c, overlooked: overlooked}, err
+	}
+	b := newBackend(t, []string{addr}, zklock.WithDialer(dial),
+		zklock.WithSessionTimeout(5*time.Minute), zklock.WithOpTimeout(patience))
+	mustRelease(t, b, mustTry(t, b, request("drowsy")))
+	if overlooked.Load() == 0 {
+		t.Error("the server overlooked nothing, and the test shows nothing")
+	}
+}

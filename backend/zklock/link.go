@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -46,6 +47,7 @@ type link struct {
 	done    chan struct{} // closed by close
 
 	births births
+	nudges atomic.Int32 // under way
 
 	mu      sync.Mutex
 	nc      *sniffer // the latest
