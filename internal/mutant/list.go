@@ -1,0 +1,131 @@
+package mutant
+
+import "slices"
+
+// All are the mutants, in the order in which the table in docs/matrix.md has them.
+var All = slices.Concat(store, process, waiting, zooKeeper)
+
+// store has mutants of what the Redis backend asks its server for.
+var store = []Mutant{
+	{
+		Name: "incr-tokens",
+		Rule: "tokens are INCR's: a counter that was lost begins again",
+		Edits: []Edit{
+			{"backend/redislock/acquire.lua", "first, released = now_text, '-'", "first, released = string.format('%016.0f', 1), '-'"},
+			{"backend/redislock/acquire.lua", "if last >= now - want then", "if true then"},
+			{"backend/redislock/acquire.lua", "local text = first .. ' ' .. now_text .. ' '", "local text = first .. ' ' .. first .. ' '"},
+			{"backend/redislock/acquire.lua", "answers[i] = '1 ' .. first .. ' ' .. now_text .. ' 0'", "answers[i] = '1 ' .. first .. ' ' .. first .. ' 0'"},
+		},
+		Package: "./backend/redislock", Test: "TestScriptTokensAfterLoss",
+	},
+	{
+		Name:    "release-of-another",
+		Rule:    "a release does not ask who has the key",
+		Edits:   []Edit{{"backend/redislock/release_rest.lua", "local mine = current == owner", "local mine = current ~= nil"}},
+		Package: "./backend/redislock", Test: "TestConformanceEmbedded/release/others",
+	},
+	{
+		Name: "renewal-recreates",
+		Rule: "a renewal makes a key that is gone anew",
+		Edits: []Edit{{"backend/redislock/renew.lua", "  else\n    renewed[i] = 0",
+			"  elseif not current then\n    redis.call('SET', key, ARGV[2 * i - 1], 'PX', ARGV[2 * i])\n    renewed[i] = 1\n  else\n    renewed[i] = 0"}},
+		Package: "./backend/redislock", Test: "TestScriptRenew",
+	},
+	{
+		Name: "publish-before-write",
+		Rule: "a script sends a message, and is refused at its first write then",
+		Edits: []Edit{{"backend/redislock/acquire_rest.lua", "  if how == 'q' then\n    enqueue(queue, entry)",
+			"  if how == 'q' then\n    redis.call('PUBLISH', ARGV[3] .. ARGV[1], owner)\n    enqueue(queue, entry)"}},
+		Package: "./backend/redislock", Test: "TestScriptOutOfMemory", Needs: "redis-server",
+	},
+	{
+		Name: "token-concatenated",
+		Rule: "a token becomes text by .. and not by string.format",
+		Edits: []Edit{{"backend/redislock/acquire.lua", "local now_text = string.format('%016.0f', now)",
+			"local now_text = now .. ''"}},
+		Package: "./backend/redislock", Test: "TestConformanceRedis/tokens/rise-over-release", Needs: "redis-server",
+	},
+	{
+		Name: "set-nx-retried",
+		Rule: "an attempt that is sent again waits for itself",
+		Edits: []Edit{
+			{"backend/redislock/acquire_rest.lua", "if current == owner and redis.call('PEXPIRE', lock, ttl) == 1 then",
+				"if how == 'p' and current == owner and redis.call('PEXPIRE', lock, ttl) == 1 then"},
+			{"backend/redislock/acquire_rest.lua", "elseif not current or current == owner then", "elseif not current then"},
+		},
+		Package: "./backend/redislock", Test: "TestScriptAcquireRepeat",
+	},
+	{
+		Name: "points-in-time",
+		Rule: "a lease is a point in time by the client's clock",
+		Edits: []Edit{{"backend/redislock/acquire_rest.lua", "redis.call('SET', lock, owner, 'PX', ttl)",
+			"redis.call('SET', lock, owner, 'PXAT', ttl)"}},
+		Package: "./backend/redislock", Test: "TestScriptsUseNoPointsInTime",
+	},
+}
+
+// process has mutants of what a process believes.
+var process = []Mutant{
+	{
+		Name:    "deadline-from-the-reply",
+		Rule:    "a lease is counted from the reply",
+		Edits:   []Edit{{"acquire.go", "if elapsed(g.Sent, time.Now()) >= believed(g.TTL) {", "if g.TTL <= 0 {"}},
+		Package: ".", Test: "TestReplyAfterTheLeaseIsNoLock",
+	},
+	{
+		Name:    "monotonic-clock-only",
+		Rule:    "the clock that stands still while the machine sleeps is the only one",
+		Edits:   []Edit{{"clock.go", "return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))", "return now.Sub(since)"}},
+		Package: ".", Test: "TestSuspendEndsTheLeases",
+	},
+	{
+		Name: "unwatched-after-the-release",
+		Rule: "the watchdog lets go of a lease after its release is sent",
+		Edits: []Edit{
+			{"release.go", "	l.watchdog.remove(s.hold)\n	if _, _, over", "	defer l.watchdog.remove(s.hold)\n	if _, _, over"},
+		},
+		Package: ".", Test: "TestReleaseIsSentAfterTheWatchEnds",
+	},
+	{
+		Name:    "gate-opened-at-loss",
+		Rule:    "the next in the process may come in while the one who lost the key still runs",
+		Edits:   []Edit{{"acquire.go", "	if h := s.locker.cfg.Hooks.Lost; h != nil {", "	s.locker.gate.pass(s.Key(), false)\n	if h := s.locker.cfg.Hooks.Lost; h != nil {"}},
+		Package: ".", Test: "TestGateStaysShutAfterLoss",
+	},
+}
+
+// waiting has mutants of how the Redis backend waits.
+var waiting = []Mutant{
+	{
+		Name:    "no-poll",
+		Rule:    "whoever waits looks when a message comes, and never by itself",
+		Edits:   []Edit{{"backend/redislock/backend.go", "	case <-t.C:\n		return nil\n", ""}},
+		Package: "./backend/redislock", Test: "TestVirtualDeadHolder",
+	},
+	{
+		Name: "skipped-as-nobody-heard",
+		Rule: "a waiter whose message nobody seems to hear loses its turn",
+		Edits: []Edit{{"backend/redislock/pass.lua", "    redis.call('PUBLISH', m[1], m[2])",
+			"    if redis.call('PUBLISH', m[1], m[2]) == 0 then\n      redis.call('DEL', KEYS[1])\n    end"}},
+		Package: "./backend/redislock", Test: "TestScriptNobodyHears",
+	},
+}
+
+// zooKeeper has mutants of the ZooKeeper backend.
+var zooKeeper = []Mutant{
+	{
+		Name: "sequence-as-token",
+		Rule: "a token is the number in a node's name, which begins again with a new parent",
+		Edits: []Edit{{"backend/zklock/acquire.go", "tokens(v.czxid, r.Tokens)",
+			"tokens(func() (n int64) { _, _ = fmt.Sscan(p.node[len(p.node)-10:], &n); return n + 1 }(), r.Tokens)"}},
+		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "java",
+	},
+	{
+		Name: "whose-node-is-not-asked",
+		Rule: "a node of that name is the lock, whichever session made it",
+		Edits: []Edit{
+			{"backend/zklock/renew.go", "case stat.EphemeralOwner != h.of.id:", "case stat.Czxid == 0:"},
+		},
+		Package: "./backend/zklock", Test: "TestStolenName", Needs: "java",
+	},
+}

@@ -1,0 +1,101 @@
+// Package mutant breaks the kit's own rules, one at a time, and has tests that must
+// notice: a test that was never seen to fail proves nothing. A mutant is a few
+// edits of the source, which the go command compiles in place of the files as they
+// are ([go build -overlay]); the tree is not touched. Only tests use it.
+//
+// [go build -overlay]: https://pkg.go.dev/cmd/go#hdr-Compile_packages_and_dependencies
+package mutant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Mutant is one rule broken, and who must notice.
+type Mutant struct {
+	Name    string
+	Rule    string // which one is broken, in a few words
+	Edits   []Edit
+	Package string // of the test, as ./backend/redislock
+	Test    string // its name, with subtests behind slashes
+	Needs   string // a program that the test starts; "" if it starts none
+}
+
+// Edit replaces Old, which must be there exactly once, in a file of the module.
+type Edit struct{ File, Old, New string }
+
+// ErrSurvived is why a mutant is bad news: the test did not notice.
+var ErrSurvived = errors.New("mutant: nobody has noticed")
+
+// Run runs the test of m on the mutated source of the module at root, with files of
+// its own in dir. It returns what the test printed, and an error that wraps
+// [ErrSurvived] unless the test failed for its own reasons.
+func (m *Mutant) Run(ctx context.Context, root, dir string) ([]byte, error) {
+	overlay, err := m.overlay(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=3m", "-overlay", overlay, "-run", pattern(m.Test), m.Package)
+	cmd.Dir = root
+	cmd.WaitDelay = 1
+	output, err := cmd.CombinedOutput()
+	exit := new(exec.ExitError)
+	switch {
+	case err == nil:
+		return output, fmt.Errorf("%w: %s passes", ErrSurvived, m.Test)
+	case !errors.As(err, &exit):
+		return output, fmt.Errorf("mutant: go test: %w", err)
+	case !bytes.Contains(output, []byte("--- FAIL: "+m.Test+" ")):
+		return output, fmt.Errorf("mutant: %s did not fail, but something else did", m.Test)
+	default:
+		return output, nil
+	}
+}
+
+// overlay writes the mutated files to dir, and the go command's list of them.
+func (m *Mutant) overlay(root, dir string) (string, error) {
+	files := make(map[string]string)
+	for _, e := range m.Edits {
+		if _, ok := files[e.File]; !ok {
+			text, err := os.ReadFile(filepath.Join(root, e.File)) //nolint:gosec // a file of ours
+			if err != nil {
+				return "", fmt.Errorf("mutant: %w", err)
+			}
+			files[e.File] = string(text)
+		}
+		if n := strings.Count(files[e.File], e.Old); n != 1 {
+			return "", fmt.Errorf("mutant: %s has %q %d times; the mutant %q needs to be brought up to date", e.File, e.Old, n, m.Name)
+		}
+		files[e.File] = strings.Replace(files[e.File], e.Old, e.New, 1)
+	}
+	var list struct{ Replace map[string]string }
+	list.Replace = make(map[string]string)
+	for file, text := range files {
+		path := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return "", fmt.Errorf("mutant: %w", err)
+		}
+		list.Replace[filepath.Join(root, file)] = path
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return "", fmt.Errorf("mutant: %w", err)
+	}
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return "", fmt.Errorf("mutant: %w", err)
+	}
+	return path, nil
+}
+
+// pattern matches the test of that name alone, and each of its parents.
+func pattern(test string) string {
+	return "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
+}

@@ -1,0 +1,77 @@
+package mutant_test
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/distlock-go/distlock/internal/mutant"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// TestMutant breaks the kit's rules one by one, and requires the named test to
+// notice each.
+func TestMutant(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a test for each mutant")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutant.All {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			if m.Needs != "" {
+				if _, err := exec.LookPath(m.Needs); err != nil && !zktest.Required() {
+					t.Skip(err)
+				}
+			}
+			output, err := m.Run(t.Context(), root, t.TempDir())
+			if err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			t.Logf("%s: caught by %s, which says:\n%s", m.Rule, m.Test, said(output))
+		})
+	}
+}
+
+var remark = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*$|^ +\w+\.go:\d+: .*$`)
+
+// said returns the first remarks of a test that failed.
+func said(output []byte) []byte {
+	lines := remark.FindAll(output, 3)
+	for i, l := range lines {
+		lines[i] = bytes.TrimSpace(l[:min(len(l), 300)])
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// TestNotUpToDate gives an edit that the source does not have.
+func TestNotUpToDate(t *testing.T) {
+	m := mutant.Mutant{Name: "x", Edits: []mutant.Edit{{File: "clock.go", Old: "no such text"}}}
+	if _, err := m.Run(t.Context(), filepath.Join("..", ".."), t.TempDir()); err == nil {
+		t.Error("no error")
+	}
+}
+
+// TestSurvivor changes nothing that matters.
+func TestSurvivor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a test")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := mutant.Mutant{
+		Name: "comment", Edits: []mutant.Edit{{File: "clock.go", Old: "// jumped reports", New: "// jumped says"}},
+		Package: ".", Test: "TestMarginLeavesSomething",
+	}
+	if output, err := m.Run(t.Context(), root, t.TempDir()); !errors.Is(err, mutant.ErrSurvived) {
+		t.Errorf("a change of a comment: %v\n%s", err, output)
+	}
+}
