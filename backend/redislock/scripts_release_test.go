@@ -80,7 +80,7 @@ func TestScriptReleasePassesOn(t *testing.T) {
 // A message is a hint: that it reached nobody means nothing, because the one who
 // waits may be subscribed through another server, or about to look by itself.
 func TestScriptNobodyHears(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
+	eachScripts(t, func(_ *testing.T, s scripts) {
 		s.take("a1")
 		s.busy("b1", true)
 		s.release("a1", 1)

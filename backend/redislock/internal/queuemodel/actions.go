@@ -1,0 +1,214 @@
+package queuemodel
+
+// Op is what the server is asked for, or what happens to it.
+type Op uint8
+
+// The operations.
+const (
+	None    Op = iota
+	Try        // acquire.lua, how = t
+	Acquire    // acquire.lua, how = q
+	Release    // release.lua
+	Expire     // the lease or the claim window ends
+	End        // the queue ends
+	Retract    // of a model that believes in PUBLISH's count: nobody has heard it
+)
+
+// Call is an operation and on whose behalf.
+type Call struct {
+	Op    Op
+	Owner Owner
+	Doubt bool
+}
+
+// Step is one thing that happens.
+type Step struct {
+	What  string
+	Fault Fault // that it is, if any
+	Fair  bool  // it happens sooner or later if nothing goes wrong, and nobody decides it
+	Call  Call
+	Reply Reply
+	After Server // as the call leaves it
+	To    State
+}
+
+// do changes the server.
+func (s *Server) do(c Call, r Rule) Reply {
+	switch c.Op {
+	case Try, Acquire:
+		return s.acquire(c.Owner, c.Op == Acquire, r)
+	case Release:
+		return s.release(c.Owner, c.Doubt && r.has(DoubtTold), r)
+	case Expire:
+		s.free()
+	case End:
+		s.Queue = Queue{}
+	case Retract:
+		s.free()
+		return Reply{Told: s.pass(Nobody)}
+	case None:
+	}
+	return Reply{}
+}
+
+// stepper collects the steps of a state.
+type stepper struct {
+	Model
+	from  State
+	visit func(Step)
+}
+
+// Steps calls visit with everything that may happen in a state.
+func (m Model) Steps(s State, visit func(Step)) {
+	st := stepper{m, s, visit}
+	for o := Owner(1); int(o) <= m.Processes; o++ {
+		st.decisions(o)
+		st.calls(o)
+		st.network(o)
+	}
+	st.server()
+}
+
+// step adds one: the call is made, and then what the process makes of it.
+func (st *stepper) step(what Step, then func(p *Process, r Reply)) {
+	if what.Fault&^st.Faults != 0 {
+		return
+	}
+	s := st.from
+	r := s.Server.do(what.Call, st.Rules)
+	what.Reply, what.After = r, s.Server
+	if r.Told != Nobody {
+		s.process(r.Told).Message = true
+	}
+	if o := what.Call.Owner; o != Nobody && then != nil {
+		then(s.process(o), r)
+	}
+	s.tidy(st.Processes)
+	what.To = s
+	st.visit(what)
+}
+
+// decisions are those that a process makes alone.
+func (st *stepper) decisions(o Owner) {
+	by := Call{Owner: o}
+	become := func(what string, fair bool, ph Phase) {
+		st.step(Step{What: what, Fair: fair, Call: by}, func(p *Process, _ Reply) { p.Phase = ph })
+	}
+	p := st.from.process(o)
+	switch p.Phase {
+	case Idle:
+		become("wants the lock", false, Asking)
+	case Waiting:
+		if st.Rules.has(Polls) {
+			become("polls", true, Asking)
+		}
+	case Answered:
+		become("has the lock", true, Holding)
+	case Outlived:
+		if st.Rules.has(LateGrantsRefused) {
+			become("is granted the lock too late", true, Leaving)
+		} else {
+			become("has the lock, late", true, Holding)
+		}
+	case Holding:
+		become("is done, or past its deadline", true, Leaving)
+	case Asking, Leaving, Gone, Dead:
+	}
+	if p.lives() && p.Phase != Holding {
+		st.step(Step{What: "gives up", Call: by}, func(p *Process, _ Reply) {
+			p.Doubt = p.Doubt || p.Phase == Answered || p.Phase == Outlived
+			p.Phase = Leaving
+		})
+	}
+	if p.lives() || p.Phase == Leaving {
+		st.step(Step{What: "crashes", Fault: Crash, Call: by}, func(p *Process, _ Reply) { p.Phase = Dead })
+	}
+}
+
+// calls are those of the server.
+func (st *stepper) calls(o Owner) {
+	p := st.from.process(o)
+	doubt := func(p *Process, _ Reply) { p.Doubt = true }
+	switch p.Phase {
+	case Idle:
+		try := Call{Op: Try, Owner: o}
+		st.step(Step{What: "tries", Call: try}, func(p *Process, r Reply) {
+			if r.Answer == Granted {
+				p.Phase = Answered
+			}
+		})
+		st.step(Step{What: "tries and hears nothing", Fault: ReplyLost, Call: try}, func(p *Process, _ Reply) {
+			p.Phase, p.Doubt = Leaving, true
+		})
+	case Asking:
+		ask := Call{Op: Acquire, Owner: o}
+		st.step(Step{What: "asks", Fair: true, Call: ask}, func(p *Process, r Reply) { p.answer(r.Answer) })
+		st.step(Step{What: "asks and hears nothing", Fault: ReplyLost, Call: ask}, doubt)
+		if !p.LateAttempt {
+			st.step(Step{What: "asks, which is stuck", Fault: CallLate, Call: Call{Owner: o}}, func(p *Process, _ Reply) {
+				p.LateAttempt, p.Doubt = true, true
+			})
+		}
+	case Leaving:
+		release := Call{Op: Release, Owner: o, Doubt: p.Doubt}
+		st.step(Step{What: "releases", Fair: true, Call: release}, func(p *Process, _ Reply) { p.Phase = Gone })
+		st.step(Step{What: "releases and hears nothing", Fault: ReplyLost, Call: release}, nil)
+		if !p.LateRelease {
+			st.step(Step{What: "releases, which is stuck", Fault: CallLate, Call: Call{Owner: o}}, func(p *Process, _ Reply) { p.LateRelease = true })
+		}
+	case Waiting, Answered, Outlived, Holding, Gone, Dead:
+	}
+}
+
+// network is what becomes of that which is on its way.
+func (st *stepper) network(o Owner) {
+	p := st.from.process(o)
+	by := Call{Owner: o}
+	if p.Message {
+		st.step(Step{What: "hears the message", Fair: true, Call: by}, func(p *Process, _ Reply) { p.hear() })
+		lost := by
+		if !st.Rules.has(UnheardKept) && st.from.Server.Lock == o && st.from.Server.Promised {
+			lost.Op = Retract
+		}
+		st.step(Step{What: "misses the message", Fault: MessageLost, Call: lost}, func(p *Process, _ Reply) { p.Message = false })
+	}
+	if p.LateAttempt {
+		gone := func(p *Process, _ Reply) { p.LateAttempt = false }
+		st.step(Step{What: "asks, at last", Fair: true, Call: Call{Op: Acquire, Owner: o}}, gone)
+		st.step(Step{What: "has its attempt lost", Fault: CallLost, Call: by}, gone)
+	}
+	if p.LateRelease {
+		gone := func(p *Process, _ Reply) { p.LateRelease = false }
+		st.step(Step{What: "releases, at last", Fair: true, Call: Call{Op: Release, Owner: o, Doubt: p.Doubt}}, gone)
+		st.step(Step{What: "has its release lost", Fault: CallLost, Call: by}, gone)
+	}
+}
+
+// server is what ends there.
+func (st *stepper) server() {
+	srv := &st.from.Server
+	if o := srv.Lock; o != Nobody {
+		// Where a process believes in its lease, its own deadline comes first. It knows
+		// nothing of a claim window.
+		if srv.Promised {
+			st.step(Step{What: "has its claim window end", Fair: true, Call: Call{Op: Expire, Owner: o}}, nil)
+		} else if st.from.process(o).Phase != Holding {
+			st.step(Step{What: "has its lease end", Fair: true, Call: Call{Op: Expire, Owner: o}}, func(p *Process, _ Reply) {
+				if p.Phase == Answered {
+					p.Phase = Outlived
+				}
+			})
+		}
+	}
+	waiting := srv.Queue.List()
+	if len(waiting) == 0 {
+		return
+	}
+	fault := Fault(0)
+	for _, o := range waiting {
+		if st.from.process(o).waits() {
+			fault = Outage // it looks often enough
+		}
+	}
+	st.step(Step{What: "the queue ends", Fault: fault, Fair: fault == 0, Call: Call{Op: End}}, nil)
+}

@@ -1,0 +1,90 @@
+package queuemodel
+
+// What must not be. See the package comment.
+const (
+	// TwoHolders is said as soon as there may be two: one is enough whom the server
+	// does not know of.
+	TwoHolders   = "a process believes in a lock that the server has for others"
+	BehindItself = "the holder waits behind itself"
+	LeftBehind   = "something is left of an owner that has released"
+	LiveRefused  = "a live owner is refused"
+	PlaceLost    = "one who waits has lost its place"
+	QueueJumped  = "one who came later got the lock"
+	NeverServed  = "process 1 waits, and can never be served"
+	NeverClean   = "the key can never become as if it had not been used"
+)
+
+// broken returns what is wrong with a state, or "".
+func (s *State) broken(processes int) string {
+	for i := range s.Processes[:processes] {
+		o := Owner(i + 1)
+		switch s.Processes[i].Phase {
+		case Holding:
+			if s.Server.Lock != o {
+				return TwoHolders
+			}
+		case Gone:
+			if s.Server.knows(o) {
+				return LeftBehind
+			}
+		default:
+		}
+	}
+	if s.Server.Lock != Nobody && s.Server.Queue.place(s.Server.Lock) >= 0 {
+		return BehindItself
+	}
+	return ""
+}
+
+// brokenBy returns what is wrong with a step, or "".
+func (s *State) brokenBy(st *Step, processes int) string {
+	if st.Reply.Answer == Refused && s.process(st.Call.Owner).lives() {
+		return LiveRefused
+	}
+	before, after := &s.Server, &st.To.Server
+	leaver := Nobody
+	if st.Call.Op == Release {
+		leaver = st.Call.Owner
+	}
+
+	if after.Lock != before.Lock && after.Lock != Nobody {
+		for _, first := range before.Queue.List() {
+			if first == leaver {
+				continue
+			}
+			if first != after.Lock {
+				return QueueJumped
+			}
+			break
+		}
+	}
+
+	if st.Call.Op == Expire || st.Call.Op == End {
+		return "" // the claim window was for this, and the queue's end is for the dead
+	}
+	for i := range s.Processes[:processes] {
+		o := Owner(i + 1)
+		if s.process(o).waits() && st.To.process(o).waits() && o != leaver && lostPlace(before, after, o) {
+			return PlaceLost
+		}
+	}
+	return ""
+}
+
+// lostPlace reports whether others are before o that were not, or whether o is not
+// in line any more.
+func lostPlace(before, after *Server, o Owner) bool {
+	switch {
+	case !before.knows(o) || after.Lock == o:
+		return false
+	case !after.knows(o) || before.Lock == o:
+		return true
+	}
+	was := before.Queue.place(o)
+	for _, other := range after.Queue[:after.Queue.place(o)] {
+		if p := before.Queue.place(other); p < 0 || p > was {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package queuemodel_test
+
+import (
+	"testing"
+
+	q "github.com/distlock-go/distlock/backend/redislock/internal/queuemodel"
+)
+
+// A protocol that lacks a rule breaks a promise, and the exploration finds it.
+func TestModelFinds(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		without   q.Rule
+		processes int
+		faults    q.Fault
+		want      string
+	}{
+		// Without these somebody waits for ever.
+		{"no polling", q.Polls, 2, q.Anything, q.NeverServed},
+		{"nobody helps the head", q.HelpsHead, 2, q.Anything, q.NeverServed},
+		// These save those who wait from having to poll.
+		{"a release does not pass on", q.Polls | q.PassesOn, 2, nearlyWell, q.NeverServed},
+		{"a late release does not pass on", q.Polls | q.LateReleaseHelps, 2, nearlyWell, q.NeverServed},
+		{"a grant that was never claimed is not passed on", q.Polls | q.PassesUnclaimed, 2, nearlyWell, q.NeverServed},
+
+		// Without these two hold.
+		{"the deadline counts from the reply", q.LateGrantsRefused, 2, q.Anything, q.TwoHolders},
+		{"a release deletes whatever is there", q.ChecksOwner, 2, 0, q.TwoHolders},
+		{"a claim does not prolong", q.ClaimProlongs, 2, q.Anything, q.TwoHolders},
+
+		// Without these something is left.
+		{"who has released is not refused", q.GoneRefused, 2, q.Anything, q.LeftBehind},
+		{"nobody tells of a doubt", q.DoubtTold, 2, q.Anything, q.LeftBehind},
+		{"who gives up stays in the queue", q.LeavesQueue, 2, q.Anything, q.LeftBehind},
+
+		// Without these the order is not kept.
+		{"what nobody heard of is taken back", q.UnheardKept, 2, q.Anything, q.PlaceLost},
+		{"who asks again goes to the end", q.KeepsTicket, 3, q.Anything, q.PlaceLost},
+		{"a newcomer takes a free lock", q.QueueFirst, 2, q.Anything, q.QueueJumped},
+
+		// A repeat of an attempt whose reply was lost.
+		{"an owner does not know its lock", q.KnowsOwner, 1, q.Anything, q.BehindItself},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := q.Model{Processes: c.processes, Rules: q.Protocol &^ c.without, Faults: c.faults}
+			_, violation := q.Explore(m, nil)
+			if violation == nil {
+				t.Fatal("nothing was found")
+			}
+			t.Log(violation)
+			if violation.What != c.want {
+				t.Errorf("found that %s, instead of that %s", violation.What, c.want)
+			}
+		})
+	}
+}
