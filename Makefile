@@ -9,6 +9,9 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 COUNT ?= 20
 FUZZTIME ?= 1m
 BENCHTIME ?= 1s
+DUR ?= 1m
+SEED ?= 0
+BACKEND ?= redislock
 
 .PHONY: help
 help: ## Show what can be made
@@ -53,6 +56,14 @@ fuzz: ## Fuzz every target for FUZZTIME
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 		done; \
 	done
+
+.PHONY: torture
+torture: ## Put BACKEND (redislock, redlock, zklock) through DUR of faults; SEED fixes the plan, 0 chooses one
+	DISTLOCK_TEST_REAL=1 go test ./internal/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
+
+.PHONY: mutants
+mutants: ## Break the kit's rules one by one; a test must notice each
+	go test -v -run TestMutant ./internal/mutant ./locktest
 
 .PHONY: lint
 lint: ## Run the linter

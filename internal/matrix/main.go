@@ -1,0 +1,50 @@
+// Command matrix writes docs/matrix.md: which test proves what becomes of which
+// fault with which backend, and which mutants the tests have caught. It reads that
+// from the doc comments of the tests, where a paragraph such as
+//
+//	// Row 7 (redislock, redlock): the holder is told first. Fails if renewals are
+//	// never given up.
+//
+// says what the test is for, and under which change of the code it was seen to fail.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+//go:generate go run . -w
+
+func main() {
+	root, err := filepath.Abs("../..")
+	if err == nil {
+		err = run(root, len(os.Args) == 2 && os.Args[1] == "-w")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "matrix:", err)
+		os.Exit(1)
+	}
+}
+
+// page is the generated file.
+const page = "docs/matrix.md"
+
+// run prints the page, or writes it.
+func run(root string, write bool) error {
+	proofs, err := collect(root)
+	if err != nil {
+		return err
+	}
+	if err := complete(proofs); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	render(&out, proofs)
+	if !write {
+		_, err := out.WriteTo(os.Stdout)
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, page), out.Bytes(), 0o644) //nolint:gosec // everybody may read it
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// row is a fault.
+type row struct {
+	fault    string
+	backends []string // those that it must be proved for
+}
+
+const (
+	redis  = "redislock"
+	quorum = "redlock"
+	zoo    = "zklock"
+	mem    = "memlock"
+	whole  = "any" // the kit itself, whichever backend: counts for all
+)
+
+// rows are the faults, from the first on. What is missing of the backends cannot
+// happen to them: memlock has no server, and ZooKeeper no scripts.
+var rows = []row{
+	{"holder stopped (SIGSTOP) for three leases", []string{redis, quorum, zoo}},
+	{"holder killed", []string{redis, quorum, zoo}},
+	{"50 waiters killed", []string{redis}},
+	{"server restarted empty", []string{redis, quorum}},
+	{"failover to a stale replica", []string{redis}},
+	{"an old master still writes", []string{redis}},
+	{"partition between holder and server, both ways and one", []string{redis, quorum, zoo}},
+	{"reply lost after the request was applied", []string{redis, quorum, zoo}},
+	{"slow network, slow server", []string{redis, quorum, zoo}},
+	{"client's clock an hour off, machine suspended", []string{redis, quorum, zoo, mem}},
+	{"server's clock an hour off", []string{redis}},
+	{"ZooKeeper: session expired, connection cut, server restarted", []string{zoo}},
+	{"panic, Goexit, a function that ignores its context", []string{redis, quorum, zoo, mem}},
+	{"context cancelled while waiting (1,000 at once) and while releasing", []string{redis, quorum, zoo, mem}},
+	{"message lost, subscription killed, buffer overflown", []string{redis}},
+	{"SCRIPT FLUSH in a loop", []string{redis, quorum}},
+	{"the server refuses: OOM, READONLY, LOADING, MASTERDOWN, CLUSTERDOWN, BUSY, NOREPLICAS, NOAUTH", []string{redis, quorum}},
+	{"Cluster: a slot moves, a node is lost", []string{redis}},
+	{"Sentinel fails over", []string{redis}},
+	{"10,000 waiters on one key in four processes", []string{redis}},
+	{"a flood of random keys", []string{redis}},
+	{"a foreign value or type at the lock's key", []string{redis, quorum, zoo}},
+	{"Redlock: a minority is down, hung, restarted", []string{quorum}},
+	{"SIGTERM and Close with locks held, waited for, handed over", []string{redis, quorum, zoo, mem}},
+	{"unknown keys, oversize and invalid parameters", []string{redis, quorum, zoo, mem}},
+}
+
+// complete returns an error that names every row and backend that nobody proves,
+// and every proof of what is no row or no backend.
+func complete(proofs []proof) error {
+	var errs []error
+	proved := make(map[int][]string)
+	for _, p := range proofs {
+		if p.row < 1 || p.row > len(rows) {
+			errs = append(errs, fmt.Errorf("%s: there is no row %d", p.test, p.row))
+			continue
+		}
+		for _, b := range p.backends {
+			if !slices.Contains([]string{redis, quorum, zoo, mem, whole}, b) {
+				errs = append(errs, fmt.Errorf("%s: there is no backend %q", p.test, b))
+			}
+		}
+		proved[p.row] = append(proved[p.row], p.backends...)
+	}
+	for i, r := range rows {
+		for _, b := range r.backends {
+			if !slices.Contains(proved[i+1], b) && !slices.Contains(proved[i+1], whole) {
+				errs = append(errs, fmt.Errorf("row %d, %s: no test has it for %s", i+1, r.fault, b))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

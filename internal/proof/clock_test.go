@@ -1,0 +1,60 @@
+package proof_test
+
+import (
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// wallClock is the clock of a real redis-server, that is set while it runs.
+type wallClock struct {
+	*store
+
+	tb   testing.TB
+	file string
+}
+
+// startClocked starts a redis-server whose clock can be set: a small library that
+// is loaded before the C library moves it. Without a C compiler the test is
+// skipped. The test must not run beside others, because of the environment.
+func startClocked(t *testing.T) wallClock {
+	t.Helper()
+	cc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skipf("needs a C compiler to set the clock of a redis-server: %v", err)
+	}
+	dir := t.TempDir()
+	lib := filepath.Join(dir, "clock.so")
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", lib, filepath.Join("testdata", "clock.c")).CombinedOutput(); err != nil {
+		t.Skipf("needs a C compiler that makes libraries: %v\n%s", err, out)
+	}
+	c := wallClock{tb: t, file: filepath.Join(dir, "offset")}
+	c.set(0)
+	t.Setenv("TEST_CLOCK_OFFSET", c.file)
+	t.Setenv("LD_PRELOAD", lib)
+	c.store = startRedis(t, "redislock", 1)
+	return c
+}
+
+// set moves the clock to d from the true time.
+func (c wallClock) set(d time.Duration) {
+	c.tb.Helper()
+	f, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o600) // the same file: it is mapped
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	defer f.Close()
+	if err := binary.Write(f, binary.NativeEndian, int64(d)); err != nil {
+		c.tb.Fatal(err)
+	}
+	if c.store == nil {
+		return
+	}
+	now, err := c.admins[0].Time(c.tb.Context()).Result()
+	if got := time.Until(now); err != nil || (got-d).Abs() > 10*time.Minute {
+		c.tb.Fatalf("the server's clock is %v ahead, not %v: %v", got, d, err)
+	}
+}

@@ -1,0 +1,122 @@
+package proof_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// closeTimeout is how long a child process that closes its Locker waits for the
+// holders.
+const closeTimeout = time.Second
+
+// What the process has that is to be closed.
+const (
+	heldKey   = "close:held"   // by a function that heeds its context
+	keptKey   = "close:kept"   // by somebody who does not give it back
+	passedKey = "close:passed" // from hand to hand
+	busyKey   = "close:busy"   // by another process
+)
+
+// beClosed holds keys, hands one on, waits for another, and closes its Locker when
+// it is told to end.
+func beClosed(t *task) error {
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	ctx := context.Background()
+	o := distlock.Opts{KeyTimeout: t.Lease}
+	kept, err := t.Acquire(ctx, keptKey, o)
+	if err != nil {
+		return err
+	}
+	var all sync.WaitGroup
+	var held error
+	started := make(chan struct{})
+	all.Go(func() {
+		held = t.Do(ctx, heldKey, o, func(ctx context.Context) error {
+			close(started)
+			<-ctx.Done()
+			return nil
+		})
+	})
+	passed := newOutcomes()
+	for range 20 {
+		all.Go(func() {
+			for err := error(nil); err == nil; {
+				err = t.Do(ctx, passedKey, o, func(context.Context) error { passed.visited(100); return nil })
+				passed.add(err)
+			}
+		})
+	}
+	waiting := newOutcomes()
+	full := make(chan struct{})
+	for range 3 { // in the store's line, at the gate, and one too many
+		all.Go(func() {
+			o := o
+			o.MaxWaiters = 1
+			if _, err := t.Acquire(ctx, busyKey, o); errors.Is(err, distlock.ErrQueueFull) {
+				close(full)
+			} else {
+				waiting.add(err)
+			}
+		})
+	}
+	<-started
+	<-full
+	<-passed.many
+	t.say("ready")
+
+	<-term
+	begun := time.Now()
+	closed := t.Close()
+	took := time.Since(begun)
+	_, err = t.Acquire(ctx, "close:new", o)
+	all.Wait()
+	t.say("closed", int64(took), kinds(closed), kinds(err), kinds(held), kinds(kept.Check()), passed, waiting)
+	t.hear()
+	return nil
+}
+
+// outcomes are how several calls ended.
+type outcomes struct {
+	many chan struct{} // closed after so many visits
+
+	mu     sync.Mutex
+	visits int
+	kinds  []string
+}
+
+func newOutcomes() *outcomes { return &outcomes{many: make(chan struct{})} }
+
+func (o *outcomes) add(err error) {
+	if err == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.kinds = append(o.kinds, kinds(err))
+}
+
+func (o *outcomes) visited(many int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.visits++; o.visits == many {
+		close(o.many)
+	}
+}
+
+// String lists the kinds that there were.
+func (o *outcomes) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	slices.Sort(o.kinds)
+	return strings.Join(slices.Compact(o.kinds), ",")
+}

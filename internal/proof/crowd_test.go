@@ -1,0 +1,81 @@
+package proof_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/distlock-go/distlock"
+)
+
+// tooMany are those who come when a crowd is there already.
+const tooMany = 10
+
+// beCrowd has many wait for the key, and some more who are too many. Each who is
+// served writes to the register.
+func beCrowd(t *task) error {
+	// One of them waits in the store's line and not at the gate.
+	o := distlock.Opts{KeyTimeout: t.Lease, MaxWaiters: t.Waiters - 1}
+	before := inUse()
+	idle := runtime.NumGoroutine()
+	var all sync.WaitGroup
+	var served, refused, wrong atomic.Int64
+	full := make(chan struct{})
+	for range t.Waiters + tooMany {
+		all.Go(func() {
+			err := t.Do(context.Background(), key, o, func(ctx context.Context) error {
+				s, _ := distlock.FromContext(ctx)
+				return t.visit(s.Token())
+			})
+			switch {
+			case err == nil:
+				served.Add(1)
+			case kinds(err) == "queue-full":
+				if refused.Add(1) == tooMany {
+					close(full) // so all others are in line
+				}
+			default:
+				wrong.Add(1)
+				t.say("wrong", err)
+			}
+		})
+	}
+	<-full
+	t.say("waiting", (inUse()-before)/int64(t.Waiters))
+	all.Wait()
+	t.say("served", served.Load(), refused.Load(), wrong.Load(), runtime.NumGoroutine()-idle, inUse()-before)
+	t.hear()
+	return nil
+}
+
+// visit writes to the register, if there is one, and looks whether nobody else did
+// meanwhile.
+func (t *task) visit(token uint64) error {
+	if t.register == nil {
+		return nil
+	}
+	for _, op := range []string{"write", "last"} {
+		ok, err := t.register.ask(op, token)
+		if err == nil && !ok {
+			err = fmt.Errorf("the register says no to %s with token %d", op, token)
+		}
+		if err != nil {
+			return errors.Join(errVisit, err)
+		}
+	}
+	return nil
+}
+
+var errVisit = errors.New("not alone")
+
+// inUse returns how much memory is in use.
+func inUse() int64 {
+	runtime.GC()
+	runtime.GC() // what was pooled
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse) //nolint:gosec // it fits
+}

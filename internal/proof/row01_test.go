@@ -1,0 +1,67 @@
+package proof_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A process that holds the key is stopped between a check and the write that the
+// check guards, for more than three leases. Another takes the key and writes.
+//
+// Row 1 (redislock, redlock, zklock): who wakes up has no valid lease, its old token
+// is refused, and its release is lost. Fails if Valid does not look at the clock.
+func TestRow01HolderStopped(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const lease = 1500 * time.Millisecond
+		r := newRegister(t)
+		other := s.locker(t)
+		p := start(t, order{Role: "hold", Store: s.dying(lease), Lease: lease, Register: r.addr})
+		var old uint64
+		p.hears(t, "held", &old)
+		var wrote bool
+		p.tell(t, "write")
+		if p.hears(t, "wrote", &wrote); !wrote {
+			t.Fatal("the register refused the only holder")
+		}
+
+		next := acquire(t, other, key, distlock.Opts{})
+		p.tell(t, "stop")
+		stopped := time.Now()
+		held := next.served(t)
+		if held.Token() <= old || !r.write(held.Token()) {
+			t.Errorf("token %d after token %d", held.Token(), old)
+		}
+		<-time.After(time.Until(stopped.Add(3*lease + lease/2)))
+		p.signal(t, syscall.SIGCONT)
+
+		var before, after bool
+		var slept time.Duration
+		var cause, released string
+		p.hears(t, "woke", &before, &after, &wrote, &slept, &cause, &released)
+		t.Logf("it slept for %v", slept)
+		switch {
+		case !before || slept < 3*lease:
+			t.Errorf("it was valid: %v; it slept for %v: the test shows nothing", before, slept)
+		case after:
+			t.Error("the lease was still valid to who woke up")
+		case wrote:
+			t.Error("the register took an old token")
+		}
+		if s.Kind == "zklock" && strings.HasSuffix(released, "lost+unavailable") {
+			released = "lost" // and there is no new session yet that could have been asked
+		}
+		if cause != "lost" || released != "lost" {
+			t.Errorf("its context ended with %s, its release with %s", cause, released)
+		}
+		// What it released was not the lease of the next.
+		if err := held.Refresh(t.Context()); err != nil {
+			t.Errorf("the next holder: %v", err)
+		}
+		mustRelease(t, held)
+		s.mustBeEmpty(t)
+	}, "redislock", "redlock", "zklock")
+}

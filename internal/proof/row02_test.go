@@ -1,0 +1,48 @@
+package proof_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A process that holds the key is killed while another waits. That one gets it
+// when the lease has run out, and not before.
+//
+// Row 2 (redislock, redlock): another gets the key when the lease of the dead has
+// run out, and not before. Fails if the server is told another length of the lease
+// than the holder believes in, longer or shorter.
+// Row 2 (zklock): another gets the key when the session of the dead is over. Fails
+// if the session is asked for with another timeout than the one that was set.
+func TestRow02HolderKilled(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const lease, slack = 2 * time.Second, 10 * time.Second
+		other := s.locker(t)
+		dying := s.dying(lease)
+		p := start(t, order{Role: "hold", Store: dying, Lease: lease})
+		var old uint64
+		p.hears(t, "held", &old)
+		next := acquire(t, other, key, distlock.Opts{})
+
+		asked := time.Now()
+		p.tell(t, "left")
+		var left time.Duration
+		p.hears(t, "left", &left)
+		p.kill()
+		killed := time.Now()
+		held := next.served(t)
+		t.Logf("served %v after the kill", next.at.Sub(killed))
+		if next.at.Before(asked.Add(left)) {
+			t.Errorf("served %v before the end of the lease of the dead", asked.Add(left).Sub(next.at))
+		}
+		if d := next.at.Sub(killed); d > dying.gone(lease)+slack {
+			t.Errorf("served only %v after the kill", d)
+		}
+		if held.Token() <= old {
+			t.Errorf("token %d after token %d", held.Token(), old)
+		}
+		mustRelease(t, held)
+		s.mustBeEmpty(t)
+	}, "redislock", "redlock", "zklock")
+}

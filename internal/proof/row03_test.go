@@ -1,0 +1,72 @@
+package proof_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+)
+
+// Five processes with ten waiters each are killed while the key is held. Who waits
+// behind them gets it after a claim window for each process, whatever the number
+// of its waiters.
+//
+// Row 3 (redislock): one claim window is lost for each dead process. Fails if a
+// lock that is passed on is kept for longer than the claim window.
+func TestRow03WaitersKilled(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const processes, waiters, slack = 5, 10, 10 * time.Second
+		l := s.locker(t)
+		o := distlock.Opts{KeyTimeout: 2 * patience}
+		held := mustAcquire(t, l, key, o)
+		var dead []*process
+		for range processes {
+			p := start(t, order{Role: "crowd", Store: s.address, Lease: o.KeyTimeout, Waiters: waiters})
+			p.hears(t, "waiting")
+			dead = append(dead, p)
+		}
+		next := acquire(t, s.locker(t), key, o)
+		var line []distlock.KeyInfo
+		eventually(t, "all stand in line", func() bool {
+			var err error
+			line, err = l.Inspect(t.Context(), key, 1)
+			return err == nil && len(line) == 1 && line[0].Waiting == processes+1
+		})
+		for _, p := range dead {
+			p.kill()
+		}
+
+		owner := func() string { return s.admins[0].Get(context.Background(), key).Val() }
+		first := owner()
+		mustRelease(t, held)
+		released := time.Now()
+		claims := make(map[string]bool)
+		deadline := time.After(2 * patience)
+		for waits := true; waits; {
+			select {
+			case <-next.done:
+				next.served(t)
+				waits = false
+			case <-deadline:
+				t.Fatalf("not served; %d windows of the dead", len(claims))
+			case <-time.After(redislock.DefaultClaimWindow / 50):
+				if o := owner(); o != "" && o != first {
+					claims[o] = true
+				}
+			}
+		}
+		delete(claims, owner())
+		d := next.at.Sub(released)
+		t.Logf("served %v after the release, behind %d windows of the dead", d, len(claims))
+		if len(claims) > processes {
+			t.Errorf("%d claim windows for %d dead processes", len(claims), processes)
+		}
+		if d > processes*redislock.DefaultClaimWindow+slack {
+			t.Errorf("served only %v after the release", d)
+		}
+		mustRelease(t, next.lease)
+		s.mustBeEmpty(t)
+	}, "redislock")
+}

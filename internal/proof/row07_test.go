@@ -1,0 +1,115 @@
+package proof_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// partitions are what can be between a process and its store.
+var partitions = map[string]func(networks){"both ways": networks.hang, "deaf": networks.deafen}
+
+// The holder is cut off from its store while another waits. In virtual time the
+// moments are exact.
+//
+// Row 7 (redislock, redlock): the holder is cancelled before another is granted.
+// Fails if a lease is believed in for half a second longer than it was asked for.
+func TestRow07Partition(t *testing.T) {
+	for _, kind := range []string{"redislock", "redlock"} {
+		for name, cut := range partitions {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					v := startVirtual(t, kind)
+					lost, cfg := losses()
+					l, ns := v.locker(t, cfg)
+					other, _ := v.locker(t, distlock.Config{})
+					cutOff(t, l, other, lost, func() { cut(ns) }, 10*time.Second, 7*time.Second)
+					heal(t, l, ns)
+				})
+			})
+		}
+	}
+}
+
+// The same with ZooKeeper, in whose session's timeout there are two leases.
+//
+// Row 7 (zklock): the holder is cancelled before another is granted. Fails if leases
+// are not cut to half of the session's timeout.
+func TestRow07PartitionZooKeeper(t *testing.T) {
+	takesSeconds(t)
+	t.Parallel()
+	for name, cut := range partitions {
+		t.Run("zklock/"+name, func(t *testing.T) {
+			t.Parallel()
+			s := startZooKeeper(t)
+			const lease = 2 * time.Second
+			cutStore := store{address: s.dying(lease)}
+			n := new(spoilnet.Network)
+			lost, cfg := losses()
+			l := cutStore.lockerWith(t, cfg, n, nil)
+			cutOff(t, l, s.locker(t), lost, func() { cut(networks{n}) }, time.Minute, lease)
+			heal(t, l, networks{n})
+			s.mustBeEmpty(t)
+		})
+	}
+}
+
+// losses returns a configuration and when a lease of it was lost: not before its
+// context was cancelled.
+func losses() (<-chan time.Time, distlock.Config) {
+	at := make(chan time.Time, 1)
+	return at, distlock.Config{Hooks: distlock.Hooks{Lost: func(distlock.LostInfo) { at <- time.Now() }}}
+}
+
+// cutOff has l take the key, hold it for a while and be cut off, and other wait
+// for it. The context of the lease must have ended before other has the key.
+func cutOff(
+	t *testing.T, l, other *distlock.Locker, lost <-chan time.Time, cut func(), lease, while time.Duration,
+) {
+	t.Helper()
+	held := mustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
+	next := acquire(t, other, key, distlock.Opts{KeyTimeout: lease})
+	time.Sleep(while)
+	if err := held.Check(); err != nil {
+		t.Fatalf("it was not renewed: %v", err)
+	}
+	cut()
+	begun := time.Now()
+	after := next.served(t)
+	if held.Valid() || held.Context().Err() == nil {
+		t.Fatal("another has the key, and the holder was told nothing")
+	}
+	cancelled := <-lost
+	t.Logf("cancelled %v and granted %v after the cut", cancelled.Sub(begun), next.at.Sub(begun))
+	switch late := cancelled.Sub(held.Until()); {
+	case next.at.After(cancelled):
+	case late > 10*time.Millisecond:
+		t.Logf("this process stood still: the holder was told %v late", late)
+	default:
+		t.Errorf("another had the key %v before the holder was told", cancelled.Sub(next.at))
+	}
+	wantKinds(t, "the cause", context.Cause(held.Context()), "lost")
+	if after.Token() <= held.Token() {
+		t.Errorf("token %d after token %d", after.Token(), held.Token())
+	}
+	// What is released, or comes late, takes nothing away from the next.
+	if err := held.Release(context.Background()); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("Release of the lost lease: %v", err)
+	}
+	if err := after.Refresh(context.Background()); err != nil {
+		t.Errorf("the next holder: %v", err)
+	}
+	mustRelease(t, after)
+}
+
+// heal mends the network. The process that was cut off can lock again.
+func heal(t *testing.T, l *distlock.Locker, ns networks) {
+	t.Helper()
+	ns.heal()
+	mustRelease(t, mustAcquire(t, l, key, distlock.Opts{}))
+}

@@ -1,0 +1,120 @@
+package proof_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// The clock of the process is an hour ahead of the server's, or behind it. A lease
+// ends after its time all the same, for the holder first and then for the server.
+//
+// Row 10 (redislock): no early or late belief in the lease. Fails if leases are sent
+// as points in time (PXAT).
+func TestRow10ClientClock(t *testing.T) {
+	for _, d := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := startVirtual(t, "redislock")
+				v.runClocks(t)(-d)
+				l, _ := v.locker(t, distlock.Config{})
+				other, _ := v.locker(t, distlock.Config{})
+				endsInTime(t, l, other)
+			})
+		})
+		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
+			takesSeconds(t)
+			c := startClocked(t)
+			c.set(-d)
+			endsInTime(t, c.locker(t), c.locker(t))
+			c.mustBeEmpty(t)
+		})
+	}
+}
+
+func endsInTime(t *testing.T, l, other *distlock.Locker) {
+	t.Helper()
+	const lease = 2 * time.Second
+	begun := time.Now()
+	held := mustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease, NoWatchdog: true})
+	if err := held.Check(); err != nil {
+		t.Errorf("a lease that has begun: %v", err)
+	}
+	after := mustAcquire(t, other, key, distlock.Opts{KeyTimeout: time.Minute})
+	d := time.Since(begun)
+	t.Logf("served after %v", d)
+	if d < lease || d > lease+10*time.Second {
+		t.Errorf("another got the key after %v, at a lease of %v", d, lease)
+	}
+	if held.Valid() {
+		t.Error("another has the key, and the lease is valid")
+	}
+	wantKinds(t, "the release of the lost", held.Release(context.Background()), "lost")
+	mustRelease(t, after)
+}
+
+// The machine is suspended, or its clock is set, while an answer is on its way.
+//
+// Row 10 (redislock): a lease of before the suspend is none. Fails if only the
+// monotonic clock is looked at.
+func TestRow10Suspended(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const lease = 2 * time.Second
+		jumped := func(d time.Duration) *distlock.Locker {
+			return s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
+				func(b distlock.Backend) distlock.Backend { return jumper{b, d} })
+		}
+		// Whether it slept or its clock was set on, nobody can tell: no lease.
+		o := distlock.Opts{KeyTimeout: time.Minute, RetryCount: 1}
+		_, err := jumped(time.Hour).Acquire(t.Context(), key, o)
+		wantKinds(t, "a lease of before the suspend", err, "unavailable")
+		s.mustBeEmpty(t) // it was given back
+
+		// Set back: the lease ends when it must, and not an hour later.
+		begun := time.Now()
+		o = distlock.Opts{KeyTimeout: lease, NoWatchdog: true}
+		held := mustAcquire(t, jumped(-time.Hour), key, o)
+		await(t, "the holder is told", held.Context().Done())
+		if d := time.Since(begun); d < lease/2 {
+			t.Errorf("told after %v, at a lease of %v", d, lease)
+		}
+		wantKinds(t, "the cause", context.Cause(held.Context()), "lost")
+		wantKinds(t, "the release", held.Release(context.Background()), "lost")
+	}, "redislock")
+}
+
+// jumper is a Backend whose process has its wall clock moved on by d between each
+// request and its answer, while the monotonic clock stands still.
+type jumper struct {
+	distlock.Backend
+	d time.Duration
+}
+
+// TryAcquire implements [distlock.Backend].
+func (j jumper) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	g, err := j.Backend.TryAcquire(ctx, r)
+	g.Sent = moveWall(g.Sent, -j.d)
+	return g, err
+}
+
+// Release implements [distlock.Backend].
+func (j jumper) Release(ctx context.Context, g distlock.Grant) error {
+	return j.Backend.Release(ctx, g)
+}
+
+// moveWall returns t with only its wall clock moved on by d.
+func moveWall(t time.Time, d time.Duration) time.Time {
+	moved := t.Add(d)
+	// time.Time is {wall uint64; ext int64; loc *Location}, ext being the
+	// monotonic reading.
+	(*struct {
+		wall uint64
+		ext  int64
+	})(unsafe.Pointer(&moved)).ext -= int64(d)
+	return moved
+}

@@ -1,0 +1,95 @@
+package proof_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// The server's clock is set by an hour, on and back, while a key is held and
+// waited for.
+//
+// Row 11 (redislock): tokens rise, live holders can release, and all are served.
+// Fails if a new token is made of the server's time alone.
+func TestRow11ServerClock(t *testing.T) {
+	for _, d := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := startVirtual(t, "redislock")
+				l, _ := v.locker(t, distlock.Config{})
+				other, _ := v.locker(t, distlock.Config{})
+				setClock(t, l, other, d, v.runClocks(t))
+			})
+		})
+		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
+			takesSeconds(t)
+			c := startClocked(t)
+			setClock(t, c.locker(t), c.locker(t), d, c.set)
+			c.mustBeEmpty(t)
+		})
+	}
+}
+
+// setClock has tokens minted before and after the clock is set, and set back.
+func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func(time.Duration)) {
+	t.Helper()
+	// Long enough that a lease ends by the clock alone, and its renewal soon.
+	o := distlock.Opts{KeyTimeout: 6 * time.Second, RetryInterval: 100 * time.Millisecond}
+	last := uint64(0)
+	rises := func(s *distlock.Lease) {
+		t.Helper()
+		if s.Token() <= last {
+			t.Errorf("token %d after token %d", s.Token(), last)
+		}
+		last = s.Token()
+	}
+	for _, step := range []time.Duration{d, 0} {
+		held := mustAcquire(t, l, key, o)
+		rises(held)
+		next := acquire(t, other, key, o)
+		before := time.Now()
+		for !waitsIn(t, l) {
+			time.Sleep(time.Millisecond)
+		}
+		onward := step > 0 || d < 0 && step == 0 // the clock is set on
+		set(step)
+		if onward {
+			// All leases are over for the server: whoever waits has the key, and the
+			// holder learns it by its next renewal.
+			after := next.served(t)
+			rises(after)
+			await(t, "the holder is told", held.Context().Done())
+			wantKinds(t, "the cause", context.Cause(held.Context()), "lost")
+			wantKinds(t, "the release of the lost", held.Release(context.Background()), "lost")
+			mustRelease(t, after)
+		} else {
+			// They are all the longer, and can be released.
+			if err := held.Refresh(context.Background()); err != nil {
+				t.Errorf("Refresh: %v", err)
+			}
+			mustRelease(t, held)
+			after := next.served(t)
+			rises(after)
+			mustRelease(t, after)
+		}
+		for range 5 {
+			s := mustAcquire(t, l, key, o)
+			rises(s)
+			mustRelease(t, s)
+		}
+		t.Logf("clock set by %v: served after %v", step, next.at.Sub(before))
+	}
+}
+
+// waitsIn reports whether one waits for the key.
+func waitsIn(tb testing.TB, l *distlock.Locker) bool {
+	tb.Helper()
+	keys, err := l.Inspect(context.Background(), key, 1)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return len(keys) == 1 && keys[0].Waiting == 1
+}

@@ -1,0 +1,107 @@
+package proof_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// A function panics, or ends its goroutine: the key is released once, and the
+// panic goes on as it is.
+//
+// Row 13 (redislock, redlock, zklock): the key is released exactly once. Fails if the
+// release is not deferred, and if it is sent twice.
+func TestRow13PanicAndGoexit(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		var n calls
+		l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
+			func(b distlock.Backend) distlock.Backend { return count(b, &n) })
+		other := s.locker(t)
+		o := distlock.Opts{KeyTimeout: 2 * patience} // nothing ends by itself
+		boom := errors.New("boom")
+		for name, end := range map[string]func(){
+			"panic":  func() { panic(boom) },
+			"goexit": runtime.Goexit,
+		} {
+			n.releases.Store(0)
+			var recovered any
+			var gone sync.WaitGroup
+			gone.Go(func() {
+				defer func() { recovered = recover() }()
+				_ = l.Do(context.Background(), key, o, func(context.Context) error { end(); return nil })
+			})
+			gone.Wait()
+			if name == "panic" && recovered != boom { //nolint:errorlint // that very value
+				t.Errorf("recovered %v", recovered)
+			}
+			next, err := other.TryAcquire(t.Context(), key, o)
+			if err != nil {
+				t.Fatalf("after a %s: %v", name, err)
+			}
+			if n := n.releases.Load(); n != 1 {
+				t.Errorf("after a %s: %d releases", name, n)
+			}
+			mustRelease(t, next)
+			mustRelease(t, mustAcquire(t, l, key, o)) // the gate is open
+		}
+		s.mustBeEmpty(t)
+	}, "redislock", "redlock", "zklock")
+}
+
+// A function takes no notice of its context when the lease is over. Another
+// process gets the key; in this one nobody is let in until it has returned.
+//
+// Row 13 (redislock, redlock, zklock): the gate stays shut until the function has
+// returned. Fails if the gate is opened when the lease is lost.
+func TestRow13IgnoredContext(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		l, other := s.locker(t), s.locker(t)
+		stubborn, started := make(chan struct{}), make(chan struct{})
+		var running atomic.Bool
+		first := make(chan error, 1)
+		go func() {
+			first <- l.Do(context.Background(), key, distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true},
+				func(context.Context) error {
+					running.Store(true)
+					close(started)
+					<-stubborn
+					running.Store(false)
+					return nil
+				})
+		}()
+		<-started
+		mustRelease(t, mustAcquire(t, other, key, distlock.Opts{}))
+		s.mustBeEmpty(t) // and free for everybody
+
+		second := make(chan error, 1)
+		go func() {
+			second <- l.Do(context.Background(), key, distlock.Opts{}, func(context.Context) error {
+				if running.Load() {
+					t.Error("two holders in one process")
+				}
+				return nil
+			})
+		}()
+		for range 20 {
+			beside, err := l.TryAcquire(t.Context(), key, distlock.Opts{})
+			if err == nil {
+				t.Error("let in beside one that still runs")
+				mustRelease(t, beside)
+				break
+			}
+			wantKinds(t, "an attempt beside it", err, "not-acquired")
+			time.Sleep(time.Millisecond)
+		}
+		close(stubborn)
+		wantKinds(t, "the stubborn", <-first, "lost")
+		wantKinds(t, "the next", <-second, "none")
+		s.mustBeEmpty(t)
+	}, "redislock", "redlock", "zklock")
+}

@@ -1,0 +1,179 @@
+package proof_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// A thousand who wait, in four processes, are cancelled at once.
+//
+// Row 14 (redislock, zklock): all are back soon, and no place in line is left. Fails
+// if what was given up is not released in the background.
+// Row 14 (redlock): all are back soon. Fails if who pauses between two attempts does
+// not heed its context.
+func TestRow14ThousandCancelled(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const processes, waiters = 4, 250
+		// Nobody is back because it has looked again.
+		o := distlock.Opts{KeyTimeout: 2 * patience, RetryInterval: 2 * patience, MaxWaiters: waiters - 1}
+		holder := s.locker(t)
+		held := mustAcquire(t, holder, key, o)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var all, full sync.WaitGroup
+		full.Add(processes)
+		var n calls
+		for range processes {
+			l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
+				func(b distlock.Backend) distlock.Backend { return count(b, &n) })
+			for range waiters + 1 { // one is too many: then the others are in line
+				all.Go(func() {
+					_, err := l.Acquire(ctx, key, o)
+					if kinds(err) == "queue-full" {
+						full.Done()
+					} else {
+						wantKinds(t, "a waiter", err, "canceled+not-acquired")
+					}
+				})
+			}
+		}
+		full.Wait()
+		inLine := func() int {
+			keys, err := holder.Inspect(context.Background(), key, 1)
+			if err != nil || len(keys) != 1 || keys[0].Held != 1 {
+				t.Fatalf("%+v, %v", keys, err)
+			}
+			return keys[0].Waiting
+		}
+		if s.Kind == "redlock" { // which has no line
+			eventually(t, "all processes were refused", func() bool { return n.attempts.Load() == processes })
+		} else {
+			eventually(t, "all processes are in line", func() bool { return inLine() == processes })
+		}
+		begun := time.Now()
+		cancel()
+		back := make(chan struct{})
+		go func() {
+			all.Wait()
+			close(back)
+		}()
+		await(t, "all are back", back)
+		if d := time.Since(begun); d > patience/3 {
+			t.Errorf("the last was back after %v", d)
+		}
+		if s.Kind != "redlock" {
+			eventually(t, "nobody is in line", func() bool { return inLine() == 0 })
+		}
+		mustRelease(t, held)
+		s.mustBeEmpty(t)
+	}, "redislock", "redlock", "zklock")
+}
+
+// The first in line is cancelled while the grant is on its way to it: then those
+// behind it get the key, in its process and in another.
+//
+// Row 14 (redislock, redlock, zklock): a grant in flight is passed on. Fails if what
+// was given up is not released in the background.
+func TestRow14GrantInFlight(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const rounds = 20
+		// Nothing ends by itself, and those who wait in a line look seldom.
+		o := distlock.Opts{KeyTimeout: 2 * patience, RetryInterval: patience}
+		if s.Kind == "redlock" { // which has no line
+			o.RetryInterval = 10 * time.Millisecond
+		}
+		l, other := s.locker(t), s.locker(t)
+		var cancel atomic.Pointer[context.CancelFunc] // what cancels the next who is granted the key
+		leaver := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network), func(b distlock.Backend) distlock.Backend {
+			return delay(b, func() {
+				if f := cancel.Swap(nil); f != nil {
+					(*f)()
+				}
+			})
+		})
+		inLine := func(n int) {
+			eventually(t, "they are in line", func() bool {
+				if s.Kind == "redlock" {
+					return true
+				}
+				keys, err := l.Inspect(context.Background(), key, 1)
+				return err == nil && len(keys) == 1 && keys[0].Waiting == n
+			})
+		}
+		for range rounds {
+			held := mustAcquire(t, l, key, o)
+			leaving := acquire(t, leaver, key, o)
+			inLine(1)
+			behind := acquire(t, leaver, key, o)
+			next := acquire(t, other, key, o)
+			inLine(2)
+			cancel.Store(&leaving.cancel)
+			mustRelease(t, held)
+			var both sync.WaitGroup
+			for _, w := range []*waiting{behind, next} {
+				both.Go(func() {
+					if !isDone(w.done) {
+						t.Error("one behind is not served")
+						return
+					}
+					if w.err != nil {
+						t.Errorf("Acquire: %v", w.err)
+						return
+					}
+					if w.lease.Token() <= held.Token() {
+						t.Errorf("token %d after token %d", w.lease.Token(), held.Token())
+					}
+					if err := w.lease.Release(context.Background()); err != nil {
+						t.Errorf("Release: %v", err)
+					}
+				})
+			}
+			await(t, "the one who left is back", leaving.done)
+			wantKinds(t, "the one who left", leaving.err, "canceled+not-acquired")
+			if both.Wait(); t.Failed() {
+				return
+			}
+		}
+		s.mustBeEmpty(t)
+	}, "redislock", "redlock", "zklock")
+}
+
+// A holder's context is cancelled before its release is sent, or meanwhile. The
+// key is free all the same.
+//
+// Row 14 (redislock, redlock, zklock): the key is free at once. Fails if the release
+// is sent with the caller's context.
+func TestRow14CancelledRelease(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		o := distlock.Opts{KeyTimeout: 2 * patience} // nothing ends by itself
+		l, other := s.locker(t), s.locker(t)
+		for i := range 20 {
+			ctx, cancel := context.WithCancel(context.Background())
+			held, err := l.Acquire(ctx, key, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i%2 == 0 {
+				cancel()
+			} else {
+				go cancel()
+			}
+			if err := held.Release(ctx); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+			next, err := other.TryAcquire(t.Context(), key, o)
+			if err != nil {
+				t.Fatalf("TryAcquire after the release: %v", err)
+			}
+			mustRelease(t, next)
+			cancel()
+		}
+		s.mustBeEmpty(t)
+	}, "redislock", "redlock", "zklock")
+}

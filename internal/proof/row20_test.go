@@ -1,0 +1,83 @@
+package proof_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// 2,500 in each of four processes wait for one key, and ten more in each are too
+// many.
+//
+// Row 20 (redislock): everyone is served or refused, a waiter costs some kilobytes,
+// and an acquisition less than one script. Fails if keys are not handed on inside a
+// process.
+func TestRow20TenThousandWaiters(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const processes, waiters, lease = 4, 2500, 10 * time.Second
+		// Those who wait should be small: a goroutine with a stack of some kilobytes.
+		const most = 32 << 10
+		admin, ctx := s.admins[0], context.Background()
+		r := newRegister(t)
+		held := mustAcquire(t, s.locker(t), key, distlock.Opts{KeyTimeout: time.Minute})
+		if !r.write(held.Token()) {
+			t.Fatal("the register refused the first")
+		}
+		var crowd []*process
+		for range processes {
+			crowd = append(crowd, start(t, order{Role: "crowd", Store: s.address, Lease: lease, Register: r.addr, Waiters: waiters}))
+		}
+		for _, p := range crowd {
+			var each int64
+			p.hears(t, "waiting", &each)
+			if t.Logf("%d bytes for each who waits", each); each > most {
+				t.Errorf("%d bytes for each who waits", each)
+			}
+		}
+		queue := "{" + key + "}:queue"
+		eventually(t, "all processes are in line", func() bool { return admin.ZCard(ctx, queue).Val() == processes })
+		used := admin.MemoryUsage(ctx, queue).Val()
+
+		if err := admin.ConfigResetStat(ctx).Err(); err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		mustRelease(t, held)
+		for _, p := range crowd {
+			var served, refused, wrong, goroutines, bytes int64
+			p.hears(t, "served", &served, &refused, &wrong, &goroutines, &bytes)
+			if served != waiters || refused != tooMany || wrong != 0 {
+				t.Errorf("%d served, %d refused, %d failed", served, refused, wrong)
+			}
+			if goroutines > 20 || bytes > waiters*most/4 {
+				t.Errorf("%d goroutines and %d bytes are left of it", goroutines, bytes)
+			}
+			_ = p.in.Close()
+			p.ends(t)
+		}
+		writes, no := r.counts()
+		if writes != processes*waiters+1 || no != 0 {
+			t.Errorf("the register took %d and refused %d", writes, no)
+		}
+		// However many wait, a script sees four of them.
+		calls := scriptCalls(t, s)
+		t.Logf("%d served in %v by %d scripts, the queue took %d bytes", writes, time.Since(begun), calls, used)
+		if calls > processes*waiters || used > 4<<10 {
+			t.Errorf("%d scripts for %d acquisitions, a queue of %d bytes", calls, processes*waiters, used)
+		}
+		s.mustBeEmpty(t)
+	}, "redislock")
+}
+
+// scriptCalls returns how many scripts the server has run.
+func scriptCalls(tb testing.TB, s *store) (calls int) {
+	tb.Helper()
+	info := s.admins[0].InfoMap(context.Background(), "commandstats").Item("Commandstats", "cmdstat_evalsha")
+	if _, err := fmt.Sscanf(info, "calls=%d,", &calls); err != nil {
+		tb.Fatalf("%q: %v", info, err)
+	}
+	return calls
+}

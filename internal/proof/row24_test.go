@@ -1,0 +1,59 @@
+package proof_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A process is told to end while it holds keys, hands one from hand to hand and
+// waits for another.
+//
+// Row 24 (redislock, redlock, zklock): new work is refused, all is released in
+// bounded time. Fails if holders are not told when the Locker is closed; for
+// redislock and redlock, if what is not given back is not released then.
+func TestRow24Terminated(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *store) {
+		const slack = 15 * time.Second
+		o := distlock.Opts{KeyTimeout: time.Minute} // nothing ends by itself
+		other := s.locker(t)
+		busy := mustAcquire(t, other, busyKey, o)
+		p := start(t, order{Role: "close", Store: s.address, Lease: o.KeyTimeout})
+		p.hears(t, "ready")
+		p.signal(t, syscall.SIGTERM)
+		var took time.Duration
+		var closed, late, held, kept, passed, waiting string
+		p.hears(t, "closed", &took, &closed, &late, &held, &kept, &passed, &waiting)
+
+		if took > closeTimeout+slack {
+			t.Errorf("Close took %v", took)
+		}
+		t.Logf("Close took %v", took)
+		if passed == "closed,closed+lost" {
+			passed = "closed" // and one had it
+		}
+		for what, c := range map[string]struct{ got, want string }{
+			"Close": {closed, "none"}, "new work": {late, "closed"}, "a holder": {held, "closed+lost"},
+			"a holder that keeps it": {kept, "closed+lost"}, "hand to hand": {passed, "closed"}, "a waiter": {waiting, "closed"},
+		} {
+			if c.got != c.want {
+				t.Errorf("%s: %s, want %s", what, c.got, c.want)
+			}
+		}
+		// The process is still there, and has nothing.
+		for _, k := range []string{heldKey, keptKey, passedKey} {
+			l, err := other.TryAcquire(t.Context(), k, o)
+			if err != nil {
+				t.Errorf("TryAcquire(%q): %v", k, err)
+				continue
+			}
+			mustRelease(t, l)
+		}
+		mustRelease(t, busy)
+		s.mustBeEmpty(t)
+		_ = p.in.Close()
+		p.ends(t)
+	}, "redislock", "redlock", "zklock")
+}

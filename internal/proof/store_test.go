@@ -1,0 +1,239 @@
+package proof_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// address is where a store is: all that another process has to know.
+type address struct {
+	Kind  string // "redislock", "redlock" or "zklock"
+	Addrs []string
+
+	// In ZooKeeper: the node that all are below, and how long the server keeps what
+	// a dead process had.
+	Root    string
+	Session time.Duration
+}
+
+// dying returns the address for a process that is to be gone soon, with leases of
+// the given length. ZooKeeper's can be half as long as the session.
+func (a address) dying(lease time.Duration) address {
+	a.Session = 2 * lease
+	return a
+}
+
+// gone is how long the store keeps a lease of a process that is dead.
+func (a address) gone(lease time.Duration) time.Duration {
+	if a.Kind == "zklock" {
+		return a.Session
+	}
+	return lease
+}
+
+// backend returns a Backend of a process of its own, and what closes all that it
+// stands on. Its connections go over the network.
+func (a address) backend(network *spoilnet.Network) (distlock.Backend, func() error, error) {
+	if a.Kind == "zklock" {
+		b, err := zklock.New(a.Addrs, zklock.WithRoot(a.Root), zklock.WithSessionTimeout(a.Session),
+			zklock.WithOpTimeout(5*time.Second), zklock.WithDialer(network.DialTimeout))
+		return b, func() error { return nil }, err
+	}
+	var clients []redis.UniversalClient
+	for _, addr := range a.Addrs {
+		clients = append(clients, redis.NewClient(&redis.Options{Addr: addr, Dialer: network.DialContext}))
+	}
+	end := func() error {
+		var errs []error
+		for _, c := range clients {
+			errs = append(errs, c.Close())
+		}
+		return errors.Join(errs...)
+	}
+	if a.Kind == "redlock" {
+		return newRedlock(clients), end, nil
+	}
+	return redislock.New(clients[0], redislock.WithOpTimeout(5*time.Second)), end, nil
+}
+
+// newRedlock returns a quorum that is patient, because a slow machine is no fault.
+func newRedlock(clients []redis.UniversalClient) *redlock.Backend {
+	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(), redlock.WithNodeTimeout(500*time.Millisecond))
+}
+
+// locker returns a Locker of a process of its own, and what closes it with all
+// that it stands on.
+func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, error) {
+	b, end, err := a.backend(new(spoilnet.Network))
+	if err != nil {
+		return nil, nil, err
+	}
+	l := distlock.New(b, cfg)
+	return l, func() error { return errors.Join(l.Close(), end()) }, nil
+}
+
+// store is a store of one test's own, which processes can share.
+type store struct {
+	address
+
+	admins []*redis.Client // none of ZooKeeper
+}
+
+// locker returns a Locker as another process has it. It is closed when the test
+// ends.
+func (s *store) locker(tb testing.TB) *distlock.Locker {
+	tb.Helper()
+	return s.lockerWith(tb, distlock.Config{}, new(spoilnet.Network), nil)
+}
+
+// lockerWith is locker with a configuration, over a network, and over what wrap
+// makes of the Backend.
+func (s *store) lockerWith(
+	tb testing.TB, cfg distlock.Config, n *spoilnet.Network, wrap func(distlock.Backend) distlock.Backend,
+) *distlock.Locker {
+	tb.Helper()
+	b, end, err := s.backend(n)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if wrap != nil {
+		b = wrap(b)
+	}
+	l := distlock.New(b, cfg)
+	tb.Cleanup(func() {
+		if err := errors.Join(l.Close(), end()); err != nil {
+			tb.Errorf("closing: %v", err)
+		}
+	})
+	return l
+}
+
+var starts = map[string]func(t *testing.T) *store{
+	"redislock": func(t *testing.T) *store { return startRedis(t, "redislock", 1) },
+	"redlock":   func(t *testing.T) *store { return startRedis(t, "redlock", 3) },
+	"zklock":    startZooKeeper,
+}
+
+// eachStore runs f on stores of the given kinds, at the same time: they mostly
+// wait. It takes seconds.
+func eachStore(t *testing.T, f func(t *testing.T, s *store), kinds ...string) {
+	t.Helper()
+	takesSeconds(t)
+	t.Parallel()
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f(t, starts[kind](t))
+		})
+	}
+}
+
+func takesSeconds(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip("takes seconds")
+	}
+}
+
+func startRedis(t *testing.T, kind string, servers int) *store {
+	t.Helper()
+	s := &store{address: address{Kind: kind}}
+	for range servers {
+		server := redistest.Start(t)
+		s.Addrs = append(s.Addrs, server.Addr())
+		s.admins = append(s.admins, server.Client(t))
+	}
+	if kind == "redlock" {
+		// Its nodes are trusted from the first attempt on.
+		l := s.locker(t)
+		mustRelease(t, mustAcquire(t, l, "first", distlock.Opts{}))
+	}
+	return s
+}
+
+// zooKeeper is the server of all tests: a JVM takes a second to start.
+var zooKeeper struct {
+	sync.Once
+
+	dir    string
+	server *zktest.Server
+	err    error
+}
+
+func startZooKeeper(t *testing.T) *store {
+	t.Helper()
+	zooKeeper.Do(func() {
+		//nolint:usetesting // it outlives the test that happens to need it first
+		if zooKeeper.dir, zooKeeper.err = os.MkdirTemp("", "proof"); zooKeeper.err == nil {
+			zooKeeper.server, zooKeeper.err = zktest.Launch(zooKeeper.dir, zktest.Config{})
+		}
+	})
+	zktest.Need(t, zooKeeper.err)
+	root := "/" + strings.NewReplacer("/", "-", "#", "-").Replace(t.Name())
+	return &store{address: address{
+		Kind: "zklock", Addrs: []string{zooKeeper.server.Addr()}, Root: root, Session: 20 * time.Second,
+	}}
+}
+
+// remains returns what is in the store of locks and lines, and all that does not
+// end by itself.
+func (s *store) remains(tb testing.TB) (names []string) {
+	tb.Helper()
+	ctx := context.Background()
+	if s.Kind == "zklock" {
+		l, end, err := s.address.locker(distlock.Config{})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer end()
+		keys, err := l.Inspect(ctx, "", 100)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, k := range keys {
+			names = append(names, fmt.Sprintf("%s (%d held, %d waiting)", k.Key, k.Held, k.Waiting))
+		}
+		return names
+	}
+	for i, c := range s.admins {
+		keys, err := c.Keys(ctx, "*").Result()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, k := range keys {
+			// Fences and tokens outlive their lock for a while; so does the refusal of
+			// who has given up. A node of a quorum remembers since when it remembers.
+			companion := strings.HasSuffix(k, "}:fence") || strings.HasSuffix(k, "}:token") || strings.Contains(k, "}:gone:")
+			if k != "distlock:redlock:memory" && (!companion || c.PTTL(ctx, k).Val() <= 0) {
+				names = append(names, fmt.Sprintf("%s on server %d", k, i))
+			}
+		}
+	}
+	return names
+}
+
+// mustBeEmpty waits until nothing remains: what is given up is cleared away in the
+// background.
+func (s *store) mustBeEmpty(tb testing.TB) {
+	tb.Helper()
+	var names []string
+	if !within(patience, func() bool { names = s.remains(tb); return len(names) == 0 }) {
+		tb.Errorf("left behind: %q", names)
+	}
+}

@@ -1,0 +1,123 @@
+package proof_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// virtual is simulated servers in the bubble that it is started in, where time is
+// exact.
+type virtual struct {
+	kind    string
+	servers []*miniredis.Miniredis
+}
+
+func startVirtual(t *testing.T, kind string) *virtual {
+	t.Helper()
+	servers := map[string]int{"redislock": 1, "redlock": 3}[kind]
+	v := &virtual{kind: kind}
+	for range servers {
+		v.servers = append(v.servers, redistest.Virtual(t))
+	}
+	return v
+}
+
+// networks lie between one process and the servers.
+type networks []*spoilnet.Network
+
+// hang loses all, both ways.
+func (ns networks) hang() {
+	for _, n := range ns {
+		n.Hang(true)
+	}
+}
+
+// deafen loses what the servers answer.
+func (ns networks) deafen() {
+	for _, n := range ns {
+		n.Refuse(true)
+		n.Deafen()
+	}
+}
+
+// heal lets new connections through and ends the old ones.
+func (ns networks) heal() {
+	for _, n := range ns {
+		n.Hang(false)
+		n.Refuse(false)
+		n.Kill()
+	}
+}
+
+// locker returns a Locker as another process has it, and its networks.
+func (v *virtual) locker(t *testing.T, cfg distlock.Config) (*distlock.Locker, networks) {
+	t.Helper()
+	var ns networks
+	var clients []redis.UniversalClient
+	for _, m := range v.servers {
+		n := spoilnet.To(m.Dial)
+		ns = append(ns, n)
+		clients = append(clients, redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext }))
+	}
+	var b distlock.Backend
+	if v.kind == "redlock" {
+		b = newRedlock(clients)
+	} else {
+		b = redislock.New(clients[0])
+	}
+	l := distlock.New(b, cfg)
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return l, ns
+}
+
+// runClocks has the clocks of the servers run, and returns what sets them to d from
+// the true time.
+func (v *virtual) runClocks(t *testing.T) (set func(d time.Duration)) {
+	t.Helper()
+	var mu sync.Mutex
+	var offset time.Duration
+	tell := func() { // with the mutex
+		for _, m := range v.servers {
+			m.SetTime(time.Now().Add(offset))
+		}
+	}
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				mu.Lock()
+				tell()
+				mu.Unlock()
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(done)
+		<-stopped
+	})
+	return func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		offset = d
+		tell()
+	}
+}

@@ -1,0 +1,96 @@
+package proof_test
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+
+	"github.com/distlock-go/distlock"
+)
+
+// calls are how often a Backend was called, and has answered.
+type calls struct{ attempts, releases atomic.Int64 }
+
+// counted counts the calls of a Backend. It hides all abilities but that of a
+// Queuer.
+type counted struct {
+	distlock.Backend
+	calls *calls
+}
+
+// TryAcquire implements [distlock.Backend].
+func (c counted) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	defer c.calls.attempts.Add(1)
+	return c.Backend.TryAcquire(ctx, r)
+}
+
+// Release implements [distlock.Backend].
+func (c counted) Release(ctx context.Context, g distlock.Grant) error {
+	c.calls.releases.Add(1)
+	return c.Backend.Release(ctx, g)
+}
+
+// Close closes the Backend.
+func (c counted) Close() error { return closeBackend(c.Backend) }
+
+func closeBackend(b distlock.Backend) error {
+	if c, ok := b.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+type countedQueue struct {
+	counted
+	distlock.Queuer
+}
+
+// count returns a Backend that counts the calls of b.
+func count(b distlock.Backend, n *calls) distlock.Backend {
+	c := counted{b, n}
+	if q, ok := b.(distlock.Queuer); ok {
+		return countedQueue{c, q}
+	}
+	return c
+}
+
+// late is a Backend whose caller is told of a grant only when after has returned.
+type late struct {
+	distlock.Backend
+	after func()
+}
+
+// TryAcquire implements [distlock.Backend].
+func (l late) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	g, err := l.Backend.TryAcquire(ctx, r)
+	if err == nil {
+		l.after()
+	}
+	return g, err
+}
+
+// Close closes the Backend.
+func (l late) Close() error { return closeBackend(l.Backend) }
+
+type lateQueue struct {
+	late
+	queuer distlock.Queuer
+}
+
+// Acquire implements [distlock.Queuer].
+func (l lateQueue) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	g, err := l.queuer.Acquire(ctx, r)
+	if err == nil {
+		l.after()
+	}
+	return g, err
+}
+
+// delay returns a Backend that calls after before it tells of a grant by b.
+func delay(b distlock.Backend, after func()) distlock.Backend {
+	l := late{b, after}
+	if q, ok := b.(distlock.Queuer); ok {
+		return lateQueue{l, q}
+	}
+	return l
+}

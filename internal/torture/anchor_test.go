@@ -1,0 +1,32 @@
+package torture
+
+import "time"
+
+// anchor ties the times of this process to the clock that all share.
+type anchor struct {
+	local  time.Time
+	shared int64
+}
+
+// newAnchor looks at both clocks until the two looks were close together. Of the
+// looks at the shared clock it takes the one before, so that what it converts is
+// never too late.
+func newAnchor() anchor {
+	var a anchor
+	for best := int64(1 << 62); best > 0; {
+		improved := false
+		for range 100 {
+			before := now()
+			local := time.Now()
+			if d := now() - before; d < best {
+				best, a, improved = d, anchor{local, before}, true
+			}
+		}
+		if !improved {
+			break
+		}
+	}
+	return a
+}
+
+func (a anchor) at(t time.Time) int64 { return a.shared + int64(t.Sub(a.local)) }

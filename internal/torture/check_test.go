@@ -1,0 +1,259 @@
+package torture
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// tellBound is how long after the end of a lease a process that runs may take to
+// cancel its context, on a machine that is busy.
+const tellBound = 2 * time.Second
+
+// pieceSize is how many operations porcupine gets at a time, and patience how long
+// it may think about them.
+const (
+	pieceSize = 200
+	patience  = 2 * time.Minute
+)
+
+// violation is a promise that was broken.
+type violation struct {
+	Check string
+	What  string
+	piece *piece // to be drawn
+}
+
+type piece struct {
+	name string
+	info porcupine.LinearizationInfo
+}
+
+// draw writes porcupine's picture of the piece to dir.
+func (v violation) draw(dir string) (path string, err error) {
+	path = filepath.Join(dir, v.piece.name+".html")
+	return path, porcupine.VisualizePath(model, v.piece.info, path)
+}
+
+// check is one of the checks.
+type check struct {
+	name string
+	find func(h *history, report func(format string, args ...any))
+}
+
+// checks are those that need no porcupine. The model is [checkModel].
+var checks = []check{
+	{"documented", checkDocumented},
+	{"tokens", checkTokens},
+	{"overlap", checkOverlap},
+	{"refused", checkRefused},
+	{"told", checkTold},
+	{"served", checkServed},
+	{"ends", checkEnds},
+	{"empty", checkEmpty},
+}
+
+// violations runs all checks, and returns how many pieces porcupine got, each of
+// at least size operations.
+func (h *history) violations(size int) (vs []violation, pieces int) {
+	for _, c := range checks {
+		c.find(h, func(format string, args ...any) {
+			vs = append(vs, violation{Check: c.name, What: fmt.Sprintf(format, args...)})
+		})
+	}
+	found, pieces := checkModel(h, size)
+	return append(vs, found...), pieces
+}
+
+// checkModel has porcupine look for an order of operations that the model allows.
+func checkModel(h *history, size int) (found []violation, pieces int) {
+	for key := range h.Keys {
+		for i, ops := range h.cut(key, size) {
+			pieces++
+			result, info := porcupine.CheckOperationsVerbose(model, ops, patience)
+			if result == porcupine.Ok {
+				continue
+			}
+			what := fmt.Sprintf("key %d, piece %d of %d operations: no legal order", key, i, len(ops))
+			if result == porcupine.Unknown {
+				what = fmt.Sprintf("key %d, piece %d of %d operations: undecided after %v", key, i, len(ops), patience)
+			}
+			found = append(found, violation{"model", what, &piece{fmt.Sprintf("key%d-piece%d", key, i), info}})
+		}
+	}
+	return found, pieces
+}
+
+// checkDocumented finds errors that are not those of the documentation.
+func checkDocumented(h *history, report func(string, ...any)) {
+	for _, l := range h.Leases {
+		for name, o := range map[string]*operation{"acquire": &l.Acquire, "release": l.Release} {
+			if o != nil && o.Outcome == undocumented {
+				report("%v: %s: %s", l, name, o.Err)
+			}
+		}
+		if l.granted() && l.Token == 0 {
+			report("%v: no token", l)
+		}
+	}
+}
+
+// checkTokens finds tokens that repeat, and grants with a smaller token than one
+// that was over before they were asked for (P3).
+func checkTokens(h *history, report func(string, ...any)) {
+	for key := range h.Keys {
+		leases := h.byKey(key)
+		seen := make(map[uint64]*lease)
+		for _, l := range leases {
+			if other := seen[l.Token]; other != nil {
+				report("%v and %v have one token", other, l)
+			}
+			seen[l.Token] = l
+		}
+		// By return: those before the first that returned later than l was asked for.
+		inOrder := bySent(leases)
+		var highest *lease
+		i := 0
+		for _, l := range inOrder {
+			for ; i < len(leases) && leases[i].Acquire.Return < l.Sent; i++ {
+				if highest == nil || leases[i].Token > highest.Token {
+					highest = leases[i]
+				}
+			}
+			if highest != nil && l.Token <= highest.Token && (!l.Orphan || !l.Handed) {
+				report("%v was granted after %v", l, highest)
+			}
+		}
+	}
+}
+
+// believed returns when the holder believed in the lease, or said so by its clock.
+func (l *lease) believed() (from, to int64) {
+	from, to = l.Acquire.Return, l.Until
+	if l.Release != nil {
+		to = min(to, l.Release.Call)
+	}
+	if l.LostSeen > 0 {
+		to = min(to, l.LostSeen)
+	}
+	return from, to
+}
+
+// checkOverlap finds two holders that believe in a lease at one time (P1, P2, P8).
+// That of a process which did not run ends by the clock all the same.
+func checkOverlap(h *history, report func(string, ...any)) {
+	for key := range h.Keys {
+		var last *lease // which of those before ends last
+		var end int64
+		for _, l := range h.byKey(key) {
+			from, to := l.believed()
+			if l.Orphan || to <= from {
+				continue
+			}
+			if last != nil && end > from {
+				report("%v and %v: both for %v", last, l, time.Duration(min(end, to)-from))
+			}
+			if to > end {
+				last, end = l, to
+			}
+		}
+	}
+}
+
+// checkRefused finds writes that the register refused although the lease of the
+// writer was confirmed beyond their end (P2, P3).
+func checkRefused(h *history, report func(string, ...any)) {
+	for _, l := range h.Leases {
+		for _, w := range l.Writes {
+			if _, to := l.believed(); w.Outcome == failed && w.Return < to && !l.Orphan {
+				report("%v: a write was refused %v before the lease ended", l, time.Duration(to-w.Return))
+			}
+		}
+	}
+}
+
+// checkTold finds leases that were lost and whose holder was not told: by its
+// context soon after, unless the process did not run, and by Release.
+func checkTold(h *history, report func(string, ...any)) {
+	for key := range h.Keys {
+		leases := h.byKey(key)
+		for i, l := range leases {
+			r := l.Release
+			if r == nil || l.Until == 0 {
+				continue
+			}
+			seen := r.Call
+			if l.LostSeen > 0 {
+				seen = min(seen, l.LostSeen)
+			}
+			from := max(l.Until, l.Acquire.Return)
+			if late := seen - from - h.paused(l.Proc, from, seen); late > int64(tellBound) {
+				report("%v: nothing was heard of the loss for %v", l, time.Duration(late))
+			}
+			if r.Outcome != ok {
+				continue
+			}
+			if l.Expired {
+				report("%v: the lease had run out, and Release says nothing of it", l)
+			}
+			for _, other := range leases[i+1:] {
+				if other.Acquire.Return >= r.Call {
+					break
+				}
+				if !other.Orphan && !l.Orphan {
+					report("%v: Release says nothing of %v, who had it meanwhile", l, other)
+				}
+			}
+		}
+	}
+}
+
+// checkServed finds workers that did not get every key when all was well again, and
+// acquisitions that never ended (P5).
+func checkServed(h *history, report func(string, ...any)) {
+	type want struct {
+		worker string
+		key    int
+	}
+	served := make(map[want]bool)
+	for _, l := range h.Leases {
+		w := want{fmt.Sprintf("%s/%d", l.Proc, l.Worker), l.Key}
+		if r := l.Release; l.Healed && l.granted() && r != nil {
+			// A machine that stands still may cost a lease at any time.
+			held := h.paused(l.Proc, l.Acquire.Return, r.Return)
+			served[w] = served[w] || r.Outcome == ok || held > int64(leaseOf(l.Key)/2)
+		}
+		if h.Ends[l.Proc].Said && l.Acquire.Outcome == unknown {
+			report("%v: the acquisition never ended", l)
+		}
+	}
+	for _, w := range h.Workers {
+		for key := range h.Keys {
+			if !served[want{w, key}] {
+				report("worker %s did not get key %d", w, key)
+			}
+		}
+	}
+}
+
+// checkEnds finds processes that did not end as they should, or left something
+// behind in themselves.
+func checkEnds(h *history, report func(string, ...any)) {
+	for proc, end := range h.Ends {
+		switch {
+		case !end.Said:
+			report("process %s did not end by itself", proc)
+		case end.Err != "":
+			report("process %s: %s", proc, end.Err)
+		}
+	}
+}
+
+// checkEmpty finds what the store still has.
+func checkEmpty(h *history, report func(string, ...any)) {
+	for _, what := range h.Left {
+		report("%s", what)
+	}
+}

@@ -1,0 +1,224 @@
+package torture
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// childEnv has the config, as JSON, in a process that is to be a child.
+const childEnv = "DISTLOCK_TORTURE_CHILD"
+
+// healBound is how long it may take at the most to serve everyone when all is well.
+const healBound = 60 * time.Second
+
+// Commands to a child, each a line of its input. A child whose input ends ends.
+const (
+	cmdHang   = "hang"   // connections go dead without a word, new ones too
+	cmdDeafen = "deafen" // what is answered on the connections that there are is lost
+	cmdRefuse = "refuse" // connections end, and no new ones are opened
+	cmdKill   = "kill"   // connections end
+	cmdMend   = "mend"   // the network is well again; connections that were cut end
+	cmdCancel = "cancel" // whoever waits for a lock gives up
+	cmdHeal   = "heal"   // no fault will come any more
+)
+
+// config is what a child is told.
+type config struct {
+	Backend  string
+	Addrs    []string
+	Register string
+	Journal  string
+	Proc     string // Number and Life
+	Number   int
+	Life     int
+	Seed     uint64
+	Workers  int
+	Keys     int
+}
+
+// kid is what a child process consists of.
+type kid struct {
+	config
+	journal *journal
+	anchor  anchor
+	network spoilnet.Network
+	locker  *distlock.Locker
+	ids     atomic.Uint64 // of acquisitions and writes
+	healed  chan struct{}
+
+	mu      sync.Mutex
+	waiting map[uint64]context.CancelFunc
+}
+
+// beChild is what a child process does. It returns the exit status.
+func beChild(text string) int {
+	k := &kid{anchor: newAnchor(), healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
+	if err := json.Unmarshal([]byte(text), &k.config); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	var err error
+	if k.journal, err = openJournal(k.Journal); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	redis.SetLogger(silence{}) // it tells of every connection that is lost
+	life, end := context.WithCancel(context.Background())
+	defer end()
+	go k.obey(os.Stdin, end)
+	known := goleak.IgnoreCurrent()
+
+	bye := entry{What: sawEnd}
+	if err := k.live(life); err != nil {
+		bye.Err = err.Error()
+	} else if err := goleak.Find(known, ignoreDial); err != nil {
+		bye.Err = err.Error()
+	}
+	bye.Time = now()
+	k.journal.write(bye)
+	return 0
+}
+
+// ignoreDial: go-redis looks for a dead server once a second, and notices only then
+// that the client was closed.
+var ignoreDial = goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// obey does what the parent says.
+func (k *kid) obey(in io.Reader, end context.CancelFunc) {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		switch lines.Text() {
+		case cmdHang:
+			k.network.Hang(true)
+		case cmdDeafen:
+			k.network.Deafen()
+		case cmdRefuse:
+			k.network.Refuse(true)
+			k.network.Kill()
+		case cmdKill:
+			k.network.Kill()
+		case cmdMend:
+			k.network.Hang(false)
+			k.network.Refuse(false)
+			k.network.CloseCut()
+		case cmdCancel:
+			k.mu.Lock()
+			for _, cancel := range k.waiting {
+				cancel()
+			}
+			k.mu.Unlock()
+		case cmdHeal:
+			close(k.healed)
+			time.AfterFunc(healBound, end)
+		}
+	}
+	os.Exit(3) // the parent is gone
+}
+
+// live has the workers work until all is healed and everyone was served, and closes
+// all that was opened.
+func (k *kid) live(life context.Context) error {
+	backend, closeClients, err := k.open()
+	if err != nil {
+		return err
+	}
+	k.locker = distlock.New(backend, distlock.Config{Hooks: distlock.Hooks{
+		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
+			*ctx.Value(handedKey{}).(*bool) = i.HandedOver
+		},
+	}})
+	stop := make(chan struct{})
+	var watching, working sync.WaitGroup
+	watching.Go(func() { k.watchStalls(stop) })
+	errs := make(chan error, k.Workers)
+	for i := range k.Workers {
+		working.Go(func() {
+			rng := rand.New(rand.NewPCG(k.Seed, uint64(k.Number*10_000+k.Life*100+i)+2))
+			w := &worker{kid: k, number: i, rng: rng}
+			errs <- w.work(life)
+		})
+	}
+	working.Wait()
+	close(stop)
+	watching.Wait()
+	close(errs)
+	for e := range errs {
+		if e != nil {
+			err = e
+		}
+	}
+	if e := k.locker.Close(); e != nil {
+		err = fmt.Errorf("closing the locker: %w", e)
+	}
+	closeClients()
+	return err
+}
+
+// watchStalls records when the process did not run for a while: because it was
+// stopped, or because the machine had no time for it.
+func (k *kid) watchStalls(stop <-chan struct{}) {
+	const beat, noise = 10 * time.Millisecond, 30 * time.Millisecond
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	last := now()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			t := now()
+			if gap := t - last; gap > int64(noise) {
+				k.journal.write(entry{Time: t, What: sawStall, Gap: gap})
+			}
+			last = t
+		}
+	}
+}
+
+// open returns the backend, and what closes the clients below it.
+func (k *kid) open() (distlock.Backend, func(), error) {
+	var clients []redis.UniversalClient
+	if k.Backend != "zklock" {
+		for _, addr := range k.Addrs {
+			clients = append(clients, redis.NewClient(&redis.Options{Addr: addr, Dialer: k.network.DialContext}))
+		}
+	}
+	closeClients := func() {
+		for _, c := range clients {
+			_ = c.Close()
+		}
+	}
+	switch k.Backend {
+	case "redislock":
+		return redislock.New(clients[0]), closeClients, nil
+	case "redlock":
+		return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(),
+			redlock.WithMaxLease(longestLease), redlock.WithNodeTimeout(200*time.Millisecond)), closeClients, nil
+	case "zklock":
+		b, err := zklock.New(k.Addrs, zklock.WithSessionTimeout(2*longestLease), zklock.WithDialer(k.network.DialTimeout))
+		return b, closeClients, err
+	default:
+		return nil, nil, fmt.Errorf("there is no backend %q", k.Backend)
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package torture
+
+import "time"
+
+// now is the time in nanoseconds on the clock that all processes share.
+func now() int64 { return time.Now().UnixNano() }

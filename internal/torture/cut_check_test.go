@@ -1,0 +1,124 @@
+package torture
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomTale lets some processes take a key in turn, on a lock that works: some
+// leases run out, some releases are lost, some holders write too late. Then, unless it is
+// to be true, it tells one thing wrong.
+func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
+	s := newTale()
+	t, token, largest := int64(0), uint64(1), uint64(0)
+	var stale []*lease
+	for range leases {
+		token += 1 + rng.Uint64N(3)
+		granted := t + 1 + rng.Int64N(3)
+		heard := granted + rng.Int64N(4)
+		l := s.held([]string{"0.0", "1.0", "2.0"}[rng.IntN(3)], token, granted-rng.Int64N(40), heard, granted+20)
+		writer := l
+		if len(stale) > 0 && rng.IntN(4) == 0 {
+			writer = stale[rng.IntN(len(stale))]
+		}
+		at := heard + 1
+		o := failed
+		if writer.Token >= largest {
+			o, largest = ok, writer.Token
+		}
+		writer.wrote(o, at-rng.Int64N(2), at+rng.Int64N(3))
+		switch rng.IntN(6) {
+		case 0: // it runs out
+			t = granted + 20 + rng.Int64N(5)
+			stale = append(stale, l)
+			if rng.IntN(2) == 0 {
+				l.released(failed, t+rng.Int64N(30), t+40)
+			}
+		case 1:
+			l.released(unknown, at+3, 0)
+			t = at + 3 + rng.Int64N(30)
+			stale = append(stale, l)
+		default:
+			released := at + 3 + rng.Int64N(3)
+			l.released(ok, released, released+rng.Int64N(20))
+			t = released
+		}
+		t++
+	}
+	if lie {
+		l := s.h.Leases[rng.IntN(leases)]
+		switch rng.IntN(4) {
+		case 0:
+			l.Token -= min(l.Token, 1+rng.Uint64N(6))
+		case 1:
+			shift := (rng.Int64N(40) - 20) * ms
+			for _, o := range slices.Concat(l.Writes, []*operation{&l.Acquire, l.Release}) {
+				if o != nil {
+					o.Call, o.Return = o.Call+shift, o.Return+shift
+				}
+			}
+			l.Sent, l.Until = l.Sent+shift, l.Until+shift
+		case 2:
+			l.Until += rng.Int64N(40) * ms
+			l.Release = nil
+		default:
+			if len(l.Writes) > 0 {
+				w := l.Writes[0]
+				if w.Outcome == ok {
+					w.Outcome = failed
+				} else {
+					w.Outcome = ok
+				}
+			}
+		}
+	}
+	return s
+}
+
+// TestCutLosesNothing shows that a history that is cut into pieces is judged as the
+// whole is, and that histories of a lock that works are legal.
+func TestCutLosesNothing(t *testing.T) {
+	legal, pieces := 0, 0
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		lie := seed%2 == 1
+		s := randomTale(rng, 12, lie)
+		s.h.findOrphans()
+		whole, _ := checkModel(s.h, 1<<30)
+		parts, n := checkModel(s.h, 1)
+		if pieces += n; len(whole) == 0 {
+			legal++
+		}
+		if (len(whole) > 0) != (len(parts) > 0) {
+			t.Errorf("seed %d: the whole has %d violations, its %d parts have %d", seed, len(whole), n, len(parts))
+		}
+		if !lie && len(whole) > 0 {
+			t.Errorf("seed %d: a lock that works has violations", seed)
+		}
+	}
+	if legal == 1000 || pieces < 2*1000 {
+		t.Errorf("of 1000 histories, in %d pieces, %d are legal: that shows nothing", pieces, legal)
+	}
+	t.Logf("%d of 1000 legal, %d pieces", legal, pieces)
+}
+
+// TestCutAtBusyTimes shows that acquisitions that wait all the time do not keep a
+// history from being cut.
+func TestCutAtBusyTimes(t *testing.T) {
+	s := newTale()
+	for i := range int64(2000) {
+		s.held("0.0", uint64(i+1), max(0, 10*i-500), 10*i, 10*i+1000).released(ok, 10*i+4, 10*i+6)
+	}
+	pieces := s.h.cut(0, pieceSize)
+	sizes := make([]int, len(pieces))
+	for i, p := range pieces {
+		sizes[i] = len(p)
+	}
+	if most := slices.Max(sizes); most > 2*pieceSize {
+		t.Errorf("a piece has %d operations", most)
+	}
+	if found, n := checkModel(s.h, pieceSize); len(found) > 0 {
+		t.Errorf("%d of %d pieces are not legal", len(found), n)
+	}
+}

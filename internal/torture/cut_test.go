@@ -1,0 +1,113 @@
+package torture
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// sure reports whether the lease was still confirmed when its process heard of it:
+// at that moment nobody else has the key.
+func (l *lease) sure() bool { return !l.Orphan && l.Until > l.Acquire.Return }
+
+// operations returns the steps of the leases of one key. Times are doubled, to
+// leave room between them.
+//
+// What takes effect on the store for one lease alone need not be looked for later
+// than the moment at which another surely has the key: from there on it changes
+// nothing. So nothing stays open for long.
+func (h *history) operations(key int) []porcupine.Operation {
+	leases := h.byKey(key)
+	var ops []porcupine.Operation
+	add := func(l *lease, kind string, o outcome, from, to int64) {
+		ops = append(ops, porcupine.Operation{
+			Input: step{kind: kind, lease: l}, Output: o, Call: 2 * from, Return: 2 * max(from, to),
+		})
+	}
+	next := int64(never) // moment at which another surely has the key
+	for _, l := range slices.Backward(leases) {
+		add(l, stepAcquire, ok, l.Sent, l.Acquire.Return)
+		for _, w := range l.Writes {
+			add(l, stepWrite, w.Outcome, w.Call, w.Return)
+		}
+		over := int64(never)
+		if r := l.Release; r != nil && r.Outcome == ok {
+			add(l, stepRelease, ok, r.Call, r.Return)
+			over = r.Return
+		} else if r != nil {
+			add(l, stepRelease, r.Outcome, r.Call, next)
+		}
+		if from := max(l.Until, l.Sent); from < over {
+			add(l, stepExpire, ok, from, next)
+		}
+		if l.sure() {
+			next = l.Acquire.Return
+		}
+	}
+	for _, w := range h.Losses {
+		add(nil, stepForget, ok, w.From, w.To)
+	}
+	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	return ops
+}
+
+// cut cuts the history of one key into pieces of at least size operations, which
+// can be checked each alone. It is cut at the moment at which a process heard of a
+// grant that was surely its own, if nothing else is going on except acquisitions
+// that are granted later: these wait until the holder is done, so they can be counted from
+// the cut. The pieces are legal if and only if the whole is.
+func (h *history) cut(key, size int) [][]porcupine.Operation {
+	rest := h.operations(key)
+	var pieces [][]porcupine.Operation
+	var carried []porcupine.Operation // begun before the last cut
+	var largest uint64                // token that the register accepted
+	for _, l := range h.byKey(key) {
+		at := 2*l.Acquire.Return + 1
+		// Sorted by call: what begins later does not count.
+		begun, _ := slices.BinarySearchFunc(rest, at, func(o porcupine.Operation, t int64) int { return cmp.Compare(o.Call, t) })
+		if !l.sure() || begun < size {
+			continue
+		}
+		piece := slices.Concat(carried, rest[:begun])
+		if !separable(piece, at) {
+			continue
+		}
+		carried = nil
+		var before []porcupine.Operation
+		for _, o := range piece {
+			if o.Return > at {
+				o.Call = at + 1
+				carried = append(carried, o)
+				continue
+			}
+			before = append(before, o)
+			if i := o.Input.(step); i.kind == stepWrite && o.Output == ok {
+				largest = max(largest, i.lease.Token)
+			}
+		}
+		s := state{holder: l, highest: l.Token, largest: largest}
+		mark := func(kind string) porcupine.Operation {
+			return porcupine.Operation{Input: step{kind: kind, state: s}, Output: ok, Call: at, Return: at}
+		}
+		pieces = append(pieces, append(before, mark(stepTo)))
+		carried = append([]porcupine.Operation{mark(stepFrom)}, carried...)
+		rest = rest[begun:]
+	}
+	return append(pieces, slices.Concat(carried, rest))
+}
+
+// separable reports whether what is open at a time is nothing but acquisitions
+// whose leases last beyond it.
+func separable(begun []porcupine.Operation, at int64) bool {
+	for _, o := range begun {
+		i := o.Input.(step)
+		switch {
+		case o.Return < at && (i.kind != stepWrite || o.Output != unknown):
+		case o.Return > at && i.kind == stepAcquire && i.lease.sure():
+		default:
+			return false
+		}
+	}
+	return true
+}

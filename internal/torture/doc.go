@@ -1,0 +1,14 @@
+// Package torture puts a backend through a seeded plan of faults and checks what
+// its holders saw against what the kit promises. It consists of tests alone:
+//
+//	go test ./internal/torture -run Torture -v -seed 7 -dur 60s -backend redislock
+//
+// Child processes, which are the test binary again, have workers that take a few
+// keys, write to a register that checks fencing tokens, and give the keys back.
+// Meanwhile processes, servers and connections are stopped, killed, cut. Then all
+// heals, and every worker must get every key. Each process keeps a journal; the
+// checks are made on the merged history when all is over.
+//
+// The seed fixes the plan of faults. It does not fix the history: who comes first
+// is up to the machine.
+package torture

@@ -1,0 +1,89 @@
+package torture
+
+import (
+	"slices"
+	"time"
+)
+
+// fault is one that can be injected.
+type fault struct {
+	name              string
+	backends          []string // that it makes sense for; none: all
+	ofProcess         bool     // of one of the processes, else of one of the servers
+	restarts          bool     // a server is started again
+	shortest, longest time.Duration
+
+	begin func(r *rig, target int, length time.Duration)
+	end   func(r *rig, target int) // may be nil
+}
+
+func (f *fault) fits(backend string) bool {
+	return len(f.backends) == 0 || slices.Contains(f.backends, backend)
+}
+
+var (
+	onRedis    = []string{"redislock", "redlock"}
+	onOneRedis = []string{"redislock"}
+)
+
+// faults are all that there are. The plan of a seed depends on their order.
+var faults = []fault{
+	{
+		name: "stop process", ofProcess: true, shortest: 200 * time.Millisecond, longest: 3500 * time.Millisecond,
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].stop(r.tb) },
+		end:   func(r *rig, target int) { r.processes[target].cont(r.tb) },
+	}, {
+		name: "kill process", ofProcess: true, shortest: 50 * time.Millisecond, longest: 500 * time.Millisecond,
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].kill() },
+		end:   func(r *rig, target int) { r.spawn(target) },
+	}, {
+		name: "cut network", ofProcess: true, shortest: 100 * time.Millisecond, longest: 2500 * time.Millisecond,
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdHang) },
+		end:   func(r *rig, target int) { r.processes[target].tell(cmdMend) },
+	}, {
+		name: "deafen network", ofProcess: true, shortest: 100 * time.Millisecond, longest: 1500 * time.Millisecond,
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdDeafen) },
+		end:   func(r *rig, target int) { r.processes[target].tell(cmdKill) },
+	}, {
+		name: "refuse connections", ofProcess: true, shortest: 50 * time.Millisecond, longest: 800 * time.Millisecond,
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdRefuse) },
+		end:   func(r *rig, target int) { r.processes[target].tell(cmdMend) },
+	}, {
+		name: "cancel waiters", ofProcess: true,
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdCancel) },
+	}, {
+		name: "stop server", shortest: 50 * time.Millisecond, longest: 2 * time.Second,
+		begin: func(r *rig, target int, _ time.Duration) { r.store.stop(r.tb, target) },
+		end:   func(r *rig, target int) { r.store.cont(r.tb, target) },
+	}, {
+		name: "restart server", restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
+		begin: func(r *rig, target int, _ time.Duration) { r.store.kill(target) },
+		end:   func(r *rig, target int) { r.store.restart(r.tb, target) },
+	}, {
+		name: "empty server", backends: onRedis, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
+		begin: func(r *rig, target int, _ time.Duration) { r.beginLoss(); r.store.kill(target) },
+		end: func(r *rig, target int) {
+			r.store.(*redisStore).empty(r.tb, target)
+			r.store.restart(r.tb, target)
+			r.endLoss()
+		},
+	}, {
+		name: "flush scripts", backends: onRedis,
+		begin: func(r *rig, target int, _ time.Duration) { r.store.(*redisStore).command(target, "SCRIPT", "FLUSH") },
+	}, {
+		name: "kill subscribers", backends: onOneRedis,
+		begin: func(r *rig, target int, _ time.Duration) {
+			r.store.(*redisStore).command(target, "CLIENT", "KILL", "TYPE", "pubsub")
+		},
+	}, {
+		name: "kill clients", backends: onRedis,
+		begin: func(r *rig, target int, _ time.Duration) {
+			r.store.(*redisStore).command(target, "CLIENT", "KILL", "TYPE", "normal")
+		},
+	}, {
+		name: "pause clients", backends: onRedis, shortest: 50 * time.Millisecond, longest: 1200 * time.Millisecond,
+		begin: func(r *rig, target int, length time.Duration) {
+			r.store.(*redisStore).command(target, "CLIENT", "PAUSE", length.Milliseconds(), "ALL")
+		},
+	},
+}

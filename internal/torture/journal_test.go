@@ -1,0 +1,86 @@
+package torture
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"sync"
+)
+
+// What a journal tells. An operation has two entries, so that one that was cut
+// short by the end of its process is known to have begun.
+const (
+	beginAcquire = "acquire?"
+	endAcquire   = "acquire"
+	beginWrite   = "write?"
+	endWrite     = "write"
+	beginRelease = "release?"
+	endRelease   = "release"
+	sawUntil     = "until" // the lease was valid, and how long it would be
+	sawLoss      = "lost"  // its context was cancelled because of a loss
+	sawStall     = "stall" // the process did not run for a while
+	sawEnd       = "bye"   // the process ends, and what it leaks
+)
+
+// entry is a line of a journal.
+type entry struct {
+	Time    int64   `json:"t"`
+	What    string  `json:"e"`
+	Worker  int     `json:"w"`
+	Key     int     `json:"k"`
+	Lease   uint64  `json:"l,omitempty"` // number of the acquisition
+	ID      uint64  `json:"i,omitempty"` // number of the write
+	Token   uint64  `json:"n,omitempty"`
+	Until   int64   `json:"u,omitempty"` // how long the lease is valid, if it is
+	Handed  bool    `json:"h,omitempty"` // it came from a holder in the same process
+	Healed  bool    `json:"p,omitempty"` // it belongs to the phase without faults
+	Outcome outcome `json:"o,omitempty"`
+	Err     string  `json:"x,omitempty"`
+	Gap     int64   `json:"d,omitempty"`
+}
+
+// journal is the file of one process. Each entry is written at once: a process
+// that is killed loses none.
+type journal struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+func openJournal(path string) (*journal, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	return &journal{file: f}, err
+}
+
+func (j *journal) write(e entry) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if _, err := j.file.Write(append(line, '\n')); err != nil {
+		panic(err) // a history with holes proves nothing
+	}
+}
+
+// readJournal reads a journal whose last line may have been cut short.
+func readJournal(path string) ([]entry, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if end := bytes.LastIndexByte(text, '\n'); end >= 0 {
+		text = text[:end+1]
+	} else {
+		text = nil
+	}
+	var entries []entry
+	for line := range bytes.Lines(text) {
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}

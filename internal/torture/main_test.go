@@ -1,0 +1,27 @@
+package torture
+
+import (
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+var (
+	seedFlag    = flag.Uint64("seed", 0, "of the plan of faults; 0 chooses one")
+	durFlag     = flag.Duration("dur", 0, "how long faults are injected; 0 is the short form")
+	backendFlag = flag.String("backend", "redislock", "what is tortured: redislock, redlock or zklock")
+	keepFlag    = flag.String("keep", "", "directory for the history, which is kept then")
+)
+
+// shortForm is how long faults are injected if nobody says how long.
+const shortForm = 3500 * time.Millisecond
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childEnv); text != "" {
+		os.Exit(beChild(text))
+	}
+	goleak.VerifyTestMain(m, ignoreDial)
+}

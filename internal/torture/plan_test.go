@@ -1,0 +1,78 @@
+package torture
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// planned is a fault at its time.
+type planned struct {
+	at     time.Duration // since the workers have begun
+	length time.Duration
+	fault  *fault
+	target int // number of the process or of the server
+}
+
+// plan is all faults in the order in which they begin.
+type plan []planned
+
+func (p plan) String() string {
+	var b strings.Builder
+	for _, f := range p {
+		fmt.Fprintf(&b, "%10v  %-20s %d  for %v\n", f.at, f.fault.name, f.target, f.length)
+	}
+	return b.String()
+}
+
+// newPlan returns the plan of a seed: the same seed, the same plan. Faults come
+// as from a deck of cards: none again before each has come once. Those of different
+// processes, and those of the servers, overlap at will. One process suffers one at a time, and
+// so do the servers together: of several no more than one is spoilt, which is what
+// a quorum can bear.
+func newPlan(seed uint64, length time.Duration, s setup) plan {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	free := make([]time.Duration, s.processes) // from when on the process is well
+	var serversFree time.Duration
+	var p plan
+	var deck []*fault
+	for at := 100 * time.Millisecond; at < length; at += time.Duration(rng.Int64N(int64(s.pace))) {
+		if len(deck) == 0 {
+			for i := range faults {
+				if faults[i].fits(s.backend) {
+					deck = append(deck, &faults[i])
+				}
+			}
+			rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		f := planned{at: at, fault: deck[0]}
+		if deck[0].longest > 0 {
+			f.length = deck[0].shortest + time.Duration(rng.Int64N(int64(deck[0].longest-deck[0].shortest)))
+		}
+		f.at, f.length = f.at.Truncate(time.Millisecond), f.length.Truncate(time.Millisecond)
+		well := &serversFree
+		if deck[0].ofProcess {
+			f.target = rng.IntN(s.processes)
+			well = &free[f.target]
+		} else {
+			f.target = rng.IntN(s.servers)
+		}
+		f.at = max(f.at, *well)
+		f.length = min(f.length, length-f.at) // all is well at the end
+		if f.length < deck[0].shortest || f.length < 0 {
+			deck = deck[1:]
+			continue
+		}
+		deck = deck[1:]
+		*well = f.at + f.length
+		if f.fault.restarts {
+			*well += s.afterRestart
+		}
+		p = append(p, f)
+	}
+	slices.SortStableFunc(p, func(a, b planned) int { return cmp.Compare(a.at, b.at) })
+	return p
+}

@@ -1,0 +1,205 @@
+package torture
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// setup is what there is to be tortured.
+type setup struct {
+	backend      string
+	servers      int
+	processes    int
+	workers      int // of each process
+	keys         int
+	pace         time.Duration // longest pause between the beginnings of two faults
+	afterRestart time.Duration // in which no server is spoilt again
+}
+
+func newSetup(backend string) (setup, error) {
+	s := setup{backend: backend, servers: 1, processes: 3, workers: 4, keys: 4, pace: time.Second}
+	switch backend {
+	case "redislock":
+	case "zklock":
+		// A JVM takes its time, and a session outlives its process.
+		s.pace, s.afterRestart = 2*time.Second, 3*time.Second
+	case "redlock":
+		// Two nodes must not come back within the longest lease, and its drift.
+		s.servers, s.afterRestart = 3, longestLease+longestLease/10
+	default:
+		return s, fmt.Errorf("there is no backend %q", backend)
+	}
+	return s, nil
+}
+
+// rig is the servers, the processes and the register.
+type rig struct {
+	tb        testing.TB
+	setup     setup
+	seed      uint64
+	dir       string // of the history
+	store     store
+	register  *register
+	processes []*process // those of now
+	all       []*process
+
+	losses   []window
+	injected map[string]int
+}
+
+func newRig(tb testing.TB, s setup, seed uint64, dir string) *rig {
+	tb.Helper()
+	r := &rig{
+		tb: tb, setup: s, seed: seed, dir: dir,
+		processes: make([]*process, s.processes), injected: make(map[string]int),
+	}
+	if s.backend == "zklock" {
+		r.store = startZooKeeper(tb)
+	} else {
+		r.store = startRedis(tb, s.servers)
+	}
+	r.register = startRegister(tb)
+	for i := range r.processes {
+		r.spawn(i)
+	}
+	tb.Cleanup(func() {
+		for _, p := range r.processes {
+			p.kill()
+		}
+	})
+	return r
+}
+
+// spawn starts a process, or another one in the place of one that has ended.
+func (r *rig) spawn(i int) {
+	life := 0
+	if p := r.processes[i]; p != nil {
+		life = p.config.Life + 1
+	}
+	c := config{
+		Backend: r.setup.backend, Addrs: r.store.addrs(), Register: r.register.listener.Addr().String(),
+		Proc: fmt.Sprintf("%d.%d", i, life), Number: i, Life: life,
+		Seed: r.seed, Workers: r.setup.workers, Keys: r.setup.keys,
+	}
+	c.Journal = journalOf(r.dir, c.Proc)
+	r.processes[i] = startProcess(r.tb, c)
+	r.all = append(r.all, r.processes[i])
+}
+
+// beginLoss and endLoss surround the time in which a server loses its data. A
+// quorum loses nothing with one of its servers.
+func (r *rig) beginLoss() { r.losses = append(r.losses, window{From: now(), To: never}) }
+
+func (r *rig) endLoss() {
+	r.losses[len(r.losses)-1].To = now()
+	if r.setup.backend == "redlock" {
+		r.losses = nil
+	}
+}
+
+// run injects the faults of the plan, each at its time, and returns when the last
+// is over.
+func (r *rig) run(p plan, length time.Duration) {
+	type action struct {
+		at time.Duration
+		do func()
+	}
+	var actions []action
+	for _, f := range p {
+		actions = append(actions, action{f.at, func() {
+			r.injected[f.fault.name]++
+			f.fault.begin(r, f.target, f.length)
+		}})
+		if f.fault.end != nil {
+			actions = append(actions, action{f.at + f.length, func() { f.fault.end(r, f.target) }})
+		}
+	}
+	// What ends a fault comes before what begins another at the same time: it was
+	// planned earlier.
+	slices.SortStableFunc(actions, func(a, b action) int { return cmp.Compare(a.at, b.at) })
+	start := time.Now()
+	for _, a := range actions {
+		time.Sleep(time.Until(start.Add(a.at)))
+		a.do()
+	}
+	time.Sleep(time.Until(start.Add(length)))
+}
+
+// heal has every worker take every key without any fault, and returns when the
+// processes have ended, or when that takes far too long.
+func (r *rig) heal() {
+	for _, p := range r.processes {
+		p.tell(cmdHeal)
+	}
+	limit, cancel := context.WithTimeout(context.Background(), healBound+30*time.Second)
+	defer cancel()
+	for _, p := range r.processes {
+		select {
+		case <-p.exited:
+		case <-limit.Done():
+			if p.runs() {
+				r.tb.Logf("process %s does not end", p.config.Proc)
+				p.dump()
+			}
+		}
+	}
+}
+
+// waitEmpty waits until the store has nothing left, or for longer than anything
+// there may last, and returns what it has then.
+func (r *rig) waitEmpty() []string {
+	const lasts = 75 * time.Second // a queue's minute
+	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		left, err := r.store.left(r.setup.keys)
+		if err == nil && len(left) == 0 {
+			return nil
+		}
+		if time.Since(start) > lasts {
+			if err != nil {
+				left = append(left, err.Error())
+			}
+			return left
+		}
+	}
+}
+
+// history reads the journals when all processes have ended.
+func (r *rig) history() (*history, error) {
+	r.register.close()
+	h := &history{
+		Keys: r.setup.keys, Losses: r.losses, Pauses: make(map[string][]window), Ends: make(map[string]farewell),
+	}
+	for _, p := range r.all {
+		proc := p.config.Proc
+		if !p.killed {
+			h.Ends[proc] = farewell{}
+			for w := range r.setup.workers {
+				h.Workers = append(h.Workers, fmt.Sprintf("%s/%d", proc, w))
+			}
+		}
+		entries, err := readJournal(p.config.Journal)
+		if err != nil && (!p.killed || !errors.Is(err, os.ErrNotExist)) { // it had no time
+			return nil, err
+		}
+		if err := h.add(proc, entries, r.register.log); err != nil {
+			return nil, err
+		}
+		if code := p.cmd.ProcessState.ExitCode(); !p.killed && (code != 0 || p.stderr.Len() > 0) {
+			h.Ends[proc] = farewell{Said: true, Err: fmt.Sprintf("exit status %d; %s", code, p.stderr)}
+		}
+	}
+	h.findOrphans()
+	return h, nil
+}
+
+// save writes the plan beside the journals.
+func (r *rig) save(p plan) error {
+	return os.WriteFile(filepath.Join(r.dir, "plan.txt"), []byte(p.String()), 0o600)
+}

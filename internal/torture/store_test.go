@@ -1,0 +1,171 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// store is the servers that the backend speaks to.
+type store interface {
+	addrs() []string
+	stop(tb testing.TB, i int)
+	cont(tb testing.TB, i int)
+	kill(i int)
+	restart(tb testing.TB, i int) // with its data
+
+	// left returns what is there that a lock should not leave behind.
+	left(keys int) ([]string, error)
+}
+
+// redisStore is one Redis server, or some that know nothing of each other. What they
+// have answered they have written to a file, so a server that is killed
+// loses nothing.
+type redisStore struct {
+	servers []*redistest.Server
+	dirs    []string
+	admins  []*redis.Client
+}
+
+func startRedis(tb testing.TB, n int) *redisStore {
+	tb.Helper()
+	s := new(redisStore)
+	for range n {
+		dir := tb.TempDir()
+		// With everysec Redis may put off a write that it has answered.
+		server := redistest.Start(tb, "--dir", dir, "--appendonly", "yes", "--appendfsync", "no")
+		s.servers, s.dirs = append(s.servers, server), append(s.dirs, dir)
+		s.admins = append(s.admins, server.Client(tb))
+	}
+	return s
+}
+
+func (s *redisStore) addrs() (all []string) {
+	for _, server := range s.servers {
+		all = append(all, server.Addr())
+	}
+	return all
+}
+
+func (s *redisStore) stop(_ testing.TB, i int)    { s.servers[i].Stop() }
+func (s *redisStore) cont(_ testing.TB, i int)    { s.servers[i].Cont() }
+func (s *redisStore) kill(i int)                  { s.servers[i].Kill() }
+func (s *redisStore) restart(_ testing.TB, i int) { s.servers[i].Restart() }
+
+// empty removes the data of a server that was killed.
+func (s *redisStore) empty(tb testing.TB, i int) {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dirs[i], "*"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, f := range files {
+		if err := os.RemoveAll(f); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// command sends a command to one server. It may well end the connection that it
+// came on.
+func (s *redisStore) command(i int, args ...any) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = s.admins[i].Do(ctx, args...).Err()
+}
+
+// left returns the keys that are there, except for what keeps the tokens in order
+// for a while and then ends by itself, and what redlock knows of the server.
+func (s *redisStore) left(int) ([]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var left []string
+	for i, c := range s.admins {
+		keys := c.Scan(ctx, 0, "*", 1000).Iterator()
+		for keys.Next(ctx) {
+			key := keys.Val()
+			ttl, err := c.PTTL(ctx, key).Result()
+			if err != nil {
+				return nil, err
+			}
+			const gone = -2 // meanwhile
+			ends := strings.HasSuffix(key, "}:fence") || strings.HasSuffix(key, "}:token") || strings.Contains(key, "}:gone:")
+			if ttl == gone || ends && ttl > 0 || key == "distlock:redlock:memory" {
+				continue
+			}
+			left = append(left, fmt.Sprintf("server %d has %s, which ends in %v", i, key, ttl))
+		}
+		if err := keys.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}
+
+// zkStore is a ZooKeeper server.
+type zkStore struct {
+	server *zktest.Server
+	admin  *zk.Conn
+}
+
+type silentZK struct{}
+
+func (silentZK) Printf(string, ...any) {}
+
+func startZooKeeper(tb testing.TB) *zkStore {
+	tb.Helper()
+	server := zktest.Start(tb, zktest.Config{})
+	c, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogger(silentZK{}), zk.WithLogInfo(false))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return &zkStore{server, c}
+}
+
+func (s *zkStore) addrs() []string { return []string{s.server.Addr()} }
+
+func (s *zkStore) stop(tb testing.TB, _ int) {
+	tb.Helper()
+	s.server.Stop(tb)
+}
+
+func (s *zkStore) cont(tb testing.TB, _ int) {
+	tb.Helper()
+	s.server.Cont(tb)
+}
+
+func (s *zkStore) kill(int) { s.server.Kill() }
+
+func (s *zkStore) restart(tb testing.TB, _ int) {
+	tb.Helper()
+	s.server.Restart(tb)
+}
+
+// left returns the nodes of owners.
+func (s *zkStore) left(keys int) ([]string, error) {
+	var left []string
+	for key := range keys {
+		path := zklock.DefaultRoot + "/" + zklock.EscapeKey(keyName(key))
+		names, _, err := s.admin.Children(path)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return nil, err
+		}
+		for _, name := range names {
+			left = append(left, path+"/"+name)
+		}
+	}
+	return left, nil
+}

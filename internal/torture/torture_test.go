@@ -1,0 +1,90 @@
+package torture
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestTorture shows that the kit keeps its promises while processes, servers and
+// connections fail, and that everyone is served and nothing is left when they are
+// well again.
+func TestTorture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	if raceDetector && *backendFlag == "zklock" {
+		t.Skip("go-zookeeper has a race of its own when it sets its watches again")
+	}
+	s, err := newSetup(*backendFlag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, length := *seedFlag, *durFlag
+	if length == 0 { // for everybody who runs all tests: the same each time
+		length, s.pace, seed = shortForm, 350*time.Millisecond, max(seed, 1)
+	}
+	if seed == 0 {
+		seed = uint64(rand.Uint32())
+	}
+	p := newPlan(seed, length, s)
+	t.Logf("seed %d, %s for %v, the faults:\n%v", seed, s.backend, length, p)
+
+	dir := historyDir(t)
+	r := newRig(t, s, seed, dir)
+	if err := r.save(p); err != nil {
+		t.Fatal(err)
+	}
+	r.run(p, length)
+	r.heal()
+	left := r.waitEmpty()
+	h, err := r.history()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Left = left
+	vs, pieces := h.violations(pieceSize)
+	told := make(counts)
+	for _, v := range vs {
+		if told[v.Check]++; told[v.Check] > 5 { // the report has their number
+			continue
+		}
+		t.Errorf("%s: %s", v.Check, v.What)
+		if v.piece != nil {
+			path, err := v.draw(dir)
+			t.Logf("drawn in %s (error: %v)", path, err)
+		}
+	}
+	t.Logf("seed %d, %s for %v\n%s", seed, s.backend, length, h.report(r.injected, vs, pieces))
+	if t.Failed() {
+		return
+	}
+	if len(h.Workers) != s.processes*s.workers {
+		t.Errorf("%d workers were to be served", len(h.Workers)) // the checks had nothing to look at
+	}
+}
+
+// historyDir returns a directory that is removed if the test passes, unless a flag
+// says that it is to be kept.
+func historyDir(t *testing.T) string {
+	t.Helper()
+	if *keepFlag != "" {
+		if err := os.MkdirAll(*keepFlag, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return *keepFlag
+	}
+	dir, err := os.MkdirTemp("", "torture-") //nolint:usetesting // it outlives a test that fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the history is in %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return dir
+}
