@@ -215,6 +215,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 	queues := wait && l.queuer != nil
 	uncertain := queues // in line, or an attempt whose outcome is unknown
 	troubled := false   // those who wait behind were told so
+	var trouble error   // what the last attempt failed with, if it was not that another has the key
 	for {
 		var g Grant
 		var err error
@@ -235,6 +236,14 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 		}
 		held := errors.Is(err, ErrNotAcquired)
 		uncertain = uncertain || !held
+		switch {
+		case held:
+			trouble = nil
+		case ctx.Err() == nil:
+			trouble = err
+		case trouble != nil && errors.Is(err, ctx.Err()):
+			err = trouble // ctx ended during an attempt, and hides why all before it were in vain
+		}
 		if !held || !queues { // a Queuer that says so has waited already
 			pause, again := nextAttempt(ctx, r.Backoff, err)
 			if !held || troubled {

@@ -22,6 +22,8 @@ func suspend(t time.Time, d time.Duration) time.Time {
 	return moved
 }
 
+// Row 10 (any): the clock that ran further counts. Fails if only the wall clock is
+// looked at.
 func TestElapsedBelievesTheClockThatRanFurther(t *testing.T) {
 	t.Parallel()
 	sent := time.Now()
@@ -64,6 +66,9 @@ func TestJumpedIsTheWallClockRunningAhead(t *testing.T) {
 }
 
 // After a suspend the timers are late: every deadline is looked at.
+//
+// Row 10 (any): a suspended machine ends the leases. Fails if only the monotonic
+// clock is looked at.
 func TestSuspendEndsTheLeases(t *testing.T) {
 	t.Parallel()
 	l := distlock.New(newStore(), distlock.Config{})

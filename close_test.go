@@ -12,6 +12,9 @@ import (
 )
 
 // Fault matrix, row 24.
+//
+// Row 24 (memlock): new work is refused, those who wait are sent away. Fails if the
+// contexts of those who wait are not cancelled.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -61,6 +64,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// Row 24 (memlock): what is not given back is released in the end. Fails if that is
+// left out.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

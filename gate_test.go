@@ -90,6 +90,9 @@ func TestMaxKeys(t *testing.T) {
 }
 
 // Fault matrix, row 14.
+//
+// Row 14 (memlock): all are back at once, and no place is kept. Fails if what was
+// given up is not released in the background.
 func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})
@@ -123,6 +126,9 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 
 // Promise P8: whatever happens to the lease, the next in this process waits
 // until the function has really returned.
+//
+// Row 13 (memlock): the gate stays shut until the function has returned. Fails if it
+// is opened at the loss.
 func TestGateStaysShutAfterLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})

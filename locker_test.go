@@ -355,6 +355,8 @@ func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
 	})
 }
 
+// Row 14 (memlock): a grant in flight is passed on. Fails if what was given up is not
+// released in the background.
 func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -373,6 +375,7 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 	})
 }
 
+// Row 13 (memlock): it is released exactly once. Fails if the release is sent twice.
 func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		func() {

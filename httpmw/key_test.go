@@ -135,6 +135,22 @@ func TestDecodedPathValuesAreNotDecodedAgain(t *testing.T) {
 	}
 }
 
+// TestAmbiguousPathValuesAreRefused: what a router has decoded must not be decoded
+// again, or "%61" has the lock of "a", only because a client has encoded something
+// else that need not be.
+func TestAmbiguousPathValuesAreRefused(t *testing.T) {
+	for _, path := range []string{"/%2561/%61", "/100%2525/a%2Fb"} {
+		s := newStore()
+		mux := http.NewServeMux()
+		lock := httpmw.Lock(newLocker(t, s, distlock.Config{}), httpmw.PathValue("x"), opts())
+		mux.Handle("/{x}/{y}", lock(never(t)))
+		wantProblem(t, send(t, serve(t, mux), "GET", path, ""), badKey(`path value "x" is ambiguous`), "")
+		if got := s.seen(); len(got) != 0 {
+			t.Errorf("%s: keys %q", path, got)
+		}
+	}
+}
+
 func TestBadRequestsNeverReachTheStore(t *testing.T) {
 	deny := errors.New("no user")
 	cases := []struct {

@@ -106,7 +106,7 @@ func (s *store) steal(ctx context.Context, key string) error {
 	return err
 }
 
-func newLocker(t *testing.T, b distlock.Backend, cfg distlock.Config) *distlock.Locker {
+func newLocker(t testing.TB, b distlock.Backend, cfg distlock.Config) *distlock.Locker {
 	t.Helper()
 	l := distlock.New(b, cfg)
 	t.Cleanup(func() {

@@ -216,7 +216,8 @@ func (b *Backend) Prolong(ctx context.Context, g distlock.Grant, tokens int) (di
 // Release gives the key back, or the place in its queue, and passes the key on
 // to the first who waits. It fails with [distlock.ErrLost] if another owner has
 // the key, or if nobody has and g is a grant, with tokens, whose lease must have
-// ended. After a release that was answered the server refuses the owner for as
+// ended; unless it had to be sent twice: then it was the first that gave the key
+// back, as far as anybody can tell. After a release that was answered the server refuses the owner for as
 // long as an attempt of it may still be on its way: an owner is good for one
 // acquisition.
 func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
@@ -240,7 +241,7 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 	switch {
 	case a.line == foundMine, a.line == foundNobody && g.Token == 0:
 		return nil
-	case !a.sure && wants(g.Mode, g.Permits) != "":
+	case !a.sure:
 		return nil // sent twice: the first was applied, as far as anybody can tell
 	case a.line == foundNobody:
 		return fmt.Errorf("redislock: the lease has ended: %w", distlock.ErrLost)

@@ -108,7 +108,6 @@ func TestBadRequests(t *testing.T) {
 }
 
 // redistestClosedClient returns a client with which nothing can be sent.
-
 func redistestClosedClient(t *testing.T) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
 	if err := c.Close(); err != nil {
@@ -118,9 +117,7 @@ func redistestClosedClient(t *testing.T) *redis.Client {
 }
 
 // Errors of the store come as they are: it is for the Locker to say what they
-
 // mean.
-
 func TestErrorsAsTheyAre(t *testing.T) {
 	b := newBackend(t, redistestClosedClient(t))
 	r := request("k")
@@ -143,35 +140,9 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	}
 }
 
-// A release wakes one waiter in the fleet, however many wait, and each costs few
-
-// commands. No poll helps here: the intervals are long.
-
-// commandCalls returns how often the server has run a command.
-
-// A thousand give up at once: nobody is left in the queue, and none in memory.
-
-// A message that comes while the subscription is dead is lost. The waiter looks
-
-// as soon as there is a new one; its own poll is far away.
-
-// inboxes returns how many inbox channels are listened on.
-
 func TestCloseUnused(t *testing.T) {
 	c := redistestClosedClient(t)
 	if err := redislock.New(c).Close(); err != nil {
 		t.Error(err)
 	}
 }
-
-// The same wait, hour after hour: a holder that is renewed for long, waiters in
-
-// two processes, one of which dies without a word.
-
-// A waiter that would poll rarely keeps its place all the same, although queues
-
-// end if nobody comes.
-
-// A holder that dies is followed as soon as its lease ends, not at the next poll.
-
-// go-redis does not notice that a subscription has gone deaf. The inbox does.

@@ -99,7 +99,10 @@ func TestOneOfManyFails(t *testing.T) {
 }
 
 // Scripts are forgotten all the time: nobody sees it, and nothing is done twice.
-func TestScriptFlushUnderLockers(t *testing.T) {
+//
+// Row 16 (redislock): all are served, tokens rise, every release is answered. Fails if
+// a script that the server has forgotten is not sent again each time.
+func TestRow16ScriptFlush(t *testing.T) {
 	s := realServer(t)
 	l := newLoad(t, loadKeys(8), s.real.Client(t), s.real.Client(t))
 	ctx, cancel := context.WithCancel(t.Context())

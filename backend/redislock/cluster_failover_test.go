@@ -8,7 +8,11 @@ import (
 
 // One of a Cluster's masters is killed under a load, and a replica takes over that
 // does not have all locks. The locks of the other masters are kept.
-func TestClusterMasterKilled(t *testing.T) {
+//
+// Row 18 (redislock): waiters get through to the replica that takes over, holders are
+// told, no token comes twice. Fails if nobody asks the others when a master is silent,
+// or if tokens are counted with INCR.
+func TestRow18MasterKilled(t *testing.T) {
 	c := redistest.StartClusterWithReplicas(t, 3, 3)
 	dead, heir := c.Masters[1], c.Replicas[1]
 	on := keysOn(t, c, 6)

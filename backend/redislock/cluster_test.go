@@ -50,7 +50,10 @@ func nothingLeft(t *testing.T, servers ...*redistest.Server) {
 
 // Slots move to and fro under a load, and stay half-way until that has met every
 // kind of answer: nobody sees anything of it but the delay.
-func TestClusterSlotsMove(t *testing.T) {
+//
+// Row 18 (redislock): MOVED, ASK and TRYAGAIN are followed or repeated, all are
+// served, tokens rise. Fails if the companions of a lock have slots of their own.
+func TestRow18SlotsMove(t *testing.T) {
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	l := clusterLoad(t, c, loadKeys(24))
 	owner := make(map[int]*redistest.Server)
@@ -93,7 +96,10 @@ func TestClusterSlotsMove(t *testing.T) {
 
 // What a Cluster refuses for the moment is sent again until the operation timeout,
 // longer than go-redis tries: a release must not fail for the move of a slot.
-func TestClusterRefusesForTheMoment(t *testing.T) {
+//
+// Row 18 (redislock): calls outlast TRYAGAIN. Fails if what a Cluster refuses for the
+// moment is not sent again.
+func TestRow18RefusedForTheMoment(t *testing.T) {
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
 	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
 	slot := c.Slot(t, lockKey)
@@ -157,7 +163,10 @@ func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]s
 
 // One master is stopped: those who use the others do not notice, and neither do
 // their leases.
-func TestClusterMasterStopped(t *testing.T) {
+//
+// Row 18 (redislock): a master that hangs costs its own locks only. Fails if renewals
+// to all masters wait for each other.
+func TestRow18MasterStopped(t *testing.T) {
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	const limit = redislock.DefaultOpTimeout
 	b := redislock.New(redistest.ClusterClient(t, c.Masters))

@@ -261,13 +261,20 @@ func TestStoppedServer(t *testing.T) {
 
 // A server that dies and comes back empty: the holder learns it, tokens rise,
 // and who waits is served.
-func TestServerLosesItsMemory(t *testing.T) {
+//
+// Row 4 (redislock): the holder is told by its next renewal, the next token is higher,
+// whoever waits is served. Fails if tokens start at 1 where the counter is gone, or if
+// a renewal creates a lock that is gone anew.
+func TestRow04RestartedEmpty(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	g, err := b.TryAcquire(t.Context(), request(lockKey))
 	if err != nil {
 		t.Fatal(err)
 	}
+	locker := distlock.New(redislock.New(s.Client), distlock.Config{})
+	defer locker.Close()
+	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 10 * time.Second}))
 	r := request(lockKey)
 	r.Backoff = distlock.NewBackoff(20*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
@@ -300,6 +307,9 @@ func TestServerLosesItsMemory(t *testing.T) {
 	if err := b.Release(t.Context(), w.grant); err != nil {
 		t.Error(err)
 	}
+	<-lease.Context().Done()
+	matches(t, "the holder", lease.Check(), distlock.ErrLost)
+	says(t, "the holder", lease.Check(), "the store says") // it has not just run out
 }
 
 // Callers that break the contract and never release do not fill the memory.

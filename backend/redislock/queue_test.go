@@ -13,7 +13,6 @@ import (
 )
 
 // waiting is an Acquire on a goroutine.
-
 type waiting struct {
 	grant distlock.Grant
 	err   error
@@ -68,6 +67,8 @@ func TestQueueAcrossBackends(t *testing.T) {
 	})
 }
 
+// A release wakes one waiter in the fleet, however many wait, and each costs few
+// commands. No poll helps here: the intervals are long.
 func TestOneWakeUpPerRelease(t *testing.T) {
 	s := realServer(t)
 	const processes, rounds = 4, 200
@@ -104,6 +105,7 @@ func TestOneWakeUpPerRelease(t *testing.T) {
 	t.Logf("%.2f script calls for each acquisition", float64(calls)/(processes*rounds))
 }
 
+// commandCalls returns how often the server has run a command.
 func (s server) commandCalls(t testing.TB, command string) int64 {
 	t.Helper()
 	info := s.InfoMap(context.Background(), "commandstats").Item("Commandstats", "cmdstat_"+command)
@@ -174,6 +176,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	})
 }
 
+// A thousand give up at once: nobody is left in the queue, and none in memory.
 func TestManyCancelled(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(10*time.Second))
@@ -209,7 +212,12 @@ func TestManyCancelled(t *testing.T) {
 	}
 }
 
-func TestSubscriberKilled(t *testing.T) {
+// A message that comes while the subscription is dead is lost. The waiter looks
+// as soon as there is a new one; its own poll is far away.
+//
+// Row 15 (redislock): a waiter looks at once when its subscription is there again.
+// Fails if a new subscription wakes nobody.
+func TestRow15SubscriberKilled(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	r := request(lockKey)
@@ -251,6 +259,7 @@ func TestSubscriberKilled(t *testing.T) {
 	}
 }
 
+// inboxes returns how many inbox channels are listened on.
 func (s server) inboxes(t testing.TB) int {
 	t.Helper()
 	return len(s.PubSubChannels(context.Background(), redislock.DefaultInboxPrefix+"*").Val())

@@ -28,7 +28,13 @@ func inboxesAt(t *testing.T, l *load, s *redistest.Server) {
 }
 
 // The master is killed, and a replica takes over that does not have all locks.
-func TestSentinelMasterKilled(t *testing.T) {
+//
+// Row 5 (redislock): no token comes twice, and holders whose locks the replica had not
+// heard of are told by their next renewal. Fails if tokens are counted with INCR, or
+// if a renewal creates a lock that is gone anew.
+// Row 19 (redislock): Sentinel replaces a dead master, waiters get through, and
+// renewals say who still has a lock. Fails if tokens are counted with INCR.
+func TestRow05StaleReplica(t *testing.T) {
 	s := redistest.StartSentinels(t)
 	keys := []string{"f:0", "f:1", "f:2", "f:3", "f:4", "f:5"}
 	f := startFailover(t, s.Client(t), s.Master, s.Replica, keys[:3], keys[3:])
@@ -48,7 +54,10 @@ func TestSentinelMasterKilled(t *testing.T) {
 }
 
 // The master is told to step back.
-func TestSentinelFailover(t *testing.T) {
+//
+// Row 19 (redislock): waiters get through, no token comes twice, inboxes are connected
+// again. Fails if tokens are counted with INCR.
+func TestRow19SentinelFailover(t *testing.T) {
 	s := redistest.StartSentinels(t)
 	l := sentinelLoad(t, s)
 	l.reg.noise.Store(true)
@@ -64,7 +73,10 @@ func TestSentinelFailover(t *testing.T) {
 
 // With WithWaitReplicas a lock counts when the replica has it: what is granted is
 // there when that takes over, and while it is behind nothing is granted.
-func TestSentinelMasterKilledWaitReplicas(t *testing.T) {
+//
+// Row 5 (redislock): with WithWaitReplicas no lock has two holders. Fails if a lock
+// counts that too few replicas have confirmed.
+func TestRow05WaitReplicas(t *testing.T) {
 	s := redistest.StartSentinels(t)
 	b := newBackend(t, s.Client(t), redislock.WithWaitReplicas(1, confirmation))
 	r := request("kept")

@@ -14,6 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
+// The same wait, hour after hour: a holder that is renewed for long, waiters in
+// two processes, one of which dies without a word.
 func TestVirtualHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -72,6 +74,8 @@ func TestVirtualHours(t *testing.T) {
 	})
 }
 
+// A waiter that would poll rarely keeps its place all the same, although queues
+// end if nobody comes.
 func TestVirtualPatientWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -114,6 +118,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 	})
 }
 
+// A holder that dies is followed as soon as its lease ends, not at the next poll.
 func TestVirtualDeadHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := redistest.VirtualClient(t, redistest.Virtual(t))
@@ -135,6 +140,7 @@ func TestVirtualDeadHolder(t *testing.T) {
 	})
 }
 
+// go-redis does not notice that a subscription has gone deaf. The inbox does.
 func TestVirtualDeafSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)

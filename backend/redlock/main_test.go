@@ -74,7 +74,7 @@ func (f *fleet) clients() []redis.UniversalClient {
 // nodes hang.
 func (f *fleet) backend(tb testing.TB, opts ...redlock.Option) *redlock.Backend {
 	tb.Helper()
-	return newBackend(tb, f.clients(), append([]redlock.Option{redlock.WithNodeTimeout(500 * time.Millisecond)}, opts...)...)
+	return newBackend(tb, f.clients(), append([]redlock.Option{redlock.WithNodeTimeout(3 * time.Second)}, opts...)...)
 }
 
 func newBackend(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *redlock.Backend {

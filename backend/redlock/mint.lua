@@ -5,7 +5,10 @@
 
 local owner, first, last = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
-if not generation(redis.pcall('GET', KEYS[1]), owner) then
+local current = redis.pcall('GET', KEYS[1])
+if type(current) == 'table' then
+  return current
+elseif not generation(current, owner) then
   return 0
 end
 local before, highest, _, released = counter(KEYS[2])

@@ -18,7 +18,10 @@ import (
 
 // Locks go on at the speed of the quorum while a minority hangs, from the first
 // operation on: no operation waits for a node that does not answer.
-func TestMinorityHangs(t *testing.T) {
+//
+// Row 23 (redlock): locks go on at the speed of the quorum. Fails if an attempt waits
+// for the answers of all nodes.
+func TestRow23MinorityHangs(t *testing.T) {
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
 		t.Run(name, func(t *testing.T) {
 			f := realFleet(t, 5)
@@ -55,7 +58,10 @@ func TestMinorityHangs(t *testing.T) {
 
 // With too few nodes nothing is granted, in bounded time, and nothing stays
 // behind when they return.
-func TestMajorityHangs(t *testing.T) {
+//
+// Row 23 (redlock): without a quorum nothing is granted, and nothing stays behind.
+// Fails if two of five nodes are enough.
+func TestRow23MajorityHangs(t *testing.T) {
 	f := realFleet(t, 5)
 	const limit = 100 * time.Millisecond
 	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(limit))
@@ -92,7 +98,10 @@ func TestMajorityHangs(t *testing.T) {
 }
 
 // Through the Locker it is ErrUnavailable, and not ErrNotAcquired.
-func TestMajorityDown(t *testing.T) {
+//
+// Row 17 (redlock): ErrUnavailable, with the nodes that are down by name. Fails if a
+// node that does not answer counts as one where another has the lock.
+func TestRow17MajorityDown(t *testing.T) {
 	f := realFleet(t, 5)
 	l := distlock.New(f.backend(t), distlock.Config{})
 	defer l.Close()
@@ -147,7 +156,10 @@ func TestRenewWithoutQuorum(t *testing.T) {
 
 // The reply of every node is lost after the lock was taken: whoever tries again
 // does not wait for itself, and whoever gives up leaves nothing.
-func TestLostReplies(t *testing.T) {
+//
+// Row 8 (redlock): the owner does not wait for itself, and nothing is left of what was
+// given up. Fails if an owner finds its own lock held.
+func TestRow08LostReplies(t *testing.T) {
 	for _, tryAgain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("try again=%v", tryAgain), func(t *testing.T) {
 			f := realFleet(t, 3)
@@ -228,7 +240,10 @@ func TestOvertakenAttempt(t *testing.T) {
 }
 
 // A node that is late keeps the lock if it was granted, and is free if it was not.
-func TestLateNode(t *testing.T) {
+//
+// Row 9 (redlock): a late vote is kept if the lock was granted, and given back if not.
+// Fails if nobody takes back what a failed attempt got.
+func TestRow09LateNode(t *testing.T) {
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 300*time.Millisecond)
 	f.warm(t, b)

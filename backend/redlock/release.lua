@@ -12,7 +12,12 @@ for i = 1, #KEYS / 3 do
   local owner, attempt, burial = ARGV[5 * i - 4], tonumber(ARGV[5 * i - 3]), tonumber(ARGV[5 * i - 2])
   local first, last = tonumber(ARGV[5 * i - 1]), tonumber(ARGV[5 * i])
 
+  -- pcall: a key of another type is another's, and must not spoil the release of
+  -- the others.
   local current = redis.pcall('GET', lock)
+  if type(current) == 'table' and string.sub(current.err, 1, 9) ~= 'WRONGTYPE' then
+    return current
+  end
   local mine = generation(current, owner)
   if mine and attempt >= 0 and mine > attempt then
     mine = nil -- a later attempt has it

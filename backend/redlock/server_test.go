@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,7 +29,7 @@ func TestACL(t *testing.T) {
 			redistest.SetUser(t, c, rules)
 			cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
 		}
-		b := newBackend(t, cs, redlock.WithTokens())
+		b := newBackend(t, cs, redlock.WithTokens(), redlock.WithNodeTimeout(10*time.Second))
 		defer b.Close()
 		r := request()
 		g, err := b.TryAcquire(ctx, r)
@@ -57,9 +58,42 @@ func TestACL(t *testing.T) {
 	}
 }
 
+// A right that is taken away says nothing of who has the key: the renewal is not
+// denied, and the release not done.
+func TestRightTakenAway(t *testing.T) {
+	f := realFleet(t, 3)
+	rules := redistest.DocumentedRules(t, 15)
+	var cs []redis.UniversalClient
+	for i, c := range f.admins {
+		redistest.SetUser(t, c, rules)
+		cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
+	}
+	b := newBackend(t, cs, redlock.WithNodeTimeout(10*time.Second))
+	g, err := b.TryAcquire(t.Context(), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range f.admins {
+		redistest.SetUser(t, c, append(rules, "-get"))
+	}
+	if got := status(t, b, g); got != distlock.Unknown {
+		t.Errorf("renewal: %v", got)
+	}
+	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, distlock.ErrLost) {
+		t.Errorf("release: %v", err)
+	}
+	for _, c := range f.admins {
+		redistest.SetUser(t, c, rules)
+	}
+	release(t, b, g)
+}
+
 // A server that is out of memory refuses new locks, and lets those that exist be
 // renewed and released. One that has forgotten its scripts does all of it.
-func TestFullServers(t *testing.T) {
+//
+// Row 17 (redlock): full nodes renew and release what they have. Fails if a renewal
+// writes what a full node refuses.
+func TestRow17OutOfMemory(t *testing.T) {
 	f := realFleet(t, 3)
 	b := f.backend(t, redlock.WithTokens())
 	ctx := context.Background()
@@ -91,7 +125,10 @@ func TestFullServers(t *testing.T) {
 }
 
 // What is not ours is not touched, and not taken for ours.
-func TestForeignRecords(t *testing.T) {
+//
+// Row 22 (redlock): an error says what is there, and it stays as it is. Fails if a
+// foreign type counts as a free lock.
+func TestRow22ForeignRecords(t *testing.T) {
 	f := realFleet(t, 3)
 	b := f.backend(t)
 	ctx := context.Background()

@@ -37,7 +37,11 @@ func TestNextToken(t *testing.T) {
 
 // Tokens rise while minorities of every kind are down, come back empty, or come
 // back with an old counter.
-func TestTokensOverRestarts(t *testing.T) {
+//
+// Row 4 (redlock): tokens rise over nodes that are down, come back empty, or come back
+// with an old counter. Fails if tokens follow the counter of the first node that
+// answers instead of the highest.
+func TestRow04TokensOverRestarts(t *testing.T) {
 	f := realFleet(t, 5)
 	const lease = 200 * time.Millisecond
 	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease), redlock.WithNodeTimeout(50*time.Millisecond))

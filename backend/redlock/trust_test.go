@@ -16,7 +16,10 @@ import (
 // The delayed restart of Redlock: a holder has three of five nodes, one of them
 // comes back empty, and together with the other two it would grant the lock to a
 // second holder.
-func TestEmptyNodeDoesNotVote(t *testing.T) {
+//
+// Row 23 (redlock): a node that comes back empty does not vote for one lease, so no
+// lock has two holders. Fails if an empty node is trusted at once.
+func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 	for name, lose := range map[string]func(*fleet){
 		"restart":  func(f *fleet) { f.restart(2) },
 		"flushall": func(f *fleet) { f.admins[2].FlushAll(context.Background()) },
@@ -56,7 +59,10 @@ func TestEmptyNodeDoesNotVote(t *testing.T) {
 
 // Any minority is restarted empty again and again, each time with a longest lease
 // in between, under a holder that renews: it is never lost, and nobody else has it.
-func TestRollingRestart(t *testing.T) {
+//
+// Row 23 (redlock): a holder outlives the restart of one node after another. Fails if
+// a renewal does not put the lock back where it is missing.
+func TestRow23RollingRestart(t *testing.T) {
 	f := realFleet(t, 3)
 	const lease = 2 * time.Second // a restart takes less, also on a busy machine
 	b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))

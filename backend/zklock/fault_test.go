@@ -26,9 +26,14 @@ func overNetwork(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Bac
 	return newBackend(tb, []string{addr}, append(opts, zklock.WithDialer(n.DialTimeout))...), n
 }
 
-// TestLostCreateReply loses the reply to the creation of the node: whoever tries
+// TestRow08LostCreateReply loses the reply to the creation of the node: whoever tries
 // again has the key with that node, and does not wait for itself.
-func TestLostCreateReply(t *testing.T) {
+//
+// Row 8 (zklock): the node is found again, and is the grant. Fails if a node whose
+// creation was not answered is not looked for.
+// Row 12 (zklock): a lost create is found again. Fails if a node whose creation was
+// not answered is not looked for.
+func TestRow08LostCreateReply(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
@@ -59,13 +64,16 @@ func TestLostCreateReply(t *testing.T) {
 	}
 }
 
-// TestLostCreateGivenUp loses the reply to the creation of a node whose owner then
+// TestRow08LostCreateGivenUp loses the reply to the creation of a node whose owner then
 // gives up: it is deleted all the same.
-func TestLostCreateGivenUp(t *testing.T) {
+//
+// Row 8 (zklock): nothing is left of what was given up without an answer. Fails if
+// nothing is deleted in the background.
+func TestRow08LostCreateGivenUp(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(300*time.Millisecond))
+	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(time.Second))
 	const key = "given-up-create"
 	mustRelease(t, b, mustTry(t, b, request(key)))
 	n.DeafenAt(creates)
@@ -88,12 +96,15 @@ func TestLostCreateGivenUp(t *testing.T) {
 	mustRelease(t, b, mustTry(t, b, request(key)))
 }
 
-// TestLateCreate has the creation of a node arrive after its owner has given up.
-func TestLateCreate(t *testing.T) {
+// TestRow09LateCreate has the creation of a node arrive after its owner has given up.
+//
+// Row 9 (zklock): a node that is made late is deleted. Fails if nothing is deleted in
+// the background.
+func TestRow09LateCreate(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(300*time.Millisecond))
+	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(time.Second))
 	const key = "late-create"
 	mustRelease(t, b, mustTry(t, b, request(key)))
 	plant(t, admin, parentOf(key)+"/keep", zk.FlagEphemeral) // so that the server does, and counts on

@@ -63,11 +63,14 @@ func TestMinHoldBeyondTheBound(t *testing.T) {
 	}
 }
 
-// TestCutForLonger cuts the connection of a holder, and of one who waits, for
+// TestRow12CutForLonger cuts the connection of a holder, and of one who waits, for
 // longer than the session lasts. The holder's context is cancelled before the
 // server gives the key to another. Both come back in a new session, which has
 // nothing of the old one.
-func TestCutForLonger(t *testing.T) {
+//
+// Row 12 (zklock): the holder is cancelled before the server ends the session and
+// grants to another; both come back. Fails if a lease may be longer than the session.
+func TestRow12CutForLonger(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
@@ -133,9 +136,12 @@ func TestCutForLonger(t *testing.T) {
 	}
 }
 
-// TestCutForLess cuts the connection for less than the session lasts: nothing is
+// TestRow12CutForLess cuts the connection for less than the session lasts: nothing is
 // lost, and a release that the holder of the waiter's key did meanwhile is noticed.
-func TestCutForLess(t *testing.T) {
+//
+// Row 12 (zklock): nothing is lost, and what was missed is noticed. Fails if a renewal
+// without an answer is a loss.
+func TestRow12CutForLess(t *testing.T) {
 	reconnects(t)
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -171,9 +177,12 @@ func TestCutForLess(t *testing.T) {
 	mustRelease(t, cut, g)
 }
 
-// TestServerRestarted restarts a server, which keeps sessions and nodes on disk:
+// TestRow12ServerRestarted restarts a server, which keeps sessions and nodes on disk:
 // the holder goes on, and whoever waits is served in turn.
-func TestServerRestarted(t *testing.T) {
+//
+// Row 12 (zklock): the holder goes on, and whoever waits is served. Fails if a renewal
+// without an answer is a loss.
+func TestRow12ServerRestarted(t *testing.T) {
 	reconnects(t)
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
@@ -198,8 +207,12 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// TestEnsemble runs the suite on three servers, and injects their faults.
-func TestEnsemble(t *testing.T) {
+// TestRow12Ensemble runs the suite on three servers, and injects their faults.
+//
+// Row 12 (zklock): without a leader a renewal is unknown and not lost, and when one of
+// three servers is killed all who contend are served, one at a time, with rising
+// tokens. Fails if a renewal without an answer is a loss.
+func TestRow12Ensemble(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

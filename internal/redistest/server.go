@@ -6,6 +6,7 @@ package redistest
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"os"
@@ -33,6 +34,7 @@ type Server struct {
 	port int
 	conf string // a configuration file, or none
 	args []string
+	tls  *tls.Config // of clients, if it speaks nothing but TLS
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
@@ -53,6 +55,13 @@ func Start(tb testing.TB, args ...string) *Server {
 // says, which it may write to.
 func launch(tb testing.TB, text string, args []string) *Server {
 	tb.Helper()
+	return launchTLS(tb, text, args, nil)
+}
+
+// launchTLS is launch; with clients, they are told to speak TLS, and so is the
+// server, to which args say where its certificate is.
+func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *Server {
+	tb.Helper()
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv(RealEnv) == "1" {
@@ -60,7 +69,7 @@ func launch(tb testing.TB, text string, args []string) *Server {
 		}
 		tb.Skipf("needs a redis-server in PATH: %v", err)
 	}
-	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), args: args}
+	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), args: args, tls: clients}
 	if text != "" {
 		s.conf = filepath.Join(s.dir, "redis.conf")
 		if err := os.WriteFile(s.conf, []byte(text), 0o600); err != nil {
@@ -99,8 +108,13 @@ func (s *Server) start() error {
 	if s.conf != "" {
 		args = append(args, s.conf)
 	}
+	if s.tls != nil {
+		args = append(args, "--port", "0", "--tls-port", strconv.Itoa(s.port))
+	} else {
+		args = append(args, "--port", strconv.Itoa(s.port))
+	}
 	args = append(args,
-		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
+		"--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes")
 	cmd := exec.Command(s.bin, append(args, s.args...)...)
 	output := new(bytes.Buffer)
@@ -113,7 +127,11 @@ func (s *Server) start() error {
 	s.cmd, s.exited, s.output, s.stopped = cmd, exited, output, false
 	s.mu.Unlock()
 
-	c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
+	o := &redis.Options{Addr: s.Addr(), MaxRetries: -1, TLSConfig: s.tls.Clone()}
+	if o.TLSConfig != nil {
+		o.TLSConfig.InsecureSkipVerify = true //nolint:gosec // a certificate may be bad on purpose
+	}
+	c := redis.NewClient(o)
 	defer c.Close() //nolint:errcheck // nothing is lost
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -127,7 +145,7 @@ func (s *Server) start() error {
 			s.Kill()
 			return errors.New("no answer to PING")
 		case <-tick.C:
-			if c.Ping(ctx).Err() == nil {
+			if err := c.Ping(ctx).Err(); err == nil || redis.HasErrorPrefix(err, "NOAUTH") {
 				return nil
 			}
 		}
@@ -141,7 +159,7 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // sets, and closes it when the test ends.
 func (s *Server) Client(tb testing.TB, change ...func(*redis.Options)) *redis.Client {
 	tb.Helper()
-	o := &redis.Options{Addr: s.Addr()}
+	o := &redis.Options{Addr: s.Addr(), TLSConfig: s.tls.Clone()}
 	for _, f := range change {
 		f(o)
 	}

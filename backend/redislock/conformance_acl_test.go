@@ -1,0 +1,92 @@
+package redislock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/locktest"
+)
+
+// locktestRules are the documented rules for the keys of the suite, with what the
+// documentation adds for inspection, and nothing else.
+func locktestRules(t *testing.T) []string {
+	t.Helper()
+	rules := documentedRules(t)
+	for i, r := range rules {
+		rules[i] = strings.ReplaceAll(r, "shop:", "locktest:")
+	}
+	return append(rules, "+scan", "+zcount", "+zrangebyscore")
+}
+
+// asAdmin lets a client be the one who may do everything.
+func asAdmin(o *redis.Options) { o.Username, o.Password = "default", "admin's" }
+
+// aclServer is a server where nobody may do anything but the administrator and the
+// user of the documented rules.
+func aclServer(t *testing.T, args ...string) (s *redistest.Server, admin *redis.Client) {
+	t.Helper()
+	s = redistest.Start(t, args...)
+	if err := s.Client(t).Do(t.Context(), "acl", "setuser", "default", "resetpass", ">admin's").Err(); err != nil {
+		t.Fatal(err)
+	}
+	admin = s.Client(t, asAdmin)
+	redistest.SetUser(t, admin, locktestRules(t))
+	return s, admin
+}
+
+// The whole contract is kept by one who has the documented permissions, and the
+// server has never had to refuse anything.
+func TestConformanceACL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	s, admin := aclServer(t)
+	asUser := make(map[distlock.Backend]bool)
+	add := func(t *testing.T) distlock.Backend {
+		t.Helper()
+		b := redislock.New(s.Client(t, redistest.AsUser))
+		asUser[b] = true
+		return b
+	}
+	locktest.Run(t, add, locktest.Features{
+		Lease: 200 * time.Millisecond,
+		Drop: func(t *testing.T, _ distlock.Backend, key string) {
+			t.Helper()
+			if n, err := admin.Del(context.Background(), key).Result(); err != nil || n != 1 {
+				t.Fatalf("DEL: %d, %v", n, err)
+			}
+		},
+		Peer: func(t *testing.T, _ distlock.Backend) distlock.Backend { t.Helper(); return add(t) },
+	})
+	if len(asUser) < 50 {
+		t.Errorf("only %d backends were made", len(asUser))
+	}
+	refusals, err := admin.ACLLog(t.Context(), 100).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range refusals {
+		if r.Username == "default" {
+			continue
+		}
+		if object := r.Object; object != "client|setinfo" && object != "client" { // go-redis says which version it is, or does without
+			t.Errorf("refused: %s %s %q, %d times", r.Username, r.Reason, object, r.Count)
+		}
+	}
+	t.Logf("%d backends, refusals: %+v", len(asUser), refusals)
+
+	// Another's keys and channels stay out of reach, so that the suite proves something.
+	c := s.Client(t, redistest.AsUser)
+	for _, cmd := range [][]any{{"get", "shop:pay"}, {"set", "locktest", "x"}, {"publish", "other", "x"}, {"keys", "*"}, {"flushall"}, {"config", "get", "*"}} {
+		if err := c.Do(t.Context(), cmd...).Err(); err == nil || !strings.Contains(err.Error(), "NOPERM") {
+			t.Errorf("%v: %v", cmd, err)
+		}
+	}
+}

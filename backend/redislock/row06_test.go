@@ -1,0 +1,65 @@
+package redislock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// A replica is made the master, and the old one lives on with those who have not
+// noticed. With min-replicas-to-write it refuses their renewals. They try on until
+// the deadline, and stop before the new master gives the lock to another.
+//
+// Row 6 (redislock): refused renewals are tried until the deadline, then the lock is
+// lost, and only then another has it. Fails if a renewal without an answer is a loss
+// at once.
+func TestRow06OldMasterStillWrites(t *testing.T) {
+	old := realServer(t, "--repl-diskless-sync-delay", "0")
+	heir := redistest.StartReplica(t, old.real)
+	if err := old.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	locker := distlock.New(redislock.New(old.real.Client(t)), distlock.Config{})
+	defer locker.Close()
+	opts := distlock.Opts{KeyTimeout: 5 * time.Second, RetryInterval: 50 * time.Millisecond}
+	lease := must(locker.Acquire(t.Context(), lockKey, opts))
+	old.real.Replicated(t)
+	heir.Promote(t, old.real)
+
+	// Others come to the new master.
+	r := request(lockKey)
+	r.TTL, r.Backoff = time.Minute, distlock.NewBackoff(50*time.Millisecond, 0)
+	others := newBackend(t, heir.Client(t))
+	next := acquire(t.Context(), others, r)
+
+	eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
+	deadline := lease.Until() // which no refusal puts off
+	_, err := locker.TryAcquire(t.Context(), "another", opts)
+	matches(t, "a new lock of the old master", err, distlock.ErrUnavailable)
+	says(t, "a new lock of the old master", err, "NOREPLICAS")
+	first := old.real.ErrorStat(t, "NOREPLICAS")
+
+	<-lease.Context().Done()
+	if now := time.Now(); now.Before(deadline) {
+		t.Errorf("given up %v before the deadline", deadline.Sub(now))
+	}
+	matches(t, "the old holder", lease.Check(), distlock.ErrLost)
+	says(t, "the old holder", lease.Check(), "the lease of 5s ran out")
+	if n := old.real.ErrorStat(t, "NOREPLICAS"); n < first+2 {
+		t.Errorf("%d refusals at first, %d in the end: it did not try on", first, n)
+	}
+
+	<-next.done
+	if lease.Valid() {
+		t.Error("two have the lock")
+	}
+	if next.err != nil || next.grant.Token <= lease.Token() {
+		t.Errorf("token %d after %d, %v", next.grant.Token, lease.Token(), next.err)
+	}
+	old.ConfigSet(t.Context(), "min-replicas-to-write", "0") // or Close tries in vain to clean up
+	matches(t, "release by the old holder", lease.Release(t.Context()), distlock.ErrLost)
+	mustRelease(t, others, next.grant)
+}

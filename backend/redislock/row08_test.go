@@ -1,0 +1,261 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// lossy is a server whose replies to one Backend can be lost.
+type lossy struct {
+	server
+	t        *testing.T
+	network  *spoilnet.Network
+	b, other *redislock.Backend
+	lost     atomic.Int64
+}
+
+// newLossy starts a server that knows the scripts. The Backend gets what over makes
+// of a client.
+func newLossy(t *testing.T, over func(*redis.Client) redis.UniversalClient, change func(*redis.Options)) *lossy {
+	t.Helper()
+	s := &lossy{server: realServer(t), t: t}
+	s.network = spoilnet.TCP(s.real.Addr())
+	c := s.real.Client(t, func(o *redis.Options) { o.Dialer = s.network.DialContext }, change)
+	s.b, s.other = newBackend(t, over(c)), newBackend(t, s.Client)
+	for _, r := range []distlock.Request{request("warm"), reader("warm")} {
+		g := must(s.b.Acquire(t.Context(), r))
+		renewed(t, s.b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Renewed))
+		mustRelease(t, s.b, g)
+	}
+	return s
+}
+
+// lose loses the reply to the next script.
+func (s *lossy) lose() {
+	s.network.DeafenAt(func(p []byte) bool {
+		meant := scriptCall(p)
+		if meant {
+			s.lost.Add(1)
+		}
+		return meant
+	})
+}
+
+// has reports whether the owner has the lock.
+func (s *lossy) has(r distlock.Request) bool {
+	if r.Mode == distlock.Shared {
+		return s.ZScore(context.Background(), r.Key, "r "+r.Owner).Err() == nil
+	}
+	return s.Get(context.Background(), r.Key).Val() == r.Owner
+}
+
+// acquired waits for the grant of an attempt whose reply is lost, and checks that
+// it is the one which the server has made then, and no second one.
+func (s *lossy) acquired(r distlock.Request, attempt func(context.Context, distlock.Request) (distlock.Grant, error)) distlock.Grant {
+	s.t.Helper()
+	lost := s.lost.Load()
+	done := make(chan distlock.Grant)
+	go func() {
+		defer close(done)
+		for {
+			g, err := attempt(s.t.Context(), r)
+			switch {
+			case err == nil:
+				done <- g
+				return
+			case errors.Is(err, distlock.ErrNotAcquired):
+				s.t.Errorf("it waits for itself: %v", err)
+				return
+			}
+		}
+	}()
+	var fence []string // first, last, holder
+	eventually(s.t, "it was granted", func() bool {
+		fence = strings.Fields(s.Get(s.t.Context(), "{"+r.Key+"}:fence").Val())
+		return len(fence) > 2 && fence[2] == r.Owner
+	})
+	g := <-done
+	if s.lost.Load() != lost+1 {
+		s.t.Fatal("no reply was lost")
+	}
+	if want := uint64(numbers(s.t, fence[0])[0]); g.Token != want {
+		s.t.Errorf("token %d, and the server has given out %d", g.Token, want)
+	}
+	return g
+}
+
+// released gives a lock back, loses the reply, and tries again until there is one.
+func (s *lossy) released(g distlock.Grant) {
+	s.t.Helper()
+	lost := s.lost.Load()
+	s.lose()
+	eventually(s.t, "the release is answered", func() bool {
+		err := s.b.Release(s.t.Context(), g)
+		if errors.Is(err, distlock.ErrLost) {
+			s.t.Errorf("release: %v", err)
+		}
+		return err == nil
+	})
+	if s.lost.Load() != lost+1 {
+		s.t.Fatal("no reply was lost")
+	}
+}
+
+// The reply to an acquisition, a renewal or a release is lost after the server has
+// applied it. Whoever repeats it gets the same answer: the owner does not wait for
+// itself, and a release that is repeated leaves the lock of the next alone.
+//
+// Row 8 (redislock): repeats get the same grant and the same tokens, and end no lock
+// but their own. Fails if an owner finds its own lock held, or if a release does not
+// look whose the lock is.
+func TestRow08LostReplies(t *testing.T) {
+	impatient := func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }
+	for client, c := range map[string]struct {
+		over   func(*redis.Client) redis.UniversalClient
+		change func(*redis.Options)
+	}{
+		"prompt":         {func(c *redis.Client) redis.UniversalClient { return c }, func(*redis.Options) {}},
+		"client repeats": {func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, impatient},
+		"caller repeats": {func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, func(o *redis.Options) {
+			impatient(o)
+			o.MaxRetries = -1
+		}},
+	} {
+		for mode, ask := range map[string]func(string) distlock.Request{"exclusive": request, "reader": reader} {
+			t.Run(client+"/"+mode, func(t *testing.T) {
+				s := newLossy(t, c.over, c.change)
+				ask := func() distlock.Request {
+					r := ask(lockKey)
+					r.TTL, r.Backoff = time.Minute, distlock.NewBackoff(time.Hour, 0)
+					return r
+				}
+				r := ask()
+				s.lose()
+				g := s.acquired(r, s.b.TryAcquire)
+				s.released(g)
+
+				r = ask()
+				s.lose()
+				g = s.acquired(r, s.b.Acquire)
+
+				s.lose()
+				eventually(t, "the renewal is answered", func() bool {
+					got := s.b.Renew(t.Context(), []distlock.Grant{g})[0]
+					if got.Status == distlock.Lost {
+						t.Error("the renewal denies its own lock")
+					}
+					return got.Status == distlock.Renewed
+				})
+
+				// The next is there already when the release is repeated.
+				next := request(lockKey)
+				next.TTL, next.Backoff = time.Minute, distlock.NewBackoff(time.Hour, 0)
+				w := acquire(t.Context(), s.other, next)
+				eventually(t, "another waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+				s.released(g)
+				<-w.done
+				if w.err != nil || w.grant.Token <= g.LastToken {
+					t.Errorf("token %d after %d, %v", w.grant.Token, g.LastToken, w.err)
+				}
+				_ = s.b.Release(t.Context(), g)
+				if got := s.Get(t.Context(), lockKey).Val(); got != next.Owner {
+					t.Fatalf("the lock of the next is %q", got)
+				}
+
+				// It is passed on to one who waits, and the reply to the claim is lost.
+				r = ask()
+				claimed := make(chan distlock.Grant)
+				go func() { claimed <- s.acquired(r, s.b.Acquire) }()
+				eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+				s.lose()
+				mustRelease(t, s.other, w.grant)
+				mustRelease(t, s.b, <-claimed)
+				if n := s.b.Doubts(); n != 0 {
+					t.Errorf("%d doubts left", n)
+				}
+				nothingLeft(t, s.real)
+			})
+		}
+	}
+}
+
+// The reply is lost, and the caller gives up: a release takes away what it may have
+// got, the lock or the place in the queue.
+//
+// Row 8 (redislock): nothing is left of an acquisition that was given up without an
+// answer. Fails if a release leaves the place in the queue.
+func TestRow08LostRepliesGivenUp(t *testing.T) {
+	for _, queued := range []bool{false, true} {
+		s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, func(o *redis.Options) { o.MaxRetries = -1 })
+		var held distlock.Grant
+		if queued {
+			held = mustTry(t, s.other, request(lockKey))
+		}
+		r := request(lockKey)
+		ctx, cancel := context.WithCancel(t.Context())
+		s.lose()
+		w := acquire(ctx, s.b, r)
+		eventually(t, "it was applied", func() bool {
+			return s.has(r) || s.ZScore(t.Context(), queueKey, s.b.Member(r.Owner)).Err() == nil
+		})
+		cancel()
+		<-w.done
+		if !errors.Is(w.err, context.Canceled) {
+			t.Errorf("acquire: %v", w.err)
+		}
+		if n := s.b.Doubts(); n != 1 {
+			t.Errorf("%d doubts", n)
+		}
+		mustReleaseAny(t, s.b, r)
+		if queued {
+			if got := s.Get(t.Context(), lockKey).Val(); got != held.Owner {
+				t.Errorf("the lock of the holder is %q", got)
+			}
+			mustRelease(t, s.other, held)
+		}
+		if keys := left(s.real); len(keys) != 0 {
+			t.Errorf("left behind: %q", keys)
+		}
+		if n := s.b.Doubts(); n != 0 {
+			t.Errorf("%d doubts left", n)
+		}
+	}
+}
+
+// The reply to a release is lost, and before the release is sent again the next has
+// had the lock and has given it back. The server knows only the last who released;
+// who was one of them before has lost nothing all the same.
+//
+// Row 8 (redislock): a release that was sent twice is no loss. Fails if the second
+// answer counts although the first is not known.
+func TestRow08ReleaseSentTwice(t *testing.T) {
+	s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return c }, func(*redis.Options) {})
+	for range 100 {
+		g := must(s.b.Acquire(t.Context(), request(lockKey)))
+		lost := s.lost.Load()
+		s.lose()
+		done := make(chan error)
+		go func() { done <- s.b.Release(t.Context(), g) }()
+		eventually(t, "the release was applied", func() bool { return s.lost.Load() > lost && !s.has(distlock.Request{Key: lockKey, Owner: g.Owner}) })
+		mustRelease(t, s.other, must(s.other.Acquire(t.Context(), request(lockKey))))
+		err := <-done
+		if err != nil && !errors.Is(err, distlock.ErrLost) {
+			continue // the server was not prompt, so this was sent once
+		}
+		if err != nil {
+			t.Errorf("release: %v", err)
+		}
+		return
+	}
+	t.Fatal("it was never sent twice")
+}

@@ -1,0 +1,213 @@
+package redislock_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// The server stands still for longer than a lease. The holder is cancelled while it
+// does, and another has the lock afterwards.
+//
+// Row 9 (redislock): the holder is cancelled while the server sleeps, before another
+// has the lock. Fails if a lease is believed in for longer than it lasts.
+func TestRow09ServerSleeps(t *testing.T) {
+	s := realServer(t)
+	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 50 * time.Millisecond}
+	var lockers []*distlock.Locker
+	var backends []*redislock.Backend
+	for range 2 {
+		b := redislock.New(s.real.Client(t))
+		l := distlock.New(b, distlock.Config{})
+		t.Cleanup(func() { _ = l.Close() })
+		backends, lockers = append(backends, b), append(lockers, l)
+	}
+	lease := must(lockers[0].Acquire(t.Context(), lockKey, opts))
+	next := make(chan *distlock.Lease)
+	go func() {
+		defer close(next)
+		l, err := lockers[1].Acquire(t.Context(), lockKey, opts)
+		if err != nil {
+			t.Errorf("the next: %v", err)
+			return
+		}
+		if lease.Valid() || !l.Valid() {
+			t.Errorf("the next one's lease is valid: %v; that of the one before: %v", l.Valid(), lease.Valid())
+		}
+		next <- l
+	}()
+	eventually(t, "another waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+
+	over := s.real.Sleep(t, 6*time.Second)
+	<-lease.Context().Done()
+	select {
+	case <-over:
+		t.Error("the holder was told when the server went on")
+	default:
+	}
+	matches(t, "the holder", lease.Check(), distlock.ErrLost)
+	l := <-next
+	if l == nil {
+		t.FailNow()
+	}
+	if l.Token() <= lease.Token() {
+		t.Errorf("token %d after %d", l.Token(), lease.Token())
+	}
+	matches(t, "release by the one before", lease.Release(t.Context()), distlock.ErrLost)
+	matches(t, "the next", l.Release(t.Context()))
+	for i, locker := range lockers {
+		if err := locker.Close(); err != nil {
+			t.Error(err)
+		}
+		if d, a := backends[i].Doubts(), backends[i].Aloft(); d != 0 || a != 0 {
+			t.Errorf("%d doubts and %d flights left", d, a)
+		}
+	}
+	nothingLeft(t, s.real)
+}
+
+// The server answers an acquisition when its lease would be over. That is not a
+// lock, and is given back.
+//
+// Row 9 (redislock): a grant that comes after its lease is none, and is given back.
+// Fails if a late grant is accepted, or if nobody gives it back.
+func TestRow09LateGrant(t *testing.T) {
+	s := realServer(t)
+	b := redislock.New(s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }), redislock.WithOpTimeout(30*time.Second))
+	locker := distlock.New(b, distlock.Config{})
+	defer locker.Close()
+	const ttl = 3 * time.Second
+	warm := must(locker.Acquire(t.Context(), lockKey, distlock.Opts{KeyTimeout: ttl}))
+	matches(t, "release", warm.Release(t.Context()))
+	before := s.real.Stat(t, "expired_keys")
+
+	end := s.real.Pause(t, time.Minute)
+	time.AfterFunc(ttl+500*time.Millisecond, end)
+	start := time.Now()
+	_, err := locker.TryAcquire(t.Context(), lockKey, distlock.Opts{KeyTimeout: ttl})
+	if d := time.Since(start); d < ttl {
+		t.Errorf("it was answered after %v", d)
+	}
+	matches(t, "a grant that comes late", err, distlock.ErrUnavailable)
+	eventually(t, "the key is gone", func() bool { return s.Exists(context.Background(), lockKey).Val() == 0 })
+	if n := s.real.Stat(t, "expired_keys") - before; n != 0 {
+		t.Error("it was not given back, it has ended")
+	}
+}
+
+// The same over a network that is slow, to the millisecond.
+//
+// Row 9 (redislock): a grant that comes after its lease is none, and is given back.
+// Fails if a late grant is accepted, or if nobody gives it back.
+func TestRow09SlowNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		n := spoilnet.To(m.Dial)
+		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer, o.ReadTimeout, o.WriteTimeout = n.DialContext, -1, -1 })
+		locker := distlock.New(redislock.New(c, redislock.WithOpTimeout(time.Minute)), distlock.Config{})
+		defer locker.Close()
+		opts := distlock.Opts{KeyTimeout: 3 * time.Second}
+		for _, late := range []time.Duration{opts.KeyTimeout - 33*time.Millisecond, opts.KeyTimeout - 32*time.Millisecond} {
+			warm := must(locker.Acquire(t.Context(), lockKey, opts))
+			matches(t, "release", warm.Release(t.Context()))
+			synctest.Wait()
+			n.HoldAt(scriptCall)
+			time.AfterFunc(late, func() {
+				if err := n.Deliver(); err != nil {
+					t.Error(err)
+				}
+			})
+			lease, err := locker.TryAcquire(t.Context(), lockKey, opts)
+			// The margin is 1 % and 2 ms.
+			if late < opts.KeyTimeout-32*time.Millisecond {
+				matches(t, "a grant in time", err)
+				if lease.Valid() {
+					matches(t, "its release", lease.Release(t.Context()))
+				}
+				continue
+			}
+			matches(t, "a grant that comes late", err, distlock.ErrUnavailable)
+			synctest.Wait()
+			time.Sleep(time.Second) // of the three that it would last
+			if left := m.Keys(); len(left) != 1 {
+				t.Errorf("left behind: %q", left)
+			}
+		}
+	})
+}
+
+// renewing counts the renewals that are under way.
+type renewing struct {
+	*redislock.Backend
+	now, most atomic.Int64
+}
+
+func (r *renewing) Renew(ctx context.Context, g []distlock.Grant) []distlock.RenewResult {
+	now := r.now.Add(1)
+	defer r.now.Add(-1)
+	for {
+		most := r.most.Load()
+		if now <= most || r.most.CompareAndSwap(most, now) {
+			return r.Backend.Renew(ctx, g)
+		}
+	}
+}
+
+// The server keeps back the renewals of hundreds of leases. Few are sent, fewer
+// than there are leases and tries; when it goes on, all leases do.
+//
+// Row 9 (redislock): of hundreds of renewals few are under way at once, and no lease
+// is lost. Fails if the number of batches under way has no bound.
+func TestRow09RenewalsDoNotPileUp(t *testing.T) {
+	s := realServer(t)
+	const leases, ttl, limit, patience = 300, 9 * time.Second, time.Second, 2 * time.Second
+	b := &renewing{Backend: redislock.New(s.real.Client(t, func(o *redis.Options) {
+		o.PoolSize, o.ReadTimeout = 1000, patience // what is left behind is so for that long
+	}), redislock.WithOpTimeout(limit))}
+	locker := distlock.New(b, distlock.Config{})
+	defer locker.Close()
+	held := make([]*distlock.Lease, leases)
+	for i := range held {
+		held[i] = must(locker.Acquire(t.Context(), fmt.Sprint("k", i), distlock.Opts{KeyTimeout: ttl}))
+	}
+
+	end := s.real.Pause(t, time.Minute)
+	blocked := func() int { return s.real.Stat(t, "blocked_clients") }
+	eventually(t, "renewals are kept back", func() bool { return blocked() > 0 })
+	most := 0
+	for start := time.Now(); time.Since(start) < 5*limit/2; {
+		most = max(most, blocked())
+	}
+	end()
+	on := time.Now()
+	eventually(t, "all are renewed", func() bool {
+		for _, l := range held {
+			if l.Until().Before(on.Add(ttl / 2)) {
+				return false
+			}
+		}
+		return true
+	})
+	// The Locker waits for four at once, each for as long as the limit.
+	if n := b.most.Load(); n > 4 {
+		t.Errorf("%d renewals were under way at once", n)
+	}
+	if bound := 4 * int(patience/limit+1); most > bound {
+		t.Errorf("%d renewals were at the server at once, want %d at most", most, bound)
+	}
+	t.Logf("%d calls, %d at the server", b.most.Load(), most)
+	for _, l := range held {
+		matches(t, "a lease", l.Release(t.Context()))
+	}
+	nothingLeft(t, s.real)
+}

@@ -1,0 +1,103 @@
+package redislock_test
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// The messages are lost, and nothing else: who waits finds by its own look that the
+// lock was passed on to it, in time to claim it or later. A new subscription, which
+// would wake it, comes six seconds later at the earliest.
+//
+// Row 15 (redislock): whoever waits finds its turn by polling. Fails if nobody polls.
+func TestRow15MessageLost(t *testing.T) {
+	for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
+		synctest.Test(t, func(t *testing.T) {
+			m := redistest.Virtual(t)
+			n := spoilnet.To(m.Dial)
+			b := newBackend(t, redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext }))
+			other := newBackend(t, redistest.VirtualClient(t, m))
+			held := request(lockKey)
+			held.TTL = time.Hour
+			g := mustTry(t, other, held)
+			n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("subscribe")) })
+			var line []*waiting
+			for range 3 {
+				r := request(lockKey)
+				r.Backoff = distlock.NewBackoff(poll, 0)
+				line = append(line, acquire(t.Context(), b, r))
+				synctest.Wait()
+			}
+			if n.Deaf() != 1 {
+				t.Fatalf("%d connections are deaf", n.Deaf())
+			}
+			start := time.Now()
+			mustRelease(t, other, g)
+			var all sync.WaitGroup
+			for i, w := range line {
+				all.Go(func() {
+					<-w.done
+					// Each looks within twice the interval, and waits for no more than a
+					// claim window of one who did not know of its turn.
+					if d := time.Since(start); w.err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
+						t.Errorf("number %d: %v after %v", i, w.err, d)
+					}
+					mustRelease(t, b, w.grant)
+				})
+			}
+			all.Wait()
+			if keys := m.Keys(); len(keys) != 1 {
+				t.Errorf("left behind: %q", keys)
+			}
+		})
+	}
+}
+
+// More is published to a subscriber than the server keeps for it, and the
+// connection ends; the message that comes then is lost. The waiter looks as soon as
+// it is connected again: its own poll is far away.
+//
+// Row 15 (redislock): a waiter looks at once when its subscription is there again.
+// Fails if a new subscription wakes nobody.
+func TestRow15BufferOverflow(t *testing.T) {
+	s := realServer(t, "--client-output-buffer-limit", "pubsub 32kb 32kb 1")
+	b := newBackend(t, s.Client)
+	r := request(lockKey)
+	r.TTL = time.Minute
+	g := mustTry(t, b, r)
+	r = request(lockKey)
+	r.Backoff = distlock.NewBackoff(time.Hour, 0)
+	w := acquire(t.Context(), b, r)
+	eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
+	inbox := s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0]
+
+	pipe := s.TxPipeline()
+	flood := pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
+	keys := redislock.LockKeys(lockKey)
+	pipe.Eval(t.Context(), redislock.ReleaseSource, keys[:],
+		"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "0")
+	if _, err := pipe.Exec(t.Context()); err != nil || flood.Val() != 1 {
+		t.Fatalf("%d have got the flood, %v", flood.Val(), err)
+	}
+	select {
+	case <-w.done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the waiter was not woken by the new subscription")
+	}
+	if w.err != nil || w.grant.Token <= g.LastToken {
+		t.Errorf("token %d after %d, %v", w.grant.Token, g.LastToken, w.err)
+	}
+	mustRelease(t, b, w.grant)
+	nothingLeft(t, s.real)
+}

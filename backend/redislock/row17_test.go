@@ -1,0 +1,115 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// matches checks which of the errors that the kit reports err is: those of want,
+// and no others.
+func matches(t *testing.T, what string, err error, want ...error) {
+	t.Helper()
+	for _, e := range []error{
+		distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull, distlock.ErrUnavailable,
+		distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade, context.Canceled, context.DeadlineExceeded,
+	} {
+		if got := errors.Is(err, e); got != slices.Contains(want, e) {
+			t.Errorf("%s: errors.Is(%v, %v) = %v", what, err, e, got)
+		}
+	}
+}
+
+// says checks that an error has the server's own words.
+func says(t *testing.T, what string, err error, word string) {
+	t.Helper()
+	if word == "NOAUTH" {
+		word = "auth" // a stranger who sends that much is not even told so
+	}
+	if err == nil || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(word)) {
+		t.Errorf("%s: %v, want %s in it", what, err, word)
+	}
+}
+
+// A server that is alive and refuses: who asks for a lock is told that the store
+// is the reason, whoever holds one keeps it, and nothing is left when it is over.
+// A full server lets those who hold a lock renew and release it.
+//
+// Row 17 (redislock): ErrUnavailable with the server's words for those who ask,
+// nothing lost for those who hold, renewals and releases under OOM. Fails if a wait
+// forgets what its attempts failed with when its context ends during one, or if a
+// renewal writes what a full server refuses.
+func TestRow17Refusals(t *testing.T) {
+	for _, refusal := range redistest.Refusals() {
+		t.Run(refusal.Error, func(t *testing.T) {
+			var s server
+			if refusal.Cluster {
+				s.real = redistest.StartCluster(t, 1)[0]
+				s.Client = s.real.Client(t)
+			} else {
+				s = realServer(t)
+			}
+			b := redislock.New(s.real.Client(t), redislock.WithOpTimeout(10*time.Second))
+			locker := distlock.New(b, distlock.Config{})
+			defer locker.Close()
+			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
+			held := must(locker.Acquire(t.Context(), "held", opts))
+			leaving := must(locker.Acquire(t.Context(), "leaving", opts))
+			full := refusal.Error == "OOM"
+
+			end := refusal.Begin(t, s.real)
+			_, err := locker.TryAcquire(t.Context(), "free", opts)
+			matches(t, "TryAcquire", err, distlock.ErrUnavailable)
+			says(t, "TryAcquire", err, refusal.Error)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			_, err = locker.Acquire(ctx, "free", opts)
+			cancel()
+			matches(t, "Acquire", err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded)
+			says(t, "Acquire", err, refusal.Error)
+
+			refreshed, released := held.Refresh(t.Context()), leaving.Release(t.Context())
+			if full {
+				matches(t, "renewal", refreshed)
+				matches(t, "release", released)
+			} else {
+				matches(t, "renewal", refreshed, distlock.ErrUnavailable)
+				says(t, "renewal", refreshed, refusal.Error)
+				matches(t, "release", released, distlock.ErrUnavailable)
+				says(t, "release", released, refusal.Error)
+			}
+			if err := held.Check(); err != nil {
+				t.Errorf("who holds a lock meanwhile: %v", err)
+			}
+
+			end()
+			// What could not be given back is, in the background.
+			eventually(t, "nothing but the one lock is left", func() bool { return slices.Equal(left(s.real), []string{"held"}) })
+			for _, key := range []string{"leaving", "free"} {
+				s, err := locker.Acquire(t.Context(), key, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if key == "leaving" && s.Token() <= leaving.Token() {
+					t.Errorf("token %d after %d", s.Token(), leaving.Token())
+				}
+				matches(t, "release afterwards", s.Release(t.Context()))
+			}
+			matches(t, "renewal afterwards", held.Refresh(t.Context()))
+			matches(t, "release by the holder", held.Release(t.Context()))
+			if err := locker.Close(); err != nil {
+				t.Error(err)
+			}
+			if n := b.Doubts(); n != 0 {
+				t.Errorf("%d doubts left", n)
+			}
+			nothingLeft(t, s.real)
+		})
+	}
+}

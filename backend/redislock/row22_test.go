@@ -1,0 +1,131 @@
+package redislock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+)
+
+// contents are all keys of the server with their values, in the server's own form.
+func (s server) contents(t testing.TB) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, k := range s.Keys(context.Background(), "*").Val() {
+		all[k] = s.Dump(context.Background(), k).Val()
+	}
+	return all
+}
+
+// What somebody else has put where a lock would be, or its companions, is neither
+// taken for ours nor changed, whatever is asked for: the error says what is there.
+//
+// Row 22 (redislock): an error says what is there, and it stays as it is. Fails if a
+// foreign type counts as a free lock.
+func TestRow22ForeignValues(t *testing.T) {
+	types := map[string]func(s server, key string){
+		"list": func(s server, key string) { s.RPush(context.Background(), key, "a", "b") },
+		"set":  func(s server, key string) { s.SAdd(context.Background(), key, "a", "b") },
+		"hash": func(s server, key string) { s.HSet(context.Background(), key, "a", "b") },
+		"stream": func(s server, key string) {
+			s.XAdd(context.Background(), &redis.XAddArgs{Stream: key, Values: []string{"a", "b"}})
+		},
+		"sorted set": func(s server, key string) { s.ZAdd(context.Background(), key, redis.Z{Score: 1, Member: "a"}) },
+	}
+	text := func(s server, key string) { s.Set(context.Background(), key, "something else", 0) }
+	type place struct {
+		put  func(s server, key string)
+		says string
+	}
+	places := make(map[string]map[string]place)
+	for _, key := range []string{lockKey, fenceKey, queueKey} {
+		places[key] = make(map[string]place)
+		for name, put := range types {
+			places[key][name] = place{put, "WRONGTYPE"}
+		}
+	}
+	delete(places[queueKey], "sorted set") // as a queue is
+	places[fenceKey]["text"] = place{text, "BADFENCE"}
+	places[queueKey]["text"] = place{text, "WRONGTYPE"}
+
+	s := realServer(t)
+	for key, foreign := range places {
+		for name, p := range foreign {
+			t.Run(key+"/"+name, func(t *testing.T) {
+				s.FlushAll(t.Context())
+				p.put(s, key)
+				before := s.contents(t)
+				b := newBackend(t, s.Client)
+				locker := distlock.New(redislock.New(s.Client), distlock.Config{})
+				defer locker.Close()
+				for _, o := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 2}} {
+					o.KeyTimeout, o.RetryInterval = 300*time.Millisecond, 10*time.Millisecond
+					_, err := locker.TryAcquire(t.Context(), lockKey, o)
+					matches(t, "TryAcquire", err, distlock.ErrUnavailable)
+					says(t, "TryAcquire", err, p.says)
+					o.RetryCount = 3
+					_, err = locker.Acquire(t.Context(), lockKey, o)
+					matches(t, "Acquire", err, distlock.ErrUnavailable)
+					says(t, "Acquire", err, p.says)
+				}
+				for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+					g := r.Claim()
+					g.Token, g.LastToken = 1, 1
+					renewed(t, b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Lost))
+					if err := b.Release(t.Context(), g); err == nil {
+						t.Error("what is another's was released")
+					}
+				}
+				if err := locker.Close(); err != nil { // its background is done
+					t.Error(err)
+				}
+				for k, v := range s.contents(t) {
+					if before[k] != v {
+						t.Errorf("%s was changed or made", k)
+					}
+					delete(before, k)
+				}
+				for k := range before {
+					t.Errorf("%s was removed", k)
+				}
+			})
+		}
+	}
+}
+
+// A text at the key is a lock: that of another kit. Who waits gets it when that has
+// ended, and not before.
+//
+// Row 22 (redislock): another kit's lock is held, and ends when that kit says so.
+// Fails if a release does not look whose the lock is.
+func TestRow22LockOfAnotherKit(t *testing.T) {
+	s := realServer(t)
+	b := newBackend(t, s.Client)
+	s.Set(t.Context(), lockKey, "of redislock or Spring", time.Hour)
+	for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+		_, err := b.TryAcquire(t.Context(), r)
+		matches(t, "TryAcquire", err, distlock.ErrNotAcquired)
+		g := r.Claim()
+		g.Token, g.LastToken = 1, 1
+		renewed(t, b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Lost))
+		matches(t, "Release", b.Release(t.Context(), g), distlock.ErrLost)
+	}
+	if v, ttl := s.Get(t.Context(), lockKey).Val(), s.TTL(t.Context(), lockKey).Val(); v != "of redislock or Spring" || ttl < 50*time.Minute {
+		t.Errorf("the other kit's lock is %q, for %v", v, ttl)
+	}
+	r := request(lockKey)
+	r.Backoff = distlock.NewBackoff(20*time.Millisecond, 0)
+	w := acquire(t.Context(), b, r)
+	eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+	s.Del(t.Context(), lockKey)
+	<-w.done
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	mustRelease(t, b, w.grant)
+	nothingLeft(t, s.real)
+}

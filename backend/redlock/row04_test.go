@@ -1,0 +1,48 @@
+package redlock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+)
+
+// All nodes come back empty. The holder is told by its next renewal, for a longest
+// lease nobody gets the lock, and then with a higher token.
+//
+// Row 4 (redlock): the holder is told by its next renewal, nobody is granted the lock
+// for a longest lease, the next token is higher. Fails if tokens start at 1 where the
+// counter is gone, if an empty node is trusted at once, or if a renewal creates a lock
+// that is gone anew.
+func TestRow04RestartedEmpty(t *testing.T) {
+	f := realFleet(t, 3)
+	const lease = 2 * time.Second
+	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease))
+	g := f.everywhere(t, b, shorter(request(), lease))
+	restarted := time.Now()
+	f.restart(upTo(3)...)
+	got := distlock.Unknown
+	eventually(t, "a renewal is answered", func() bool {
+		got = status(t, b, g)
+		return got != distlock.Unknown
+	})
+	if got != distlock.Lost {
+		t.Errorf("renewal: %v", got)
+	}
+	releaseLost(t, b, g)
+
+	var next distlock.Grant
+	eventually(t, "it is granted again", func() bool {
+		var err error
+		next, err = b.TryAcquire(t.Context(), shorter(request(), lease))
+		return err == nil
+	})
+	if d := time.Since(restarted); d < lease {
+		t.Errorf("it is granted %v after the restart, and the old lease of %v is not over", d, lease)
+	}
+	if next.Token <= g.LastToken {
+		t.Errorf("token %d after %d", next.Token, g.LastToken)
+	}
+	_ = b.Release(t.Context(), next) // the lease is short
+}

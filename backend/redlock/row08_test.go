@@ -1,0 +1,67 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// The replies of a majority are lost after a lock was renewed, and after it was
+// released: a renewal that is repeated keeps it, and a release that is repeated
+// leaves the lock of the next alone.
+//
+// Row 8 (redlock): a renewal is repeated, and a release that is repeated leaves the
+// next one's lock alone. Fails if a release does not look whose the lock is.
+func TestRow08LostRenewalAndRelease(t *testing.T) {
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 300*time.Millisecond)
+	f.warm(t, b)
+	other := f.backend(t)
+	g := f.everywhere(t, b, request())
+	deafen := func() {
+		for _, n := range networks[:2] {
+			n.Deafen()
+		}
+	}
+
+	deafen()
+	if got := status(t, b, g); got != distlock.Unknown {
+		t.Errorf("a renewal without a majority: %v", got)
+	}
+	for _, n := range networks {
+		n.Kill()
+	}
+	eventually(t, "it is renewed", func() bool {
+		got := status(t, b, g)
+		if got == distlock.Lost {
+			t.Fatal("the renewal denies its own lock")
+		}
+		return got == distlock.Renewed
+	})
+	// Or the connections that are deaf are none that the release uses.
+	eventually(t, "all nodes answer", func() bool { return b.Busy() == 0 && f.have(lockKey, g.Owner) == 3 })
+
+	deafen()
+	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, distlock.ErrLost) {
+		t.Errorf("a release without a majority: %v", err)
+	}
+	f.allFree(t)
+	next := f.everywhere(t, other, request())
+	for _, n := range networks {
+		n.Kill()
+	}
+	eventually(t, "the release is answered", func() bool {
+		err := b.Release(context.Background(), g)
+		return err == nil || errors.Is(err, distlock.ErrLost)
+	})
+	quiet(t, b)
+	if n := f.have(lockKey, next.Owner); n != 3 {
+		t.Errorf("the next one's lock is on %d of 3 nodes", n)
+	}
+	release(t, other, next)
+	quiet(t, other)
+	f.allFree(t)
+}

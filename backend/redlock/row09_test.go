@@ -1,0 +1,57 @@
+package redlock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+)
+
+// A node stands still while a lease is renewed again and again. The lease goes on,
+// and once the node has proved to be silent, few renewals wait for it at a time.
+//
+// Row 9 (redlock): few renewals wait for a node that sleeps, and the lease goes on.
+// Fails if a silent node is asked by any number of operations at once.
+func TestRow09RenewalsDoNotPileUp(t *testing.T) {
+	f := realFleet(t, 3)
+	const limit, sleep = time.Second, 6 * time.Second
+	cs := f.clients()
+	b := newBackend(t, cs, redlock.WithNodeTimeout(limit))
+	g := f.everywhere(t, b, request())
+	slow := cs[1].(*redis.Client)
+	underWay := func() int { s := slow.PoolStats(); return int(s.TotalConns - s.IdleConns) }
+
+	over := f.servers[1].Sleep(t, sleep)
+	var most, renewals int
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for start := time.Now(); ; {
+		select {
+		case <-over:
+		case <-tick.C:
+			if got := status(t, b, g); got != distlock.Renewed {
+				t.Fatalf("renewal: %v", got)
+			}
+			renewals++
+			// Those that were sent before it was known are over by then.
+			if time.Since(start) > 3*limit {
+				most = max(most, underWay())
+			}
+			continue
+		}
+		break
+	}
+	t.Logf("%d renewals, %d under way at the node", renewals, most)
+	if most < 1 || most > redlock.SilentAfter {
+		t.Errorf("%d of %d renewals were under way at once", most, renewals)
+	}
+	eventually(t, "the node answers again", func() bool {
+		return status(t, b, g) == distlock.Renewed && f.have(lockKey, g.Owner) == 3
+	})
+	release(t, b, g)
+	quiet(t, b)
+	f.allFree(t)
+}

@@ -1,0 +1,99 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// A majority of the nodes refuses: who asks for a lock is told that the store is
+// the reason and what the nodes say, whoever holds one keeps it, and nothing is
+// left when it is over. Full nodes let holders renew and release.
+//
+// Row 17 (redlock): ErrUnavailable with the nodes' words for those who ask, and
+// nothing lost for those who hold. Fails if a node that refuses counts as one that
+// denies the lock.
+func TestRow17Refusals(t *testing.T) {
+	for _, refusal := range redistest.Refusals() {
+		if refusal.Cluster {
+			continue
+		}
+		t.Run(refusal.Error, func(t *testing.T) {
+			f := realFleet(t, 3)
+			b := newBackend(t, f.clients(), redlock.WithTokens(), redlock.WithNodeTimeout(10*time.Second))
+			locker := distlock.New(b, distlock.Config{})
+			defer locker.Close()
+			opts := distlock.Opts{KeyTimeout: 30 * time.Second, RetryInterval: 20 * time.Millisecond}
+			f.warm(t, b)
+			take := func(key string) *distlock.Lease {
+				t.Helper()
+				s, err := locker.Acquire(t.Context(), key, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				eventually(t, "all nodes have it", func() bool { return f.have(key, "") == 0 })
+				return s
+			}
+			held, leaving := take(lockKey), take("leaving")
+			check := func(what string, err error, words string, want, not error) {
+				t.Helper()
+				if !errors.Is(err, want) || errors.Is(err, not) || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(words)) {
+					t.Errorf("%s: %v, want %v with %s, and not %v", what, err, want, words, not)
+				}
+			}
+			words := refusal.Error
+			if words == "NOAUTH" {
+				words = "auth" // a stranger who sends that much is not even told so
+			}
+
+			var ends []func()
+			for _, s := range f.servers[:2] {
+				ends = append(ends, refusal.Begin(t, s))
+			}
+			_, err := locker.TryAcquire(t.Context(), "free", opts)
+			check("TryAcquire", err, words, distlock.ErrUnavailable, distlock.ErrNotAcquired)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			_, err = locker.Acquire(ctx, "free", opts)
+			cancel()
+			check("Acquire", err, words, distlock.ErrUnavailable, distlock.ErrLost)
+			check("Acquire", err, words, context.DeadlineExceeded, distlock.ErrLost)
+
+			refreshed, released := held.Refresh(t.Context()), leaving.Release(t.Context())
+			if refusal.Error == "OOM" {
+				if err := errors.Join(refreshed, released); err != nil {
+					t.Errorf("on full nodes: %v", err)
+				}
+			} else {
+				check("renewal", refreshed, words, distlock.ErrUnavailable, distlock.ErrLost)
+				check("release", released, words, distlock.ErrUnavailable, distlock.ErrLost)
+			}
+			if err := held.Check(); err != nil {
+				t.Errorf("who holds a lock meanwhile: %v", err)
+			}
+
+			for _, end := range ends {
+				end()
+			}
+			for _, key := range []string{"leaving", "free"} {
+				eventually(t, "what could not be given back is", func() bool { return f.have(key, "") == 3 })
+			}
+			eventually(t, "it is renewed", func() bool { return held.Refresh(t.Context()) == nil })
+			if next := take("leaving"); next.Token() <= leaving.Token() {
+				t.Errorf("token %d after %d", next.Token(), leaving.Token())
+			} else if err := next.Release(t.Context()); err != nil {
+				t.Errorf("release afterwards: %v", err)
+			}
+			if err := held.Release(t.Context()); err != nil {
+				t.Errorf("release by the holder: %v", err)
+			}
+			quiet(t, b)
+			f.allFree(t)
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// TestRow09ServerStopped stops the server for longer than a session lasts. The
+// holder is cancelled meanwhile, and another has the key when the server goes on.
+//
+// Row 9 (zklock): the holder is cancelled while the server stands still, before
+// another has the key. Fails if a lease may be longer than the session.
+func TestRow09ServerStopped(t *testing.T) {
+	t.Parallel()
+	server := zktest.Start(t, zktest.Config{})
+	addr := []string{server.Addr()}
+	const session = 4 * time.Second
+	b := newBackend(t, addr, zklock.WithSessionTimeout(session), zklock.WithOpTimeout(time.Second))
+	other := newBackend(t, addr, zklock.WithSessionTimeout(5*time.Minute), zklock.WithOpTimeout(patience))
+	locker := distlock.New(b, distlock.Config{})
+	defer locker.Close()
+	lease, err := locker.Acquire(context.Background(), "key", distlock.Opts{KeyTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := newAdmin(t, server.Addr())
+	next := queue(t, other, request("key"))
+	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
+
+	server.Stop(t)
+	time.Sleep(session + session/2)
+	if err := context.Cause(lease.Context()); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("the holder was told %v", err)
+	}
+	next.mustWait(t)
+	server.Cont(t)
+	g := next.served(t)
+	if lease.Valid() {
+		t.Error("two have the key")
+	}
+	if g.Token <= lease.Token() {
+		t.Errorf("token %d after token %d", g.Token, lease.Token())
+	}
+	if err := lease.Release(context.Background()); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("release by the one before: %v", err)
+	}
+	if got := renewed(t, other, g); got.Status != distlock.Renewed {
+		t.Errorf("the next one's lock: %v", got)
+	}
+	mustRelease(t, other, g)
+	eventually(t, patience, "nothing is left", func() bool { return len(children(t, admin, parentOf("key"))) == 0 })
+}

@@ -1,0 +1,37 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+)
+
+// TestRow17NoServer: who asks for a key without a server is told that this is the
+// reason, also when the context ends.
+//
+// Row 17 (zklock): ErrUnavailable for those who ask, also when their context ends.
+// Fails if a wait forgets what its attempts failed with when its context ends during
+// one.
+func TestRow17NoServer(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))
+	locker := distlock.New(b, distlock.Config{})
+	defer locker.Close()
+	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 20 * time.Millisecond}
+	_, err := locker.TryAcquire(context.Background(), "key", opts)
+	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("TryAcquire: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_, err = locker.Acquire(ctx, "key", opts)
+	for _, want := range []error{distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded} {
+		if !errors.Is(err, want) {
+			t.Errorf("Acquire: %v, want %v", err, want)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package grpcmw_test
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/status"
+)
+
+// TestAFloodOfStrangersKeys makes thousands of calls about things that nobody has
+// asked for before, while those that were let in take their time. What is over
+// MaxKeys is refused before the store hears of it, and afterwards nothing is left.
+func TestAFloodOfStrangersKeys(t *testing.T) {
+	const maxKeys, strangers = 20, 5000
+	s := newStore()
+	l := newLocker(t, s, distlock.Config{MaxKeys: maxKeys})
+	lock := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey))
+	info := &grpc.UnaryServerInfo{FullMethod: unaryCall}
+	call := func(id string, h func()) error {
+		_, err := lock(t.Context(), message(id), info, func(context.Context, any) (any, error) {
+			h()
+			return nil, nil
+		})
+		return err
+	}
+	inside, leave := make(chan bool), make(chan bool)
+	var all, crowd sync.WaitGroup
+	for i := range maxKeys {
+		all.Go(func() {
+			if err := call("in"+strconv.Itoa(i), func() { inside <- true; <-leave }); err != nil {
+				t.Error(err)
+			}
+		})
+		<-inside
+	}
+	never := func() { t.Error("the handler ran") }
+	for w := range 8 {
+		crowd.Go(func() {
+			for i := w; i < strangers; i += 8 {
+				wantStatus(t, call("out"+strconv.Itoa(i), never), queueFull)
+			}
+		})
+	}
+	// Those who want a thing that is locked already are no more than busy.
+	wantStatus(t, call("in0", never), busy)
+	crowd.Wait()
+	for range maxKeys {
+		leave <- true
+	}
+	all.Wait()
+	if got := len(s.seen()); got != maxKeys {
+		t.Errorf("the store was asked for %d keys", got)
+	}
+
+	// Nothing of it counts any more.
+	for i := range maxKeys + strangers {
+		if err := call("next"+strconv.Itoa(i), func() {}); err != nil {
+			t.Fatalf("number %d afterwards: %v", i, err)
+		}
+	}
+	if left, err := s.Inspect(t.Context(), "", math.MaxInt); err != nil || len(left) != 0 {
+		t.Errorf("%d keys are left, %v", len(left), err)
+	}
+}
+
+// TestAStreamThatSendsNothingHoldsNothing opens streams whose one request does not
+// come, over a network. Whoever sends one has the lock again and again meanwhile;
+// and when the others send theirs, they have it too.
+func TestAStreamThatSendsNothingHoldsNothing(t *testing.T) {
+	const crowd = 20
+	s := newStore()
+	began := make(chan bool, 10*crowd)
+	svc := &service{output: func(_ *testpb.StreamingOutputCallRequest, ss outputStream) error {
+		if lease, ok := distlock.FromContext(ss.Context()); !ok || lease.Check() != nil {
+			t.Error("there is no lease")
+		}
+		return ss.Send(&testpb.StreamingOutputCallResponse{})
+	}}
+	first := func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) error {
+		began <- true
+		return h(srv, ss)
+	}
+	lock := grpcmw.StreamServerInterceptor(newLocker(t, s, distlock.Config{}), rules(serverStream, messageKey))
+	var client connKeeper
+	start(t, tcp, svc, []grpc.ServerOption{grpc.ChainStreamInterceptor(first, lock)}, grpc.WithStreamInterceptor(client.keep)).
+		StreamingOutputCall(t.Context(), outputRequest("first"))
+	<-began
+
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	desc := &grpc.StreamDesc{ServerStreams: true}
+	open := func() grpc.ClientStream {
+		stream, err := client.cc.NewStream(ctx, desc, serverStream)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-began // its head has come
+		return stream
+	}
+	ask := func(stream grpc.ClientStream) error {
+		if err := stream.SendMsg(outputRequest("u1")); err != nil {
+			return err
+		}
+		if err := stream.CloseSend(); err != nil {
+			return err
+		}
+		if err := stream.RecvMsg(new(testpb.StreamingOutputCallResponse)); err != nil {
+			return err
+		}
+		return stream.RecvMsg(new(testpb.StreamingOutputCallResponse)) // io.EOF once the lock was given back
+	}
+	var silent []grpc.ClientStream
+	for range crowd {
+		silent = append(silent, open())
+		if err := ask(open()); status.Code(err) != codes.Unknown || err.Error() != "EOF" {
+			t.Fatalf("with %d that are silent: %v", len(silent), err)
+		}
+		if !s.free(t, keyOf(t, "u1")) {
+			t.Fatal("somebody has the lock")
+		}
+	}
+	for i, stream := range silent[:crowd/2] {
+		if err := ask(stream); err == nil || err.Error() != "EOF" {
+			t.Errorf("silent one %d, in the end: %v", i, err)
+		}
+	}
+	leave() // the others never say anything
+	if got := len(s.seen()); got != 1+crowd+crowd/2 {
+		t.Errorf("the lock was asked for %d times", got)
+	}
+}
+
+// connKeeper remembers the connection of a call.
+type connKeeper struct{ cc *grpc.ClientConn }
+
+func (k *connKeeper) keep(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	k.cc = cc
+	return streamer(ctx, desc, cc, method, opts...)
+}

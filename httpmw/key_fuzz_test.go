@@ -1,0 +1,224 @@
+package httpmw_test
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
+	"github.com/go-chi/chi/v5"
+)
+
+// written returns text as a client may write it into a URL: bytes that need not
+// be encoded are, where a bit of how is set.
+func written(text string, plain string, how uint64) string {
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		if strings.IndexByte(plain, c) >= 0 && how>>(i%64)&1 == 0 {
+			b.WriteByte(c)
+		} else {
+			format := "%%%02X"
+			if how>>(i*7%64)&1 != 0 {
+				format = "%%%02x"
+			}
+			fmt.Fprintf(&b, format, c)
+		}
+	}
+	return b.String()
+}
+
+// unreserved is what may stand in any part of a URL as it is.
+const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+// mustBeRefused checks that nobody can take err for a key.
+func mustBeRefused(t *testing.T, got any, err error) {
+	t.Helper()
+	var k *httpmw.KeyError
+	if got != nil || !errors.Is(err, distlock.ErrKey) || !errors.As(err, &k) || k.Detail == "" {
+		t.Errorf("%#v, %v; want no value and a KeyError", got, err)
+	}
+}
+
+// FuzzPathValue sends two path values, encoded in many ways, through routers that
+// match the path decoded and encoded. With either a value is what the client
+// wrote, or the request is refused: never another value, whose lock this would be.
+func FuzzPathValue(f *testing.F) {
+	f.Add("u/1", "b", uint64(0))
+	f.Add("100%", "a b", uint64(5))
+	f.Add("%61", "a", ^uint64(0))
+	f.Add("%2541", "%", uint64(1)<<40)
+	f.Add("100%25", "x", uint64(1))
+	f.Add("é", "\xff\x00", uint64(2))
+	var got, gotTwo any
+	var err, errTwo error
+	one, two := httpmw.PathValue("one"), httpmw.PathValue("two")
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		got, err = one(r)
+		gotTwo, errTwo = two(r)
+	})
+	mux := http.NewServeMux()
+	mux.Handle("GET /x/{one}/y/{two}", h)
+	router := chi.NewRouter()
+	router.Get("/x/{one}/y/{two}", h)
+	f.Fuzz(func(t *testing.T, a, b string, how uint64) {
+		for _, s := range []string{a, b} {
+			if s == "" || s == "." || s == ".." || strings.Contains(s, "//") {
+				return // ServeMux sends the client elsewhere
+			}
+		}
+		path := "/x/" + written(a, unreserved+"$&+,:;=@!*'()", how) + "/y/" + written(b, unreserved, how>>3)
+		for i, handler := range []http.Handler{mux, router} {
+			name := []string{"ServeMux", "chi"}[i]
+			r := httptest.NewRequest("GET", path, nil)
+			w := httptest.NewRecorder()
+			got, gotTwo, err, errTwo = nil, nil, nil, nil
+			handler.ServeHTTP(w, r)
+			for _, v := range []struct {
+				want string
+				got  any
+				err  error
+			}{{a, got, err}, {b, gotTwo, errTwo}} {
+				switch {
+				case v.err != nil && !strings.Contains(a+b, "%"):
+					t.Errorf("%s: %s: %q is refused: %v", name, path, v.want, v.err)
+				case v.err != nil:
+					mustBeRefused(t, v.got, v.err)
+				case v.got != v.want && w.Code == http.StatusOK:
+					t.Errorf("%s: %s: the value is %q, the lock is on %#v", name, path, v.want, v.got)
+				}
+			}
+		}
+	})
+}
+
+// FuzzQuery compares with what the handler gets from URL.Query: where there is a
+// key, the handler has the same value and no other.
+func FuzzQuery(f *testing.F) {
+	for _, seed := range []string{
+		"id=1", "id=01&x=2", "id=a+b", "id=%2B1", "id=1&id=1", "ID=1", "id=1;x=2", "id=%zz", "id", "=1&id=%00", "%69d=7", "id=1%26id=2",
+	} {
+		f.Add(seed, "a", "b", uint64(0))
+	}
+	query, integer := httpmw.Query("id"), httpmw.Int(httpmw.Query("id"))
+	f.Fuzz(func(t *testing.T, raw, value, other string, how uint64) {
+		r := &http.Request{URL: &url.URL{RawQuery: raw}}
+		got, err := query(r)
+		handler := r.URL.Query()
+		if err != nil {
+			mustBeRefused(t, got, err)
+		} else if values := handler["id"]; len(values) != 1 || got == "" || got != values[0] {
+			t.Errorf("%q: the lock is on %#v, the handler has %q", raw, got, values)
+		}
+		n, intErr := integer(r)
+		if intErr != nil {
+			mustBeRefused(t, n, intErr)
+		}
+		if want, ok := decimal(fmt.Sprint(got)); err == nil && ok != (intErr == nil) || ok && n != want {
+			t.Errorf("%q: %#v as an integer is %#v, %v; want %d, %t", raw, got, n, intErr, want, ok)
+		}
+
+		// What was written in the ordinary way is found, whatever stands beside it.
+		r.URL.RawQuery = written("x"+other, unreserved, how) + "=" + written(value, unreserved, how>>1) + "&id=" + written(value, unreserved, how>>2)
+		switch got, err := query(r); {
+		case value == "":
+			mustBeRefused(t, got, err)
+		case err != nil || got != value:
+			t.Errorf("%q: %#v, %v; want %q", r.URL.RawQuery, got, err, value)
+		}
+	})
+}
+
+// decimal is what an integer of 64 bits is, in other words than strconv's.
+func decimal(text string) (int64, bool) {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == text {
+		digits = strings.TrimPrefix(text, "+")
+	}
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
+	}
+	n, ok := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)
+	if !ok || !n.IsInt64() {
+		return 0, false
+	}
+	return n.Int64(), true
+}
+
+// FuzzHeader: a field that is there once is the string that the handler gets, in
+// whatever case the client has written its name.
+func FuzzHeader(f *testing.F) {
+	f.Add("X-Order", "7", "8", byte(0))
+	f.Add("x-order", "", "8", byte(1))
+	f.Add("X-ORDER", "a", "a", byte(2))
+	f.Add("Other", "a\x00", "", byte(3))
+	key := httpmw.Header("x-oRDER")
+	f.Fuzz(func(t *testing.T, name, one, two string, which byte) {
+		r := &http.Request{Header: http.Header{}}
+		var there []string
+		add := func(name, value string) {
+			r.Header.Add(name, value)
+			if strings.EqualFold(name, "X-Order") && len(name) == len("X-Order") { // not with a Kelvin sign for a k, and so on
+				there = append(there, value)
+			}
+		}
+		for i, value := range []string{one, two} {
+			if which>>i&1 == 0 {
+				add(name, value)
+			} else if which>>(i+2)&1 == 0 {
+				add("X-Order", value)
+			}
+		}
+		got, err := key(r)
+		if len(there) == 1 && there[0] != "" {
+			if err != nil || got != there[0] {
+				t.Errorf("%q: %#v, %v", r.Header, got, err)
+			}
+			return
+		}
+		mustBeRefused(t, got, err)
+	})
+}
+
+// FuzzParts: several parts make one key, which is that of the list of them: no
+// byte of one can make up for another, and it is the key of the annotation.
+func FuzzParts(f *testing.F) {
+	f.Add("a", "b", int64(1), "c", "b")
+	f.Add("a:", "b", int64(-1), "a", ":b")
+	f.Add("a", "", int64(0), "", "a")
+	f.Add("1", "1", int64(1), "\x001", "1")
+	o := opts()
+	o.ParamLock = true
+	keys := distlock.NewKeyBuilder(o)
+	constants := func(one, two any) httpmw.KeyFunc {
+		return httpmw.Params(httpmw.Header("One"), httpmw.Params(httpmw.Query("two"), constant(one)), constant(two))
+	}
+	f.Fuzz(func(t *testing.T, one, two string, n int64, other, another string) {
+		build := func(one, two string) string {
+			r := &http.Request{Header: http.Header{"One": {one}}, URL: &url.URL{RawQuery: url.Values{"two": {two}}.Encode()}}
+			params, err := constants(n, two)(r)
+			if one == "" || two == "" {
+				mustBeRefused(t, params, err)
+				return ""
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			key, err := keys.Key(params)
+			if want, _ := keys.Key([]any{one, []any{two, n}, two}); err != nil || key != want {
+				t.Errorf("%q, %q: %s, %v; want %s", one, two, key, err, want)
+			}
+			return key
+		}
+		a, b := build(one, two), build(other, another)
+		if same := one == other && two == another; a != "" && b != "" && (a == b) != same {
+			t.Errorf("%q, %q and %q, %q: %s and %s", one, two, other, another, a, b)
+		}
+	})
+}

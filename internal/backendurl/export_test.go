@@ -1,0 +1,37 @@
+package backendurl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Redact is redact.
+var Redact = redact
+
+// Parsed is what a URL says, as far as the parsers give it away.
+type Parsed struct {
+	Servers        []string
+	User, Password string // of Redis only
+	TLS            bool
+}
+
+// Parse does what Open does before it reaches for the store. Open fails for the
+// same URLs without having reached for anything.
+func Parse(rawURL string) (Parsed, error) {
+	name, _, isURL := strings.Cut(strings.ToLower(rawURL), "://")
+	switch {
+	case isURL && name == "zk":
+		servers, _, err := parseZooKeeper(rawURL)
+		return Parsed{Servers: servers}, err
+	case isURL && (name == "redis" || name == "rediss"):
+		opts, err := parseRedis(rawURL)
+		if err != nil {
+			return Parsed{}, err
+		}
+		return Parsed{[]string{opts.Addr}, opts.Username, opts.Password, opts.TLSConfig != nil}, nil
+	case name == "embedded" && !isURL:
+		return Parsed{}, nil
+	default:
+		return Parsed{}, fmt.Errorf("no scheme: %w", ErrURL)
+	}
+}

@@ -1,0 +1,172 @@
+package redistest
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Refusal is a state in which a server answers what writes with an error, although
+// it is alive.
+type Refusal struct {
+	Error   string // what the error begins with
+	Cluster bool   // it needs a server of [StartCluster]
+	begin   func(tb testing.TB, admin *redis.Client) (end func())
+}
+
+// Refusals are the states that a server can be in.
+func Refusals() []Refusal {
+	return []Refusal{
+		{Error: "OOM", begin: settings(map[string]string{"maxmemory": "1"})},
+		{Error: "NOREPLICAS", begin: settings(map[string]string{"min-replicas-to-write": "1"})},
+		{Error: "READONLY", begin: orphaned(nil)},
+		{Error: "MASTERDOWN", begin: orphaned(settings(map[string]string{"replica-serve-stale-data": "no"}))},
+		{Error: "LOADING", begin: loading},
+		{Error: "BUSY", begin: busy},
+		{Error: "NOAUTH", begin: locked},
+		{Error: "CLUSTERDOWN", Cluster: true, begin: slotless},
+	}
+}
+
+// Begin brings the server into the state and waits until it is there. The returned
+// function does so in the other direction, once.
+func (r Refusal) Begin(tb testing.TB, s *Server) (end func()) {
+	tb.Helper()
+	// What was said once stays said: this connection is let in and not closed.
+	admin := s.Client(tb, func(o *redis.Options) { o.PoolSize, o.MaxRetries, o.ReadTimeout = 1, -1, time.Minute })
+	if err := admin.Ping(tb.Context()).Err(); err != nil {
+		tb.Fatal(err)
+	}
+	leave := r.begin(tb, admin)
+	r.await(tb, s, func(err error) bool { return redis.HasErrorPrefix(err, r.Error) })
+	end = sync.OnceFunc(func() {
+		leave()
+		r.await(tb, s, func(err error) bool { return err == nil })
+		admin.Del(context.Background(), probe)
+	})
+	tb.Cleanup(end)
+	return end
+}
+
+const probe = "distlock:redistest:probe"
+
+// await writes until the answer is as wanted.
+func (r Refusal) await(tb testing.TB, s *Server, as func(error) bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // the test may be over
+	defer cancel()
+	var err error
+	poll(ctx, tb, func() bool {
+		// Of its own each time: who may come in is asked but once.
+		c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
+		defer c.Close() //nolint:errcheck // nothing is lost
+		err = c.Eval(ctx, "return redis.call('SET', KEYS[1], 'x')", []string{probe}).Err()
+		return as(err)
+	}, func() string { return r.Error + ": the answer is " + errorText(err) })
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return err.Error()
+}
+
+// settings changes the configuration.
+func settings(to map[string]string) func(tb testing.TB, admin *redis.Client) func() {
+	return func(tb testing.TB, admin *redis.Client) func() {
+		tb.Helper()
+		was := make(map[string]string)
+		for name, value := range to {
+			was[name] = admin.ConfigGet(tb.Context(), name).Val()[name]
+			must(tb, admin.ConfigSet(tb.Context(), name, value).Err())
+		}
+		return func() {
+			for name, value := range was {
+				must(tb, admin.ConfigSet(context.Background(), name, value).Err())
+			}
+		}
+	}
+}
+
+// orphaned makes the server a replica of a master that is not there. It keeps its
+// data, because it never hears of other data.
+func orphaned(besides func(testing.TB, *redis.Client) func()) func(testing.TB, *redis.Client) func() {
+	return func(tb testing.TB, admin *redis.Client) func() {
+		tb.Helper()
+		end := func() {}
+		if besides != nil {
+			end = besides(tb, admin)
+		}
+		must(tb, admin.ReplicaOf(tb.Context(), "127.0.0.1", "1").Err())
+		return func() {
+			must(tb, admin.ReplicaOf(context.Background(), "NO", "ONE").Err())
+			end()
+		}
+	}
+}
+
+// loading has the server load its data, slowly.
+func loading(tb testing.TB, admin *redis.Client) func() {
+	tb.Helper()
+	const keys, prefix = 2000, "distlock:redistest:filler"
+	end := settings(map[string]string{
+		"rdbcompression": "no", "loading-process-events-interval-bytes": "1024",
+		"key-load-delay": "10000", // microseconds
+	})(tb, admin)
+	must(tb, admin.Do(tb.Context(), "debug", "populate", keys, prefix, 2000).Err())
+	other := redis.NewClient(&redis.Options{Addr: admin.Options().Addr, ReadTimeout: -1, MaxRetries: -1})
+	loaded := make(chan error, 1)
+	go func() { loaded <- other.Do(context.Background(), "debug", "reload").Err() }()
+	return func() {
+		end() // it hurries
+		must(tb, <-loaded)
+		_ = other.Close()
+		for _, key := range admin.Keys(context.Background(), prefix+"*").Val() {
+			admin.Del(context.Background(), key)
+		}
+	}
+}
+
+// busy runs a script that does not end.
+func busy(tb testing.TB, admin *redis.Client) func() {
+	tb.Helper()
+	end := settings(map[string]string{"busy-reply-threshold": "20"})(tb, admin)
+	other := redis.NewClient(&redis.Options{Addr: admin.Options().Addr, ReadTimeout: -1, MaxRetries: -1})
+	killed := make(chan error, 1)
+	go func() { killed <- other.Eval(context.Background(), "while true do end", nil).Err() }()
+	return func() {
+		must(tb, admin.ScriptKill(context.Background()).Err())
+		if err := <-killed; err == nil || !strings.Contains(err.Error(), "killed") {
+			tb.Errorf("the script that was killed: %v", err)
+		}
+		_ = other.Close()
+		end()
+	}
+}
+
+// locked asks for a password that nobody has.
+func locked(tb testing.TB, admin *redis.Client) func() {
+	tb.Helper()
+	end := settings(map[string]string{"requirepass": "nobody knows"})(tb, admin)
+	must(tb, admin.ClientKillByFilter(tb.Context(), "TYPE", "normal", "SKIPME", "yes").Err())
+	return end
+}
+
+// slotless takes all slots away from a Cluster of one server.
+func slotless(tb testing.TB, admin *redis.Client) func() {
+	tb.Helper()
+	must(tb, admin.Do(tb.Context(), "cluster", "delslotsrange", 0, slots-1).Err())
+	return func() { must(tb, admin.ClusterAddSlotsRange(context.Background(), 0, slots-1).Err()) }
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,38 @@
+package redistest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+// StartReplica starts a replica of the master, waits until it has the master's
+// data, and kills it when the test ends.
+func StartReplica(tb testing.TB, master *Server) *Server {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	defer cancel()
+	host, port, _ := strings.Cut(master.Addr(), ":")
+	s := Start(tb, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
+	c := s.Client(tb)
+	defer c.Close() //nolint:errcheck // nothing is lost
+	poll(ctx, tb, func() bool { return inSync(ctx, c) }, func() string { return "the replica does not connect" })
+	return s
+}
+
+// Promote makes a replica a master, of which its own master is not told. It waits
+// until that one has noticed that it has no replica any more.
+func (s *Server) Promote(tb testing.TB, old *Server) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	defer cancel()
+	c, was := s.Client(tb), old.Client(tb)
+	defer c.Close()   //nolint:errcheck // nothing is lost
+	defer was.Close() //nolint:errcheck // the same
+	if err := c.ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
+		tb.Fatal(err)
+	}
+	poll(ctx, tb, func() bool { return strings.Contains(was.Info(ctx, "replication").Val(), "connected_slaves:0") },
+		func() string { return "the old master still has a replica" })
+}

@@ -1,0 +1,102 @@
+package redistest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Authority signs the certificates of servers.
+type Authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// NewAuthority returns an authority that nobody knows yet.
+func NewAuthority(tb testing.TB) *Authority {
+	tb.Helper()
+	a := &Authority{key: newKey(tb)}
+	a.cert = a.sign(tb, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "an authority for tests"}, IsCA: true, BasicConstraintsValid: true,
+		NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}, a.key)
+	return a
+}
+
+// Trust returns the configuration of a client that takes the authority's word.
+func (a *Authority) Trust() *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// StartTLS starts a server as [Start] does, which speaks nothing but TLS and asks
+// clients for no certificate. Its own is for 127.0.0.1 and good until notAfter.
+// Clients of the Server trust the authority.
+func (a *Authority) StartTLS(tb testing.TB, notAfter time.Time, args ...string) *Server {
+	tb.Helper()
+	key := newKey(tb)
+	cert := a.sign(tb, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "redis-server"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotAfter: notAfter, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, key)
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	file := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		return path
+	}
+	return launchTLS(tb, "", append([]string{
+		"--tls-ca-cert-file", file("ca.pem", "CERTIFICATE", a.cert.Raw),
+		"--tls-cert-file", file("cert.pem", "CERTIFICATE", cert.Raw),
+		"--tls-key-file", file("key.pem", "EC PRIVATE KEY", der), "--tls-auth-clients", "no",
+	}, args...), a.Trust())
+}
+
+// sign returns a certificate for who has the key, from an hour ago.
+func (a *Authority) sign(tb testing.TB, template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
+	tb.Helper()
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	template.SerialNumber, template.NotBefore = serial, time.Now().Add(-time.Hour)
+	parent := a.cert
+	if parent == nil {
+		parent = template // its own
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return cert
+}
+
+func newKey(tb testing.TB) *ecdsa.PrivateKey {
+	tb.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}

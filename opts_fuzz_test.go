@@ -1,0 +1,159 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// faults returns the fields of o of which the documentation says that their value
+// is refused. It is Validate once more, in other words.
+func faults(o distlock.Opts) []string {
+	const year = 366 * 24 * time.Hour
+	wrong := map[string]bool{
+		"Value":        o.Value == "",
+		"Prefix+Value": !fit(o.Prefix+o.Value, o),
+		"RetryCount":   o.RetryCount < 0,
+		"MaxWaiters":   o.MaxWaiters < 0,
+		"Mode":         o.Mode != distlock.Exclusive && o.Mode != distlock.Shared,
+		"Permits":      o.Permits < 0 || o.Permits > 1_000_000,
+	}
+	for field, d := range map[string]time.Duration{
+		"KeyTimeout": o.KeyTimeout, "RetryInterval": o.RetryInterval, "MaxHold": o.MaxHold, "MinHold": o.MinHold,
+	} {
+		wrong[field] = d != 0 && (d < time.Millisecond || d > year)
+	}
+	if o.MaxHold > 0 && o.MinHold > o.MaxHold {
+		wrong["MinHold is above MaxHold"] = true
+	}
+	if wrong["Mode"] {
+		wrong["Permits"] = false // one fault is told of the two, which go together
+	} else if o.Permits > 0 && o.Mode == distlock.Shared {
+		wrong["Permits"] = true
+	}
+	if f, ok := o.Hasher.(distlock.HasherFunc); ok && f == nil {
+		wrong["Hasher"] = true
+	}
+	var fields []string
+	for field, is := range wrong {
+		if is {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// fit reports whether every key that begins like this can be one.
+func fit(base string, o distlock.Opts) bool {
+	most := 200
+	if o.ParamLock {
+		switch o.Hasher.(type) {
+		case distlock.HasherFunc:
+			most -= len(":x")
+		default:
+			most -= len(":") + 32
+			if o.Hasher == distlock.Plain {
+				most -= 96 - 32
+			}
+		}
+	}
+	return len(base) <= most && utf8.ValidString(base) && !strings.ContainsFunc(base, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.IsSpace(r) || r == '{' || r == '}'
+	})
+}
+
+// lockAsToldBy locks with o, in virtual time: alone, and behind another who has
+// the key for a while. It must work, at once and soon.
+func lockAsToldBy(t *testing.T, o distlock.Opts) {
+	t.Helper()
+	store := memlock.New()
+	l, other := distlock.New(store, distlock.Config{}), distlock.New(store, distlock.Config{})
+	defer closeLocker(t, l)
+	defer closeLocker(t, other)
+	g := l.Guard(o)
+	key, err := g.Key("param")
+	wantIs(t, err)
+	wantIs(t, distlock.CheckKey(key))
+	ran := false
+	start := time.Now()
+	wantIs(t, g.Do(t.Context(), "param", func(ctx context.Context) error {
+		ran = ctx.Err() == nil
+		return nil
+	}))
+	if d := time.Since(start); !ran || d != 0 {
+		t.Errorf("ran: %t, after %v", ran, d)
+	}
+	store.Drop(key) // what MinHold keeps
+
+	s := mustAcquire(t, other, key, distlock.Opts{})
+	released := make(chan struct{})
+	time.AfterFunc(time.Second, func() {
+		wantIs(t, s.Release(t.Context()))
+		close(released)
+	})
+	err = g.Do(t.Context(), "param", func(context.Context) error { return nil })
+	switch d := time.Since(start); {
+	case err == nil && d != time.Second, err != nil && d > time.Second:
+		t.Errorf("after %v: %v", d, err)
+	case err != nil && (!errors.Is(err, distlock.ErrNotAcquired) || o.RetryCount == 0):
+		t.Error(err)
+	}
+	<-released
+}
+
+// FuzzOpts: Validate refuses exactly what is documented, and names each field that
+// is wrong; what it accepts can be locked with, and what it does not panics.
+func FuzzOpts(f *testing.F) {
+	const ms, year = int64(time.Millisecond), int64(366 * 24 * time.Hour)
+	f.Add("p:", "v", byte(0), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0)
+	f.Add("", "", byte(1), ms-1, -ms, year+1, year, -1, -1, 2, -1)
+	f.Add("p", strings.Repeat("x", 167), byte(1), ms, ms, ms, ms, 1, 1, 1, 0)
+	f.Add("p:", strings.Repeat("x", 102), byte(3), year, year, year, year, 2, 1, 0, 1_000_000)
+	f.Add("p:", strings.Repeat("x", 197), byte(5), ms, ms, 3*ms, 2*ms, 2, 1, 0, 3)
+	f.Add("{p}", "\n", byte(7), int64(1500000), int64(-1<<63), int64(1<<63-1), 4*ms, 1<<62, -1<<63, 1, 1)
+	f.Add("p\xff", "é\u0085", byte(24), int64(0), int64(0), int64(0), int64(0), 3, 2, -1, 1_000_001)
+	hashers := []distlock.Hasher{nil, distlock.Plain, distlock.HasherFunc(func([]byte) string { return "x" }), distlock.HasherFunc(nil)}
+	f.Fuzz(func(t *testing.T, prefix, value string, how byte, lease, interval, most, least int64, count, waiters, mode, permits int) {
+		o := distlock.Opts{
+			Prefix: prefix, Value: value, ParamLock: how&1 != 0, Hasher: hashers[how>>1&3], NoWatchdog: how&8 != 0, Fencing: how&16 != 0,
+			KeyTimeout: time.Duration(lease), RetryInterval: time.Duration(interval), MaxHold: time.Duration(most), MinHold: time.Duration(least),
+			RetryCount: count, MaxWaiters: waiters, Mode: distlock.Mode(mode), Permits: permits,
+		}
+		err := o.Validate()
+		wrong := faults(o)
+		if len(wrong) == 0 {
+			if err != nil {
+				t.Fatalf("%+v: %v", o, err)
+			}
+			synctest.Test(t, func(t *testing.T) { lockAsToldBy(t, o) })
+			return
+		}
+		if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Op != "options" {
+			t.Fatalf("%+v: %v, want %q", o, err, wrong)
+		}
+		for _, field := range wrong {
+			if !strings.Contains(err.Error(), field) {
+				t.Errorf("%+v: %v does not name %s", o, err, field)
+			}
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			if strings.ContainsFunc(line, unicode.IsControl) {
+				t.Errorf("%+v: the error is not fit for a log: %q", o, line)
+			}
+		}
+		defer func() {
+			if recover() != err.Error() {
+				t.Errorf("%+v: the panic does not say %v", o, err)
+			}
+		}()
+		distlock.NewKeyBuilder(o)
+	})
+}

@@ -1,0 +1,166 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// badKeys are keys that a store would give a meaning to, or that nobody could
+// keep.
+var badKeys = map[string]string{
+	"empty":             "",
+	"oversize":          strings.Repeat("x", distlock.MaxKeyLen+1),
+	"NUL":               "a\x00b",
+	"newline":           "a\nb",
+	"carriage return":   "a\r\nSET b 1\r\n",
+	"escape":            "\x1b[2J",
+	"DEL":               "a\x7f",
+	"space":             "a b",
+	"next line":         "a\u0085b",
+	"line separator":    "a\u2028b",
+	"braces":            "{a}b",
+	"opening brace":     "a{",
+	"closing brace":     "a}b",
+	"not UTF-8":         "a\xff",
+	"half of a letter":  "é"[:1],
+	"surrogate":         "\xed\xa0\x80",
+	"overlong encoding": "\xc0\xaf",
+}
+
+// badParams are parameters of which no key can be made.
+func badParams(t *testing.T) map[string]any {
+	t.Helper()
+	type node struct {
+		Next *node
+		All  map[string]any
+	}
+	ring := &node{}
+	ring.Next = ring
+	list := make([]any, 1)
+	list[0] = list
+	self := map[string]any{}
+	self["self"] = self
+	tree := &node{All: map[string]any{}}
+	tree.All["a"], tree.All["b"] = tree, tree
+	var deep any = "bottom"
+	for range distlock.MaxNesting + 1 {
+		deep = []any{deep}
+	}
+	return map[string]any{
+		"NaN":                   math.NaN(),
+		"NaN in a list":         []any{1, float32(math.NaN())},
+		"NaN as a key":          map[float64]int{math.NaN(): 1},
+		"a cycle of pointers":   ring,
+		"a cycle of lists":      list,
+		"a cycle of maps":       self,
+		"a cycle with branches": tree,
+		"too deep":              deep,
+		"a large string":        strings.Repeat("x", distlock.MaxEncoded+1),
+		"a large list":          make([]int64, distlock.MaxEncoded),
+		"a function":            func() {},
+		"a channel":             map[string]any{"done": make(chan int)},
+		"a context":             []any{t.Context()},
+		"Skip among others":     []any{"a", distlock.Skip},
+		"nothing to see":        struct{ secret int }{1},
+		"a tag misspelt": struct {
+			ID int `lock:"keys"`
+		}{1},
+	}
+}
+
+// What cannot be a key is refused by every way in, before anything reaches the
+// store: the function does not run, and nothing is left in the process.
+//
+// Row 25 (any): keys and parameters that cannot be a key are ErrKey by every way
+// in, before the store is asked. Fails if keyFault lets braces through, or if NaN
+// is encoded like another number.
+func TestRow25BadKeys(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		refused := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, distlock.ErrKey) {
+				t.Errorf("%s: %v, want ErrKey", what, err)
+			}
+			if err != nil && (strings.ContainsAny(err.Error(), "\n\x00\x1b") || len(err.Error()) > distlock.MaxNesting*64) {
+				t.Errorf("%s: the error is not fit for a log: %q", what, err)
+			}
+		}
+		never := func(context.Context) error { t.Error("the function ran"); return nil }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // what is let in may keep others waiting
+		defer cancel()
+		for name, key := range badKeys {
+			for _, o := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 3}} {
+				_, err := l.Acquire(ctx, key, o)
+				refused(name, err)
+			}
+			_, err := l.TryAcquire(ctx, key, distlock.Opts{})
+			refused(name+", TryAcquire", err)
+			refused(name+", Do", l.Do(ctx, key, distlock.Opts{}, never))
+			refused(name+", Lead", l.Lead(ctx, key, distlock.Opts{}, never))
+			_, err = l.AcquireAll(ctx, []string{"fine", key}, distlock.Opts{})
+			refused(name+", AcquireAll", err)
+			if key != "" {
+				_, err = l.Acquire(ctx, "fine", distlock.Opts{Prefix: key})
+				refused(name+", Prefix", err)
+			}
+		}
+		for name, params := range badParams(t) {
+			for _, hasher := range []distlock.Hasher{nil, distlock.Plain, distlock.Keyed(make([]byte, 16))} {
+				o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
+				_, err := l.Guard(o).Acquire(ctx, params)
+				refused(name, err)
+				f := distlock.Wrap(l, func(ctx context.Context, _ any) (bool, error) { return true, never(ctx) }, o)
+				_, err = f(ctx, params)
+				refused(name+", Wrap", err)
+			}
+		}
+		for name, key := range badKeys { // as a Hasher of one's own may make them
+			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: distlock.HasherFunc(func([]byte) string { return key })}
+			_, err := l.Guard(o).Acquire(ctx, "param")
+			refused(name+", Hasher", err)
+		}
+		synctest.Wait()
+		if len(s.calls) != 0 || l.Keys() != 0 {
+			t.Errorf("%d calls reached the store, %d keys are left", len(s.calls), l.Keys())
+		}
+	})
+}
+
+// Strangers choose parameters: none of these may have the lock of another,
+// although the text of one is part of the text of the other.
+//
+// Row 25 (any): parameters that differ have keys that differ, all fit for a store.
+// Fails if lists are encoded without their length.
+func TestRow25NoSharedKeys(t *testing.T) {
+	t.Parallel()
+	params := []any{
+		nil, "", "nil", "<nil>", 0, "0", 0.5, "0.5", false, "false", []any{}, map[string]any{}, []byte{}, []any{nil}, []any{""}, []any{[]any{}},
+		"a", "A", "a ", " a", "a\x00", "\x00a", "a\n", "a\r\n", "{a}", "{a", "a}", "a:b", "a:", ":a", "é", "e\u0301", "\xff", "\ufffd", "１", "1", 1, "01", "+1",
+		[]any{"a", "b"}, []any{"ab"}, []any{"a", "", "b"}, []any{[]any{"a"}, "b"}, []any{"a", []any{"b"}}, []any{"b", "a"}, "a,b", "a|b", `["a","b"]`,
+		map[string]any{"a": "b"}, map[string]any{"a": nil}, map[string]any{"ab": ""}, []any{[]any{"a", "b"}}, struct{ A string }{"b"},
+		[]byte("a"), []any{byte('a')}, math.MaxInt64, uint64(math.MaxInt64) + 1, math.MinInt64, float64(math.MaxInt64), math.Inf(1), math.Inf(-1), "+Inf",
+		math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, strings.Repeat("a", 1000), strings.Repeat("a", 1001), badKeys["carriage return"],
+	}
+	for name, hasher := range map[string]distlock.Hasher{"default": nil, "Plain": distlock.Plain, "Keyed": distlock.Keyed(make([]byte, 16))} {
+		keys := distlock.NewKeyBuilder(distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher})
+		seen := make(map[string]string)
+		for _, p := range params {
+			key, err := keys.Key(p)
+			wantIs(t, err)
+			wantIs(t, distlock.CheckKey(key))
+			text := fmt.Sprintf("%.50q", fmt.Sprintf("%#v", p))
+			if other, ok := seen[key]; ok {
+				t.Errorf("%s: %s and %s share %s", name, other, text, key)
+			}
+			seen[key] = text
+		}
+	}
+}
