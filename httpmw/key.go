@@ -55,10 +55,18 @@ func (e *KeyError) Unwrap() []error {
 // PathValue returns a KeyFunc for the path's wildcard of that name, a string:
 // [http.Request.PathValue], decoded. chi hands out parts of the path as the
 // client has encoded them, ServeMux decodes them; here "a" and "%61" are one
-// lock with either. PathValue panics if name is empty.
+// lock with either. A value with a "%" of its own, in a path of which it is not
+// certain whether the router has decoded it, is a [*KeyError]. PathValue panics
+// if name is empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
-	return func(r *http.Request) (any, error) { return present(what, pathValue(r, name)) }
+	return func(r *http.Request) (any, error) {
+		text, err := pathValue(r, what, name)
+		if err != nil {
+			return nil, err
+		}
+		return present(what, text)
+	}
 }
 
 // PathInt is [PathValue] for a decimal integer, an int64: "1", "01" and "+1"
@@ -66,7 +74,10 @@ func PathValue(name string) KeyFunc {
 func PathInt(name string) KeyFunc {
 	what := part("PathInt", "path value", name)
 	return func(r *http.Request) (any, error) {
-		text := pathValue(r, name)
+		text, err := pathValue(r, what, name)
+		if err != nil {
+			return nil, err
+		}
 		if _, err := present(what, text); err != nil {
 			return nil, err
 		}
@@ -191,14 +202,20 @@ func integer(what, text string) (any, error) {
 
 // pathValue returns the decoded value. A router that has matched the path in its
 // encoded form left a piece of that; one that has decoded a "%" did not. A piece
-// that decodes only by half was not encoded.
-func pathValue(r *http.Request, name string) string {
+// that decodes only by half was not encoded. One that both may have left is
+// refused: read in the wrong way it is the lock of another value.
+func pathValue(r *http.Request, what, name string) (string, error) {
 	v := r.PathValue(name)
 	if strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v) {
-		return v
+		return v, nil
 	}
-	if decoded, err := url.PathUnescape(v); err == nil {
-		return decoded
+	decoded, err := url.PathUnescape(v)
+	switch {
+	case err != nil:
+		return v, nil //nolint:nilerr // not encoded, as said above
+	case strings.Contains(r.URL.Path, v):
+		return "", &KeyError{Detail: what + " is ambiguous"}
+	default:
+		return decoded, nil
 	}
-	return v
 }

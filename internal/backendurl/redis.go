@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/redis/go-redis/v9"
 
@@ -49,12 +52,41 @@ func parseRedis(rawURL string) (*redis.Options, error) {
 	}
 	opts, err := redis.ParseURL(rawURL)
 	if err != nil {
-		return nil, err
+		return nil, printable(err)
 	}
 	if opts.DB < 0 {
 		return nil, fmt.Errorf("the database number is negative: %d", opts.DB)
 	}
+	_, port, err := net.SplitHostPort(opts.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("invalid host %q", u.Host)
+	}
+	if err := checkPort(port); err != nil {
+		return nil, err
+	}
 	return opts, nil
+}
+
+// printable keeps an error that quotes what was decoded on one line.
+func printable(err error) error {
+	text := err.Error()
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return err
+	}
+	return errors.New(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text))
+}
+
+// checkPort refuses what nothing can listen on.
+func checkPort(port string) error {
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("invalid port %q", port)
+	}
+	return nil
 }
 
 // tune sets what matters under load, unless the URL did. All locks share the

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -82,13 +81,15 @@ func parseHost(host string) (string, error) {
 	switch {
 	case u.Hostname() == "":
 		return "", fmt.Errorf("%q has no host", host)
+	case strings.ContainsAny(u.Hostname(), "[]"):
+		return "", fmt.Errorf("invalid host %q", host)
 	case strings.ContainsRune(u.Hostname(), ':') && host[0] != '[':
 		return "", fmt.Errorf("too many colons in %q; an IPv6 address needs brackets", host)
 	case port == "":
 		port = zkPort
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", fmt.Errorf("invalid port %q", port)
+	if err := checkPort(port); err != nil {
+		return "", err
 	}
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
