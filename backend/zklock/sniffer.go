@@ -49,7 +49,7 @@ func (s *sniffer) Read(p []byte) (int, error) {
 // connection; credentials have no room for two answers, and it hangs for ever.
 func (s *sniffer) Write(p []byte) (int, error) {
 	if _, err := s.Conn.Write(p); err != nil {
-		_ = s.Conn.Close() // may have been closed already
+		_ = s.Close() // may have been closed already
 	}
 	return len(p), nil
 }

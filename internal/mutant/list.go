@@ -56,6 +56,12 @@ var store = []Mutant{
 		Package: "./backend/redislock", Test: "TestScriptAcquireRepeat",
 	},
 	{
+		Name:    "fences-for-ever",
+		Rule:    "the counter of a key that is used no more stays in Redis",
+		Edits:   []Edit{{"backend/redislock/release.lua", "call('SET', KEYS[n + i], text, 'PX', RETENTION)", "call('SET', KEYS[n + i], text)"}},
+		Package: "./backend/redislock", Test: "TestRow21RetentionEnds",
+	},
+	{
 		Name: "points-in-time",
 		Rule: "a lease is a point in time by the client's clock",
 		Edits: []Edit{{"backend/redislock/acquire_rest.lua", "redis.call('SET', lock, owner, 'PX', ttl)",
