@@ -3,6 +3,7 @@ package distlock
 import (
 	"reflect"
 	"strconv"
+	"strings"
 )
 
 // paramError says what cannot take part in a key, and where it is.
@@ -24,8 +25,11 @@ func (p *paramError) Unwrap() error { return p.err }
 
 // within returns a copy, because plans keep and share the faults of types.
 func (p *paramError) within(step string) *paramError {
+	const most = 256 // bytes: a cycle through a map repeats the caller's key
 	c := *p
-	c.path = step + c.path
+	if c.path = step + c.path; len(c.path) > most {
+		c.path = strings.ToValidUTF8(c.path[:most], "") + "…"
+	}
 	return &c
 }
 

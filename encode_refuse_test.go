@@ -32,6 +32,9 @@ func TestEncodeRefuses(t *testing.T) {
 	selfAny = &selfAny
 	selfMap := map[string]any{}
 	selfMap["m"] = selfMap
+	long := strings.Repeat("é", 30)
+	selfMapLong := map[string]any{}
+	selfMapLong[long] = selfMapLong
 	var deep any = 1
 	for range distlock.MaxNesting + 1 {
 		deep = []any{deep}
@@ -99,6 +102,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{"cycle of pointers", self, "without end"},
 		{"cycle of interfaces", selfAny, "without end"},
 		{"cycle of maps", selfMap, "without end"},
+		{"cycle of maps with a long key", selfMapLong, "without end"},
 		{"too deep", deep, "nested deeper than 64 levels"},
 		{"large string", strings.Repeat("x", distlock.MaxEncoded+1), "over 1048576 bytes"},
 		{"large bytes", make([]byte, distlock.MaxEncoded+1), "over 1048576 bytes"},
@@ -120,6 +124,9 @@ func TestEncodeRefuses(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v does not say %q", err, c.want)
+			}
+			if n := len(err.Error()); n > 512 {
+				t.Errorf("an error of %d bytes, which callers choose", n)
 			}
 		})
 	}

@@ -158,17 +158,18 @@ func (o *Opts) validateNumbers() error {
 	if o.MaxWaiters < 0 {
 		errs = append(errs, errors.New("MaxWaiters is negative: "+strconv.Itoa(o.MaxWaiters)))
 	}
-	if err := o.validateMode(); err != nil {
+	if o.Mode != Exclusive && o.Mode != Shared {
+		errs = append(errs, errors.New("Mode is unknown: "+o.Mode.String()))
+	}
+	if err := o.validatePermits(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// validateMode checks who may hold the key at the same time.
-func (o *Opts) validateMode() error {
+// validatePermits checks how many may hold the key at the same time.
+func (o *Opts) validatePermits() error {
 	switch {
-	case o.Mode != Exclusive && o.Mode != Shared:
-		return errors.New("Mode is unknown: " + o.Mode.String())
 	case o.Permits < 0:
 		return errors.New("Permits is negative: " + strconv.Itoa(o.Permits))
 	case o.Permits > maxPermits:

@@ -34,9 +34,7 @@ func faults(o distlock.Opts) []string {
 	if o.MaxHold > 0 && o.MinHold > o.MaxHold {
 		wrong["MinHold is above MaxHold"] = true
 	}
-	if wrong["Mode"] {
-		wrong["Permits"] = false // one fault is told of the two, which go together
-	} else if o.Permits > 0 && o.Mode == distlock.Shared {
+	if o.Permits > 0 && o.Mode == distlock.Shared {
 		wrong["Permits"] = true
 	}
 	if f, ok := o.Hasher.(distlock.HasherFunc); ok && f == nil {
