@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Mutant is one rule broken, and who must notice.
@@ -44,7 +45,7 @@ func (m *Mutant) Run(ctx context.Context, root, dir string) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=3m", "-overlay", overlay, "-run", pattern(m.Test), m.Package)
 	cmd.Dir = root
-	cmd.WaitDelay = 1
+	cmd.WaitDelay = 10 * time.Second
 	output, err := cmd.CombinedOutput()
 	exit := new(exec.ExitError)
 	switch {
