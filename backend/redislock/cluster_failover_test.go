@@ -13,6 +13,7 @@ import (
 // told, no token comes twice. Fails if nobody asks the others when a master is silent,
 // or if tokens are counted with INCR.
 func TestRow18MasterKilled(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartClusterWithReplicas(t, 3, 3)
 	dead, heir := c.Masters[1], c.Replicas[1]
 	on := keysOn(t, c, 6)

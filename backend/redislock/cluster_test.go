@@ -167,6 +167,7 @@ func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]s
 // Row 18 (redislock): a master that hangs costs its own locks only. Fails if renewals
 // to all masters wait for each other.
 func TestRow18MasterStopped(t *testing.T) {
+	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	const limit = redislock.DefaultOpTimeout
 	b := redislock.New(redistest.ClusterClient(t, c.Masters))

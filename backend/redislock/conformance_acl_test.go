@@ -47,6 +47,7 @@ func TestConformanceACL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	s, admin := aclServer(t)
 	asUser := make(map[distlock.Backend]bool)
 	add := func(t *testing.T) distlock.Backend {

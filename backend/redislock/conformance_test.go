@@ -62,6 +62,7 @@ func TestConformanceCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
 	conform(t, locktest.Features{Lease: 200 * time.Millisecond}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }

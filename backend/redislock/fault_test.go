@@ -266,6 +266,7 @@ func TestStoppedServer(t *testing.T) {
 // whoever waits is served. Fails if tokens start at 1 where the counter is gone, or if
 // a renewal creates a lock that is gone anew.
 func TestRow04RestartedEmpty(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	g, err := b.TryAcquire(t.Context(), request(lockKey))

@@ -224,6 +224,7 @@ func TestInspectMany(t *testing.T) {
 }
 
 func TestInspectCluster(t *testing.T) {
+	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
 	b := newBackend(t, redistest.ClusterClient(t, servers))
 	var want []string

@@ -28,6 +28,7 @@ func confirmed(t *testing.T, b *redislock.Backend, r distlock.Request) (g distlo
 }
 
 func TestWaitReplicas(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	host, port, err := net.SplitHostPort(s.real.Addr())
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // lost, and only then another has it. Fails if a renewal without an answer is a loss
 // at once.
 func TestRow06OldMasterStillWrites(t *testing.T) {
+	t.Parallel()
 	old := realServer(t, "--repl-diskless-sync-delay", "0")
 	heir := redistest.StartReplica(t, old.real)
 	if err := old.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {

@@ -22,6 +22,7 @@ import (
 // Row 9 (redislock): the holder is cancelled while the server sleeps, before another
 // has the lock. Fails if a lease is believed in for longer than it lasts.
 func TestRow09ServerSleeps(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 50 * time.Millisecond}
 	var lockers []*distlock.Locker

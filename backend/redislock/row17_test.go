@@ -49,6 +49,7 @@ func says(t *testing.T, what string, err error, word string) {
 func TestRow17Refusals(t *testing.T) {
 	for _, refusal := range redistest.Refusals() {
 		t.Run(refusal.Error, func(t *testing.T) {
+			t.Parallel()
 			var s server
 			if refusal.Cluster {
 				s.real = redistest.StartCluster(t, 1)[0]

@@ -27,6 +27,7 @@ func (s server) contents(t testing.TB) map[string]string {
 // Row 22 (redislock): an error says what is there, and it stays as it is. Fails if a
 // foreign type counts as a free lock.
 func TestRow22ForeignValues(t *testing.T) {
+	t.Parallel()
 	types := map[string]func(s server, key string){
 		"list": func(s server, key string) { s.RPush(context.Background(), key, "a", "b") },
 		"set":  func(s server, key string) { s.SAdd(context.Background(), key, "a", "b") },

@@ -217,6 +217,7 @@ func TestRenewSharedBatches(t *testing.T) {
 }
 
 func TestSharedCluster(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
 	b, peer := newBackend(t, redistest.ClusterClient(t, nodes)), newBackend(t, redistest.ClusterClient(t, nodes))
 	for i := range 6 {
