@@ -273,9 +273,9 @@ var (
 	// The number is one of those from 50000 to 99999 that descriptor.proto leaves
 	// for use in-house, picked at random; it is not entered in the protobuf
 	// project's registry of public options, which hands out those below. If an
-	// option of your own has the same number, protoc refuses a file that imports
-	// both, and a Go program with both in it panics when it starts: neither is ever
-	// taken for the other.
+	// option of your own has the same number, protoc-gen-go refuses a file that
+	// imports both, and a Go program with both in it panics when it starts: neither
+	// is ever taken for the other.
 	//
 	// optional distlock.v1.Lock lock = 76513;
 	E_Lock = &file_distlock_v1_lock_proto_extTypes[0]
