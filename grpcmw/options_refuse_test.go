@@ -187,3 +187,13 @@ func TestOptionsOfDescriptorsMadeAtRunTime(t *testing.T) {
 		t.Errorf("keys %q", got)
 	}
 }
+
+// TestFilesTellWhatStreams: their services need not be linked into the program.
+func TestFilesTellWhatStreams(t *testing.T) {
+	r := grpcmw.FromFiles(declare(t, true, &distlockv1.Lock{Value: "pay"}))
+	l := newLocker(t, newStore(), distlock.Config{})
+	const want = `grpcmw: UnaryServerInterceptor: rule for "/declared.DeclaredService/M0": the method streams: its rule belongs to StreamServerInterceptor`
+	if got := panicOf(func() { grpcmw.UnaryServerInterceptor(l, r) }); got != want {
+		t.Errorf("panic\n%s, want\n%s", got, want)
+	}
+}

@@ -177,7 +177,7 @@ func TestOptionsLockAServer(t *testing.T) {
 
 // TestOptionsShare: readers come in beside each other, and no writer beside them.
 func TestOptionsShare(t *testing.T) {
-	inside, leave := make(chan bool), make(chan bool)
+	inside, leave := make(chan bool, 2), make(chan bool)
 	b := &bills{do: func(_ context.Context, method string) error {
 		if method == "Read" {
 			inside <- true
@@ -186,14 +186,24 @@ func TestOptionsShare(t *testing.T) {
 		return nil
 	}}
 	client := startBills(t, b, lockBills(newLocker(t, newStore(), distlock.Config{}), grpcmw.FromOptions()))
-	done := make(chan error)
+	done := make(chan error, 2)
 	for range 2 {
 		go func() { done <- calls["Read"](t.Context(), client) }()
 	}
-	<-inside
-	<-inside
-	wantStatus(t, calls["Pay"](t.Context(), client), busy)
+	for range 2 {
+		select {
+		case <-inside:
+		case err := <-done:
+			t.Errorf("a reader is not let in: %v", err)
+		}
+	}
+	if !t.Failed() {
+		wantStatus(t, calls["Pay"](t.Context(), client), busy)
+	}
 	close(leave)
+	if t.Failed() {
+		return
+	}
 	for range 2 {
 		if err := <-done; err != nil {
 			t.Error(err)
