@@ -15,17 +15,15 @@ import (
 )
 
 // newGRPCServer returns a server of the shop, with reflection and health. Of its
-// methods one takes the lock in an interceptor; the one that resets leaves that
-// to the shop.
+// methods one takes the lock in an interceptor, because shop.proto says so; the
+// one that resets leaves that to the shop.
 func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.Logger) *grpc.Server {
 	s := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxBody),
 		grpc.WaitForHandlers(true), // what they use is closed afterwards
 		grpc.ChainUnaryInterceptor(
 			checkRequest,
-			grpcmw.UnaryServerInterceptor(l, grpcmw.ByMethod(map[string]grpcmw.Rule{
-				shopv1.ShopService_PlaceOrder_FullMethodName: {Key: grpcmw.Fields("sku"), Opts: lock},
-			})),
+			grpcmw.UnaryServerInterceptor(l, grpcLocks(lock)),
 		),
 	)
 	shopv1.RegisterShopServiceServer(s, &grpcAPI{shop: sh, log: log})
@@ -34,6 +32,14 @@ func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.L
 	healthy.SetServingStatus(shopv1.ShopService_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
 	grpc_health_v1.RegisterHealthServer(s, healthy)
 	return s
+}
+
+// grpcLocks returns the locks that shop.proto declares. How long an order waits
+// and how long it may take are flags, which no .proto file knows.
+func grpcLocks(lock distlock.Opts) grpcmw.Rules {
+	return grpcmw.FromOptions().Adjust(func(_ string, o *distlock.Opts) {
+		o.RetryCount, o.RetryInterval, o.MaxHold = lock.RetryCount, lock.RetryInterval, lock.MaxHold
+	})
 }
 
 // checkRequest refuses bad requests. It stands before the lock, which is not for

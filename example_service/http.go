@@ -11,7 +11,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/httpmw"
 )
 
 // httpAPI is the shop over HTTP.
@@ -21,22 +20,28 @@ type httpAPI struct {
 	log         *slog.Logger
 }
 
-// newHTTPHandler returns the routes of the shop. Of those that change something
-// one takes the lock in a middleware; PUT leaves that to the shop.
-func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.Logger) http.Handler {
+// newHTTPHandler returns the routes of the shop. It fails if the table of routes
+// is wrong.
+func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.Logger) (http.Handler, error) {
 	a := &httpAPI{shop: sh, bodyTimeout: cfg.bodyTimeout, log: log}
 	r := chi.NewRouter()
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) { notFound.ServeHTTP(w, r) })
 	r.MethodNotAllowed(methodNotAllowed(r))
+	return r, mount(r, a.routes(), l, lock)
+}
 
-	r.Get("/healthz", a.health)
-	r.Get("/items/{sku}", a.getItem)
-	r.Put("/items/{sku}", a.putItem)
-	// The request is read and checked before the lock is taken: neither a slow
-	// client nor a bad request keeps the others waiting.
-	r.With(a.readOrder, httpmw.Lock(l, httpmw.PathValue("sku"), lock)).Post("/items/{sku}/orders", a.placeOrder)
-	r.With(a.readOrder).Post("/unlocked/items/{sku}/orders", a.placeOrderUnlocked)
-	return r
+// routes is the table of what is served under which lock. Of those that change
+// something POST takes its lock in a middleware; PUT leaves that to the shop.
+func (a *httpAPI) routes() []route {
+	return []route{
+		{method: "GET", pattern: "/healthz", lock: unlocked, handle: a.health},
+		{method: "GET", pattern: "/items/{sku}", lock: unlocked, handle: a.getItem},
+		{method: "PUT", pattern: "/items/{sku}", lock: unlocked, handle: a.putItem},
+		// The request is read and checked before the lock is taken: neither a slow
+		// client nor a bad request keeps the others waiting.
+		{method: "POST", pattern: "/items/{sku}/orders", before: a.readOrder, lock: "sku", handle: a.placeOrder},
+		{method: "POST", pattern: "/unlocked/items/{sku}/orders", before: a.readOrder, lock: unlocked, handle: a.placeOrderUnlocked},
+	}
 }
 
 // orderKey is where readOrder leaves the request for the handler.
@@ -127,7 +132,7 @@ func (a *httpAPI) health(w http.ResponseWriter, _ *http.Request) {
 func methodNotAllowed(r chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var allowed []string
-		for _, m := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
+		for _, m := range methods {
 			if r.Match(chi.NewRouteContext(), m, req.URL.EscapedPath()) {
 				allowed = append(allowed, m)
 			}

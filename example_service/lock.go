@@ -6,10 +6,11 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// itemLock declares the lock of an item. There is this one declaration, and all
-// three ways in use it: they get the same key for a sku because the parameter is
-// the same string, whether it was a piece of a path, a field of a message or a
-// field of a struct.
+// itemLock declares the lock of an item, for the routes and the shop; what does
+// not depend on flags, shop.proto declares once more for gRPC, and a test
+// compares the two. All three ways in get the same key for a sku because the
+// parameter is the same string, whether it was a piece of a path, a field of a
+// message or a field of a struct.
 func itemLock(cfg config) distlock.Opts {
 	// Waiters are woken when their turn comes; this is for when nothing woke them.
 	// A pause is 1.5 of it on average.

@@ -7,8 +7,9 @@
 //	go run ./example_service -http 127.0.0.1:8080 -grpc 127.0.0.1:9090 -backend embedded
 //
 // The locks are in the three places where they can be: around an HTTP route
-// (http.go), around a gRPC method (grpc.go), and around a method of the service
-// (shop.go). They are declared once (lock.go).
+// (http.go), around a gRPC method (shopv1/shop.proto, grpc.go), and around a
+// method of the service (shop.go). What they are is declared in lock.go, and for
+// gRPC in shop.proto.
 package main
 
 import (

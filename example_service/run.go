@@ -87,9 +87,11 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 
 	lock := itemLock(cfg)
 	shop := newShop(locker, lock, items, thinkFor(cfg.think))
-	s := newServers(ctx, cfg,
-		newHTTPHandler(cfg, shop, locker, lock, log),
-		newGRPCServer(shop, locker, lock, log), log)
+	web, err := newHTTPHandler(cfg, shop, locker, lock, log)
+	if err != nil {
+		return err
+	}
+	s := newServers(ctx, cfg, web, newGRPCServer(shop, locker, lock, log), log)
 
 	_, _ = fmt.Fprintln(stdout, "http on", httpListener.Addr())
 	_, _ = fmt.Fprintln(stdout, "grpc on", grpcListener.Addr())

@@ -94,7 +94,11 @@ func TestThreeWaysSellTogether(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	l, lock := newTestLocker(t, memlock.New()), itemLock(cfg)
 	sh := newShop(l, lock, openTestStore(t, ""), thinkFor(time.Millisecond))
-	web := httptest.NewServer(newHTTPHandler(cfg, sh, l, lock, log))
+	handler, err := newHTTPHandler(cfg, sh, l, lock, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(handler)
 	defer web.Close()
 	rpc := newGRPCServer(sh, l, lock, log)
 	defer rpc.Stop()

@@ -26,7 +26,7 @@ func (c *call) fit(desc protoreflect.MethodDescriptor) error {
 	if desc == nil {
 		return nil
 	}
-	streams := desc.IsStreamingClient() || desc.IsStreamingServer()
+	streams := streams(desc)
 	switch {
 	case streams && c.kind == unaryClient:
 		return errors.New("the method streams: clients can lock unary methods only")

@@ -28,6 +28,34 @@
 // the message would change all keys, and while the versions run side by side
 // they would not exclude each other. Name the fields.
 //
+// # Options in .proto files
+//
+// [FromOptions] makes the rules of what stands beside the methods themselves, in
+// the .proto file:
+//
+//	import "distlock/v1/lock.proto";
+//
+//	service ShopService {
+//	  rpc Pay(PayRequest) returns (PayResponse) {
+//	    option (distlock.v1.lock) = {prefix: "shop:" value: "pay" params: ["order_id"] key_timeout: {seconds: 10}};
+//	  }
+//	}
+//
+// Nothing is generated for it: package proto/distlock/v1, which the generated
+// code imports for the option, is all that is added to a build. If some of the
+// methods stream, each interceptor gets its half, and refuses the other:
+//
+//	rules := grpcmw.FromOptions()
+//	grpc.NewServer(
+//		grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules.Unary())),
+//		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(locker, rules.Streams())),
+//	)
+//
+// [Rules.Adjust] sets what depends on where a program runs. A key of metadata, or
+// one that a function makes, needs [ByMethod]: give that to an interceptor beside
+// the other. An option is no agreement between client and server on who locks;
+// one of them does.
+//
 // # Streams
 //
 // [StreamServerInterceptor] holds the lock from before the handler begins until

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -75,6 +76,50 @@ func ExampleUnaryServerInterceptor() {
 	// Output:
 	// paid order 42 <nil>
 	// rpc error: code = InvalidArgument desc = field "response_status.message" is missing
+}
+
+// ExampleFromOptions locks methods by what their .proto file says:
+//
+//	rpc Pay(PayRequest) returns (PayResponse) {
+//	  option (distlock.v1.lock) = {prefix: "shop:" value: "pay" params: ["order.id"] key_timeout: {seconds: 10} retry_count: 1};
+//	}
+func ExampleFromOptions() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	rules := grpcmw.FromOptions()
+	srv := grpc.NewServer(
+		grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules.Unary())),
+		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(locker, rules.Streams())),
+	)
+	billv1.RegisterBillServiceServer(srv, &bills{do: func(ctx context.Context, _ string) error {
+		lease, _ := distlock.FromContext(ctx)
+		return lease.Check() // before what is done is committed
+	}})
+	defer srv.Stop()
+	cc := dial(srv)
+	defer cc.Close()
+	client := billv1.NewBillServiceClient(cc)
+
+	resp, err := client.Pay(context.Background(), &billv1.PayRequest{Order: &billv1.Order{Id: 42}})
+	fmt.Println(resp.GetText(), err)
+
+	_, err = client.Pay(context.Background(), &billv1.PayRequest{})
+	fmt.Println(err)
+	// Output:
+	// paid 42 <nil>
+	// rpc error: code = InvalidArgument desc = field "order.id" is missing
+}
+
+// ExampleRules_Adjust lets nobody wait, whatever the .proto files say.
+func ExampleRules_Adjust() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	rules := grpcmw.FromOptions().Unary().Adjust(func(_ string, o *distlock.Opts) { o.RetryCount = 1 })
+	srv := grpc.NewServer(grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules)))
+	srv.Stop()
+	// Output:
 }
 
 // ExampleUnaryClientInterceptor takes the lock before the call leaves the

@@ -33,15 +33,12 @@ func Fields(paths ...string) Key {
 		panic("grpcmw: Fields: no field")
 	}
 	f := &fields{}
-	for _, p := range paths {
-		var names []protoreflect.Name
-		for name := range strings.SplitSeq(p, ".") {
-			if name == "" {
-				panic("grpcmw: Fields: empty name in the path " + strconv.Quote(p))
-			}
-			names = append(names, protoreflect.Name(name))
+	for _, text := range paths {
+		p, err := parsePath(text)
+		if err != nil {
+			panic("grpcmw: Fields: " + err.Error())
 		}
-		f.paths = append(f.paths, fieldPath{p, names})
+		f.paths = append(f.paths, p)
 	}
 	return f
 }
@@ -51,6 +48,17 @@ type fields struct{ paths []fieldPath }
 type fieldPath struct {
 	text  string
 	names []protoreflect.Name
+}
+
+func parsePath(text string) (fieldPath, error) {
+	p := fieldPath{text: text}
+	for name := range strings.SplitSeq(text, ".") {
+		if name == "" {
+			return p, errors.New("empty name in the path " + strconv.Quote(text))
+		}
+		p.names = append(p.names, protoreflect.Name(name))
+	}
+	return p, nil
 }
 
 func (f *fields) Params(_ context.Context, _ string, req any) (any, error) {
@@ -77,14 +85,21 @@ func (f *fields) check(d protoreflect.MessageDescriptor) error {
 		return errors.New("the client streams, so there is no one request to take fields from: use Metadata")
 	}
 	for _, p := range f.paths {
-		in := d
-		for i, name := range p.names {
-			fd, err := field(in, name, i == len(p.names)-1)
-			if err != nil {
-				return fmt.Errorf("Fields(%q): %w", p.text, err)
-			}
-			in = fd.Message()
+		if err := p.check(d); err != nil {
+			return fmt.Errorf("Fields(%q): %w", p.text, err)
 		}
+	}
+	return nil
+}
+
+// check walks down from d.
+func (p *fieldPath) check(d protoreflect.MessageDescriptor) error {
+	for i, name := range p.names {
+		fd, err := field(d, name, i == len(p.names)-1)
+		if err != nil {
+			return err
+		}
+		d = fd.Message()
 	}
 	return nil
 }

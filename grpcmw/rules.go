@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/distlock-go/distlock"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Rule says how a method is locked.
@@ -21,14 +22,83 @@ type Rule struct {
 	Opts distlock.Opts
 }
 
-// Rules is a table of methods. The zero value locks none. It does not change and
-// is safe for concurrent use.
-type Rules struct{ byMethod map[string]Rule }
+// Rules is a table of methods. [ByMethod] makes one, and [FromOptions]. The zero
+// value locks none. It does not change and is safe for concurrent use.
+type Rules struct{ byMethod map[string]rule }
+
+// rule is a Rule with what is known of where it comes from.
+type rule struct {
+	Rule
+
+	// desc is nil if the method is known by its name alone.
+	desc protoreflect.MethodDescriptor
+
+	// whole has all calls share one lock, which is that of a function that is
+	// locked without ParamLock.
+	whole bool
+}
 
 // ByMethod returns the rules for methods by their full name, which is what
 // [google.golang.org/grpc.UnaryServerInfo] has: "/package.Service/Method". The
 // map is copied. It is checked by the interceptor that is made with it.
-func ByMethod(rules map[string]Rule) Rules { return Rules{maps.Clone(rules)} }
+func ByMethod(rules map[string]Rule) Rules {
+	byMethod := make(map[string]rule, len(rules))
+	for method, r := range rules {
+		byMethod[method] = rule{Rule: r}
+	}
+	return Rules{byMethod}
+}
+
+// Unary returns r less the methods that stream, for the interceptors that see
+// the others only. An interceptor panics if it is given a method that it does not
+// see, lest that runs without its lock: whoever leaves some out gives them to
+// another interceptor, as [Rules.Streams].
+func (r Rules) Unary() Rules { return r.less(streams) }
+
+// Streams returns r less the methods that do not stream, for
+// [StreamServerInterceptor].
+func (r Rules) Streams() Rules {
+	return r.less(func(d protoreflect.MethodDescriptor) bool { return !streams(d) })
+}
+
+// less leaves out the methods of which it is known that they are of a kind.
+func (r Rules) less(kind func(protoreflect.MethodDescriptor) bool) Rules {
+	byMethod := maps.Clone(r.byMethod)
+	maps.DeleteFunc(byMethod, func(method string, r rule) bool {
+		desc, err := r.describe(method)
+		return err == nil && desc != nil && kind(desc)
+	})
+	return Rules{byMethod}
+}
+
+// Adjust returns r with the Opts as f leaves them: how long to wait is often a
+// matter of where a program runs, and not of the .proto file. f is called once
+// for each method before Adjust returns, in the order of their names. The
+// interceptor checks what comes of it. Adjust panics if f is nil.
+func (r Rules) Adjust(f func(fullMethod string, o *distlock.Opts)) Rules {
+	if f == nil {
+		panic("grpcmw: Adjust: nil function")
+	}
+	byMethod := make(map[string]rule, len(r.byMethod))
+	for _, method := range slices.Sorted(maps.Keys(r.byMethod)) {
+		adjusted := r.byMethod[method]
+		f(method, &adjusted.Opts)
+		byMethod[method] = adjusted
+	}
+	return Rules{byMethod}
+}
+
+func streams(d protoreflect.MethodDescriptor) bool {
+	return d.IsStreamingClient() || d.IsStreamingServer()
+}
+
+// describe returns nil for a method of which nothing is known.
+func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
+	if r.desc != nil {
+		return r.desc, nil
+	}
+	return findMethod(method)
+}
 
 // middleware is one interceptor.
 type middleware struct {
@@ -60,8 +130,8 @@ func wire(name string, l *distlock.Locker, rules Rules, k kind, opts []Option) *
 	return m
 }
 
-func newCall(l *distlock.Locker, method string, r Rule, k kind) (*call, error) {
-	desc, err := findMethod(method)
+func newCall(l *distlock.Locker, method string, r rule, k kind) (*call, error) {
+	desc, err := r.describe(method)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +141,7 @@ func newCall(l *distlock.Locker, method string, r Rule, k kind) (*call, error) {
 	if !reflect.ValueOf(r.Opts.Params).IsZero() {
 		return nil, errors.New("Opts.Params is set, but Key selects the parameters")
 	}
-	r.Opts.ParamLock = true
+	r.Opts.ParamLock = !r.whole
 	if err := r.Opts.Validate(); err != nil {
 		return nil, err
 	}

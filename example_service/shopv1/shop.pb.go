@@ -6,6 +6,7 @@
 package shopv1
 
 import (
+	_ "github.com/distlock-go/distlock/proto/distlock/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -308,7 +309,7 @@ var File_example_service_shopv1_shop_proto protoreflect.FileDescriptor
 
 const file_example_service_shopv1_shop_proto_rawDesc = "" +
 	"\n" +
-	"!example_service/shopv1/shop.proto\x12\ashop.v1\"W\n" +
+	"!example_service/shopv1/shop.proto\x12\ashop.v1\x1a\x16distlock/v1/lock.proto\"W\n" +
 	"\x11PlaceOrderRequest\x12\x10\n" +
 	"\x03sku\x18\x01 \x01(\tR\x03sku\x12\x14\n" +
 	"\x05buyer\x18\x02 \x01(\tR\x05buyer\x12\x1a\n" +
@@ -326,10 +327,11 @@ const file_example_service_shopv1_shop_proto_rawDesc = "" +
 	"\x04sold\x18\x03 \x01(\x05R\x04sold\"8\n" +
 	"\x0eSetItemRequest\x12\x10\n" +
 	"\x03sku\x18\x01 \x01(\tR\x03sku\x12\x14\n" +
-	"\x05stock\x18\x02 \x01(\x05R\x05stock2\x9f\x02\n" +
-	"\vShopService\x12E\n" +
+	"\x05stock\x18\x02 \x01(\x05R\x05stock2\xbb\x02\n" +
+	"\vShopService\x12a\n" +
 	"\n" +
-	"PlaceOrder\x12\x1a.shop.v1.PlaceOrderRequest\x1a\x1b.shop.v1.PlaceOrderResponse\x12M\n" +
+	"PlaceOrder\x12\x1a.shop.v1.PlaceOrderRequest\x1a\x1b.shop.v1.PlaceOrderResponse\"\x1a\x8a\xae%\x16\n" +
+	"\x05shop:\x12\x04item\x1a\x03sku\"\x02\b\x03\x12M\n" +
 	"\x12PlaceOrderUnlocked\x12\x1a.shop.v1.PlaceOrderRequest\x1a\x1b.shop.v1.PlaceOrderResponse\x12<\n" +
 	"\aGetItem\x12\x17.shop.v1.GetItemRequest\x1a\x18.shop.v1.GetItemResponse\x12<\n" +
 	"\aSetItem\x12\x17.shop.v1.SetItemRequest\x1a\x18.shop.v1.GetItemResponseB?Z=github.com/distlock-go/distlock/example_service/shopv1;shopv1b\x06proto3"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Generates the Go code of shop.proto. It needs protoc, of any version, and
-# installs nothing: the plugins are built into a directory that goes away again.
+# Generates the Go code of one .proto file, named by its path from the root of
+# the module: sh generate.sh proto/distlock/v1/lock.proto. It needs protoc, of any
+# version, and installs nothing: the plugins are built into a directory that goes
+# away again.
 set -eu
-cd "$(dirname "$0")/../.."
-
-# From the root of the module: the path becomes the name that every program with
-# this package in it registers, and that must be unique there.
-dir=example_service/shopv1
+cd "$(dirname "$0")/.."
+file=$1
+dir=$(dirname "$file")
 
 # protoc-gen-go is part of the protobuf module, so go.mod pins it. The gRPC
 # plugin is a module of its own, pinned here to keep it out of go.mod.
@@ -18,18 +18,22 @@ trap 'exit 1' HUP INT TERM
 
 go build -o "$tmp/bin/" google.golang.org/protobuf/cmd/protoc-gen-go
 GOBIN="$tmp/bin" go install "$grpc_plugin"
+go run ./proto/internal/wellknown >"$tmp/wellknown.pb"
 
+# The path of a file becomes the name that every program with its package in it
+# registers, and that must be unique there. What users import is named from the
+# directory proto, as they name it; all else from the root.
 mkdir "$tmp/out"
-protoc \
+protoc -I proto -I . --descriptor_set_in="$tmp/wellknown.pb" \
 	--plugin=protoc-gen-go="$tmp/bin/protoc-gen-go" \
 	--plugin=protoc-gen-go-grpc="$tmp/bin/protoc-gen-go-grpc" \
 	--go_out="$tmp/out" --go_opt=paths=source_relative \
 	--go-grpc_out="$tmp/out" --go-grpc_opt=paths=source_relative \
-	"$dir/shop.proto"
+	"$file"
 
 # The headers name the version of protoc. The code does not depend on it, so the
 # line would only make a diff wherever another one is installed.
-for f in shop.pb.go shop_grpc.pb.go; do
-	sed '/^\/\/[^a-z]*protoc /d' "$tmp/out/$dir/$f" >"$tmp/$f"
-	mv "$tmp/$f" "$dir/$f"
+for f in $(find "$tmp/out" -name '*.go'); do
+	sed '/^\/\/[^a-z]*protoc /d' "$f" >"$tmp/code"
+	cat "$tmp/code" >"$dir/$(basename "$f")"
 done
