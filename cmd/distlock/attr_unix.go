@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package main
+
+import "syscall"
+
+// ownGroup puts a process at the head of a group.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
