@@ -44,7 +44,7 @@ func (m *machine) start(args ...string) *running {
 	m.Helper()
 	r := &running{Cmd: exec.Command("distlock", append([]string{"run"}, args...)...)}
 	r.Dir, r.Stderr = m.dir, &r.stderr
-	r.Env = append(os.Environ(), backendEnv+"=redis://"+m.server.Addr())
+	r.Env = append(os.Environ(), backendEnv+"=redis://"+m.server.Addr(), raceExit)
 	r.WaitDelay = time.Second // a killed command's own children may have the pipe
 	if err := r.Start(); err != nil {
 		m.Fatal(err)
@@ -174,19 +174,20 @@ func TestKilled(t *testing.T) {
 func TestStoreHangs(t *testing.T) {
 	for _, c := range []struct {
 		onLost string
+		lease  string
 		code   int
 		asked  bool   // the command was asked to end
 		say    string // on stderr
 	}{
-		{onLostKill, exitLost, false, "the command is stopped: the lease ends in"},
-		{onLostTerm, exitLost, true, "the command is stopped: the lease ends in"},
-		{onLostIgnore, 3, false, "the command runs on without its lock"},
+		{onLostKill, "6s", exitLost, false, "the command is stopped: the lease ends in"},
+		{onLostTerm, "6s", exitLost, true, "the command is stopped: the lease ends in"},
+		{onLostIgnore, "1s", 3, false, "the command runs on without its lock"},
 	} {
 		t.Run(c.onLost, func(t *testing.T) {
 			m := newMachine(t)
 			const script = `trap 'echo asked >asked' TERM; echo $$ >first
 				until test -e stop; do echo >>alive; sleep 0.02; done; exit 3`
-			first := m.start("-key", "deploy", "-lease", "6s", "-grace", "1s", "-on-lost", c.onLost, "--", "sh", "-c", script)
+			first := m.start("-key", "deploy", "-lease", c.lease, "-grace", "300ms", "-on-lost", c.onLost, "--", "sh", "-c", script)
 			m.has("first")
 			second := m.start("-key", "deploy", "--", "sh", "-c", "echo >second")
 			m.until("the second to wait", func() bool {

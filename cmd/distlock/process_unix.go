@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // endingSignals end this process while it waits for the lock; while the command
@@ -33,9 +35,8 @@ func number(s os.Signal) int {
 type process struct {
 	pid      int         // of the command, and of its group
 	changes  chan change // what becomes of the command; the last one is its end
-	signals  chan<- os.Signal
-	terminal *terminal // nil: there is none
-	hadTerm  bool      // it had the terminal when it was stopped
+	terminal *terminal   // nil: there is none
+	hadTerm  bool        // it had the terminal when it was stopped
 }
 
 // change is that the command was stopped, or that it has ended.
@@ -50,8 +51,9 @@ type change struct {
 // however this one ends.
 func startProcess(cmd *exec.Cmd, signals chan<- os.Signal) (*process, error) {
 	cmd.SysProcAttr = ownGroup()
-	p := &process{changes: make(chan change, 16), signals: signals}
+	p := &process{changes: make(chan change, 16)}
 	notify(signals, passedSignals)
+	adoptOrphans()
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // for Linux the parent is the thread that started it
@@ -78,8 +80,9 @@ func startProcess(cmd *exec.Cmd, signals chan<- os.Signal) (*process, error) {
 func (p *process) wait() {
 	for {
 		var status syscall.WaitStatus
-		_, err := syscall.Wait4(p.pid, &status, syscall.WUNTRACED, nil)
+		pid, err := syscall.Wait4(-1, &status, syscall.WUNTRACED, nil)
 		switch {
+		case err == nil && pid != p.pid: // an orphan, of which nobody asks
 		case errors.Is(err, syscall.EINTR):
 		case err != nil: // nobody can say what became of it
 			p.changes <- change{ended: true, code: exitOS}
@@ -117,8 +120,8 @@ func (p *process) kill() { p.send(syscall.SIGKILL) }
 
 // gone reports whether nothing of the group is left.
 func (p *process) gone() bool {
-	for { // who is PID 1 of a container gets the orphans
-		if pid, err := syscall.Wait4(-p.pid, nil, syscall.WNOHANG, nil); err != nil || pid <= 0 {
+	for { // a dead orphan counts until it is waited for
+		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != nil || pid <= 0 {
 			break
 		}
 	}
@@ -143,20 +146,21 @@ func (p *process) suspend(s syscall.Signal) bool {
 	if p.terminal == nil || s != syscall.SIGTSTP && s != syscall.SIGTTIN && s != syscall.SIGTTOU {
 		return false
 	}
-	if s != syscall.SIGTSTP && p.terminal.foreground() == syscall.Getpgrp() {
+	if s != syscall.SIGTSTP && p.terminal.foreground() == unix.Getpgrp() {
 		p.hadTerm = true
 		return true
 	}
 	p.hadTerm = p.terminal.take(p.pid)
+	if own, err := unix.Getsid(0); err != nil || own == unix.Getpgrp() {
+		return true // no shell is there that could continue us
+	}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	signal.Reset(syscall.SIGTSTP)
-	defer signal.Notify(p.signals, syscall.SIGTSTP)
-	_ = syscall.Kill(0, syscall.SIGTSTP) // with the others of the job
+	_ = syscall.Kill(0, syscall.SIGSTOP) // all of the job; SIGTSTP is caught
 	select {
 	case <-continued:
-	case <-time.After(time.Second): // where nobody could continue it the system does not stop it
+	case <-time.After(time.Second): // it was continued before it was stopped
 	}
 	return true
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"os/signal"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +22,7 @@ func openTerminal() *terminal {
 	}
 	// Who is not in the foreground and gives it to somebody is stopped otherwise.
 	// The command has been started, and does not inherit this.
-	signal.Ignore(syscall.SIGTTOU)
+	signal.Ignore(unix.SIGTTOU)
 	return &terminal{f}
 }
 
@@ -37,10 +36,10 @@ func (t *terminal) foreground() int {
 }
 
 // give gives the terminal to the group if this process's group has it.
-func (t *terminal) give(group int) { t.pass(syscall.Getpgrp(), group) }
+func (t *terminal) give(group int) { t.pass(unix.Getpgrp(), group) }
 
 // take takes it back if the group has it, and returns whether it had.
-func (t *terminal) take(group int) bool { return t.pass(group, syscall.Getpgrp()) }
+func (t *terminal) take(group int) bool { return t.pass(group, unix.Getpgrp()) }
 
 func (t *terminal) pass(from, to int) bool {
 	if t == nil || t.foreground() != from {
