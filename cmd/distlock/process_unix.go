@@ -146,12 +146,12 @@ func (p *process) suspend(s syscall.Signal) bool {
 	if p.terminal == nil || s != syscall.SIGTSTP && s != syscall.SIGTTIN && s != syscall.SIGTTOU {
 		return false
 	}
-	if s != syscall.SIGTSTP && p.terminal.foreground() == unix.Getpgrp() {
+	if s != syscall.SIGTSTP && p.terminal.foreground() == ownPgrp() {
 		p.hadTerm = true
 		return true
 	}
 	p.hadTerm = p.terminal.take(p.pid)
-	if own, err := unix.Getsid(0); err != nil || own == unix.Getpgrp() {
+	if own, err := unix.Getsid(0); err != nil || own == ownPgrp() {
 		return true // no shell is there that could continue us
 	}
 	continued := make(chan os.Signal, 1)

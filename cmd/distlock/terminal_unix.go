@@ -36,14 +36,20 @@ func (t *terminal) foreground() int {
 }
 
 // give gives the terminal to the group if this process's group has it.
-func (t *terminal) give(group int) { t.pass(unix.Getpgrp(), group) }
+func (t *terminal) give(group int) { t.pass(ownPgrp(), group) }
 
 // take takes it back if the group has it, and returns whether it had.
-func (t *terminal) take(group int) bool { return t.pass(group, unix.Getpgrp()) }
+func (t *terminal) take(group int) bool { return t.pass(group, ownPgrp()) }
 
 func (t *terminal) pass(from, to int) bool {
 	if t == nil || t.foreground() != from {
 		return false
 	}
 	return unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, to) == nil
+}
+
+// ownPgrp returns the process group of this process.
+func ownPgrp() int {
+	group, _ := unix.Getpgid(0) // of oneself it cannot fail
+	return group
 }
