@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+)
+
+// execute is the whole program but for what belongs to the process. It returns
+// the exit code. An error is one line on stderr.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	err := newApp(args, stdout, stderr).Run(ctx, args)
+	if err == nil {
+		return exitOK
+	}
+	code, silent := exitCode(err)
+	if !silent {
+		_, _ = fmt.Fprintln(stderr, "distlock: "+strings.TrimPrefix(oneLine(err.Error()), "distlock: "))
+	}
+	return code
+}
+
+func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
+	app := &cli.Command{
+		Name:  "distlock",
+		Usage: "run a command under a lock that holds across machines",
+		Commands: []*cli.Command{
+			runCommand(args, stderr),
+			lsCommand(stdout),
+			releaseCommand(stdout),
+		},
+		EnableShellCompletion: true,
+		ConfigureShellCompletionCommand: func(c *cli.Command) {
+			c.Hidden = false
+			c.Usage = "print the completion script for bash, zsh, fish or pwsh"
+		},
+		Action: func(_ context.Context, c *cli.Command) error {
+			if c.Args().Present() {
+				return usageErrorf("there is no command %q (distlock -help lists them)", c.Args().First())
+			}
+			return cli.ShowRootCommandHelp(c)
+		},
+		Writer:    stdout,
+		ErrWriter: stderr,
+		// By itself the package exits, in places.
+		ExitErrHandler: func(context.Context, *cli.Command, error) {},
+	}
+	for _, c := range append(app.Commands, app) {
+		c.HideHelpCommand = true // "help" behind run's -- is somebody's program
+		// By itself the package puts the whole help text under each error.
+		c.OnUsageError = func(_ context.Context, c *cli.Command, err error, _ bool) error {
+			return usageErrorf("%w (%s -help lists the flags)", err, c.FullName())
+		}
+	}
+	return app
+}

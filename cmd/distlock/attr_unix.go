@@ -1,0 +1,11 @@
+//go:build unix && !linux
+
+package main
+
+import "syscall"
+
+// ownGroup puts a process at the head of a group.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// adoptOrphans leaves them to the init of the system.
+func adoptOrphans() {}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/backendurl"
+)
+
+const backendEnv = "DISTLOCK_BACKEND"
+
+// backendFlag is in every command.
+func backendFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: "backend",
+		Usage: "where the locks are, as a `URL`: redis://[user:password@]host:port/db (rediss://… for TLS), or " +
+			"zk://[user:password@]host:port,host:port/chroot. Others can see a command line: give a password in the variable",
+		Sources:     cli.EnvVars(backendEnv),
+		HideDefault: true, // it may have a password in it
+	}
+}
+
+// openLocker returns a Locker over the store that -backend names, and what closes
+// both.
+func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() error, error) {
+	rawURL := c.String("backend")
+	switch {
+	case rawURL == "":
+		return nil, nil, usageErrorf("-backend is missing, and so is %s: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
+	case strings.EqualFold(rawURL, "embedded"):
+		return nil, nil, usageErrorf("-backend %q: its locks are inside this process, and keep nobody else out", rawURL)
+	}
+	b, err := backendurl.Open(ctx, rawURL)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := distlock.New(b.Backend, distlock.Config{HandOvers: -1}) // there is nobody else in this process
+	return l, func() error { return errors.Join(l.Close(), b.Close()) }, nil
+}
+
+// noArguments refuses arguments where there are only flags.
+func noArguments(c *cli.Command) error {
+	if c.Args().Present() {
+		return usageErrorf("unexpected argument %q (%s -help lists the flags)", c.Args().First(), c.FullName())
+	}
+	return nil
+}
+
+// keyFlag returns the value of -key.
+func keyFlag(c *cli.Command) (string, error) {
+	switch key := c.String("key"); key {
+	case "":
+		return "", usageErrorf("-key is missing, or empty")
+	case "--": // what a shell makes of -key $UNSET --
+		return "", usageErrorf("-key has no value in front of --")
+	default:
+		return key, nil
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
+)
+
+// patience is how long what must happen may take on a slow machine.
+const patience = 30 * time.Second
+
+// raceExit has the race detector not wait for a second at the end of each process.
+const raceExit = "GORACE=atexit_sleep_ms=0"
+
+// TestMain puts this program into PATH.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"distlock": main})
+}
+
+// TestScripts runs each script with a store of its own.
+func TestScripts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the scripts need a POSIX shell")
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"await": await,
+		},
+		Setup: func(env *testscript.Env) error {
+			server := embedded.Start()
+			env.Defer(func() { _ = server.Close() })
+			addr, err := server.Listen("127.0.0.1:0")
+			env.Setenv(backendEnv, "redis://"+addr)
+			env.Vars = append(env.Vars, raceExit)
+			return err
+		},
+	})
+}
+
+// exits runs a program and checks its exit code: exits 64 distlock run.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits code program [arguments]")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// await waits until the program says something on its output that it says only
+// then: await text program [arguments]. With one argument it waits for a file.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	for start := time.Now(); time.Since(start) < patience; {
+		if len(args) == 1 {
+			if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+				return
+			}
+			<-time.After(5 * time.Millisecond)
+			continue
+		}
+		if err := ts.Exec(args[1], args[2:]...); err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+	}
+	ts.Fatalf("in vain for %q", args)
+}

@@ -1,0 +1,67 @@
+//go:build !unix
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// endingSignals end this process while it waits for the lock. While the command
+// runs the console tells it the same, so nothing is passed on.
+var (
+	endingSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
+	passedSignals []os.Signal
+)
+
+// number is what a shell adds to 128 for a process that the signal ended.
+func number(s os.Signal) int {
+	n, _ := s.(syscall.Signal)
+	return int(n)
+}
+
+// process is a command. What that starts itself is not known here.
+type process struct {
+	cmd     *exec.Cmd
+	changes chan change
+}
+
+// change is the end of the command.
+type change struct {
+	ended   bool
+	code    int
+	stopped syscall.Signal // never here
+}
+
+func startProcess(cmd *exec.Cmd, _ chan<- os.Signal) (*process, error) {
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, changes: make(chan change, 1)}
+	go func() {
+		err := cmd.Wait()
+		c := change{ended: true}
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			c.code = exit.ExitCode()
+		} else if err != nil {
+			c.code = exitOS
+		}
+		p.changes <- c
+	}()
+	return p, nil
+}
+
+func (p *process) pass(os.Signal) {}
+
+// terminate kills: there is no way to ask.
+func (p *process) terminate() { p.kill() }
+
+func (p *process) kill() { _ = p.cmd.Process.Kill() } // it may have ended
+
+func (p *process) gone() bool { return true }
+
+func (p *process) suspend(syscall.Signal) bool { return false }
+
+func (p *process) resume() {}

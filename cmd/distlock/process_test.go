@@ -1,0 +1,253 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// machine is a directory in which distlock runs, over a redis-server of its own.
+type machine struct {
+	*testing.T
+	server *redistest.Server
+	dir    string
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	t.Parallel()
+	return &machine{t, redistest.Start(t), t.TempDir()}
+}
+
+// running is a distlock process.
+type running struct {
+	*exec.Cmd
+	stderr bytes.Buffer
+	wait   func() int
+}
+
+// start starts distlock run with the arguments.
+func (m *machine) start(args ...string) *running {
+	m.Helper()
+	r := &running{Cmd: exec.Command("distlock", append([]string{"run"}, args...)...)}
+	r.Dir, r.Stderr = m.dir, &r.stderr
+	r.Env = append(os.Environ(), backendEnv+"=redis://"+m.server.Addr(), raceExit)
+	r.WaitDelay = time.Second // a killed command's own children may have the pipe
+	if err := r.Start(); err != nil {
+		m.Fatal(err)
+	}
+	r.wait = sync.OnceValue(func() int {
+		_ = r.Wait() // the code says it
+		return r.ProcessState.ExitCode()
+	})
+	m.Cleanup(func() {
+		_ = r.Process.Signal(syscall.SIGTERM) // it may have ended
+		end := time.AfterFunc(patience, func() { _ = r.Process.Kill() })
+		r.wait()
+		end.Stop()
+	})
+	return r
+}
+
+// ends checks the exit code.
+func (m *machine) ends(r *running, code int) {
+	m.Helper()
+	late := time.AfterFunc(patience, func() { _ = r.Process.Kill() })
+	defer late.Stop()
+	if got := r.wait(); got != code {
+		m.Errorf("exit code %d, want %d: %s", got, code, &r.stderr)
+	}
+}
+
+// until waits for a condition.
+func (m *machine) until(what string, cond func() bool) {
+	m.Helper()
+	for start := time.Now(); !cond(); <-time.After(2 * time.Millisecond) {
+		if time.Since(start) > patience {
+			m.Fatalf("in vain for %s", what)
+		}
+	}
+}
+
+func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
+
+// read returns what is in a file, "" if there is none.
+func (m *machine) read(name string) string {
+	m.Helper()
+	text, err := os.ReadFile(m.path(name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		m.Fatal(err)
+	}
+	return string(text)
+}
+
+// has waits for a file with a whole line in it, and returns the text.
+func (m *machine) has(name string) string {
+	m.Helper()
+	m.until(name, func() bool { return strings.HasSuffix(m.read(name), "\n") })
+	return strings.TrimSpace(m.read(name))
+}
+
+func (m *machine) touch(name string) {
+	m.Helper()
+	if err := os.WriteFile(m.path(name), nil, 0o600); err != nil {
+		m.Fatal(err)
+	}
+}
+
+// leaseEnd returns a time before which the store cannot give the key to another.
+func (m *machine) leaseEnd(key string) time.Time {
+	m.Helper()
+	asked := time.Now()
+	left, err := m.server.Client(m).PTTL(m.Context(), key).Result()
+	if err != nil || left <= 0 {
+		m.Fatal(left, err)
+	}
+	return asked.Add(left)
+}
+
+// alive reports whether there is a process of the number in the file.
+func (m *machine) alive(name string) bool {
+	m.Helper()
+	pid, err := strconv.Atoi(m.has(name))
+	if err != nil {
+		m.Fatal(err)
+	}
+	return syscall.Kill(pid, 0) == nil
+}
+
+// TestOneAtATime has three terminals work under one key.
+func TestOneAtATime(t *testing.T) {
+	m := newMachine(t)
+	var all []*running
+	for range 3 {
+		all = append(all, m.start("-key", "deploy", "--", "sh", "-c", "echo begin >>log; sleep 0.2; echo end >>log"))
+	}
+	for _, r := range all {
+		m.ends(r, 0)
+	}
+	if got, want := m.read("log"), strings.Repeat("begin\nend\n", 3); got != want {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestKilled kills the process that has the lock; the one that waits has it when
+// the lease is over, and the command of the first is dead by then.
+func TestKilled(t *testing.T) {
+	m := newMachine(t)
+	const lease = 2 * time.Second
+	first := m.start("-key", "deploy", "-lease", lease.String(), "--", "sh", "-c", "echo $$ >first; exec sleep 60")
+	m.has("first")
+	second := m.start("-key", "deploy", "--", "sh", "-c", "echo $$ >second")
+	m.until("the second to wait", func() bool {
+		return m.server.Client(t).ZCard(t.Context(), "{deploy}:queue").Val() == 1
+	})
+	killed := time.Now()
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	m.ends(second, 0)
+	if d := time.Since(killed); d > lease+3*time.Second { // the end of the lease, and a slow machine
+		t.Errorf("the second had to wait for %v", d)
+	}
+	m.has("second")
+	if runtime.GOOS == "linux" && m.alive("first") {
+		t.Error("the command of the first is alive")
+	}
+}
+
+// TestStoreHangs stops Redis. The command is dead before Redis could have given
+// the key to the one who waits, who gets it when Redis is back.
+func TestStoreHangs(t *testing.T) {
+	for _, c := range []struct {
+		onLost string
+		lease  string
+		code   int
+		asked  bool   // the command was asked to end
+		say    string // on stderr
+	}{
+		{onLostKill, "6s", exitLost, false, "the command is stopped: the lease ends in"},
+		{onLostTerm, "6s", exitLost, true, "the command is stopped: the lease ends in"},
+		{onLostIgnore, "1s", 3, false, "the command runs on without its lock"},
+	} {
+		t.Run(c.onLost, func(t *testing.T) {
+			m := newMachine(t)
+			const script = `trap 'echo asked >asked' TERM; echo $$ >first
+				until test -e stop; do echo >>alive; sleep 0.02; done; exit 3`
+			first := m.start("-key", "deploy", "-lease", c.lease, "-grace", "300ms", "-on-lost", c.onLost, "--", "sh", "-c", script)
+			m.has("first")
+			second := m.start("-key", "deploy", "--", "sh", "-c", "echo >second")
+			m.until("the second to wait", func() bool {
+				return m.server.Client(t).ZCard(t.Context(), "{deploy}:queue").Val() == 1
+			})
+			end := m.leaseEnd("deploy")
+			m.server.Stop()
+			if c.onLost == onLostIgnore {
+				m.until("a sign of life after the lease", func() bool { return m.lastAlive().After(end) })
+				m.touch("stop")
+			}
+			m.until("the end of the command", func() bool { return !m.alive("first") })
+			if last := m.lastAlive(); c.onLost != onLostIgnore && last.After(end) {
+				t.Errorf("the command was alive %v after the lease", last.Sub(end))
+			}
+			if asked := m.read("asked") != ""; asked != c.asked {
+				t.Errorf("asked to end: %v", asked)
+			}
+			m.server.Cont()
+			m.ends(first, c.code)
+			m.ends(second, 0)
+			m.has("second")
+			if !strings.Contains(first.stderr.String(), c.say) {
+				t.Errorf("stderr: %s", &first.stderr)
+			}
+		})
+	}
+}
+
+// lastAlive is when the command last gave a sign of life.
+func (m *machine) lastAlive() time.Time {
+	m.Helper()
+	info, err := os.Stat(m.path("alive"))
+	if err != nil {
+		m.Fatal(err)
+	}
+	return info.ModTime()
+}
+
+// TestSignal sends signals to distlock while the command runs, which gets them,
+// and while another waits, which gives up.
+func TestSignal(t *testing.T) {
+	m := newMachine(t)
+	first := m.start("-key", "deploy", "--", "sh", "-c",
+		`trap 'echo one >usr1' USR1; trap 'exit 5' TERM; echo $$ >first; while :; do sleep 0.02; done`)
+	m.has("first")
+	second := m.start("-key", "deploy", "--", "sh", "-c", "echo >second")
+	queue := func() int64 { return m.server.Client(t).ZCard(t.Context(), "{deploy}:queue").Val() }
+	m.until("the second to wait", func() bool { return queue() == 1 })
+	_ = second.Process.Signal(syscall.SIGINT)
+	m.ends(second, 128+int(syscall.SIGINT))
+	if n := queue(); n != 0 {
+		t.Errorf("%d in line", n)
+	}
+	_ = first.Process.Signal(syscall.SIGUSR1)
+	m.has("usr1")
+	_ = first.Process.Signal(syscall.SIGTERM)
+	m.ends(first, 5)
+	if m.read("second") != "" {
+		t.Error("the second ran")
+	}
+	m.ends(m.start("-key", "deploy", "-wait", "0", "--", "true"), 0) // it was given back
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/distlock-go/distlock"
+)
+
+const runHelp = `The command starts when the lock is held, with DISTLOCK_KEY and DISTLOCK_TOKEN in its environment, and
+the lock is given back when it has ended. Without the lock it does not run.
+
+The exit code is the command's own, or 128+n if signal n ended it. Otherwise:
+  1    somebody else has the key (-E changes that)
+  64   a mistake on the command line
+  69   the store of the locks could not be reached, or failed
+  71   the command could not be started
+  75   the lock was lost, and the command stopped for that; or it ended before this was known
+  126  the command is not executable       127  there is no such command
+
+If the lock cannot be renewed, it ends LEASE after the last renewal began, and by then the command must
+be dead. -on-lost says how:
+  kill    SIGKILL when a tenth of the lease is left
+  term    SIGTERM so early that -grace is left before that, then SIGKILL
+  ignore  a warning only: two may work at once
+If the store says that the key is another's already (distlock release -force does that), kill kills at
+once, and term gives the command its grace, though never beyond the lease it had.
+
+Signals are passed on to the command and all that it started, unless that left the process group. What
+is left of the group when the command has ended gets SIGTERM, and after -grace SIGKILL; then the lock is
+given back. README.md in cmd/distlock says more.`
+
+func runCommand(args []string, stderr io.Writer) *cli.Command {
+	stopOn := 1
+	return &cli.Command{
+		Name:         "run",
+		Usage:        "run a command under a lock",
+		Description:  runHelp,
+		UsageText:    "distlock run -key deploy [flags] -- command [arguments]",
+		StopOnNthArg: &stopOn,
+		Flags: []cli.Flag{
+			backendFlag(),
+			&cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"},
+			&cli.DurationFlag{Name: "wait", HideDefault: true, Usage: "give up after `TIME`; 0 is one attempt (default: for ever)"},
+			&cli.IntFlag{Name: "E", Aliases: []string{"conflict-exit-code"}, Value: exitConflict,
+				Usage: "exit with `CODE` if somebody else has the key; 0 if that is fine"},
+			&cli.DurationFlag{Name: "lease", Value: distlock.DefaultKeyTimeout,
+				Usage: "`TIME` for which a crash of this process blocks the key; renewed every third of it; at least 1s"},
+			&cli.StringFlag{Name: "on-lost", Value: onLostKill, Usage: "what to do if the lock is lost: kill, term or ignore"},
+			&cli.DurationFlag{Name: "grace", HideDefault: true,
+				Usage: "`TIME` between SIGTERM and SIGKILL, at most a third of the lease (default: a quarter)"},
+			&cli.DurationFlag{Name: "min-hold", HideDefault: true,
+				Usage: "keep the key for `TIME` from the start, even if the command is quicker: once per period"},
+			&cli.DurationFlag{Name: "max-hold", HideDefault: true,
+				Usage: "the lock is lost after `TIME`, so that a command that hangs does not keep it (default: no limit)"},
+			&cli.BoolFlag{Name: "shared", Usage: "hold it beside others who hold it shared"},
+			&cli.IntFlag{Name: "permits", HideDefault: true, Usage: "let `N` hold it at once; all should ask for the same"},
+			&cli.BoolFlag{Name: "v", Usage: "tell when the lock is awaited, held and given back"},
+		},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			r, err := parseRun(c, args)
+			if err != nil {
+				return err
+			}
+			r.stderr = stderr
+			return r.run(ctx, c)
+		},
+	}
+}
+
+// runner is one distlock run.
+type runner struct {
+	stderr   io.Writer
+	verbose  bool
+	key      string
+	opts     distlock.Opts
+	wait     time.Duration // below 0: for ever
+	conflict int
+	onLost   string
+	grace    time.Duration
+	path     string // of the program
+	argv     []string
+}
+
+const minLease = time.Second // processes are not started and killed in much less
+
+func parseRun(c *cli.Command, args []string) (*runner, error) {
+	key, err := keyFlag(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{
+		verbose: c.Bool("v"), key: key, wait: -1, conflict: c.Int("E"), onLost: c.String("on-lost"),
+		argv: c.Args().Slice(),
+		opts: distlock.Opts{
+			KeyTimeout: c.Duration("lease"), MinHold: c.Duration("min-hold"), MaxHold: c.Duration("max-hold"),
+			Permits: c.Int("permits"),
+		},
+	}
+	if c.Bool("shared") {
+		r.opts.Mode = distlock.Shared
+	}
+	lease := r.opts.KeyTimeout
+	if r.grace = lease / 4; c.IsSet("grace") {
+		r.grace = c.Duration("grace")
+	}
+	if c.IsSet("wait") {
+		r.wait = c.Duration("wait")
+	}
+	if r.wait == 0 {
+		r.opts.RetryCount = 1
+	}
+	switch {
+	case !behindDashes(args, r.argv):
+		return nil, usageErrorf("the command must come behind --: distlock run -key %s -- command", printable(key))
+	case len(r.argv) == 0:
+		return nil, usageErrorf("there is no command behind --")
+	case c.IsSet("wait") && r.wait < 0:
+		return nil, usageErrorf("-wait is negative: %v", r.wait)
+	case r.conflict < 0 || r.conflict > 255:
+		return nil, usageErrorf("-E is %d: want 0 to 255", r.conflict)
+	case lease < minLease:
+		return nil, usageErrorf("-lease is %v: want at least %v", lease, minLease)
+	case r.onLost != onLostKill && r.onLost != onLostTerm && r.onLost != onLostIgnore:
+		return nil, usageErrorf("-on-lost is %q: want kill, term or ignore", r.onLost)
+	case r.grace < 0 || r.grace > lease/3:
+		return nil, usageErrorf("-grace is %v: want 0 to %v, a third of the lease", r.grace, lease/3)
+	case r.opts.MaxHold != 0 && r.opts.MaxHold < minLease:
+		return nil, usageErrorf("-max-hold is %v: want at least %v", r.opts.MaxHold, minLease)
+	}
+	// Before anybody waits for it.
+	r.path, err = exec.LookPath(r.argv[0])
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &exitError{exitNotExec, err}
+	case err != nil:
+		return nil, &exitError{exitNotFound, err}
+	}
+	return r, nil
+}
+
+// behindDashes reports whether argv is what comes behind the first "--" of args.
+// Otherwise some of it may be flags of ours that stand behind the command.
+func behindDashes(args, argv []string) bool {
+	for i, arg := range args {
+		if arg == "--" {
+			return len(args)-i-1 == len(argv)
+		}
+	}
+	return len(argv) == 0
+}
+
+func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a warning that nobody reads must not end us and leave the command
+	signals := make(chan os.Signal, 16)
+	notify(signals, endingSignals)
+	defer signal.Stop(signals)
+
+	locker, closeAll, err := openLocker(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := closeAll(); closeErr != nil {
+			r.warn("closing the backend: %v", closeErr)
+		}
+	}()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	lease, err := r.acquire(ctx, cancel, locker, signals)
+	if err != nil {
+		return err
+	}
+	code, lost := r.underLock(lease, signals)
+	err = lease.Release(ctx)
+	switch {
+	case lost != nil: // it was said when it happened
+	case errors.Is(err, distlock.ErrLost):
+		r.warn("the lock was lost before the command had ended: %v", err)
+		if code == exitOK && r.onLost != onLostIgnore {
+			code = exitLost
+		}
+	case err != nil:
+		r.warn("the lock ends by itself in at most %v: %v", r.opts.KeyTimeout, err)
+	default:
+		r.tell("gave %s back", printable(r.key))
+	}
+	if code != exitOK {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// acquire waits for the lock, as long as it is to, and until a signal comes.
+//
+// The context is also the lease's, so it has no deadline: cancel ends the wait.
+func (r *runner) acquire(
+	ctx context.Context, cancel context.CancelCauseFunc, locker *distlock.Locker, signals <-chan os.Signal,
+) (*distlock.Lease, error) {
+	type result struct {
+		lease *distlock.Lease
+		err   error
+	}
+	results := make(chan result, 1)
+	start := time.Now()
+	r.tell("wait for %s", printable(r.key))
+	go func() {
+		s, err := locker.Acquire(ctx, r.key, r.opts)
+		results <- result{s, err}
+	}()
+	var timeout <-chan time.Time
+	if r.wait > 0 {
+		timeout = time.After(r.wait)
+	}
+	var got result
+	var end error
+	select {
+	case got = <-results:
+	case <-timeout:
+		end = fmt.Errorf("waited for %v", r.wait)
+	case s := <-signals:
+		end = &exitError{code: exitSignal + number(s)}
+	}
+	if end != nil {
+		cancel(end)
+		if got = <-results; got.err == nil { // just then
+			_ = got.lease.Release(ctx) // if it fails it is tried again until the Locker is closed
+			got.err = fmt.Errorf("%w: %w", distlock.ErrNotAcquired, end)
+		}
+	}
+	switch _, isSignal := errors.AsType[*exitError](end); {
+	case isSignal:
+		return nil, end
+	case got.err == nil:
+		r.tell("got %s after %v, token %d", printable(r.key), time.Since(start).Round(time.Millisecond), got.lease.Token())
+		return got.lease, nil
+	case errors.Is(got.err, distlock.ErrUnavailable):
+		return nil, got.err
+	case errors.Is(got.err, distlock.ErrNotAcquired):
+		return nil, r.refuse(end)
+	default:
+		return nil, got.err
+	}
+}
+
+// refuse says that somebody else has the key. If that is fine it says so only if
+// it is asked to: cron makes a mail of every word.
+func (r *runner) refuse(end error) error {
+	err := fmt.Errorf("somebody else has %s", printable(r.key))
+	if end != nil {
+		err = fmt.Errorf("%w: %w", err, end)
+	}
+	if r.conflict == exitOK {
+		r.tell("%v", err)
+		return &exitError{code: exitOK}
+	}
+	return &exitError{r.conflict, err}
+}
+
+// underLock runs the command and returns its exit code, and why it was stopped if
+// that was for the lock.
+func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code int, lost error) {
+	if err := lease.Check(); err != nil {
+		r.warn("the command was not started: %v", err)
+		return exitLost, err
+	}
+	cmd := &exec.Cmd{Path: r.path, Args: r.argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	cmd.Env = append(os.Environ(),
+		"DISTLOCK_KEY="+lease.Key(), "DISTLOCK_TOKEN="+strconv.FormatUint(lease.Token(), 10))
+	p, err := startProcess(cmd, signals)
+	if err != nil {
+		r.warn("%v", err)
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
+			return exitNotExec, nil
+		}
+		return exitOS, nil
+	}
+	g := &guard{
+		lease: lease, process: p, onLost: r.onLost, grace: r.grace, reserve: r.opts.KeyTimeout / 10, warn: r.warn,
+	}
+	return g.watch(signals)
+}
+
+// notify has signals sent to c, except those that are ignored: nohup and the like
+// mean the command as well.
+func notify(c chan<- os.Signal, signals []os.Signal) {
+	for _, s := range signals {
+		if !signal.Ignored(s) {
+			signal.Notify(c, s)
+		}
+	}
+}
+
+func (r *runner) warn(format string, args ...any) {
+	_, _ = fmt.Fprintln(r.stderr, "distlock: "+oneLine(fmt.Sprintf(format, args...)))
+}
+
+func (r *runner) tell(format string, args ...any) {
+	if r.verbose {
+		r.warn(format, args...)
+	}
+}
