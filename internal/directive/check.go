@@ -99,7 +99,7 @@ func (c *Checker) checkParts(s *Site, sig *Signature, problems *Problems) {
 	}
 	taken := 0
 	for i, p := range sig.Params {
-		if i == sig.Ctx || isContext(p.Go) {
+		if i == sig.Ctx || IsContext(p.Go) {
 			continue
 		}
 		taken++

@@ -62,7 +62,7 @@ func classify(comment string) (kind, string) {
 		return wrong, "a directive is a // comment, not a /* */ one: it does nothing here"
 	case !line:
 		return prose, ""
-	case trimmed != body && near:
+	case trimmed != body && (near || word == "distlock" && strings.HasPrefix(rest, "lock ") && strings.Contains(rest, ":")):
 		return wrong, "a space between // and " + word + " makes the directive a plain comment: write " + Marker
 	case trimmed != body:
 		return prose, ""

@@ -50,7 +50,7 @@ func params(list *ast.FieldList, info *types.Info) []Param {
 func (s *Site) readSignature(info *types.Info, problems *Problems) *Signature {
 	sig := &Signature{Params: params(s.Type().Params, info), Results: params(s.Type().Results, info), Ctx: -1}
 	for i, p := range sig.Params {
-		if isContext(p.Go) {
+		if IsContext(p.Go) {
 			sig.Ctx = i
 			break
 		}
@@ -64,7 +64,8 @@ func (s *Site) readSignature(info *types.Info, problems *Problems) *Signature {
 	return sig
 }
 
-func isContext(t types.Type) bool { return isNamed(t, "context", "Context") }
+// IsContext reports whether t is context.Context.
+func IsContext(t types.Type) bool { return isNamed(t, "context", "Context") }
 
 func isError(t types.Type) bool {
 	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
@@ -84,7 +85,7 @@ func unkeyable(t types.Type) string {
 	if t == nil {
 		return ""
 	}
-	if isContext(t) {
+	if IsContext(t) {
 		return "a context is not a parameter"
 	}
 	if _, generic := types.Unalias(t).(*types.TypeParam); generic {
