@@ -18,9 +18,9 @@ var lockCounterTest = annotation.New("Counter.test", distlock.Opts{
 	RetryInterval: 200 * time.Millisecond,
 })
 
-// Test is Counter.test under the lock my-test, one for each name and number and o.
-func (c *Counter) Test(ctx context.Context, name string, number int, o any) error {
-	return lockCounterTest.Do(ctx, locker, []any{name, number, o}, func(ctx context.Context) error {
-		return c.test(ctx, name, number, o)
+// Test is Counter.test under the lock my-test, one for each name and parameter 3 and parameter 4.
+func (c *Counter) Test(ctx context.Context, name string, p2 int, p3 any) error {
+	return lockCounterTest.Do(ctx, locker, []any{name, p2, p3}, func(ctx context.Context) error {
+		return c.test(ctx, name, p2, p3)
 	})
 }

@@ -125,7 +125,7 @@ func TestKeys(t *testing.T) {
 		"a tag":          {func() error { return s.Profile(ctx, &User{ID: 5, Name: "Bob"}) }, "user", int64(5), distlock.Opts{}},
 		"none":           {func() error { return s.Raise(ctx, "tea", 3) }, "prices", nil, distlock.Opts{}},
 		"a hasher":       {func() error { _, err := s.Invoice(ctx, "2026-1"); return err }, "invoice", "2026-1", distlock.Opts{Hasher: hasher}},
-		"generic":        {func() error { _, err := Sorted(ctx, l, "list", []int{2, 1}); return err }, "sort", "list", distlock.Opts{}},
+		"generic":        {func() error { _, err := Sorted(ctx, s, []int{2, 1}); return err }, "sort", "[]int", distlock.Opts{}},
 		"a generic type": {func() error { _, err := shelf.Swap(ctx, 7, "x"); return err }, "shelf", 7, distlock.Opts{}},
 		"an interface":   {func() error { _, err := pay.Pay(ctx, "ada", 42); return err }, "order", 42, distlock.Opts{}},
 		"its other one":  {func() error { return pay.Refund(ctx, Receipt{OrderID: 42}) }, "order", uint8(42), distlock.Opts{}},

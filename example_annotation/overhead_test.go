@@ -34,10 +34,11 @@ type pair struct{ generated, byHand func() error }
 
 func pairs(ctx context.Context, l *distlock.Locker) map[string]pair {
 	s := NewService(l)
+	q := &Till{locker: l}
 	sku := strings.Clone("tea") // no constant: these need no memory as a key
 	shelf := &Shelf[string, int]{locker: l, things: map[string]int{}}
 	whole := distlock.Opts{Prefix: "shop:"}
-	stock := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "stock", ParamLock: true})
+	stock := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "till", ParamLock: true})
 	things := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "shelf", ParamLock: true})
 	return map[string]pair{
 		"whole": {
@@ -50,14 +51,14 @@ func pairs(ctx context.Context, l *distlock.Locker) map[string]pair {
 			},
 		},
 		"param": {
-			func() error { return s.Reserve(ctx, SKU(sku)) },
+			func() error { return q.Take(ctx, sku) },
 			func() error {
 				key, err := stock.Key(sku)
 				if err != nil {
 					return err
 				}
 				_, err = distlock.Call(ctx, l, key, distlock.Opts{}, func(ctx context.Context) (struct{}, error) {
-					return struct{}{}, s.reserve(ctx, SKU(sku))
+					return struct{}{}, q.take(ctx, sku)
 				})
 				return err
 			},

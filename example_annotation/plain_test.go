@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"bytes"
 	"go/format"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func TestPlain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(got) != string(plain) || comments == 0 {
+		if !bytes.Equal(got, plain) || comments == 0 {
 			t.Errorf("%s: %d comments; without them it is\n%s\nwant\n%s", file, comments, got, plain)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -15,11 +16,25 @@ import (
 type Service struct {
 	locker *distlock.Locker
 	prices map[string]int
+
+	mu      sync.Mutex
+	journal []string
 }
 
 // NewService returns a Service with its locks in l.
 func NewService(l *distlock.Locker) *Service {
 	return &Service{locker: l, prices: map[string]int{}}
+}
+
+// note writes down what was done, unless the lock was lost.
+func (s *Service) note(ctx context.Context, what ...any) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.journal = append(s.journal, fmt.Sprint(what...))
+	return nil
 }
 
 // SKU is an article.
@@ -40,29 +55,39 @@ type Order struct {
 // reserve has one lock for each article, whichever way it is reached.
 //
 //distlock:lock prefix:shop: value:stock paramLock
-func (s *Service) reserve(ctx context.Context, sku SKU) error { return ctx.Err() }
+func (s *Service) reserve(ctx context.Context, sku SKU) error { return s.note(ctx, "reserved ", sku) }
 
 // order is locked by a Go expression.
 //
 //distlock:lock prefix:shop: value:user key:o.User.ID
 func (s *Service) order(ctx context.Context, at time.Time, o Order) (n int, text string, err error) {
-	return len(o.Items), fmt.Sprint(o.User.Name, " at ", at.UTC()), ctx.Err()
+	return len(o.Items), fmt.Sprint(o.User.Name, " at ", at.UTC()), s.note(ctx, "order of ", o.User.Name)
 }
 
 // profile is locked by the whole request, in which a tag says what counts.
 //
 //distlock:lock prefix:shop: value:user param:u
-func (s *Service) profile(ctx context.Context, u *User) error { return ctx.Err() }
+func (s *Service) profile(ctx context.Context, u *User) error {
+	return s.note(ctx, "profile of ", u.Name)
+}
 
 // move is locked by two of three parameters.
 //
 //distlock:lock prefix:shop: value:move param:from param:to minHold:100ms maxHold:1m
-func (s *Service) move(ctx context.Context, from, to SKU, n int) error { return ctx.Err() }
+func (s *Service) move(ctx context.Context, from, to SKU, n int) error {
+	return s.note(ctx, "moved ", n, " from ", from, " to ", to)
+}
 
 // price is read by many at a time, and raised by one.
 //
 //distlock:lock prefix:shop: value:prices mode:shared
-func (s *Service) price(_ context.Context, sku string) (int, error) { return s.prices[sku], nil }
+func (s *Service) price(_ context.Context, sku string) (int, error) {
+	price, ok := s.prices[sku]
+	if !ok {
+		return 0, fmt.Errorf("no price for %q", sku)
+	}
+	return price, nil
+}
 
 //distlock:lock prefix:shop: value:prices
 func (s *Service) raise(_ context.Context, sku string, by int) error {
@@ -82,19 +107,21 @@ func (s *Service) report(ctx context.Context, run func(context.Context) error) e
 //distlock:lock prefix:shop: value:invoice param:number hasher:hasher fencing noWatchdog keyTimeout:1m
 func (s *Service) invoice(ctx context.Context, number string) (uint64, error) {
 	lease, _ := distlock.FromContext(ctx)
-	return lease.Token(), lease.Check()
+	return lease.Token(), s.note(ctx, "invoice ", number)
 }
 
 var hasher = distlock.Keyed([]byte("an example: take yours from a store of secrets"))
 
-// sorted is a generic function, with the Locker as a parameter.
+// sorted is a generic function, with a lock for each type of list.
 //
-//distlock:lock prefix:shop: value:sort param:name locker:l
-func sorted[S ~[]E, E cmp.Ordered](_ context.Context, l *distlock.Locker, name string, list S) (S, error) {
+//distlock:lock prefix:shop: value:sort key:name(list) locker:s.locker
+func sorted[S ~[]E, E cmp.Ordered](ctx context.Context, s *Service, list S) (S, error) {
 	list = slices.Clone(list)
 	slices.Sort(list)
-	return list, nil
+	return list, s.note(ctx, "sorted ", name(list))
 }
+
+func name[S ~[]E, E any](list S) string { return fmt.Sprintf("%T", list) }
 
 // Shelf is a generic type.
 type Shelf[K comparable, V any] struct {
@@ -105,7 +132,7 @@ type Shelf[K comparable, V any] struct {
 // swap puts v in the place of what it returns.
 //
 //distlock:lock prefix:shop: value:shelf param:k
-func (s *Shelf[K, V]) swap(_ context.Context, k K, v V) (old V, err error) {
+func (s *Shelf[K, V]) swap(ctx context.Context, k K, v V) (old V, err error) {
 	old, s.things[k] = s.things[k], v
-	return old, nil
+	return old, context.Cause(ctx)
 }

@@ -134,10 +134,10 @@ var lockSorted = annotation.New("sorted", distlock.Opts{
 	ParamLock: true,
 })
 
-// Sorted is sorted under the lock shop:sort, one for each name.
-func Sorted[S ~[]E, E cmp.Ordered](ctx context.Context, l *distlock.Locker, name string, list S) (r0 S, err error) {
-	err = lockSorted.Do(ctx, l, name, func(ctx context.Context) error {
-		r0, err = sorted[S, E](ctx, l, name, list)
+// Sorted is sorted under the lock shop:sort, one for each name(list).
+func Sorted[S ~[]E, E cmp.Ordered](ctx context.Context, s *Service, list S) (r0 S, err error) {
+	err = lockSorted.Do(ctx, s.locker, name(list), func(ctx context.Context) error {
+		r0, err = sorted[S, E](ctx, s, list)
 		return err
 	})
 	return r0, err

@@ -154,7 +154,7 @@ func TestGenericFunction(t *testing.T) {
 	l, _ := newLocker(t)
 	type names []string
 	list := names{"b", "a"}
-	got, err := Sorted(t.Context(), l, "names", list)
+	got, err := Sorted(t.Context(), NewService(l), list)
 	if !slices.Equal(got, names{"a", "b"}) || err != nil || list[0] != "b" {
 		t.Errorf("%v, %v, %v", got, err, list)
 	}

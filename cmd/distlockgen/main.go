@@ -31,7 +31,6 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 )
@@ -45,7 +44,7 @@ func run(dir string, args []string, stderr io.Writer) int {
 	flags := flag.NewFlagSet("distlockgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: distlockgen [-check] [-woven] [packages]")
+		_, _ = io.WriteString(stderr, "usage: distlockgen [-check] [-woven] [packages]\n")
 		flags.PrintDefaults()
 	}
 	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
@@ -69,7 +68,7 @@ func run(dir string, args []string, stderr io.Writer) int {
 		}
 	}
 	if err != nil {
-		fmt.Fprintln(stderr, err)
+		_, _ = io.WriteString(stderr, err.Error()+"\n")
 		return 1
 	}
 	return 0

@@ -25,7 +25,7 @@ func (s *Site) Type() *ast.FuncType {
 	if s.Func != nil {
 		return s.Func.Type
 	}
-	return s.Method.Type.(*ast.FuncType) //nolint:errcheck // collect takes no others
+	return s.Method.Type.(*ast.FuncType) // Collect takes no others
 }
 
 // Collect finds the directives of a file, and reports those that are not where

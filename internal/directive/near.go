@@ -53,10 +53,10 @@ func classify(comment string) (kind, string) {
 	if !line {
 		body = strings.TrimSuffix(strings.TrimPrefix(comment, "/*"), "*/")
 	}
-	trimmed := strings.TrimLeft(body, " \t")
+	trimmed := strings.TrimLeft(body, " ") // a tab begins code in a comment
 	word, rest, _ := strings.Cut(strings.ReplaceAll(trimmed, "\t", " "), " ")
 	word = strings.TrimSpace(word)
-	near := strings.Contains(word, ":") && distance(strings.ToLower(word), "distlock:lock") <= 2
+	near := strings.Contains(word, ":") && word[0] != '/' && distance(strings.ToLower(word), "distlock:lock") <= 2
 	switch {
 	case !line && word == "distlock:lock":
 		return wrong, "a directive is a // comment, not a /* */ one: it does nothing here"

@@ -127,7 +127,7 @@ func (l *Lock) validate(problems *Problems) {
 
 // flatten takes apart what errors.Join joined.
 func flatten(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the very error, not one that it wraps
+	joined, ok := err.(interface{ Unwrap() []error }) // the very error, not one that it wraps
 	if !ok {
 		return []error{err}
 	}

@@ -91,6 +91,10 @@ type onAnInterface interface {
 
 // The directive is called distlock:lock, and errors say distlock: nil Locker.
 // distlock: this is prose, too.
+// //distlock:lock was commented out.
+//
+//	//distlock:lock in code
+//	distlock:lock
 func prose() {}
 
 //go:generate true
