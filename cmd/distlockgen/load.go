@@ -92,8 +92,11 @@ func mentions(files []string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if lower := bytes.ToLower(text); bytes.Contains(lower, []byte("lock:l")) || bytes.Contains(lower, []byte("distlock")) {
-			return true, nil
+		lower := bytes.ToLower(text)
+		for _, trace := range []string{"distlock", "lock:", ":lock"} {
+			if bytes.Contains(lower, []byte(trace)) {
+				return true, nil
+			}
 		}
 	}
 	return false, nil

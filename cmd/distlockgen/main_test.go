@@ -238,6 +238,16 @@ func goos(t *testing.T) string {
 	return strings.TrimSpace(out)
 }
 
+// What is misspelt is found in a package that has no other trace of a lock.
+func TestMisspelt(t *testing.T) {
+	for _, comment := range []string{"//distlok:lock value:a", "//dislock:lok value:a", "// distlock:lock value:a", "//Distlock:Lock value:a"} {
+		dir := module(t, map[string]string{"a.go": "package fresh\n\n" + comment + "\nfunc a() {}\n"})
+		if out := must(t, dir, 1); !strings.HasPrefix(out, "a.go:3:1: ") {
+			t.Errorf("%s: %s", comment, out)
+		}
+	}
+}
+
 // A file of somebody else is not overwritten.
 func TestInTheWay(t *testing.T) {
 	dir := module(t, map[string]string{
