@@ -1,0 +1,125 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/distlock-go/distlock/internal/directive"
+)
+
+// generator makes the files of one package.
+type generator struct {
+	home     string
+	rel      func(file string) string
+	check    directive.Checker
+	sources  []*source
+	problems directive.Problems
+}
+
+// source is a file with directives, or one that has none.
+type source struct {
+	path  string
+	file  *ast.File
+	sites []*site
+}
+
+// site is a function whose directive is right.
+type site struct {
+	*directive.Site
+	sig *directive.Signature
+}
+
+func (g *generator) collect(f *ast.File, path string) {
+	src := &source{path: path, file: f}
+	sites, problems := directive.Collect(f)
+	broken := len(problems) > 0
+	for _, s := range sites {
+		sig, more := g.check.Check(s)
+		problems = append(problems, more...)
+		if !g.check.Weaves(s) {
+			src.sites = append(src.sites, &site{s, sig})
+		}
+	}
+	g.problems = append(g.problems, problems...)
+	g.sameDecorator(src)
+	g.sources = append(g.sources, src)
+	if !broken && len(src.sites) > 0 && filepath.Dir(path) != g.home {
+		g.problems = append(g.problems, directive.Problem{
+			Pos: src.sites[0].Lock.Pos, Message: "the file is rewritten before it is compiled (cgo): move the function to another one",
+		})
+	}
+}
+
+// sameDecorator sees to it that all methods of an interface mean one type.
+func (g *generator) sameDecorator(src *source) {
+	names := map[*ast.TypeSpec]*site{}
+	for _, s := range src.sites {
+		if s.Func != nil || s.Lock.As == "" {
+			continue
+		}
+		first, ok := names[s.Interface]
+		if !ok {
+			names[s.Interface] = s
+		} else if first.Lock.As != s.Lock.As {
+			g.problems = append(g.problems, directive.Problem{
+				Pos: s.Lock.Pos, Message: "as: " + s.Lock.As + ", but another method of " + s.Interface.Name.Name + " says " + first.Lock.As,
+			})
+		}
+	}
+}
+
+// collectTests reports directives in tests, for which nothing is generated.
+func (g *generator) collectTests(files []string) {
+	for _, path := range files {
+		f, err := parser.ParseFile(g.check.Fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			continue // the go command will say it, if the file is built at all
+		}
+		sites, problems := directive.Collect(f)
+		g.problems = append(g.problems, problems...)
+		for _, s := range sites {
+			if !g.check.Weaves(s) {
+				g.problems = append(g.problems, directive.Problem{
+					Pos: s.Lock.Pos, Message: "a directive in a test: nothing is generated for tests",
+				})
+			}
+		}
+	}
+}
+
+func (g *generator) files() ([]*output, error) {
+	var made []*output
+	for _, src := range g.sources {
+		if len(src.sites) == 0 {
+			continue
+		}
+		content, err := g.render(src)
+		if err != nil {
+			return nil, err
+		}
+		path := target(src.path)
+		made = append(made, &output{path: path, shown: g.rel(path), content: content})
+	}
+	return made, nil
+}
+
+// stale finds the files that were generated for comments that are gone. A source
+// that is there, but not part of this build, keeps its file.
+func (g *generator) stale(old []string, made []*output) []*output {
+	var gone []*output
+	for _, path := range old {
+		from := strings.TrimSuffix(path, suffix) + ".go"
+		if slices.ContainsFunc(made, func(o *output) bool { return o.path == path }) {
+			continue
+		}
+		_, err := os.Stat(from)
+		if err != nil || slices.ContainsFunc(g.sources, func(s *source) bool { return s.path == from }) {
+			gone = append(gone, &output{path: path, shown: g.rel(path)})
+		}
+	}
+	return gone
+}

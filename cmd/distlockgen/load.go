@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+
+	"github.com/distlock-go/distlock/internal/directive"
+)
+
+// generate returns the files to be written for the packages, or all that is
+// wrong with their directives.
+func generate(dir string, patterns []string, woven bool) ([]*output, error) {
+	listed, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.NeedName | packages.NeedFiles}, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var files []*output
+	var errs []error
+	for _, p := range listed {
+		made, err := inPackage(dir, p, woven)
+		files, errs = append(files, made...), append(errs, err)
+	}
+	return files, errors.Join(errs...)
+}
+
+// inPackage does one package. Each is loaded alone, because what was generated
+// before is hidden while it is loaded, and others may need it.
+func inPackage(dir string, listed *packages.Package, woven bool) ([]*output, error) {
+	if len(listed.GoFiles) == 0 {
+		var errs []error
+		for _, e := range listed.Errors {
+			errs = append(errs, e)
+		}
+		return nil, errors.Join(errs...)
+	}
+	home := filepath.Dir(listed.GoFiles[0])
+	old, err := own(home)
+	if err != nil {
+		return nil, err
+	}
+	tests, err := filepath.Glob(filepath.Join(escapeGlob(home), "*_test.go"))
+	if err != nil {
+		return nil, err
+	}
+	candidates := slices.DeleteFunc(slices.Concat(listed.GoFiles, tests), func(f string) bool { return slices.Contains(old, f) })
+	if mentioned, err := mentions(candidates); err != nil || !mentioned && len(old) == 0 {
+		return nil, err
+	}
+	p, err := load(home, old, listed.Name)
+	if err != nil {
+		return nil, err
+	}
+	rel := func(file string) string {
+		base, err := filepath.Abs(dir)
+		if err != nil {
+			return file
+		}
+		if r, err := filepath.Rel(base, file); err == nil && filepath.IsLocal(r) {
+			return r
+		}
+		return file
+	}
+	g := &generator{home: home, rel: rel, check: directive.Checker{Fset: p.Fset, Pkg: p.Types, Info: p.TypesInfo, Woven: woven}}
+	for _, f := range p.Syntax {
+		if name := p.Fset.File(f.FileStart).Name(); !slices.Contains(old, name) {
+			g.collect(f, name)
+		}
+	}
+	g.collectTests(tests)
+	if len(g.problems) > 0 {
+		return nil, errors.New(strings.TrimSuffix(g.problems.Text(p.Fset, rel), "\n"))
+	}
+	made, err := g.files()
+	if err != nil {
+		return nil, err
+	}
+	return append(made, g.stale(old, made)...), nil
+}
+
+// mentions reports whether one of the files may have a directive, so that most
+// packages need not be loaded. It has to find what is misspelt, too.
+func mentions(files []string) (bool, error) {
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return false, err
+		}
+		lower := bytes.ToLower(text)
+		for _, trace := range []string{"distlock", "lock:", ":lock"} {
+			if bytes.Contains(lower, []byte(trace)) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// load reads the package without what was generated for it. That it has type
+// errors is normal: somebody calls what is to be generated.
+func load(home string, old []string, name string) (*packages.Package, error) {
+	overlay := map[string][]byte{}
+	for _, file := range old {
+		overlay[file] = []byte("package " + name + "\n")
+	}
+	loaded, err := packages.Load(&packages.Config{Dir: home, Mode: packages.LoadSyntax, Overlay: overlay}, ".")
+	if err != nil {
+		return nil, err
+	}
+	if len(loaded) != 1 {
+		return nil, fmt.Errorf("%s: %d packages, not one", home, len(loaded))
+	}
+	p := loaded[0]
+	var errs []error
+	for _, e := range p.Errors {
+		if e.Kind == packages.ParseError || len(p.Syntax) == 0 {
+			errs = append(errs, e)
+		}
+	}
+	if len(errs) == 0 && (p.Types == nil || p.TypesInfo == nil) {
+		errs = append(errs, fmt.Errorf("%s: no types", home))
+	}
+	return p, errors.Join(errs...)
+}

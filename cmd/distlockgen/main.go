@@ -1,0 +1,75 @@
+// Command distlockgen writes the functions that //distlock:lock comments ask for.
+//
+// Usage:
+//
+//	distlockgen [-check] [-woven] [packages]
+//
+// A comment on an unexported function or method
+//
+//	//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s
+//	func (s *Service) pay(ctx context.Context, userID string, orderID int64) (Receipt, error) {
+//
+// makes an exported Pay with the same signature that runs pay under the lock. A
+// comment on a method of an interface makes a type, Locked and the interface's
+// name, that runs the method of another implementation under the lock; its
+// constructor takes the Locker. Another name is chosen with as:Name.
+//
+// A function finds its Locker in its receiver, as s.locker, or without one in the
+// package, as locker; locker:expression says where else. All expressions see the
+// receiver and the parameters.
+//
+// What is not generated does not compile, because Pay is missing. Each pay.go
+// gets a pay_distlock.go beside it; files whose comments are gone are removed.
+// With -check nothing is written: the exit status is 1 if anything is not up to
+// date. With -woven, comments on exported functions are left to a weaver; without
+// it they are errors. The packages are patterns as those of the go command; the
+// default is the package in the current directory, for use as
+//
+//	//go:generate go tool distlockgen
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"os"
+)
+
+func main() {
+	os.Exit(run(".", os.Args[1:], os.Stderr))
+}
+
+// run returns the exit status: 1 for problems, 2 for a wrong command line.
+func run(dir string, args []string, stderr io.Writer) int {
+	flags := flag.NewFlagSet("distlockgen", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		_, _ = io.WriteString(stderr, "usage: distlockgen [-check] [-woven] [packages]\n")
+		flags.PrintDefaults()
+	}
+	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
+	woven := flags.Bool("woven", false, "leave exported functions to a weaver")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	patterns := flags.Args()
+	if len(patterns) == 0 {
+		patterns = []string{"."}
+	}
+	files, err := generate(dir, patterns, *woven)
+	for _, f := range files {
+		if *check {
+			err = errors.Join(err, f.check())
+		}
+	}
+	if err == nil && !*check {
+		for _, f := range files {
+			err = errors.Join(err, f.write())
+		}
+	}
+	if err != nil {
+		_, _ = io.WriteString(stderr, err.Error()+"\n")
+		return 1
+	}
+	return 0
+}

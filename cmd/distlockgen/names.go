@@ -1,0 +1,280 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/distlock-go/distlock/internal/directive"
+)
+
+// names are those of one generated file: no two things have one name.
+type names struct {
+	pkg     *types.Scope
+	file    *types.Scope // of the source: its imports
+	written map[string]bool
+	taken   map[string]bool
+	local   map[string]bool // taken in the function that is being written, instead of all
+	bound   map[string]bool // parameters and receivers, which hide imports
+	imports []imported
+}
+
+type imported struct {
+	name, path string
+	spelled    bool // the name stands in the import
+}
+
+func (g *generator) namesOf(src *source) *names {
+	n := &names{
+		pkg: g.check.Pkg.Scope(), file: g.check.Info.Scopes[src.file],
+		written: map[string]bool{}, taken: map[string]bool{}, bound: map[string]bool{},
+	}
+	for _, name := range n.pkg.Names() {
+		n.taken[name] = true
+	}
+	for _, spec := range src.file.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil && spec.Name != nil {
+			n.written[p] = true
+		}
+	}
+	for _, s := range src.sites {
+		n.learn(s)
+	}
+	for _, s := range src.sites {
+		for _, node := range s.types() {
+			n.use(node, s.typeParams())
+		}
+		for _, e := range s.exprs() {
+			hidden := s.locals()
+			if e == s.Lock.Hasher { // evaluated outside of the function
+				hidden = nil
+			}
+			n.use(e.Node, hidden)
+		}
+	}
+	return n
+}
+
+// learn takes every name that appears in the site.
+func (n *names) learn(s *site) {
+	maps.Copy(n.taken, s.mentioned())
+	maps.Copy(n.bound, s.locals())
+}
+
+// enter begins a function for the sites, whose names its variables must not hide.
+func (n *names) enter(sites ...*site) {
+	n.local = map[string]bool{}
+	for _, s := range sites {
+		maps.Copy(n.local, s.mentioned())
+	}
+	for _, i := range n.imports {
+		n.local[i.name] = true
+	}
+}
+
+// mentioned are all names in the site.
+func (s *site) mentioned() map[string]bool {
+	all := map[string]bool{s.Name().Name: true}
+	if s.Func != nil {
+		for _, name := range strings.Split(s.LockerOf(""), ".") {
+			all[name] = true
+		}
+	}
+	nodes := s.types()
+	for _, e := range s.exprs() {
+		nodes = append(nodes, e.Node)
+	}
+	for _, node := range nodes {
+		ast.Inspect(node, func(node ast.Node) bool {
+			if id, ok := node.(*ast.Ident); ok {
+				all[id.Name] = true
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// types are the parts of the source's types that appear in what is generated.
+func (s *site) types() []ast.Node {
+	nodes := []ast.Node{s.Type()}
+	if s.Func != nil && s.Func.Recv != nil {
+		nodes = append(nodes, s.Func.Recv)
+	}
+	if s.Interface != nil && s.Interface.TypeParams != nil {
+		nodes = append(nodes, s.Interface.TypeParams)
+	}
+	return nodes
+}
+
+func (s *site) exprs() []*directive.Expr {
+	var all []*directive.Expr
+	for _, p := range s.Lock.Parts {
+		if p.Expr != nil {
+			all = append(all, p.Expr)
+		}
+	}
+	for _, e := range []*directive.Expr{s.Lock.Hasher, s.Lock.Locker} {
+		if e != nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// locals are the names that the function's signature declares.
+func (s *site) locals() map[string]bool {
+	local := s.typeParams()
+	for _, p := range slices.Concat(s.sig.Params, s.sig.Results) {
+		local[p.Name] = true
+	}
+	if name := s.receiver(); name != "" {
+		local[name] = true
+	}
+	return local
+}
+
+func (s *site) typeParams() map[string]bool {
+	local := map[string]bool{}
+	for _, name := range s.typeParamNames() {
+		local[name] = true
+	}
+	return local
+}
+
+// typeParamNames are those that a call of the function names.
+func (s *site) typeParamNames() []string {
+	list := s.Type().TypeParams
+	if s.Interface != nil {
+		list = s.Interface.TypeParams
+	}
+	var all []string
+	if list != nil {
+		for _, field := range list.List {
+			for _, name := range field.Names {
+				all = append(all, name.Name)
+			}
+		}
+	}
+	return all
+}
+
+// receiver is the receiver's name, or "".
+func (s *site) receiver() string {
+	if s.Func == nil || s.Func.Recv == nil || len(s.Func.Recv.List[0].Names) == 0 {
+		return ""
+	}
+	if name := s.Func.Recv.List[0].Names[0].Name; name != "_" {
+		return name
+	}
+	return ""
+}
+
+// use takes over the imports of the source file that a type or an expression
+// needs, under the names that they have there.
+func (n *names) use(node ast.Node, hidden map[string]bool) {
+	ast.Inspect(node, func(node ast.Node) bool {
+		switch e := node.(type) {
+		case *ast.SelectorExpr:
+			n.use(e.X, hidden)
+			return false
+		case *ast.Field:
+			if e.Type != nil {
+				n.use(e.Type, hidden)
+			}
+			return false
+		case *ast.KeyValueExpr:
+			if _, name := e.Key.(*ast.Ident); !name { // else it is a field's
+				n.use(e.Key, hidden)
+			}
+			n.use(e.Value, hidden)
+			return false
+		case *ast.Ident:
+			if !hidden[e.Name] {
+				n.useName(e.Name)
+			}
+		}
+		return true
+	})
+}
+
+func (n *names) useName(name string) {
+	if n.file == nil || n.pkg.Lookup(name) != nil {
+		return
+	}
+	var i imported
+	switch obj := n.file.Lookup(name).(type) {
+	case nil:
+		return
+	case *types.PkgName:
+		i = imported{name, obj.Imported().Path(), n.written[obj.Imported().Path()]}
+	default: // from a dot import
+		if obj.Pkg() == nil {
+			return
+		}
+		i = imported{".", obj.Pkg().Path(), true}
+	}
+	if !slices.Contains(n.imports, i) {
+		n.imports = append(n.imports, i)
+	}
+}
+
+// importing returns a name for a package that the generated code itself needs.
+func (n *names) importing(p string) string {
+	for _, i := range n.imports {
+		if i.path == p && i.name != "." && !n.bound[i.name] {
+			return i.name
+		}
+	}
+	name := n.fresh(path.Base(p))
+	n.imports = append(n.imports, imported{name, p, name != path.Base(p)})
+	return name
+}
+
+// fresh returns a name that nothing in the package or the file has yet.
+func (n *names) fresh(name string) string { return unused(name, n.taken) }
+
+// variable returns a name that nothing has yet in this function.
+func (n *names) variable(name string) string { return unused(name, n.local) }
+
+func unused(name string, taken map[string]bool) string {
+	free := name
+	for i := 2; taken[free] || token.IsKeyword(free) || types.Universe.Lookup(free) != nil; i++ {
+		free = name + strconv.Itoa(i)
+	}
+	taken[free] = true
+	return free
+}
+
+// render returns the import declaration, the standard library first.
+func (n *names) render() string {
+	var std, others []imported
+	for _, i := range n.imports {
+		if first, _, _ := strings.Cut(i.path, "/"); strings.Contains(first, ".") {
+			others = append(others, i)
+		} else {
+			std = append(std, i)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("import (\n")
+	for _, group := range [][]imported{std, others} {
+		slices.SortFunc(group, func(a, b imported) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.name, b.name)) })
+		for _, i := range group {
+			if i.spelled {
+				b.WriteString(i.name + " ")
+			}
+			fmt.Fprintf(&b, "%q\n", i.path)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(")\n")
+	return b.String()
+}

@@ -1,0 +1,67 @@
+// Package shop has annotated functions and methods of many shapes.
+package shop
+
+import (
+	"context"
+	"fmt"
+	clock "time"
+
+	"github.com/distlock-go/distlock"
+)
+
+//go:generate go tool distlockgen
+
+type Receipt struct{ ID int64 }
+
+type Service struct {
+	locker *distlock.Locker
+	other  struct{ lk *distlock.Locker }
+}
+
+type Request struct{ User struct{ ID string } }
+
+type SKU string
+
+// ID speaks for itself.
+type ID int64
+
+func (i ID) LockKey() string { return fmt.Sprint("id-", int64(i)) }
+
+var locker *distlock.Locker
+
+// pay takes the money.
+//
+//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s retryInterval:200ms
+func (s *Service) pay(ctx context.Context, userID string, orderID int64) (Receipt, error) {
+	return Receipt{orderID}, ctx.Err()
+}
+
+//distlock:lock value:all paramLock retryCount:3 maxHold:1m minHold:1500ms fencing noWatchdog maxWaiters:7 locker:s.other.lk hasher:distlock.Plain
+func (s Service) all(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
+	return nil, 0, nil
+}
+
+//distlock:lock value:expr key:r.User.ID key:'fmt.Sprintf("%04d", n)' permits:3 as:Expression
+func expr(ctx context.Context, r Request, n int) (_, _ string, _ error) { return "", "", nil }
+
+//distlock:lock value:whole mode:shared
+func (s *Service) whole(context.Context, int, ...func(int) chan<- int) error { return nil }
+
+//distlock:lock value:one paramLock
+func (s *Service) one(_ context.Context, sku SKU) error { return nil }
+
+//distlock:lock value:id param:id
+func (s *Service) byID(ctx context.Context, id ID, small uint16) error { return nil }
+
+//distlock:lock value:small param:small
+func (s *Service) bySmall(ctx context.Context, id ID, small uint16) error { return nil }
+
+//distlock:lock value:generic paramLock
+func generic[K comparable, V any](ctx context.Context, k K, v V) (K, error) { return k, nil }
+
+// Names that hide what generated code uses.
+//
+//distlock:lock value:hidden param:time
+func hidden(err context.Context, context, distlock, annotation string, time ID) (ctx int, r0 error) {
+	return 0, nil
+}

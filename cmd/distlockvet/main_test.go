@@ -1,0 +1,105 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// tool is the built command. It is built without the race detector, also where
+// the tests have it: it looks at every package below, which the go command
+// remembers for the next time.
+var tool string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(build(m))
+}
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "distlockvet")
+	if err != nil {
+		log.Print(err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	tool = filepath.Join(dir, "distlockvet")
+	if out, err := exec.Command("go", "build", "-o", tool, ".").CombinedOutput(); err != nil {
+		log.Printf("go build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// vet runs go vet with the tool.
+func vet(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"vet", "-vettool=" + tool}, args...)...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What the generator refuses, go vet refuses with the same words at the same
+// places, in tests too.
+func TestWrong(t *testing.T) {
+	out, err := vet(t, "../distlockgen/testdata/wrong")
+	if err == nil {
+		t.Error("go vet found nothing")
+	}
+	golden(t, "wrong.txt", out)
+}
+
+// What is right is not reported.
+func TestRight(t *testing.T) {
+	if out, err := vet(t, "../distlockgen/testdata/shop"); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A directive without generated code, or with code of another origin under its
+// name, is one that does nothing.
+func TestMissing(t *testing.T) {
+	out, err := vet(t, "./testdata/missing")
+	if err == nil {
+		t.Error("go vet found nothing")
+	}
+	golden(t, "missing.txt", out)
+}
+
+func TestWoven(t *testing.T) {
+	if out, err := vet(t, "./testdata/woven/shop"); err == nil || !strings.Contains(out, "shop.go:6:1: Pay is exported") {
+		t.Errorf("without the flag: %v\n%s", err, out)
+	}
+	if out, err := vet(t, "-distlock.woven", "./testdata/woven/shop", "./testdata/woven/guarded"); err != nil {
+		t.Errorf("guarded: %v\n%s", err, out)
+	}
+	want := fmt.Sprintf("main.go:1:1: the program has woven directives (in %s/cmd/distlockvet/testdata/woven/shop) but does not call RequireWoven", kit)
+	if out, err := vet(t, "-distlock.woven", "./testdata/woven/unguarded"); err == nil || !strings.Contains(out, want) {
+		t.Errorf("unguarded: %v\n%s\nwant %s", err, out, want)
+	}
+}

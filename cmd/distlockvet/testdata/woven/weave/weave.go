@@ -1,0 +1,4 @@
+// Package weave stands for the kit's own.
+package weave
+
+func RequireWoven() {}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/distlock-go/distlock/internal/directive"
+)
+
+// kit is the import path below which RequireWoven is.
+const kit = "github.com/distlock-go/distlock"
+
+// wovenFact is a package that has directives for a weaver.
+type wovenFact struct{}
+
+// AFact makes it a fact that goes from a package to those that import it.
+func (*wovenFact) AFact() {}
+
+func (*wovenFact) String() string { return "has woven directives" }
+
+// unguarded reports a program that would run without its locks if it were built
+// without the weaver.
+func unguarded(pass *analysis.Pass) directive.Problems {
+	if !woven || pass.Pkg.Name() != "main" {
+		return nil
+	}
+	var in []string
+	for _, fact := range pass.AllPackageFacts() {
+		if _, ok := fact.Fact.(*wovenFact); ok {
+			in = append(in, fact.Package.Path())
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	for _, obj := range pass.TypesInfo.Uses {
+		if f, ok := obj.(*types.Func); ok && f.Name() == "RequireWoven" && f.Pkg() != nil && strings.HasPrefix(f.Pkg().Path(), kit) {
+			return nil
+		}
+	}
+	slices.Sort(in)
+	return directive.Problems{{
+		Pos:     pass.Files[0].Package,
+		Message: "the program has woven directives (in " + strings.Join(in, ", ") + ") but does not call RequireWoven: built without the weaver, it would run without locks",
+	}}
+}

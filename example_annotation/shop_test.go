@@ -1,0 +1,165 @@
+package shop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// Without the lock nothing runs: the results are zero, and the error says why.
+func TestBusy(t *testing.T) {
+	l, _ := newLocker(t)
+	bank := &Bank{Paid: map[int64]int{42: 1}}
+	pay := NewLockedPayments(bank, l)
+	g := l.Guard(distlock.Opts{Prefix: "shop:", Value: "order", ParamLock: true})
+	held, err := g.Acquire(t.Context(), 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pay.Refund(t.Context(), Receipt{OrderID: 42}); !errors.Is(err, distlock.ErrNotAcquired) {
+		t.Errorf("held by another: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	receipt, err := pay.Pay(ctx, "ada", 42)
+	if receipt != (Receipt{}) || !errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %+v, %v", receipt, err)
+	}
+	if bank.Paid[42] != 1 {
+		t.Error("it ran without the lock")
+	}
+	if err := held.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+	receipt, err = pay.Pay(t.Context(), "ada", 42)
+	if receipt != (Receipt{42, "ada paid 42"}) || err != nil || bank.Paid[42] != 2 {
+		t.Errorf("%+v, %v", receipt, err)
+	}
+	if rate := pay.Rate(); rate != 7 {
+		t.Errorf("what is not annotated: %d", rate)
+	}
+}
+
+// The function runs under the lease, which its context has; a panic gives the
+// lock back and goes on.
+func TestInside(t *testing.T) {
+	l, _ := newLocker(t)
+	s := NewService(l)
+	for range 2 { // the second time only if the first gave the permit back
+		for range 3 {
+			func() {
+				defer func() {
+					if r := recover(); r != "mine" {
+						t.Errorf("recovered %v", r)
+					}
+				}()
+				_ = s.NightlyReport(t.Context(), func(ctx context.Context) error {
+					if lease, ok := distlock.FromContext(ctx); !ok || lease.Key() != "shop:report" || !lease.Valid() {
+						t.Errorf("lease %v, %v", lease, ok)
+					}
+					panic("mine")
+				})
+			}()
+		}
+	}
+	mine := errors.New("mine")
+	if err := s.NightlyReport(t.Context(), func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the very error
+		t.Errorf("got %v, want the function's own error", err)
+	}
+	token, err := s.Invoice(t.Context(), "1")
+	if token == 0 || err != nil {
+		t.Errorf("token %d, %v", token, err)
+	}
+}
+
+// Three run, the fourth does not.
+func TestPermits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := distlock.New(memlock.New(), distlock.Config{})
+		s := NewService(l)
+		enough := make(chan struct{})
+		errs := make(chan error)
+		for range 4 {
+			go func() {
+				errs <- s.NightlyReport(t.Context(), func(context.Context) error { <-enough; return nil })
+			}()
+		}
+		if err := <-errs; !errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("the one too many: %v", err)
+		}
+		synctest.Wait()
+		close(enough)
+		for range 3 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Locker that is missing is an error that says where, or a panic when the
+// decorator is made; never a call without the lock.
+func TestNoLocker(t *testing.T) {
+	err := NewService(nil).Raise(t.Context(), "tea", 1)
+	if want := `distlock: options "shop:prices": //distlock:lock on Service.raise: the Locker is nil`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := (&Counter{}).Test(t.Context(), "a", 1, nil); err == nil {
+		t.Error("no error from a package without its Locker")
+	}
+	for want, wire := range map[string]func(){
+		"distlock: nil Locker":                      func() { NewLockedPayments(&Bank{}, nil) },
+		"distlock: NewLockedPayments: nil Payments": func() { NewLockedPayments(nil, nil) },
+	} {
+		func() {
+			defer func() {
+				if r := recover(); r != want {
+					t.Errorf("recovered %v, want %s", r, want)
+				}
+			}()
+			wire()
+		}()
+	}
+}
+
+// A comment is all that it takes.
+func Example() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+	ctx := context.Background()
+
+	service := NewService(locker)
+	fmt.Println(service.Raise(ctx, "tea", 3))
+	fmt.Println(service.Price(ctx, "tea"))
+
+	payments := NewLockedPayments(&Bank{Paid: map[int64]int{}}, locker)
+	receipt, err := payments.Pay(ctx, "ada", 42)
+	fmt.Println(receipt.Text, err)
+	// Output:
+	// <nil>
+	// 3 <nil>
+	// ada paid 42 <nil>
+}
+
+func TestGenericFunction(t *testing.T) {
+	l, _ := newLocker(t)
+	type names []string
+	list := names{"b", "a"}
+	got, err := Sorted(t.Context(), NewService(l), list)
+	if !slices.Equal(got, names{"a", "b"}) || err != nil || list[0] != "b" {
+		t.Errorf("%v, %v, %v", got, err, list)
+	}
+	shelf := &Shelf[string, int]{locker: l, things: map[string]int{"left": 1}}
+	if old, err := shelf.Swap(t.Context(), "left", 2); old != 1 || err != nil {
+		t.Errorf("%d, %v", old, err)
+	}
+}

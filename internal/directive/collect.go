@@ -1,0 +1,105 @@
+package directive
+
+import "go/ast"
+
+// Site is a function or a method of an interface with its directive.
+type Site struct {
+	Lock *Lock
+	File *ast.File
+	Func *ast.FuncDecl // nil if it is a method of an interface
+
+	Interface *ast.TypeSpec
+	Method    *ast.Field
+}
+
+// Name is that of the function or method.
+func (s *Site) Name() *ast.Ident {
+	if s.Func != nil {
+		return s.Func.Name
+	}
+	return s.Method.Names[0]
+}
+
+// Type is the signature.
+func (s *Site) Type() *ast.FuncType {
+	if s.Func != nil {
+		return s.Func.Type
+	}
+	return s.Method.Type.(*ast.FuncType) // Collect takes no others
+}
+
+// Collect finds the directives of a file, and reports those that are not where
+// they mean something, those that are doubled, what was meant to be one, and what
+// is wrong with their options. The file must have its comments. A site whose
+// directive has problems is among the sites.
+func Collect(f *ast.File) ([]*Site, Problems) {
+	c := collector{file: f, owned: map[*ast.Comment]bool{}}
+	for _, decl := range f.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			c.take(d.Doc, &Site{File: f, Func: d})
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok {
+					c.methods(t)
+				}
+			}
+		}
+	}
+	c.rest()
+	return c.sites, c.problems
+}
+
+type collector struct {
+	file     *ast.File
+	sites    []*Site
+	problems Problems
+	owned    map[*ast.Comment]bool // stand where they may
+}
+
+func (c *collector) methods(t *ast.TypeSpec) {
+	i, ok := t.Type.(*ast.InterfaceType)
+	if !ok {
+		return
+	}
+	for _, m := range i.Methods.List {
+		if _, ok := m.Type.(*ast.FuncType); ok && len(m.Names) == 1 {
+			c.take(m.Doc, &Site{File: c.file, Interface: t, Method: m})
+		}
+	}
+}
+
+// take reads the directive above a function.
+func (c *collector) take(doc *ast.CommentGroup, site *Site) {
+	if doc == nil {
+		return
+	}
+	for _, comment := range doc.List {
+		if k, _ := classify(comment.Text); k != genuine {
+			continue
+		}
+		c.owned[comment] = true
+		if site.Lock != nil {
+			c.problems.add(comment.Pos(), "a second directive on %s: one function has one lock", site.Name().Name)
+			continue
+		}
+		lock, problems := Parse(comment.Text, comment.Pos())
+		site.Lock = lock
+		c.problems = append(c.problems, problems...)
+		c.sites = append(c.sites, site)
+	}
+}
+
+// rest looks at all other comments.
+func (c *collector) rest() {
+	for _, group := range c.file.Comments {
+		for _, comment := range group.List {
+			switch k, fault := classify(comment.Text); {
+			case k == wrong:
+				c.problems.add(comment.Pos(), "%s", fault)
+			case k == genuine && !c.owned[comment]:
+				c.problems.add(comment.Pos(), "misplaced directive: it must stand directly above a function or a method of an interface")
+			}
+		}
+	}
+}

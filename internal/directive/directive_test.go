@@ -1,0 +1,120 @@
+package directive_test
+
+import (
+	"flag"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/directive"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// All errors of a file at once, each with its line and column.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "testdata/wrong.go", nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, problems := directive.Collect(f)
+	got := problems.Text(fset, filepath.Base)
+	const golden = "testdata/wrong.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Every field of Opts has an option of its own name, so that a new field is not
+// forgotten. Params is written as param and key.
+func TestOptionsAreTheFieldsOfOpts(t *testing.T) {
+	t.Parallel()
+	known := " " + strings.Join(directive.Options(), " ") + " "
+	for i := range reflect.TypeFor[distlock.Opts]().NumField() {
+		name := reflect.TypeFor[distlock.Opts]().Field(i).Name
+		if name == "Params" {
+			continue
+		}
+		if option := strings.ToLower(name[:1]) + name[1:]; !strings.Contains(known, " "+option+" ") {
+			t.Errorf("Opts.%s has no option %s", name, option)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	all := `//distlock:lock prefix:shop: value:pay paramLock keyTimeout:10s retryCount:2 retryInterval:200ms ` +
+		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" hasher:distlock.Plain ` +
+		`maxHold:1m minHold:500ms fencing noWatchdog:true maxWaiters:7 as:PayLocked locker:s.locker`
+	l, problems := directive.Parse(all, 1)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if want := (distlock.Opts{
+		Prefix: "shop:", Value: "pay", ParamLock: true, KeyTimeout: 10 * time.Second, RetryCount: 2,
+		RetryInterval: 200 * time.Millisecond, Permits: 3, MaxHold: time.Minute, MinHold: 500 * time.Millisecond,
+		Fencing: true, NoWatchdog: true, MaxWaiters: 7,
+	}); fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", want) {
+		t.Errorf("%+v\nwant %+v", l.Opts, want)
+	}
+	var parts []string
+	for _, p := range l.Parts {
+		parts = append(parts, p.Text())
+		if at := int(p.Pos) - 1; !strings.HasPrefix(all[at:], p.Text()) {
+			t.Errorf("%s is said to be at %q", p.Text(), all[at:])
+		}
+	}
+	if got, want := strings.Join(parts, "|"), `orderID|r.User.ID|fmt.Sprintf("%04d", n)|m['a']`; got != want {
+		t.Errorf("parts %s, want %s", got, want)
+	}
+	if l.Hasher.Text != "distlock.Plain" || l.Locker.Text != "s.locker" || l.As != "PayLocked" {
+		t.Errorf("hasher %q, locker %q, as %q", l.Hasher.Text, l.Locker.Text, l.As)
+	}
+	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||
+		fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", distlock.Opts{Value: "a", Mode: distlock.Shared}) {
+		t.Errorf("%+v, %v", l.Opts, problems)
+	}
+}
+
+// Whatever stands behind the marker, Parse says where it is wrong, inside of
+// the comment.
+func FuzzParse(f *testing.F) {
+	for _, args := range []string{
+		" prefix:shop: value:pay paramLock", ` value:a key:'f("x", y)' key:r.User.ID`, " value=a", ` "`, " value:a keyTimeout:", "\tvalue:\xff",
+	} {
+		f.Add(args)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		comment := directive.Marker + args
+		l, problems := directive.Parse(comment, 1)
+		for _, p := range problems {
+			if p.Pos < 1 || int(p.Pos) > len(comment)+1 || p.Message == "" {
+				t.Errorf("%q: problem %q at %d", comment, p.Message, p.Pos)
+			}
+		}
+		if len(problems) > 0 {
+			return
+		}
+		if err := l.Opts.Validate(); err != nil {
+			t.Errorf("%q: no problems, but %v", comment, err)
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package directive
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+)
+
+// Signature is what tools have to know of a function under a lock.
+type Signature struct {
+	Params  []Param
+	Ctx     int // the parameter that is the context
+	Results []Param
+}
+
+// Param is a parameter or a result.
+type Param struct {
+	Name     string // "" or "_": none
+	Type     ast.Expr
+	Variadic bool // Type is that of an element
+	Go       types.Type
+	Pos      token.Pos
+}
+
+// Named reports whether code can refer to it.
+func (p Param) Named() bool { return p.Name != "" && p.Name != "_" }
+
+func params(list *ast.FieldList, info *types.Info) []Param {
+	var all []Param
+	if list == nil {
+		return nil
+	}
+	for _, field := range list.List {
+		p := Param{Type: field.Type, Go: info.TypeOf(field.Type), Pos: field.Pos()}
+		if e, ok := field.Type.(*ast.Ellipsis); ok {
+			p.Type, p.Variadic = e.Elt, true
+		}
+		if len(field.Names) == 0 {
+			all = append(all, p)
+		}
+		for _, name := range field.Names {
+			p.Name, p.Pos = name.Name, name.Pos()
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// readSignature reports a missing context or error.
+func (s *Site) readSignature(info *types.Info, problems *Problems) *Signature {
+	sig := &Signature{Params: params(s.Type().Params, info), Results: params(s.Type().Results, info), Ctx: -1}
+	for i, p := range sig.Params {
+		if IsContext(p.Go) {
+			sig.Ctx = i
+			break
+		}
+	}
+	if sig.Ctx < 0 {
+		problems.add(s.Lock.Pos, "%s has no context.Context among its parameters: the lock is waited for, and lost, by its context", s.Name().Name)
+	}
+	if n := len(sig.Results); n == 0 || !isError(sig.Results[n-1].Go) {
+		problems.add(s.Lock.Pos, "the last result of %s is no error: there is no way to say that the lock was not got", s.Name().Name)
+	}
+	return sig
+}
+
+// IsContext reports whether t is context.Context.
+func IsContext(t types.Type) bool { return isNamed(t, "context", "Context") }
+
+func isError(t types.Type) bool {
+	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
+}
+
+func isNamed(t types.Type, pkg, name string) bool {
+	if t == nil {
+		return false
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
+}
+
+// unkeyable says why no value of type t can take part in a key, or "". It knows
+// what the kit would refuse at every call, as far as it does not hide in structs.
+func unkeyable(t types.Type) string {
+	if t == nil {
+		return ""
+	}
+	if IsContext(t) {
+		return "a context is not a parameter"
+	}
+	if _, generic := types.Unalias(t).(*types.TypeParam); generic {
+		return ""
+	}
+	if m, _, _ := types.LookupFieldOrMethod(t, true, nil, "LockKey"); m != nil {
+		return ""
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Signature, *types.Chan:
+		return t.String() + " cannot take part in a key"
+	case *types.Basic:
+		if u.Kind() == types.Uintptr || u.Kind() == types.UnsafePointer || u.Kind() == types.UntypedNil {
+			return t.String() + " cannot take part in a key"
+		}
+	case *types.Pointer:
+		if _, ok := u.Elem().(*types.Named); !ok { // named types may be recursive
+			return unkeyable(u.Elem())
+		}
+	case *types.Slice:
+		return unkeyable(u.Elem())
+	}
+	return ""
+}
