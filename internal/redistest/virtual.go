@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -41,6 +42,11 @@ func VirtualClient(tb testing.TB, m *miniredis.Miniredis, change ...func(*redis.
 		f(o)
 	}
 	c := redis.NewClient(o)
-	tb.Cleanup(func() { _ = c.Close() })
+	tb.Cleanup(func() {
+		_ = c.Close()
+		// A connection that is being opened is tried five times, also after that; and
+		// the bubble's time ends with the test.
+		time.Sleep(time.Second)
+	})
 	return c
 }
