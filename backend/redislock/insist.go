@@ -14,10 +14,16 @@ const (
 
 // refused reports whether a Cluster has done nothing, because it cannot at the
 // moment: the slot is moving, and some of the keys are here and some there; or it
-// has no master. In a pipeline go-redis does not try again, and for a command
-// alone not long enough.
+// has moved, and two servers name each other until both know it; or it has no
+// master. In a pipeline go-redis does not try again, and for a command alone not
+// long enough.
 func refused(err error) bool {
-	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "CLUSTERDOWN")
+	for _, prefix := range []string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"} {
+		if redis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // insist carries out what was refused with a, again and again until it is not, or
