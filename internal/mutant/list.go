@@ -124,7 +124,7 @@ var zooKeeper = []Mutant{
 		Rule: "a token is the number in a node's name, which begins again with a new parent",
 		Edits: []Edit{{"backend/zklock/acquire.go", "tokens(v.czxid, r.Tokens)",
 			"tokens(func() (n int64) { _, _ = fmt.Sscan(p.node[len(p.node)-10:], &n); return n + 1 }(), r.Tokens)"}},
-		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "java",
+		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "zookeeper",
 	},
 	{
 		Name: "whose-node-is-not-asked",
@@ -132,6 +132,6 @@ var zooKeeper = []Mutant{
 		Edits: []Edit{
 			{"backend/zklock/renew.go", "case stat.EphemeralOwner != h.of.id:", "case stat.Czxid == 0:"},
 		},
-		Package: "./backend/zklock", Test: "TestStolenName", Needs: "java",
+		Package: "./backend/zklock", Test: "TestStolenName", Needs: "zookeeper",
 	},
 }

@@ -26,7 +26,7 @@ type Mutant struct {
 	Edits   []Edit
 	Package string // of the test, as ./backend/redislock
 	Test    string // its name, with subtests behind slashes
-	Needs   string // a program that the test starts; "" if it starts none
+	Needs   string // a server that the test starts; "" if it starts none
 }
 
 // Edit replaces Old, which must be there exactly once, in a file of the module.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/mutant"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -25,10 +26,8 @@ func TestMutant(t *testing.T) {
 	for _, m := range mutant.All {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			if m.Needs != "" {
-				if _, err := exec.LookPath(m.Needs); err != nil && !zktest.Required() {
-					t.Skip(err)
-				}
+			if err := missing(m.Needs); err != nil && !child.Required() {
+				t.Skip(err)
 			}
 			output, err := m.Run(t.Context(), root, t.TempDir())
 			if err != nil {
@@ -37,6 +36,19 @@ func TestMutant(t *testing.T) {
 			t.Logf("%s: caught by %s, which says:\n%s", m.Rule, m.Test, said(output))
 		})
 	}
+}
+
+// missing says that a server is not there: its test would be skipped, and nobody
+// notice the mutant.
+func missing(server string) (err error) {
+	switch server {
+	case "":
+	case "zookeeper":
+		_, _, err = zktest.ServerPath()
+	default:
+		_, err = exec.LookPath(server)
+	}
+	return err
 }
 
 var remark = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*$|^ +\w+\.go:\d+: .*$`)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/child"
 )
 
 // wallClock is the clock of a real redis-server, that is set while it runs.
@@ -24,12 +26,12 @@ func startClocked(t *testing.T) wallClock {
 	t.Helper()
 	cc, err := exec.LookPath("gcc")
 	if err != nil {
-		t.Skipf("needs a C compiler to set the clock of a redis-server: %v", err)
+		noCompiler(t, "needs a C compiler to set the clock of a redis-server: %v", err)
 	}
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "clock.so")
 	if out, err := exec.Command(cc, "-shared", "-fPIC", "-O1", "-o", lib, filepath.Join("testdata", "clock.c")).CombinedOutput(); err != nil {
-		t.Skipf("needs a C compiler that makes libraries: %v\n%s", err, out)
+		noCompiler(t, "needs a C compiler that makes libraries: %v\n%s", err, out)
 	}
 	c := wallClock{tb: t, file: filepath.Join(dir, "offset")}
 	c.set(0)
@@ -37,6 +39,15 @@ func startClocked(t *testing.T) wallClock {
 	t.Setenv("LD_PRELOAD", lib)
 	c.store = startRedis(t, "redislock", 1)
 	return c
+}
+
+// noCompiler skips the test, or fails it where what is missing is a failure.
+func noCompiler(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if child.Required() {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
 }
 
 // set moves the clock to d from the true time.

@@ -22,10 +22,6 @@ import (
 	"github.com/distlock-go/distlock/internal/child"
 )
 
-// RealEnv is the environment variable that, set to 1, makes tests fail that would
-// be skipped for want of a redis-server.
-const RealEnv = "DISTLOCK_TEST_REAL"
-
 // Server is a redis-server of its own.
 type Server struct {
 	tb   testing.TB
@@ -45,7 +41,7 @@ type Server struct {
 
 // Start starts an empty redis-server that keeps nothing on disk, with args after
 // the defaults, and kills it when the test ends. Without the binary the test is
-// skipped.
+// skipped; see [child.RealEnv].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return launch(tb, "", args)
@@ -64,8 +60,8 @@ func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *
 	tb.Helper()
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
-		if os.Getenv(RealEnv) == "1" {
-			tb.Fatalf("%s=1, but there is no redis-server: %v", RealEnv, err)
+		if child.Required() {
+			tb.Fatalf("%s=1, but there is no redis-server: %v", child.RealEnv, err)
 		}
 		tb.Skipf("needs a redis-server in PATH: %v", err)
 	}

@@ -27,7 +27,7 @@ func StartEnsemble(tb testing.TB, c Config) *Ensemble {
 
 // LaunchEnsemble is [StartEnsemble] for what outlives a test.
 func LaunchEnsemble(dir string, c Config) (*Ensemble, error) {
-	java, path, err := serverPath()
+	java, path, err := ServerPath()
 	if err != nil {
 		return nil, err
 	}

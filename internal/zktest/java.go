@@ -8,13 +8,6 @@ import (
 	"strings"
 )
 
-// RealEnv is the environment variable that, set to 1, makes tests fail that would
-// be skipped for want of Java or ZooKeeper.
-const RealEnv = "DISTLOCK_TEST_REAL"
-
-// Required reports whether what is missing is a failure.
-func Required() bool { return os.Getenv(RealEnv) == "1" }
-
 // JarDir is where Debian's packages have their archives.
 const JarDir = "/usr/share/java"
 

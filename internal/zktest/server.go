@@ -46,7 +46,7 @@ type Server struct {
 }
 
 // Start starts an empty standalone server, and kills it when the test ends. The
-// test is skipped if there is none on this machine, or fails; see [RealEnv].
+// test is skipped if there is none on this machine, or fails; see [child.RealEnv].
 func Start(tb testing.TB, c Config) *Server {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -56,13 +56,13 @@ func Start(tb testing.TB, c Config) *Server {
 	return s
 }
 
-// Need skips the test if err wraps [ErrMissing], unless [RealEnv] says that it must
+// Need skips the test if err wraps [ErrMissing], unless [child.RealEnv] says that it must
 // run, and fails it because of any other error.
 func Need(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
 	case err == nil:
-	case errors.Is(err, ErrMissing) && !Required():
+	case errors.Is(err, ErrMissing) && !child.Required():
 		tb.Skip(err)
 	default:
 		tb.Fatal(err)
@@ -72,7 +72,7 @@ func Need(tb testing.TB, err error) {
 // Launch is [Start] for what outlives a test. The caller has to kill it and to
 // remove dir.
 func Launch(dir string, c Config) (*Server, error) {
-	java, path, err := serverPath()
+	java, path, err := ServerPath()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,8 @@ func Launch(dir string, c Config) (*Server, error) {
 	return nil, fmt.Errorf("zktest: the server does not start: %w", err)
 }
 
-func serverPath() (java, path string, err error) { return ClassPath("zookeeper", "slf4j-nop") }
+// ServerPath is [ClassPath] for the server.
+func ServerPath() (java, path string, err error) { return ClassPath("zookeeper", "slf4j-nop") }
 
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
