@@ -31,7 +31,7 @@ var idempotenceCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			r := f.request(key, f.Lease)
-			f.keepAlive(key, func() (time.Time, bool) {
+			f.keepAlive(f.try(r), func() (time.Time, bool) {
 				g, err := f.backend.TryAcquire(f.Context(), r)
 				return g.Sent, err == nil
 			})
@@ -82,32 +82,29 @@ func (f *fixture) mustRepeat(first, again distlock.Grant) {
 func (f *fixture) mustStillHold(g distlock.Grant) {
 	f.Helper()
 	other, err := f.backend.TryAcquire(f.Context(), f.request(g.Key, long))
-	if err == nil {
-		f.releaseLater(f.backend, other)
+	if err != nil {
+		return
 	}
-	if err == nil && running(g.Sent, g.TTL) {
-		f.Fatalf("the key was taken %v after the last request of its holder, whose lease is %v", time.Since(g.Sent), g.TTL)
+	if running(g.Sent, g.TTL) {
+		f.Errorf("the key was taken %v after the last request of its holder, whose lease is %v", time.Since(g.Sent), g.TTL)
 	}
+	f.release(other)
 }
 
-// keepAlive calls extend often for several leases and checks that nobody else
-// gets the key meanwhile. The lease must be f.Lease long.
-func (f *fixture) keepAlive(key string, extend func() (sent time.Time, ok bool)) {
+// keepAlive calls extend often for several leases of g and checks that nobody else
+// gets the key meanwhile.
+func (f *fixture) keepAlive(g distlock.Grant, extend func() (sent time.Time, ok bool)) {
 	f.Helper()
-	last, ok := extend()
-	if !ok {
-		f.Fatal("a free key was refused")
-	}
-	for end := time.Now().Add(5 * f.Lease / 2); time.Now().Before(end); time.Sleep(f.Lease / 10) {
-		f.mustStillHold(distlock.Grant{Key: key, TTL: f.Lease, Sent: last})
+	for end := time.Now().Add(5 * g.TTL / 2); time.Now().Before(end); time.Sleep(g.TTL / 10) {
+		f.mustStillHold(g)
 		sent, ok := extend()
 		switch {
 		case ok:
-			last = sent
-		case running(last, f.Lease):
-			f.Fatalf("the holder lost the key %v after its last request, with a lease of %v", time.Since(last), f.Lease)
+			g.Sent = sent
+		case running(g.Sent, g.TTL):
+			f.Fatalf("the holder lost the key %v after its last request, with a lease of %v", time.Since(g.Sent), g.TTL)
 		default:
-			f.Skip("the machine was too slow to keep a lease alive")
+			f.tooSlow()
 		}
 	}
 }

@@ -56,6 +56,8 @@ type Features struct {
 	// has one. It may return first itself if the backend is the store and needs
 	// no closing.
 	Peer func(t *testing.T, first distlock.Backend) distlock.Backend
+
+	stalls bool // for tests of the suite: in a bubble, but as patient as in real time
 }
 
 // Run tests the backends that newBackend makes, one for each case. All of them
@@ -74,7 +76,7 @@ func Run(t *testing.T, newBackend func(t *testing.T) distlock.Backend, features 
 					c.exec(t, newBackend, features)
 				}
 				t.Run(c.name, func(t *testing.T) {
-					if features.Bubble {
+					if features.Bubble || features.stalls {
 						synctest.Test(t, run)
 					} else {
 						run(t)

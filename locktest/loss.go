@@ -54,8 +54,8 @@ var lossCases = []testCase{
 		needs:       []need{needsDrop, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
-			f.try(f.request(key, long))
-			w := f.queueUpLooking(f.request(key, long), f.Lease/2)
+			g := f.try(f.request(key, long))
+			w := f.queueUpLooking(g, f.request(key, long), f.Lease/2)
 			f.Drop(f.T, f.backend, key)
 			f.release(w.served(f))
 			f.free(key)

@@ -35,7 +35,7 @@ var prolongCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, f.Lease))
-			f.keepAlive(key, func() (time.Time, bool) {
+			f.keepAlive(g, func() (time.Time, bool) {
 				more, err := f.prolong.Prolong(f.Context(), g, 4)
 				return more.Sent, err == nil
 			})
@@ -85,7 +85,7 @@ var prolongCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, 2*f.Lease))
-			w := f.queueUpLooking(f.request(key, long), f.Lease/2)
+			w := f.queueUpLooking(g, f.request(key, long), f.Lease/2)
 			for end := g.Sent.Add(6 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 4) {
 				select {
 				case <-w.done:

@@ -15,7 +15,7 @@ var renewalCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, f.Lease))
-			f.keepAlive(key, func() (time.Time, bool) {
+			f.keepAlive(g, func() (time.Time, bool) {
 				sent := time.Now()
 				return sent, f.renew(g) == distlock.Renewed
 			})

@@ -82,8 +82,8 @@ var semaphoreCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			f.allButOne(key)
-			f.try(f.permit(key, 2*f.Lease))
-			f.queueUpLooking(f.permit(key, long), f.Lease/2).served(f)
+			g := f.try(f.permit(key, 2*f.Lease))
+			f.queueUpLooking(g, f.permit(key, long), f.Lease/2).served(f)
 			f.busy(f.permit(key, long))
 		},
 	},

@@ -144,7 +144,7 @@ var sharedCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.reader(key, 2*f.Lease))
-			writer := f.queueUpLooking(f.request(key, long), f.Lease/2).served(f)
+			writer := f.queueUpLooking(g, f.request(key, long), f.Lease/2).served(f)
 			f.mustHaveEnded(g)
 			f.release(writer)
 			f.free(key)
@@ -289,7 +289,7 @@ func (f *fixture) renewOne(ask func(key string, ttl time.Duration) distlock.Requ
 	f.Helper()
 	key := f.key()
 	g, crashed := f.try(ask(key, f.Lease)), f.try(ask(key, f.Lease))
-	f.keepAlive(key, func() (time.Time, bool) {
+	f.keepAlive(g, func() (time.Time, bool) {
 		sent := time.Now()
 		return sent, f.renew(g) == distlock.Renewed
 	})

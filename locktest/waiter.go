@@ -65,9 +65,12 @@ func (f *fixture) takePlace(r distlock.Request) {
 
 func (f *fixture) takePlaceOn(q distlock.Queuer, r distlock.Request) {
 	f.Helper()
+	f.mustBeHeld(f.waitBriefly(q, r))
+}
+
+func (f *fixture) waitBriefly(q distlock.Queuer, r distlock.Request) (distlock.Grant, error) {
 	r.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
-	g, err := q.Acquire(f.Context(), r)
-	f.mustBeHeld(g, err)
+	return q.Acquire(f.Context(), r)
 }
 
 // queueUp starts an Acquire for a key that is held, and returns when it is in
@@ -88,12 +91,21 @@ func (f *fixture) queueUpOn(q distlock.Queuer, r distlock.Request, told chan<- *
 	return f.waitOn(q, r, told)
 }
 
-// queueUpLooking starts an Acquire that looks by itself, because nobody tells it
-// that a lease has ended or was forgotten.
-func (f *fixture) queueUpLooking(r distlock.Request, every time.Duration) *waiter {
+// queueUpLooking starts an Acquire behind a holder that looks by itself, because
+// nobody tells it that the holder's lease has ended or was forgotten.
+func (f *fixture) queueUpLooking(holder distlock.Grant, r distlock.Request, every time.Duration) *waiter {
 	f.Helper()
 	r.Backoff = distlock.NewBackoff(every, 0)
-	return f.queueUp(r)
+	if f.Bubble {
+		return f.queueUp(r)
+	}
+	g, err := f.waitBriefly(f.queue, r)
+	if err == nil && !running(holder.Sent, holder.TTL) {
+		f.releaseLater(f.backend, g)
+		f.tooSlow()
+	}
+	f.mustBeHeld(g, err)
+	return f.waitOn(f.queue, r, nil)
 }
 
 // served waits for the grant, which must come without the help of the budget.

@@ -25,7 +25,7 @@ func conform(t *testing.T, servers []string) {
 		return b
 	}
 	locktest.Run(t, open, locktest.Features{
-		Lease: 200 * time.Millisecond,
+		Lease: 400 * time.Millisecond,
 		Drop:  func(t *testing.T, _ distlock.Backend, key string) { drop(t, admin, key) },
 		Peer:  func(t *testing.T, _ distlock.Backend) distlock.Backend { return open(t) },
 	})

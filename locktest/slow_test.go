@@ -1,0 +1,98 @@
+package locktest_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/locktest"
+)
+
+// slow is an honest backend on a machine that is busy: now and then a request or its
+// answer is on its way for longer than a lease.
+type slow struct {
+	*memlock.Backend
+
+	lease time.Duration
+
+	mu     sync.Mutex
+	rnd    *rand.Rand
+	stalls int // that are still to come
+}
+
+func (s *slow) stall() {
+	s.mu.Lock()
+	d := time.Duration(s.rnd.Int64N(int64(s.lease / 100)))
+	if s.stalls > 0 && s.rnd.IntN(8) == 0 {
+		s.stalls--
+		d = time.Duration(s.rnd.Int64N(int64(5 * s.lease / 2)))
+	}
+	s.mu.Unlock()
+	time.Sleep(d)
+}
+
+func (s *slow) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	sent := time.Now()
+	s.stall()
+	defer s.stall()
+	g, err := s.Backend.TryAcquire(ctx, r)
+	g.Sent = sent
+	return g, err
+}
+
+func (s *slow) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	s.stall()
+	defer s.stall()
+	return s.Backend.Acquire(ctx, r)
+}
+
+func (s *slow) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+	s.stall()
+	defer s.stall()
+	return s.Backend.TryAcquireAll(ctx, rs)
+}
+
+func (s *slow) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	s.stall()
+	defer s.stall()
+	return s.Backend.Renew(ctx, grants)
+}
+
+func (s *slow) Release(ctx context.Context, g distlock.Grant) error {
+	s.stall()
+	defer s.stall()
+	return s.Backend.Release(ctx, g)
+}
+
+func (s *slow) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
+	s.stall()
+	defer s.stall()
+	return s.Backend.Inspect(ctx, prefix, limit)
+}
+
+// TestRunOnSlowMachine checks that the suite blames no backend for a machine that is
+// too slow for its leases.
+func TestRunOnSlowMachine(t *testing.T) {
+	seeds := uint64(100)
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			t.Parallel()
+			features := locktest.Features{
+				Lease: 200 * time.Millisecond,
+				Drop:  func(_ *testing.T, b distlock.Backend, key string) { b.(*slow).Drop(key) },
+				Peer:  func(_ *testing.T, first distlock.Backend) distlock.Backend { return first },
+			}
+			locktest.Run(t, func(*testing.T) distlock.Backend {
+				return &slow{Backend: memlock.New(), lease: features.Lease, rnd: rand.New(rand.NewPCG(seed, 0)), stalls: 20}
+			}, locktest.WithStalls(features))
+		})
+	}
+}
