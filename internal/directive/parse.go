@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/directive/option"
 )
 
 // Parse reads the directive in a comment that begins with [Marker]. It reports
@@ -27,33 +27,42 @@ func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 	return l, problems
 }
 
-// option is how the value of one option is read.
-type option struct {
+// reader is how the value of one option is read.
+type reader struct {
 	name  string
 	read  func(l *Lock, a Arg) error
 	flag  bool // may stand without a value
 	again bool // may be given more than once
 }
 
-var options = []option{
-	{name: "prefix", read: text(func(l *Lock) *string { return &l.Opts.Prefix })},
-	{name: "value", read: text(func(l *Lock) *string { return &l.Opts.Value })},
-	{name: "paramLock", read: flag(func(l *Lock) *bool { return &l.Opts.ParamLock }), flag: true},
+var options = []reader{
+	field("prefix"),
+	field("value"),
+	field("paramLock"),
 	{name: "param", read: readParam, again: true},
 	{name: "key", read: readKey, again: true},
 	{name: "hasher", read: func(l *Lock, a Arg) (err error) { l.Hasher, err = expr(a); return err }},
-	{name: "keyTimeout", read: duration(func(l *Lock) *time.Duration { return &l.Opts.KeyTimeout })},
-	{name: "retryCount", read: number(func(l *Lock) *int { return &l.Opts.RetryCount })},
-	{name: "retryInterval", read: duration(func(l *Lock) *time.Duration { return &l.Opts.RetryInterval })},
-	{name: "mode", read: readMode},
-	{name: "permits", read: number(func(l *Lock) *int { return &l.Opts.Permits })},
-	{name: "maxHold", read: duration(func(l *Lock) *time.Duration { return &l.Opts.MaxHold })},
-	{name: "minHold", read: duration(func(l *Lock) *time.Duration { return &l.Opts.MinHold })},
-	{name: "fencing", read: flag(func(l *Lock) *bool { return &l.Opts.Fencing }), flag: true},
-	{name: "noWatchdog", read: flag(func(l *Lock) *bool { return &l.Opts.NoWatchdog }), flag: true},
-	{name: "maxWaiters", read: number(func(l *Lock) *int { return &l.Opts.MaxWaiters })},
+	field("keyTimeout"),
+	field("retryCount"),
+	field("retryInterval"),
+	field("mode"),
+	field("permits"),
+	field("maxHold"),
+	field("minHold"),
+	field("fencing"),
+	field("noWatchdog"),
+	field("maxWaiters"),
 	{name: "as", read: readAs},
 	{name: "locker", read: func(l *Lock, a Arg) (err error) { l.Locker, err = expr(a); return err }},
+}
+
+// field is an option that is a field of [distlock.Opts].
+func field(name string) reader {
+	f, ok := option.Find(name)
+	if !ok {
+		panic("directive: there is no option " + name)
+	}
+	return reader{name: name, flag: f.Flag, read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) }}
 }
 
 // Options returns the names of all options.
@@ -68,7 +77,7 @@ func Options() []string {
 func (l *Lock) read(problems *Problems) {
 	seen := map[string]bool{}
 	for _, a := range l.Args {
-		i := slices.IndexFunc(options, func(o option) bool { return o.name == a.Name })
+		i := slices.IndexFunc(options, func(o reader) bool { return o.name == a.Name })
 		if i < 0 {
 			problems.add(a.Pos, "%s", unknown(a.Name))
 			continue
@@ -146,62 +155,6 @@ func unknown(name string) string {
 		return "unknown option " + name + ": did you mean " + near + "?"
 	}
 	return "unknown option " + name + ": there are " + strings.Join(Options(), ", ")
-}
-
-func text(field func(*Lock) *string) func(*Lock, Arg) error {
-	return func(l *Lock, a Arg) error {
-		*field(l) = a.Value
-		return nil
-	}
-}
-
-func flag(field func(*Lock) *bool) func(*Lock, Arg) error {
-	return func(l *Lock, a Arg) error {
-		switch {
-		case !a.HasValue || a.Value == "true":
-			*field(l) = true
-		case a.Value != "false":
-			return errors.New(strconv.Quote(a.Value) + " is neither true nor false")
-		}
-		return nil
-	}
-}
-
-func number(field func(*Lock) *int) func(*Lock, Arg) error {
-	return func(l *Lock, a Arg) error {
-		n, err := strconv.Atoi(a.Value)
-		if err != nil {
-			return errors.New(strconv.Quote(a.Value) + " is no whole number")
-		}
-		*field(l) = n
-		return nil
-	}
-}
-
-func duration(field func(*Lock) *time.Duration) func(*Lock, Arg) error {
-	return func(l *Lock, a Arg) error {
-		d, err := time.ParseDuration(a.Value)
-		if err != nil {
-			if _, err := strconv.Atoi(a.Value); err == nil {
-				return errors.New(a.Value + " has no unit: write " + a.Value + "ms or " + a.Value + "s")
-			}
-			return errors.New(strconv.Quote(a.Value) + " is no duration, such as 10s, 200ms or 1m30s")
-		}
-		*field(l) = d
-		return nil
-	}
-}
-
-func readMode(l *Lock, a Arg) error {
-	switch a.Value {
-	case distlock.Exclusive.String():
-		l.Opts.Mode = distlock.Exclusive
-	case distlock.Shared.String():
-		l.Opts.Mode = distlock.Shared
-	default:
-		return errors.New(strconv.Quote(a.Value) + " is neither exclusive nor shared")
-	}
-	return nil
 }
 
 func readParam(l *Lock, a Arg) error {
