@@ -36,14 +36,14 @@ func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] 
 		if o.ParamLock {
 			params = req
 		}
-		s, err := g.begin(ctx, params)
+		s, err := g.Begin(ctx, params)
 		if err != nil {
 			return resp, err
 		}
 		if s == nil {
 			return fn(ctx, req)
 		}
-		defer s.finish(&err)
+		defer s.Finish(&err)
 		return fn(&s.ctx, req)
 	}
 }

@@ -48,14 +48,14 @@ func (g *Guard) Acquire(ctx context.Context, params any) (*Lease, error) {
 // Do runs fn under the lock for params, as [Locker.Do] does for a key. For
 // [Skip], also as the answer of Params, it runs fn without a lock.
 func (g *Guard) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
-	s, err := g.begin(ctx, params)
+	s, err := g.Begin(ctx, params)
 	if err != nil {
 		return err
 	}
 	if s == nil {
 		return fn(ctx)
 	}
-	defer s.finish(&err)
+	defer s.Finish(&err)
 	return fn(&s.ctx)
 }
 
@@ -70,8 +70,11 @@ func (g *Guard) RetryAfter(err error) time.Duration {
 	return g.opts.RetryInterval
 }
 
-// begin returns the lease for params, nil if they say that none is needed.
-func (g *Guard) begin(ctx context.Context, params any) (*Lease, error) {
+// Begin is what [Guard.Do] does before it calls its function, for code that is
+// written into a function instead: it returns the lease for params. That code runs
+// under [Lease.Context] and ends with a deferred [Lease.Finish]. For [Skip], also
+// as the answer of Params, the lease is nil, and no lock is needed.
+func (g *Guard) Begin(ctx context.Context, params any) (*Lease, error) {
 	key, skip, err := g.keys.build(params)
 	if skip || err != nil {
 		return nil, err

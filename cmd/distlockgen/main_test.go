@@ -68,7 +68,7 @@ func TestErrors(t *testing.T) {
 
 // Woven functions are left alone, and only then.
 func TestWoven(t *testing.T) {
-	if out := must(t, "testdata/woven", 1); !strings.Contains(out, "woven.go:6:1: Pay is exported") {
+	if out := must(t, "testdata/woven", 1); !strings.Contains(out, "woven.go:12:1: Pay is exported") {
 		t.Errorf("got %s", out)
 	}
 	must(t, "testdata/woven", 0, "-woven")

@@ -92,12 +92,17 @@ func TestMissing(t *testing.T) {
 }
 
 func TestWoven(t *testing.T) {
-	if out, err := vet(t, "./testdata/woven/shop"); err == nil || !strings.Contains(out, "shop.go:6:1: Pay is exported") {
+	if out, err := vet(t, "./testdata/woven/shop"); err == nil || !strings.Contains(out, "shop.go:12:1: Pay is exported") {
 		t.Errorf("without the flag: %v\n%s", err, out)
 	}
 	if out, err := vet(t, "-distlock.woven", "./testdata/woven/shop", "./testdata/woven/guarded"); err != nil {
 		t.Errorf("guarded: %v\n%s", err, out)
 	}
+	out, err := vet(t, "-distlock.woven", "./testdata/woven/wrong")
+	if err == nil {
+		t.Error("go vet found nothing")
+	}
+	golden(t, "woven.txt", out)
 	want := fmt.Sprintf("main.go:1:1: the program has woven directives (in %s/cmd/distlockvet/testdata/woven/shop) but does not call RequireWoven", kit)
 	if out, err := vet(t, "-distlock.woven", "./testdata/woven/unguarded"); err == nil || !strings.Contains(out, want) {
 		t.Errorf("unguarded: %v\n%s\nwant %s", err, out, want)

@@ -10,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock/internal/directive"
 )
 
-// kit is the import path below which RequireWoven is.
+// kit is the import path of the package that has RequireWoven.
 const kit = "github.com/distlock-go/distlock"
 
 // wovenFact is a package that has directives for a weaver.
@@ -37,7 +37,7 @@ func unguarded(pass *analysis.Pass) directive.Problems {
 		return nil
 	}
 	for _, obj := range pass.TypesInfo.Uses {
-		if f, ok := obj.(*types.Func); ok && f.Name() == "RequireWoven" && f.Pkg() != nil && strings.HasPrefix(f.Pkg().Path(), kit) {
+		if f, ok := obj.(*types.Func); ok && f.Name() == "RequireWoven" && f.Pkg() != nil && f.Pkg().Path() == kit {
 			return nil
 		}
 	}

@@ -49,6 +49,10 @@ func (c *Checker) Check(s *Site) (*Signature, Problems) {
 		if a, ok := s.Lock.find("as"); ok {
 			problems.add(a.Pos, "as: nothing is generated for %s, which is exported and so woven", s.Name().Name)
 		}
+		if s.Lock.tab.IsValid() {
+			problems.add(s.Lock.tab, "a tab between options: the weaver takes it for a part of the value before it: write a space")
+		}
+		c.checkLocker(s, &problems)
 	default:
 		c.checkName(s, &problems)
 		c.checkLocker(s, &problems)

@@ -11,6 +11,7 @@ import (
 type Lock struct {
 	Pos  token.Pos // of its slashes
 	Args []Arg     // as they were written
+	tab  token.Pos // where a tab is between them, if there is one
 
 	// Opts is what the directive says of them; Params and Hasher, which are
 	// expressions, are nil.

@@ -19,21 +19,22 @@ type Arg struct {
 	ValuePos token.Pos // of the value's first character, inside of quotes
 }
 
-// split cuts what follows the marker into options. Pos is that of text.
-func split(text string, pos token.Pos, problems *Problems) []Arg {
-	s := lexer{text, pos}
-	var args []Arg
+// split cuts what follows the marker into options. Pos is that of text, tab that of
+// the first white space between them that is no space.
+func split(text string, pos token.Pos, problems *Problems) (args []Arg, tab token.Pos) {
+	s := lexer{text: text, pos: pos}
 	for s.space(); s.text != ""; s.space() {
 		if arg, ok := s.option(problems); ok {
 			args = append(args, arg)
 		}
 	}
-	return args
+	return args, s.tab
 }
 
 type lexer struct {
 	text string
 	pos  token.Pos
+	tab  token.Pos
 }
 
 func (s *lexer) take(n int) string {
@@ -43,7 +44,11 @@ func (s *lexer) take(n int) string {
 }
 
 func (s *lexer) space() {
-	s.take(len(s.text) - len(strings.TrimLeftFunc(s.text, unicode.IsSpace)))
+	from := s.pos
+	skipped := s.take(len(s.text) - len(strings.TrimLeftFunc(s.text, unicode.IsSpace)))
+	if n := len(skipped) - len(strings.TrimLeft(skipped, " ")); n < len(skipped) && s.tab == token.NoPos {
+		s.tab = from + token.Pos(n)
+	}
 }
 
 // word takes all up to the next white space.

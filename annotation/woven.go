@@ -1,0 +1,149 @@
+package annotation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/directive/option"
+)
+
+// declared are the sites of woven functions by what Declare got, which is a
+// constant of the program. There are no more of them than functions.
+var declared struct {
+	mu    sync.Mutex // for who writes
+	sites atomic.Pointer[map[string]*Site]
+}
+
+// Declare makes known the directive of a woven function. Woven code calls it when
+// the program starts, before it calls Enter with the same text: the name of the
+// function, and on a line each its options as name:value. What only the weaver can
+// read is there as well, for the difference that it makes: part, once for each
+// parameter or expression that is chosen for the key, and hasher, which comes as h.
+// It panics if an option is unknown or invalid.
+func Declare(text string, h distlock.Hasher) *Site {
+	name, o, err := parse(text)
+	if err != nil {
+		panic("distlock: //distlock:lock on " + name + ": " + err.Error())
+	}
+	o.Hasher = h
+	declared.mu.Lock()
+	defer declared.mu.Unlock()
+	known := declared.sites.Load()
+	if known == nil {
+		known = new(map[string]*Site)
+	}
+	if s := (*known)[text]; s != nil {
+		if !reflect.DeepEqual(s.opts.Hasher, h) {
+			panic("distlock: //distlock:lock on " + name + ": there are two such functions, and their hashers are not the same: name the value another way")
+		}
+		return s
+	}
+	all := maps.Clone(*known)
+	if all == nil {
+		all = make(map[string]*Site)
+	}
+	all[text] = New(name, o)
+	declared.sites.Store(&all)
+	return all[text]
+}
+
+// parse reads what Declare gets.
+func parse(text string) (name string, o distlock.Opts, err error) {
+	name, rest, _ := strings.Cut(text, "\n")
+	seen := map[string]bool{}
+	for line := range strings.Lines(rest) {
+		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		if key != "part" && seen[key] {
+			return name, o, fmt.Errorf("%s is given twice", key)
+		}
+		seen[key] = true
+		switch known, ok := option.Find(key); {
+		case key == "part", key == "hasher":
+		case !ok:
+			return name, o, fmt.Errorf("unknown option %s", key)
+		case value == "" && !known.Flag:
+			return name, o, fmt.Errorf("%s has no value: write %s:…", key, key)
+		default:
+			if err := known.Set(&o, value); err != nil {
+				return name, o, fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	}
+	if seen["part"] {
+		if seen["paramLock"] && !o.ParamLock {
+			return name, o, errors.New("paramLock is false but param or key is given")
+		}
+		o.ParamLock = true
+	}
+	return name, o, nil
+}
+
+// Enter takes l's lock for params, at the beginning of the woven function whose
+// directive was declared as text. The function runs under the context that is
+// returned, and defers [distlock.Lease.Finish]. If there is an error, it must not
+// run. The lease is nil if no lock is needed; see [distlock.Skip].
+func Enter(ctx context.Context, l *distlock.Locker, text string, params any) (context.Context, *distlock.Lease, error) {
+	s := find(text)
+	if s == nil {
+		name, _, _ := strings.Cut(text, "\n")
+		return ctx, nil, (&Site{name: name}).refuse("it is called before the variables of its package are set")
+	}
+	if _, none := params.(nothing); none {
+		return ctx, nil, s.refuse("paramLock: it has no parameters that could take part in the key")
+	}
+	g, err := s.on(l)
+	if err != nil {
+		return ctx, nil, err
+	}
+	lease, err := g.Begin(ctx, params)
+	if lease == nil || err != nil {
+		return ctx, nil, err
+	}
+	return lease.Context(), lease, nil
+}
+
+func find(text string) *Site {
+	if sites := declared.sites.Load(); sites != nil {
+		return (*sites)[text]
+	}
+	return nil
+}
+
+// nothing stands for a parameter that takes no part in the key.
+type nothing struct{}
+
+// Param returns v as [Params] takes it. Contexts take no part in keys; whether v is
+// one is a matter of the parameter's type, T, as in the tools that do not weave.
+func Param[T any](v T) any {
+	if _, is := any((*T)(nil)).(*context.Context); is {
+		return nothing{}
+	}
+	return v
+}
+
+// Params returns the parameters for [Enter] of a function all of whose parameters
+// make the key: one as it is, several as a list.
+func Params(params ...any) any {
+	n := 0
+	for _, p := range params {
+		if _, none := p.(nothing); !none {
+			params[n] = p
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return nothing{}
+	case 1:
+		return params[0]
+	default:
+		return params[:n]
+	}
+}

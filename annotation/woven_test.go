@@ -1,0 +1,177 @@
+package annotation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/annotation"
+)
+
+// pay is what the weaver makes of a function with these options.
+func pay(ctx context.Context, l *distlock.Locker, text string, params any, body func(ctx context.Context) error) (err error) {
+	ctx, lease, err := annotation.Enter(ctx, l, text, params)
+	if err != nil {
+		return err
+	}
+	defer lease.Finish(&err)
+	return body(ctx)
+}
+
+func key(ctx context.Context) string {
+	if lease, ok := distlock.FromContext(ctx); ok {
+		return lease.Key()
+	}
+	return ""
+}
+
+func TestEnter(t *testing.T) {
+	t.Parallel()
+	const text = "Pay\nprefix:shop:\nvalue:pay\npart:order"
+	annotation.Declare(text, nil)
+	l := newLocker(t)
+	want, err := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := errors.New("mine")
+	err = pay(t.Context(), l, text, 7, func(ctx context.Context) error {
+		if got := key(ctx); got != want {
+			t.Errorf("key %q, want %q", got, want)
+		}
+		once := distlock.Opts{RetryCount: 1}
+		if _, err := l.Acquire(context.Background(), want, once); !errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("another got the key, %v", err)
+		}
+		return mine
+	})
+	if !errors.Is(err, mine) {
+		t.Error(err)
+	}
+	lease, err := l.Acquire(t.Context(), want, distlock.Opts{RetryCount: 1})
+	if err != nil {
+		t.Fatalf("the key was not given back: %v", err)
+	}
+	lease.Finish(&err)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEnterWithoutNeed(t *testing.T) {
+	t.Parallel()
+	const text = "Skipped\nvalue:skipped\npart:order"
+	annotation.Declare(text, nil)
+	err := pay(t.Context(), newLocker(t), text, distlock.Skip, func(ctx context.Context) error {
+		if got := key(ctx); got != "" {
+			t.Errorf("key %q although there is none to take", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// What has no lock does not run.
+func TestEnterRefuses(t *testing.T) {
+	t.Parallel()
+	const text = "Refused\nvalue:refused\nparamLock:"
+	annotation.Declare(text, nil)
+	l := newLocker(t)
+	for _, c := range []struct {
+		locker *distlock.Locker
+		text   string
+		params any
+		want   string
+	}{
+		{nil, text, 7, "//distlock:lock on Refused: the Locker is nil"},
+		{l, "Early\nvalue:early", nil, "//distlock:lock on Early: it is called before the variables of its package are set"},
+		{l, text, annotation.Params(annotation.Param(t.Context())), "paramLock: it has no parameters"},
+		{l, text, func() {}, "func()"},
+	} {
+		err := pay(t.Context(), c.locker, c.text, c.params, func(context.Context) error { t.Errorf("ran, want %s", c.want); return nil })
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
+func TestDeclareTwice(t *testing.T) {
+	t.Parallel()
+	if a, b := annotation.Declare("Twice\nvalue:a", nil), annotation.Declare("Twice\nvalue:a", nil); a != b {
+		t.Error("the same text makes two sites")
+	}
+	if a, b := annotation.Declare("Twice\nvalue:a", nil), annotation.Declare("Twice\nvalue:b", nil); a == b {
+		t.Error("two texts make one site")
+	}
+}
+
+func TestDeclareRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	annotation.Declare("Hashed\nvalue:a\nparamLock:\nhasher:h", distlock.Keyed(make([]byte, 16)))
+	for text, want := range map[string]string{
+		"F\nvalue:a\nvalu:b":                             "distlock: //distlock:lock on F: unknown option valu",
+		"F\nvalue:a\nvalue:b":                            "on F: value is given twice",
+		"F\nvalue:":                                      "on F: value has no value: write value:…",
+		"F\nvalue:a\nkeyTimeout:10":                      "on F: keyTimeout: 10 has no unit: write 10ms or 10s",
+		"F\nvalue:a\npermits:x":                          `on F: permits: "x" is no whole number`,
+		"F\nvalue:a\nmode:odd":                           `on F: mode: "odd" is neither exclusive nor shared`,
+		"F\nvalue:a\nfencing:yes":                        `on F: fencing: "yes" is neither true nor false`,
+		"F\nvalue:a\nparamLock:false\npart:x":            "on F: paramLock is false but param or key is given",
+		"F\nvalue:a\nretryCount:-1":                      "RetryCount is negative: -1 (//distlock:lock on F)",
+		"F\nprefix:shop:":                                "Value",
+		"Hashed\nvalue:a\nparamLock:\nhasher:h":          "on Hashed: there are two such functions",
+		"F\nvalue:a\nprefix:shop:\tvalue:b\nkeyTimeout:": "keyTimeout has no value",
+	} {
+		var hasher distlock.Hasher
+		if strings.HasPrefix(text, "Hashed") {
+			hasher = distlock.HasherFunc(func(encoded []byte) string { return string(encoded) })
+		}
+		func() {
+			defer func() {
+				if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), want) {
+					t.Errorf("%q: %v, want %s", text, r, want)
+				}
+			}()
+			annotation.Declare(text, hasher)
+		}()
+	}
+}
+
+func TestParams(t *testing.T) {
+	t.Parallel()
+	var none context.Context
+	ctx := annotation.Param(t.Context())
+	for i, c := range []struct{ got, want any }{
+		{annotation.Params(annotation.Param(7)), 7},
+		{annotation.Params(annotation.Param(7), ctx), 7},
+		{annotation.Params(annotation.Param(none), annotation.Param("a"), ctx, annotation.Param(7)), []any{"a", 7}},
+		{annotation.Params(annotation.Param([]string{"a"})), []string{"a"}},
+		{annotation.Params(annotation.Param[error](nil), annotation.Param(7)), []any{nil, 7}},
+	} {
+		if !reflect.DeepEqual(c.got, c.want) {
+			t.Errorf("%d: %v, want %v", i, c.got, c.want)
+		}
+	}
+}
+
+// A woven call costs no allocation that the lock itself does not.
+func TestEnterAllocates(t *testing.T) {
+	const text = "Cheap\nvalue:cheap"
+	annotation.Declare(text, nil)
+	l := newLocker(t)
+	o := distlock.Opts{Value: "cheap"}
+	g := l.Guard(o)
+	ctx := t.Context()
+	run := func(context.Context) error { return nil }
+	byHand := testing.AllocsPerRun(100, func() { _ = g.Do(ctx, nil, run) })
+	woven := testing.AllocsPerRun(100, func() { _ = pay(ctx, l, text, nil, run) })
+	if woven > byHand {
+		t.Errorf("%v allocations, by hand %v", woven, byHand)
+	}
+}

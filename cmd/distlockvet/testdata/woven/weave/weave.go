@@ -1,4 +1,0 @@
-// Package weave stands for the kit's own.
-package weave
-
-func RequireWoven() {}
