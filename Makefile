@@ -35,7 +35,17 @@ test-real: ## Run the tests; a missing redis-server is a failure
 
 .PHONY: test-nested
 test-nested: ## Run the tests of the nested modules
-	for mod in $$(git ls-files '*/go.mod'); do (cd "$$(dirname "$$mod")" && go vet ./... && go test ./...); done
+	for mod in bench/peers weave/releases; do go -C "$$mod" vet ./... && go -C "$$mod" test ./...; done
+
+.PHONY: woven
+woven: ## Run the woven example and its tests with the weaver that its go.mod names
+	cd weave/example && go tool orchestrion go run . && go tool orchestrion go test ./...
+
+.PHONY: vet-directives
+vet-directives: ## Check the //distlock:lock comments of the examples
+	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./cmd/distlockvet && \
+		go vet -vettool="$$dir/distlockvet" ./example_annotation ./example_service && \
+		go -C weave/example vet -vettool="$$dir/distlockvet" -distlock.woven ./...
 
 .PHONY: bench
 bench: ## Run the Go benchmarks

@@ -1,4 +1,4 @@
-// Package annotation is what the code runs on that distlockgen writes for
+// Package annotation is what the code runs on that distlockgen writes, or a weaver, for
 // //distlock:lock comments. By hand, [distlock.Wrap], [distlock.Call] and
 // [distlock.Locker.Guard] say the same with less.
 package annotation

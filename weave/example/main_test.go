@@ -109,13 +109,6 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-func TestUnexportedIsLeftAlone(t *testing.T) {
-	made, _ := newTill(t)
-	if got, err := made.unexported(t.Context()); got != "" || err != nil {
-		t.Errorf("key %q, %v", got, err)
-	}
-}
-
 // If the lock is not got the body does not run, and the results are zero.
 func TestBusy(t *testing.T) {
 	made, _ := newTill(t)

@@ -112,12 +112,6 @@ func (t *till) Again(ctx context.Context, depth int) (string, error) {
 	return key(ctx), nil
 }
 
-// unexported is distlockgen's, which writes Unexported for it. The weaver leaves it
-// alone.
-//
-//distlock:lock value:unexported
-func (t *till) unexported(ctx context.Context) (string, error) { return key(ctx), nil }
-
 //distlock:lock value:free paramLock
 func Free[T fmt.Stringer](ctx context.Context, v T) (string, error) { return key(ctx), nil }
 

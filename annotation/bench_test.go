@@ -1,0 +1,41 @@
+package annotation_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/annotation"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// BenchmarkCall sets what is generated and what is woven beside a Guard that the
+// program has made for itself.
+func BenchmarkCall(b *testing.B) {
+	const text = "Bench\nprefix:shop:\nvalue:bench\npart:order\nkeyTimeout:10s"
+	o := distlock.Opts{Prefix: "shop:", Value: "bench", ParamLock: true, KeyTimeout: 10e9}
+	annotation.Declare(text, nil)
+	l := distlock.New(memlock.New(), distlock.Config{})
+	defer l.Close()
+	site, guard := annotation.New("Bench", o), l.Guard(o)
+	ctx, run := context.Background(), func(context.Context) error { return nil }
+	for _, way := range []struct {
+		name string
+		call func(order int64) error
+	}{
+		{"by-hand", func(order int64) error { return guard.Do(ctx, order, run) }},
+		{"generated", func(order int64) error { return site.Do(ctx, l, order, run) }},
+		{"woven", func(order int64) error { return pay(ctx, l, text, order, run) }},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var order int64
+			for b.Loop() {
+				order++
+				if err := way.call(order); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
