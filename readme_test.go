@@ -7,46 +7,58 @@ import (
 	"testing"
 )
 
-// Every line of Go in the README stands in an example too, which compiles and
-// runs.
-func TestREADMEIsInTheExamples(t *testing.T) {
+// Every line of Go in the README, and in the page on weaving, stands in an example
+// too, which compiles and runs.
+func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
-	read := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	examples := map[string]bool{}
-	own, err := filepath.Glob("example*_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(own, "backend/redislock/example_test.go") {
-		for line := range strings.Lines(read(name)) {
-			examples[code(line)] = true
-		}
-	}
-	_, rest, found := strings.Cut(read("README.md"), "```go\n")
-	if !found {
-		t.Fatal("the README has no Go in it")
-	}
-	for found {
-		var block string
-		block, rest, _ = strings.Cut(rest, "```")
-		for line := range strings.Lines(block) {
-			if !examples[code(line)] {
-				t.Errorf("in no example: %s", line)
+	for page, examples := range map[string][]string{
+		"README.md":       {"example*_test.go", "backend/redislock/example_test.go", "example_annotation/service.go"},
+		"docs/weaving.md": {"weave/example/*.go"},
+	} {
+		known := map[string]bool{}
+		for _, pattern := range examples {
+			names, err := filepath.Glob(pattern)
+			if err != nil || len(names) == 0 {
+				t.Fatalf("%s: %q, %v", pattern, names, err)
+			}
+			for _, name := range names {
+				for line := range strings.Lines(read(t, name)) {
+					known[code(line)] = true
+				}
 			}
 		}
-		_, rest, found = strings.Cut(rest, "```go\n")
+		_, rest, found := strings.Cut(read(t, page), "```go\n")
+		if !found {
+			t.Errorf("%s has no Go in it", page)
+		}
+		for found {
+			var block string
+			block, rest, _ = strings.Cut(rest, "```")
+			for line := range strings.Lines(block) {
+				if !known[code(line)] {
+					t.Errorf("%s: in no example: %s", page, line)
+				}
+			}
+			_, rest, found = strings.Cut(rest, "```go\n")
+		}
 	}
 }
 
-// code is a line without its comment; what an example needs to run without
-// Redis or a caller is as the README has it.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// code is a line without its comment, unless that is a directive; what an example
+// needs to run without Redis or a caller is as the page has it.
 func code(line string) string {
-	line, _, _ = strings.Cut(line, "//")
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "//go:") && !strings.HasPrefix(line, "//distlock:") {
+		line, _, _ = strings.Cut(line, "//")
+	}
 	return strings.TrimSpace(strings.ReplaceAll(line, "context.Background()", "ctx"))
 }
