@@ -106,7 +106,8 @@ func Enter(ctx context.Context, l *distlock.Locker, text string, params any) (co
 	if lease == nil || err != nil {
 		return ctx, nil, err
 	}
-	return lease.Context(), lease, nil
+	ctx = lease.Context()
+	return ctx, lease, nil
 }
 
 func find(text string) *Site {
