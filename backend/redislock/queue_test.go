@@ -180,7 +180,9 @@ func TestCancelWhileWaiting(t *testing.T) {
 func TestManyCancelled(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(10*time.Second))
-	held, err := b.TryAcquire(t.Context(), request(lockKey))
+	r := request(lockKey)
+	r.TTL = time.Minute
+	held, err := b.TryAcquire(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,6 +129,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 		t.Fatalf("a reader behind the writer: %v", err)
 	}
 
+	stalled := stalls(t, s.real)
 	killed := time.Now()
 	if err := all[0].Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What it takes to look after the end of the lease comes on top.
-	if d := left.Sub(killed); d > readersLease+time.Second {
+	if d := left.Sub(killed); d > readersLease+time.Second+2*stalled() {
 		t.Errorf("the writer came in %v after the readers were killed", d)
 	} else {
 		t.Logf("the writer came in %v after the readers with a lease of %v were killed", d, readersLease)

@@ -24,7 +24,7 @@ func TestStepLosesItsKey(t *testing.T) {
 		noError(t, write("100"))
 		errUndo := errors.New("restored from the record")
 
-		opts := distlock.Opts{KeyTimeout: time.Second}
+		opts := distlock.Opts{KeyTimeout: 5 * time.Second}
 		err := locker.Do(t.Context(), lockKey, opts, func(ctx context.Context) error {
 			lease, _ := distlock.FromContext(ctx)
 			before, err := os.ReadFile(data)
