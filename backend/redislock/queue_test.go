@@ -269,7 +269,7 @@ func (s server) inboxes(t testing.TB) int {
 
 func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	s := realServer(t)
-	b := redislock.New(s.Client)
+	b := redislock.New(s.Client, unhurried)
 	g, err := b.Acquire(t.Context(), request("k"))
 	if err != nil {
 		t.Fatal(err)

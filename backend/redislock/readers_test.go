@@ -31,7 +31,7 @@ const (
 func beReaders(addr string) error {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
-	locker := distlock.New(redislock.New(client), distlock.Config{})
+	locker := distlock.New(redislock.New(client, unhurried), distlock.Config{})
 	defer locker.Close()
 
 	ctx := context.Background()
@@ -105,7 +105,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 	for range 4 {
 		all = append(all, startReaders(t, s.real.Addr()))
 	}
-	locker := distlock.New(redislock.New(s.real.Client(t)), distlock.Config{})
+	locker := distlock.New(redislock.New(s.real.Client(t), unhurried), distlock.Config{})
 	defer locker.Close()
 	once := distlock.Opts{RetryCount: 1}
 	if _, err := locker.Acquire(t.Context(), lockKey, once); !errors.Is(err, distlock.ErrNotAcquired) {

@@ -17,7 +17,7 @@ import (
 // undoing said.
 func TestStepLosesItsKey(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
-		locker := distlock.New(redislock.New(s.Client), distlock.Config{})
+		locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
 		defer locker.Close()
 		data := filepath.Join(t.TempDir(), "stock")
 		write := func(text string) error { return os.WriteFile(data, []byte(text), 0o600) }

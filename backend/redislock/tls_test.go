@@ -41,7 +41,7 @@ func TestTLSAndAuth(t *testing.T) {
 
 	t.Run("in", func(t *testing.T) {
 		useEverything(t, admin, func() *redislock.Backend {
-			return redislock.New(s.Client(t, redistest.AsUser), redislock.WithLogger(logger))
+			return redislock.New(s.Client(t, redistest.AsUser), redislock.WithLogger(logger), unhurried)
 		})
 	})
 

@@ -25,7 +25,7 @@ type Sentinels struct {
 // must agree that the master is dead.
 func StartSentinels(tb testing.TB) *Sentinels {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 
 	s := &Sentinels{Master: Start(tb, "--repl-diskless-sync-delay", "0")}
