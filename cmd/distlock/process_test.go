@@ -148,12 +148,17 @@ func (m *machine) stopStore(key string, lease time.Duration) (first, last time.T
 	return first, last
 }
 
-// alive reports whether there is a process of the number in the file.
+// alive reports whether there is a process of the number in the file. One that is
+// dead, of which nobody has taken note yet, is none where that can be seen.
 func (m *machine) alive(name string) bool {
 	m.Helper()
 	pid, err := strconv.Atoi(m.has(name))
 	if err != nil {
 		m.Fatal(err)
+	}
+	if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
+		_, state, _ := strings.Cut(string(stat), ") ") // behind the name
+		return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 	}
 	return syscall.Kill(pid, 0) == nil
 }
