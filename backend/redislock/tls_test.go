@@ -152,7 +152,7 @@ func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislo
 	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: time.Minute}
 	for _, kind := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 1}} {
 		ctx, cancel := context.WithTimeout(t.Context(), patient)
-		defer cancel()
+		t.Cleanup(cancel)
 		kind.KeyTimeout = o.KeyTimeout
 		s, err := one.Acquire(ctx, lockKey, kind)
 		noError(t, err)
