@@ -35,7 +35,7 @@ func ExampleLease_Step() {
 	locker := distlock.New(store, distlock.Config{})
 	defer locker.Close()
 	ctx := context.Background()
-	o := distlock.Opts{KeyTimeout: 100 * time.Millisecond}
+	o := distlock.Opts{KeyTimeout: 2 * time.Second}
 
 	books := &ledger{}
 	post := func() error {

@@ -97,7 +97,7 @@ func TestWrapOnZooKeeper(t *testing.T) {
 // An interrupt ends the run that goes on, reports it, and leaves out the next.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	ctx, interrupt := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, interrupt := context.WithTimeout(t.Context(), 2*time.Second) // the run has begun by then
 	defer interrupt()
 	js := filepath.Join(t.TempDir(), "out.json")
 	got := runArgs(ctx, "-users", "3", "-loops", "1000000", "-ramp-up", "0", "-think", "1ms", "-json", js)

@@ -230,8 +230,9 @@ func TestDeadline(t *testing.T) {
 // TestSlowBody has a client send half of its order. It holds nobody up, and is
 // not waited for.
 func TestSlowBody(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := newClient(t, startConfig(t, config{
-		backend: "embedded", wait: 10 * time.Second, grace: 10 * time.Second, bodyTimeout: 300 * time.Millisecond,
+		backend: "embedded", wait: 10 * time.Second, grace: 10 * time.Second, bodyTimeout: 3 * time.Second, // for whole orders, too
 	}).addresses)
 	c.set(t, "tea", 10)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))
@@ -247,7 +248,7 @@ func TestSlowBody(t *testing.T) {
 	if r := c.orderHTTP(t.Context(), "", "tea"); r.err != nil {
 		t.Error(r.err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	reply, err := io.ReadAll(conn)

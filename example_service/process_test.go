@@ -91,7 +91,7 @@ func (p *process) wait(t *testing.T) *os.ProcessState {
 	select {
 	case <-p.exited:
 		return p.cmd.ProcessState
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the process does not end")
 		return nil
 	}
@@ -154,7 +154,7 @@ func TestKilledHolder(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			t.Logf("served %v after the kill, want at most %v", time.Since(killed), store.gone)
-			if d := time.Since(killed); d > store.gone+2*time.Second {
+			if d := time.Since(killed); d > store.gone+8*time.Second { // the end of the lease, and a slow machine
 				t.Errorf("served only %v after the kill", d)
 			}
 			if it := living.item(t, "tea"); it.Stock != 9 || it.Sold != 1 {
@@ -211,7 +211,7 @@ func TestSecondSignal(t *testing.T) {
 			return false
 		}
 	})
-	if state := p.wait(t); state.Success() || time.Since(begun) > 5*time.Second {
+	if state := p.wait(t); state.Success() || time.Since(begun) > 8*time.Second { // less than the grace
 		t.Errorf("%v after %v", state, time.Since(begun))
 	}
 	if r := <-cut; r.err == nil {

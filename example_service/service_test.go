@@ -78,7 +78,7 @@ func (s *service) stop(t *testing.T) int {
 		}
 		close(s.code)
 		return code
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the service does not stop")
 		return -1
 	}
@@ -121,7 +121,7 @@ func (b *logBuffer) String() string {
 // eventually waits until f is true.
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(time.Minute) // spent by what fails alone
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !f() {

@@ -76,7 +76,7 @@ func TestShutdownWaitsForOrders(t *testing.T) {
 func TestShutdownCutsHungOrders(t *testing.T) {
 	redis := newStore(t)
 	s := startConfig(t, config{
-		backend: redis.url, think: time.Hour, wait: time.Second, grace: 100 * time.Millisecond,
+		backend: redis.url, think: time.Hour, wait: 10 * time.Second, grace: 100 * time.Millisecond,
 		bodyTimeout: time.Minute,
 	})
 	c := newClient(t, s.addresses)

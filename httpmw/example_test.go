@@ -85,7 +85,7 @@ func ExampleVerified() {
 	defer locker.Close()
 
 	h := httpmw.Lock(locker, httpmw.Header("Account"), distlock.Opts{
-		Value: "transfer", RetryCount: 3, MaxHold: 10 * time.Millisecond,
+		Value: "transfer", RetryCount: 3, MaxHold: 500 * time.Millisecond,
 	}, httpmw.Verified(64<<10))(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done() // a handler that takes too long, and does not care

@@ -109,7 +109,7 @@ func TestAcquireAllInDoubt(t *testing.T) {
 	s := realServer(t)
 	n := spoilnet.TCP(s.real.Addr())
 	c := s.real.Client(t, func(o *redis.Options) { o.Dialer, o.MaxRetries = n.DialContext, -1 })
-	b := newBackend(t, c, redislock.WithOpTimeout(500*time.Millisecond))
+	b := newBackend(t, c, redislock.WithOpTimeout(2*time.Second))
 	rs := requestAll()
 	grants, err := b.TryAcquireAll(t.Context(), rs) // the server knows the script
 	noError(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -57,7 +56,6 @@ func TestConformanceACL(t *testing.T) {
 		return b
 	}
 	locktest.Run(t, add, locktest.Features{
-		Lease: 200 * time.Millisecond,
 		Drop: func(t *testing.T, _ distlock.Backend, key string) {
 			t.Helper()
 			if n, err := admin.Del(context.Background(), key).Result(); err != nil || n != 1 {

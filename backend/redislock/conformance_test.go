@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -53,7 +52,7 @@ func TestConformanceRedis(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	s := realServer(t)
-	conform(t, locktest.Features{Lease: 200 * time.Millisecond}, func(t *testing.T) func() redis.UniversalClient {
+	conform(t, locktest.Features{}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.real.Client(t) }
 	})
 }
@@ -64,7 +63,7 @@ func TestConformanceCluster(t *testing.T) {
 	}
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	conform(t, locktest.Features{Lease: 200 * time.Millisecond}, func(t *testing.T) func() redis.UniversalClient {
+	conform(t, locktest.Features{}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
 	})
 }

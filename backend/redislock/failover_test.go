@@ -42,7 +42,7 @@ func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistes
 func (f *failover) take(key string) distlock.Grant {
 	f.t.Helper()
 	r := request(key)
-	r.TTL = 30 * time.Second
+	r.TTL = 2 * time.Minute
 	g, err := f.b.TryAcquire(f.t.Context(), r)
 	if err != nil {
 		f.t.Fatal(err)
@@ -58,7 +58,7 @@ func (f *failover) cut() {
 		f.doomed = append(f.doomed, f.take(key))
 	}
 	var err error
-	f.doomedOne, err = f.locker.Acquire(f.t.Context(), f.toDoom[0], distlock.Opts{KeyTimeout: 20 * time.Second})
+	f.doomedOne, err = f.locker.Acquire(f.t.Context(), f.toDoom[0], distlock.Opts{KeyTimeout: 40 * time.Second})
 	if err != nil {
 		f.t.Fatal(err)
 	}

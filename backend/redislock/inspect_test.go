@@ -298,7 +298,7 @@ func TestInspectACL(t *testing.T) {
 func TestInspectHungServer(t *testing.T) {
 	s := redistest.Start(t)
 	b := newBackend(t, s.Client(t), redislock.WithOpTimeout(100*time.Millisecond))
-	must(b.TryAcquire(t.Context(), request(lockKey)))
+	must(newBackend(t, s.Client(t)).TryAcquire(t.Context(), request(lockKey)))
 	s.Stop()
 	defer s.Cont()
 	start := time.Now()

@@ -139,7 +139,8 @@ func TestCallersLeave(t *testing.T) {
 	for w := range workers {
 		all.Go(func() {
 			for i := range rounds {
-				ctx, cancel := context.WithTimeout(t.Context(), rand.N(3*time.Millisecond))
+				// On a slow machine the short ones are always too short.
+				ctx, cancel := context.WithTimeout(t.Context(), rand.N(time.Millisecond<<(i%7)))
 				r := request(fmt.Sprintf("k%d", (w+i)%(workers/2)))
 				_, err := b.Acquire(ctx, r)
 				cancel()
@@ -179,7 +180,7 @@ func TestVirtualQueueBehindAHungServer(t *testing.T) {
 		m := redistest.Virtual(t)
 		n := spoilnet.To(m.Dial)
 		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext; o.ReadTimeout = -1; o.WriteTimeout = -1 })
-		b := newBackend(t, c)
+		b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
 		g := must(b.Acquire(t.Context(), request("warm")))
 		if err := b.Release(t.Context(), g); err != nil {
 			t.Fatal(err)

@@ -85,9 +85,14 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
+// unhurried has operations outlast the stalls of a slow machine, where it is not
+// tested what they do about a server that does not answer.
+var unhurried = redislock.WithOpTimeout(10 * time.Second)
+
+// newBackend is unhurried, unless opts say otherwise.
 func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option) *redislock.Backend {
 	t.Helper()
-	b := redislock.New(c, opts...)
+	b := redislock.New(c, append([]redislock.Option{unhurried}, opts...)...)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

@@ -180,7 +180,9 @@ func TestCancelWhileWaiting(t *testing.T) {
 func TestManyCancelled(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(10*time.Second))
-	held, err := b.TryAcquire(t.Context(), request(lockKey))
+	r := request(lockKey)
+	r.TTL = time.Minute
+	held, err := b.TryAcquire(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +269,7 @@ func (s server) inboxes(t testing.TB) int {
 
 func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	s := realServer(t)
-	b := redislock.New(s.Client)
+	b := redislock.New(s.Client, unhurried)
 	g, err := b.Acquire(t.Context(), request("k"))
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ const (
 func beReaders(addr string) error {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
-	locker := distlock.New(redislock.New(client), distlock.Config{})
+	locker := distlock.New(redislock.New(client, unhurried), distlock.Config{})
 	defer locker.Close()
 
 	ctx := context.Background()
@@ -105,7 +105,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 	for range 4 {
 		all = append(all, startReaders(t, s.real.Addr()))
 	}
-	locker := distlock.New(redislock.New(s.real.Client(t)), distlock.Config{})
+	locker := distlock.New(redislock.New(s.real.Client(t), unhurried), distlock.Config{})
 	defer locker.Close()
 	once := distlock.Opts{RetryCount: 1}
 	if _, err := locker.Acquire(t.Context(), lockKey, once); !errors.Is(err, distlock.ErrNotAcquired) {
@@ -129,6 +129,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 		t.Fatalf("a reader behind the writer: %v", err)
 	}
 
+	stalled := stalls(t, s.real)
 	killed := time.Now()
 	if err := all[0].Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -143,7 +144,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What it takes to look after the end of the lease comes on top.
-	if d := left.Sub(killed); d > readersLease+time.Second {
+	if d := left.Sub(killed); d > readersLease+time.Second+2*stalled() {
 		t.Errorf("the writer came in %v after the readers were killed", d)
 	} else {
 		t.Logf("the writer came in %v after the readers with a lease of %v were killed", d, readersLease)

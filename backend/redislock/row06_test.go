@@ -23,7 +23,7 @@ func TestRow06OldMasterStillWrites(t *testing.T) {
 	if err := old.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	locker := distlock.New(redislock.New(old.real.Client(t)), distlock.Config{})
+	locker := distlock.New(redislock.New(old.real.Client(t), unhurried), distlock.Config{})
 	defer locker.Close()
 	opts := distlock.Opts{KeyTimeout: 5 * time.Second, RetryInterval: 50 * time.Millisecond}
 	lease := must(locker.Acquire(t.Context(), lockKey, opts))

@@ -82,7 +82,7 @@ func TestRow21KeyFlood(t *testing.T) {
 	var lockers []*distlock.Locker
 	var backends []*redislock.Backend
 	for range 2 {
-		b := redislock.New(s.real.Client(t))
+		b := redislock.New(s.real.Client(t), unhurried)
 		backends = append(backends, b)
 		l := distlock.New(b, distlock.Config{MaxKeys: maxKeys})
 		lockers = append(lockers, l)

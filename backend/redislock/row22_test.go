@@ -61,7 +61,7 @@ func TestRow22ForeignValues(t *testing.T) {
 				p.put(s, key)
 				before := s.contents(t)
 				b := newBackend(t, s.Client)
-				locker := distlock.New(redislock.New(s.Client), distlock.Config{})
+				locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
 				defer locker.Close()
 				for _, o := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 2}} {
 					o.KeyTimeout, o.RetryInterval = 300*time.Millisecond, 10*time.Millisecond

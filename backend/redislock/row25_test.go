@@ -147,7 +147,7 @@ func TestRow25Slots(t *testing.T) {
 	watch := new(keyWatch)
 	client.AddHook(watch)
 	b := newBackend(t, client)
-	l := distlock.New(redislock.New(client), distlock.Config{HandOvers: -1})
+	l := distlock.New(redislock.New(client, unhurried), distlock.Config{HandOvers: -1})
 	defer l.Close()
 
 	owner := make(map[string]string) // of each key in Redis

@@ -17,14 +17,14 @@ import (
 // undoing said.
 func TestStepLosesItsKey(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
-		locker := distlock.New(redislock.New(s.Client), distlock.Config{})
+		locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
 		defer locker.Close()
 		data := filepath.Join(t.TempDir(), "stock")
 		write := func(text string) error { return os.WriteFile(data, []byte(text), 0o600) }
 		noError(t, write("100"))
 		errUndo := errors.New("restored from the record")
 
-		opts := distlock.Opts{KeyTimeout: time.Second}
+		opts := distlock.Opts{KeyTimeout: 5 * time.Second}
 		err := locker.Do(t.Context(), lockKey, opts, func(ctx context.Context) error {
 			lease, _ := distlock.FromContext(ctx)
 			before, err := os.ReadFile(data)

@@ -41,7 +41,7 @@ func TestTLSAndAuth(t *testing.T) {
 
 	t.Run("in", func(t *testing.T) {
 		useEverything(t, admin, func() *redislock.Backend {
-			return redislock.New(s.Client(t, redistest.AsUser), redislock.WithLogger(logger))
+			return redislock.New(s.Client(t, redistest.AsUser), redislock.WithLogger(logger), unhurried)
 		})
 	})
 
@@ -149,10 +149,10 @@ func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislo
 	defer one.Close()
 	defer two.Close()
 	const patient = 15 * time.Second // less than anybody waits who gets no message
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
-	defer cancel()
 	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: time.Minute}
 	for _, kind := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 1}} {
+		ctx, cancel := context.WithTimeout(t.Context(), patient)
+		t.Cleanup(cancel)
 		kind.KeyTimeout = o.KeyTimeout
 		s, err := one.Acquire(ctx, lockKey, kind)
 		noError(t, err)

@@ -78,13 +78,13 @@ func stop(t *testing.T, b *redlock.Backend) time.Duration {
 // goes on working. TestMain sees what is left running.
 func TestCloseWithDebts(t *testing.T) {
 	f := realFleet(t, 3)
-	b := newBackend(t, f.clients())
+	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(time.Second))
 	g := f.everywhere(t, b, request())
 	f.servers[1].Stop()
 	defer f.servers[1].Cont()
 	release(t, b, g)
 	eventually(t, "the node is owed a release", func() bool { return b.Debts() == 1 })
-	if d := stop(t, b); d > 5*time.Second {
+	if d := stop(t, b); d > 6*time.Second {
 		t.Errorf("Close took %v", d)
 	}
 	eventually(t, "nothing is owed", func() bool { return b.Debts() == 0 })

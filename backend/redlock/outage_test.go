@@ -25,7 +25,7 @@ func TestRow23MinorityHangs(t *testing.T) {
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
 		t.Run(name, func(t *testing.T) {
 			f := realFleet(t, 5)
-			const limit = 2 * time.Second
+			const limit = 6 * time.Second
 			b := newBackend(t, f.clients(), append(opts, redlock.WithNodeTimeout(limit))...)
 			f.warm(t, b)
 			f.servers[1].Stop()
@@ -63,7 +63,7 @@ func TestRow23MinorityHangs(t *testing.T) {
 // Fails if two of five nodes are enough.
 func TestRow23MajorityHangs(t *testing.T) {
 	f := realFleet(t, 5)
-	const limit = 100 * time.Millisecond
+	const limit = time.Second
 	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(limit))
 	f.warm(t, b)
 	for _, i := range []int{0, 2, 4} {
@@ -74,7 +74,7 @@ func TestRow23MajorityHangs(t *testing.T) {
 		start := time.Now()
 		_, err := b.TryAcquire(t.Context(), r)
 		mustFail(t, err)
-		if d := time.Since(start); d > 20*limit {
+		if d := time.Since(start); d > limit+5*time.Second {
 			t.Errorf("it took %v", d)
 		}
 	}
@@ -126,7 +126,7 @@ func TestRow17MajorityDown(t *testing.T) {
 // is a loss.
 func TestRenewWithoutQuorum(t *testing.T) {
 	f := realFleet(t, 5)
-	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(100*time.Millisecond))
+	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(time.Second))
 	g := f.everywhere(t, b, request())
 	for _, i := range []int{0, 2, 4} {
 		f.servers[i].Stop()
@@ -163,7 +163,7 @@ func TestRow08LostReplies(t *testing.T) {
 	for _, tryAgain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("try again=%v", tryAgain), func(t *testing.T) {
 			f := realFleet(t, 3)
-			b, networks := spoilt(t, f, 300*time.Millisecond)
+			b, networks := spoilt(t, f, 2*time.Second)
 			f.warm(t, b)
 
 			r := request()
@@ -220,7 +220,7 @@ func spoilt(t *testing.T, f *fleet, limit time.Duration) (*redlock.Backend, []*s
 // is refused, and another can have the key.
 func TestOvertakenAttempt(t *testing.T) {
 	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 300*time.Millisecond)
+	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
 
 	r := request()
@@ -245,7 +245,7 @@ func TestOvertakenAttempt(t *testing.T) {
 // Fails if nobody takes back what a failed attempt got.
 func TestRow09LateNode(t *testing.T) {
 	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 300*time.Millisecond)
+	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
 
 	networks[0].HoldAt(callOf(redlock.AcquireHash))
@@ -270,7 +270,7 @@ func TestRow09LateNode(t *testing.T) {
 // same owner has the lock by its next attempt, which it must not end.
 func TestOvertakenTakeBack(t *testing.T) {
 	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 300*time.Millisecond)
+	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
 
 	f.put(t, "another", time.Minute, 1, 2)

@@ -17,7 +17,7 @@ import (
 // that is gone anew.
 func TestRow04RestartedEmpty(t *testing.T) {
 	f := realFleet(t, 3)
-	const lease = 2 * time.Second
+	const lease = 4 * time.Second
 	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease))
 	g := f.everywhere(t, b, shorter(request(), lease))
 	restarted := time.Now()

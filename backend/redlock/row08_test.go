@@ -17,7 +17,7 @@ import (
 // next one's lock alone. Fails if a release does not look whose the lock is.
 func TestRow08LostRenewalAndRelease(t *testing.T) {
 	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 300*time.Millisecond)
+	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
 	other := f.backend(t)
 	g := f.everywhere(t, b, request())

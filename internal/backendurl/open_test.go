@@ -225,7 +225,7 @@ func TestUnreachable(t *testing.T) {
 			if strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
 				t.Errorf("%q is not fit to be seen", msg)
 			}
-			if d := time.Since(start); d > 6*time.Second {
+			if d := time.Since(start); d > 15*time.Second { // five times the limit: the machine may be slow
 				t.Errorf("took %v", d)
 			}
 		})

@@ -57,7 +57,7 @@ const probe = "distlock:redistest:probe"
 // await writes until the answer is as wanted.
 func (r Refusal) await(tb testing.TB, s *Server, as func(error) bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second) // the test may be over
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test may be over
 	defer cancel()
 	var err error
 	poll(ctx, tb, func() bool {

@@ -11,7 +11,7 @@ import (
 // data, and kills it when the test ends.
 func StartReplica(tb testing.TB, master *Server) *Server {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	host, port, _ := strings.Cut(master.Addr(), ":")
 	s := Start(tb, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
@@ -25,7 +25,7 @@ func StartReplica(tb testing.TB, master *Server) *Server {
 // until that one has noticed that it has no replica any more.
 func (s *Server) Promote(tb testing.TB, old *Server) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	c, was := s.Client(tb), old.Client(tb)
 	defer c.Close()   //nolint:errcheck // nothing is lost

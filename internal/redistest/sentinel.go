@@ -25,7 +25,7 @@ type Sentinels struct {
 // must agree that the master is dead.
 func StartSentinels(tb testing.TB) *Sentinels {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 
 	s := &Sentinels{Master: Start(tb, "--repl-diskless-sync-delay", "0")}
@@ -80,7 +80,7 @@ func (s *Sentinels) Client(tb testing.TB, change ...func(*redis.FailoverOptions)
 // lives. It does not wait until that is done.
 func (s *Sentinels) Failover(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	c := s.Watchers[0].Client(tb)
 	var err error
@@ -115,7 +115,7 @@ func (s *Server) CutOff(tb testing.TB, replica *Server) {
 // Replicated waits until the server's one replica has all that was written so far.
 func (s *Server) Replicated(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	c := s.Client(tb)
 	defer c.Close() //nolint:errcheck // nothing is lost

@@ -27,7 +27,7 @@ func (c *Cluster) Slot(tb testing.TB, key string) int {
 // and some are not (TRYAGAIN).
 func (c *Cluster) MoveSlot(tb testing.TB, slot int, from, to *Server, halfway func()) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	source, target := from.Client(tb), to.Client(tb)
 	defer source.Close() //nolint:errcheck // nothing is lost

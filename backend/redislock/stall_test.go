@@ -1,0 +1,44 @@
+package redislock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// stalls asks the servers, one after the other and again and again, for nothing but
+// an answer. The returned function ends that, and tells how long a round took at
+// most: so much of a delay is the machine's.
+func stalls(t *testing.T, servers ...*redistest.Server) (longest func() time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var clients []*redis.Client
+	for _, s := range servers {
+		clients = append(clients, s.Client(t))
+	}
+	var most time.Duration
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for last := time.Now(); ctx.Err() == nil; last = time.Now() {
+			<-tick.C
+			for _, c := range clients {
+				c.Ping(ctx)
+			}
+			most = max(most, time.Since(last))
+		}
+	})
+	longest = func() time.Duration {
+		cancel()
+		asking.Wait()
+		return most
+	}
+	t.Cleanup(func() { longest() })
+	return longest
+}
