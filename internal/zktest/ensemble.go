@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Ensemble is three servers that replicate each other.
@@ -89,12 +90,14 @@ func (e *Ensemble) Addrs() []string {
 	return addrs
 }
 
-// Leader returns the server that leads.
+// Leader returns the server that leads, when there is one.
 func (e *Ensemble) Leader(tb testing.TB) *Server {
 	tb.Helper()
-	for _, s := range e.Servers {
-		if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: leader") {
-			return s
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
+		for _, s := range e.Servers {
+			if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: leader") {
+				return s
+			}
 		}
 	}
 	tb.Fatal("no server leads")
