@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/child"
 )
 
 // Ensemble is three servers that replicate each other.
@@ -58,7 +60,7 @@ func launchEnsemble(dir, java, path string, c Config) (*Ensemble, error) {
 		var ports [3]int
 		for i := range ports {
 			var err error
-			if ports[i], err = freePort(); err != nil {
+			if ports[i], err = child.FreePort(); err != nil {
 				return nil, err
 			}
 		}

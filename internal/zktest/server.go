@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -83,7 +82,7 @@ func Launch(dir string, c Config) (*Server, error) {
 	s := &Server{java: java, path: path, dir: dir, config: c}
 	// Another process may take the port between the choice and the start.
 	for range 5 {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = child.FreePort(); err != nil {
 			return nil, err
 		}
 		if err = s.boot(nil); err == nil {
@@ -98,21 +97,6 @@ func Launch(dir string, c Config) (*Server, error) {
 
 // ServerPath is [ClassPath] for the server.
 func ServerPath() (java, path string, err error) { return ClassPath("zookeeper", "slf4j-nop") }
-
-// freePort returns a port on which nobody listens. The system gives none of these to
-// who does not say which it wants, such as a client: a server that was killed finds its
-// own again.
-func freePort() (port int, err error) {
-	const first, ports = 16_000, 16_000
-	for range 100 {
-		port = first + rand.IntN(ports)
-		var l net.Listener
-		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
-}
 
 // boot writes the configuration, with lines at its end, and starts the process.
 func (s *Server) boot(lines []string) error {
