@@ -15,12 +15,15 @@ func Stop(p *os.Process) error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(time.Millisecond) {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WSTOPPED|unix.WNOWAIT|unix.WNOHANG, nil)
-		if err != nil || info.Signo != 0 {
-			break // it is no child, or not any more; or it has stopped
-		}
+	for start := time.Now(); time.Since(start) < time.Minute && !hasStopped(p); {
+		time.Sleep(time.Millisecond)
 	}
 	return nil
+}
+
+// hasStopped reports whether a process has stopped, or is no child, or not any more.
+func hasStopped(p *os.Process) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WSTOPPED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err != nil || info.Signo != 0
 }

@@ -5,7 +5,6 @@ package stall
 
 import (
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -18,9 +17,11 @@ type Watch struct {
 	total time.Duration
 }
 
+// Test is what is needed of a testing.TB.
+type Test interface{ Cleanup(f func()) }
+
 // Start begins to watch, until the test ends.
-func Start(tb testing.TB) *Watch {
-	tb.Helper()
+func Start(tb Test) *Watch {
 	w := &Watch{last: time.Now()}
 	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
