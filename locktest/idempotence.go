@@ -92,8 +92,8 @@ func (f *fixture) mustStillHold(g distlock.Grant) {
 }
 
 // keepAlive calls extend often for several leases of g and checks that nobody else
-// gets the key meanwhile.
-func (f *fixture) keepAlive(g distlock.Grant, extend func() (sent time.Time, ok bool)) {
+// gets the key meanwhile. It returns g as it was extended last.
+func (f *fixture) keepAlive(g distlock.Grant, extend func() (sent time.Time, ok bool)) distlock.Grant {
 	f.Helper()
 	for end := time.Now().Add(5 * g.TTL / 2); time.Now().Before(end); time.Sleep(g.TTL / 10) {
 		f.mustStillHold(g)
@@ -107,4 +107,5 @@ func (f *fixture) keepAlive(g distlock.Grant, extend func() (sent time.Time, ok 
 			f.tooSlow()
 		}
 	}
+	return g
 }

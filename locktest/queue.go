@@ -118,10 +118,7 @@ var queueCases = []testCase{
 				f.tooSlow()
 			default:
 			}
-			if err := f.backend.Release(f.Context(), g); err != nil {
-				f.mustBeLost(err)
-				f.mustHaveEnded(g)
-			}
+			f.releaseInTime(g)
 			f.release(w.served(f))
 		},
 	},

@@ -289,11 +289,11 @@ func (f *fixture) renewOne(ask func(key string, ttl time.Duration) distlock.Requ
 	f.Helper()
 	key := f.key()
 	g, crashed := f.try(ask(key, f.Lease)), f.try(ask(key, f.Lease))
-	f.keepAlive(g, func() (time.Time, bool) {
+	g = f.keepAlive(g, func() (time.Time, bool) {
 		sent := time.Now()
 		return sent, f.renew(g) == distlock.Renewed
 	})
 	f.want(f.renewAll(crashed), distlock.Lost)
-	f.release(g)
+	f.releaseInTime(g)
 	f.free(key)
 }

@@ -20,9 +20,10 @@ type slow struct {
 
 	lease time.Duration
 
-	mu     sync.Mutex
-	rnd    *rand.Rand
-	stalls int // that are still to come
+	mu       sync.Mutex
+	rnd      *rand.Rand
+	stalls   int             // that are still to come
+	released map[string]bool // by owner
 }
 
 func (s *slow) stall() {
@@ -63,10 +64,24 @@ func (s *slow) Renew(ctx context.Context, grants []distlock.Grant) []distlock.Re
 	return s.Backend.Renew(ctx, grants)
 }
 
+// Release says of every lease that has ended that it was lost, as some stores do: the
+// one below does not know, as long as nobody else has the key.
 func (s *slow) Release(ctx context.Context, g distlock.Grant) error {
 	s.stall()
 	defer s.stall()
-	return s.Backend.Release(ctx, g)
+	s.mu.Lock()
+	again := s.released[g.Owner]
+	s.mu.Unlock()
+	if g.Token != 0 && !again && s.Backend.Renew(ctx, []distlock.Grant{g})[0].Status == distlock.Lost {
+		return distlock.ErrLost
+	}
+	err := s.Backend.Release(ctx, g)
+	if err == nil {
+		s.mu.Lock()
+		s.released[g.Owner] = true
+		s.mu.Unlock()
+	}
+	return err
 }
 
 func (s *slow) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
@@ -91,7 +106,10 @@ func TestRunOnSlowMachine(t *testing.T) {
 				Peer:  func(_ *testing.T, first distlock.Backend) distlock.Backend { return first },
 			}
 			locktest.Run(t, func(*testing.T) distlock.Backend {
-				return &slow{Backend: memlock.New(), lease: features.Lease, rnd: rand.New(rand.NewPCG(seed, 0)), stalls: 20}
+				return &slow{
+					Backend: memlock.New(), lease: features.Lease,
+					rnd: rand.New(rand.NewPCG(seed, 0)), stalls: 20, released: make(map[string]bool),
+				}
 			}, locktest.WithStalls(features))
 		})
 	}

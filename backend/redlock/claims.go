@@ -21,6 +21,7 @@ type claims struct {
 type claim struct {
 	owner    string
 	refs     int
+	buried   int // those refs that remember what is buried
 	released bool
 
 	// An attempt that fails is taken back, and what takes it back may be late.
@@ -147,7 +148,29 @@ func (cs *claims) release(owner string) *claim {
 	defer cs.mu.Unlock()
 	c := cs.get(owner, 1)
 	c.released = true
+	c.refs -= c.buried // it makes no attempt any more
+	c.buried = 0
 	return c
+}
+
+// bury holds the claim for d, unless the owner has released: a node refuses for so
+// long a generation that was taken back, and the next one must not be called the same.
+func (cs *claims) bury(c *claim, d time.Duration) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if c.released {
+		return
+	}
+	c.refs++
+	c.buried++
+	time.AfterFunc(d, func() {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		if c.buried > 0 { // else it was released meanwhile
+			c.buried--
+			cs.put(c)
+		}
+	})
 }
 
 // after calls f when nothing is pending on the node, with a claim that f must

@@ -63,7 +63,7 @@ func (b *Backend) giveBack(ctx context.Context, i int, d debt, found func(what i
 		if err != nil {
 			b.owe(n, owed{d, until})
 		} else {
-			b.claims.settle(d.claim, i, d.doubts)
+			b.settle(i, &d)
 		}
 		switch {
 		case found == nil:
@@ -85,7 +85,7 @@ func (b *Backend) owe(n *node, o owed) {
 	}
 	if len(ds.owed) >= maxDebts {
 		ds.mu.Unlock()
-		b.claims.settle(o.claim, n.index, o.doubts)
+		b.settle(n.index, &o.debt)
 		return
 	}
 	if ds.known == nil {
@@ -143,10 +143,18 @@ func (b *Backend) due(n *node) []owed {
 	ds.keep(kept, over...)
 	due := append([]owed(nil), kept[:min(len(kept), batch)]...)
 	ds.mu.Unlock()
-	for _, o := range over {
-		b.claims.settle(o.claim, n.index, o.doubts)
+	for i := range over {
+		b.settle(n.index, &over[i].debt)
 	}
 	return due
+}
+
+// settle ends a debt that was paid, or is too old to matter.
+func (b *Backend) settle(i int, d *debt) {
+	if burial := d.burial(); burial > 0 && d.generation != everything {
+		b.claims.bury(d.claim, onNode(burial))
+	}
+	b.claims.settle(d.claim, i, d.doubts)
 }
 
 // repay sends the first of the debts, which due has returned.
@@ -169,8 +177,8 @@ func (b *Backend) repay(ctx context.Context, n *node, due []owed) bool {
 	ds.mu.Lock()
 	ds.keep(ds.owed[:copy(ds.owed, ds.owed[len(due):])], due...)
 	ds.mu.Unlock()
-	for _, o := range due {
-		b.claims.settle(o.claim, n.index, o.doubts)
+	for i := range due {
+		b.settle(n.index, &due[i].debt)
 	}
 	return true
 }

@@ -194,6 +194,41 @@ func TestRow08LostReplies(t *testing.T) {
 	}
 }
 
+// Two nodes lose the replies to an attempt, which is taken back and buried there. When
+// nothing is under way any more, the owner tries again: it is not taken for what was
+// buried, as a Locker tries again and again with one owner.
+func TestTriesAgainLater(t *testing.T) {
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 300*time.Millisecond)
+	f.warm(t, b)
+
+	r := request()
+	for range 3 {
+		for _, n := range networks[:2] {
+			n.DeafenAt(callOf(redlock.AcquireHash))
+		}
+		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("TryAcquire without replies: %v", err)
+		}
+		quiet(t, b)
+		f.allFree(t)
+	}
+	var g distlock.Grant
+	eventually(t, "the owner has the free key", func() (ok bool) {
+		quiet(t, b)
+		time.Sleep(20 * time.Millisecond) // as a Locker pauses
+		var err error
+		if g, err = b.TryAcquire(t.Context(), r); err != nil {
+			t.Logf("TryAcquire of a free key: %v", err)
+		}
+		return err == nil
+	})
+	release(t, b, g)
+	quiet(t, b)
+	f.allFree(t)
+	eventually(t, "the owner is forgotten", func() bool { return b.Claims() == 0 })
+}
+
 // quietly waits until nothing is owed, and checks that the grant is still one.
 func quietly(t *testing.T, b *redlock.Backend, g distlock.Grant) {
 	t.Helper()

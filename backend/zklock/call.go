@@ -41,8 +41,13 @@ func (p *pending[T]) wait(ctx context.Context) (T, error) {
 			pause *= 2
 			late.Reset(pause)
 		case <-ctx.Done():
-			var none T
-			return none, context.Cause(ctx)
+			select {
+			case <-p.done: // meanwhile, or while the process stood still
+				return p.value, p.err
+			default:
+				var none T
+				return none, context.Cause(ctx)
+			}
 		}
 	}
 }

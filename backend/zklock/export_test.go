@@ -1,6 +1,9 @@
 package zklock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Blockers returns the names because of which the one at i waits, among children
 // with the names.
@@ -34,6 +37,13 @@ func Tokens(zxid int64, n int) (first, last uint64, err error) { return tokens(z
 // MaxLease returns the longest lease of a session.
 func MaxLease(timeout time.Duration) time.Duration {
 	return (&session{timeout: timeout}).maxLease()
+}
+
+// Answer returns what comes of a call whose answer is there when ctx has ended.
+func Answer(ctx context.Context, answer int) (int, error) {
+	p := &pending[int]{done: make(chan struct{}), value: answer}
+	close(p.done)
+	return p.wait(ctx)
 }
 
 // Sniff returns what is learnt from what a server says.

@@ -46,6 +46,41 @@ func mustRelease(tb testing.TB, b *zklock.Backend, g distlock.Grant) {
 	}
 }
 
+// impatience is the timeout of a Backend whose calls get no answer in a test. Now and
+// then they get none in time on a machine that is slow.
+const impatience = time.Second
+
+// tryLong is mustTry for a Backend that is impatient: its calls can be repeated.
+func tryLong(tb testing.TB, b *zklock.Backend, r distlock.Request) (g distlock.Grant) {
+	tb.Helper()
+	eventually(tb, patience, "it has the free key", func() (ok bool) {
+		var err error
+		if g, err = b.TryAcquire(context.Background(), r); errors.Is(err, distlock.ErrNotAcquired) {
+			tb.Fatalf("TryAcquire of a free key: %v", err)
+		}
+		return err == nil
+	})
+	return g
+}
+
+// releaseLong is mustRelease for a Backend that is impatient.
+func releaseLong(tb testing.TB, b *zklock.Backend, g distlock.Grant) {
+	tb.Helper()
+	eventually(tb, patience, "the release is answered", func() bool {
+		err := b.Release(context.Background(), g)
+		if errors.Is(err, distlock.ErrLost) {
+			tb.Fatalf("Release by the holder: %v", err)
+		}
+		return err == nil
+	})
+}
+
+// isUp returns when a Backend that is impatient has had a key and released it.
+func isUp(tb testing.TB, b *zklock.Backend, key string) {
+	tb.Helper()
+	releaseLong(tb, b, tryLong(tb, b, request(key)))
+}
+
 // hearsAll returns when b has heard what the server has answered so far: that comes
 // in order.
 func hearsAll(tb testing.TB, b *zklock.Backend) {

@@ -54,10 +54,13 @@ func sharedServer(tb testing.TB) *zktest.Server {
 	return shared.server
 }
 
-// newBackend returns a Backend that is closed when the test ends.
+// newBackend returns a Backend that is closed when the test ends. Unless opts say
+// otherwise a machine that is slow costs it nothing: neither a lease, which is half as
+// long as the session at the most, nor an answer.
 func newBackend(tb testing.TB, servers []string, opts ...zklock.Option) *zklock.Backend {
 	tb.Helper()
-	b, err := zklock.New(servers, opts...)
+	slow := []zklock.Option{zklock.WithSessionTimeout(5 * time.Minute), zklock.WithOpTimeout(20 * time.Second)}
+	b, err := zklock.New(servers, append(slow, opts...)...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -86,12 +89,23 @@ func (quiet) Printf(string, ...any) {}
 // newAdmin returns a connection for an operator.
 func newAdmin(tb testing.TB, servers ...string) *zk.Conn {
 	tb.Helper()
-	c, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+	c, _, err := zk.Connect(servers, 5*time.Minute, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(c.Close)
 	return c
+}
+
+// keepParent makes the node of a key one that stays. The server deletes a container
+// that is empty whenever it likes, also between two steps of a test.
+func keepParent(tb testing.TB, c *zk.Conn, key string) {
+	tb.Helper()
+	for _, path := range []string{zklock.DefaultRoot, parentOf(key)} {
+		if _, err := c.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			tb.Fatal(err)
+		}
+	}
 }
 
 // children returns the names below path, if there is such a node, as the leader

@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -176,6 +177,19 @@ func TestSniffer(t *testing.T) {
 		id, timeout, births := zklock.Sniff(slices.Collect(slices.Chunk(said, size))...)
 		if id != 0x1234 || timeout != 4*time.Second || len(births) != 2 || births[path] != 8 || births[path+"2"] != 12 {
 			t.Fatalf("in pieces of %d: session %#x, %v, nodes %v", size, id, timeout, births)
+		}
+	}
+}
+
+// TestAnswerAfterTheEnd: an answer that is there counts, also if the process has stood
+// still for so long that the time for it is over.
+func TestAnswerAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 100 {
+		if v, err := zklock.Answer(ctx, 42); v != 42 || err != nil {
+			t.Fatalf("%d, %v", v, err)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestUnreachable(t *testing.T) {
 	if _, err := b.Inspect(context.Background(), "", 1); err == nil {
 		t.Error("Inspect succeeds")
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > patience {
 		t.Errorf("took %v", d)
 	}
 	w := queue(t, b, request("other"))
@@ -87,7 +87,8 @@ func TestCloseGivesUp(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	mustRelease(t, other, mustTry(t, other, request("closed")))
+	// The server may do it after Close has ceased to wait, but not after minutes.
+	mustRelease(t, other, queue(t, other, request("closed")).served(t))
 }
 
 // TestDigest: with credentials, the nodes belong to the user alone.

@@ -49,6 +49,8 @@ func TestOrderOfArrival(t *testing.T) {
 		g := w.served(t)
 		order.enter(t, g.Token)
 		order.leave()
+		// The server counts what it has sent.
+		eventually(t, patience, "a watch that fired is counted", func() bool { return fired() > before })
 		if n := fired() - before; n != 1 {
 			t.Errorf("release %d woke %d waiters", i+1, n)
 		}
@@ -103,7 +105,7 @@ func TestHalfOfAThousandLeave(t *testing.T) {
 	key := "thousand"
 	var backends []*zklock.Backend
 	for range sessions {
-		backends = append(backends, newBackend(t, addr, zklock.WithOpTimeout(20*time.Second)))
+		backends = append(backends, newBackend(t, addr))
 	}
 	g := mustTry(t, backends[0], request(key))
 	var r register
@@ -139,10 +141,10 @@ func TestHalfOfAThousandLeave(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, 30*time.Second, "everybody in line", func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 })
+	eventually(t, 2*time.Minute, "everybody in line", func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 })
 	start := time.Now()
 	leave()
-	eventually(t, 30*time.Second, "half have left", func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 })
+	eventually(t, 2*time.Minute, "half have left", func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 })
 	left := time.Since(start)
 	mustRelease(t, backends[0], g)
 	wg.Wait()
@@ -160,7 +162,7 @@ func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	addr := []string{sharedServer(t).Addr()}
 	admin := newAdmin(t, addr...)
-	b := newBackend(t, addr, zklock.WithRoot("/left/behind"), zklock.WithOpTimeout(20*time.Second))
+	b := newBackend(t, addr, zklock.WithRoot("/left/behind"))
 	const keys = 2000
 	var wg sync.WaitGroup
 	for i := range 50 {
@@ -177,7 +179,7 @@ func TestNothingIsLeft(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	eventually(t, 30*time.Second, "no node is left", func() bool { return len(children(t, admin, "/left/behind")) == 0 })
+	eventually(t, 2*time.Minute, "no node is left", func() bool { return len(children(t, admin, "/left/behind")) == 0 })
 	mustRelease(t, b, mustTry(t, b, request("key1"))) // and they can be used again
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
@@ -22,10 +21,10 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(time.Second))
+	b, n := overNetwork(t, addr, zklock.WithOpTimeout(impatience))
 	other := newBackend(t, []string{addr})
 	const key = "lost-release-reply"
-	g := mustTry(t, b, request(key))
+	g := tryLong(t, b, request(key))
 	w := queue(t, other, request(key))
 	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 
@@ -53,8 +52,8 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 		t.Errorf("token %d after token %d", next.Token, g.Token)
 	}
 	n.Kill()
-	eventually(t, patience, "the release is answered", func() bool { return b.Release(context.Background(), g) == nil })
-	hearsAll(t, b)
+	releaseLong(t, b, g)
+	isUp(t, b, "of "+key)
 	if got := renewed(t, other, next); got.Status != distlock.Renewed {
 		t.Errorf("the next one's lock after the release was repeated: %v", got)
 	}

@@ -20,9 +20,9 @@ func TestRow09ServerStopped(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
 	addr := []string{server.Addr()}
-	const session = 4 * time.Second
+	const session = 6 * time.Second
 	b := newBackend(t, addr, zklock.WithSessionTimeout(session), zklock.WithOpTimeout(time.Second))
-	other := newBackend(t, addr, zklock.WithSessionTimeout(5*time.Minute), zklock.WithOpTimeout(patience))
+	other := newBackend(t, addr)
 	locker := distlock.New(b, distlock.Config{})
 	defer locker.Close()
 	lease, err := locker.Acquire(context.Background(), "key", distlock.Opts{KeyTimeout: time.Minute})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/stall"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -28,11 +29,11 @@ func TestLeaseBound(t *testing.T) {
 		b := newBackend(t, addr, zklock.WithSessionTimeout(c.session))
 		r := request("bound")
 		r.TTL = c.ttl
-		g := mustTry(t, b, r)
+		g := tryLong(t, b, r) // the shortest session may be over in between
 		if g.TTL != c.want {
 			t.Errorf("a session of %v and a TTL of %v: a lease of %v, want %v", c.session, c.ttl, g.TTL, c.want)
 		}
-		_ = b.Release(context.Background(), g) // the shortest may be over
+		_ = b.Release(context.Background(), g) // and so may the lease
 	}
 }
 
@@ -42,10 +43,10 @@ func TestMinHoldBeyondTheBound(t *testing.T) {
 	t.Parallel()
 	addr := []string{sharedServer(t).Addr()}
 	admin := newAdmin(t, addr...)
-	b, other := newBackend(t, addr, zklock.WithSessionTimeout(time.Second)), newBackend(t, addr)
+	b, other := newBackend(t, addr, zklock.WithSessionTimeout(6*time.Second)), newBackend(t, addr)
 	locker := distlock.New(b, distlock.Config{})
 	defer locker.Close()
-	const keep = 2 * time.Second // four times the longest lease
+	const keep = 7 * time.Second // more than twice the longest lease
 	start := time.Now()
 	err := locker.Do(context.Background(), "kept", distlock.Opts{KeyTimeout: time.Minute, MinHold: keep},
 		func(context.Context) error { return nil })
@@ -74,11 +75,12 @@ func TestRow12CutForLonger(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	cut, network := overNetwork(t, addr, zklock.WithSessionTimeout(2*time.Second), zklock.WithOpTimeout(5*time.Second))
+	cut, network := overNetwork(t, addr, zklock.WithSessionTimeout(6*time.Second), zklock.WithOpTimeout(5*time.Second))
 	other := newBackend(t, []string{addr})
 	locker := distlock.New(cut, distlock.Config{})
 	defer locker.Close()
 
+	stalls := stall.Start(t)
 	lease, err := locker.Acquire(context.Background(), "cut", distlock.Opts{KeyTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -101,8 +103,12 @@ func TestRow12CutForLonger(t *testing.T) {
 	cancelled := time.Now()
 	g := next.served(t)
 	margin := (<-served).Sub(cancelled)
-	t.Logf("the holder's context was cancelled %v before another had the key", margin)
-	if margin <= 0 {
+	switch late := cancelled.Sub(lease.Until()); {
+	case margin > 0:
+		t.Logf("the holder's context was cancelled %v before another had the key", margin)
+	case stalls.Excuses(late):
+		t.Logf("this process stood still: the holder was told %v late", late)
+	default:
 		t.Errorf("the holder's context was cancelled %v after another had the key", -margin)
 	}
 	if !errors.Is(context.Cause(lease.Context()), distlock.ErrLost) {
@@ -146,9 +152,9 @@ func TestRow12CutForLess(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	cut, network := overNetwork(t, addr, zklock.WithSessionTimeout(20*time.Second), zklock.WithOpTimeout(2*time.Second))
+	cut, network := overNetwork(t, addr, zklock.WithOpTimeout(2*time.Second))
 	other := newBackend(t, []string{addr})
-	g := mustTry(t, cut, request("less"))
+	g := tryLong(t, cut, request("less"))
 	held := mustTry(t, other, request("less-too"))
 	w := queue(t, cut, request("less-too"))
 	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf("less-too"))) == 2 })
@@ -156,7 +162,7 @@ func TestRow12CutForLess(t *testing.T) {
 		paths, err := sharedServer(t).Ask("wchp")
 		return err == nil && strings.Contains(paths, parentOf("less-too")+"/")
 	})
-	hearsAll(t, cut)
+	isUp(t, cut, "less-and-free")
 
 	network.Hang(true)
 	mustRelease(t, other, held)
@@ -173,8 +179,8 @@ func TestRow12CutForLess(t *testing.T) {
 		}
 		return s.Status == distlock.Renewed
 	})
-	mustRelease(t, cut, w.served(t))
-	mustRelease(t, cut, g)
+	releaseLong(t, cut, w.served(t))
+	releaseLong(t, cut, g)
 }
 
 // TestRow12ServerRestarted restarts a server, which keeps sessions and nodes on disk:
@@ -187,8 +193,8 @@ func TestRow12ServerRestarted(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
 	addr := []string{server.Addr()}
-	b, other := newBackend(t, addr, zklock.WithSessionTimeout(30*time.Second)), newBackend(t, addr, zklock.WithSessionTimeout(30*time.Second))
-	g := mustTry(t, b, request("key"))
+	b, other := newBackend(t, addr, zklock.WithOpTimeout(2*time.Second)), newBackend(t, addr)
+	g := tryLong(t, b, request("key"))
 	admin := newAdmin(t, server.Addr())
 	w := queue(t, other, request("key"))
 	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
@@ -201,7 +207,7 @@ func TestRow12ServerRestarted(t *testing.T) {
 	server.Restart(t)
 	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == distlock.Renewed })
 	w.mustWait(t)
-	mustRelease(t, b, g)
+	releaseLong(t, b, g)
 	if next := w.served(t); next.Token <= g.Token {
 		t.Errorf("token %d after token %d", next.Token, g.Token)
 	}
@@ -235,18 +241,17 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 		}
 	}
 	open := func() *zklock.Backend {
-		return newBackend(t, []string{follower}, zklock.WithSessionTimeout(time.Minute), zklock.WithOpTimeout(500*time.Millisecond))
+		return newBackend(t, []string{follower}, zklock.WithOpTimeout(impatience))
 	}
 	b, again := open(), open() // what waits for the leader in a session holds up what comes behind it
 	admin := newAdmin(t, follower)
 	r := request("stopped")
-	g := mustTry(t, b, r)
+	g := tryLong(t, b, r)
 	other := request("stopped-too")
-	mustTry(t, again, other)
+	tryLong(t, again, other)
 	children(t, admin, parentOf(r.Key)) // a session cannot begin without the leader
 	leader.Stop(t)
 	defer leader.Cont(t)
-	// The signal takes its time on a machine that is busy.
 	eventually(t, patience, "the leader is silent", func() bool { return renewed(t, b, g).Status == distlock.Unknown })
 	if s := renewed(t, b, g); s.Status != distlock.Unknown {
 		t.Errorf("renewed without a leader: %v", s)
@@ -259,7 +264,7 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 	}
 	leader.Cont(t)
 	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == distlock.Renewed })
-	mustRelease(t, b, g)
+	releaseLong(t, b, g)
 }
 
 // leaderKilled kills the leader while three sessions contend for a key, and starts
@@ -277,7 +282,7 @@ func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 			visit := func() {
 				req := request("killed")
 				var g distlock.Grant
-				for deadline := time.Now().Add(20 * time.Second); ; {
+				for deadline := time.Now().Add(time.Minute); ; {
 					var err error
 					req.Backoff = distlock.NewBackoff(time.Second, 0)
 					if g, err = b.Acquire(context.Background(), req); err == nil {

@@ -57,6 +57,7 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 	}
 	before := lease.Valid()
 	start := time.Now()
+	t.say("stopping")
 	if err := child.Stop(self); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // is refused, and its release is lost. Fails if Valid does not look at the clock.
 func TestRow01HolderStopped(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
-		const lease = 1500 * time.Millisecond
+		const lease = 3 * time.Second
 		r := newRegister(t)
 		other := s.locker(t)
 		p := start(t, order{Role: "hold", Store: s.dying(lease), Lease: lease, Register: r.addr})
@@ -30,6 +30,7 @@ func TestRow01HolderStopped(t *testing.T) {
 
 		next := acquire(t, other, key, distlock.Opts{})
 		p.tell(t, "stop")
+		p.hears(t, "stopping")
 		stopped := time.Now()
 		held := next.served(t)
 		if held.Token() <= old || !r.write(held.Token()) {

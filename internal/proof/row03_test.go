@@ -27,13 +27,15 @@ func TestRow03WaitersKilled(t *testing.T) {
 			p.hears(t, "waiting")
 			dead = append(dead, p)
 		}
+		inLine := func(n int) {
+			eventually(t, "all stand in line", func() bool {
+				line, err := l.Inspect(t.Context(), key, 1)
+				return err == nil && len(line) == 1 && line[0].Waiting == n
+			})
+		}
+		inLine(processes) // they wait before they are
 		next := acquire(t, s.locker(t), key, o)
-		var line []distlock.KeyInfo
-		eventually(t, "all stand in line", func() bool {
-			var err error
-			line, err = l.Inspect(t.Context(), key, 1)
-			return err == nil && len(line) == 1 && line[0].Waiting == processes+1
-		})
+		inLine(processes + 1)
 		for _, p := range dead {
 			p.kill()
 		}

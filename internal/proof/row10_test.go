@@ -42,7 +42,7 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 	const lease = 2 * time.Second
 	begun := time.Now()
 	held := mustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease, NoWatchdog: true})
-	if err := held.Check(); err != nil {
+	if err := held.Check(); err != nil && time.Since(begun) < lease*9/10 {
 		t.Errorf("a lease that has begun: %v", err)
 	}
 	after := mustAcquire(t, other, key, distlock.Opts{KeyTimeout: time.Minute})

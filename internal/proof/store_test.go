@@ -74,7 +74,7 @@ func (a address) backend(network *spoilnet.Network) (distlock.Backend, func() er
 
 // newRedlock returns a quorum that is patient, because a slow machine is no fault.
 func newRedlock(clients []redis.UniversalClient) *redlock.Backend {
-	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(), redlock.WithNodeTimeout(500*time.Millisecond))
+	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(), redlock.WithNodeTimeout(2*time.Second))
 }
 
 // locker returns a Locker of a process of its own, and what closes it with all

@@ -75,28 +75,15 @@ func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *
 	tb.Cleanup(s.Kill)
 	// Another process may take the port between the choice and the start.
 	for range 5 {
-		s.port = freePort(tb)
+		if s.port, err = child.FreePort(); err != nil {
+			tb.Fatal(err)
+		}
 		if err = s.start(); err == nil {
 			return s
 		}
 	}
 	tb.Fatalf("redis-server does not start: %v", err)
 	return nil
-}
-
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		_ = l.Close()
-		if port+10000 <= 65535 { // a Cluster's bus takes that one
-			return port
-		}
-	}
 }
 
 func (s *Server) start() error {

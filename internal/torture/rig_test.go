@@ -105,7 +105,8 @@ func (r *rig) endLoss() {
 }
 
 // run injects the faults of the plan, each at its time, and returns when the last
-// is over.
+// is over. What takes longer than planned puts off all that comes later: between two
+// restarts of servers must be as much time as the plan says.
 func (r *rig) run(p plan, length time.Duration) {
 	type action struct {
 		at time.Duration
@@ -128,6 +129,9 @@ func (r *rig) run(p plan, length time.Duration) {
 	for _, a := range actions {
 		time.Sleep(time.Until(start.Add(a.at)))
 		a.do()
+		if late := time.Since(start.Add(a.at)); late > 0 {
+			start = start.Add(late)
+		}
 	}
 	time.Sleep(time.Until(start.Add(length)))
 }

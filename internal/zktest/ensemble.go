@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/child"
 )
 
 // Ensemble is three servers that replicate each other.
@@ -57,7 +60,7 @@ func launchEnsemble(dir, java, path string, c Config) (*Ensemble, error) {
 		var ports [3]int
 		for i := range ports {
 			var err error
-			if ports[i], err = freePort(); err != nil {
+			if ports[i], err = child.FreePort(); err != nil {
 				return nil, err
 			}
 		}
@@ -89,12 +92,14 @@ func (e *Ensemble) Addrs() []string {
 	return addrs
 }
 
-// Leader returns the server that leads.
+// Leader returns the server that leads, when there is one.
 func (e *Ensemble) Leader(tb testing.TB) *Server {
 	tb.Helper()
-	for _, s := range e.Servers {
-		if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: leader") {
-			return s
+	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
+		for _, s := range e.Servers {
+			if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: leader") {
+				return s
+			}
 		}
 	}
 	tb.Fatal("no server leads")

@@ -21,6 +21,9 @@ import (
 	"github.com/distlock-go/distlock/internal/child"
 )
 
+// patience bounds what a server does soon, on a machine that is slow and busy.
+const patience = time.Minute
+
 // Config is how a server is set up. The zero value works.
 type Config struct {
 	// Tick is the server's unit of time: sessions time out after two of them at the
@@ -79,7 +82,7 @@ func Launch(dir string, c Config) (*Server, error) {
 	s := &Server{java: java, path: path, dir: dir, config: c}
 	// Another process may take the port between the choice and the start.
 	for range 5 {
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = child.FreePort(); err != nil {
 			return nil, err
 		}
 		if err = s.boot(nil); err == nil {
@@ -94,15 +97,6 @@ func Launch(dir string, c Config) (*Server, error) {
 
 // ServerPath is [ClassPath] for the server.
 func ServerPath() (java, path string, err error) { return ClassPath("zookeeper", "slf4j-nop") }
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close() //nolint:errcheck // nothing is lost
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
 
 // boot writes the configuration, with lines at its end, and starts the process.
 func (s *Server) boot(lines []string) error {
@@ -147,15 +141,15 @@ func (s *Server) boot(lines []string) error {
 // serves waits until the server serves clients. It says that it is all right long
 // before that.
 func (s *Server) serves() error {
-	patience := time.NewTimer(30 * time.Second)
-	defer patience.Stop()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case <-s.exited:
 			return errors.New(s.output.String())
-		case <-patience.C:
+		case <-limit.C:
 			return errors.New("zktest: the server does not serve")
 		case <-tick.C:
 			if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: ") {
@@ -170,12 +164,12 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 
 // Ask sends one of ZooKeeper's four-letter commands.
 func (s *Server) Ask(command string) (string, error) {
-	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+	c, err := net.DialTimeout("tcp", s.Addr(), 5*time.Second)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close() //nolint:errcheck // nothing is lost
-	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		return "", err
 	}
 	if _, err := io.WriteString(c, command); err != nil {
@@ -188,23 +182,24 @@ func (s *Server) Ask(command string) (string, error) {
 	return string(answer), err
 }
 
-// Metric returns one of the figures that the command mntr tells; zero if there is
-// none of the name.
+// Metric returns one of the figures that the command mntr tells.
 func (s *Server) Metric(tb testing.TB, name string) int64 {
 	tb.Helper()
-	answer, err := s.Ask("mntr")
-	if err != nil {
-		tb.Fatalf("mntr: %v", err)
-	}
-	for text := range strings.Lines(answer) {
-		if f := strings.Fields(text); len(f) == 2 && f[0] == name {
-			v, err := strconv.ParseFloat(f[1], 64)
-			if err != nil {
-				tb.Fatalf("mntr: %q: %v", text, err)
+	var answer string
+	var err error
+	for start := time.Now(); time.Since(start) < patience; { // the end of an answer may be lost
+		answer, err = s.Ask("mntr")
+		for text := range strings.Lines(answer) {
+			if f := strings.Fields(text); len(f) == 2 && f[0] == name && strings.HasSuffix(text, "\n") {
+				v, err := strconv.ParseFloat(f[1], 64)
+				if err != nil {
+					tb.Fatalf("mntr: %q: %v", text, err)
+				}
+				return int64(v)
 			}
-			return int64(v)
 		}
 	}
+	tb.Fatalf("mntr tells nothing of %s: %d bytes, %v", name, len(answer), err)
 	return 0
 }
 

@@ -37,7 +37,7 @@ public class Curator {
                         System.out.println(lock.acquire(1, TimeUnit.MILLISECONDS));
                         break;
                     case "acquire":
-                        System.out.println(lock.acquire(10, TimeUnit.SECONDS));
+                        System.out.println(lock.acquire(1, TimeUnit.MINUTES));
                         break;
                     default:
                         lock.release();
