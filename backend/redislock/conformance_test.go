@@ -51,6 +51,7 @@ func TestConformanceRedis(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	t.Parallel()
 	s := realServer(t)
 	conform(t, locktest.Features{}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.real.Client(t) }

@@ -74,6 +74,7 @@ func TestVirtualHungClient(t *testing.T) {
 // An acquisition whose caller left is applied by the server after its owner has
 // released. It must not take the key, nor a place in the queue.
 func TestOvertakenAcquire(t *testing.T) {
+	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("connection closed=%v", closed), func(t *testing.T) {
 			s := realServer(t)

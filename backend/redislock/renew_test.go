@@ -104,6 +104,7 @@ func TestRenewCrossSlot(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
 	const limit = 2 * time.Second
 	b := newBackend(t, redistest.ClusterClient(t, nodes), redislock.WithOpTimeout(limit))

@@ -133,6 +133,7 @@ func (s *lossy) released(g distlock.Grant) {
 // but their own. Fails if an owner finds its own lock held, or if a release does not
 // look whose the lock is.
 func TestRow08LostReplies(t *testing.T) {
+	t.Parallel()
 	prompt := redislock.WithOpTimeout(redislock.DefaultOpTimeout) // as long takes what is lost
 	impatient := func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }
 	for client, c := range map[string]struct {
@@ -210,6 +211,7 @@ func TestRow08LostReplies(t *testing.T) {
 // Row 8 (redislock): nothing is left of an acquisition that was given up without an
 // answer. Fails if a release leaves the place in the queue.
 func TestRow08LostRepliesGivenUp(t *testing.T) {
+	t.Parallel()
 	for _, queued := range []bool{false, true} {
 		s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, func(o *redis.Options) { o.MaxRetries = -1 })
 		var held distlock.Grant

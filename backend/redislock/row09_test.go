@@ -83,6 +83,7 @@ func TestRow09ServerSleeps(t *testing.T) {
 // Row 9 (redislock): a grant that comes after its lease is none, and is given back.
 // Fails if a late grant is accepted, or if nobody gives it back.
 func TestRow09LateGrant(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := redislock.New(s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }), redislock.WithOpTimeout(30*time.Second))
 	locker := distlock.New(b, distlock.Config{})

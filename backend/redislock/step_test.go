@@ -16,6 +16,7 @@ import (
 // the data is as it was before, and the error says both what happened and what the
 // undoing said.
 func TestStepLosesItsKey(t *testing.T) {
+	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
 		locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
 		defer locker.Close()
