@@ -117,12 +117,14 @@ var leaseCases = []testCase{
 			l := f.locker(f.backend)
 			o := f.opts()
 			o.KeyTimeout = long
+			var start time.Time
 			err := l.Do(f.Context(), key, o, func(context.Context) error {
 				f.Drop(f.T, f.backend, key)
 				f.try(f.request(key, long))
+				start = time.Now()
 				return nil
 			})
-			f.mustBeLost(err)
+			f.mustHearOfLoss(err, start)
 			f.busy(f.request(key, long))
 		},
 	},

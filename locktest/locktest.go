@@ -48,6 +48,12 @@ type Features struct {
 	// after they have failed. The default, zero, means that there is no such time.
 	Settle time.Duration
 
+	// Resend is the least that a Release takes which was sent twice, because the
+	// first reply did not come. It need not tell a loss: the key may be another's
+	// since the first sending gave it back. The default, zero, means that every
+	// Release tells.
+	Resend time.Duration
+
 	// Drop makes the store forget who holds key, behind the backend's back, as
 	// an operator's DEL does or a server that loses its memory.
 	Drop func(t *testing.T, b distlock.Backend, key string)

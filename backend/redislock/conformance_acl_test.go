@@ -56,6 +56,7 @@ func TestConformanceACL(t *testing.T) {
 		return b
 	}
 	locktest.Run(t, add, locktest.Features{
+		Resend: resend,
 		Drop: func(t *testing.T, _ distlock.Backend, key string) {
 			t.Helper()
 			if n, err := admin.Del(context.Background(), key).Result(); err != nil || n != 1 {

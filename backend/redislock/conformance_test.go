@@ -3,6 +3,7 @@ package redislock_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -39,6 +40,10 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 	}, f)
 }
 
+// resend is less than what a release takes that is sent twice, which is so if a server
+// that was prompt has not answered in fifty milliseconds, less a quarter.
+const resend = 30 * time.Millisecond
+
 func TestConformanceEmbedded(t *testing.T) {
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() redis.UniversalClient {
 		s := embedded.Start()
@@ -53,7 +58,7 @@ func TestConformanceRedis(t *testing.T) {
 	}
 	t.Parallel()
 	s := realServer(t)
-	conform(t, locktest.Features{}, func(t *testing.T) func() redis.UniversalClient {
+	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.real.Client(t) }
 	})
 }
@@ -64,7 +69,7 @@ func TestConformanceCluster(t *testing.T) {
 	}
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	conform(t, locktest.Features{}, func(t *testing.T) func() redis.UniversalClient {
+	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
 	})
 }
