@@ -62,6 +62,9 @@ func (s *Server) Options() *redis.Options {
 	return &redis.Options{
 		Addr:   "127.0.0.1:0", // never dialled; a name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return s.dial() },
+		// A server in memory that is closed stays so. What would try again in the
+		// background would outlive a bubble that has ended.
+		DialerRetries: 1,
 		// Asks for what a miniredis does not have.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}

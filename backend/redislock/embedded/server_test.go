@@ -167,3 +167,25 @@ func BenchmarkKeys(b *testing.B) {
 		})
 	}
 }
+
+// A client that opens a connection in the background while the server is closed does not
+// try again: it would outlive the bubble.
+func TestClosedIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := embedded.Start()
+		o := s.Options()
+		o.MaxRetries = -1
+		c := redis.NewClient(o)
+		defer c.Close()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := c.Ping(t.Context()).Err(); err == nil {
+			t.Error("a closed server has answered")
+		}
+		if d := time.Since(start); d != 0 {
+			t.Errorf("it was asked for %v", d)
+		}
+	})
+}
