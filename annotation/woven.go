@@ -35,23 +35,19 @@ func Declare(text string, h distlock.Hasher) *Site {
 	o.Hasher = h
 	declared.mu.Lock()
 	defer declared.mu.Unlock()
-	known := declared.sites.Load()
-	if known == nil {
-		known = new(map[string]*Site)
-	}
-	if s := (*known)[text]; s != nil {
+	if s := find(text); s != nil {
 		if !reflect.DeepEqual(s.opts.Hasher, h) {
 			panic("distlock: //distlock:lock on " + name + ": there are two such functions, and their hashers are not the same: name the value another way")
 		}
 		return s
 	}
-	all := maps.Clone(*known)
-	if all == nil {
-		all = make(map[string]*Site)
+	s := New(name, o)
+	all := map[string]*Site{text: s}
+	if known := declared.sites.Load(); known != nil {
+		maps.Copy(all, *known)
 	}
-	all[text] = New(name, o)
 	declared.sites.Store(&all)
-	return all[text]
+	return s
 }
 
 // parse reads what Declare gets.

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -62,7 +63,7 @@ func main() {
 // run has two users pay for one order at once.
 func run() (err error) {
 	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer func() { err = first(err, locker.Close()) }()
+	defer func() { err = errors.Join(err, locker.Close()) }()
 	shop := NewShop(locker)
 	errs := make(chan error)
 	for _, user := range []string{"ann", "bob"} {
@@ -71,16 +72,9 @@ func run() (err error) {
 			errs <- err
 		}()
 	}
-	if err := first(<-errs, <-errs); err != nil {
+	if err := errors.Join(<-errs, <-errs); err != nil {
 		return err
 	}
 	fmt.Printf("order 7 was paid %d time(s)\n", shop.paid(7))
 	return nil
-}
-
-func first(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
