@@ -159,7 +159,7 @@ func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opt
 // request asks for a key for an owner of its own.
 func (l *Locker) request(key string, o *Opts) Request {
 	return Request{
-		Key: key, Owner: newOwner(), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
+		Key: key, Owner: newOwner(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
 		Tokens: l.cfg.HandOvers + 1,
 	}
 }
@@ -320,10 +320,16 @@ func (l *Locker) refusal(ctx context.Context, err error) error {
 	}
 }
 
-// ended says that ctx ended the wait. If the last attempt had failed for a
-// reason of the backend's, that is told too.
+// ended says that ctx ended the wait. It also says what the last attempt said:
+// who has the key, or how the backend failed.
 func ended(ctx context.Context, last error) error {
-	err := fmt.Errorf("%w: %w", ErrNotAcquired, ctx.Err())
+	why := ErrNotAcquired
+	if held := new(HeldError); errors.As(last, &held) {
+		why = held
+	} else if errors.Is(last, ErrForeign) {
+		why = last
+	}
+	err := fmt.Errorf("%w: %w", why, ctx.Err())
 	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}

@@ -23,9 +23,11 @@ type Backend interface {
 	// what makes a lost reply harmless.
 	//
 	// If another owner holds the key, the error must wrap [ErrNotAcquired]; a
-	// [*HeldError] also says when to look again. Any other error means that
-	// the outcome is unknown: the Locker tries again with the same Owner or
-	// calls Release.
+	// [*HeldError] also says when to look again and who the holder is. If what is
+	// at the key is a lock of another kind, the error must wrap [ErrForeign]. Any
+	// other error means that the outcome is unknown: the Locker tries again with
+	// the same Owner or calls Release. It should carry the address of the server
+	// and the cause.
 	TryAcquire(ctx context.Context, r Request) (Grant, error)
 
 	// Renew extends each grant to a full TTL from now, in as few round trips as
@@ -52,9 +54,9 @@ type Backend interface {
 // not poll.
 type Queuer interface {
 	// Acquire is TryAcquire that waits for its turn. It returns when the key is
-	// granted, when ctx ends (ctx.Err()), when r.Backoff is spent (an error
-	// that wraps [ErrNotAcquired]), or when the backend fails (any other
-	// error). After an error the Locker either calls Acquire again with the
+	// granted, when ctx ends (an error that wraps ctx.Err(), and a [*HeldError] if
+	// the holder is known), when r.Backoff is spent (an error that wraps
+	// [ErrNotAcquired]), or when the backend fails (any other error). After an error the Locker either calls Acquire again with the
 	// same Owner, which must keep its place, or calls Release, which must give
 	// it up.
 	//
@@ -107,10 +109,23 @@ type Sharer interface {
 	Shares()
 }
 
+// Pinger is an ability of a [Backend] that can tell whether its store answers.
+type Pinger interface {
+	// Ping returns nil if the store could grant a lock now, as far as one round
+	// trip tells. The error carries the address of the server and the cause.
+	Ping(ctx context.Context) error
+}
+
 // Request asks for a key.
+//
+// The Owner is a random UUID in its usual form of 36 characters, with 122 random
+// bits. Behind it may stand "@" and the name of the holder, which is for people:
+// [HolderOf] returns it. Both are printable ASCII without spaces and colons. A
+// backend keeps the owner as it is; a store with a place of its own for such a name
+// may keep it there.
 type Request struct {
 	Key   string
-	Owner string        // fresh for every acquisition: printable ASCII, 122 random bits or more
+	Owner string        // fresh for every acquisition: see below
 	TTL   time.Duration // whole milliseconds, at least one
 
 	// Mode and Permits say who may hold the key at the same time. With Permits

@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -32,6 +33,12 @@ type Config struct {
 	// [DefaultCloseTimeout].
 	CloseTimeout time.Duration
 
+	// Holder is the name of this process for people: Inspect and errors show it
+	// with the locks that it holds ("held by web-3/1432"). Nothing is decided by
+	// it. It consists of at most 64 letters, digits and "-._/". The default is the
+	// name of the host and the process id; "-" is none.
+	Holder string
+
 	// HandOvers is how often a lock may pass from one holder in this process to
 	// the next without going back to the store, which is far faster but keeps
 	// other processes waiting. Each is an acquisition of its own, with a token
@@ -54,6 +61,10 @@ func (c Config) withDefaults() Config {
 		panic("distlock: Config.MaxKeys is negative: " + strconv.Itoa(c.MaxKeys))
 	case c.CloseTimeout < 0:
 		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
+	case len(c.Holder) > maxHolder:
+		panic("distlock: Config.Holder is longer than " + strconv.Itoa(maxHolder) + " bytes: " + strconv.QuoteToASCII(c.Holder))
+	case strings.ContainsFunc(c.Holder, notInHolder):
+		panic("distlock: Config.Holder has other characters than letters, digits and -._/: " + strconv.QuoteToASCII(c.Holder))
 	case c.HandOvers < -1:
 		panic("distlock: Config.HandOvers is below -1: " + strconv.Itoa(c.HandOvers))
 	case c.HandOverTime < 0:
@@ -64,6 +75,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.CloseTimeout == 0 {
 		c.CloseTimeout = DefaultCloseTimeout
+	}
+	switch c.Holder {
+	case "":
+		c.Holder = defaultHolder()
+	case "-":
+		c.Holder = ""
 	}
 	if c.HandOverTime == 0 {
 		c.HandOverTime = DefaultHandOverTime

@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -15,6 +16,11 @@ var (
 	// caller's context ended first. If it was the context, the error matches
 	// the context's error too.
 	ErrNotAcquired = errors.New("lock not acquired")
+
+	// ErrForeign: what is at the key in the store is a lock of another kind, or not
+	// a lock at all. The error names its type. It matches [ErrNotAcquired]: the
+	// store is well, and the key may come free.
+	ErrForeign = fmt.Errorf("%w: held by another kind of lock", ErrNotAcquired)
 
 	// ErrLost: the lease is over although nobody asked for that: it expired
 	// before it could be renewed, it outlived MaxHold, or the backend says that
@@ -49,7 +55,7 @@ var (
 // Error says which operation failed on which key. It wraps one or more of the
 // package's sentinels, and the backend's own error where there is one.
 type Error struct {
-	Op  string // "acquire", "hold", "release", "refresh", "check", "step", "commit", "lead", "inspect", "force", "key" or "options"
+	Op  string // "acquire", "hold", "release", "refresh", "check", "step", "commit", "lead", "inspect", "force", "ping", "key" or "options"
 	Key string // the full key; empty when there is none yet
 	Err error
 }
@@ -67,19 +73,55 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // HeldError is how a [Backend] says that the key is held by another. It wraps
-// [ErrNotAcquired].
+// [ErrNotAcquired]. Every field but RetryAfter is for people; a zero field means
+// that it is not known.
 type HeldError struct {
 	// RetryAfter is the time until the present lease ends if nobody renews it.
-	// Zero means unknown.
 	RetryAfter time.Duration
+
+	// Holder is the name of the holder: see [Config].Holder.
+	Holder string
+
+	// Held is for how long the holder has had the key.
+	Held time.Duration
+
+	// Local tells that the holder is in this very process, under this Locker. A
+	// locked call that waits for a lock of its own caller waits in vain.
+	Local bool
 }
 
-// Error says that the key is held, and for how long at the most without renewal.
+// Error says that the key is held, by which holder, for how long, and when the
+// lease ends without renewal, as far as these are known.
 func (e *HeldError) Error() string {
-	if e.RetryAfter <= 0 {
-		return ErrNotAcquired.Error() + ": held by another"
+	text := ErrNotAcquired.Error() + ": held by "
+	switch {
+	case e.Local:
+		text += "this process"
+	case e.Holder != "":
+		text += e.Holder
+	default:
+		text += "another"
 	}
-	return ErrNotAcquired.Error() + ": held by another, " + e.RetryAfter.String() + " left"
+	if e.Held > 0 {
+		text += " for " + readable(e.Held)
+	}
+	if e.RetryAfter > 0 {
+		text += ", " + readable(e.RetryAfter) + " left"
+	}
+	return text
+}
+
+// readable rounds d to what a person reads.
+func readable(d time.Duration) string {
+	switch {
+	case d >= 10*time.Second:
+		d = d.Round(time.Second)
+	case d >= time.Second:
+		d = d.Round(100 * time.Millisecond)
+	case d >= time.Millisecond:
+		d = d.Round(time.Millisecond)
+	}
+	return d.String()
 }
 
 // Unwrap returns [ErrNotAcquired].

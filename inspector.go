@@ -29,6 +29,11 @@ type Inspector interface {
 type KeyInfo struct {
 	Key string
 
+	// Foreign is set if what is there is not a lock of this package: its type in
+	// the store's words, such as "hash". It is listed if the prefix is the key
+	// itself, held once, by a holder of which only ExpiresIn may be known.
+	Foreign string
+
 	// Mode is how it is held. Semaphore says that those who have it hold permits.
 	Mode      Mode
 	Semaphore bool
@@ -49,6 +54,9 @@ type KeyInfo struct {
 type HolderInfo struct {
 	// Owner tells owners apart: see [Fingerprint].
 	Owner string
+
+	// Holder is the name of the holder, or "" if it has none: see [Config].Holder.
+	Holder string
 
 	// Token is the first of the tokens that were minted for the owner last; a
 	// process that hands the key from one goroutine to the next gives them out one

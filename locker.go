@@ -26,6 +26,8 @@ type Locker struct {
 	life      *lifetime
 	releases  *rolling.Timeout
 
+	ownerSuffix string // "@" and Config.Holder, or nothing
+
 	bg     context.Context //nolint:containedctx // ends the clean-up that outlives calls when the Locker is closed
 	stopBg context.CancelFunc
 }
@@ -44,6 +46,9 @@ func New(b Backend, cfg Config) *Locker {
 		watchdog: newWatchdog(b),
 		life:     newLifetime(),
 		releases: rolling.New(releaseTimeout),
+	}
+	if cfg.Holder != "" {
+		l.ownerSuffix = "@" + cfg.Holder
 	}
 	l.queuer, _ = b.(Queuer)
 	l.prolonger, _ = b.(Prolonger)

@@ -2,16 +2,86 @@ package distlock
 
 import (
 	"crypto/rand"
+	"os"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 )
 
-// newOwner returns a random UUID (version 4), as uuid.NewString does, but with
-// one allocation instead of two: every acquisition needs one.
-func newOwner() string {
+// maxHolder bounds the name of a holder, which is stored with every lock.
+const maxHolder = 64
+
+// uuidLen is the length of the part of an owner that is random.
+const uuidLen = 36
+
+// newOwner returns a random UUID (version 4), with the name of the holder behind
+// it, in one allocation: every acquisition needs one. The suffix is empty or "@"
+// and the name.
+func newOwner(suffix string) string {
 	var u uuid.UUID
 	_, _ = rand.Read(u[:]) // never fails: it ends the program instead
 	u[6] = u[6]&0x0f | 0x40
 	u[8] = u[8]&0x3f | 0x80
-	return u.String()
+	if suffix == "" {
+		return u.String()
+	}
+	var text [uuidLen + 1 + maxHolder]byte
+	hexUUID(text[:], u)
+	n := copy(text[uuidLen:], suffix)
+	return string(text[:uuidLen+n])
+}
+
+// hexUUID writes the usual form of u, as uuid.UUID.String does.
+func hexUUID(dst []byte, u uuid.UUID) {
+	const digits = "0123456789abcdef"
+	at := 0
+	for i, b := range u {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst[at] = '-'
+			at++
+		}
+		dst[at], dst[at+1] = digits[b>>4], digits[b&15]
+		at += 2
+	}
+}
+
+// HolderOf returns the name of the holder in an owner, or "" if it has none or the
+// owner is not one of this package.
+func HolderOf(owner string) string {
+	if len(owner) <= uuidLen+1 || owner[uuidLen] != '@' || uuid.Validate(owner[:uuidLen]) != nil {
+		return ""
+	}
+	name := owner[uuidLen+1:]
+	if len(name) > maxHolder || strings.ContainsFunc(name, notInHolder) {
+		return ""
+	}
+	return name
+}
+
+// defaultHolder is the host and the process, such as web-3/1432.
+func defaultHolder() string {
+	pid := "/" + strconv.Itoa(os.Getpid())
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	host = strings.Map(func(r rune) rune {
+		if notInHolder(r) {
+			return '_'
+		}
+		return r
+	}, host)
+	return host[:min(len(host), maxHolder-len(pid))] + pid
+}
+
+// notInHolder reports whether the name of a holder cannot contain r: stores set
+// off owners with spaces and colons.
+func notInHolder(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return false
+	default:
+		return !strings.ContainsRune("-._/", r)
+	}
 }

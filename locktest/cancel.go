@@ -37,7 +37,7 @@ var cancelCases = []testCase{
 	},
 	{
 		name:        "while-waiting",
-		explanation: "When ctx ends, Acquire must return ctx.Err() soon: the caller may have gone, and its request may have a deadline.",
+		explanation: "When ctx ends, Acquire must return an error that wraps ctx.Err() soon: the caller may have gone, and its request may have a deadline.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.heldKey()

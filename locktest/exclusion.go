@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -36,6 +37,47 @@ var exclusionCases = []testCase{
 			held, ok := errors.AsType[*distlock.HeldError](err)
 			if ok && (held.RetryAfter < 0 || held.RetryAfter > r.TTL) {
 				f.Errorf("the lease is %v, the hint %v", r.TTL, held.RetryAfter)
+			}
+		},
+	},
+	{
+		name: "holder",
+		explanation: "A HeldError may leave out who the holder is and for how long it has had the key, but what it says must be right: " +
+			"an operator goes to that machine.",
+		run: func(f *fixture) {
+			key := f.key()
+			before := time.Now()
+			f.try(f.request(key, long))
+			_, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
+			held, ok := errors.AsType[*distlock.HeldError](err)
+			if !ok {
+				return
+			}
+			if held.Holder != "" && held.Holder != holderName {
+				f.Errorf("the holder is named %q, want %q", held.Holder, holderName)
+			}
+			if held.Held < 0 || held.Held > time.Since(before)+patience {
+				f.Errorf("held for %v, %v after it was asked for", held.Held, time.Since(before))
+			}
+			if held.Local {
+				f.Errorf("a backend cannot know that the holder is under the same Locker: %v", err)
+			}
+		},
+	},
+	{
+		name:        "ping",
+		explanation: "A Pinger whose store answers says so, and does not outlast its context: a health check that hangs takes a healthy process out of service.",
+		needs:       []need{needsPing},
+		run: func(f *fixture) {
+			if err := f.backend.(distlock.Pinger).Ping(f.Context()); err != nil {
+				f.Errorf("Ping: %v", err)
+			}
+			ctx, cancel := context.WithCancel(f.Context())
+			cancel()
+			start := time.Now()
+			_ = f.backend.(distlock.Pinger).Ping(ctx) // an answer that was quicker is one, too
+			if d := time.Since(start); d > f.soon() {
+				f.Errorf("Ping under a context that has ended took %v", d)
 			}
 		},
 	},

@@ -115,13 +115,16 @@ func (f *fixture) permit(key string, ttl time.Duration) distlock.Request {
 	return r
 }
 
-// newOwner returns a random UUID, which is the form that the Locker's have.
+// holderName is the name of the holder in every owner of the suite.
+const holderName = "locktest-host.example/4711"
+
+// newOwner returns an owner as the Locker's are: a random UUID and a name.
 func newOwner() string {
 	var b [16]byte
 	rand.Read(b[:])
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	return fmt.Sprintf("%x-%x-%x-%x-%x@%s", b[:4], b[4:6], b[6:8], b[8:10], b[10:], holderName)
 }
 
 // try acquires what is free.

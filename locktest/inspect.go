@@ -10,7 +10,7 @@ import (
 var inspectCases = []testCase{
 	{
 		name:        "held",
-		explanation: "A key that is held is listed with its holder, whose owner is not shown, its token and the time that is left to it; a free one is not listed.",
+		explanation: "A key that is held is listed with its holder's name, its token and the time that is left to it, but not with the owner itself; a free one is not listed.",
 		needs:       []need{needsInspect},
 		run: func(f *fixture) {
 			key := f.key()
@@ -26,6 +26,9 @@ var inspectCases = []testCase{
 			h := info.Holders[0]
 			if h.Owner != distlock.Fingerprint(g.Owner) {
 				f.Errorf("the owner is shown as %q", h.Owner)
+			}
+			if h.Holder != holderName {
+				f.Errorf("the holder is named %q, want %q", h.Holder, holderName)
 			}
 			if h.Token != 0 && h.Token != g.Token {
 				f.Errorf("listed with token %d, granted with %d", h.Token, g.Token)

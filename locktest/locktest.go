@@ -1,7 +1,7 @@
 // Package locktest is the conformance suite of distlock backends. Every "must"
 // in the comments of [distlock.Backend] and of its abilities, [distlock.Queuer],
-// [distlock.Sharer], [distlock.Prolonger], [distlock.Inspector] and
-// [distlock.AllAcquirer], is a case of it.
+// [distlock.Sharer], [distlock.Prolonger], [distlock.Inspector],
+// [distlock.AllAcquirer] and [distlock.Pinger], is a case of it.
 //
 //	func TestConformance(t *testing.T) {
 //		locktest.Run(t, func(t *testing.T) distlock.Backend {
@@ -135,6 +135,7 @@ const (
 	needsProlong need = "a backend that is a distlock.Prolonger"
 	needsInspect need = "a backend that is a distlock.Inspector"
 	needsAll     need = "a backend that is a distlock.AllAcquirer"
+	needsPing    need = "a backend that is a distlock.Pinger"
 	needsTokens  need = "fencing tokens (Features.NoTokens is set)"
 	needsExpiry  need = "leases that end by themselves (Features.NoExpiry is set)"
 	needsDrop    need = "Features.Drop"
@@ -149,12 +150,14 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) distlock.Bac
 		}
 	})
 	f := newFixture(t, newBackend, features)
+	_, pings := f.backend.(distlock.Pinger)
 	missing := map[need]bool{
 		needsQueue:   f.queue == nil,
 		needsShare:   !f.shares,
 		needsProlong: f.prolong == nil,
 		needsInspect: f.inspector == nil,
 		needsAll:     f.acquirer == nil,
+		needsPing:    !pings,
 		needsTokens:  f.NoTokens,
 		needsExpiry:  f.NoExpiry,
 		needsDrop:    f.Drop == nil,

@@ -32,13 +32,13 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]d
 	}()
 	now := time.Now()
 	for i := range rs {
-		if _, left, ok := b.shard(rs[i].Key).look(&rs[i], now); !ok {
-			return nil, &distlock.HeldError{RetryAfter: left}
+		if _, held := b.shard(rs[i].Key).look(&rs[i], now); held != nil {
+			return nil, held
 		}
 	}
 	grants := make([]distlock.Grant, len(rs))
 	for i := range rs {
-		grants[i], _, _ = b.shard(rs[i].Key).take(&rs[i], now)
+		grants[i], _ = b.shard(rs[i].Key).take(&rs[i], now)
 	}
 	return grants, nil
 }

@@ -88,6 +88,17 @@ func (e *entry) left(k kind, now time.Time) time.Duration {
 	return end.Sub(now)
 }
 
+// held tells one of that kind why it cannot have the key. It names the holder that
+// has had the key for the longest time.
+func (e *entry) held(k kind, now time.Time) *distlock.HeldError {
+	err := &distlock.HeldError{RetryAfter: e.left(k, now)}
+	if len(e.holders) > 0 {
+		h := &e.holders[0]
+		err.Holder, err.Held = distlock.HolderOf(h.owner), time.Duration(now.UnixNano()-h.since)
+	}
+	return err
+}
+
 func (h *holder) heldAt(now time.Time) bool { return now.Before(h.expires) }
 
 func (h *holder) grant(e *entry, k kind, ttl time.Duration, now time.Time) distlock.Grant {

@@ -51,7 +51,7 @@ func (e *entry) inspect(now time.Time) distlock.KeyInfo {
 	for i := range e.holders {
 		if h := &e.holders[i]; h.heldAt(now) {
 			info.Holders = append(info.Holders, distlock.HolderInfo{
-				Owner: distlock.Fingerprint(h.owner), Token: h.token,
+				Owner: distlock.Fingerprint(h.owner), Holder: distlock.HolderOf(h.owner), Token: h.token,
 				Since: time.Unix(0, h.since), ExpiresIn: h.expires.Sub(now),
 			})
 		}

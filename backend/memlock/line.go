@@ -40,8 +40,8 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	}
 	s := b.shard(r.Key)
 	s.mu.Lock()
-	g, left, ok := s.take(&r, time.Now())
-	if ok {
+	g, held := s.take(&r, time.Now())
+	if held == nil {
 		s.mu.Unlock()
 		return g, nil
 	}
@@ -51,7 +51,7 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 		d, ok := r.Backoff.Wait()
 		if !ok {
 			s.mu.Unlock()
-			return distlock.Grant{}, &distlock.HeldError{RetryAfter: left}
+			return distlock.Grant{}, held
 		}
 		alarm = time.NewTimer(d)
 		defer alarm.Stop()
@@ -93,8 +93,8 @@ func (s *shard) enter(e *entry, r *distlock.Request) *waiter {
 	return w
 }
 
-// leave ends one Acquire for the reason why, or because the key is held if why
-// is nil. The place stays.
+// leave ends one Acquire because the key is held, and for the reason why if that
+// is not nil. The place stays.
 func (s *shard) leave(e *entry, w *waiter, why error) (distlock.Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,10 +103,11 @@ func (s *shard) leave(e *entry, w *waiter, why error) (distlock.Grant, error) {
 		return w.grant, w.err
 	default:
 	}
+	held := e.held(w.kind, time.Now())
 	if why == nil {
-		why = &distlock.HeldError{RetryAfter: e.left(w.kind, time.Now())}
+		return distlock.Grant{}, held
 	}
-	return distlock.Grant{}, why
+	return distlock.Grant{}, fmt.Errorf("%w: %w", held, why)
 }
 
 // advance gives the key to those at the head of the line for whom there is room, in

@@ -15,6 +15,7 @@ var (
 	_ distlock.Sharer  = (*Backend)(nil)
 
 	_ distlock.Inspector = (*Backend)(nil)
+	_ distlock.Pinger    = (*Backend)(nil)
 )
 
 // Backend is a store of locks in memory. It is safe for concurrent use; make
@@ -46,10 +47,10 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	}
 	s := b.shard(r.Key)
 	s.mu.Lock()
-	g, left, ok := s.take(&r, time.Now())
+	g, held := s.take(&r, time.Now())
 	s.mu.Unlock()
-	if !ok {
-		return distlock.Grant{}, &distlock.HeldError{RetryAfter: left}
+	if held != nil {
+		return distlock.Grant{}, held
 	}
 	return g, nil
 }
@@ -83,6 +84,9 @@ func (b *Backend) Release(_ context.Context, g distlock.Grant) error {
 	}
 	return nil
 }
+
+// Ping implements [distlock.Pinger]. Memory always answers.
+func (b *Backend) Ping(ctx context.Context) error { return ctx.Err() }
 
 // Shares implements [distlock.Sharer]. Whoever asks stands in one line, whatever
 // it asks for: a reader does not overtake a writer that waits, and readers who

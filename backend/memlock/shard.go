@@ -45,38 +45,37 @@ func (s *shard) init(tokens *atomic.Uint64) {
 }
 
 // take gives the key to r's owner if that has it already, or if those who have it
-// leave room for it and nobody is waiting. Otherwise it returns what is left of
-// their leases.
-func (s *shard) take(r *distlock.Request, now time.Time) (g distlock.Grant, left time.Duration, ok bool) {
+// leave room for it and nobody is waiting. Otherwise it says who has it.
+func (s *shard) take(r *distlock.Request, now time.Time) (distlock.Grant, *distlock.HeldError) {
 	k := kindOf(r)
-	e, left, ok := s.look(r, now)
-	if !ok {
-		return distlock.Grant{}, left, false
+	e, held := s.look(r, now)
+	if held != nil {
+		return distlock.Grant{}, held
 	}
 	if e == nil {
 		e = s.insert(r.Key, now)
 	} else if i := e.find(r.Owner); i >= 0 {
 		e.holders[i].expires = now.Add(r.TTL)
 		s.watch(e, now)
-		return e.holders[i].grant(e, k, r.TTL, now), 0, true
+		return e.holders[i].grant(e, k, r.TTL, now), nil
 	}
-	return s.give(e, r.Owner, k, r.TTL, r.Tokens, now).grant(e, k, r.TTL, now), 0, true
+	return s.give(e, r.Owner, k, r.TTL, r.Tokens, now).grant(e, k, r.TTL, now), nil
 }
 
-// look reports whether r's owner can take the key, and what there is of it.
-func (s *shard) look(r *distlock.Request, now time.Time) (e *entry, left time.Duration, ok bool) {
-	e = s.keys[r.Key]
+// look returns what there is of the key if r's owner can take it, and otherwise
+// says who has it.
+func (s *shard) look(r *distlock.Request, now time.Time) (*entry, *distlock.HeldError) {
+	e := s.keys[r.Key]
 	if e == nil {
-		return nil, 0, true
+		return nil, nil
 	}
 	if e.prune(now) {
 		s.advance(e, now) // the timer is late
 	}
 	if k := kindOf(r); e.find(r.Owner) < 0 && (e.line.first != nil || !e.fits(k)) {
-		left = e.left(k, now)
-		return e, left, false
+		return e, e.held(k, now)
 	}
-	return e, 0, true
+	return e, nil
 }
 
 // renew extends a lease that is still running. One that has ended is lost even

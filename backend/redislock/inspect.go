@@ -237,7 +237,7 @@ func (f minted) holderInfo(pair []any) (h distlock.HolderInfo, err error) {
 	if !ok1 || !ok2 || err != nil {
 		return h, errors.New("redislock: inspect answered with a holder that is none")
 	}
-	h.Owner = distlock.Fingerprint(owner)
+	h.Owner, h.Holder = distlock.Fingerprint(owner), distlock.HolderOf(owner)
 	h.ExpiresIn = max(time.Duration(ms)*time.Millisecond, 0)
 	if owner == f.holder {
 		h.Token, h.Since = f.first, time.UnixMicro(int64(f.last))

@@ -1,0 +1,80 @@
+package distlock_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+func TestHolderOf(t *testing.T) {
+	id := uuid.NewString()
+	for owner, want := range map[string]string{
+		id + "@web-3/1432":                  "web-3/1432",
+		id + "@" + strings.Repeat("h", 64):  strings.Repeat("h", 64),
+		id + "@" + strings.Repeat("h", 65):  "",
+		id + "@":                            "",
+		id:                                  "",
+		"":                                  "",
+		"web-3/1432":                        "",
+		id + "@web 3":                       "",
+		id + "@web:3":                       "",
+		id + "@b\u00fcro":                   "",
+		id[:35] + "@web-3":                  "",
+		strings.Repeat("x", 36) + "@web-3":  "", // another library's
+		"bWV0YWRhdGEgb2YgYW5vdGhlciBsaWI@x": "",
+	} {
+		if got := distlock.HolderOf(owner); got != want {
+			t.Errorf("HolderOf(%q) = %q, want %q", owner, got, want)
+		}
+	}
+}
+
+// The random part of an owner is a UUID, and the name behind it that of the Config.
+func TestOwnerNamesTheHolder(t *testing.T) {
+	for _, c := range []struct {
+		holder string
+		want   func(name string) bool
+	}{
+		{"", func(name string) bool { return name != "" && strings.Contains(name, "/") }},
+		{"-", func(name string) bool { return name == "" }},
+		{"billing.eu-1/7", func(name string) bool { return name == "billing.eu-1/7" }},
+		{strings.Repeat("n", 64), func(name string) bool { return len(name) == 64 }},
+	} {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{Holder: c.holder})
+		lease := mustAcquire(t, l, "k", distlock.Opts{})
+		owner := s.seen("wait")[0].owner
+		id, name, _ := strings.Cut(owner, "@")
+		if err := uuid.Validate(id); err != nil {
+			t.Errorf("owner %q: %v", owner, err)
+		}
+		if !c.want(name) || distlock.HolderOf(owner) != name {
+			t.Errorf("Holder %q: owner %q, HolderOf is %q", c.holder, owner, distlock.HolderOf(owner))
+		}
+		infos, err := l.Inspect(t.Context(), "k", 1)
+		if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != name {
+			t.Errorf("Holder %q: Inspect says %+v, %v", c.holder, infos, err)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closeLocker(t, l)
+	}
+}
+
+func TestNewRefusesHolders(t *testing.T) {
+	for _, holder := range []string{"web 3", "web:3", "a@b", "\u00fc", strings.Repeat("n", 65)} {
+		func() {
+			defer func() {
+				if text, ok := recover().(string); !ok || !strings.Contains(text, "Config.Holder") {
+					t.Errorf("New with Holder %q: recovered %q", holder, text)
+				}
+			}()
+			distlock.New(memlock.New(), distlock.Config{Holder: holder})
+		}()
+	}
+}

@@ -1,0 +1,32 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Ping asks the store whether it answers, for health checks. The error wraps
+// [ErrUnavailable] and carries the address and the cause if it does not,
+// [ErrClosed], the error of ctx, or [errors.ErrUnsupported] if the backend is not
+// a [Pinger]. It takes as long as one operation of the backend at most.
+func (l *Locker) Ping(ctx context.Context) error {
+	const op = "ping"
+	p, ok := l.backend.(Pinger)
+	if !ok {
+		return &Error{Op: op, Err: fmt.Errorf("the backend %T is not a Pinger: %w", l.backend, errors.ErrUnsupported)}
+	}
+	if !l.life.enter() {
+		return &Error{Op: op, Err: ErrClosed}
+	}
+	defer l.life.exit(nil)
+	err := p.Ping(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return &Error{Op: op, Err: err}
+	default:
+		return &Error{Op: op, Err: unavailable(err)}
+	}
+}
