@@ -130,6 +130,7 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opts, ready *Grant) error {
 	var g Grant
 	var err error
+	stray := false
 	if ready != nil {
 		g = *ready
 		if err = accept(&s.ctx, g); err != nil {
@@ -139,7 +140,7 @@ func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opt
 	} else {
 		r := l.request(key, o)
 		r.Backoff = &s.budget
-		g, err = l.takeGrant(ctx, s, r, o.RetryCount != 1)
+		g, stray, err = l.takeGrant(ctx, s, r, o.RetryCount != 1)
 	}
 	if err == nil && o.Fencing {
 		err = l.demandToken(ctx, g)
@@ -148,6 +149,7 @@ func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opt
 		return err
 	}
 	h := newHold(g, *t, l.cfg.bounds())
+	h.stray = stray
 	h.occupy(s, time.Now(), g.Sent, o.MaxHold)
 	l.watchdog.add(h) // before anything runs under it
 	if t.mode == Shared {
@@ -210,8 +212,9 @@ func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff
 
 // takeGrant asks the backend until it grants, the budget is spent, ctx ends or
 // the Locker is closed. Whatever may be left in the store after a failure is
-// given up in the background.
-func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) (Grant, error) {
+// given up in the background. With the grant it tells whether an attempt got no
+// answer: it may still come to the store, which then sets the lease anew.
+func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) (_ Grant, stray bool, _ error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues // in line, or an attempt whose outcome is unknown
 	troubled := false   // those who wait behind were told so
@@ -232,10 +235,11 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 			if troubled {
 				l.tellTrouble(r.Key, nil, 0)
 			}
-			return g, nil
+			return g, stray, nil
 		}
 		held := errors.Is(err, ErrNotAcquired)
 		uncertain = uncertain || !held
+		stray = stray || !held
 		switch {
 		case held:
 			trouble = nil
@@ -257,7 +261,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 		if uncertain {
 			l.settle(r.Claim())
 		}
-		return Grant{}, l.refusal(ctx, err)
+		return Grant{}, false, l.refusal(ctx, err)
 	}
 }
 

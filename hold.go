@@ -38,6 +38,9 @@ type hold struct {
 	block   block
 	next    *block        // got ahead of time, to follow block
 	asked   chan struct{} // closed when it is known whether there is a next; nil: nobody asked
+
+	underWay int  // requests on their way that extend it
+	stray    bool // one was given up without an answer: it may still come to the store
 }
 
 // block is what may be handed out before the store is asked again.
@@ -161,6 +164,29 @@ func (h *hold) until() (end time.Time, renewable bool) {
 		}
 	}
 	return end, !h.terms.fixed
+}
+
+// sends notes that a request which extends the hold is about to be sent.
+func (h *hold) sends() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.underWay++
+}
+
+// heard notes that such a request is back, with an answer or without.
+func (h *hold) heard(answered bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.underWay--
+	h.stray = h.stray || !answered
+}
+
+// late reports whether a request that extends the hold may come to the store from
+// now on, besides those that are yet to be sent.
+func (h *hold) late() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.underWay > 0 || h.stray
 }
 
 // extend records a renewal that was sent then and confirmed.

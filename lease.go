@@ -85,15 +85,18 @@ func (s *Lease) Until() time.Time {
 // [ErrLost] if it is not, or [ErrUnavailable] if there was no answer; then the
 // lease is as valid as it was.
 func (s *Lease) Refresh(ctx context.Context) error {
+	h := s.hold
+	h.sends() // before the look, so that a release in between knows of it
 	if err := s.over(); err != nil {
+		h.heard(true)
 		return s.fail("refresh", err)
 	}
-	h := s.hold
 	sent := time.Now()
 	var r RenewResult
 	if results := s.locker.backend.Renew(ctx, []Grant{h.grant}); len(results) == 1 {
 		r = results[0]
 	}
+	h.heard(r.Status != Unknown)
 	switch r.Status {
 	case Renewed:
 		h.extend(sent)

@@ -47,32 +47,19 @@ func (l *Locker) dismiss(ctx context.Context, s *Lease, lost error) error {
 	if answer := s.hold.asking(); answer != nil {
 		<-answer // it extends the lease
 	}
-	late := l.watchdog.renewing(s.hold)
+	late := s.hold.late()
 	own, end := l.outlive(ctx, g)
 	defer end()
 	err := l.sendKeep(own, g, left)
 	switch {
 	case err == nil && late:
-		// That renewal may come to the store after this and cut the time short,
-		// so it is said again when it is back, or has run over its time.
-		l.settleKept(s, time.Now(), min(left, g.TTL/3+settleInterval))
+		l.settleKept(s, true, min(left, renewalPause(g.TTL)))
 	case err == nil:
 		l.releaseAfter(left, g)
 	case !errors.Is(err, ErrLost):
-		s.hold.mu.Lock()
-		sent := s.hold.sent
-		s.hold.mu.Unlock()
-		l.settleKept(s, sent, settleInterval)
+		l.settleKept(s, false, settleInterval)
 	}
 	return err
-}
-
-// renewing reports whether a renewal of h is under way. Of a hold that is not
-// watched any more none will begin.
-func (w *watchdog) renewing(h *hold) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return h.watch.waiting
 }
 
 // dismissBg makes one attempt in the background to do the same for a holder who
@@ -109,31 +96,44 @@ func (l *Locker) sendKeep(ctx context.Context, g Grant, left time.Duration) erro
 	}
 }
 
-// settleKept goes on in the background until the store has answered for how long
-// it keeps the key of s, or until a lease that began at sent has run out. It
-// begins after the pause. Close ends it.
-func (l *Locker) settleKept(s *Lease, sent time.Time, pause time.Duration) {
+// settleKept goes on in the background, after the pause, until it is certain for how
+// long the store keeps the key of s. Close ends it.
+//
+// If the store has not answered, it is asked again until the lease has run out. If
+// it has, and the key is kept, a request from before may still come to it: one that
+// extended the lease, and that was on its way or given up without an answer. How long a
+// network holds such a request nobody knows, and when it comes, the key ends a lease
+// later, or sooner than it should. So the time is said again as often as a lease is
+// renewed. What remains: if this process ends before, or cannot reach the store for
+// a lease from the moment in which the request came, the key ends too soon.
+func (l *Locker) settleKept(s *Lease, kept bool, pause time.Duration) {
 	h := s.hold
 	h.mu.Lock()
-	began := h.began
+	began, sent := h.began, h.sent
 	h.mu.Unlock()
 	l.life.cleanup(func() {
 		for l.sleep(l.life.ctx, pause) {
-			pause = settleInterval + rand.N(settleInterval)
 			left := keepFor(began, s.minHold)
-			if left == 0 || time.Since(sent) >= h.grant.TTL {
+			if left == 0 || !kept && time.Since(sent) >= h.grant.TTL {
 				l.releaseAfter(left, h.current())
 				return
 			}
+			late := h.late()
 			ctx, cancel := context.WithTimeout(l.life.ctx, min(releaseTimeout, h.grant.TTL))
 			err := l.sendKeep(ctx, h.current(), left)
 			cancel()
 			switch {
-			case err == nil:
+			case err == nil && !late:
 				l.releaseAfter(left, h.current())
 				return
+			case err == nil:
+				kept, pause = true, min(left, renewalPause(h.grant.TTL))
 			case errors.Is(err, ErrLost):
 				return
+			case kept:
+				pause = min(left, retryPause(h.grant.TTL))
+			default:
+				pause = settleInterval + rand.N(settleInterval)
 			}
 		}
 	})

@@ -38,7 +38,9 @@ func (l *Locker) prolong(h *hold) {
 		defer close(answer)
 		ctx, cancel := context.WithTimeout(l.bg, min(prolongTimeout, h.grant.TTL))
 		defer cancel()
+		h.sends()
 		g, err := l.prolonger.Prolong(ctx, h.grant, l.cfg.HandOvers)
+		h.heard(err == nil || errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost))
 		switch {
 		case err == nil:
 			h.extend(g.Sent)

@@ -233,6 +233,7 @@ func (w *watchdog) due(now time.Time) (expired []*hold) {
 		default:
 			if route := w.route(h.grant.Key); w.underWay[route] < maxBatches {
 				h.watch.waiting = true
+				h.sends()
 				if batches == nil {
 					batches = make(map[string][]*hold)
 				}
@@ -276,6 +277,7 @@ func (w *watchdog) renew(route string, batch []*hold) {
 			status = results[i].Status
 		}
 		h.watch.waiting = false
+		h.heard(status != Unknown)
 		switch status {
 		case Renewed:
 			h.extend(sent)
