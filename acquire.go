@@ -106,9 +106,9 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 	}
 	if h != nil {
 		now := time.Now()
-		if h.occupy(s, now, now, o.MaxHold) {
-			if o.MaxHold > 0 {
-				l.watchdog.shortened(h)
+		if ok, moved := h.occupy(s, now, now, o.MaxHold); ok {
+			if moved {
+				l.watchdog.moved(h)
 			}
 			return s, nil
 		}

@@ -187,6 +187,44 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 	})
 }
 
+// The next holder's renewals do not wait for the end of the time of the holder
+// before, whatever MaxHold either has.
+func TestRenewalsOfAHandedOverLock(t *testing.T) {
+	const ttl = time.Second
+	for name, c := range map[string]struct{ before, next time.Duration }{ // MaxHold
+		"just below the lease":     {980 * time.Millisecond, 0},
+		"below the lease":          {500 * time.Millisecond, 0},
+		"followed by a longer one": {500 * time.Millisecond, time.Minute},
+		"longer than the lease":    {time.Minute, 0},
+		"none before":              {0, time.Minute},
+		"none":                     {0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				s.before = func(c call) error {
+					if c.op == "renew" {
+						time.Sleep(20 * time.Millisecond)
+					}
+					return nil
+				}
+				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl, MaxHold: c.before})
+				start := time.Now()
+				next := inBackground(t, l, distlock.Opts{KeyTimeout: ttl, MaxHold: c.next})
+				time.Sleep(50 * time.Millisecond)
+				wantIs(t, held.Release(t.Context()))
+				got := mustGet(t, next)
+				time.Sleep(10 * time.Second)
+				wantIs(t, got.Check())
+				if d := s.seen("renew")[0].at.Sub(start); d > ttl/3 {
+					t.Errorf("the first renewal went out after %v", d)
+				}
+				wantCalls(t, s, "wait", 1)
+				wantIs(t, got.Release(t.Context()))
+			})
+		})
+	}
+}
+
 // A hold that is lost, or whose renewal goes unanswered, is not handed over.
 func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 	for name, spoil := range map[string]func(*store, *distlock.Lease){

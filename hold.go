@@ -31,6 +31,7 @@ type hold struct {
 	over    error         // wraps ErrLost; nil while it goes on
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
+	limited bool          // the last holder had a limit, also if there is no present one
 	holder  *Lease        // who has it; nil on the way from hand to hand, and of readers who ride
 	riders  map[*Lease]struct{}
 	coming  int  // readers on their way to ride on it
@@ -62,12 +63,13 @@ func newHold(g Grant, t terms, b bounds) *hold {
 
 // occupy makes the hold that of s from now on, for at most maxHold, counted from
 // began; of readers that ride it is one more's. It returns false if the hold is
-// over, which a new one never is.
-func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) bool {
+// over, which a new one never is. It also tells whether the end has moved, because
+// s or the holder before has a maxHold.
+func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over != nil {
-		return false
+		return false, false
 	}
 	s.hold, s.token, s.since, s.handed = h, h.block.token, now, h.handed
 	if h.block.token != 0 {
@@ -76,9 +78,10 @@ func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) boo
 	if h.terms.rides() {
 		h.ride(s)
 	} else {
-		h.began, h.maxHold, h.holder = began, maxHold, s
+		moved = h.limited || maxHold > 0
+		h.began, h.maxHold, h.limited, h.holder = began, maxHold, maxHold > 0, s
 	}
-	return true
+	return true, moved
 }
 
 // vacate ends the present holder's time but not the hold, so that the next may

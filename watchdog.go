@@ -94,8 +94,8 @@ func (w *watchdog) extended(h *hold) {
 	w.settle(h, time.Now().Add(renewalPause(h.grant.TTL)))
 }
 
-// shortened is called after the end of h has come nearer.
-func (w *watchdog) shortened(h *hold) {
+// moved is called after the end of h has come nearer, or has moved on.
+func (w *watchdog) moved(h *hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.settle(h, h.watch.renewAt)
