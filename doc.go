@@ -24,9 +24,9 @@
 //   - The holder's context is cancelled, with cause [ErrLost], before the backend
 //     may grant the key to another, as long as the process runs and clocks tick
 //     at the same rate, within 1 % of the lease.
-//   - Every lease has a fencing token ([Lease.Token]) larger than that of every
-//     earlier lease of its key. The backend's documentation says on what
-//     conditions.
+//   - Every lease has a fencing token ([Lease.Token]) of its own, and they rise from
+//     lease to lease of a key. Only among those who may hold it beside each other
+//     the order says nothing. The backend's documentation says on what conditions.
 //   - A release never removes another owner's lock.
 //   - Once faults heal, no waiter waits longer than the least of its context's
 //     end, and the time left of the present lease plus one RetryInterval for
@@ -76,8 +76,11 @@
 // lease beside the first, in its turn.
 //
 // Permits makes the key a semaphore: each holder has a lease and a token of its
-// own. Tokens rise here too, but a resource that refuses all but the largest would
-// refuse holders who are there by right; the same goes for readers.
+// own. The tokens of readers and of holders of permits lie between those of the
+// writers before and after them. Among themselves they are in no order, because what
+// is handed over or ridden on has older tokens than what other processes got
+// meanwhile; and a resource that refuses all but the largest would refuse holders who
+// are there by right anyway.
 //
 // Code below a holder re-enters if the holder has what it asks for: reading below
 // writing, but not writing below reading, nor anything else below a permit. That is

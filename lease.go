@@ -52,10 +52,16 @@ func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
 // Key returns the full key.
 func (s *Lease) Key() string { return s.hold.grant.Key }
 
-// Token returns the fencing token: larger than the token of every earlier
-// lease of this key, so that a resource which remembers the largest it has seen
-// can refuse a holder that was paused. A re-entry has the token of the lease
-// that it re-enters. It is 0 if the backend has none to give.
+// Token returns the fencing token. No two leases of a key have the same. That of
+// an exclusive lease is larger than the token of every earlier lease of the key,
+// and smaller than that of every later one, so a resource which remembers the
+// largest it has seen can refuse a holder that was paused. Leases that may be held
+// beside each other, by readers or with Permits, have tokens in any order among
+// themselves: what they share must not refuse one because it has seen another, only
+// because it has seen an exclusive one that is larger.
+//
+// A re-entry has the token of the lease that it re-enters. The token is 0 if the
+// backend has none to give.
 func (s *Lease) Token() uint64 { return s.token }
 
 // Context returns the context that the lease was asked for with, which is

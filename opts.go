@@ -68,8 +68,9 @@ type Opts struct {
 	// Permits above 0 makes the key a semaphore, which that many may hold at the
 	// same time in the whole fleet, each with a lease of its own. All who use the
 	// key should ask for the same number, at most 1,000,000; with different ones,
-	// each comes in while fewer than its own number are inside. A re-entry takes
-	// no second permit. Not with Mode Shared; the backend must be a Sharer. The
+	// each comes in while fewer than its own number are inside. Tokens do not tell
+	// which of them came later, see [Lease.Token]. A re-entry takes no second
+	// permit. Not with Mode Shared; the backend must be a Sharer. The
 	// default, 0, is no semaphore.
 	Permits int
 

@@ -1,0 +1,121 @@
+package distlock_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// visitor is a lease that was got and given back.
+type visitor struct {
+	token      uint64
+	alone      bool
+	begin, end int // places in one order of all acquisitions and releases
+}
+
+// visitors notes the leases of all processes.
+type visitors struct {
+	mu   sync.Mutex
+	now  int
+	seen []visitor
+}
+
+func (v *visitors) tick() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.now++
+	return v.now
+}
+
+// stay holds the key for a while.
+func (v *visitors) stay(t *testing.T, l *distlock.Locker, o distlock.Opts, d time.Duration) {
+	s := mustAcquire(t, l, "k", o)
+	begin := v.tick()
+	time.Sleep(d)
+	end := v.tick()
+	wantIs(t, s.Release(t.Context()))
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen = append(v.seen, visitor{s.Token(), o.Mode == distlock.Exclusive && o.Permits == 0, begin, end})
+}
+
+// Tokens are all different. A lease that keeps out all others has a larger one than
+// every lease before it, and a smaller one than every lease after it, whichever
+// processes have them, and whether they come from the store or from hand to hand.
+func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		var v visitors
+		var all sync.WaitGroup
+		var lockers []*distlock.Locker
+		for range 3 {
+			l := distlock.New(s, distlock.Config{HandOvers: 8})
+			lockers = append(lockers, l)
+			for range 10 {
+				all.Go(func() {
+					for range 30 {
+						v.stay(t, l, []distlock.Opts{reading, reading, permit, permit, writing}[rand.N(5)], rand.N(5*time.Millisecond))
+					}
+				})
+			}
+		}
+		all.Wait()
+		for _, l := range lockers {
+			closeLocker(t, l)
+		}
+		for i, a := range v.seen {
+			for j, b := range v.seen {
+				switch {
+				case i != j && a.token == b.token:
+					t.Fatalf("token %d twice", a.token)
+				case a.end < b.begin && (a.alone || b.alone) && a.token > b.token:
+					t.Fatalf("token %d after %d", b.token, a.token)
+				}
+			}
+		}
+	})
+}
+
+// Among readers the order of the tokens says nothing: one who rides has a token of a
+// block that is older than a lease of another process which is over already. To the
+// writers before and after them they are in order all the same.
+func TestTokensOfReadersInTwoProcesses(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{"readers": reading, "permits": permit} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				other := distlock.New(s, distlock.Config{})
+				defer closeLocker(t, other)
+				take := func(l *distlock.Locker, o distlock.Opts) *distlock.Lease { return mustAcquire(t, l, "k", o) }
+				before := take(other, writing)
+				wantIs(t, before.Release(t.Context()))
+				first := take(l, o)
+				elsewhere := take(other, o)
+				wantIs(t, elsewhere.Release(t.Context()))
+				third, fourth := take(l, o), take(l, o)
+				next := inBackground(t, l, o) // of permits, it waits for the first to be handed over
+				wantIs(t, first.Release(t.Context()))
+				last := mustGet(t, next)
+				after := inBackground(t, other, writing)
+				for _, lease := range []*distlock.Lease{third, fourth, last} {
+					wantIs(t, lease.Release(t.Context()))
+				}
+				w := mustGet(t, after)
+				seen := map[uint64]bool{}
+				for _, lease := range []*distlock.Lease{first, elsewhere, third, fourth, last} {
+					if lease.Token() <= before.Token() || lease.Token() >= w.Token() || seen[lease.Token()] {
+						t.Errorf("token %d, between writers with %d and %d; earlier ones %v", lease.Token(), before.Token(), w.Token(), seen)
+					}
+					seen[lease.Token()] = true
+				}
+				if last.Token() > elsewhere.Token() {
+					t.Error("the last has asked the store: nothing is handed over any more")
+				}
+				wantIs(t, w.Release(t.Context()))
+			})
+		})
+	}
+}
