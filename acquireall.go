@@ -68,6 +68,9 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 // [Locker.Do] does under one: see [Locker.AcquireAll]. The context that fn gets
 // is that of [MultiLease.Context].
 func (l *Locker) DoAll(ctx context.Context, keys []string, o Opts, fn func(ctx context.Context) error) (err error) {
+	if fn == nil {
+		return noFunction("")
+	}
 	m, err := l.AcquireAll(ctx, keys, o)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package distlock
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/binary"
 	"math"
 	"reflect"
@@ -156,9 +155,9 @@ func (e *encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 	case opTime:
 		return e.time(v)
 	case opText:
-		text, err := p.receiver(v).(encoding.TextMarshaler).MarshalText()
+		text, err := p.marshalText(v)
 		if err != nil {
-			return &paramError{what: p.typ.String() + ": MarshalText", err: err}
+			return err
 		}
 		if err := e.open(tagString, len(text)); err != nil {
 			return err

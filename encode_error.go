@@ -1,6 +1,8 @@
 package distlock
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -31,6 +33,16 @@ func (p *paramError) within(step string) *paramError {
 		c.path = strings.ToValidUTF8(c.path[:most], "") + "…"
 	}
 	return &c
+}
+
+// panicked makes an error of what a method or a function of the caller's panicked
+// with while a key was made: nothing is locked yet, and decorators do not panic by
+// themselves.
+func panicked(with any) error {
+	if err, ok := with.(error); ok {
+		return err
+	}
+	return errors.New(quoteKey(fmt.Sprint(with)))
 }
 
 func tooDeep() *paramError {

@@ -64,15 +64,6 @@ func promotesKey(t reflect.Type) bool {
 	return promotes(t, nil, func(_ reflect.StructField, tag string) bool { return tag == "key" })
 }
 
-// promotesLockKey reports whether t may have its method LockKey from an embedded
-// pointer or interface.
-func promotesLockKey(t reflect.Type) bool {
-	return promotes(t, nil, func(f reflect.StructField, _ string) bool {
-		return f.Anonymous && (f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Interface) &&
-			f.Type.Implements(lockKeyerType)
-	})
-}
-
 // promotes reports whether a field of the struct t, or of the structs embedded
 // in it and not left out, is what is looked for. The types above end the search
 // in recursive types.

@@ -5,7 +5,6 @@ import (
 	"encoding"
 	"encoding/binary"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -49,14 +48,13 @@ const (
 // typePlan is what can be known of a type's encoding before there is a value. Once
 // planOf has returned it, it does not change.
 type typePlan struct {
-	typ     reflect.Type
-	op      op
-	copied  bool        // the method has a pointer receiver: what has no address is copied
-	guarded bool        // LockKey may be promoted through a pointer that is nil
-	elem    *typePlan   // of pointers, lists and maps
-	key     *typePlan   // of maps
-	head    []byte      // of structs: tag and count
-	fields  []planField // of structs, by name
+	typ    reflect.Type
+	op     op
+	copied bool        // the method has a pointer receiver: what has no address is copied
+	elem   *typePlan   // of pointers, lists and maps
+	key    *typePlan   // of maps
+	head   []byte      // of structs: tag and count
+	fields []planField // of structs, by name
 
 	refused *paramError // why values of this very type have no encoding
 	fault   *paramError // the first refusal that the type leads to, with the path
@@ -134,27 +132,33 @@ func (p *typePlan) find(seen map[*typePlan]bool) *paramError {
 	return nil
 }
 
-// lockKey asks v. A method promoted through an embedded pointer panics if that
-// is nil, and strangers choose what is nil; but the method may as well be the
-// type's own and know what to do. So it is called, and only this panic is told
-// as an error.
+// lockKey asks v. The method is the caller's, and may have been promoted through an
+// embedded pointer that strangers have left nil.
 func (p *typePlan) lockKey(v reflect.Value) (key string, fault *paramError) {
-	if p.guarded {
-		defer func() {
-			switch r := recover().(type) {
-			case nil:
-			case runtime.Error:
-				fault = &paramError{what: p.typ.String() + ": LockKey panicked", err: r}
-			default:
-				panic(r)
-			}
-		}()
-	}
+	defer func() {
+		if r := recover(); r != nil {
+			fault = &paramError{what: p.typ.String() + ": LockKey panicked", err: panicked(r)}
+		}
+	}()
 	key = p.receiver(v).(lockKeyer).LockKey()
 	if key == "" {
 		return "", &paramError{what: p.typ.String() + ": LockKey returned an empty string"}
 	}
 	return key, nil
+}
+
+// marshalText asks v, whose method is the caller's, too.
+func (p *typePlan) marshalText(v reflect.Value) (text []byte, fault *paramError) {
+	defer func() {
+		if r := recover(); r != nil {
+			fault = &paramError{what: p.typ.String() + ": MarshalText panicked", err: panicked(r)}
+		}
+	}()
+	text, err := p.receiver(v).(encoding.TextMarshaler).MarshalText()
+	if err != nil {
+		return nil, &paramError{what: p.typ.String() + ": MarshalText", err: err}
+	}
+	return text, nil
 }
 
 // receiver returns v as something that has p's method, where possible without
@@ -201,7 +205,7 @@ func (made planner) fill(p *typePlan) {
 	t := p.typ
 	switch {
 	case speaks(t, lockKeyerType):
-		p.op, p.copied, p.guarded = opLockKey, !t.Implements(lockKeyerType), promotesLockKey(t)
+		p.op, p.copied = opLockKey, !t.Implements(lockKeyerType)
 	case isContext(t):
 		p.refuse("a context is not a parameter")
 	case t == skipType:

@@ -176,17 +176,6 @@ func TestEncodeBranchingCycleEnds(t *testing.T) {
 	}
 }
 
-func TestLockKeyPanicsPassThrough(t *testing.T) {
-	t.Parallel()
-	defer func() {
-		if r := recover(); r != "mine" {
-			t.Errorf("recovered %v", r)
-		}
-	}()
-	_, err := paramKeys().Key(speakingFunc(func() string { panic("mine") }))
-	t.Errorf("returned %v", err)
-}
-
 func TestLockTag(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

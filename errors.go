@@ -127,6 +127,11 @@ func readable(d time.Duration) string {
 // Unwrap returns [ErrNotAcquired].
 func (e *HeldError) Unwrap() error { return ErrNotAcquired }
 
+// noFunction is what a nil function gets, before anything is locked for it.
+func noFunction(key string) error {
+	return &Error{Op: "options", Key: key, Err: errors.New("fn is nil")}
+}
+
 // join puts the kit's own failure behind the function's error and never
 // replaces it: a lone error comes back as it is, so that == goes on working.
 func join(fnErr, lockErr error) error {

@@ -48,6 +48,9 @@ func (g *Guard) Acquire(ctx context.Context, params any) (*Lease, error) {
 // Do runs fn under the lock for params, as [Locker.Do] does for a key. For
 // [Skip], also as the answer of Params, it runs fn without a lock.
 func (g *Guard) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
+	if fn == nil {
+		return noFunction(g.opts.Value)
+	}
 	s, err := g.Begin(ctx, params)
 	if err != nil {
 		return err

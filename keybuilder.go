@@ -74,7 +74,8 @@ type Hasher interface {
 //     their parts in [By].
 //   - Functions, channels, uintptr, unsafe pointers and contexts are refused,
 //     and so is what is nested deeper than 64 levels, cycles among it, or is
-//     over 1 MiB when encoded.
+//     over 1 MiB when encoded. So is a value with one of the methods above if that
+//     panics.
 type KeyBuilder struct {
 	base   string
 	params ParamFunc
@@ -124,28 +125,40 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 		if err := b.params.accepts(reflect.TypeOf(params)); err != nil {
 			return "", false, b.refuse(err)
 		}
-		params = b.params.apply(params)
+		if params, err = b.params.call(params); err != nil {
+			return "", false, b.refuse(err)
+		}
 		if _, ok := params.(skip); ok {
 			return "", true, nil
 		}
 	}
 
-	// No defer: if a method of the caller's panics, the encoder is in an unknown
-	// state and is not put back.
+	// No defer: if a method of the caller's ends the goroutine, the encoder is in an
+	// unknown state and is not put back.
 	e := encoders.Get().(*encoder)
 	if err := e.encode(params); err != nil {
 		e.free()
 		return "", false, b.refuse(err)
 	}
 	e.key = append(append(e.key, b.base...), ':')
-	key = string(b.hasher.AppendHash(e.key, e.buf))
-	e.free()
-	if !b.sound {
-		if err := b.checkHashed(key); err != nil {
-			return "", false, err
-		}
+	if b.sound {
+		key = string(b.hasher.AppendHash(e.key, e.buf))
+	} else if key, err = b.hash(e); err != nil {
+		return "", false, err
 	}
+	e.free()
 	return key, false, nil
+}
+
+// hash asks a Hasher of unknown origin, and judges what it returned.
+func (b *KeyBuilder) hash(e *encoder) (key string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			key, err = "", b.refuse(fmt.Errorf("the Hasher %T panicked: %w", b.hasher, panicked(r)))
+		}
+	}()
+	key = string(b.hasher.AppendHash(e.key, e.buf))
+	return key, b.checkHashed(key)
 }
 
 // checkHashed judges what a Hasher of unknown origin returned.

@@ -48,7 +48,7 @@ import (
 // leader at a time is as sure as the lock is: see the package's guarantees.
 func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
-		return &Error{Op: "lead", Key: o.Prefix + key, Err: errors.New("fn is nil")}
+		return noFunction(o.Prefix + key)
 	}
 	interval := max(o.withDefaults().RetryInterval, 1) // options may be refused yet
 	for {

@@ -372,7 +372,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 		wantIs(t, bare.Lead(t.Context(), "k", distlock.Opts{Fencing: true}, never), distlock.ErrNoFencing)
 		wantIs(t, l.Lead(t.Context(), "a b", distlock.Opts{}, never), distlock.ErrKey)
 		for want, err := range map[string]error{
-			`distlock: lead "p:k": fn is nil`:                        l.Lead(t.Context(), "k", distlock.Opts{Prefix: "p:"}, nil),
+			`distlock: options "p:k": fn is nil`:                     l.Lead(t.Context(), "k", distlock.Opts{Prefix: "p:"}, nil),
 			`distlock: options "k": RetryInterval is negative: -1ns`: l.Lead(t.Context(), "k", distlock.Opts{RetryInterval: -1}, never),
 		} {
 			if err == nil || err.Error() != want {

@@ -73,6 +73,9 @@ func New(b Backend, cfg Config) *Locker {
 // If ctx comes from a function that runs under this key already, the call
 // re-enters: fn runs at once under the same lease.
 func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) (err error) {
+	if fn == nil {
+		return noFunction(o.Prefix + key)
+	}
 	s, err := l.Acquire(ctx, key, o)
 	if err != nil {
 		return err
@@ -95,6 +98,9 @@ func (s *Lease) Finish(err *error) {
 func Call[T any](
 	ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error),
 ) (result T, err error) {
+	if fn == nil {
+		return result, noFunction(o.Prefix + key)
+	}
 	s, err := l.Acquire(ctx, key, o)
 	if err != nil {
 		return result, err

@@ -47,7 +47,7 @@ type ParamFunc struct {
 
 // By returns a ParamFunc for requests of type Req. Wrapping a function with
 // another request type panics. The function must be pure, fast and safe for
-// concurrent use; it may return [Skip].
+// concurrent use; it may return [Skip]. If it panics, the call ends with [ErrKey].
 //
 //	distlock.By(func(r PayRequest) any { return r.OrderID })
 func By[Req any](f func(Req) any) ParamFunc {
@@ -62,6 +62,16 @@ func By[Req any](f func(Req) any) ParamFunc {
 }
 
 func (p ParamFunc) isSet() bool { return p.in != nil }
+
+// call is apply with a panic of the caller's function as an error.
+func (p ParamFunc) call(req any) (params any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			params, err = nil, fmt.Errorf("Params, of a %v, panicked: %w", p.in, panicked(r))
+		}
+	}()
+	return p.apply(req), nil
+}
 
 // accepts reports whether requests of type req can be given to p; nil is the
 // type of a nil interface. To be assignable is not enough: a type L []int is
