@@ -9,6 +9,7 @@ import (
 // Defaults of [Config].
 const (
 	DefaultMaxKeys      = 1 << 20
+	DefaultTotalWaiters = 50_000
 	DefaultCloseTimeout = 5 * time.Second
 	DefaultHandOvers    = 64
 	DefaultHandOverTime = 100 * time.Millisecond
@@ -27,6 +28,14 @@ type Config struct {
 	// time; one more gets [ErrQueueFull]. Strangers choose keys, and each one
 	// costs memory here and in the store. The default is [DefaultMaxKeys].
 	MaxKeys int
+
+	// MaxWaiters bounds how many goroutines of this process may wait for one
+	// another, for all keys together; one more gets [ErrQueueFull].
+	// [Opts].MaxWaiters is the bound for each key. A waiter costs about 5 KB, most
+	// of it the stack of its goroutine. Not counted are those who are first in line
+	// here and wait in the store: MaxKeys bounds these. The default is
+	// [DefaultTotalWaiters], about 250 MB.
+	MaxWaiters int
 
 	// CloseTimeout is how long [Locker.Close] waits for holders to release
 	// their leases, whose contexts it has cancelled. The default is
@@ -59,6 +68,8 @@ func (c Config) withDefaults() Config {
 	switch {
 	case c.MaxKeys < 0:
 		panic("distlock: Config.MaxKeys is negative: " + strconv.Itoa(c.MaxKeys))
+	case c.MaxWaiters < 0:
+		panic("distlock: Config.MaxWaiters is negative: " + strconv.Itoa(c.MaxWaiters))
 	case c.CloseTimeout < 0:
 		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
 	case len(c.Holder) > maxHolder:
@@ -72,6 +83,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys
+	}
+	if c.MaxWaiters == 0 {
+		c.MaxWaiters = DefaultTotalWaiters
 	}
 	if c.CloseTimeout == 0 {
 		c.CloseTimeout = DefaultCloseTimeout

@@ -33,7 +33,8 @@ var (
 	ErrKey = errors.New("invalid lock key")
 
 	// ErrQueueFull: too many goroutines of this process wait for the key
-	// ([Opts].MaxWaiters), or too many keys are in use ([Config].MaxKeys).
+	// ([Opts].MaxWaiters) or for any ([Config].MaxWaiters), or too many keys are in
+	// use ([Config].MaxKeys). The error names the limit.
 	ErrQueueFull = errors.New("too many waiters in this process")
 
 	// ErrUnavailable: the backend failed; whether the lock is free is unknown.

@@ -19,6 +19,9 @@ func (l *Locker) Waiting(key string) int {
 	return 0
 }
 
+// WaitingInAll is how many goroutines of this process wait at the gate for any key.
+func (l *Locker) WaitingInAll() int { return int(l.gate.waiting.Load()) }
+
 // Watched is how many holds the watchdog looks after.
 func (l *Locker) Watched() int { return len(l.watchdog.holds()) }
 

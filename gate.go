@@ -3,6 +3,7 @@ package distlock
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,8 +18,10 @@ import (
 // Whoever leaves may pass on more than the gate: the hold that it has, so that
 // the next needs no round trip to the store.
 type gate struct {
-	maxKeys int
-	waiters sync.Pool // each has a channel, so they are used again
+	maxKeys    int
+	maxWaiters int
+	waiting    atomic.Int64 // waiters that are not forgotten yet, for all keys
+	waiters    sync.Pool    // each has a channel, so they are used again
 
 	mu     sync.Mutex
 	lines  map[string]*line // present: somebody is inside; nil: one alone, and nobody waits
@@ -32,8 +35,8 @@ type turn struct {
 	closed bool
 }
 
-func newGate(maxKeys int) *gate {
-	g := &gate{maxKeys: maxKeys, lines: make(map[string]*line)}
+func newGate(maxKeys, maxWaiters int) *gate {
+	g := &gate{maxKeys: maxKeys, maxWaiters: maxWaiters, lines: make(map[string]*line)}
 	g.waiters.New = func() any { return &waiter{turns: make(chan turn, 1)} }
 	return g
 }
@@ -76,6 +79,10 @@ func (g *gate) enter(key string, t terms, most int) (*waiter, *hold, error) {
 	if ln.n >= most {
 		return nil, nil, fmt.Errorf("%w: %d wait (MaxWaiters)", ErrQueueFull, ln.n)
 	}
+	if n := g.waiting.Load(); n >= int64(g.maxWaiters) {
+		return nil, nil, fmt.Errorf("%w: %d wait (Config.MaxWaiters)", ErrQueueFull, n)
+	}
+	g.waiting.Add(1)
 	w := g.waiters.Get().(*waiter) //nolint:forcetypeassert // nothing else is in there
 	w.terms = t
 	ln.push(w)
@@ -94,7 +101,10 @@ func (g *gate) line(key string) *line {
 }
 
 // forget takes back a waiter whose turn has come, or who has left the line.
-func (g *gate) forget(w *waiter) { g.waiters.Put(w) }
+func (g *gate) forget(w *waiter) {
+	g.waiting.Add(-1)
+	g.waiters.Put(w)
+}
 
 // leave gives up w's place. It returns false if w's turn had come already; then
 // the gate is the caller's, who must pass it on with what the turn brought.

@@ -3,6 +3,8 @@ package distlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -73,6 +75,67 @@ func TestMaxWaiters(t *testing.T) {
 		wantIs(t, err, distlock.ErrQueueFull)
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
+	})
+}
+
+// Config.MaxWaiters bounds those who wait for any key. A place is free again when
+// its waiter has given up, was served, or was sent away.
+func TestMaxWaitersOfAllKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys, most = 4, 12
+		l := distlock.New(newStore(), distlock.Config{MaxWaiters: most})
+		defer closeLocker(t, l)
+		var held []*distlock.Lease
+		for k := range keys {
+			held = append(held, mustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
+		}
+		var all sync.WaitGroup
+		fill := func(ctx context.Context, want ...error) {
+			t.Helper()
+			for i := range most {
+				all.Go(func() {
+					wantIs(t, l.Do(ctx, fmt.Sprint(i%keys), distlock.Opts{}, func(context.Context) error { return nil }), want...)
+				})
+			}
+			synctest.Wait()
+			for k := range keys {
+				_, err := l.Acquire(t.Context(), fmt.Sprint(k), distlock.Opts{})
+				wantIs(t, err, distlock.ErrQueueFull)
+				if want := fmt.Sprintf("%d wait (Config.MaxWaiters)", most); err == nil || !strings.HasSuffix(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+				_, err = l.TryAcquire(t.Context(), fmt.Sprint(k), distlock.Opts{})
+				wantIs(t, err, distlock.ErrNotAcquired) // it would not have waited
+			}
+			free := mustAcquire(t, l, "free", distlock.Opts{}) // nor would this
+			wantIs(t, free.Release(t.Context()))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		fill(ctx, distlock.ErrNotAcquired, context.Canceled)
+		cancel()
+		all.Wait()
+
+		fill(t.Context())
+		for _, s := range held {
+			wantIs(t, s.Release(t.Context()))
+		}
+		all.Wait()
+
+		held = held[:0]
+		for k := range keys {
+			held = append(held, mustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
+		}
+		fill(t.Context(), distlock.ErrClosed)
+		time.AfterFunc(time.Second, func() {
+			for _, s := range held {
+				wantIs(t, s.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+			}
+		})
+		wantIs(t, l.Close())
+		all.Wait()
+		if n := l.WaitingInAll(); n != 0 {
+			t.Errorf("%d are still counted after Close", n)
+		}
 	})
 }
 

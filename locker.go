@@ -42,7 +42,7 @@ func New(b Backend, cfg Config) *Locker {
 	l := &Locker{
 		backend:  b,
 		cfg:      cfg,
-		gate:     newGate(cfg.MaxKeys),
+		gate:     newGate(cfg.MaxKeys, cfg.MaxWaiters),
 		watchdog: newWatchdog(b),
 		life:     newLifetime(),
 		releases: rolling.New(releaseTimeout),

@@ -61,7 +61,7 @@ func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 
 func newWrapPlan(c *config, b distlock.Backend, locked bool) *wrapPlan {
 	p := &wrapPlan{cfg: c, counters: make([]atomic.Int64, c.usedKeys())}
-	locker := distlock.New(b, distlock.Config{})
+	locker := distlock.New(b, distlock.Config{MaxWaiters: c.group.users})
 	p.end = locker.Close
 	p.test = p.increment
 	if locked {
