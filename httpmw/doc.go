@@ -30,7 +30,10 @@
 //
 // Where the router sets path values only when it has found the route, the
 // middleware belongs to the route: chi's With and Group, not Use; inside
-// ServeMux.Handle, not around the ServeMux.
+// ServeMux.Handle, not around the ServeMux. A lock in the wrong place, or with the
+// name of a wildcard that the pattern does not have, is the server's mistake: 500,
+// and a line in [http.Server].ErrorLog, once for each pattern. [CheckPattern] finds
+// it when the program starts.
 //
 // # Answers
 //

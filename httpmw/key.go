@@ -56,8 +56,14 @@ func (e *KeyError) Unwrap() []error {
 // [http.Request.PathValue], decoded. chi hands out parts of the path as the
 // client has encoded them, ServeMux decodes them; here "a" and "%61" are one
 // lock with either. A value with a "%" of its own, in a path of which it is not
-// certain whether the router has decoded it, is a [*KeyError]. PathValue panics
-// if name is empty.
+// certain whether the router has decoded it, is a [*KeyError], and so is an empty
+// one. PathValue panics if name is empty.
+//
+// If the route's pattern has no such wildcard, or there is no pattern yet because
+// the lock stands around the router, the server is at fault: the answer is 500, and
+// the server's ErrorLog has a line. [CheckPattern] finds it earlier. A router that
+// is neither ServeMux nor chi must set [http.Request.Pattern] too, but only for
+// wildcards that can be empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
 	return func(r *http.Request) (any, error) {
@@ -65,7 +71,7 @@ func PathValue(name string) KeyFunc {
 		if err != nil {
 			return nil, err
 		}
-		return present(what, text)
+		return text, nil
 	}
 }
 
@@ -76,9 +82,6 @@ func PathInt(name string) KeyFunc {
 	return func(r *http.Request) (any, error) {
 		text, err := pathValue(r, what, name)
 		if err != nil {
-			return nil, err
-		}
-		if _, err := present(what, text); err != nil {
 			return nil, err
 		}
 		return integer(what, text)
@@ -157,6 +160,9 @@ func Params(fs ...KeyFunc) KeyFunc {
 		parts := make([]any, len(fs))
 		for i, f := range fs {
 			v, err := f(r)
+			if err != nil && checking(r) && !isWiring(err) {
+				continue // an empty request says nothing about this part
+			}
 			if err != nil || v == distlock.Skip {
 				return v, err
 			}
@@ -174,21 +180,16 @@ func part(constructor, kind, name string) string {
 	return kind + " " + strconv.Quote(name)
 }
 
-func present(what, value string) (any, error) {
-	if value == "" {
-		return nil, &KeyError{Detail: what + " is missing or empty"}
-	}
-	return value, nil
-}
+func missing(what string) error { return &KeyError{Detail: what + " is missing or empty"} }
 
 func single(what string, values []string) (any, error) {
-	switch len(values) {
-	case 0:
-		return present(what, "")
-	case 1:
-		return present(what, values[0])
-	default: // which of them the handler takes, nobody knows
+	switch {
+	case len(values) > 1: // which of them the handler takes, nobody knows
 		return nil, &KeyError{Detail: what + " appears more than once"}
+	case len(values) == 0 || values[0] == "":
+		return nil, missing(what)
+	default:
+		return values[0], nil
 	}
 }
 
@@ -200,12 +201,15 @@ func integer(what, text string) (any, error) {
 	return n, nil
 }
 
-// pathValue returns the decoded value. A router that has matched the path in its
+// pathValue returns the decoded value, which is not empty. A router that has matched the path in its
 // encoded form left a piece of that; one that has decoded a "%" did not. A piece
 // that decodes only by half was not encoded. One that both may have left is
 // refused: read in the wrong way it is the lock of another value.
 func pathValue(r *http.Request, what, name string) (string, error) {
 	v := r.PathValue(name)
+	if v == "" {
+		return noPathValue(r, what, name)
+	}
 	if strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v) {
 		return v, nil
 	}

@@ -50,11 +50,16 @@ type middleware struct {
 	fail        ErrorHandler
 	maxBody     int64 // read before the lock is taken; 0: not read
 	maxResponse int   // held back until the lease was verified; 0: not held back
+
+	wiring mistakes
 }
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	params, err := m.params(r)
 	if err != nil {
+		if isWiring(err) {
+			m.wiring.tell(r, err)
+		}
 		m.fail(w, r, err)
 		return
 	}

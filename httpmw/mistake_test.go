@@ -1,0 +1,213 @@
+package httpmw_test
+
+import (
+	"bytes"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
+	"github.com/go-chi/chi/v5"
+)
+
+// middleware is what a lock is for a router.
+type middleware = func(http.Handler) http.Handler
+
+// serveMux and chiWith have the lock where it belongs.
+func serveMux(pattern string) func(middleware, http.Handler) http.Handler {
+	return func(lock middleware, h http.Handler) http.Handler {
+		mux := http.NewServeMux()
+		mux.Handle(pattern, lock(h))
+		return mux
+	}
+}
+
+func chiWith(pattern string) func(middleware, http.Handler) http.Handler {
+	return func(lock middleware, h http.Handler) http.Handler {
+		r := chi.NewRouter()
+		r.With(lock).Get(pattern, h.ServeHTTP)
+		return r
+	}
+}
+
+// logged starts a server, sends three requests, and returns the first answer and
+// what the server has logged.
+func logged(t *testing.T, h http.Handler, path string) (answer, string) {
+	t.Helper()
+	var out bytes.Buffer // the logger has a mutex
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config.ErrorLog = log.New(&out, "", 0)
+	srv.Start()
+	defer srv.Close()
+	first := send(t, srv, "GET", path, "")
+	for range 2 {
+		if again := send(t, srv, "GET", path, ""); again.status != first.status || again.body != first.body {
+			t.Errorf("first %d %s then %d %s", first.status, first.body, again.status, again.body)
+		}
+	}
+	srv.Close() // nobody writes to out any more
+	return first, out.String()
+}
+
+func TestWrongWiringIsTheServersFault(t *testing.T) {
+	for _, c := range []struct {
+		explanation string
+		route       func(middleware, http.Handler) http.Handler
+		key         httpmw.KeyFunc
+		path, log   string
+	}{
+		{
+			"ServeMux, misspelt", serveMux("GET /orders/{order}"), httpmw.PathValue("ordr"), "/orders/7",
+			`httpmw: the pattern "GET /orders/{order}" has no path value "ordr"`,
+		},
+		{
+			"ServeMux, another case", serveMux("/orders/{order}"), httpmw.PathInt("Order"), "/orders/7",
+			`httpmw: the pattern "/orders/{order}" has no path value "Order"`,
+		},
+		{
+			"ServeMux, part of a name", serveMux("/orders/{order}/{orderID}"), httpmw.PathInt("ID"), "/orders/7/8",
+			`httpmw: the pattern "/orders/{order}/{orderID}" has no path value "ID"`,
+		},
+		{
+			"ServeMux, the lock around it", func(lock middleware, h http.Handler) http.Handler {
+				return lock(serveMux("/orders/{order}")(func(h http.Handler) http.Handler { return h }, h))
+			}, httpmw.PathValue("order"), "/orders/7",
+			`httpmw: no route has been found when the lock needs path value "order": the lock belongs to the route, not around the router`,
+		},
+		{
+			"ServeMux, the lock around an inner one", func(lock middleware, h http.Handler) http.Handler {
+				return serveMux("/api/")(lock, serveMux("/api/{order}")(func(h http.Handler) http.Handler { return h }, h))
+			}, httpmw.PathValue("order"), "/api/7",
+			`httpmw: the pattern "/api/" has no path value "order"`,
+		},
+		{
+			"chi, misspelt", chiWith("/orders/{order}"), httpmw.PathValue("ordr"), "/orders/7",
+			`httpmw: the pattern "/orders/{order}" has no path value "ordr"`,
+		},
+		{
+			"chi, Use", func(lock middleware, h http.Handler) http.Handler {
+				r := chi.NewRouter()
+				r.Use(lock)
+				r.Get("/orders/{order}", h.ServeHTTP)
+				return r
+			}, httpmw.Int(httpmw.PathValue("order")), "/orders/7",
+			`httpmw: no route has been found when the lock needs path value "order": the lock belongs to the route, not around the router`,
+		},
+		{
+			"chi, Use in a nested router", func(lock middleware, h http.Handler) http.Handler {
+				r := chi.NewRouter()
+				r.Route("/orders", func(r chi.Router) {
+					r.Use(lock)
+					r.Get("/{order}", h.ServeHTTP)
+				})
+				return r
+			}, httpmw.Params(httpmw.PathValue("order")), "/orders/7",
+			`httpmw: the pattern "/orders/*" has no path value "order"`,
+		},
+	} {
+		t.Run(c.explanation, func(t *testing.T) {
+			s := newStore()
+			lock := httpmw.Lock(newLocker(t, s, distlock.Config{}), c.key, opts())
+			got, lines := logged(t, c.route(lock, never(t)), c.path)
+			wantProblem(t, got, internal, "")
+			if lines != c.log+"\n" {
+				t.Errorf("the log has\n%swant once\n%s", lines, c.log)
+			}
+			if keys := s.seen(); len(keys) != 0 {
+				t.Errorf("keys %q", keys)
+			}
+		})
+	}
+}
+
+// TestUseWhereTheWildcardIsKnown is right: the wildcard is in front of the routes.
+func TestUseWhereTheWildcardIsKnown(t *testing.T) {
+	s := newStore()
+	r := chi.NewRouter()
+	r.Route("/orders/{order}", func(r chi.Router) {
+		r.Use(httpmw.Lock(newLocker(t, s, distlock.Config{}), httpmw.PathValue("order"), opts()))
+		r.Get("/", func(http.ResponseWriter, *http.Request) {})
+	})
+	if got, lines := logged(t, r, "/orders/7/"); got.status != http.StatusOK || lines != "" || s.seen()[0] != keyOf(t, "7") {
+		t.Errorf("%d %s, log %s, keys %q", got.status, got.body, lines, s.seen())
+	}
+}
+
+// TestWhatTheClientLeavesOutIsItsOwnFault, and nothing for a log.
+func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
+	for _, c := range []struct {
+		explanation string
+		route       func(middleware, http.Handler) http.Handler
+		key         httpmw.KeyFunc
+		detail      string
+	}{
+		{"ServeMux, the rest of a path", serveMux("/files/{path...}"), httpmw.PathValue("path"), `path value "path" is missing or empty`},
+		{"ServeMux, as an integer", serveMux("/files/{path...}"), httpmw.PathInt("path"), `path value "path" is missing or empty`},
+		{"chi, the rest of a path", chiWith("/files/*"), httpmw.PathValue("*"), `path value "*" is missing or empty`},
+		{"a header", serveMux("/files/"), httpmw.Header("X-SKU"), `header "X-SKU" is missing or empty`},
+	} {
+		t.Run(c.explanation, func(t *testing.T) {
+			lock := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), c.key, opts())
+			got, lines := logged(t, c.route(lock, never(t)), "/files/")
+			wantProblem(t, got, badKey(c.detail), "")
+			if lines != "" {
+				t.Errorf("the log has %s", lines)
+			}
+		})
+	}
+}
+
+// TestALogThatCannotBeFlooded has a router give a pattern to each request, and no
+// server, so that the log is the program's.
+func TestALogThatCannotBeFlooded(t *testing.T) {
+	var out bytes.Buffer
+	defer log.SetOutput(log.Writer())
+	log.SetOutput(&out)
+	h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), httpmw.PathValue("id"), opts())(never(t))
+	for i := range 1000 {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Pattern = "/" + strconv.Itoa(i)
+		wantProblem(t, record(h, r), internal, "")
+	}
+	if n := strings.Count(out.String(), "has no path value \"id\"\n"); n != 100 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+func TestCheckPattern(t *testing.T) {
+	id, sku := httpmw.PathInt("id"), httpmw.PathValue("sku")
+	own := func(*http.Request) (any, error) { return nil, errBroken }
+	for _, c := range []struct {
+		pattern string
+		key     httpmw.KeyFunc
+		want    string
+	}{
+		{"/orders/{id}", id, ""},
+		{"POST example.org/orders/{id}/pay", id, ""},
+		{"/orders/{id:[0-9]+}", id, ""},
+		{"/orders/{id...}", id, ""},
+		{"/orders/*", httpmw.PathValue("*"), ""},
+		{"/orders/{id}", httpmw.Int(httpmw.PathValue("id")), ""},
+		{"/orders/{id}", httpmw.Params(httpmw.Header("X-Tenant"), httpmw.JSONField("a"), httpmw.Query("b"), own, id), ""},
+		{"/orders", httpmw.Header("X-SKU"), ""},
+		{"/orders", constant(7), ""},
+		{"/orders", own, ""},
+
+		{"/orders/{id}", sku, `httpmw: the pattern "/orders/{id}" has no path value "sku"`},
+		{"/orders/{id}", httpmw.PathValue("*"), `httpmw: the pattern "/orders/{id}" has no path value "*"`},
+		{"/orders/{id}", httpmw.Int(sku), `httpmw: the pattern "/orders/{id}" has no path value "sku"`},
+		{"/orders/{id}", httpmw.Params(id, httpmw.JSONField("a"), own, sku), `httpmw: the pattern "/orders/{id}" has no path value "sku"`},
+	} {
+		got := ""
+		if err := httpmw.CheckPattern(c.pattern, c.key); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.pattern, got, c.want)
+		}
+	}
+}

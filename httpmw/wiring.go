@@ -1,0 +1,111 @@
+package httpmw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// wiringError is a mistake of the server: the route that was found for a request
+// has no path value of that name, or no route was found yet. No client can help
+// it, so it is not an [distlock.ErrKey] and is answered with 500.
+type wiringError struct {
+	what    string // path value "order"
+	pattern string // "": there is none
+}
+
+// Error names the pattern and the path value.
+func (e *wiringError) Error() string {
+	if e.pattern == "" {
+		return "httpmw: no route has been found when the lock needs " + e.what +
+			": the lock belongs to the route, not around the router"
+	}
+	return fmt.Sprintf("httpmw: the pattern %q has no %s", e.pattern, e.what)
+}
+
+// noPathValue says why a path value is empty: because of the server, if the route
+// does not have it, or else because of the client.
+func noPathValue(r *http.Request, what, name string) (string, error) {
+	switch {
+	case !hasWildcard(r.Pattern, name):
+		return "", &wiringError{what, r.Pattern}
+	case checking(r):
+		return "1", nil
+	default:
+		return "", missing(what)
+	}
+}
+
+// hasWildcard reports whether a pattern of ServeMux or chi has a wildcard of that
+// name: {name}, {name...}, {name:regexp}, or chi's * by its own name.
+func hasWildcard(pattern, name string) bool {
+	if name == "*" {
+		return strings.HasSuffix(pattern, "*")
+	}
+	for _, end := range []string{"}", "...}", ":"} {
+		if strings.Contains(pattern, "{"+name+end) {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckPattern returns an error if key asks for a path value that the pattern of
+// ServeMux or chi does not have. It is for tables of routes that are checked when
+// the program starts: what [Lock] is given does not tell it for which route it is,
+// so without CheckPattern the first request finds the mistake.
+//
+// It calls key once, with a request that has nothing but the pattern. What a
+// KeyFunc of the application does after an error of its own is not found.
+func CheckPattern(pattern string, key KeyFunc) error {
+	r, err := http.NewRequestWithContext(context.WithValue(context.Background(), checkKey{}, true), http.MethodGet, "/", http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Pattern = pattern
+	if _, err := key(r); isWiring(err) {
+		return err
+	}
+	return nil
+}
+
+// checkKey marks the request of CheckPattern in its context.
+type checkKey struct{}
+
+func checking(r *http.Request) bool { return r.Context().Value(checkKey{}) != nil }
+
+func isWiring(err error) bool {
+	var w *wiringError
+	return errors.As(err, &w)
+}
+
+// mistakes logs each mistake once, however many requests run into it.
+type mistakes struct {
+	mu   sync.Mutex
+	told map[string]bool
+}
+
+// maxMistakes bounds the log where a router gives a pattern to each request.
+const maxMistakes = 100
+
+func (m *mistakes) tell(r *http.Request, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text := err.Error()
+	if m.told[text] || len(m.told) == maxMistakes {
+		return
+	}
+	if m.told == nil {
+		m.told = make(map[string]bool)
+	}
+	m.told[text] = true
+	logger := log.Default()
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ErrorLog != nil {
+		logger = s.ErrorLog
+	}
+	logger.Print(text)
+}
