@@ -3,6 +3,7 @@ package grpcmw_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // errBroken is what a store says that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
+
+// errForeign is what a store says where another library has a lock of its own kind.
+var errForeign = fmt.Errorf("10.1.2.3:6379: %w: a hash", distlock.ErrForeign)
 
 // store is a memlock that remembers what was asked for and fails on request.
 type store struct {
@@ -150,7 +154,7 @@ func newLocker(t testing.TB, b distlock.Backend, cfg distlock.Config) *distlock.
 // hold takes a key as another process would, for an hour.
 func hold(t *testing.T, s *store, key string) *distlock.Lease {
 	t.Helper()
-	lease, err := newLocker(t, s.Backend, distlock.Config{}).Acquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})
+	lease, err := newLocker(t, s.Backend, distlock.Config{Holder: "web-3/1432"}).Acquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +319,7 @@ func wantStatus(t *testing.T, err error, w want) {
 	if d := retry.GetRetryDelay().AsDuration(); (retry != nil) != (w.retry > 0) || d != w.retry {
 		t.Errorf("RetryInfo %v, want %v", retry, w.retry)
 	}
-	for _, secret := range []string{"shop:", "10.1.2.3", "distlock: ", "free?", "thief"} {
+	for _, secret := range []string{"shop:", "10.1.2.3", "refused", "hash", "distlock: ", "free?", "thief", "web-3", "1432"} {
 		if strings.Contains(st.Proto().String(), secret) {
 			t.Errorf("the status shows %q: %v", secret, st)
 		}

@@ -70,6 +70,11 @@ func TestRefusals(t *testing.T) {
 			nil, nil, unavailable,
 		},
 		{
+			"a lock of another kind is there",
+			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errForeign, nil) },
+			nil, nil, busy,
+		},
+		{
 			"the Locker is closed",
 			func(t *testing.T, _ *store, l *distlock.Locker) {
 				t.Helper()

@@ -33,6 +33,8 @@ func TestStatusError(t *testing.T) {
 		{t.Context(), join(distlock.ErrUnavailable, backend), unavailable},
 		{t.Context(), join(distlock.ErrClosed), unavailable},
 		{t.Context(), join(distlock.ErrQueueFull), queueFull},
+		{t.Context(), join(errForeign), busy},
+		{ended, join(errForeign, context.Canceled), canceled},
 		{t.Context(), join(distlock.ErrLost, distlock.ErrClosed), lost},
 		{t.Context(), errBroken, internal},
 		{ended, join(distlock.ErrNotAcquired, context.Canceled), canceled},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -23,6 +24,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // errBroken is what a store says that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
+
+// errForeign is what a store says where another library has a lock of its own kind.
+var errForeign = fmt.Errorf("10.1.2.3:6379: %w: a hash", distlock.ErrForeign)
 
 // store is a memlock that remembers what was asked for and fails on request.
 type store struct {
@@ -117,10 +121,11 @@ func newLocker(t testing.TB, b distlock.Backend, cfg distlock.Config) *distlock.
 	return l
 }
 
-// hold takes a key as another process would, for an hour.
+// hold takes a key as another process would, for an hour. Clients must not see its
+// name.
 func hold(t *testing.T, s *store, key string) *distlock.Lease {
 	t.Helper()
-	lease, err := newLocker(t, s.Backend, distlock.Config{}).Acquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})
+	lease, err := newLocker(t, s.Backend, distlock.Config{Holder: "web-3/1432"}).Acquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,9 +210,10 @@ func wantProblem(t *testing.T, got answer, want httpmw.Problem, retryAfter strin
 			t.Errorf("%s is %q, want %q", name, got.header.Get(name), value)
 		}
 	}
-	for _, secret := range []string{"shop:", "10.1.2.3", "distlock:", "free?", "thief"} {
-		if strings.Contains(got.body, secret) {
-			t.Errorf("the answer shows %q: %s", secret, got.body)
+	all := fmt.Sprint(got.body, got.header, got.trailer)
+	for _, secret := range []string{"shop:", "10.1.2.3", "refused", "hash", "distlock:", "free?", "thief", "web-3", "1432"} {
+		if strings.Contains(all, secret) {
+			t.Errorf("the answer shows %q: %s", secret, all)
 		}
 	}
 }

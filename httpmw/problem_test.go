@@ -33,6 +33,8 @@ func TestProblemOf(t *testing.T) {
 		{join(distlock.ErrClosed), unavailable},
 		{join(distlock.ErrLost, distlock.ErrClosed), lost},
 		{join(distlock.ErrQueueFull), queueFull},
+		{join(errForeign), busy},
+		{join(errForeign, context.DeadlineExceeded), busy},
 		{context.Canceled, internal},
 		{errBroken, internal},
 	} {

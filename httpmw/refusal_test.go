@@ -71,6 +71,11 @@ func TestRefusals(t *testing.T) {
 			nil, nil, unavailable, "1",
 		},
 		{
+			"a lock of another kind is there",
+			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errForeign, nil) },
+			nil, nil, busy, "1",
+		},
+		{
 			"the Locker is closed",
 			func(t *testing.T, _ *store, l *distlock.Locker) {
 				t.Helper()
@@ -168,26 +173,27 @@ func TestQueueFull(t *testing.T) {
 
 func TestWaitsThatEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		end     func(context.Context) (context.Context, context.CancelFunc)
-		acquire error
-		want    httpmw.Problem
+		end        func(context.Context) (context.Context, context.CancelFunc)
+		acquire    error
+		want       httpmw.Problem
+		retryAfter string
 	}{
 		"at a deadline": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Minute)
-		}, nil, busy},
+		}, nil, busy, "10"},
 		"because the client left": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Minute, cancel)
 			return ctx, cancel
-		}, nil, busy},
+		}, nil, busy, "10"},
 		"while the store fails": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Minute)
-		}, errBroken, unavailable},
+		}, errBroken, unavailable, "1"},
 		"before they begin": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
 			return ctx, cancel
-		}, nil, busy},
+		}, nil, busy, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -201,7 +207,7 @@ func TestWaitsThatEnd(t *testing.T) {
 				o := opts()
 				o.RetryCount = 0
 				h := httpmw.Lock(l, constant("7"), o)(never(t))
-				wantProblem(t, record(h, httptest.NewRequestWithContext(ctx, "GET", "/", nil)), c.want, "1")
+				wantProblem(t, record(h, httptest.NewRequestWithContext(ctx, "GET", "/", nil)), c.want, c.retryAfter)
 			})
 		})
 	}
