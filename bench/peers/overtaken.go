@@ -24,14 +24,30 @@ type arriving struct {
 	number          int32
 }
 
+// unnumbered is the number of one who has not looked at Done.
+const unnumbered = -1
+
+// arriving returns the context of one who is about to ask.
+func (a *arrivals) arriving(ctx context.Context) arriving {
+	return arriving{Context: ctx, arrivals: a, number: unnumbered}
+}
+
 // Done implements context.Context.
 func (a *arriving) Done() <-chan struct{} {
-	a.number = int32(a.arrivals.come.Add(1) - 1)
+	a.number = a.arrivals.next()
 	return a.Context.Done()
 }
 
-// grant records that the one with this number has got the lock.
-func (a *arrivals) grant(number int32) {
+// next is the number of one who comes now.
+func (a *arrivals) next() int32 { return int32(a.come.Add(1) - 1) }
+
+// grant records that one has got the lock. One who never looked at Done did not
+// wait, and came just now: nobody has overtaken it.
+func (a *arrivals) grant(by *arriving) {
+	number := by.number
+	if number == unnumbered {
+		number = a.next()
+	}
 	if n := a.granted.Add(1) - 1; int(n) < len(a.number) {
 		atomic.StoreInt32(&a.number[n], number)
 	}

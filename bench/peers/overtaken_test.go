@@ -22,7 +22,7 @@ func TestOvertaken(t *testing.T) {
 		a := newArrivals(len(test.order))
 		a.come.Store(10)
 		for _, n := range test.order {
-			a.grant(n)
+			a.grant(&arriving{number: n})
 		}
 		got := a.count()
 		want := overtaken{Waits: int64(len(test.order)), Some: test.some, Most: test.most}
@@ -38,7 +38,7 @@ func TestOvertakenAtRandom(t *testing.T) {
 	var most int64
 	order := rand.Perm(300)
 	for i, n := range order {
-		a.grant(int32(n))
+		a.grant(&arriving{number: int32(n)})
 		by := int64(0)
 		for _, before := range order[:i] {
 			if before > n {
@@ -56,16 +56,34 @@ func TestOvertakenAtRandom(t *testing.T) {
 func TestArriving(t *testing.T) {
 	a := newArrivals(2)
 	parent, cancel := context.WithCancel(t.Context())
-	x, y := &arriving{Context: parent, arrivals: a}, &arriving{Context: parent, arrivals: a}
+	x, y := a.arriving(parent), a.arriving(parent)
 	x.Done()
 	y.Done()
 	if x.Done(); x.number <= y.number {
 		t.Errorf("%d before %d", x.number, y.number)
 	}
-	child, stop := context.WithCancelCause(x)
+	child, stop := context.WithCancelCause(&x)
 	defer stop(nil)
 	cancel()
 	if <-child.Done(); child.Err() == nil {
 		t.Error("does not end")
+	}
+}
+
+// One who is served at once need not look at Done. It came when it was served:
+// behind those who had waited before, whom it has overtaken, and behind nobody else.
+func TestArrivingWithoutWaiting(t *testing.T) {
+	a := newArrivals(4)
+	first, second, waits, third := a.arriving(t.Context()), a.arriving(t.Context()), a.arriving(t.Context()), a.arriving(t.Context())
+	a.grant(&first)
+	a.grant(&second)
+	if got, want := a.count(), (overtaken{Waits: 2}); got != want {
+		t.Errorf("one after the other: %+v instead of %+v", got, want)
+	}
+	waits.Done()
+	a.grant(&third)
+	a.grant(&waits)
+	if got, want := a.count(), (overtaken{Waits: 4, Some: 1, Most: 1}); got != want {
+		t.Errorf("past one who waits: %+v instead of %+v", got, want)
 	}
 }

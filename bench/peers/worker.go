@@ -140,7 +140,7 @@ func (l *lane) run(parent context.Context, o order, start time.Time) {
 func (l *lane) once(ctx context.Context, asked time.Time, again bool) error {
 	w := l.worker
 	if w.arrivals != nil {
-		l.arriving = arriving{Context: ctx, arrivals: w.arrivals}
+		l.arriving = w.arrivals.arriving(ctx)
 		ctx = &l.arriving
 	}
 	h, err := w.peer.Lock(ctx, l.key)
@@ -149,7 +149,7 @@ func (l *lane) once(ctx context.Context, asked time.Time, again bool) error {
 	}
 	got := time.Now()
 	if w.arrivals != nil {
-		w.arrivals.grant(l.arriving.number)
+		w.arrivals.grant(&l.arriving)
 	}
 	if w.register != nil {
 		if from := w.register.enter(w.task.Proc, h.Token, got); from.other {
