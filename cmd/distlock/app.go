@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/distlock-go/distlock/internal/version"
 )
 
 // execute is the whole program but for what belongs to the process. It returns
@@ -32,6 +34,9 @@ func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
 			lsCommand(stdout),
 			releaseCommand(stdout),
 		},
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "version", HideDefault: true, Local: true, Usage: "print the version"},
+		},
 		EnableShellCompletion: true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden = false
@@ -40,6 +45,10 @@ func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
 		Action: func(_ context.Context, c *cli.Command) error {
 			if c.Args().Present() {
 				return usageErrorf("there is no command %q (distlock -help lists them)", c.Args().First())
+			}
+			if c.Bool("version") {
+				_, err := io.WriteString(stdout, version.Line(c.Name))
+				return err
 			}
 			return cli.ShowRootCommandHelp(c)
 		},

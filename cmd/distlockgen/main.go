@@ -3,6 +3,7 @@
 // Usage:
 //
 //	distlockgen [-check] [-woven] [packages]
+//	distlockgen -version
 //
 // A comment on an unexported function or method
 //
@@ -33,14 +34,16 @@ import (
 	"flag"
 	"io"
 	"os"
+
+	"github.com/distlock-go/distlock/internal/version"
 )
 
 func main() {
-	os.Exit(run(".", os.Args[1:], os.Stderr))
+	os.Exit(run(".", os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run returns the exit status: 1 for problems, 2 for a wrong command line.
-func run(dir string, args []string, stderr io.Writer) int {
+func run(dir string, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("distlockgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
@@ -49,8 +52,13 @@ func run(dir string, args []string, stderr io.Writer) int {
 	}
 	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
 	woven := flags.Bool("woven", false, "leave exported functions to a weaver")
+	printVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2
+	}
+	if *printVersion {
+		_, _ = io.WriteString(stdout, version.Line(flags.Name()))
+		return 0
 	}
 	patterns := flags.Args()
 	if len(patterns) == 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -18,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func must(t *testing.T, dir string, status int, args ...string) string {
 	t.Helper()
 	var stderr bytes.Buffer
-	if got := run(dir, args, &stderr); got != status {
+	if got := run(dir, args, io.Discard, &stderr); got != status {
 		t.Fatalf("distlockgen %s in %s: status %d, want %d\n%s", strings.Join(args, " "), dir, got, status, &stderr)
 	}
 	return stderr.String()
@@ -255,5 +256,12 @@ func TestInTheWay(t *testing.T) {
 	})
 	if out := must(t, dir, 1); !strings.Contains(out, "pay_distlock.go: was not written by distlockgen") {
 		t.Errorf("got %s", out)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	var stdout strings.Builder
+	if got := run(".", []string{"-version"}, &stdout, io.Discard); got != 0 || !strings.HasPrefix(stdout.String(), "distlockgen ") {
+		t.Errorf("exit status %d, output %q", got, stdout.String())
 	}
 }

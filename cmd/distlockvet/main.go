@@ -2,9 +2,13 @@
 // seem to do: misplaced, misspelt, doubled, or with a space after the slashes, so
 // that the compiler takes them for prose; with options that do not exist or make
 // no sense; on functions without a context or an error; and those for which
-// distlockgen has generated nothing. It is run by the go command:
+// distlockgen has generated nothing. It is run by itself, or by the go command,
+// which remembers what it has looked at:
 //
+//	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...
+//
+// distlockvet -version prints the version.
 //
 // With -distlock.woven, comments on exported functions are for a weaver; then a
 // program that has any, in whatever package, must call RequireWoven in its main
@@ -12,6 +16,19 @@
 // weaver.
 package main
 
-import "golang.org/x/tools/go/analysis/unitchecker"
+import (
+	"os"
 
-func main() { unitchecker.Main(analyzer) }
+	"golang.org/x/tools/go/analysis/multichecker"
+
+	"github.com/distlock-go/distlock/internal/version"
+)
+
+func main() {
+	// Not a flag: those are for the go command to know, too.
+	if len(os.Args) == 2 && (os.Args[1] == "-version" || os.Args[1] == "--version") {
+		_, _ = os.Stdout.WriteString(version.Line("distlockvet"))
+		return
+	}
+	multichecker.Main(analyzer)
+}

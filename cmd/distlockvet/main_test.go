@@ -108,3 +108,28 @@ func TestWoven(t *testing.T) {
 		t.Errorf("unguarded: %v\n%s\nwant %s", err, out, want)
 	}
 }
+
+// Run by itself it finds what it finds under go vet, also across packages.
+func TestDirect(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string // "": nothing
+	}{
+		{[]string{"./testdata/missing"}, "testdata/missing/missing.go:"},
+		{[]string{"-distlock.woven", "./testdata/woven/unguarded"}, "does not call RequireWoven"},
+		{[]string{"-distlock.woven", "./testdata/woven/guarded"}, ""},
+		{[]string{"../distlockgen/testdata/shop"}, ""},
+	} {
+		out, err := exec.CommandContext(t.Context(), tool, test.args...).CombinedOutput()
+		if !strings.Contains(string(out), test.want) || (test.want == "") != (err == nil) || test.want == "" && len(out) > 0 {
+			t.Errorf("distlockvet %s: %v\n%s\nwant %q", test.args, err, out, test.want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), tool, "-version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), "distlockvet ") {
+		t.Errorf("%v, output %q", err, out)
+	}
+}

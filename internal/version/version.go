@@ -1,0 +1,22 @@
+// Package version says which version of this module a command was built from.
+package version
+
+import (
+	"runtime"
+	"runtime/debug"
+)
+
+// Line is what a command prints for -version: its name, the version of this
+// module, and what it was built with.
+func Line(command string) string {
+	info, _ := debug.ReadBuildInfo()
+	return line(command, info)
+}
+
+func line(command string, info *debug.BuildInfo) string {
+	version := "(devel)"
+	if info != nil && info.Main.Version != "" {
+		version = info.Main.Version
+	}
+	return command + " " + version + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
+}
