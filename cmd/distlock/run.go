@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,8 +20,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-const runHelp = `The command starts when the lock is held, with DISTLOCK_KEY and DISTLOCK_TOKEN in its environment, and
-the lock is given back when it has ended. Without the lock it does not run.
+const runHelp = `The command starts when the lock is held, with DISTLOCK_KEY and DISTLOCK_TOKEN in its environment but
+without DISTLOCK_BACKEND, and the lock is given back when it has ended. Without the lock it does not run.
 
 The exit code is the command's own, or 128+n if signal n ended it. Otherwise:
   1    somebody else has the key (-E changes that)
@@ -276,8 +278,7 @@ func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code 
 		return exitLost, err
 	}
 	cmd := &exec.Cmd{Path: r.path, Args: r.argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
-	cmd.Env = append(os.Environ(),
-		"DISTLOCK_KEY="+lease.Key(), "DISTLOCK_TOKEN="+strconv.FormatUint(lease.Token(), 10))
+	cmd.Env = environment(lease)
 	p, err := startProcess(cmd, signals)
 	if err != nil {
 		r.warn("%v", err)
@@ -290,6 +291,16 @@ func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code 
 		lease: lease, process: p, onLost: r.onLost, grace: r.grace, reserve: r.opts.KeyTimeout / 10, warn: r.warn,
 	}
 	return g.watch(signals)
+}
+
+// environment is that of the command: ours without the URL of the store, which may
+// have a password in it that the command would print or pass on.
+func environment(lease *distlock.Lease) []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return strings.EqualFold(name, backendEnv) // on Windows they are the same
+	})
+	return append(env, "DISTLOCK_KEY="+lease.Key(), "DISTLOCK_TOKEN="+strconv.FormatUint(lease.Token(), 10))
 }
 
 // notify has signals sent to c, except those that are ignored: nohup and the like
