@@ -26,7 +26,8 @@
 //
 //   - {key}:fence, a string "first last holder released": the tokens that were
 //     minted for the last holder, and who released last. It is kept for 15
-//     minutes after the last use.
+//     minutes after the last use. That is about 280 bytes of memory for a key
+//     that nobody holds: 1,000 new keys a second come to 250 MB.
 //   - {key}:queue, a sorted set of who waits, "inbox:owner" by ticket; behind the
 //     owner is " r" if that is a reader, and " p3" if it wants one of three permits.
 //     The ticket is the server's time of arrival. It is kept for a minute after the
