@@ -258,7 +258,7 @@ func TestEncodeDifferent(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	values := []any{
 		nil, "", "nil", "\x00", 0, "0", 0.0, false, true, "false", 5, "5", -5, 5.0, '5', "abc", []byte("abc"), "ABC", "a b c",
-		math.MaxInt64, math.MinInt64, uint64(math.MaxUint64), uint64(math.MaxInt64) + 1, -1, 1,
+		int64(math.MaxInt64), int64(math.MinInt64), uint64(math.MaxUint64), uint64(math.MaxInt64) + 1, -1, 1,
 		math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0.1, float32(0.1), complex(0.1, 0), complex(0, 0.1),
 		[]any{}, map[string]int{}, struct{}{}, []byte{}, []any{nil}, []any{""}, []any{[]any{}}, [][]any{{}, {}},
 		[]any{"abc"}, []string{"a", "bc"}, []string{"ab", "c"}, []string{"a", "b", "c"}, []string{"a:bc"}, "a:bc", []string{"a,b", "c"},

@@ -146,7 +146,7 @@ func TestRow25NoSharedKeys(t *testing.T) {
 		"a", "A", "a ", " a", "a\x00", "\x00a", "a\n", "a\r\n", "{a}", "{a", "a}", "a:b", "a:", ":a", "é", "e\u0301", "\xff", "\ufffd", "１", "1", 1, "01", "+1",
 		[]any{"a", "b"}, []any{"ab"}, []any{"a", "", "b"}, []any{[]any{"a"}, "b"}, []any{"a", []any{"b"}}, []any{"b", "a"}, "a,b", "a|b", `["a","b"]`,
 		map[string]any{"a": "b"}, map[string]any{"a": nil}, map[string]any{"ab": ""}, []any{[]any{"a", "b"}}, struct{ A string }{"b"},
-		[]byte("a"), []any{byte('a')}, math.MaxInt64, uint64(math.MaxInt64) + 1, math.MinInt64, float64(math.MaxInt64), math.Inf(1), math.Inf(-1), "+Inf",
+		[]byte("a"), []any{byte('a')}, int64(math.MaxInt64), uint64(math.MaxInt64) + 1, int64(math.MinInt64), float64(math.MaxInt64), math.Inf(1), math.Inf(-1), "+Inf",
 		math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, strings.Repeat("a", 1000), strings.Repeat("a", 1001), badKeys["carriage return"],
 	}
 	for name, hasher := range map[string]distlock.Hasher{"default": nil, "Plain": distlock.Plain, "Keyed": distlock.Keyed(make([]byte, 16))} {

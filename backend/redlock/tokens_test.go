@@ -102,7 +102,7 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 		g := acquire(t, b, request())
 		release(t, b, g)
 		synctest.Wait()
-		const ahead = 5_000_000_000_000_000
+		const ahead uint64 = 5_000_000_000_000_000
 		token := "{" + lockKey + "}:token"
 		for _, i := range []int{1, 2, 3} { // what a quorum was told
 			f.admins[i].Set(t.Context(), token, fmt.Sprintf("%d %d x x", ahead, ahead), time.Hour)
@@ -110,7 +110,7 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 		for i, others := range [][]int{{1, 2}, {2, 3}, {1, 3}, {0, 1}, {3, 4}} {
 			f.put(t, "others", time.Minute, others...)
 			g := acquire(t, b, request())
-			if want := uint64(ahead + i + 1); g.Token != want {
+			if want := ahead + uint64(i) + 1; g.Token != want {
 				t.Errorf("without %v: token %d, want %d", others, g.Token, want)
 			}
 			release(t, b, g)
