@@ -28,7 +28,7 @@ func ExampleLocker_Inspect() {
 	}
 	held, err := locker.ForceRelease(ctx, "leader:report")
 
-	fmt.Println(held, err, stuck.Refresh(ctx) != nil)
+	fmt.Println(held, err, stuck.Release(ctx) != nil)
 	// Output:
 	// leader:report 1 0
 	// true <nil> true

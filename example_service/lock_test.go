@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // write is a way to change an item.
@@ -134,6 +135,7 @@ func TestOneLockForEachOrder(t *testing.T) {
 
 // TestStoreDown closes the store of the locks under a service that runs.
 func TestStoreDown(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel() // it mostly waits
 	redis := newStore(t)
 	s := startService(t, "-backend", redis.url, "-wait", "500ms")

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -129,6 +130,7 @@ func TestTwoProcesses(t *testing.T) {
 // TestKilledHolder kills a process that holds a lock, without a warning. The
 // other one gets it when the lease has run out, or the session.
 func TestKilledHolder(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel() // it mostly waits
 	for _, store := range realStores {
 		t.Run(store.name, func(t *testing.T) {

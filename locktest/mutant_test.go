@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -48,9 +49,7 @@ func newSpoiled(m *mutant) *spoiled {
 // TestMutant runs the suite on backends that lie, and checks that the suite
 // notices. A suite that was never seen to fail proves nothing.
 func TestMutant(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a process for each mutant")
-	}
+	testmode.Long(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

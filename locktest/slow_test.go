@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -106,9 +107,9 @@ func (s *slow) Inspect(ctx context.Context, prefix string, limit int) ([]distloc
 // TestRunOnSlowMachine checks that the suite blames no backend for a machine that is
 // too slow for its leases.
 func TestRunOnSlowMachine(t *testing.T) {
-	seeds := uint64(100)
-	if testing.Short() {
-		seeds = 2
+	seeds := uint64(2)
+	if testmode.Full() {
+		seeds = 100
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -33,9 +34,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceInRealTime is for the suite as much as for the backend: most
 // backends cannot live in a bubble.
 func TestConformanceInRealTime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	f := features()
 	f.Lease = 200 * time.Millisecond
 	locktest.Run(t, newBackend, f)

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // requestAll asks for three keys, of which lockKey is neither first nor last.
@@ -106,6 +107,7 @@ func TestAcquireAllOvertaken(t *testing.T) {
 
 // An attempt whose reply was lost may come late: the releases of its owners say so.
 func TestAcquireAllInDoubt(t *testing.T) {
+	testmode.Long(t)
 	s := realServer(t)
 	n := spoilnet.TCP(s.real.Addr())
 	c := s.real.Client(t, func(o *redis.Options) { o.Dialer, o.MaxRetries = n.DialContext, -1 })
@@ -143,6 +145,7 @@ func TestAcquireAllInDoubt(t *testing.T) {
 }
 
 func TestAcquireAllApart(t *testing.T) {
+	testmode.Long(t)
 	apart := func(t *testing.T, b *redislock.Backend, rs []distlock.Request) {
 		t.Helper()
 		if _, err := b.TryAcquireAll(t.Context(), rs); !errors.Is(err, errors.ErrUnsupported) {

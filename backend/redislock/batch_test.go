@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // takeAll acquires many locks at once and returns what came of each.
@@ -41,6 +42,7 @@ func giveAll(t *testing.T, b distlock.Backend, grants []distlock.Grant) {
 // A plain client that is pointed at one master of a Cluster has the locks that are
 // there, and is told of the others that they are not.
 func TestPlainClientOfACluster(t *testing.T) {
+	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
 	b := newBackend(t, c.Masters[0].Client(t))
 	for range 5 {
@@ -69,6 +71,7 @@ func TestPlainClientOfACluster(t *testing.T) {
 
 // One key that is of a foreign type fails alone, in whatever company.
 func TestOneOfManyFails(t *testing.T) {
+	testmode.Long(t)
 	check := func(t *testing.T, b distlock.Backend, c redis.UniversalClient) {
 		t.Helper()
 		keys := loadKeys(50)

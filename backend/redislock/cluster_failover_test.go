@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // One of a Cluster's masters is killed under a load, and a replica takes over that
@@ -13,6 +14,7 @@ import (
 // told, no token comes twice. Fails if nobody asks the others when a master is silent,
 // or if tokens are counted with INCR.
 func TestRow18MasterKilled(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	c := redistest.StartClusterWithReplicas(t, 3, 3)
 	dead, heir := c.Masters[1], c.Replicas[1]

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func loadKeys(n int) []string {
@@ -54,6 +55,7 @@ func nothingLeft(t *testing.T, servers ...*redistest.Server) {
 // Row 18 (redislock): MOVED, ASK and TRYAGAIN are followed or repeated, all are
 // served, tokens rise. Fails if the companions of a lock have slots of their own.
 func TestRow18SlotsMove(t *testing.T) {
+	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	l := clusterLoad(t, c, loadKeys(24))
 	owner := make(map[int]*redistest.Server)
@@ -100,6 +102,7 @@ func TestRow18SlotsMove(t *testing.T) {
 // Row 18 (redislock): calls outlast TRYAGAIN. Fails if what a Cluster refuses for the
 // moment is not sent again.
 func TestRow18RefusedForTheMoment(t *testing.T) {
+	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
 	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
 	slot := c.Slot(t, lockKey)
@@ -153,6 +156,7 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 // Row 18 (redislock): calls outlast servers that name each other. Fails if MOVED is not
 // sent again.
 func TestRow18NamingEachOther(t *testing.T) {
+	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
 	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
 	slot := c.Slot(t, lockKey)
@@ -203,6 +207,7 @@ func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]s
 // Row 18 (redislock): a master that hangs costs its own locks only. Fails if renewals
 // to all masters wait for each other.
 func TestRow18MasterStopped(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	const limit = redislock.DefaultOpTimeout

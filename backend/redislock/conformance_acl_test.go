@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -43,9 +44,7 @@ func aclServer(t *testing.T, args ...string) (s *redistest.Server, admin *redis.
 // The whole contract is kept by one who has the documented permissions, and the
 // server has never had to refuse anything.
 func TestConformanceACL(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	t.Parallel()
 	s, admin := aclServer(t)
 	asUser := make(map[distlock.Backend]bool)

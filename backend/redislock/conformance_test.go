@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -53,9 +54,7 @@ func TestConformanceEmbedded(t *testing.T) {
 }
 
 func TestConformanceRedis(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
 	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {
@@ -64,9 +63,7 @@ func TestConformanceRedis(t *testing.T) {
 }
 
 func TestConformanceCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
 	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {

@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func contextError(err error) bool {
@@ -74,6 +75,7 @@ func TestVirtualHungClient(t *testing.T) {
 // An acquisition whose caller left is applied by the server after its owner has
 // released. It must not take the key, nor a place in the queue.
 func TestOvertakenAcquire(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("connection closed=%v", closed), func(t *testing.T) {
@@ -275,6 +277,7 @@ func TestStoppedServer(t *testing.T) {
 // whoever waits is served. Fails if tokens start at 1 where the counter is gone, or if
 // a renewal creates a lock that is gone anew.
 func TestRow04RestartedEmpty(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func mustInspect(t *testing.T, b *redislock.Backend, prefix string) []distlock.KeyInfo {
@@ -224,6 +225,7 @@ func TestInspectMany(t *testing.T) {
 }
 
 func TestInspectCluster(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
 	b := newBackend(t, redistest.ClusterClient(t, servers))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	q "github.com/distlock-go/distlock/backend/redislock/internal/queuemodel"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // What package queuemodel proves is true of the scripts only as long as they do
@@ -229,7 +230,7 @@ func TestModelSteps(t *testing.T) {
 		{Processes: 3, Rules: q.Protocol, Faults: q.Anything &^ (q.CallLate | q.CallLost)},
 	}
 	atLeast := 790
-	if !testing.Short() && !raceDetected() {
+	if testmode.Full() && !raceDetected() {
 		models, atLeast = []q.Model{{Processes: 3, Rules: q.Protocol, Faults: q.CallLate | q.ReplyLost}}, 1500
 	}
 	type question struct {

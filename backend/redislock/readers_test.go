@@ -16,6 +16,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // readersEnv has the address of the server in a process that is to be one of many
@@ -100,6 +101,7 @@ func startReaders(t *testing.T, addr string) readers {
 // out who comes later, and gets in when they have left; a process that is killed
 // costs it the rest of the readers' lease and no more.
 func TestReadersInFourProcesses(t *testing.T) {
+	testmode.Long(t)
 	s := realServer(t)
 	var all []readers
 	for range 4 {

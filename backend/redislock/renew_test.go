@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // hold acquires n keys, for longer than a slow machine needs for that.
@@ -95,6 +96,7 @@ func TestScriptFlush(t *testing.T) {
 // A plain client may be pointed at a Cluster, which takes no scripts over many
 // slots.
 func TestRenewCrossSlot(t *testing.T) {
+	testmode.Long(t)
 	nodes := redistest.StartCluster(t, 1)
 	b := newBackend(t, nodes[0].Client(t))
 	grants := hold(t, b, 20)
@@ -104,6 +106,7 @@ func TestRenewCrossSlot(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	nodes := redistest.StartCluster(t, 3)
 	const limit = 2 * time.Second

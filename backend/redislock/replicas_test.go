@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 const confirmation = 200 * time.Millisecond
@@ -28,6 +29,7 @@ func confirmed(t *testing.T, b *redislock.Backend, r distlock.Request) (g distlo
 }
 
 func TestWaitReplicas(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
 	host, port, err := net.SplitHostPort(s.real.Addr())
@@ -99,6 +101,7 @@ func mustReleaseAny(t *testing.T, b *redislock.Backend, r distlock.Request) {
 
 // In a Cluster the server of the key is asked, which here has no replica.
 func TestWaitReplicasCluster(t *testing.T) {
+	testmode.Long(t)
 	nodes := redistest.StartCluster(t, 2)
 	b := newBackend(t, redistest.ClusterClient(t, nodes), redislock.WithWaitReplicas(1, 20*time.Millisecond))
 	for _, key := range []string{"a", "b", "c", "d"} {

@@ -7,6 +7,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // A replica is made the master, and the old one lives on with those who have not
@@ -17,6 +18,7 @@ import (
 // lost, and only then another has it. Fails if a renewal without an answer is a loss
 // at once.
 func TestRow06OldMasterStillWrites(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	old := realServer(t, "--repl-diskless-sync-delay", "0")
 	heir := redistest.StartReplica(t, old.real)

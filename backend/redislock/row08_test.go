@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // lossy is a server whose replies to one Backend can be lost.
@@ -133,6 +134,7 @@ func (s *lossy) released(g distlock.Grant) {
 // but their own. Fails if an owner finds its own lock held, or if a release does not
 // look whose the lock is.
 func TestRow08LostReplies(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	prompt := redislock.WithOpTimeout(redislock.DefaultOpTimeout) // as long takes what is lost
 	impatient := func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }
@@ -211,6 +213,7 @@ func TestRow08LostReplies(t *testing.T) {
 // Row 8 (redislock): nothing is left of an acquisition that was given up without an
 // answer. Fails if a release leaves the place in the queue.
 func TestRow08LostRepliesGivenUp(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	for _, queued := range []bool{false, true} {
 		s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, func(o *redis.Options) { o.MaxRetries = -1 })

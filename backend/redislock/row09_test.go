@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // The server stands still for longer than a lease. The holder is cancelled while it
@@ -22,6 +23,7 @@ import (
 // Row 9 (redislock): the holder is cancelled while the server sleeps, before another
 // has the lock. Fails if a lease is believed in for longer than it lasts.
 func TestRow09ServerSleeps(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
 	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 50 * time.Millisecond}
@@ -83,6 +85,7 @@ func TestRow09ServerSleeps(t *testing.T) {
 // Row 9 (redislock): a grant that comes after its lease is none, and is given back.
 // Fails if a late grant is accepted, or if nobody gives it back.
 func TestRow09LateGrant(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
 	b := redislock.New(s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }), redislock.WithOpTimeout(30*time.Second))
@@ -171,6 +174,7 @@ func (r *renewing) Renew(ctx context.Context, g []distlock.Grant) []distlock.Ren
 // Row 9 (redislock): of hundreds of renewals few are under way at once, and no lease
 // is lost. Fails if the number of batches under way has no bound.
 func TestRow09RenewalsDoNotPileUp(t *testing.T) {
+	testmode.Long(t)
 	s := realServer(t)
 	const leases, ttl, limit, patience = 300, 9 * time.Second, time.Second, 2 * time.Second
 	b := &renewing{Backend: redislock.New(s.real.Client(t, func(o *redis.Options) {

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // matches checks which of the errors that the kit reports err is: those of want,
@@ -49,6 +50,7 @@ func says(t *testing.T, what string, err error, word string) {
 // forgets what its attempts failed with when its context ends during one, or if a
 // renewal writes what a full server refuses.
 func TestRow17Refusals(t *testing.T) {
+	testmode.Long(t)
 	for _, refusal := range redistest.Refusals() {
 		t.Run(refusal.Error, func(t *testing.T) {
 			t.Parallel()

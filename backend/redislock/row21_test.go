@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // flood has many goroutines of each locker lock n things that strangers have
@@ -73,10 +74,8 @@ func heapInUse() int {
 // only fences that all end within 15 minutes. Fails if the gate keeps the line of a
 // key when its last user has left, or if the fence is stored without PX.
 func TestRow21KeyFlood(t *testing.T) {
-	n := 10_000 // of each of two processes
-	if testing.Short() {
-		n = 1000
-	}
+	testmode.Long(t)
+	const n = 10_000 // of each of two processes
 	const workers, maxKeys = 48, 64
 	s := realServer(t)
 	var lockers []*distlock.Locker

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // contents are all keys of the server with their values, in the server's own form.
@@ -27,6 +28,7 @@ func (s server) contents(t testing.TB) map[string]string {
 // Row 22 (redislock): an error says what is there, and it stays as it is. Fails if a
 // foreign type counts as a free lock.
 func TestRow22ForeignValues(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	types := map[string]func(s server, key string){
 		"list": func(s server, key string) { s.RPush(context.Background(), key, "a", "b") },

@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // slotOf is the slot that a Cluster has for a key, from its specification: the
@@ -139,9 +140,7 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 // lock's; keys with braces never get there. Fails if the companions have no braces
 // around the key.
 func TestRow25Slots(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	servers := redistest.StartCluster(t, 3)
 	client := redistest.ClusterClient(t, servers)
 	watch := new(keyWatch)

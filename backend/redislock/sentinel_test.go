@@ -8,6 +8,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func sentinelLoad(t *testing.T, s *redistest.Sentinels) *load {
@@ -35,6 +36,7 @@ func inboxesAt(t *testing.T, l *load, s *redistest.Server) {
 // Row 19 (redislock): Sentinel replaces a dead master, waiters get through, and
 // renewals say who still has a lock. Fails if tokens are counted with INCR.
 func TestRow05StaleReplica(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	keys := []string{"f:0", "f:1", "f:2", "f:3", "f:4", "f:5"}
@@ -59,6 +61,7 @@ func TestRow05StaleReplica(t *testing.T) {
 // Row 19 (redislock): waiters get through, no token comes twice, inboxes are connected
 // again. Fails if tokens are counted with INCR.
 func TestRow19SentinelFailover(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	l := sentinelLoad(t, s)
@@ -79,6 +82,7 @@ func TestRow19SentinelFailover(t *testing.T) {
 // Row 5 (redislock): with WithWaitReplicas no lock has two holders. Fails if a lock
 // counts that too few replicas have confirmed.
 func TestRow05WaitReplicas(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	b := newBackend(t, s.Client(t), redislock.WithWaitReplicas(1, confirmation))

@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func reader(key string) distlock.Request {
@@ -176,6 +177,7 @@ func TestThousandReaders(t *testing.T) {
 
 // One batch of renewals has exclusive locks, readers and permits.
 func TestRenewSharedBatches(t *testing.T) {
+	testmode.Long(t)
 	s := realServer(t)
 	cluster := redistest.StartCluster(t, 2)
 	for name, c := range map[string]redis.UniversalClient{

@@ -10,12 +10,14 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // The key is deleted between the work and its commit: the commit does not happen,
 // the data is as it was before, and the error says both what happened and what the
 // undoing said.
 func TestStepLosesItsKey(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
 		locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})

@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // clientLog is what go-redis has to say by itself.
@@ -31,6 +32,7 @@ func (l clientLog) Printf(_ context.Context, format string, v ...any) {
 // back, and its loss is noticed. Whoever is not let in is told why, and no password
 // is ever said.
 func TestTLSAndAuth(t *testing.T) {
+	testmode.Long(t)
 	authority := redistest.NewAuthority(t)
 	s := authority.StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "admin's")
 	admin := s.Client(t, func(o *redis.Options) { o.Password = "admin's" })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -45,9 +46,7 @@ func TestConformanceVirtual(t *testing.T) {
 }
 
 func TestConformanceRedis(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	servers := realFleet(t, 5)
 	conform(t, locktest.Features{Lease: 400 * time.Millisecond}, func(t *testing.T) *fleet {
 		own := *servers

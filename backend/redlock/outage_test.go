@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // Locks go on at the speed of the quorum while a minority hangs, from the first
@@ -62,6 +63,7 @@ func TestRow23MinorityHangs(t *testing.T) {
 // Row 23 (redlock): without a quorum nothing is granted, and nothing stays behind.
 // Fails if two of five nodes are enough.
 func TestRow23MajorityHangs(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 5)
 	const limit = time.Second
 	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(limit))
@@ -102,6 +104,7 @@ func TestRow23MajorityHangs(t *testing.T) {
 // Row 17 (redlock): ErrUnavailable, with the nodes that are down by name. Fails if a
 // node that does not answer counts as one where another has the lock.
 func TestRow17MajorityDown(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 5)
 	l := distlock.New(f.backend(t), distlock.Config{})
 	defer l.Close()
@@ -160,6 +163,7 @@ func TestRenewWithoutQuorum(t *testing.T) {
 // Row 8 (redlock): the owner does not wait for itself, and nothing is left of what was
 // given up. Fails if an owner finds its own lock held.
 func TestRow08LostReplies(t *testing.T) {
+	testmode.Long(t)
 	for _, tryAgain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("try again=%v", tryAgain), func(t *testing.T) {
 			f := realFleet(t, 3)
@@ -254,6 +258,7 @@ func spoilt(t *testing.T, f *fleet, limit time.Duration) (*redlock.Backend, []*s
 // An attempt is stuck in the network and arrives after its owner has released: it
 // is refused, and another can have the key.
 func TestOvertakenAttempt(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
@@ -304,6 +309,7 @@ func TestRow09LateNode(t *testing.T) {
 // What takes back a failed attempt is stuck in the network and arrives when the
 // same owner has the lock by its next attempt, which it must not end.
 func TestOvertakenTakeBack(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)

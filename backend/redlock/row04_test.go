@@ -6,6 +6,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // All nodes come back empty. The holder is told by its next renewal, for a longest
@@ -16,6 +17,7 @@ import (
 // counter is gone, if an empty node is trusted at once, or if a renewal creates a lock
 // that is gone anew.
 func TestRow04RestartedEmpty(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 3)
 	const lease = 4 * time.Second
 	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // The replies of a majority are lost after a lock was renewed, and after it was
@@ -16,6 +17,7 @@ import (
 // Row 8 (redlock): a renewal is repeated, and a release that is repeated leaves the
 // next one's lock alone. Fails if a release does not look whose the lock is.
 func TestRow08LostRenewalAndRelease(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)

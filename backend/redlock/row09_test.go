@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // A node stands still while a lease is renewed again and again. The lease goes on,
@@ -16,6 +17,7 @@ import (
 // Row 9 (redlock): few renewals wait for a node that sleeps, and the lease goes on.
 // Fails if a silent node is asked by any number of operations at once.
 func TestRow09RenewalsDoNotPileUp(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 3)
 	const limit, sleep = time.Second, 6 * time.Second
 	cs := f.clients()

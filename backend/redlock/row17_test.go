@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // A majority of the nodes refuses: who asks for a lock is told that the store is
@@ -21,6 +22,7 @@ import (
 // nothing lost for those who hold. Fails if a node that refuses counts as one that
 // denies the lock.
 func TestRow17Refusals(t *testing.T) {
+	testmode.Long(t)
 	for _, refusal := range redistest.Refusals() {
 		if refusal.Cluster {
 			continue

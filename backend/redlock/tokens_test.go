@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func TestNextToken(t *testing.T) {
@@ -42,6 +43,7 @@ func TestNextToken(t *testing.T) {
 // with an old counter. Fails if tokens follow the counter of the first node that
 // answers instead of the highest.
 func TestRow04TokensOverRestarts(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 5)
 	const lease = 200 * time.Millisecond
 	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease), redlock.WithNodeTimeout(50*time.Millisecond))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // The delayed restart of Redlock: a holder has three of five nodes, one of them
@@ -20,6 +21,7 @@ import (
 // Row 23 (redlock): a node that comes back empty does not vote for one lease, so no
 // lock has two holders. Fails if an empty node is trusted at once.
 func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
+	testmode.Long(t)
 	for name, lose := range map[string]func(*fleet){
 		"restart":  func(f *fleet) { f.restart(2) },
 		"flushall": func(f *fleet) { f.admins[2].FlushAll(context.Background()) },
@@ -63,6 +65,7 @@ func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 // Row 23 (redlock): a holder outlives the restart of one node after another. Fails if
 // a renewal does not put the lock back where it is missing.
 func TestRow23RollingRestart(t *testing.T) {
+	testmode.Long(t)
 	f := realFleet(t, 3)
 	const lease = 4 * time.Second // a restart takes less, also on a busy machine
 	b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))

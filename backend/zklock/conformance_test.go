@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
@@ -51,6 +52,7 @@ func drop(t *testing.T, admin *zk.Conn, key string) {
 }
 
 func TestConformance(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	conform(t, []string{sharedServer(t).Addr()})
 }

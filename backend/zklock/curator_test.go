@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -77,6 +78,7 @@ func (c *curator) must(want, verb, kind, path string) {
 // TestCurator shares locks with Curator's recipes: each keeps the other out, and
 // waits in one line with it.
 func TestCurator(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	c := startCurator(t, addr)

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // creates matches the creation of a lock's node.
@@ -71,6 +72,7 @@ func TestRow08LostCreateReply(t *testing.T) {
 // Row 8 (zklock): nothing is left of what was given up without an answer. Fails if
 // nothing is deleted in the background.
 func TestRow08LostCreateGivenUp(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)

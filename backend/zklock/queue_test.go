@@ -96,9 +96,6 @@ func TestOneWatchForMany(t *testing.T) {
 // are served, one at a time, and nothing is left.
 func TestHalfOfAThousandLeave(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	const waiters, sessions = 1000, 4
 	addr := []string{sharedServer(t).Addr()}
 	admin := newAdmin(t, addr...)

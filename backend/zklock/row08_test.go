@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // TestRow08LostRenewalAndRelease loses the replies to a renewal and to a release
@@ -17,6 +18,7 @@ import (
 // Row 8 (zklock): the lease goes on, and the release is certain in the end and leaves
 // the next one's node alone. Fails if a renewal without an answer is a loss.
 func TestRow08LostRenewalAndRelease(t *testing.T) {
+	testmode.Long(t)
 	reconnects(t)
 	t.Parallel()
 	addr := sharedServer(t).Addr()

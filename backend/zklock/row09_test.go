@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -17,6 +18,7 @@ import (
 // Row 9 (zklock): the holder is cancelled while the server stands still, before
 // another has the key. Fails if a lease may be longer than the session.
 func TestRow09ServerStopped(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
 	addr := []string{server.Addr()}

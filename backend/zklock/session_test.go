@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/stall"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -40,6 +41,7 @@ func TestLeaseBound(t *testing.T) {
 // TestMinHoldBeyondTheBound keeps a key for longer than a lease can be: the process
 // ends it then, and not the server.
 func TestMinHoldBeyondTheBound(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	addr := []string{sharedServer(t).Addr()}
 	admin := newAdmin(t, addr...)
@@ -72,6 +74,7 @@ func TestMinHoldBeyondTheBound(t *testing.T) {
 // Row 12 (zklock): the holder is cancelled before the server ends the session and
 // grants to another; both come back. Fails if a lease may be longer than the session.
 func TestRow12CutForLonger(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
@@ -148,6 +151,7 @@ func TestRow12CutForLonger(t *testing.T) {
 // Row 12 (zklock): nothing is lost, and what was missed is noticed. Fails if a renewal
 // without an answer is a loss.
 func TestRow12CutForLess(t *testing.T) {
+	testmode.Long(t)
 	reconnects(t)
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -189,6 +193,7 @@ func TestRow12CutForLess(t *testing.T) {
 // Row 12 (zklock): the holder goes on, and whoever waits is served. Fails if a renewal
 // without an answer is a loss.
 func TestRow12ServerRestarted(t *testing.T) {
+	testmode.Long(t)
 	reconnects(t)
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
@@ -219,9 +224,7 @@ func TestRow12ServerRestarted(t *testing.T) {
 // three servers is killed all who contend are served, one at a time, with rising
 // tokens. Fails if a renewal without an answer is a loss.
 func TestRow12Ensemble(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	reconnects(t)
 	t.Parallel()
 	e := zktest.StartEnsemble(t, zktest.Config{})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // machine is a directory in which distlock runs, over a redis-server of its own.
@@ -206,6 +207,7 @@ func TestKilled(t *testing.T) {
 // TestStoreHangs stops Redis. The command is dead before Redis could have given
 // the key to the one who waits, who gets it when Redis is back.
 func TestStoreHangs(t *testing.T) {
+	testmode.Long(t)
 	for _, c := range []struct {
 		onLost       string
 		lease, grace time.Duration // long: a tenth is left for a machine that stalls

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -154,6 +156,7 @@ func main() {}
 // runs unlocked; with it everything does. What is generated twice is the same,
 // and -check notices what is not up to date.
 func TestFresh(t *testing.T) {
+	testmode.Long(t)
 	dir := module(t, map[string]string{
 		"pay/pay_linux.go": freshPay, "pay/pay_windows.go": freshPay, "pay/pay_darwin.go": freshPay,
 		"main.go": strings.Replace(freshCaller, "key:j.name()", "key:j.name() locker:j.Locker()", 1),

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -92,6 +94,7 @@ func TestMissing(t *testing.T) {
 }
 
 func TestWoven(t *testing.T) {
+	testmode.Long(t)
 	if out, err := vet(t, "./testdata/woven/shop"); err == nil || !strings.Contains(out, "shop.go:12:1: Pay is exported") {
 		t.Errorf("without the flag: %v\n%s", err, out)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // use takes and releases a lock, and checks that the optional abilities came
@@ -192,6 +193,7 @@ func TestBadURL(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel() // it mostly waits
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

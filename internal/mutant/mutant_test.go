@@ -10,15 +10,14 @@ import (
 
 	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/mutant"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
 // TestMutant breaks the kit's rules one by one, and requires the named test to
 // notice each.
 func TestMutant(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles a test for each mutant")
-	}
+	testmode.Long(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +26,7 @@ func TestMutant(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := missing(m.Needs); err != nil && !child.Required() {
-				t.Skip(err)
+				t.Skipf(testmode.LeftOut+"%v", err)
 			}
 			output, err := m.Run(t.Context(), root, t.TempDir())
 			if err != nil {
@@ -72,9 +71,7 @@ func TestNotUpToDate(t *testing.T) {
 
 // TestSurvivor changes nothing that matters.
 func TestSurvivor(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles a test")
-	}
+	testmode.Long(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

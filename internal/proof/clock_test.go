@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // wallClock is the clock of a real redis-server, that is set while it runs.
@@ -47,7 +48,7 @@ func noCompiler(t *testing.T, format string, args ...any) {
 	if child.Required() {
 		t.Fatalf(format, args...)
 	}
-	t.Skipf(format, args...)
+	t.Skipf(testmode.LeftOut+format, args...)
 }
 
 // set moves the clock to d from the true time.

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/stall"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // partitions are what can be between a process and its store.
@@ -42,7 +43,7 @@ func TestRow07Partition(t *testing.T) {
 // Row 7 (zklock): the holder is cancelled before another is granted. Fails if leases
 // are not cut to half of the session's timeout.
 func TestRow07PartitionZooKeeper(t *testing.T) {
-	takesSeconds(t)
+	testmode.Long(t)
 	t.Parallel()
 	for name, cut := range partitions {
 		t.Run("zklock/"+name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // The clock of the process is an hour ahead of the server's, or behind it. A lease
@@ -28,7 +29,7 @@ func TestRow10ClientClock(t *testing.T) {
 			})
 		})
 		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
-			takesSeconds(t)
+			testmode.Long(t)
 			c := startClocked(t)
 			c.set(-d)
 			endsInTime(t, c.locker(t), c.locker(t))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // The server's clock is set by an hour, on and back, while a key is held and
@@ -25,7 +26,7 @@ func TestRow11ServerClock(t *testing.T) {
 			})
 		})
 		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
-			takesSeconds(t)
+			testmode.Long(t)
 			c := startClocked(t)
 			setClock(t, c.locker(t), c.locker(t), d, c.set)
 			c.mustBeEmpty(t)

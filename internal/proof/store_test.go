@@ -18,6 +18,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -131,23 +132,16 @@ var starts = map[string]func(t *testing.T) *store{
 }
 
 // eachStore runs f on stores of the given kinds, at the same time: they mostly
-// wait. It takes seconds.
+// wait.
 func eachStore(t *testing.T, f func(t *testing.T, s *store), kinds ...string) {
 	t.Helper()
-	takesSeconds(t)
+	testmode.Long(t)
 	t.Parallel()
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			f(t, starts[kind](t))
 		})
-	}
-}
-
-func takesSeconds(tb testing.TB) {
-	tb.Helper()
-	if testing.Short() {
-		tb.Skip("takes seconds")
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // Server is a redis-server of its own.
@@ -63,8 +64,9 @@ func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *
 		if child.Required() {
 			tb.Fatalf("%s=1, but there is no redis-server: %v", child.RealEnv, err)
 		}
-		tb.Skipf("needs a redis-server in PATH: %v", err)
+		tb.Skipf(testmode.LeftOut+"needs a redis-server in PATH: %v", err)
 	}
+	testmode.InRealTime(tb)
 	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), args: args, tls: clients}
 	if text != "" {
 		s.conf = filepath.Join(s.dir, "redis.conf")

@@ -5,15 +5,15 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // TestTorture shows that the kit keeps its promises while processes, servers and
 // connections fail, and that everyone is served and nothing is left when they are
 // well again.
 func TestTorture(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testmode.Long(t)
 	if raceDetector && *backendFlag == "zklock" {
 		t.Skip("go-zookeeper has a race of its own when it sets its watches again")
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // patience bounds what a server does soon, on a machine that is slow and busy.
@@ -65,8 +66,9 @@ func Need(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
 	case err == nil:
+		testmode.InRealTime(tb)
 	case errors.Is(err, ErrMissing) && !child.Required():
-		tb.Skip(err)
+		tb.Skipf(testmode.LeftOut+"%v", err)
 	default:
 		tb.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	q "github.com/distlock-go/distlock/backend/redislock/internal/queuemodel"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 const (
@@ -26,7 +27,7 @@ func TestModel(t *testing.T) {
 		name   string
 		model  q.Model
 		states int  // at least
-		long   bool // not under the race detector, and not in short tests
+		long   bool // and never under the race detector
 	}{
 		{"two/anything", q.Model{Processes: 2, Rules: q.Protocol, Faults: q.Anything}, 12_000, false},
 		{"three/on time", q.Model{Processes: 3, Rules: q.Protocol, Faults: onTime}, 60_000, false},
@@ -35,8 +36,11 @@ func TestModel(t *testing.T) {
 		{"four/messages are enough", q.Model{Processes: 4, Rules: told, Faults: nearlyWell}, 270_000, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.long && (testing.Short() || raceDetected()) {
-				t.Skip("takes long")
+			if c.long && raceDetected() {
+				t.Skip("takes minutes under the race detector")
+			}
+			if c.long {
+				testmode.Long(t)
 			}
 			g, violation := q.Explore(c.model, nil)
 			if violation != nil {
