@@ -21,17 +21,23 @@ help: ## Show what can be made
 run: ## Serve the example shop on the embedded store
 	go run ./example_service
 
-.PHONY: test
-test: ## Run the tests
-	go test ./...
+.PHONY: check
+check: ## Run the quick tests, go vet and gofmt
+	go run ./internal/retest ./...
+	go vet ./...
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
+
+.PHONY: check-full
+check-full: ## Run all that CI runs: the long tests, too, and the race detector (20 minutes)
+	.ci/run
+
+.PHONY: test-long
+test-long: ## Run all tests, the long ones, too; a missing server is a failure
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go run ./internal/retest -timeout=20m ./...
 
 .PHONY: race
-race: ## Run the tests under the race detector, COUNT times, shuffled
+race: ## Run the quick tests under the race detector, COUNT times, shuffled
 	go test -race -shuffle=on -count=$(COUNT) ./...
-
-.PHONY: test-real
-test-real: ## Run the tests; a missing redis-server is a failure
-	DISTLOCK_TEST_REAL=1 go test ./...
 
 .PHONY: test-nested
 test-nested: ## Run the tests of the nested modules
@@ -69,11 +75,11 @@ fuzz: ## Fuzz every target for FUZZTIME
 
 .PHONY: torture
 torture: ## Put BACKEND (redislock, redlock, zklock) through DUR of faults; SEED fixes the plan, 0 chooses one
-	DISTLOCK_TEST_REAL=1 go test ./internal/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./internal/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
 
 .PHONY: mutants
 mutants: ## Break the kit's rules one by one; a test must notice each
-	go test -v -run TestMutant ./internal/mutant ./locktest
+	DISTLOCK_TEST_LONG=1 go test -v -run TestMutant ./internal/mutant ./locktest
 
 .PHONY: lint
 lint: ## Run the linter
@@ -91,7 +97,3 @@ generate-check: generate ## Fail if the generated code is not up to date
 .PHONY: tidy-check
 tidy-check: ## Fail if go.mod or go.sum is not tidy
 	go mod tidy -diff
-
-.PHONY: ci
-ci: ## Run all that CI runs
-	.ci/run

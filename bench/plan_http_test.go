@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // fakeHTTP is a fakeShop behind HTTP.
@@ -153,6 +155,7 @@ func TestHTTPPlanRefused(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

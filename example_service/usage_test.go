@@ -7,9 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func TestStartErrors(t *testing.T) {
+	testmode.Long(t)
 	t.Parallel() // it mostly waits
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

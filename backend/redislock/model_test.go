@@ -273,11 +273,15 @@ func TestModelSteps(t *testing.T) {
 
 // Long ways through the model, with all that earlier steps leave in the fence.
 func TestModelWalks(t *testing.T) {
-	const walks, length = 100, 100
+	const length = 100
+	walks := uint64(20)
+	if testmode.Full() {
+		walks = 100
+	}
 	model := q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything}
 	eachScripts(t, func(t *testing.T, s scripts) {
 		m := newModelled(t, s)
-		for seed := range uint64(walks) {
+		for seed := range walks {
 			m.reset()
 			rnd := rand.New(rand.NewPCG(seed, seed))
 			var state q.State

@@ -9,6 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -33,6 +34,7 @@ func TestZooKeeper(t *testing.T) {
 
 // TestChroot looks for the lock of one URL below the node that the URL names.
 func TestChroot(t *testing.T) {
+	testmode.Long(t)
 	addr := zktest.Start(t, zktest.Config{}).Addr()
 	b, err := backendurl.Open(t.Context(), "zk://"+addr+"/shop")
 	if err != nil {
