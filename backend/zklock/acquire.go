@@ -12,13 +12,16 @@ import (
 )
 
 var (
+	errHeld     = fmt.Errorf("zklock: it is not the owner's turn: %w", distlock.ErrNotAcquired) // told as a HeldError
 	errGivenUp  = fmt.Errorf("%w: released while waiting", distlock.ErrNotAcquired)
 	errReleased = errors.New("zklock: the owner has released the key: take another one")
 )
 
 // TryAcquire makes one attempt. It stands in line as everybody else does, and
 // leaves the line at once if it is not its turn: two round trips if it gets the
-// key, three if not. It fails with a [*distlock.HeldError] then.
+// key, four if not. It fails with a [*distlock.HeldError] then, which names the first
+// in line; of a holder in another process it counts Held from when that joined the
+// line.
 //
 // The grant's TTL is shorter than was asked for if the session's timeout does not
 // carry it.
@@ -29,7 +32,10 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	}
 	op, end := b.bound(ctx)
 	defer end()
-	g, _, err := b.attempt(op, p, &r)
+	g, wait, err := b.attempt(op, p, &r)
+	if wait.own != "" {
+		err = b.held(op, r.Key, wait)
+	}
 	if errors.Is(err, distlock.ErrNotAcquired) && b.table.removeUnqueued(p) {
 		_, _ = b.leave(op, p) // goes on in the background if need be
 	}
@@ -55,22 +61,32 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 		g, wait, err := b.attempt(op, p, &r)
 		end()
 		for held := true; held; held = w.rung && b.still(ctx, p, wait) {
-			if !errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, errGivenUp) {
-				return g, bare(ctx, err)
+			if wait.own == "" { // it has the key, or an error
+				return g, b.ended(ctx, p, &w, err)
 			}
+			w.last = wait
 			if err := w.sleep(ctx, b, p, wait); err != nil {
-				return distlock.Grant{}, bare(ctx, err)
+				return distlock.Grant{}, b.ended(ctx, p, &w, err)
 			}
 		}
 	}
 }
 
-// bare returns the error of ctx if it has ended, as callers compare it.
-func bare(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && !errors.Is(err, distlock.ErrNotAcquired) {
-		return ctx.Err()
+// ended is what Acquire says after err. If ctx or the budget ended the wait, it also
+// says who has the key.
+func (b *Backend) ended(ctx context.Context, p *place, w *waiter, err error) error {
+	switch {
+	case err == nil, errors.Is(err, errGivenUp):
+		return err
+	case errors.Is(err, errSpent):
+		return b.heldNow(ctx, p, w.last)
+	case ctx.Err() == nil:
+		return err
 	}
-	return err
+	if err = b.link.cause(ctx); !errors.Is(err, ctx.Err()) || w.last.own == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %w", b.heldNow(ctx, p, w.last), ctx.Err())
 }
 
 // enter checks r and returns its owner's place. Who waits keeps it also if the
@@ -90,7 +106,7 @@ func (b *Backend) enter(ctx context.Context, r *distlock.Request, waits bool) (*
 	// If one of ours has the key, a look is cheaper than to stand in line and leave
 	// it again, which are two writes.
 	if !waits && b.table.heldByOther(c) {
-		if err := b.glance(ctx, parent); err != nil {
+		if err := b.glance(ctx, r.Key, parent); err != nil {
 			return nil, err
 		}
 	}
@@ -111,7 +127,7 @@ func (b *Backend) enter(ctx context.Context, r *distlock.Request, waits bool) (*
 
 // glance returns a HeldError if an exclusive lock is at the head of the line, as the
 // leader knows it: others may have deleted it through another server.
-func (b *Backend) glance(ctx context.Context, parent string) error {
+func (b *Backend) glance(ctx context.Context, key, parent string) error {
 	op, end := b.bound(ctx)
 	defer end()
 	l, err := b.line(op, parent)
@@ -119,7 +135,7 @@ func (b *Backend) glance(ctx context.Context, parent string) error {
 		return err
 	}
 	if len(l) > 0 && !l[0].kind.shared && l[0].kind.permits == 0 {
-		return &distlock.HeldError{}
+		return b.held(op, key, waiting{first: parent + "/" + l[0].name})
 	}
 	return nil
 }
@@ -127,14 +143,17 @@ func (b *Backend) glance(ctx context.Context, parent string) error {
 // waiting is what one in line has to wait for.
 type waiting struct {
 	session *session
-	on      []string // the paths of nodes
+	on      []string  // the paths of nodes
+	own     string    // the path of its own; "" if it does not wait
+	made    time.Time // when that was asked for
+	first   string    // the path of the first in line
 }
 
 // attempt stands in line with p, unless it does already, and looks whether it is
-// its turn. If not, the error is a HeldError, and what to wait for comes with it.
+// its turn. If not, the error is errHeld, and what to wait for comes with it.
 func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (distlock.Grant, waiting, error) {
 	if !p.take(ctx) {
-		return distlock.Grant{}, waiting{}, context.Cause(ctx)
+		return distlock.Grant{}, waiting{}, b.link.cause(ctx)
 	}
 	late := false // somebody else puts back the turn
 	defer func() {
@@ -192,13 +211,13 @@ func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (d
 				}
 			}
 		case len(v.blockers) > 0:
-			return distlock.Grant{}, waiting{s, v.blockers}, &distlock.HeldError{}
+			return distlock.Grant{}, waiting{s, v.blockers, p.node, p.made, v.first}, errHeld
 		default:
 			g, err := b.granted(p, r, s, &v, sent)
 			return g, waiting{}, err
 		}
 	}
-	return distlock.Grant{}, waiting{}, context.Cause(ctx)
+	return distlock.Grant{}, waiting{}, b.link.cause(ctx)
 }
 
 // granted records that it is p's turn.
@@ -224,6 +243,7 @@ type view struct {
 	mine      bool     // the node is there, and belongs to our session
 	blockers  []string // paths of those it has to wait for
 	own       []string // those among them that are the owner's: orphans
+	first     string   // path of the first in line
 	contended bool     // others stand behind it
 	czxid     int64    // the transaction that made the node
 }
@@ -256,7 +276,7 @@ func (b *Backend) look(ctx context.Context, p *place, born int64) (view, error) 
 	if i < 0 || p.session != b.link.session() || stat.EphemeralOwner != p.session.id {
 		return view{}, nil
 	}
-	v := view{mine: true, czxid: stat.Czxid, contended: i < len(l)-1}
+	v := view{mine: true, czxid: stat.Czxid, contended: i < len(l)-1, first: p.parent + "/" + l[0].name}
 	for _, n := range l.blockers(i) {
 		path := p.parent + "/" + n.name
 		v.blockers = append(v.blockers, path)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -25,7 +24,6 @@ var (
 type Backend struct {
 	opts    options
 	link    *link
-	data    []byte // what is in the nodes, for people who look at them
 	table   *table
 	watches *watches
 	parents *parents
@@ -49,7 +47,7 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{opts: o, data: whoami()}
+	b := &Backend{opts: o}
 	if b.link, err = newLink(servers, &b.opts); err != nil {
 		return nil, err
 	}
@@ -59,15 +57,6 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 	b.table = newTable(b.expire)
 	b.goOn(func() { b.table.run(b.ctx) })
 	return b, nil
-}
-
-// whoami is the text in our nodes. Curator's have the client's address there.
-func whoami() []byte {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	return fmt.Appendf(nil, "%s/%d", host, os.Getpid())
 }
 
 // Close ends the session, which gives up all locks and places at once, unless the

@@ -22,6 +22,7 @@ func begin[T any](l *link, f func(*zk.Conn) (T, error)) *pending[T] {
 	p := &pending[T]{link: l, done: make(chan struct{})}
 	go func() {
 		p.value, p.err = f(l.conn)
+		p.err = l.explain(p.err)
 		close(p.done)
 	}()
 	return p
@@ -46,7 +47,7 @@ func (p *pending[T]) wait(ctx context.Context) (T, error) {
 				return p.value, p.err
 			default:
 				var none T
-				return none, context.Cause(ctx)
+				return none, p.link.cause(ctx)
 			}
 		}
 	}
@@ -98,6 +99,27 @@ func (l *link) stat(path string) *pending[zk.Stat] {
 			return zk.Stat{}, err
 		}
 		return *stat, nil
+	})
+}
+
+// content is what is in a node, and its metadata.
+type content struct {
+	data []byte
+	stat zk.Stat
+}
+
+// content returns what is in a node; zero if there is none.
+func (l *link) content(path string) *pending[content] {
+	return begin(l, func(c *zk.Conn) (content, error) {
+		data, stat, err := c.Get(path)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return content{}, nil
+		case err != nil:
+			return content{}, err
+		default:
+			return content{data, *stat}, nil
+		}
 	})
 }
 

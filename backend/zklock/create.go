@@ -21,7 +21,8 @@ func (b *Backend) create(ctx context.Context, p *place, s *session) *pending[bir
 		path := p.parent + "/" + nodePrefix(p.guid, p.kind)
 		for {
 			sent := time.Now()
-			node, err := c.Create(path, b.data, zk.FlagEphemeralSequential, b.opts.acl)
+			p.made = sent
+			node, err := c.Create(path, p.data(), zk.FlagEphemeralSequential, b.opts.acl)
 			switch {
 			case err == nil:
 				p.node, p.session, p.doubt = node, s, false
@@ -30,7 +31,7 @@ func (b *Backend) create(ctx context.Context, p *place, s *session) *pending[bir
 				p.doubt = p.doubt || !certain(err)
 				return birth{}, err
 			case ctx.Err() != nil:
-				return birth{}, context.Cause(ctx)
+				return birth{}, b.link.cause(ctx)
 			}
 			// The server deletes containers that are empty, also between these two.
 			if err := b.parents.make(c, p.parent); err != nil {

@@ -2,8 +2,10 @@ package zklock_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"os/exec"
 	"strings"
 	"testing"
@@ -82,6 +84,7 @@ func TestCurator(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	c := startCurator(t, addr)
+	observer := newBackend(t, []string{addr})
 	admin := newAdmin(t, addr)
 	waiting := func(path string, n int) {
 		t.Helper()
@@ -97,6 +100,11 @@ func TestCurator(t *testing.T) {
 		mustRelease(t, b, g)
 		c.must("true", "try", "mutex", path)
 		mustBeBusy(t, b, key)
+		// Curator writes its address into its node.
+		infos, err := observer.Inspect(context.Background(), key, 1)
+		if err != nil || len(infos) != 1 || net.ParseIP(infos[0].Holders[0].Holder) == nil {
+			t.Errorf("Inspect of what Curator has: %+v, %v", infos, err)
+		}
 		w := queue(t, b, request(key))
 		waiting(path, 2)
 		w.mustWait(t)

@@ -109,19 +109,22 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (distlock.Key
 			info.Mode = distlock.Shared
 		}
 		path := b.opts.root + "/" + EscapeKey(key) + "/" + n.name
-		stat, err := b.link.stat(path).wait(op)
+		node, err := b.link.content(path).wait(op)
 		if err != nil {
 			return info, err
 		}
-		if stat.Czxid == 0 { // it has gone since
+		if node.stat.Czxid == 0 { // it has gone since
 			info.Held--
 			continue
 		}
-		h := distlock.HolderInfo{Owner: distlock.Fingerprint(n.guid), Since: time.UnixMilli(stat.Ctime)}
-		if h.Token, _, err = tokens(stat.Czxid, 1); err != nil {
+		name := holderName(node.data)
+		h := distlock.HolderInfo{
+			Owner: distlock.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
+		}
+		if h.Token, _, err = tokens(node.stat.Czxid, 1); err != nil {
 			return info, err
 		}
-		if g, ok := b.table.find(key, path); ok {
+		if g, _, ok := b.table.find(key, path); ok {
 			h.Owner, h.Token = distlock.Fingerprint(g.Owner), g.Token
 			h.ExpiresIn = time.Until(g.Sent.Add(g.TTL))
 		}
@@ -152,13 +155,13 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	defer end()
 	l, err := b.line(op, parent)
 	if err != nil {
-		return false, fmt.Errorf("zklock: force: %w", err)
+		return false, err
 	}
 	held := false
 	for _, n := range l[:l.holders()] {
 		existed, err := b.link.remove(parent + "/" + n.name).wait(op)
 		if err != nil {
-			return held, fmt.Errorf("zklock: force: %w", err)
+			return held, err
 		}
 		held = held || existed
 	}

@@ -15,8 +15,10 @@ import (
 
 var (
 	errClosed    = errors.New("zklock: the Backend is closed")
-	errNoAnswer  = errors.New("zklock: no answer from ZooKeeper in time")
-	errNoSession = errors.New("zklock: no session with ZooKeeper")
+	errNoAnswer  = errors.New("no answer")
+	errNoSession = errors.New("no session")
+
+	errNoCredentials = errors.New("no credentials were given, see WithDigest")
 )
 
 // session is one with the server. Ephemeral nodes belong to it.
@@ -55,6 +57,7 @@ type link struct {
 	up      chan struct{}
 	isUp    bool
 	authed  bool
+	trouble trouble
 }
 
 func newLink(servers []string, o *options) (*link, error) {
@@ -82,11 +85,16 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, errClosed
 	default:
 	}
+	l.tries(address)
 	c, err := l.opts.dial(network, address, timeout)
 	if err != nil {
+		l.failed(address, err)
 		return nil, err
 	}
-	s := &sniffer{Conn: c, patience: max(l.opts.sessionTimeout/3, time.Second), births: &l.births}
+	s := &sniffer{
+		Conn: c, patience: max(l.opts.sessionTimeout/3, time.Second), births: &l.births,
+		ended: func(err error) { l.failed(address, fmt.Errorf("the connection ended: %w", err)) },
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.nc = s
@@ -115,6 +123,7 @@ func (l *link) event(e zk.Event) {
 		}
 		l.setUp()
 	case zk.StateExpired:
+		l.trouble.cause = zk.ErrSessionExpired
 		l.endSession()
 		l.setDown()
 	case zk.StateDisconnected:
@@ -127,6 +136,9 @@ func (l *link) event(e zk.Event) {
 func (l *link) authenticate() {
 	<-l.started
 	if err := l.conn.AddAuth("digest", []byte(l.opts.user+":"+l.opts.password)); err != nil {
+		l.mu.Lock()
+		l.trouble.cause = err
+		l.mu.Unlock()
 		return // the next connection tries again
 	}
 	l.mu.Lock()
@@ -139,7 +151,7 @@ func (l *link) authenticate() {
 
 func (l *link) setUp() {
 	if !l.isUp {
-		l.isUp = true
+		l.isUp, l.trouble.cause = true, nil
 		close(l.up)
 	}
 }
@@ -179,10 +191,10 @@ func (l *link) ready(ctx context.Context) (*session, error) {
 		case <-l.done:
 			return nil, errClosed
 		case <-ctx.Done():
-			if err := context.Cause(ctx); !errors.Is(err, errNoAnswer) {
-				return nil, err
+			if errors.Is(context.Cause(ctx), errNoAnswer) {
+				return nil, l.explain(fmt.Errorf("%w within %v", errNoSession, l.opts.opTimeout))
 			}
-			return nil, errNoSession
+			return nil, l.cause(ctx)
 		}
 	}
 }

@@ -59,12 +59,16 @@ type node struct {
 // nodePrefix is the name of a node without its number.
 func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + k.tag }
 
-// guidOf returns the UUID that stands for an owner in names: the owner itself if
-// it is one, otherwise one that is derived from it. It is the same each time, so
-// that an owner's node is found again after the reply to its creation was lost.
+// guidOf returns the UUID that stands for an owner in names: the one that the owner
+// is or begins with, otherwise one that is derived from it. It is the same each time,
+// so that an owner's node is found again after the reply to its creation was lost.
 func guidOf(owner string) string {
-	if u, err := uuid.Parse(owner); err == nil && u.String() == owner {
-		return owner
+	id := owner
+	if distlock.HolderOf(owner) != "" {
+		id = owner[:uuidLen]
+	}
+	if u, err := uuid.Parse(id); err == nil && u.String() == id {
+		return id
 	}
 	return uuid.NewSHA1(uuid.Nil, []byte("distlock:"+owner)).String()
 }

@@ -100,6 +100,9 @@ func TestOrderOfNodes(t *testing.T) {
 
 func TestGUID(t *testing.T) {
 	t.Parallel()
+	if g := zklock.GUID(guid + "@web-3/1432"); g != guid {
+		t.Errorf("a UUID with a name becomes %s", g)
+	}
 	if g := zklock.GUID(guid); g != guid {
 		t.Errorf("a UUID becomes %s", g)
 	}

@@ -21,13 +21,15 @@ type place struct {
 	gone   chan struct{} // closed when the place is in the table no more
 
 	// Whoever has the turn may use these.
-	node    string   // path of the node; "" if none is known
-	session *session // that it belongs to
-	doubt   bool     // there may be a node that is not known
+	node    string    // path of the node; "" if none is known
+	session *session  // that it belongs to
+	made    time.Time // when it was asked for
+	doubt   bool      // there may be a node that is not known
 
 	// The table's mutex guards these.
 	queued bool           // it is kept while another has the key
 	held   bool           // it has the key, as follows
+	since  time.Time      // when it got it
 	grant  distlock.Grant // as it was confirmed last
 	path   string         // of the node that was
 	of     *session       // whose node
@@ -50,6 +52,10 @@ func (p *place) take(ctx context.Context) bool {
 }
 
 func (p *place) put() { <-p.turn }
+
+// data is the text in the node, for people: the name of the holder. Curator's nodes
+// have the client's address there.
+func (p *place) data() []byte { return []byte(distlock.HolderOf(p.claim.owner)) }
 
 // isGone reports whether the place has been given up.
 func (p *place) isGone() bool {

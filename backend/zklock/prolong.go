@@ -45,7 +45,7 @@ func (b *Backend) Prolong(ctx context.Context, g distlock.Grant, n int) (distloc
 	}
 	sent := time.Now()
 	stat, err := begin(b.link, func(c *zk.Conn) (zk.Stat, error) {
-		stat, err := c.Set(h.path, b.data, -1)
+		stat, err := c.Set(h.path, h.place.data(), -1)
 		if err != nil {
 			return zk.Stat{}, err
 		}
@@ -56,7 +56,7 @@ func (b *Backend) Prolong(ctx context.Context, g distlock.Grant, n int) (distloc
 		b.giveUp(h.place)
 		return distlock.Grant{}, errNotHeld
 	case err != nil:
-		return distlock.Grant{}, fmt.Errorf("zklock: prolong: %w", err)
+		return distlock.Grant{}, err
 	}
 	// Somebody may have come before the write, and has smaller tokens then.
 	if err := b.alone(op, h.place); err != nil {
@@ -77,7 +77,7 @@ func (b *Backend) Prolong(ctx context.Context, g distlock.Grant, n int) (distloc
 func (b *Backend) alone(ctx context.Context, p *place) error {
 	names, err := b.link.children(p.parent).wait(ctx)
 	if err != nil {
-		return fmt.Errorf("zklock: prolong: %w", err)
+		return err
 	}
 	l, err := parseLine(names)
 	if err != nil {

@@ -32,7 +32,7 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 	existed, err := b.leave(op, p)
 	switch {
 	case err != nil:
-		return fmt.Errorf("zklock: release: %w", err)
+		return err
 	case wasHeld && !existed:
 		b.table.forget(c)
 		return fmt.Errorf("zklock: the owner's node was deleted: %w", distlock.ErrLost)
@@ -45,7 +45,7 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 func (b *Backend) releaseUnknown(ctx context.Context, parent string, g *distlock.Grant) error {
 	l, err := b.line(ctx, parent)
 	if err != nil {
-		return fmt.Errorf("zklock: release: %w", err)
+		return err
 	}
 	guid, found := guidOf(g.Owner), false
 	for _, n := range l {
@@ -54,7 +54,7 @@ func (b *Backend) releaseUnknown(ctx context.Context, parent string, g *distlock
 		}
 		found = true
 		if _, err := b.link.remove(parent + "/" + n.name).wait(ctx); err != nil {
-			return fmt.Errorf("zklock: release: %w", err)
+			return err
 		}
 	}
 	switch {
@@ -91,7 +91,7 @@ func (b *Backend) expire(p *place) { b.clear(p) }
 func (b *Backend) leave(ctx context.Context, p *place) (existed bool, err error) {
 	if !p.take(ctx) {
 		b.clear(p)
-		return false, context.Cause(ctx)
+		return false, b.link.cause(ctx)
 	}
 	existed, err = b.leaveOnce(ctx, p)
 	p.put()

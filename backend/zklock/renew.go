@@ -2,7 +2,6 @@ package zklock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -50,7 +49,7 @@ func (b *Backend) renew(ctx context.Context, confirmed *pending[struct{}], sent 
 		if _, err := confirmed.wait(ctx); err == nil {
 			has[i], looks[i] = h, b.link.stat(h.path)
 		} else {
-			results[i].Err = fmt.Errorf("zklock: renew: %w", err)
+			results[i].Err = err
 			has[i] = h
 		}
 	}
@@ -63,7 +62,7 @@ func (b *Backend) renew(ctx context.Context, confirmed *pending[struct{}], sent 
 			stat, err := looks[i].wait(ctx)
 			switch {
 			case err != nil:
-				results[i].Err = fmt.Errorf("zklock: renew: %w", err)
+				results[i].Err = err
 			case stat.EphemeralOwner != h.of.id:
 				b.giveUp(h.place)
 				results[i].Status = distlock.Lost
@@ -77,7 +76,7 @@ func (b *Backend) renew(ctx context.Context, confirmed *pending[struct{}], sent 
 				}
 				continue
 			default:
-				results[i].Err = errNoSession
+				results[i].Err = b.link.explain(errNoSession)
 			}
 		}
 		select {

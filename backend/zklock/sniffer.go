@@ -15,6 +15,9 @@ type sniffer struct {
 	net.Conn
 	patience time.Duration // with a server that does not answer the first packet
 	births   *births
+	ended    func(why error) // called once, when the connection has
+
+	once sync.Once
 
 	mu    sync.Mutex
 	first bool   // the first packet has been read
@@ -38,6 +41,9 @@ const (
 
 func (s *sniffer) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
+	if err != nil {
+		s.end(err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follow(p[:n])
@@ -49,10 +55,14 @@ func (s *sniffer) Read(p []byte) (int, error) {
 // connection; credentials have no room for two answers, and it hangs for ever.
 func (s *sniffer) Write(p []byte) (int, error) {
 	if _, err := s.Conn.Write(p); err != nil {
+		s.end(err)
 		_ = s.Close() // may have been closed already
 	}
 	return len(p), nil
 }
+
+// end tells why the connection has ended. What follows from that is not told.
+func (s *sniffer) end(why error) { s.once.Do(func() { s.ended(why) }) }
 
 // follow reads what came next.
 func (s *sniffer) follow(p []byte) {

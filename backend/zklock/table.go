@@ -19,7 +19,7 @@ type table struct {
 
 	mu       sync.Mutex
 	places   map[claim]*place
-	holders  map[string]int // by key, how many of ours have it
+	holders  map[string][]*place // by key, those of ours that have it
 	schedule schedule
 	released memory
 	leaving  map[string]bool // paths of nodes that are to be deleted
@@ -28,7 +28,7 @@ type table struct {
 func newTable(expire func(p *place)) *table {
 	return &table{
 		expire: expire, wake: make(chan struct{}, 1),
-		places: make(map[claim]*place), holders: make(map[string]int), leaving: make(map[string]bool),
+		places: make(map[claim]*place), holders: make(map[string][]*place), leaving: make(map[string]bool),
 	}
 }
 
@@ -53,7 +53,7 @@ func (t *table) enter(c claim, queued bool, fresh func() *place) *place {
 func (t *table) heldByOther(c claim) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.holders[c.key] > 0 && t.places[c] == nil
+	return len(t.holders[c.key]) > 0 && t.places[c] == nil
 }
 
 // release gives up the place of c and remembers for a while that it did. It
@@ -117,7 +117,8 @@ func (t *table) unhold(p *place) {
 	}
 	p.held = false
 	heap.Remove(&t.schedule, p.index)
-	if t.holders[p.claim.key]--; t.holders[p.claim.key] == 0 {
+	rest := slices.DeleteFunc(t.holders[p.claim.key], func(q *place) bool { return q == p })
+	if t.holders[p.claim.key] = rest; len(rest) == 0 {
 		delete(t.holders, p.claim.key)
 	}
 }
@@ -141,8 +142,8 @@ func (t *table) hold(p *place, s *session, g distlock.Grant) bool {
 	if p.held {
 		heap.Fix(&t.schedule, p.index)
 	} else {
-		p.held = true
-		t.holders[p.claim.key]++
+		p.held, p.since = true, g.Sent
+		t.holders[p.claim.key] = append(t.holders[p.claim.key], p)
 		heap.Push(&t.schedule, p)
 	}
 	if t.schedule[0] == p {
@@ -170,19 +171,16 @@ func (t *table) holding(c claim) (holding, bool) {
 	return holding{p, p.grant, p.path, p.of}, true
 }
 
-// find returns the grant whose node is at path.
-func (t *table) find(key, path string) (distlock.Grant, bool) {
+// find returns the grant whose node is at path, and since when its owner has it.
+func (t *table) find(key, path string) (g distlock.Grant, since time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.holders[key] == 0 {
-		return distlock.Grant{}, false
-	}
-	for _, p := range t.schedule {
+	for _, p := range t.holders[key] {
 		if p.path == path {
-			return p.grant, true
+			return p.grant, p.since, true
 		}
 	}
-	return distlock.Grant{}, false
+	return distlock.Grant{}, time.Time{}, false
 }
 
 // extend records that g was confirmed, which continues what p has. It returns false

@@ -2,15 +2,20 @@ package zklock
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"time"
 
 	"github.com/distlock-go/distlock"
 )
 
+// errSpent ends a wait when its budget has.
+var errSpent = fmt.Errorf("zklock: no attempt is left: %w", distlock.ErrNotAcquired)
+
 // waiter is one call of Acquire that waits.
 type waiter struct {
 	backoff *distlock.Backoff
+	last    waiting     // what it waited for last
 	alarm   *time.Timer // when to look without having been woken; nil: not set
 	rung    bool
 }
@@ -27,7 +32,7 @@ func (w *waiter) sleep(ctx context.Context, b *Backend, p *place, what waiting) 
 	if w.alarm == nil || w.rung {
 		d, ok := w.backoff.Wait()
 		if !ok {
-			return &distlock.HeldError{}
+			return errSpent
 		}
 		w.stop()
 		w.alarm, w.rung = time.NewTimer(d), false
@@ -40,7 +45,7 @@ func (w *waiter) sleep(ctx context.Context, b *Backend, p *place, what waiting) 
 	}
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return b.link.cause(ctx)
 	case <-b.ctx.Done():
 		return errClosed
 	case <-p.gone:
@@ -88,9 +93,6 @@ func (b *Backend) watch(ctx context.Context, paths []string) (<-chan struct{}, e
 	for i, path := range paths {
 		c, err := b.watches.on(op, path)
 		if err != nil {
-			if ctx.Err() != nil {
-				err = ctx.Err()
-			}
 			return nil, err
 		}
 		if c == nil {

@@ -40,7 +40,7 @@ func (w *watches) on(ctx context.Context, path string) (<-chan struct{}, error) 
 	select {
 	case <-one.set:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, w.link.cause(ctx)
 	}
 	switch {
 	case errors.Is(one.err, zk.ErrNoNode):
@@ -55,7 +55,7 @@ func (w *watches) on(ctx context.Context, path string) (<-chan struct{}, error) 
 // watch behind on a node that does not exist.
 func (w *watches) run(path string, one *watch) {
 	_, _, events, err := w.link.conn.GetW(path)
-	one.err = err
+	one.err = w.link.explain(err)
 	if err == nil {
 		close(one.set)
 		<-events // comes in the end: when the session is over, or the connection is closed

@@ -1,0 +1,123 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+)
+
+// named is a request by an owner that has a name.
+func named(key, name string) distlock.Request {
+	r := request(key)
+	r.Owner += "@" + name
+	return r
+}
+
+func mustName(tb testing.TB, err error, name string, since time.Time) {
+	tb.Helper()
+	held, ok := errors.AsType[*distlock.HeldError](err)
+	if !ok {
+		tb.Fatalf("the error does not say who has the key: %v", err)
+	}
+	if held.Holder != name {
+		tb.Errorf("the holder is named %q, want %q: %v", held.Holder, name, err)
+	}
+	if most := time.Since(since) + time.Second; held.Held < 0 || held.Held > most {
+		tb.Errorf("held for %v, and it cannot be more than %v", held.Held, most)
+	}
+	if strings.Contains(err.Error(), "\n") {
+		tb.Errorf("the error has two lines: %v", err)
+	}
+}
+
+// TestHolderNames: every process can tell which one has a key, whether it asks once,
+// waits in vain or gives up.
+func TestHolderNames(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	const key, web, batch = "named", "web-3/1432", "batch-1/7"
+	began := time.Now()
+	r := named(key, web)
+	g := mustTry(t, b, r)
+
+	infos, err := other.Inspect(context.Background(), key, 1)
+	if err != nil || len(infos) != 1 || len(infos[0].Holders) != 1 {
+		t.Fatalf("Inspect: %+v, %v", infos, err)
+	}
+	if h := infos[0].Holders[0]; h.Holder != web || h.Owner != distlock.Fingerprint(r.Owner) {
+		t.Errorf("another process sees the holder as %+v", h)
+	}
+	for name, from := range map[string]*zklock.Backend{"of the same session": b, "of another": other} {
+		t.Run(name, func(t *testing.T) {
+			_, err := from.TryAcquire(context.Background(), named(key, batch))
+			mustName(t, err, web, began)
+			if held, _ := errors.AsType[*distlock.HeldError](err); held.Held <= 0 || from == b != (held.RetryAfter > 0) {
+				t.Errorf("TryAcquire: %+v", held)
+			}
+
+			patient := named(key, batch)
+			patient.Backoff = distlock.NewBackoff(time.Millisecond, 2)
+			_, err = from.Acquire(context.Background(), patient)
+			mustName(t, err, web, began)
+			mustRelease(t, from, patient.Claim())
+
+			ctx, cancel := context.WithCancel(context.Background())
+			w := named(key, batch)
+			w.Backoff = distlock.NewBackoff(time.Hour, 0)
+			done := make(chan error)
+			go func() {
+				_, err := from.Acquire(ctx, w)
+				done <- err
+			}()
+			admin := newAdmin(t, addr)
+			eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+			cancel()
+			err = <-done
+			mustName(t, err, web, began)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("Acquire that was cancelled: %v", err)
+			}
+			mustRelease(t, from, w.Claim())
+		})
+	}
+	mustRelease(t, b, g)
+}
+
+// TestForeignHolderNames: what another program has put into its node is shown if it
+// can be a name.
+func TestForeignHolderNames(t *testing.T) {
+	t.Parallel()
+	addr := sharedServer(t).Addr()
+	b, admin := newBackend(t, []string{addr}), newAdmin(t, addr)
+	for data, want := range map[string]string{
+		"172.17.0.2":               "172.17.0.2", // Curator's default
+		"fe80::1%eth0":             "fe80::1%eth0",
+		"":                         "",
+		"two words":                "",
+		"a\x1b[31m":                "",
+		"b\u00fcro":                "",
+		strings.Repeat("long", 17): "",
+	} {
+		key := "of-" + uuid.NewString()
+		keepParent(t, admin, key)
+		path := parentOf(key) + "/_c_" + uuid.NewString() + "-lock-"
+		if _, err := admin.Create(path, []byte(data), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.TryAcquire(context.Background(), request(key))
+		mustName(t, err, want, time.Now())
+		infos, err := b.Inspect(context.Background(), key, 1)
+		if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != want {
+			t.Errorf("Inspect of a node with %q: %+v, %v", data, infos, err)
+		}
+	}
+}

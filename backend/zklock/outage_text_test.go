@@ -1,0 +1,174 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// outage is one way to be without ZooKeeper, and what the operator reads then.
+type outage struct {
+	name string
+	fail func(t *testing.T) error
+	want string // a pattern
+}
+
+// TestOutageTexts: whatever is wrong with the store, the error says on one line where
+// and what.
+func TestOutageTexts(t *testing.T) {
+	t.Parallel()
+	const password = "open-sesame"
+	dead := closedPort(t)
+	unreachable := func(addr string, opTimeout time.Duration) func(t *testing.T) error {
+		return func(t *testing.T) error {
+			_, err := newLocker(t, addr, zklock.WithOpTimeout(opTimeout)).TryAcquire(t.Context(), "key", distlock.Opts{})
+			return err
+		}
+	}
+	killed := sync.OnceValues(func() (holder, waiter error) { return killed(t) })
+	for _, o := range []outage{
+		{
+			"down", unreachable(dead, time.Second),
+			`zklock: no session within 1s: dial tcp ` + dead + `: connect: connection refused`,
+		},
+		{
+			"down, and the caller is in a hurry",
+			func(t *testing.T) error {
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_, err := newLocker(t, dead).Acquire(ctx, "key", distlock.Opts{})
+				return err
+			},
+			`zklock: no session: dial tcp ` + dead + `: connect: connection refused`,
+		},
+		{
+			"wrong host", // known when the Backend is made
+			func(*testing.T) error {
+				_, err := zklock.New([]string{"zk..invalid:2181"}) // no name, so nobody is asked
+				return errors.Join(err, distlock.ErrUnavailable)
+			},
+			`zklock: lookup zk\.\.invalid: no such host`,
+		},
+		{
+			"silent", unreachable(silent(t), 200*time.Millisecond),
+			`zklock: 127\.0\.0\.1:\d+: no session within 200ms`,
+		},
+		{
+			"no password",
+			func(t *testing.T) error { return refused(t, password) },
+			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: no credentials were given, see WithDigest`,
+		},
+		{
+			"wrong password", // ZooKeeper takes any: it makes another user
+			func(t *testing.T) error { return refused(t, password, zklock.WithDigest("shop", "guess")) },
+			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: the nodes' ACL does not name the user "shop" with this password`,
+		},
+		{
+			"killed under a holder",
+			func(*testing.T) error { holder, _ := killed(); return holder },
+			`zklock: .*127\.0\.0\.1:\d+.*connection refused`,
+		},
+		{
+			"killed under a waiter",
+			func(*testing.T) error { _, waiter := killed(); return waiter },
+			`zklock: .*127\.0\.0\.1:\d+.*(connection refused|connection ended: EOF|connection reset by peer)`,
+		},
+	} {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			err := o.fail(t)
+			if !errors.Is(err, distlock.ErrUnavailable) {
+				t.Fatalf("not ErrUnavailable: %v", err)
+			}
+			text := strings.TrimSuffix(err.Error(), "\n"+distlock.ErrUnavailable.Error())
+			if strings.Contains(text, "\n") || strings.Contains(text, password) || strings.Contains(text, "guess") {
+				t.Errorf("more than one line, or a secret: %s", text)
+			}
+			if !regexp.MustCompile(o.want).MatchString(text) {
+				t.Errorf("%s\ndoes not match\n%s", text, o.want)
+			}
+			t.Log(text)
+		})
+	}
+}
+
+func newLocker(tb testing.TB, addr string, opts ...zklock.Option) *distlock.Locker {
+	tb.Helper()
+	l := distlock.New(newBackend(tb, []string{addr}, opts...), distlock.Config{CloseTimeout: 100 * time.Millisecond})
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return l
+}
+
+// closedPort returns an address where nobody listens.
+func closedPort(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// silent returns the address of what accepts connections and says nothing.
+func silent(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+// refused asks for a lock where the user shop has its own.
+func refused(t *testing.T, password string, opts ...zklock.Option) error {
+	t.Helper()
+	addr, root := sharedServer(t).Addr(), zklock.WithRoot("/outage-owned")
+	owner := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", password))
+	mustRelease(t, owner, mustTry(t, owner, request("key")))
+	_, err := newLocker(t, addr, append(opts, root)...).TryAcquire(t.Context(), "key", distlock.Opts{})
+	return err
+}
+
+// killed returns what a holder and a waiter are told whose server is killed.
+func killed(t *testing.T) (holder, waiter error) {
+	t.Helper()
+	server := zktest.Start(t, zktest.Config{})
+	admin := newAdmin(t, server.Addr())
+	one, other := newLocker(t, server.Addr()), newLocker(t, server.Addr())
+	lease, err := one.Acquire(t.Context(), "key", distlock.Opts{KeyTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error)
+	go func() {
+		_, err := other.Acquire(ctx, "key", distlock.Opts{})
+		done <- err
+	}()
+	eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
+	server.Kill()
+	eventually(t, patience, "the renewal fails", func() bool {
+		short, end := context.WithTimeout(ctx, time.Second)
+		defer end()
+		holder = lease.Refresh(short)
+		return errors.Is(holder, distlock.ErrUnavailable) && strings.Contains(holder.Error(), "refused")
+	})
+	cancel()
+	return holder, <-done
+}
