@@ -61,10 +61,10 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 		g, wait, err := b.attempt(op, p, &r)
 		end()
 		for held := true; held; held = w.rung && b.still(ctx, p, wait) {
-			if wait.own == "" { // it has the key, or an error
+			if len(wait.on) == 0 { // it has the key, or an error
 				return g, b.ended(ctx, p, &w, err)
 			}
-			w.last = wait
+			w.last, w.why = wait, err
 			if err := w.sleep(ctx, b, p, wait); err != nil {
 				return distlock.Grant{}, b.ended(ctx, p, &w, err)
 			}
@@ -79,14 +79,22 @@ func (b *Backend) ended(ctx context.Context, p *place, w *waiter, err error) err
 	case err == nil, errors.Is(err, errGivenUp):
 		return err
 	case errors.Is(err, errSpent):
-		return b.heldNow(ctx, p, w.last)
+		return b.refusal(ctx, p, w)
 	case ctx.Err() == nil:
 		return err
 	}
-	if err = b.link.cause(ctx); !errors.Is(err, ctx.Err()) || w.last.own == "" {
+	if err = b.link.cause(ctx); !errors.Is(err, ctx.Err()) || w.why == nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w", b.heldNow(ctx, p, w.last), ctx.Err())
+	return fmt.Errorf("%w: %w", b.refusal(ctx, p, w), ctx.Err())
+}
+
+// refusal says why a waiter that was there for nothing has not got the key.
+func (b *Backend) refusal(ctx context.Context, p *place, w *waiter) error {
+	if errors.Is(w.why, distlock.ErrForeign) {
+		return w.why
+	}
+	return b.heldNow(ctx, p, w.last)
 }
 
 // enter checks r and returns its owner's place. Who waits keeps it also if the
@@ -144,13 +152,14 @@ func (b *Backend) glance(ctx context.Context, key, parent string) error {
 type waiting struct {
 	session *session
 	on      []string  // the paths of nodes
-	own     string    // the path of its own; "" if it does not wait
+	own     string    // the path of its own; "" if there can be none
 	made    time.Time // when that was asked for
 	first   string    // the path of the first in line
 }
 
 // attempt stands in line with p, unless it does already, and looks whether it is
-// its turn. If not, the error is errHeld, and what to wait for comes with it.
+// its turn. If not, the error is errHeld, or errEphemeral, and what to wait for comes
+// with it.
 func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (distlock.Grant, waiting, error) {
 	if !p.take(ctx) {
 		return distlock.Grant{}, waiting{}, b.link.cause(ctx)
@@ -187,6 +196,9 @@ func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (d
 				default: // it has the turn now
 					late = true
 					go b.abandon(p, made)
+				}
+				if errors.Is(err, errEphemeral) {
+					return distlock.Grant{}, waiting{session: s, on: []string{p.parent}}, err
 				}
 				return distlock.Grant{}, waiting{}, err
 			}

@@ -16,6 +16,7 @@ var (
 	_ distlock.Prolonger = (*Backend)(nil)
 	_ distlock.Sharer    = (*Backend)(nil)
 	_ distlock.Inspector = (*Backend)(nil)
+	_ distlock.Pinger    = (*Backend)(nil)
 )
 
 // Backend keeps locks in ZooKeeper. It is safe for concurrent use. Make one for
@@ -84,6 +85,17 @@ func (b *Backend) goOn(f func()) {
 	if !b.closed {
 		b.background.Go(f)
 	}
+}
+
+// Ping implements [distlock.Pinger]: there is a session, and the leader answers.
+func (b *Backend) Ping(ctx context.Context) error {
+	op, end := b.bound(ctx)
+	defer end()
+	if _, err := b.link.ready(op); err != nil {
+		return err
+	}
+	_, err := b.link.sync().wait(op)
+	return err
 }
 
 // Shares implements [distlock.Sharer]. Whoever asks stands in one line, whatever

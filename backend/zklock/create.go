@@ -3,10 +3,19 @@ package zklock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock"
 )
+
+// errEphemeral: another program has a node of its own where the key's should be, and
+// that node can have no children.
+var errEphemeral = fmt.Errorf("%w: %s", distlock.ErrForeign, ephemeralNode)
+
+const ephemeralNode = "ephemeral node"
 
 // birth is how a node was made.
 type birth struct {
@@ -27,6 +36,8 @@ func (b *Backend) create(ctx context.Context, p *place, s *session) *pending[bir
 			case err == nil:
 				p.node, p.session, p.doubt = node, s, false
 				return birth{sent, b.link.births.take(node)}, nil
+			case errors.Is(err, zk.ErrNoChildrenForEphemerals):
+				return birth{}, errEphemeral
 			case !errors.Is(err, zk.ErrNoNode):
 				p.doubt = p.doubt || !certain(err)
 				return birth{}, err

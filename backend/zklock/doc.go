@@ -10,8 +10,8 @@
 // Each owner that asks for a key has an ephemeral sequential node below the key's
 // node. The one with the smallest number has the key, and each other waits for the
 // one before it, so that a release wakes exactly one. It keeps the whole contract
-// of [distlock.Backend], [distlock.Queuer], [distlock.Prolonger], [distlock.Sharer]
-// and [distlock.Inspector].
+// of [distlock.Backend], [distlock.Queuer], [distlock.Prolonger], [distlock.Sharer],
+// [distlock.Inspector] and [distlock.Pinger].
 //
 // # Guarantees
 //
@@ -52,6 +52,10 @@
 // the last lock in it. With [WithDigest] everything belongs to that user; with
 // [WithACL] to whom you say. The permissions create, read, write and delete are
 // needed, on the root, too.
+//
+// The data of an owner's node is the name of its holder ([distlock.Config].Holder), for
+// people. What other programs have written there is shown as the name if it is
+// printable and short.
 //
 // # Curator
 //

@@ -17,7 +17,8 @@ const inspections = 64
 // Inspect implements [distlock.Inspector]. It reads the names of all keys there
 // are, and the line of each that has the prefix. Of the holders of other processes
 // it does not know when their leases end, and of those who prolonged theirs it
-// shows the first tokens. With [WithPath] the error wraps [errors.ErrUnsupported].
+// shows the first tokens. An ephemeral node of another program, below which there can
+// be no locks, is foreign. With [WithPath] the error wraps [errors.ErrUnsupported].
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
 	if b.opts.path != nil {
 		return nil, fmt.Errorf("zklock: the keys of nodes are not known with WithPath: %w", errors.ErrUnsupported)
@@ -42,7 +43,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]dist
 			if err != nil {
 				return found, err
 			}
-			if len(l) == 0 || len(found) == limit {
+			if len(l) == 0 && key != prefix || len(found) == limit {
 				continue
 			}
 			info, err := b.inspect(ctx, key, l)
@@ -103,6 +104,9 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (distlock.Key
 	defer end()
 	info := distlock.KeyInfo{Key: key, Held: l.holders()}
 	info.Waiting = len(l) - info.Held
+	if len(l) == 0 {
+		return b.inspectNode(op, info)
+	}
 	for _, n := range l[:min(info.Held, distlock.MaxHolderInfos)] {
 		info.Semaphore = n.kind.permits > 0
 		if n.kind.shared {
@@ -142,6 +146,16 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (distlock.Key
 		return 0
 	})
 	return info, nil
+}
+
+// inspectNode tells what another program may have made of the node of a key.
+func (b *Backend) inspectNode(ctx context.Context, info distlock.KeyInfo) (distlock.KeyInfo, error) {
+	node, err := b.link.content(b.opts.root + "/" + EscapeKey(info.Key)).wait(ctx)
+	if err == nil && node.stat.EphemeralOwner != 0 {
+		info.Foreign, info.Held = ephemeralNode, 1
+		info.Holders = []distlock.HolderInfo{{Holder: holderName(node.data), Since: time.UnixMilli(node.stat.Ctime)}}
+	}
+	return info, err
 }
 
 // ForceRelease implements [distlock.Inspector]. It deletes the nodes of those who

@@ -60,7 +60,7 @@ func TestOutageTexts(t *testing.T) {
 		},
 		{
 			"silent", unreachable(silent(t), 200*time.Millisecond),
-			`zklock: 127\.0\.0\.1:\d+: no session within 200ms`,
+			`zklock: 127\.0\.0\.1:\d+: no session within 200ms: no answer`,
 		},
 		{
 			"no password",
@@ -98,6 +98,20 @@ func TestOutageTexts(t *testing.T) {
 			}
 			t.Log(text)
 		})
+	}
+}
+
+// TestPing: a session whose server answers is well, and one whose server does not says
+// where and what.
+func TestPing(t *testing.T) {
+	t.Parallel()
+	if err := newLocker(t, sharedServer(t).Addr()).Ping(t.Context()); err != nil {
+		t.Errorf("Ping: %v", err)
+	}
+	dead := closedPort(t)
+	err := newLocker(t, dead, zklock.WithOpTimeout(100*time.Millisecond)).Ping(t.Context())
+	if !errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), dead) || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Ping without a server: %v", err)
 	}
 }
 

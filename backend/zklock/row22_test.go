@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
@@ -16,8 +18,8 @@ import (
 // that are no locks are passed over, a node that cannot have a line is an error,
 // and all of them stay.
 //
-// Row 22 (zklock): what is no lock is passed over, a node that can have no line is an
-// error, and all of it stays. Fails if a name that is not a lock's counts as one.
+// Row 22 (zklock): what is no lock is passed over, a node that can have no line is
+// ErrForeign, and all of it stays. Fails if a name that is not a lock's counts as one.
 func TestRow22ForeignNodes(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -56,13 +58,47 @@ func TestRow22ForeignNodes(t *testing.T) {
 	}
 	locker := distlock.New(newBackend(t, []string{addr}), distlock.Config{})
 	_, err = locker.TryAcquire(context.Background(), barren, distlock.Opts{})
-	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, zk.ErrNoChildrenForEphemerals) {
-		t.Errorf("TryAcquire below an ephemeral node: %v", err)
+	mustBeForeign(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	_, err = locker.Acquire(ctx, barren, distlock.Opts{RetryInterval: time.Millisecond})
+	mustBeForeign(t, err)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a wait that was cancelled: %v", err)
+	}
+	_, err = locker.Acquire(context.Background(), barren, distlock.Opts{RetryInterval: time.Millisecond, RetryCount: 3})
+	mustBeForeign(t, err)
+
+	// Inspect shows it to who asks for it, and nobody takes it away.
+	infos, err := locker.Inspect(context.Background(), barren, 10)
+	if err != nil || len(infos) != 1 || infos[0].Foreign != "ephemeral node" || infos[0].Held != 1 {
+		t.Errorf("Inspect of the key: %+v, %v", infos, err)
+	}
+	infos, err = locker.Inspect(context.Background(), barren[:len(barren)-1], 10)
+	if err != nil || len(infos) != 0 {
+		t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
+	}
+	if held, err := locker.ForceRelease(context.Background(), barren); held || err != nil {
+		t.Errorf("ForceRelease: %v, %v", held, err)
 	}
 	if err := locker.Close(); err != nil {
 		t.Error(err)
 	}
 	if data, _, err := admin.Get(parentOf(barren)); string(data) != "data" || err != nil {
 		t.Errorf("the ephemeral node has %q, %v", data, err)
+	}
+
+	// When it goes, the key is free for who waits for it.
+	w := queue(t, b, request(barren))
+	if err := admin.Delete(parentOf(barren), -1); err != nil {
+		t.Fatal(err)
+	}
+	mustRelease(t, b, w.served(t))
+}
+
+func mustBeForeign(tb testing.TB, err error) {
+	tb.Helper()
+	if !errors.Is(err, distlock.ErrForeign) || errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), "ephemeral node") {
+		tb.Errorf("where another has an ephemeral node: %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func (e *serverError) Unwrap() error { return e.err }
 // cause if it is the connection or the credentials.
 func (l *link) explain(err error) error {
 	switch {
-	case err == nil, errors.Is(err, errClosed), errors.As(err, new(*serverError)),
+	case err == nil, errors.Is(err, errClosed), errors.Is(err, errEphemeral), errors.As(err, new(*serverError)),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, zk.ErrClosing):
@@ -68,6 +68,8 @@ func (l *link) explain(err error) error {
 	switch {
 	case errors.Is(err, errNoAnswer):
 		e.err, e.cause = fmt.Errorf("%w within %v", err, l.opts.opTimeout), last.cause
+	case errors.Is(err, errNoSession) && last.cause == nil:
+		e.cause = errNoAnswer // yet
 	case errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
 		errors.Is(err, zk.ErrSessionExpired):
 		e.cause = last.cause

@@ -16,6 +16,7 @@ var errSpent = fmt.Errorf("zklock: no attempt is left: %w", distlock.ErrNotAcqui
 type waiter struct {
 	backoff *distlock.Backoff
 	last    waiting     // what it waited for last
+	why     error       // and why it did; nil if it has not yet
 	alarm   *time.Timer // when to look without having been woken; nil: not set
 	rung    bool
 }
