@@ -153,6 +153,31 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 	}
 }
 
+// countedBody counts how often it is closed.
+type countedBody struct {
+	io.Reader
+	closed int
+}
+
+func (b *countedBody) Close() error { b.closed++; return errBroken }
+
+// TestTheBodyIsClosedByTheHandlerAlone: what stands in its place passes the call
+// on, and what it returns.
+func TestTheBodyIsClosedByTheHandlerAlone(t *testing.T) {
+	for name, limit := range map[string]int64{"whole": 100, "too large": 1} {
+		body := &countedBody{Reader: strings.NewReader(`{"id":"7"}`)}
+		r := httptest.NewRequest("POST", "/", body)
+		r.ContentLength = -1
+		_, _ = httpmw.JSONField("id", httpmw.MaxBody(limit))(r)
+		if body.closed != 0 {
+			t.Errorf("%s: closed %d times before the handler", name, body.closed)
+		}
+		if err := r.Body.Close(); !errors.Is(err, errBroken) || body.closed != 1 {
+			t.Errorf("%s: Close: %v, closed %d times", name, err, body.closed)
+		}
+	}
+}
+
 type brokenReader struct{ err error }
 
 func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }

@@ -68,6 +68,7 @@ func TestJSONField(t *testing.T) {
 		{"id", `{"id":1,"ID":2}`, nil, "appears in another spelling"},
 		{"id", `{"Id":2}`, nil, "appears in another spelling"},
 		{"kind", `{"kind":1,"` + "\u212a" + `ind":2}`, nil, "appears in another spelling"}, // the Kelvin sign folds to k
+		{"sku", `{"\u017fku":2}`, nil, "appears in another spelling"},                      // the long s to s, though it is lower case already
 		{"order.id", `{"order":{"id":1},"order":{"id":2}}`, nil, "appears more than once"},
 		{"order.id", `{"order":{"id":1,"iD":2}}`, nil, "appears in another spelling"},
 		{"order.id", `{"Order":{"id":1}}`, nil, "appears in another spelling"},

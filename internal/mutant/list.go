@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // All are the mutants, in the order in which the table in docs/matrix.md has them.
-var All = slices.Concat(store, process, waiting, zooKeeper)
+var All = slices.Concat(store, process, waiting, zooKeeper, requests)
 
 // store has mutants of what the Redis backend asks its server for.
 var store = []Mutant{

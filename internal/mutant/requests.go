@@ -1,0 +1,47 @@
+package mutant
+
+// requests has mutants of what a request locks, and of what its client is told.
+var requests = []Mutant{
+	{
+		Name: "json-in-another-case",
+		Rule: "a JSON key in another case is another key",
+		Edits: []Edit{{"httpmw/json.go", "case !strings.EqualFold(field, name):",
+			"case field != name:"}},
+		Package: "./httpmw", Test: "TestJSONField",
+	},
+	{
+		Name: "json-in-any-case",
+		Rule: "a JSON key in another case is the field",
+		Edits: []Edit{{"httpmw/json.go", "		case field != name:\n			return nil, \"appears in another spelling\"\n",
+			""}},
+		Package: "./httpmw", Test: "TestJSONField",
+	},
+	{
+		Name: "body-left-open",
+		Rule: "the body that was read ahead is never closed",
+		Edits: []Edit{{"httpmw/body.go", "func (b *replay) Close() error { return b.orig.Close() }",
+			"func (b *replay) Close() error { return nil }"}},
+		Package: "./httpmw", Test: "TestTheBodyIsClosedByTheHandlerAlone",
+	},
+	{
+		Name: "wiring-blamed-on-the-client",
+		Rule: "a wildcard that the route does not have is missing from the request",
+		Edits: []Edit{{"httpmw/wiring.go", "case !hasWildcard(r.Pattern, name):",
+			"case false:"}},
+		Package: "./httpmw", Test: "TestWrongWiringIsTheServersFault",
+	},
+	{
+		Name: "error-shown-to-clients",
+		Rule: "a client sees the key, the holder and the address of the store",
+		Edits: []Edit{{"httpmw/problem.go", "Status: http.StatusConflict, RetryAfter: retry,",
+			"Status: http.StatusConflict, RetryAfter: retry, Detail: err.Error(),"}},
+		Package: "./httpmw", Test: "TestRefusals",
+	},
+	{
+		Name: "error-sent-in-a-status",
+		Rule: "the same over gRPC",
+		Edits: []Edit{{"grpcmw/status.go", "codes.Aborted, \"busy with another call\"",
+			"codes.Aborted, err.Error()"}},
+		Package: "./grpcmw", Test: "TestRefusals",
+	},
+}
