@@ -208,7 +208,7 @@ func integer(what, text string) (any, error) {
 func pathValue(r *http.Request, what, name string) (string, error) {
 	v := r.PathValue(name)
 	if v == "" {
-		return noPathValue(r, what, name)
+		return "", noPathValue(r, what, name)
 	}
 	if strings.IndexByte(v, '%') < 0 || !strings.Contains(r.URL.RawPath, v) {
 		return v, nil

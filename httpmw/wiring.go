@@ -29,15 +29,11 @@ func (e *wiringError) Error() string {
 
 // noPathValue says why a path value is empty: because of the server, if the route
 // does not have it, or else because of the client.
-func noPathValue(r *http.Request, what, name string) (string, error) {
-	switch {
-	case !hasWildcard(r.Pattern, name):
-		return "", &wiringError{what, r.Pattern}
-	case checking(r):
-		return "1", nil
-	default:
-		return "", missing(what)
+func noPathValue(r *http.Request, what, name string) error {
+	if !hasWildcard(r.Pattern, name) {
+		return &wiringError{what, r.Pattern}
 	}
+	return missing(what)
 }
 
 // hasWildcard reports whether a pattern of ServeMux or chi has a wildcard of that
