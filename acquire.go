@@ -26,19 +26,19 @@ func (l *Locker) acquireAs(ctx context.Context, key string, o *Opts, p part) (*L
 		start = time.Now()
 	}
 	if h := l.cfg.Hooks.Start; h != nil {
-		ctx = h(ctx, StartInfo{Name: o.name(), Key: key})
+		ctx = h(ctx, StartInfo{o.info(key)})
 	}
 	s, err := l.enter(ctx, key, o, p)
 	if err != nil {
 		err = &Error{Op: "acquire", Key: key, Err: err}
 		if h := l.cfg.Hooks.Failed; h != nil {
-			h(ctx, FailedInfo{Name: o.name(), Key: key, Wait: time.Since(start), Err: err})
+			h(ctx, FailedInfo{LockInfo: o.info(key), Wait: time.Since(start), Err: err})
 		}
 		return nil, err
 	}
 	if h := l.cfg.Hooks.Acquired; h != nil {
 		h(&s.ctx, AcquiredInfo{
-			Name: s.name, Key: key, Token: s.token, Wait: time.Since(start),
+			LockInfo: s.info(), Token: s.token, Wait: time.Since(start),
 			Reentrant: s.again != nil, HandedOver: s.handed,
 		})
 	}
@@ -343,10 +343,21 @@ func ended(ctx context.Context, last error) error {
 	return err
 }
 
+// renewalFailed is called if the hold was not renewed while s has it.
+func (s *Lease) renewalFailed(err error, left time.Duration) {
+	if h := s.locker.cfg.Hooks.RenewFailed; h != nil {
+		i := RenewFailedInfo{
+			LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Left: left, Err: s.fail("renew", unavailable(err)),
+		}
+		s.locker.life.cleanup(func() { h(&s.ctx, i) })
+	}
+}
+
 // lost is called once if the hold is lost while s has it.
 func (s *Lease) lost(err error) {
 	s.cancel(s.fail("hold", err)) // below several leases the key tells which
 	if h := s.locker.cfg.Hooks.Lost; h != nil {
-		h(LostInfo{Name: s.name, Key: s.Key(), Token: s.token, Held: time.Since(s.since), Err: err})
+		i := LostInfo{LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Err: err}
+		s.locker.life.cleanup(func() { h(&s.ctx, i) })
 	}
 }

@@ -56,7 +56,7 @@ var (
 // Error says which operation failed on which key. It wraps one or more of the
 // package's sentinels, and the backend's own error where there is one.
 type Error struct {
-	Op  string // "acquire", "hold", "release", "refresh", "check", "step", "commit", "lead", "inspect", "force", "ping", "key" or "options"
+	Op  string // "acquire", "hold", "renew", "release", "refresh", "check", "step", "commit", "lead", "inspect", "force", "ping", "key" or "options"
 	Key string // the full key; empty when there is none yet
 	Err error
 }

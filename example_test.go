@@ -169,7 +169,7 @@ func ExampleHooks() {
 	locker := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
 		Acquired: func(_ context.Context, i distlock.AcquiredInfo) { fmt.Println("acquired", i.Name) },
 		Released: func(_ context.Context, i distlock.ReleasedInfo) { fmt.Println("released", i.Name, i.Err) },
-		Lost:     func(i distlock.LostInfo) { fmt.Println("lost", i.Name, i.Err) },
+		Lost:     func(_ context.Context, i distlock.LostInfo) { fmt.Println("lost", i.Name, i.Err) },
 	}})
 	defer locker.Close()
 

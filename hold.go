@@ -201,6 +201,34 @@ func (h *hold) extend(sent time.Time) {
 	}
 }
 
+// renewalFailed tells those who have the hold that a renewal had no success.
+func (h *hold) renewalFailed(why error, now time.Time) {
+	h.mu.Lock()
+	holders, left := h.holders(), h.left(now)
+	h.mu.Unlock()
+	if left <= 0 {
+		return // lost, as those who have it will be told
+	}
+	for _, s := range holders {
+		s.renewalFailed(why, left)
+	}
+}
+
+// holders returns the leases that have the hold. The caller has the mutex.
+func (h *hold) holders() []*Lease {
+	if h.over != nil {
+		return nil
+	}
+	var all []*Lease
+	if h.holder != nil {
+		all = append(all, h.holder)
+	}
+	for s := range h.riders {
+		all = append(all, s)
+	}
+	return all
+}
+
 // current is the grant with the last token that was minted for it.
 func (h *hold) current() Grant {
 	h.mu.Lock()

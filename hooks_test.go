@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,65 +13,181 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-func TestHooks(t *testing.T) {
+// events is what hooks have told, one line each.
+type events struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (e *events) note(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lines = append(e.lines, fmt.Sprintf(format, args...))
+}
+
+// want checks what was told since the last call.
+func (e *events) want(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !slices.Equal(e.lines, want) {
+		t.Errorf("events:\n%q\nwant:\n%q", e.lines, want)
+	}
+	e.lines = nil
+}
+
+// hooks note every event, with the span that Start has put into the context.
+func (e *events) hooks(span string) distlock.Hooks {
+	note := func(ctx context.Context, what string, i distlock.LockInfo, format string, args ...any) {
+		e.note("%s %s %s %v/%d "+format+" in %v", append(append([]any{what, i.Name, i.Key, i.Mode, i.Permits}, args...), ctx.Value(ctxKey{}))...)
+	}
+	return distlock.Hooks{
+		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
+			note(ctx, "start", i.LockInfo, "")
+			return context.WithValue(ctx, ctxKey{}, span)
+		},
+		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
+			note(ctx, "acquired", i.LockInfo, "%d after %v again=%v", i.Token, i.Wait, i.Reentrant)
+		},
+		Failed: func(ctx context.Context, i distlock.FailedInfo) {
+			note(ctx, "failed", i.LockInfo, "after %v busy=%v", i.Wait, errors.Is(i.Err, distlock.ErrNotAcquired))
+		},
+		RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) {
+			note(ctx, "not renewed", i.LockInfo, "%d after %v, %v left: %v", i.Token, i.Held, i.Left, i.Err)
+		},
+		Lost: func(ctx context.Context, i distlock.LostInfo) {
+			note(ctx, "lost", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
+		},
+		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
+			note(ctx, "released", i.LockInfo, "%d after %v again=%v lost=%v", i.Token, i.Held, i.Reentrant, errors.Is(i.Err, distlock.ErrLost))
+		},
+		Resigned: func(ctx context.Context, i distlock.ResignedInfo) {
+			note(ctx, "resigned", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
+		},
+	}
+}
+
+// hooked runs f in virtual time with a Locker that tells hooks.
+func hooked(t *testing.T, h distlock.Hooks, f func(t *testing.T, l *distlock.Locker, s *store)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		var mu sync.Mutex
-		var events []string
-		note := func(format string, args ...any) {
-			mu.Lock()
-			defer mu.Unlock()
-			events = append(events, fmt.Sprintf(format, args...))
-		}
-		traced := func(ctx context.Context) any { return ctx.Value(ctxKey{}) }
-		l := distlock.New(s, distlock.Config{HandOvers: -1, Hooks: distlock.Hooks{
-			Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
-				note("start %s %s", i.Name, i.Key)
-				return context.WithValue(ctx, ctxKey{}, "span")
-			},
-			Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
-				note("acquired %s %s %d after %v again=%v in %v", i.Name, i.Key, i.Token, i.Wait, i.Reentrant, traced(ctx))
-			},
-			Failed: func(ctx context.Context, i distlock.FailedInfo) {
-				note("failed %s %s after %v busy=%v in %v", i.Name, i.Key, i.Wait, errors.Is(i.Err, distlock.ErrNotAcquired), traced(ctx))
-			},
-			Lost: func(i distlock.LostInfo) {
-				note("lost %s %s %d after %v lost=%v", i.Name, i.Key, i.Token, i.Held, errors.Is(i.Err, distlock.ErrLost))
-			},
-			Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-				note("released %s %s %d after %v err=%v in %v", i.Name, i.Key, i.Token, i.Held, i.Err, traced(ctx))
-			},
-		}})
+		l := distlock.New(s, distlock.Config{HandOvers: -1, Hooks: h})
+		defer closeLocker(t, l)
+		f(t, l, s)
+	})
+}
+
+func TestHooks(t *testing.T) {
+	var e events
+	hooked(t, e.hooks("span"), func(t *testing.T, l *distlock.Locker, _ *store) {
 		o := distlock.Opts{Prefix: "shop:", Value: "pay"}
 		_ = l.Do(t.Context(), "7", o, func(ctx context.Context) error {
-			if traced(ctx) != "span" {
+			if ctx.Value(ctxKey{}) != "span" {
 				t.Error("the span did not reach the function")
 			}
 			time.Sleep(time.Second)
 			_, _ = l.TryAcquire(t.Context(), "7", o)
-			return l.Do(ctx, "7", o, func(context.Context) error { return nil })
+			return l.Do(context.WithValue(ctx, ctxKey{}, "outer"), "7", distlock.Opts{Prefix: "shop:"}, func(context.Context) error {
+				time.Sleep(time.Second)
+				return nil
+			})
 		})
-		held := mustAcquire(t, l, "8", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Second / 2})
+		e.want(t,
+			"start shop:pay shop:7 exclusive/0  in <nil>",
+			"acquired shop:pay shop:7 exclusive/0 1 after 0s again=false in span",
+			"start shop:pay shop:7 exclusive/0  in <nil>",
+			"failed shop:pay shop:7 exclusive/0 after 0s busy=true in span",
+			"start shop: shop:7 exclusive/0  in outer",
+			"acquired shop: shop:7 exclusive/0 1 after 0s again=true in span",
+			"released shop: shop:7 exclusive/0 1 after 1s again=true lost=false in span",
+			"released shop:pay shop:7 exclusive/0 1 after 2s again=false lost=false in span",
+		)
+
+		held := mustAcquire(t, l, "8", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Second / 2, Permits: 3})
 		<-held.Context().Done()
 		synctest.Wait() // the hook is called after the cancellation
 		_ = held.Release(t.Context())
-		closeLocker(t, l)
+		e.want(t,
+			"start unnamed 8 exclusive/3  in <nil>",
+			"acquired unnamed 8 exclusive/3 2 after 0s again=false in span",
+			"lost unnamed 8 exclusive/3 2 after 500ms: lock lost: held for MaxHold, 500ms in span",
+			"released unnamed 8 exclusive/3 2 after 500ms again=false lost=true in span",
+		)
 
-		want := []string{
-			"start shop:pay shop:7",
-			"acquired shop:pay shop:7 1 after 0s again=false in span",
-			"start shop:pay shop:7",
-			"failed shop:pay shop:7 after 0s busy=true in span",
-			"start shop:pay shop:7",
-			"acquired shop:pay shop:7 1 after 0s again=true in span",
-			"released shop:pay shop:7 1 after 1s err=<nil> in span",
-			"start  8",
-			"acquired  8 2 after 0s again=false in span",
-			"lost  8 2 after 500ms lost=true",
-			`released  8 2 after 500ms err=distlock: release "8": lock lost: held for MaxHold, 500ms in <nil>`,
+		_ = l.Lead(t.Context(), "9", distlock.Opts{Mode: distlock.Shared}, func(context.Context) error { return errBroken })
+		e.want(t,
+			"start unnamed 9 shared/0  in <nil>",
+			"acquired unnamed 9 shared/0 3 after 0s again=false in span",
+			"released unnamed 9 shared/0 3 after 0s again=false lost=false in span",
+			"resigned unnamed 9 shared/0 3 after 0s: broken pipe in span",
+		)
+	})
+}
+
+// Each renewal without success is told to each of those who have the lease, except
+// the one after which the lease is lost.
+func TestRenewFailed(t *testing.T) {
+	var told []distlock.RenewFailedInfo
+	var lost int
+	var mu sync.Mutex
+	h := distlock.Hooks{
+		RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			lease, ok := distlock.FromContext(ctx)
+			if !ok || lease.Token() != i.Token || !lease.Valid() || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
+				t.Errorf("%+v, lease %v", i, ok)
+			}
+			wantIs(t, i.Err, distlock.ErrUnavailable, errBroken)
+			told = append(told, i)
+		},
+		Lost: func(context.Context, distlock.LostInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			lost++
+		},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{Hooks: h})
+		defer closeLocker(t, l)
+		o := distlock.Opts{KeyTimeout: 3 * time.Second, Mode: distlock.Shared}
+		leases := []*distlock.Lease{mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", o)}
+		again, err := l.Acquire(leases[0].Context(), "k", o) // is not told
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(events, want) {
-			t.Errorf("events:\n%q\nwant:\n%q", events, want)
+		s.fail("renew")
+		<-leases[0].Context().Done()
+		synctest.Wait()
+		if n := len(s.seen("renew")); n < 5 || len(told) != len(leases)*n || lost != len(leases) {
+			t.Errorf("%d renewals, %d were told, %d losses", n, len(told), lost)
 		}
+		_ = again.Release(t.Context())
+		for _, lease := range leases {
+			_ = lease.Release(t.Context())
+		}
+
+		told = nil // a lease that is released while its renewal is under way is nobody's concern
+		held := mustAcquire(t, l, "r", o)
+		renewals := len(s.seen("renew"))
+		s.mu.Lock()
+		s.before = func(c call) error {
+			if c.op != "renew" {
+				return nil
+			}
+			time.Sleep(time.Second / 2)
+			return errBroken
+		}
+		s.mu.Unlock()
+		time.Sleep(1100 * time.Millisecond)
+		wantIs(t, held.Release(t.Context()))
+		time.Sleep(time.Second)
+		if n := len(s.seen("renew")) - renewals; n != 1 || len(told) != 0 {
+			t.Errorf("%d renewals, %d were told", n, len(told))
+		}
+		s.fail()
 	})
 }

@@ -89,7 +89,7 @@ func (s *Lease) serve(fn func(ctx context.Context) error) (fnErr, lockErr error)
 		lockErr = s.Release(&s.ctx)
 		if h := s.locker.cfg.Hooks.Resigned; h != nil {
 			h(&s.ctx, ResignedInfo{
-				Name: s.name, Key: s.Key(), Token: s.token, Held: time.Since(s.since), Err: join(fnErr, lockErr),
+				LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Err: join(fnErr, lockErr),
 			})
 		}
 	}()

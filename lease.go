@@ -159,7 +159,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 		return nil, ErrUpgrade
 	}
 	in := &Lease{
-		locker: s.locker, name: s.name, hold: s.hold, token: s.token,
+		locker: s.locker, name: o.name(), hold: s.hold, token: s.token,
 		since: time.Now(), outer: innermost, again: s,
 	}
 	in.bind(ctx)
@@ -174,7 +174,9 @@ func (s *Lease) leave() error {
 	s.ended.Store(true)
 	s.untie()
 	s.cancel(errReleased)
-	return s.fail("release", err)
+	err = s.fail("release", err)
+	s.tellReleased(err)
+	return err
 }
 
 // find returns the lease for the key among s and those it was got under.

@@ -22,7 +22,7 @@ type Opts struct {
 	// the parameters if these take part. Decorators require Value; where the key
 	// is an argument ([Locker.Do]), the full key is Prefix + key and Value may be
 	// empty. Prefix + Value is also the name that [Hooks] see, fit to be a metric
-	// label because no caller chooses it.
+	// label because no caller chooses it; "unnamed" if both are empty.
 	Prefix string
 	Value  string
 
@@ -208,4 +208,9 @@ func (o Opts) withDefaults() Opts {
 }
 
 // name is what hooks call the lock.
-func (o *Opts) name() string { return o.Prefix + o.Value }
+func (o *Opts) name() string {
+	if name := o.Prefix + o.Value; name != "" {
+		return name
+	}
+	return "unnamed" // never the key, which callers choose
+}

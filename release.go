@@ -32,10 +32,16 @@ func (l *Locker) release(ctx context.Context, s *Lease) error {
 		lost, err = l.giveBack(ctx, s, lost)
 	}
 	err = s.fail("release", join(lost, err))
-	if h := l.cfg.Hooks.Released; h != nil {
-		h(ctx, ReleasedInfo{Name: s.name, Key: s.Key(), Token: s.token, Held: time.Since(s.since), Err: err})
-	}
+	s.tellReleased(err)
 	return err
+}
+
+func (s *Lease) tellReleased(err error) {
+	if h := s.locker.cfg.Hooks.Released; h != nil {
+		h(&s.ctx, ReleasedInfo{
+			LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Reentrant: s.again != nil, Err: err,
+		})
+	}
 }
 
 // alight ends the ride of s. The last gives the hold back.

@@ -217,7 +217,7 @@ func TestLossCancelsAllRiders(t *testing.T) {
 		s := newStore()
 		var mu sync.Mutex
 		lost := map[uint64]int{}
-		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(i distlock.LostInfo) {
+		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
 			mu.Lock()
 			defer mu.Unlock()
 			wantIs(t, i.Err, distlock.ErrLost)

@@ -265,26 +265,30 @@ func (w *watchdog) renew(route string, batch []*hold) {
 	results := w.backend.Renew(ctx, grants)
 	cancel()
 
-	var lost []*hold
+	var lost, failed []*hold
+	var why []error // of those that failed
 	w.mu.Lock()
 	now := time.Now()
 	if w.underWay[route]--; w.underWay[route] == 0 {
 		delete(w.underWay, route) // servers come and go
 	}
 	for i, h := range batch {
-		var status RenewStatus
+		var r RenewResult
 		if i < len(results) {
-			status = results[i].Status
+			r = results[i]
 		}
 		h.watch.waiting = false
-		h.heard(status != Unknown)
-		switch status {
+		h.heard(r.Status != Unknown)
+		switch r.Status {
 		case Renewed:
 			h.extend(sent)
 			w.settle(h, now.Add(renewalPause(h.grant.TTL)))
 		case Lost:
 			lost = append(lost, h)
 		default:
+			if h.watch.listed && w.ctx.Err() == nil { // else nobody wants it renewed any more
+				failed, why = append(failed, h), append(why, r.Err)
+			}
 			w.settle(h, now.Add(retryPause(h.grant.TTL)))
 		}
 	}
@@ -292,6 +296,9 @@ func (w *watchdog) renew(route string, batch []*hold) {
 	for _, h := range lost {
 		w.remove(h)
 		_ = h.lose(errTaken)
+	}
+	for i, h := range failed {
+		h.renewalFailed(why[i], now)
 	}
 }
 

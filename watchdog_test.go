@@ -313,7 +313,7 @@ func TestLossIsToldOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStore()
 			var told atomic.Int64
-			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(i distlock.LostInfo) {
+			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
 				told.Add(1)
 				if i.Held < 0 || i.Held > time.Minute || i.Token == 0 {
 					t.Errorf("%+v", i)
@@ -326,6 +326,7 @@ func TestLossIsToldOnce(t *testing.T) {
 			var err error
 			all.Go(func() { err = held.Release(t.Context()) })
 			all.Wait()
+			synctest.Wait()
 			if n := told.Load(); n > 1 || (n == 1) != errors.Is(err, distlock.ErrLost) {
 				t.Errorf("the hook was called %d times, Release said %v", n, err)
 			}

@@ -28,8 +28,12 @@ func logHooks(log *slog.Logger) distlock.Hooks {
 			}
 			log.Log(ctx, level, "lock not acquired", "name", i.Name, "key", i.Key, "wait", i.Wait, "err", i.Err)
 		},
-		Lost: func(i distlock.LostInfo) {
-			log.Warn("lock lost", "name", i.Name, "key", i.Key, "token", i.Token, "held", i.Held, "err", i.Err)
+		RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) {
+			log.WarnContext(ctx, "lock not renewed", "name", i.Name, "key", i.Key, "token", i.Token,
+				"held", i.Held, "left", i.Left, "err", i.Err)
+		},
+		Lost: func(ctx context.Context, i distlock.LostInfo) {
+			log.WarnContext(ctx, "lock lost", "name", i.Name, "key", i.Key, "token", i.Token, "held", i.Held, "err", i.Err)
 		},
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
 			level := slog.LevelDebug
@@ -37,7 +41,7 @@ func logHooks(log *slog.Logger) distlock.Hooks {
 				level = slog.LevelWarn // a loss was told before
 			}
 			log.Log(ctx, level, "lock released", "name", i.Name, "key", i.Key, "token", i.Token,
-				"held", i.Held, "err", i.Err)
+				"held", i.Held, "reentrant", i.Reentrant, "err", i.Err)
 		},
 	}
 }

@@ -63,11 +63,6 @@ func obey(text string) (err error) {
 	}
 	var end func() error
 	cfg := distlock.Config{CloseTimeout: closeTimeout}
-	cfg.Hooks.Lost = func(i distlock.LostInfo) {
-		if i.Key == decoyKey {
-			<-t.awake
-		}
-	}
 	if t.Locker, end, err = t.Store.locker(cfg); err != nil {
 		return err
 	}

@@ -13,6 +13,23 @@ import (
 // decoyKey is of a lease whose end nobody notices until the process is awake.
 const decoyKey = "decoy"
 
+// stuckCtx holds up whatever cancels a context below it until it is awake.
+type stuckCtx struct {
+	context.Context
+	awake <-chan struct{}
+}
+
+func (c stuckCtx) Done() <-chan struct{} { return c.awake }
+
+// AfterFunc is what the context package asks for; what it returns is called when
+// the context below is cancelled.
+func (c stuckCtx) AfterFunc(func()) func() bool {
+	return func() bool {
+		<-c.awake
+		return true
+	}
+}
+
 // holdKey holds the key and does what it is told with it.
 func holdKey(t *task) error {
 	lease, err := t.Acquire(context.Background(), key, distlock.Opts{KeyTimeout: t.Lease})
@@ -51,10 +68,11 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 	}
 	// This lease is over first, which keeps busy what looks after leases in the
 	// background: it might be as quick as this goroutine when the process goes on.
-	decoy, err := t.Acquire(context.Background(), decoyKey, distlock.Opts{KeyTimeout: t.Lease / 2, NoWatchdog: true})
+	decoy, err := t.Acquire(stuckCtx{context.Background(), t.awake}, decoyKey, distlock.Opts{KeyTimeout: t.Lease / 2, NoWatchdog: true})
 	if err != nil {
 		return err
 	}
+	decoy.Context().Done() // what is to be cancelled is there
 	before := lease.Valid()
 	start := time.Now()
 	t.say("stopping")

@@ -65,7 +65,7 @@ func TestRow07PartitionZooKeeper(t *testing.T) {
 // context was cancelled.
 func losses() (<-chan time.Time, distlock.Config) {
 	at := make(chan time.Time, 1)
-	return at, distlock.Config{Hooks: distlock.Hooks{Lost: func(distlock.LostInfo) { at <- time.Now() }}}
+	return at, distlock.Config{Hooks: distlock.Hooks{Lost: func(context.Context, distlock.LostInfo) { at <- time.Now() }}}
 }
 
 // cutOff has l take the key, hold it for a while and be cut off, and other wait

@@ -1,0 +1,65 @@
+package distlock
+
+import (
+	"context"
+	"slices"
+)
+
+// JoinHooks returns hooks that call all of the given ones, such as those for traces
+// and those for metrics. Each Start gets the context that the one before returned.
+// Start, Acquired, RenewFailed and Lost are called in the order given; Failed,
+// Released and Resigned, which end what Start began, in reverse order, as deferred
+// functions are. If one panics the others are called all the same, except those of
+// a later Start.
+func JoinHooks(hooks ...Hooks) Hooks {
+	var starts []func(context.Context, StartInfo) context.Context
+	for _, h := range hooks {
+		if h.Start != nil {
+			starts = append(starts, h.Start)
+		}
+	}
+	var joined Hooks
+	if len(starts) > 0 {
+		joined.Start = func(ctx context.Context, i StartInfo) context.Context {
+			for _, start := range starts {
+				ctx = start(ctx, i)
+			}
+			return ctx
+		}
+	}
+	joined.Acquired = inOrder(hooks, func(h *Hooks) hook[AcquiredInfo] { return h.Acquired })
+	joined.RenewFailed = inOrder(hooks, func(h *Hooks) hook[RenewFailedInfo] { return h.RenewFailed })
+	joined.Lost = inOrder(hooks, func(h *Hooks) hook[LostInfo] { return h.Lost })
+	joined.Failed = inReverse(hooks, func(h *Hooks) hook[FailedInfo] { return h.Failed })
+	joined.Released = inReverse(hooks, func(h *Hooks) hook[ReleasedInfo] { return h.Released })
+	joined.Resigned = inReverse(hooks, func(h *Hooks) hook[ResignedInfo] { return h.Resigned })
+	return joined
+}
+
+// hook is any of the hooks but Start.
+type hook[Info any] = func(ctx context.Context, i Info)
+
+func inOrder[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
+	reversed := slices.Clone(hooks)
+	slices.Reverse(reversed)
+	return inReverse(reversed, of)
+}
+
+// inReverse returns what calls one hook of each, the last first, or nil if none has
+// that hook.
+func inReverse[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
+	var all []hook[Info]
+	for i := range hooks {
+		if h := of(&hooks[i]); h != nil {
+			all = append(all, h)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, i Info) {
+		for _, h := range all {
+			defer h(ctx, i) // deferred, so that a panic of one does not keep the others from it
+		}
+	}
+}

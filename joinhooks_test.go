@@ -1,0 +1,82 @@
+package distlock_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// What begins something is told in order, what ends it in reverse order; every
+// Start gets the context of the one before.
+func TestJoinHooks(t *testing.T) {
+	var e events
+	named := func(name string) distlock.Hooks {
+		type key string
+		note := func(what string) func(context.Context, any) {
+			return func(ctx context.Context, _ any) { e.note("%s %s %v", name, what, ctx.Value(ctxKey{})) }
+		}
+		return distlock.Hooks{
+			Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+				note("start")(ctx, nil)
+				return context.WithValue(ctx, ctxKey{}, name)
+			},
+			Acquired:    func(ctx context.Context, i distlock.AcquiredInfo) { note("acquired")(ctx, i) },
+			Failed:      func(ctx context.Context, i distlock.FailedInfo) { note("failed")(ctx, i) },
+			RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) { note("not renewed")(ctx, i) },
+			Lost:        func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
+			Released:    func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
+			Resigned:    func(ctx context.Context, i distlock.ResignedInfo) { note("resigned")(ctx, i) },
+		}
+	}
+	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *store) {
+		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
+			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
+			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",
+				"a start <nil>", "b start a", "b failed b", "a failed b")
+			s.fail("renew")
+			time.Sleep(time.Second / 3)
+			e.want(t, "a not renewed b", "b not renewed b")
+			l.LoseAll()
+			e.want(t, "a lost b", "b lost b")
+			return errBroken
+		})
+		e.want(t, "b released b", "a released b", "b resigned b", "a resigned b")
+	})
+	for _, none := range []distlock.Hooks{distlock.JoinHooks(), distlock.JoinHooks(distlock.Hooks{}, distlock.Hooks{})} {
+		if !reflect.ValueOf(none).IsZero() {
+			t.Error("hooks that are nil are called") // they would cost time, and look at the clock
+		}
+	}
+}
+
+// A panic of one does not keep the others from what is theirs.
+func TestJoinedHookPanics(t *testing.T) {
+	var told []string
+	named := func(name string) distlock.Hooks {
+		return distlock.Hooks{
+			Acquired: func(context.Context, distlock.AcquiredInfo) { told = append(told, "acquired "+name); panic(name) },
+			Released: func(context.Context, distlock.ReleasedInfo) { told = append(told, "released "+name); panic(name) },
+		}
+	}
+	h := distlock.JoinHooks(named("a"), named("b"))
+	for _, f := range []func(){
+		func() { h.Acquired(t.Context(), distlock.AcquiredInfo{}) },
+		func() { h.Released(t.Context(), distlock.ReleasedInfo{}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			f()
+		}()
+	}
+	if want := []string{"acquired a", "acquired b", "released b", "released a"}; !reflect.DeepEqual(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
