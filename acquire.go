@@ -76,7 +76,7 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 	t := o.terms()
 	var budget Backoff
 	if p.left == nil {
-		budget.start(o.RetryInterval, o.RetryCount)
+		budget.start(o)
 	} else {
 		budget = *p.left
 	}
@@ -135,7 +135,7 @@ func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opt
 		g = *ready
 		if err = accept(&s.ctx, g); err != nil {
 			l.settle(g)
-			return l.refusal(ctx, err)
+			return l.refusal(ctx, &s.budget, err)
 		}
 	} else {
 		r := l.request(key, o)
@@ -193,11 +193,11 @@ func (l *Locker) passGate(ctx context.Context, key string, t *terms, o *Opts, b 
 func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff) (turn, error) {
 	for {
 		var alarm <-chan time.Time
-		if !b.unlimited {
-			d, ok := b.Wait()
-			if !ok {
-				return turn{}, l.gate.refusal(key)
-			}
+		d, limited, ok := b.idle()
+		switch {
+		case !ok:
+			return turn{}, b.refusal(l.gate.refusal(key))
+		case limited:
 			alarm = time.After(d)
 		}
 		select {
@@ -219,14 +219,21 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 	uncertain := queues // in line, or an attempt whose outcome is unknown
 	troubled := false   // those who wait behind were told so
 	var trouble error   // what the last attempt failed with, if it was not that another has the key
+	asking := ctx
+	if queues {
+		asking = &s.ctx // ends when the Locker is closed, too
+	}
+	asking, limit := r.Backoff.within(asking)
+	defer limit.end()
 	for {
 		var g Grant
 		var err error
 		if queues {
-			g, err = l.queuer.Acquire(&s.ctx, r) // ends when the Locker is closed, too
+			g, err = l.queuer.Acquire(asking, r)
 		} else {
-			g, err = l.backend.TryAcquire(ctx, r)
+			g, err = l.backend.TryAcquire(asking, r)
 		}
+		err = limit.own(err)
 		if err == nil {
 			uncertain = true // until it is accepted
 			err = accept(&s.ctx, g)
@@ -243,6 +250,8 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 		switch {
 		case held:
 			trouble = nil
+		case trouble != nil && errors.Is(err, errSilent):
+			err = trouble
 		case ctx.Err() == nil:
 			trouble = err
 		case trouble != nil && errors.Is(err, ctx.Err()):
@@ -261,7 +270,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 		if uncertain {
 			l.settle(r.Claim())
 		}
-		return Grant{}, false, l.refusal(ctx, err)
+		return Grant{}, false, l.refusal(ctx, r.Backoff, err)
 	}
 }
 
@@ -311,12 +320,22 @@ func (l *Locker) sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // refusal is what the caller is told after the last attempt ended with err.
-func (l *Locker) refusal(ctx context.Context, err error) error {
+func (l *Locker) refusal(ctx context.Context, b *Backoff, err error) error {
 	switch {
 	case l.life.ctx.Err() != nil:
 		return ErrClosed
 	case ctx.Err() != nil:
 		return ended(ctx, err)
+	default:
+		return b.refusal(err)
+	}
+}
+
+// refusal is the same where it was not the context that ended the wait.
+func (b *Backoff) refusal(err error) error {
+	switch {
+	case b.over(time.Now()):
+		return cutShort(fmt.Errorf("waited for MaxWait, %v", b.maxWait), err)
 	case errors.Is(err, ErrNotAcquired):
 		return err
 	default:
@@ -324,20 +343,29 @@ func (l *Locker) refusal(ctx context.Context, err error) error {
 	}
 }
 
-// ended says that ctx ended the wait. It also says what the last attempt said:
-// who has the key, or how the backend failed.
+// ended says that ctx ended the wait, and what the last attempt said.
 func ended(ctx context.Context, last error) error {
+	end := ctx.Err()
+	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
+		last = nil // nothing new
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, end) {
+		end = fmt.Errorf("%w: %w", end, cause)
+	}
+	return cutShort(end, last)
+}
+
+// cutShort says what ended the wait. It also says what the last attempt said: who
+// has the key, or how the backend failed.
+func cutShort(end, last error) error {
 	why := ErrNotAcquired
 	if held := new(HeldError); errors.As(last, &held) {
 		why = held
 	} else if errors.Is(last, ErrForeign) {
 		why = last
 	}
-	err := fmt.Errorf("%w: %w", why, ctx.Err())
-	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
-		err = fmt.Errorf("%w: %w", err, cause)
-	}
-	if last != nil && !errors.Is(last, ErrNotAcquired) && !errors.Is(last, ctx.Err()) {
+	err := fmt.Errorf("%w: %w", why, end)
+	if last != nil && !errors.Is(last, ErrNotAcquired) {
 		err = fmt.Errorf("%w: %w", err, unavailable(last))
 	}
 	return err

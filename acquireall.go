@@ -36,14 +36,14 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 	o = o.withDefaults()
 	m := &MultiLease{prefix: o.Prefix, ctx: ctx, leases: make([]*Lease, 0, len(full))}
 	var left Backoff
-	left.start(o.RetryInterval, o.RetryCount)
+	left.start(&o)
 	all := false
 	defer func() { // also if a hook panics
 		if !all {
 			m.undo(ctx)
 		}
 	}()
-	p := l.together(ctx, full, &o)
+	p := l.together(ctx, full, &o, &left)
 	defer p.end()
 	p.left = &left
 	for _, key := range full {

@@ -56,6 +56,14 @@ type Opts struct {
 	// runs. The default is [DefaultRetryInterval].
 	RetryInterval time.Duration
 
+	// MaxWait limits the wait for the lock, however long the function takes
+	// afterwards: a deadline on ctx would end that, too. It counts all waiting,
+	// in this process, in the store and for a store that fails, and ends it with
+	// [ErrNotAcquired]; an operation of the store that is under way then may take half a
+	// second more. Whole keys of [Locker.AcquireAll] share it. The default is no
+	// such limit.
+	MaxWait time.Duration
+
 	// Mode says who may hold the key at the same time: Exclusive, which keeps
 	// everybody else out, or Shared, as a reader beside other readers. First come
 	// first served: a reader waits behind a writer that waits. In one process many
@@ -140,6 +148,7 @@ func (o *Opts) validateNumbers() error {
 	}{
 		{"KeyTimeout", o.KeyTimeout},
 		{"RetryInterval", o.RetryInterval},
+		{"MaxWait", o.MaxWait},
 		{"MaxHold", o.MaxHold},
 		{"MinHold", o.MinHold},
 	} {

@@ -13,27 +13,37 @@ import (
 //
 // The intervals follow each other from [NewBackoff] on, so slow attempts do not
 // stretch the budget: of the intervals that have passed during one attempt, the
-// next attempt ends all. A Backoff is not safe for concurrent use.
+// next attempt ends all. [Opts].MaxWait ends the budget whatever is left of it, after
+// an attempt at its end. A Backoff is not safe for concurrent use.
 type Backoff struct {
 	interval  time.Duration
 	unlimited bool
-	left      int       // intervals not yet begun
-	next      time.Time // end of the present interval
-	told      bool      // Wait has spoken of the attempt that ends it
+	told      bool          // Wait has spoken of the attempt that ends the present interval
+	left      int           // intervals not yet begun
+	next      time.Time     // end of the present interval
+	maxWait   time.Duration // of Opts
+	until     time.Time     // when it is over; zero: no such limit
 }
 
 // NewBackoff starts a wait budget of the given attempts; 0 means no limit, 1
 // means one attempt and no wait. The interval must be positive.
 func NewBackoff(interval time.Duration, attempts int) *Backoff {
 	b := &Backoff{}
-	b.start(interval, attempts)
+	b.start(&Opts{RetryInterval: interval, RetryCount: attempts})
 	return b
 }
 
-func (b *Backoff) start(interval time.Duration, attempts int) {
-	*b = Backoff{interval: interval, unlimited: attempts == 0, left: attempts - 1, told: true}
-	b.begin(time.Now())
+func (b *Backoff) start(o *Opts) {
+	now := time.Now()
+	*b = Backoff{interval: o.RetryInterval, unlimited: o.RetryCount == 0, left: o.RetryCount - 1, told: true}
+	if o.MaxWait > 0 {
+		b.maxWait, b.until = o.MaxWait, now.Add(o.MaxWait)
+	}
+	b.begin(now)
 }
+
+// over reports whether MaxWait is.
+func (b *Backoff) over(now time.Time) bool { return !b.until.IsZero() && !now.Before(b.until) }
 
 // begin starts the next interval. It returns false if there is none.
 func (b *Backoff) begin(now time.Time) bool {
@@ -51,6 +61,9 @@ func (b *Backoff) begin(now time.Time) bool {
 // returns false if the budget is spent.
 func (b *Backoff) Wait() (time.Duration, bool) {
 	now := time.Now()
+	if b.over(now) {
+		return 0, false
+	}
 	if b.told && !now.Before(b.next) { // the attempt that ends it was made
 		from := b.next
 		if b.unlimited {
@@ -66,5 +79,24 @@ func (b *Backoff) Wait() (time.Duration, bool) {
 		}
 	}
 	b.told = true
-	return max(b.next.Sub(now), 0), true
+	d := max(b.next.Sub(now), 0)
+	if !b.until.IsZero() {
+		d = min(d, b.until.Sub(now))
+	}
+	return d, true
+}
+
+// idle is Wait for somebody who makes no attempts meanwhile, and has to look only
+// when the budget is spent. Without a limit there is nothing to look for.
+func (b *Backoff) idle() (d time.Duration, limited, ok bool) {
+	switch {
+	case !b.unlimited:
+		d, ok = b.Wait()
+		return d, true, ok
+	case !b.until.IsZero():
+		d = time.Until(b.until)
+		return d, true, d > 0
+	default:
+		return 0, false, true
+	}
 }

@@ -24,7 +24,7 @@ type readyGrants struct {
 // together tries to take all keys in one step of the store, and without waiting:
 // that works if nobody else has or wants one of them, here or elsewhere. If it does
 // not, each has to be asked for by itself, and who keeps it will be known then.
-func (l *Locker) together(ctx context.Context, keys []string, o *Opts) part {
+func (l *Locker) together(ctx context.Context, keys []string, o *Opts, b *Backoff) part {
 	if l.all == nil || len(keys) < 2 || o.Mode != Exclusive || o.Permits > 0 || ctx.Err() != nil {
 		return part{}
 	}
@@ -39,7 +39,7 @@ func (l *Locker) together(ctx context.Context, keys []string, o *Opts) part {
 		return part{}
 	}
 	since := time.Now()
-	grants := l.askForAll(ctx, keys, o)
+	grants := l.askForAll(ctx, keys, o, b)
 	if grants == nil {
 		l.life.exit(nil)
 		return part{}
@@ -53,7 +53,7 @@ func (l *Locker) together(ctx context.Context, keys []string, o *Opts) part {
 
 // askForAll passes all gates and asks the store once. It returns nothing, with the
 // gates passed on, if one is not to be had.
-func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts) (grants []Grant) {
+func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts, b *Backoff) (grants []Grant) {
 	passed := 0
 	defer func() { // also if the backend panics
 		if grants == nil {
@@ -74,7 +74,9 @@ func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts) (grants 
 	for i, key := range keys {
 		rs[i] = l.request(key, o)
 	}
-	granted, err := l.all.TryAcquireAll(ctx, rs)
+	asking, limit := b.within(ctx)
+	defer limit.end()
+	granted, err := l.all.TryAcquireAll(asking, rs)
 	if err == nil {
 		for _, g := range granted {
 			if err = accept(ctx, g); err != nil {

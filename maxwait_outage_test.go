@@ -1,0 +1,132 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// silent is a store that never answers: its operations end with their context, or
+// after their own time if that is set.
+type silent struct {
+	*store
+
+	limit time.Duration
+}
+
+func (s silent) hang(ctx context.Context) error {
+	var own <-chan time.Time
+	if s.limit > 0 {
+		own = time.After(s.limit)
+	}
+	select {
+	case <-own:
+		return errBroken
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s silent) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	if _, err := s.note("try", r.Key, r.Owner); err != nil {
+		return distlock.Grant{}, err
+	}
+	return distlock.Grant{}, s.hang(ctx)
+}
+
+func (s silent) TryAcquireAll(ctx context.Context, _ []distlock.Request) ([]distlock.Grant, error) {
+	return nil, s.hang(ctx)
+}
+
+func (s silent) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	if _, err := s.note("wait", r.Key, r.Owner); err != nil {
+		return distlock.Grant{}, err
+	}
+	return distlock.Grant{}, s.hang(ctx)
+}
+
+// The wait for a store that fails.
+func TestMaxWaitInAnOutage(t *testing.T) {
+	for name, acquire := range acquisitions {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				s.fail("try", "wait")
+				o := distlock.Opts{MaxWait: maxWait}
+				var all sync.WaitGroup
+				for range 2 { // one asks the store, the other waits for the one
+					all.Go(func() {
+						d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, o) })
+						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, errBroken)
+						if d != maxWait || err == nil || !strings.Contains(err.Error(), "waited for MaxWait, 3s: lock backend unavailable: broken pipe") {
+							t.Errorf("waited for %v: %v", d, err)
+						}
+					})
+				}
+				all.Wait()
+				s.fail()
+				time.Sleep(time.Minute)
+				mustBeFree(t, s, "a", "k", "z")
+			})
+		})
+	}
+}
+
+// The wait for a store that does not answer, whatever its own timeouts are.
+func TestMaxWaitInSilence(t *testing.T) {
+	const most = maxWait + 500*time.Millisecond
+	for _, c := range []struct {
+		limit time.Duration // of one operation
+		want  time.Duration
+		cause error
+	}{
+		{0, most, nil},
+		{time.Hour, most, nil},
+		{4 * time.Second, most, nil},
+		{maxWait + 100*time.Millisecond, maxWait + 100*time.Millisecond, errBroken},
+		{maxWait, maxWait, errBroken},
+		{2400 * time.Millisecond, most, errBroken}, // another is under way
+	} {
+		for name, acquire := range acquisitions {
+			for _, poll := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/poll=%t/limit=%v", name, poll, c.limit), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := silent{newStore(), c.limit}
+						var b distlock.Backend = s
+						if poll {
+							b = polling{s}
+						}
+						l := distlock.New(b, distlock.Config{})
+						defer closeLocker(t, l)
+						d, err := waits(t, func(ctx context.Context) error {
+							return acquire(ctx, l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond})
+						})
+						if strings.HasSuffix(name, "All") && !poll { // it has asked for all keys in one step before
+							if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || d < maxWait || d > most {
+								t.Errorf("waited for %v: %v", d, err)
+							}
+							return
+						}
+						if d != c.want {
+							t.Errorf("waited for %v, want %v: %v", d, c.want, err)
+						}
+						if c.cause != nil {
+							wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, c.cause)
+							return
+						}
+						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable)
+						if !strings.HasSuffix(err.Error(), "waited for MaxWait, 3s: lock backend unavailable: no answer by the end of MaxWait") {
+							t.Errorf("%v", err)
+						}
+					})
+				})
+			}
+		}
+	}
+}

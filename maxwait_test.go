@@ -1,0 +1,384 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+const maxWait = 3 * time.Second
+
+// waits returns the error of an acquisition that does not get the lock, and for how
+// long it waited. The caller's context must go on.
+func waits(t *testing.T, acquire func(ctx context.Context) error) (time.Duration, error) {
+	t.Helper()
+	ctx := t.Context()
+	start := time.Now()
+	err := acquire(ctx)
+	if ctx.Err() != nil {
+		t.Errorf("the caller's context: %v", ctx.Err())
+	}
+	return time.Since(start), err
+}
+
+// wantBusy checks what a wait is told that MaxWait ended because another has the key.
+func wantBusy(t *testing.T, err error) {
+	t.Helper()
+	wantIs(t, err, distlock.ErrNotAcquired)
+	held := new(distlock.HeldError)
+	if !errors.As(err, &held) || !strings.HasSuffix(err.Error(), ": waited for MaxWait, 3s") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The ways to ask for a lock, which all have MaxWait.
+var acquisitions = map[string]func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error{
+	"Acquire": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+		_, err := l.Acquire(ctx, "k", o)
+		return err
+	},
+	"Do": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+		return l.Do(ctx, "k", o, func(context.Context) error { panic("ran") })
+	},
+	"Call": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+		_, err := distlock.Call(ctx, l, "k", o, func(context.Context) (int, error) { panic("ran") })
+		return err
+	},
+	"Wrap": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+		o.Value = "k"
+		_, err := distlock.Wrap(l, func(context.Context, int) (int, error) { panic("ran") }, o)(ctx, 1)
+		return err
+	},
+	"Guard": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+		o.Value = "k"
+		return l.Guard(o).Do(ctx, nil, func(context.Context) error { panic("ran") })
+	},
+	"AcquireAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+		_, err := l.AcquireAll(ctx, []string{"a", "k", "z"}, o)
+		return err
+	},
+	"DoAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+		return l.DoAll(ctx, []string{"a", "k", "z"}, o, func(context.Context) error { panic("ran") })
+	},
+}
+
+// The wait in the process.
+func TestMaxWaitAtTheGate(t *testing.T) {
+	for name, acquire := range acquisitions {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				held := mustAcquire(t, l, "k", distlock.Opts{})
+				d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, distlock.Opts{MaxWait: maxWait}) })
+				wantBusy(t, err)
+				if d != maxWait || keyOf(err) != "k" {
+					t.Errorf("waited for %v: %v", d, err)
+				}
+				wantIs(t, held.Release(t.Context()))
+				synctest.Wait()
+				mustBeFree(t, s, "a", "k", "z")
+				if l.Keys() != 0 || l.WaitingInAll() != 0 {
+					t.Errorf("%d keys and %d waiters are left", l.Keys(), l.WaitingInAll())
+				}
+			})
+		})
+	}
+}
+
+// The wait for another process, in the store's line or by asking again and again.
+func TestMaxWaitInTheStore(t *testing.T) {
+	for _, joint := range []bool{false, true} {
+		for _, poll := range []bool{false, true} {
+			for name, acquire := range acquisitions {
+				t.Run(fmt.Sprintf("%s/joint=%t/poll=%t", name, joint, poll), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := newStore()
+						s.joint = joint
+						var b distlock.Backend = s
+						if poll {
+							b = polling{s}
+						}
+						l := distlock.New(b, distlock.Config{})
+						defer closeLocker(t, l)
+						release := other(t, s, "k")
+						d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, distlock.Opts{MaxWait: maxWait}) })
+						wantBusy(t, err)
+						if d != maxWait || keyOf(err) != "k" {
+							t.Errorf("waited for %v: %v", d, err)
+						}
+						held := new(distlock.HeldError)
+						if errors.As(err, &held) && held.RetryAfter != time.Hour-maxWait {
+							t.Errorf("the holder has %v left: %v", held.RetryAfter, err)
+						}
+						synctest.Wait() // its place in line is given up
+						release()
+						mustBeFree(t, s, "a", "k", "z")
+						if l.Keys() != 0 || l.Watched() != 0 {
+							t.Errorf("%d keys and %d holds are left", l.Keys(), l.Watched())
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// The function has all the time that it needs, and no deadline.
+func TestMaxWaitIsNotForTheFunction(t *testing.T) {
+	const work = 10 * time.Second
+	for name, waited := range map[string]time.Duration{"free": 0, "after a wait": 2 * time.Second, "at the limit": maxWait - 1} {
+		for _, elsewhere := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/elsewhere=%t", name, elsewhere), func(t *testing.T) {
+				bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+					if waited > 0 {
+						release := func() {}
+						if elsewhere {
+							release = other(t, s, "k")
+						} else {
+							held := mustAcquire(t, l, "k", distlock.Opts{})
+							release = func() { wantIs(t, held.Release(context.Background())) }
+						}
+						time.AfterFunc(waited, release)
+					}
+					start := time.Now()
+					err := l.Do(t.Context(), "k", distlock.Opts{MaxWait: maxWait, RetryInterval: time.Hour}, func(ctx context.Context) error {
+						if d := time.Since(start); d != waited {
+							t.Errorf("a release woke the waiter after %v, want %v", d, waited)
+						}
+						if end, ok := ctx.Deadline(); ok {
+							t.Errorf("the function has a deadline: %v", time.Until(end))
+						}
+						select {
+						case <-ctx.Done():
+							t.Errorf("ended after %v: %v", time.Since(start), context.Cause(ctx))
+						case <-time.After(work):
+						}
+						return nil
+					})
+					wantIs(t, err)
+					if d := time.Since(start); d != waited+work {
+						t.Errorf("done after %v", d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A lock that comes free in the moment of the limit is got or left, and never kept
+// for nobody.
+func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
+	for _, elsewhere := range []bool{false, true} {
+		got, missed := 0, 0
+		for i := range 200 {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				release := func() {}
+				if elsewhere {
+					release = other(t, s, "k")
+				} else {
+					held := mustAcquire(t, l, "k", distlock.Opts{})
+					release = func() { wantIs(t, held.Release(context.Background())) }
+				}
+				var all sync.WaitGroup
+				all.Go(func() {
+					if i%2 == 0 { // set the other's alarm first
+						synctest.Wait()
+					}
+					time.Sleep(maxWait)
+					release()
+				})
+				all.Go(func() {
+					if i%2 == 1 {
+						synctest.Wait()
+					}
+					lease, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait})
+					if err == nil {
+						got++
+						wantIs(t, lease.Release(t.Context()))
+						return
+					}
+					missed++
+					wantBusy(t, err)
+				})
+				all.Wait()
+				synctest.Wait()
+				mustBeFree(t, s, "k")
+				if l.Keys() != 0 || l.Watched() != 0 || l.WaitingInAll() != 0 {
+					t.Errorf("%d keys, %d holds, %d waiters are left", l.Keys(), l.Watched(), l.WaitingInAll())
+				}
+			})
+		}
+		t.Logf("elsewhere=%t: %d got it, %d did not", elsewhere, got, missed)
+	}
+}
+
+// Whichever of the limits comes first ends the wait.
+func TestMaxWaitBesideOtherLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts        distlock.Opts
+		ctx         time.Duration
+		least, most time.Duration
+		want        []error
+	}{
+		"one attempt":       {distlock.Opts{RetryCount: 1}, time.Hour, 0, 0, nil},
+		"two attempts":      {distlock.Opts{RetryCount: 2}, time.Hour, 500 * time.Millisecond, time.Second, nil},
+		"a hundred":         {distlock.Opts{RetryCount: 100}, time.Hour, maxWait, maxWait, nil},
+		"long intervals":    {distlock.Opts{RetryInterval: time.Hour}, time.Hour, maxWait, maxWait, nil},
+		"long, two":         {distlock.Opts{RetryInterval: time.Hour, RetryCount: 2}, time.Hour, maxWait, maxWait, nil},
+		"an earlier ctx":    {distlock.Opts{}, 2 * time.Second, 2 * time.Second, 2 * time.Second, []error{context.DeadlineExceeded}},
+		"the shortest wait": {distlock.Opts{MaxWait: time.Millisecond}, time.Hour, time.Millisecond, time.Millisecond, nil},
+	} {
+		for _, where := range []string{"gate", "line", "poll"} {
+			t.Run(name+"/"+where, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newStore()
+					var b distlock.Backend = s
+					if where == "poll" {
+						b = polling{s}
+					}
+					l := distlock.New(b, distlock.Config{})
+					defer closeLocker(t, l)
+					if where == "gate" {
+						held := mustAcquire(t, l, "k", distlock.Opts{})
+						defer held.Release(t.Context())
+					} else {
+						defer other(t, s, "k")()
+					}
+					if c.opts.MaxWait == 0 {
+						c.opts.MaxWait = maxWait
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
+					defer cancel()
+					start := time.Now()
+					_, err := l.Acquire(ctx, "k", c.opts)
+					wantIs(t, err, append(c.want, distlock.ErrNotAcquired)...)
+					if d := time.Since(start); d < c.least || d > c.most {
+						t.Errorf("waited for %v, want %v to %v: %v", d, c.least, c.most, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Without a Queuer there is a last attempt when MaxWait is over.
+func TestMaxWaitEndsWithAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(polling{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		release := other(t, s, "k")
+		start := time.Now()
+		time.AfterFunc(maxWait-1, release) // nobody tells of it
+		lease, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait, RetryInterval: time.Minute})
+		wantIs(t, err)
+		if d := time.Since(start); d != maxWait || len(s.seen("try")) != 2 {
+			t.Errorf("got it after %v and %d attempts", d, len(s.seen("try")))
+		}
+		wantIs(t, lease.Release(t.Context()))
+	})
+}
+
+func TestMaxWaitEndsWithClose(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		defer other(t, s, "k")()
+		got := make(chan error, 2)
+		for range 2 {
+			go func() {
+				_, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: time.Minute})
+				got <- err
+			}()
+		}
+		synctest.Wait()
+		wantIs(t, l.Close())
+		wantIs(t, <-got, distlock.ErrClosed)
+		wantIs(t, <-got, distlock.ErrClosed)
+	})
+}
+
+// One limit for all keys together, not one for each.
+func TestMaxWaitOfASet(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		time.AfterFunc(2*time.Second, other(t, s, "a"))
+		release := other(t, s, "b")
+		d, err := waits(t, func(ctx context.Context) error {
+			_, err := l.AcquireAll(ctx, []string{"a", "b"}, distlock.Opts{MaxWait: maxWait, MinHold: time.Hour})
+			return err
+		})
+		wantBusy(t, err)
+		if d != maxWait || keyOf(err) != "b" {
+			t.Errorf("waited for %v: %v", d, err)
+		}
+		time.AfterFunc(2*time.Second, release)
+		m, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{MaxWait: maxWait})
+		wantIs(t, err)
+		time.Sleep(time.Minute)
+		wantIs(t, m.Check())
+		wantIs(t, m.Release(t.Context()))
+	})
+}
+
+// MaxWait limits each campaign, of which there are as many as it takes.
+func TestMaxWaitOfACampaign(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		release := other(t, s, "k")
+		time.AfterFunc(time.Minute, release)
+		done := errors.New("done")
+		err := l.Lead(t.Context(), "k", distlock.Opts{MaxWait: maxWait}, func(ctx context.Context) error {
+			time.Sleep(10 * time.Second)
+			if ctx.Err() != nil {
+				t.Errorf("led for less than it wanted: %v", context.Cause(ctx))
+			}
+			return done
+		})
+		if err != done { //nolint:errorlint // the very error
+			t.Errorf("%v", err)
+		}
+		campaigns := s.seen("wait")
+		if n := len(campaigns); n < 14 || n > 18 {
+			t.Errorf("%d campaigns in a minute, of 3 s each and pauses of 0.5 to 1 s", n)
+		}
+		for i := 1; i < len(campaigns); i++ {
+			if d := campaigns[i].at.Sub(campaigns[i-1].at); d < maxWait+distlock.DefaultRetryInterval || d >= maxWait+2*distlock.DefaultRetryInterval {
+				t.Errorf("campaign %d began %v after the one before", i, d)
+			}
+		}
+	})
+}
+
+// Hooks are told of the wait and of its end.
+func TestMaxWaitIsToldToHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failed []distlock.FailedInfo
+		s := newStore()
+		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+			Failed: func(_ context.Context, i distlock.FailedInfo) { failed = append(failed, i) },
+		}})
+		defer closeLocker(t, l)
+		defer other(t, s, "k")()
+		_, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait})
+		if len(failed) != 1 || failed[0].Wait != maxWait || failed[0].Err != err { //nolint:errorlint // the very error
+			t.Errorf("%+v, %v", failed, err)
+		}
+	})
+}
+
+// A limit that is not needed costs next to nothing.
+func TestMaxWaitAllocations(t *testing.T) {
+	l := distlock.New(instant{}, distlock.Config{})
+	defer closeLocker(t, l)
+	allocs := func(o distlock.Opts) float64 {
+		g := l.Guard(o)
+		return testing.AllocsPerRun(100, func() { wantIs(t, g.Do(t.Context(), nil, func(context.Context) error { return nil })) })
+	}
+	without, with := allocs(distlock.Opts{Value: "k"}), allocs(distlock.Opts{Value: "k", MaxWait: time.Minute})
+	if with > without+1 {
+		t.Errorf("%v allocations with MaxWait, %v without", with, without)
+	}
+}

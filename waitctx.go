@@ -1,0 +1,112 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// lastLook is how long an operation of the store that is under way when MaxWait is
+// over may go on. A store that is well answers sooner; one that is silent shall not
+// make MaxWait as long as its timeouts are.
+const lastLook = 500 * time.Millisecond
+
+// errSilent is what the store has said if MaxWait ended an operation.
+var errSilent = errors.New("no answer by the end of MaxWait")
+
+// waitCtx is the context of the operations of one acquisition with MaxWait: its
+// parent's, and over soon after the wait is. The function never sees it. Like that of
+// a lease it is made when somebody first looks: most locks are got at once, and a
+// timer costs more than that.
+type waitCtx struct {
+	context.Context //nolint:containedctx // it is one itself
+
+	until time.Time
+
+	mu     sync.Mutex
+	inner  context.Context //nolint:containedctx // nil until somebody looked
+	cancel context.CancelFunc
+}
+
+// within returns the context below ctx for the operations of an acquisition: ctx
+// itself and nil if there is no MaxWait.
+func (b *Backoff) within(ctx context.Context) (context.Context, *waitCtx) {
+	if b.until.IsZero() {
+		return ctx, nil
+	}
+	w := &waitCtx{Context: ctx, until: b.until.Add(lastLook)}
+	return w, w
+}
+
+// end releases what c costs.
+func (c *waitCtx) end() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// own returns the error of an operation under c, or, if MaxWait ended that, what it
+// says besides: the caller knows nothing of c, and its context goes on.
+func (c *waitCtx) own(err error) error {
+	if c == nil || !errors.Is(err, context.DeadlineExceeded) || c.Context.Err() != nil || time.Now().Before(c.until) {
+		return err
+	}
+	if held := new(HeldError); errors.As(err, &held) {
+		return held
+	}
+	for _, known := range []error{ErrForeign, ErrNotAcquired} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return errSilent
+}
+
+// Deadline implements context.Context.
+func (c *waitCtx) Deadline() (time.Time, bool) {
+	if end, ok := c.Context.Deadline(); ok && end.Before(c.until) {
+		return end, true
+	}
+	return c.until, true
+}
+
+// Done implements context.Context.
+func (c *waitCtx) Done() <-chan struct{} { return c.looked().Done() }
+
+// Err implements context.Context.
+func (c *waitCtx) Err() error {
+	c.mu.Lock()
+	untouched := c.inner == nil
+	c.mu.Unlock()
+	if untouched && time.Now().Before(c.until) && c.Context.Err() == nil {
+		return nil
+	}
+	return c.looked().Err() // from now on the same
+}
+
+// Value asks what there is: who derives a context has looked before, and asks here
+// for the means to be cancelled.
+func (c *waitCtx) Value(key any) any {
+	c.mu.Lock()
+	inner := c.inner
+	c.mu.Unlock()
+	if inner == nil {
+		inner = c.Context
+	}
+	return inner.Value(key)
+}
+
+func (c *waitCtx) looked() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithDeadline(c.Context, c.until)
+	}
+	return c.inner
+}
