@@ -41,7 +41,8 @@ race: ## Run the quick tests under the race detector, COUNT times, shuffled
 
 .PHONY: test-nested
 test-nested: ## Run the tests of the nested modules
-	for mod in bench/peers weave/releases; do go -C "$$mod" vet ./... && go -C "$$mod" test ./...; done
+	retest=$$(mktemp) && trap 'rm "$$retest"' EXIT && go build -o "$$retest" ./internal/retest && \
+		for mod in bench/peers weave/releases; do (cd "$$mod" && go vet ./... && "$$retest" ./...); done
 
 .PHONY: woven
 woven: ## Run the woven example and its tests with the weaver that its go.mod names

@@ -42,6 +42,7 @@ type process struct {
 // ends, if it still runs.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
+	testmode.InRealTime(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,9 @@ import (
 func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet) {
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
 		t.Run(name, func(t *testing.T) {
+			if name == "plain" { // the other has all of its cases
+				testmode.Long(t)
+			}
 			opts := append([]redlock.Option{redlock.WithMaxLease(10 * time.Minute), redlock.WithTrustedStart(),
 				redlock.WithNodeTimeout(10 * time.Second)}, opts...)
 			fleets := make(map[distlock.Backend]*fleet)

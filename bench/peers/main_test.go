@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // realEnv, set to 1, makes tests fail that would be skipped for want of a
@@ -42,8 +44,9 @@ func server(t *testing.T) string {
 		if os.Getenv(realEnv) == "1" {
 			t.Fatalf("%s=1, but there is no %s: %v", realEnv, serverBinary, err)
 		}
-		t.Skipf("needs a %s in PATH: %v", serverBinary, err)
+		t.Skipf(testmode.LeftOut+"needs a %s in PATH: %v", serverBinary, err)
 	}
+	testmode.InRealTime(t)
 	url, stop, err := startServer(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // patience is how long what must happen may take on a slow machine.
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs each script with a store of its own.
 func TestScripts(t *testing.T) {
+	testmode.InRealTime(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("the scripts need a POSIX shell")
 	}

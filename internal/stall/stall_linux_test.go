@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/stall"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // TestStopped stops this process for half a second.
 func TestStopped(t *testing.T) {
+	testmode.InRealTime(t)
 	w := stall.Start(t)
 	time.Sleep(20 * time.Millisecond)
 	if w.Excuses(time.Minute) {
