@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // needZooKeeper skips a test where there is none.
@@ -24,7 +26,7 @@ func needZooKeeper(t *testing.T) {
 	case os.Getenv(realEnv) == "1":
 		t.Fatalf("%s=1, but there is no ZooKeeper: %v", realEnv, err)
 	default:
-		t.Skipf("%v: %v", errNoZooKeeper, err)
+		t.Skipf(testmode.LeftOut+"%v: %v", errNoZooKeeper, err)
 	}
 }
 
