@@ -48,6 +48,9 @@ var checks = []check{
 	{"documented", checkDocumented},
 	{"tokens", checkTokens},
 	{"overlap", checkOverlap},
+	{"kept", checkKept},
+	{"inside", checkInside},
+	{"sets", checkSets},
 	{"refused", checkRefused},
 	{"told", checkTold},
 	{"served", checkServed},
@@ -100,8 +103,16 @@ func checkDocumented(h *history, report func(string, ...any)) {
 	}
 }
 
+// sharersInOrder says that the tokens of those who share a key rise among
+// themselves, too. They do not yet: who joins others in its process has a token of
+// theirs, which may be smaller than one that another process had meanwhile.
+const sharersInOrder = false
+
+// inOrder reports whether the later of two leases must have the larger token.
+func inOrder(a, b *lease) bool { return sharersInOrder || !a.shares() || !b.shares() }
+
 // checkTokens finds tokens that repeat, and grants with a smaller token than one
-// that was over before they were asked for (P3).
+// that was over before they were asked for (P3), also of the terms of leaders.
 func checkTokens(h *history, report func(string, ...any)) {
 	for key := range h.Keys {
 		leases := h.byKey(key)
@@ -113,62 +124,34 @@ func checkTokens(h *history, report func(string, ...any)) {
 			seen[l.Token] = l
 		}
 		// By return: those before the first that returned later than l was asked for.
-		inOrder := bySent(leases)
-		var highest *lease
+		var exclusive, shared *lease // with the highest token
 		i := 0
-		for _, l := range inOrder {
+		for _, l := range bySent(leases) {
 			for ; i < len(leases) && leases[i].Acquire.Return < l.Sent; i++ {
-				if highest == nil || leases[i].Token > highest.Token {
-					highest = leases[i]
+				highest := &exclusive
+				if leases[i].shares() {
+					highest = &shared
+				}
+				if *highest == nil || leases[i].Token > (*highest).Token {
+					*highest = leases[i]
 				}
 			}
-			if highest != nil && l.Token <= highest.Token && (!l.Orphan || !l.Handed) {
-				report("%v was granted after %v", l, highest)
+			for _, before := range []*lease{exclusive, shared} {
+				if before != nil && inOrder(before, l) && l.Token <= before.Token && (!l.Orphan || !l.Handed) {
+					report("%v was granted after %v", l, before)
+				}
 			}
 		}
 	}
 }
 
-// believed returns when the holder believed in the lease, or said so by its clock.
-func (l *lease) believed() (from, to int64) {
-	from, to = l.Acquire.Return, l.Until
-	if l.Release != nil {
-		to = min(to, l.Release.Call)
-	}
-	if l.LostSeen > 0 {
-		to = min(to, l.LostSeen)
-	}
-	return from, to
-}
-
-// checkOverlap finds two holders that believe in a lease at one time (P1, P2, P8).
-// That of a process which did not run ends by the clock all the same.
-func checkOverlap(h *history, report func(string, ...any)) {
-	for key := range h.Keys {
-		var last *lease // which of those before ends last
-		var end int64
-		for _, l := range h.byKey(key) {
-			from, to := l.believed()
-			if l.Orphan || to <= from {
-				continue
-			}
-			if last != nil && end > from {
-				report("%v and %v: both for %v", last, l, time.Duration(min(end, to)-from))
-			}
-			if to > end {
-				last, end = l, to
-			}
-		}
-	}
-}
-
-// checkRefused finds writes that the register refused although the lease of the
-// writer was confirmed beyond their end (P2, P3).
+// checkRefused finds writes and reads that the register refused although the lease
+// was confirmed beyond their end (P2, P3).
 func checkRefused(h *history, report func(string, ...any)) {
 	for _, l := range h.Leases {
-		for _, w := range l.Writes {
+		for _, w := range l.Uses {
 			if _, to := l.believed(); w.Outcome == failed && w.Return < to && !l.Orphan {
-				report("%v: a write was refused %v before the lease ended", l, time.Duration(to-w.Return))
+				report("%v: a use was refused %v before the lease ended", l, time.Duration(to-w.Return))
 			}
 		}
 	}
@@ -202,7 +185,7 @@ func checkTold(h *history, report func(string, ...any)) {
 				if other.Acquire.Return >= r.Call {
 					break
 				}
-				if !other.Orphan && !l.Orphan {
+				if other.excludes(l) && other.sure() && !other.Orphan && !l.Orphan {
 					report("%v: Release says nothing of %v, who had it meanwhile", l, other)
 				}
 			}
@@ -210,20 +193,25 @@ func checkTold(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkServed finds workers that did not get every key when all was well again, and
+// checkServed finds workers that did not get every key, and then all keys together,
+// when all was well again, and
 // acquisitions that never ended (P5).
 func checkServed(h *history, report func(string, ...any)) {
 	type want struct {
 		worker string
-		key    int
+		key    int // or all of them, as a set
 	}
+	const all = -1
 	served := make(map[want]bool)
 	for _, l := range h.Leases {
 		w := want{fmt.Sprintf("%s/%d", l.Proc, l.Worker), l.Key}
 		if r := l.Release; l.Healed && l.granted() && r != nil {
 			// A machine that stands still may cost a lease at any time.
 			held := h.paused(l.Proc, l.Acquire.Return, r.Return)
-			served[w] = served[w] || r.Outcome == ok || held > int64(leaseOf(l.Key)/2)
+			if l.Set != 0 {
+				w.key = all
+			}
+			served[w] = served[w] || r.Outcome == ok || held > l.TTL/2
 		}
 		if h.Ends[l.Proc].Said && l.Acquire.Outcome == unknown {
 			report("%v: the acquisition never ended", l)
@@ -234,6 +222,9 @@ func checkServed(h *history, report func(string, ...any)) {
 			if !served[want{w, key}] {
 				report("worker %s did not get key %d", w, key)
 			}
+		}
+		if !served[want{w, all}] {
+			report("worker %s did not get all keys together", w)
 		}
 	}
 }

@@ -51,6 +51,7 @@ type config struct {
 	Seed     uint64
 	Workers  int
 	Keys     int
+	Shares   bool // the backend has readers and permits
 }
 
 // kid is what a child process consists of.
@@ -60,7 +61,7 @@ type kid struct {
 	anchor  anchor
 	network spoilnet.Network
 	locker  *distlock.Locker
-	ids     atomic.Uint64 // of acquisitions and writes
+	ids     atomic.Uint64 // of acquisitions, sets and uses
 	healed  chan struct{}
 
 	mu      sync.Mutex
@@ -143,11 +144,7 @@ func (k *kid) live(life context.Context) error {
 	if err != nil {
 		return err
 	}
-	k.locker = distlock.New(backend, distlock.Config{Hooks: distlock.Hooks{
-		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
-			*ctx.Value(handedKey{}).(*bool) = i.HandedOver
-		},
-	}})
+	k.locker = distlock.New(backend, distlock.Config{Hooks: hooks()})
 	stop := make(chan struct{})
 	var watching, working sync.WaitGroup
 	watching.Go(func() { k.watchStalls(stop) })
@@ -168,6 +165,7 @@ func (k *kid) live(life context.Context) error {
 			err = e
 		}
 	}
+	k.journal.write(entry{Time: now(), What: sawClose})
 	if e := k.locker.Close(); e != nil {
 		err = fmt.Errorf("closing the locker: %w", e)
 	}

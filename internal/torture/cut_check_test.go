@@ -27,7 +27,7 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 		if writer.Token >= largest {
 			o, largest = ok, writer.Token
 		}
-		writer.wrote(o, at-rng.Int64N(2), at+rng.Int64N(3))
+		writer.used(o, at-rng.Int64N(2), at+rng.Int64N(3))
 		switch rng.IntN(6) {
 		case 0: // it runs out
 			t = granted + 20 + rng.Int64N(5)
@@ -53,7 +53,7 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 			l.Token -= min(l.Token, 1+rng.Uint64N(6))
 		case 1:
 			shift := (rng.Int64N(40) - 20) * ms
-			for _, o := range slices.Concat(l.Writes, []*operation{&l.Acquire, l.Release}) {
+			for _, o := range slices.Concat(l.Uses, []*operation{&l.Acquire, l.Release}) {
 				if o != nil {
 					o.Call, o.Return = o.Call+shift, o.Return+shift
 				}
@@ -63,8 +63,8 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 			l.Until += rng.Int64N(40) * ms
 			l.Release = nil
 		default:
-			if len(l.Writes) > 0 {
-				w := l.Writes[0]
+			if len(l.Uses) > 0 {
+				w := l.Uses[0]
 				if w.Outcome == ok {
 					w.Outcome = failed
 				} else {

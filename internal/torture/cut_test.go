@@ -8,15 +8,37 @@ import (
 )
 
 // sure reports whether the lease was still confirmed when its process heard of it:
-// at that moment nobody else has the key.
+// at that moment nobody has the key that it excludes.
 func (l *lease) sure() bool { return !l.Orphan && l.Until > l.Acquire.Return }
+
+// sureties are the first leases after a moment that surely had the key, one for each
+// way of having it.
+type sureties []*lease
+
+// before moves the moment to before l.
+func (s *sureties) before(l *lease) {
+	if l.sure() {
+		*s = append(slices.DeleteFunc(*s, func(o *lease) bool { return o.alike(l) }), l)
+	}
+}
+
+// exclude returns when the first of them has the key that excludes l.
+func (s sureties) exclude(l *lease) int64 {
+	first := int64(never)
+	for _, o := range s {
+		if o.excludes(l) {
+			first = min(first, o.Acquire.Return)
+		}
+	}
+	return first
+}
 
 // operations returns the steps of the leases of one key. Times are doubled, to
 // leave room between them.
 //
 // What takes effect on the store for one lease alone need not be looked for later
-// than the moment at which another surely has the key: from there on it changes
-// nothing. So nothing stays open for long.
+// than the moment at which another that excludes it surely has the key: from there
+// on it changes nothing. So nothing stays open for long.
 func (h *history) operations(key int) []porcupine.Operation {
 	leases := h.byKey(key)
 	var ops []porcupine.Operation
@@ -25,25 +47,29 @@ func (h *history) operations(key int) []porcupine.Operation {
 			Input: step{kind: kind, lease: l}, Output: o, Call: 2 * from, Return: 2 * max(from, to),
 		})
 	}
-	next := int64(never) // moment at which another surely has the key
+	var later sureties
 	for _, l := range slices.Backward(leases) {
 		add(l, stepAcquire, ok, l.Sent, l.Acquire.Return)
-		for _, w := range l.Writes {
-			add(l, stepWrite, w.Outcome, w.Call, w.Return)
+		for _, u := range l.Uses {
+			add(l, stepUse, u.Outcome, u.Call, u.Return)
 		}
-		over := int64(never)
-		if r := l.Release; r != nil && r.Outcome == ok {
+		over, next := int64(never), later.exclude(l)
+		switch r := l.Release; {
+		case r == nil:
+		case h.keptUntil(l) > 0:
+			add(l, stepKeep, ok, r.Call, r.Return)
+			add(l, stepExpire, ok, h.keptUntil(l), next)
+			over = 0 // not before
+		case r.Outcome == ok:
 			add(l, stepRelease, ok, r.Call, r.Return)
 			over = r.Return
-		} else if r != nil {
+		default:
 			add(l, stepRelease, r.Outcome, r.Call, next)
 		}
 		if from := max(l.Until, l.Sent); from < over {
 			add(l, stepExpire, ok, from, next)
 		}
-		if l.sure() {
-			next = l.Acquire.Return
-		}
+		later.before(l)
 	}
 	for _, w := range h.Losses {
 		add(nil, stepForget, ok, w.From, w.To)
@@ -54,7 +80,7 @@ func (h *history) operations(key int) []porcupine.Operation {
 
 // cut cuts the history of one key into pieces of at least size operations, which
 // can be checked each alone. It is cut at the moment at which a process heard of a
-// grant that was surely its own, if nothing else is going on except acquisitions
+// grant that was surely its own and excludes all others, if nothing else is going on except acquisitions
 // that are granted later: these wait until the holder is done, so they can be counted from
 // the cut. The pieces are legal if and only if the whole is.
 func (h *history) cut(key, size int) [][]porcupine.Operation {
@@ -66,7 +92,7 @@ func (h *history) cut(key, size int) [][]porcupine.Operation {
 		at := 2*l.Acquire.Return + 1
 		// Sorted by call: what begins later does not count.
 		begun, _ := slices.BinarySearchFunc(rest, at, func(o porcupine.Operation, t int64) int { return cmp.Compare(o.Call, t) })
-		if !l.sure() || begun < size {
+		if !l.sure() || l.shares() || begun < size {
 			continue
 		}
 		piece := slices.Concat(carried, rest[:begun])
@@ -82,11 +108,11 @@ func (h *history) cut(key, size int) [][]porcupine.Operation {
 				continue
 			}
 			before = append(before, o)
-			if i := o.Input.(step); i.kind == stepWrite && o.Output == ok {
+			if i := o.Input.(step); i.kind == stepUse && !i.lease.shares() && o.Output == ok {
 				largest = max(largest, i.lease.Token)
 			}
 		}
-		s := state{holder: l, highest: l.Token, largest: largest}
+		s := state{holders: []*lease{l}, highest: l.Token, exclusive: l.Token, largest: largest}
 		mark := func(kind string) porcupine.Operation {
 			return porcupine.Operation{Input: step{kind: kind, state: s}, Output: ok, Call: at, Return: at}
 		}
@@ -103,7 +129,7 @@ func separable(begun []porcupine.Operation, at int64) bool {
 	for _, o := range begun {
 		i := o.Input.(step)
 		switch {
-		case o.Return < at && (i.kind != stepWrite || o.Output != unknown):
+		case o.Return < at && (i.kind != stepUse || o.Output != unknown):
 		case o.Return > at && i.kind == stepAcquire && i.lease.sure():
 		default:
 			return false

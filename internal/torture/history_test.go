@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock"
 )
 
 // outcome is how an operation ended.
@@ -38,13 +41,14 @@ type lease struct {
 
 	// Sent is a time at which the request that was granted had not been sent yet, at
 	// the earliest that of the call: a lease is never believed in for longer than its
-	// length from there. Who was granted the key before, by having it passed on, can
-	// be counted as granted then: nobody else has it meanwhile.
+	// length from there. One that was granted the key before, by having it passed on,
+	// can be counted as granted then, if it is exclusive: nobody else has it meanwhile.
 	Sent int64
 
 	Token    uint64
 	Handed   bool
-	Writes   []*operation
+	Grant    string // fingerprint of the owner in the store: what is handed over keeps it
+	Uses     []*operation
 	Release  *operation // nil if the process did not live to call it
 	Until    int64      // by what the store confirmed it had the key until then; 0 if never
 	Expired  bool       // it was not valid when Release was called
@@ -53,12 +57,33 @@ type lease struct {
 	// Orphan tells that the store lost its data while a process had the key, for this
 	// lease or for one before it in the same process: nobody promises anything then.
 	Orphan bool
+
+	// How the key was asked for.
+	Mode    distlock.Mode
+	Permits int
+	TTL     int64
+	MinHold int64
+	Set     uint64 // number of the set that it is one of; 0: none
+	Leads   bool   // it is a term of a leader
+	Kept    int    // keys of a set that was refused and that were not given back
 }
 
 func (l *lease) granted() bool { return l.Acquire.Outcome == ok }
 
 func (l *lease) String() string {
-	return fmt.Sprintf("process %s worker %d key %d token %d", l.Proc, l.Worker, l.Key, l.Token)
+	how := ""
+	switch {
+	case l.Leads:
+		how = " as leader"
+	case l.Mode == distlock.Shared:
+		how = " shared"
+	case l.Permits > 0:
+		how = fmt.Sprintf(" as one of %d", l.Permits)
+	}
+	if l.MinHold > 0 {
+		how += fmt.Sprintf(" for at least %v", time.Duration(l.MinHold))
+	}
+	return fmt.Sprintf("process %s worker %d key %d%s token %d", l.Proc, l.Worker, l.Key, how, l.Token)
 }
 
 // window is a time in which something was the case.
@@ -81,6 +106,10 @@ type history struct {
 	Workers []string            // those who must be served in the healed phase, "process/worker"
 	Ends    map[string]farewell // of the processes that were to end by themselves
 	Left    []string            // what the store still has at the end
+
+	// Deaths are from when on nobody keeps a process's keys for what is left of
+	// MinHold, where that is the process itself.
+	Deaths map[string]int64
 }
 
 // byKey returns the leases of a key that were granted, in the order in which that
@@ -110,13 +139,13 @@ func (h *history) paused(proc string, from, to int64) (sum int64) {
 }
 
 // add reads the journal of a process into the history. What the process did not
-// live to see of its writes, the register knows.
-func (h *history) add(proc string, entries []entry, log map[writeID]written) error {
+// live to see of its uses, the register knows.
+func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 	leases := make(map[uint64]*lease)
-	writes := make(map[uint64]*operation)
+	uses := make(map[uint64]*operation)
 	for _, e := range entries {
 		l := leases[e.Lease]
-		if l == nil && e.What != beginAcquire && e.What != sawStall && e.What != sawEnd {
+		if l == nil && e.What != beginAcquire && e.What != sawStall && e.What != sawClose && e.What != sawEnd {
 			return fmt.Errorf("journal of process %s: %s of lease %d, which is not known", proc, e.What, e.Lease)
 		}
 		switch e.What {
@@ -124,18 +153,21 @@ func (h *history) add(proc string, entries []entry, log map[writeID]written) err
 			l = &lease{
 				Proc: proc, Worker: e.Worker, Key: e.Key, Number: e.Lease, Healed: e.Healed,
 				Acquire: operation{Call: e.Time, Return: never, Outcome: unknown}, Sent: e.Time,
+				Mode: e.Mode, Permits: e.Permits, TTL: e.TTL, MinHold: e.MinHold, Set: e.Set, Leads: e.Leads,
 			}
 			leases[e.Lease] = l
 			h.Leases = append(h.Leases, l)
 		case endAcquire:
 			l.Acquire.end(e)
-			l.Token, l.Handed, l.Until = e.Token, e.Handed, e.Until
-			l.Sent = max(l.Sent, e.Until-int64(leaseOf(l.Key)))
-		case beginWrite:
-			writes[e.ID] = &operation{Call: e.Time, Return: never, Outcome: unknown}
-			l.Writes = append(l.Writes, writes[e.ID])
-		case endWrite:
-			writes[e.ID].end(e)
+			l.Token, l.Grant, l.Handed, l.Until, l.Kept = e.Token, e.Grant, e.Handed, e.Until, e.Kept
+			if sent := e.Until - l.TTL; sent < e.Time && (!l.Handed || !l.shares()) {
+				l.Sent = max(l.Sent, sent) // else it was renewed meanwhile
+			}
+		case beginUse:
+			uses[e.ID] = &operation{Call: e.Time, Return: never, Outcome: unknown}
+			l.Uses = append(l.Uses, uses[e.ID])
+		case endUse:
+			uses[e.ID].end(e)
 		case beginRelease:
 			l.Release = &operation{Call: e.Time, Return: never, Outcome: unknown}
 			l.Until, l.Expired = max(l.Until, e.Until), e.Until == 0
@@ -147,14 +179,16 @@ func (h *history) add(proc string, entries []entry, log map[writeID]written) err
 			l.LostSeen = e.Time
 		case sawStall:
 			h.Pauses[proc] = append(h.Pauses[proc], window{e.Time - e.Gap, e.Time})
+		case sawClose:
+			h.Deaths[proc] = e.Time
 		case sawEnd:
 			h.Ends[proc] = farewell{Said: true, Err: e.Err}
 		default:
 			return fmt.Errorf("journal of process %s: what is %q", proc, e.What)
 		}
 	}
-	for id, w := range writes {
-		if known, found := log[writeID{proc, id}]; w.Outcome == unknown && found {
+	for id, w := range uses {
+		if known, found := log[useID{proc, id}]; w.Outcome == unknown && found {
 			w.Outcome, w.Return = failed, known.time
 			if known.accepted {
 				w.Outcome = ok
@@ -162,36 +196,33 @@ func (h *history) add(proc string, entries []entry, log map[writeID]written) err
 		}
 	}
 	for _, l := range leases { // the register is closed: what it did not get is nothing
-		l.Writes = slices.DeleteFunc(l.Writes, func(w *operation) bool { return w.Outcome == unknown })
+		l.Uses = slices.DeleteFunc(l.Uses, func(w *operation) bool { return w.Outcome == unknown })
 	}
 	return nil
 }
 
 // findOrphans marks what the loss of the store's data takes from under its
-// holders. A process that passes a key on among its workers does so on one grant of
-// the store, which is that of the last that was not handed over.
+// holders. A process that passes a key on among its workers, or lets readers ride
+// beside each other, does so on one grant of the store.
 func (h *history) findOrphans() {
 	type chain struct {
-		proc string
-		key  int
+		proc  string
+		key   int
+		grant string
 	}
 	granted := make(map[chain][]*lease)
 	for _, l := range h.Leases {
 		if l.granted() {
-			c := chain{l.Proc, l.Key}
+			c := chain{l.Proc, l.Key, l.Grant}
 			granted[c] = append(granted[c], l)
 		}
 	}
 	for _, ls := range granted {
-		slices.SortFunc(ls, func(a, b *lease) int { return cmp.Compare(a.Token, b.Token) })
-		asked := int64(0)
+		asked := bySent(ls)[0].Sent
 		for _, l := range ls {
-			if !l.Handed {
-				asked = l.Sent
-			}
 			end := l.Until + 2*int64(longestLease) // whatever was renewed unseen is over by then
 			if l.Release != nil && l.Release.Outcome != unknown {
-				end = l.Release.Return
+				end = max(l.Release.Return, h.keptUntil(l))
 			}
 			for _, w := range h.Losses {
 				l.Orphan = l.Orphan || asked <= w.To && end >= w.From

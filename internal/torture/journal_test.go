@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"sync"
+
+	"github.com/distlock-go/distlock"
 )
 
 // What a journal tells. An operation has two entries, so that one that was cut
@@ -12,13 +14,14 @@ import (
 const (
 	beginAcquire = "acquire?"
 	endAcquire   = "acquire"
-	beginWrite   = "write?"
-	endWrite     = "write"
+	beginUse     = "use?" // a write, or a read of one that shares the key
+	endUse       = "use"
 	beginRelease = "release?"
 	endRelease   = "release"
 	sawUntil     = "until" // the lease was valid, and how long it would be
 	sawLoss      = "lost"  // its context was cancelled because of a loss
 	sawStall     = "stall" // the process did not run for a while
+	sawClose     = "close" // the process gives back all that it has
 	sawEnd       = "bye"   // the process ends, and what it leaks
 )
 
@@ -29,14 +32,24 @@ type entry struct {
 	Worker  int     `json:"w"`
 	Key     int     `json:"k"`
 	Lease   uint64  `json:"l,omitempty"` // number of the acquisition
-	ID      uint64  `json:"i,omitempty"` // number of the write
+	ID      uint64  `json:"i,omitempty"` // number of the use
 	Token   uint64  `json:"n,omitempty"`
 	Until   int64   `json:"u,omitempty"` // how long the lease is valid, if it is
+	Grant   string  `json:"g,omitempty"` // fingerprint of its owner in the store
 	Handed  bool    `json:"h,omitempty"` // it came from a holder in the same process
 	Healed  bool    `json:"p,omitempty"` // it belongs to the phase without faults
 	Outcome outcome `json:"o,omitempty"`
 	Err     string  `json:"x,omitempty"`
 	Gap     int64   `json:"d,omitempty"`
+
+	// How the key was asked for.
+	Mode    distlock.Mode `json:"m,omitempty"`
+	Permits int           `json:"pm,omitempty"`
+	TTL     int64         `json:"tt,omitempty"`
+	MinHold int64         `json:"mh,omitempty"`
+	Set     uint64        `json:"s,omitempty"`  // number of the set that it is one of
+	Leads   bool          `json:"ld,omitempty"` // for a term of a leader
+	Kept    int           `json:"kp,omitempty"` // keys of a set that were not given back although others were not had
 }
 
 // journal is the file of one process. Each entry is written at once: a process

@@ -1,7 +1,9 @@
 package torture
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -9,7 +11,8 @@ import (
 // The kinds of steps of the model.
 const (
 	stepAcquire = "acquire"
-	stepWrite   = "write"
+	stepUse     = "use"  // a write, or a read of one that shares the key
+	stepKeep    = "keep" // a release for which the holder has the key until it expires
 	stepRelease = "release"
 	stepExpire  = "expire" // of the environment: the lease runs out in the store
 	stepForget  = "forget" // of the environment: the store loses its data
@@ -26,27 +29,59 @@ type step struct {
 
 // state is what the store and the register know of one key.
 type state struct {
-	holder  *lease
-	highest uint64 // token that was granted
-	largest uint64 // token that the register has seen
+	holders   []*lease // in the order of their tokens
+	highest   uint64   // token that was granted
+	exclusive uint64   // token that was granted to one that excludes all others
+	largest   uint64   // token that the register has written
+}
+
+func (s state) equal(o state) bool {
+	return s.highest == o.highest && s.exclusive == o.exclusive && s.largest == o.largest && slices.Equal(s.holders, o.holders)
+}
+
+// with and without return the state in which l has the key, or has it no more.
+func (s state) with(l *lease) state {
+	i, _ := slices.BinarySearchFunc(s.holders, l, func(a, b *lease) int { return cmp.Compare(a.Token, b.Token) })
+	s.holders = slices.Insert(slices.Clone(s.holders), i, l)
+	if s.highest = max(s.highest, l.Token); !l.shares() {
+		s.exclusive = s.highest
+	}
+	return s
+}
+
+func (s state) without(l *lease) state {
+	s.holders = slices.DeleteFunc(slices.Clone(s.holders), func(o *lease) bool { return o == l })
+	return s
+}
+
+// grants reports whether l may be granted.
+func (s state) grants(l *lease) bool {
+	floor := s.highest
+	if l.shares() && !sharersInOrder {
+		floor = s.exclusive
+	}
+	return l.Token > floor && len(l.rivals(s.holders)) == 0
 }
 
 // model is a lock and the register that it protects. A history of one key is legal
 // if its operations can be put in an order in which each lies between its call and
 // its return, and
 //
-//   - an acquisition is granted only if nobody has the key, with a token larger than
-//     that of every grant before (P1, P3);
+//   - an acquisition is granted only if nobody has the key, or only readers, beside
+//     which it is one, or only permits, of which there are fewer than it asked for;
+//     with a token larger than that of every grant before (P1, P3);
 //   - the holder stops having the key when its release takes effect, when its lease
 //     runs out in the store, or when the store loses its data, and in no other way
 //     (P6). A lease runs out at any time, or never, from the end of what the store has
 //     confirmed to the holder last (P2), whatever has become of its process (P7). If a
 //     process does not live to ask, that is what it had heard of;
-//   - a release that returned nil took effect on the holder's own grant. One that said
+//   - a release that returned nil before MinHold was over leaves the key to its
+//     holder until then;
+//   - any other release that returned nil took effect on the holder's own grant. One that said
 //     the lease was lost, or of which nobody knows how it ended, may have taken effect
 //     at any time from its call on, or never;
-//   - the register accepts a write if the token is not below the largest it has seen,
-//     and else refuses it. This is asked of holders and of those that think they are (P4).
+//   - the register accepts a write, or a read of one that shares the key, if the token
+//     is not below the largest it has written, and else refuses it. This is asked of holders and of those that think they are (P4).
 //     One of which nobody knows how it ended may have come to it, or not.
 //
 // An acquisition that failed, or of which nobody knows how it ended, is not in the
@@ -59,6 +94,7 @@ var model = (&porcupine.NondeterministicModel{
 	Step: func(s, input, output any) []any {
 		return input.(step).apply(s.(state), output.(outcome))
 	},
+	Equal: func(s, t any) bool { return s.(state).equal(t.(state)) },
 	DescribeOperation: func(input, output any) string {
 		i := input.(step)
 		if i.lease == nil {
@@ -68,30 +104,31 @@ var model = (&porcupine.NondeterministicModel{
 	},
 	DescribeState: func(s any) string {
 		v := s.(state)
-		if v.holder == nil {
+		if len(v.holders) == 0 {
 			return fmt.Sprintf("free, granted %d, written %d", v.highest, v.largest)
 		}
-		return fmt.Sprintf("held by %v, granted %d, written %d", v.holder, v.highest, v.largest)
+		return fmt.Sprintf("held by %v, granted %d, written %d", v.holders, v.highest, v.largest)
 	},
 }).ToModel()
 
 // apply returns the states that the step may lead to.
 func (i step) apply(s state, o outcome) []any {
-	l, next := i.lease, s
+	l := i.lease
 	switch i.kind {
 	case stepAcquire:
 		var states []any
-		if s.holder == nil && l.Token > s.highest {
-			next.holder, next.highest = l, l.Token
-			states = append(states, next)
+		if s.grants(l) {
+			states = append(states, s.with(l))
 		}
 		if l.Orphan {
 			states = append(states, s)
 		}
 		return states
-	case stepWrite:
-		fits := l.Token >= s.largest
-		next.largest = max(s.largest, l.Token)
+	case stepUse:
+		fits, next := l.Token >= s.largest, s
+		if !l.shares() {
+			next.largest = max(s.largest, l.Token)
+		}
 		switch {
 		case o == unknown && fits:
 			return []any{s, next}
@@ -102,27 +139,25 @@ func (i step) apply(s state, o outcome) []any {
 		default:
 			return nil
 		}
-	case stepRelease:
-		if s.holder == l {
-			next.holder = nil
-			return []any{next}
-		}
-		if o == ok && !l.Orphan {
+	case stepKeep, stepRelease:
+		has := slices.Contains(s.holders, l)
+		switch {
+		case !has && o == ok && !l.Orphan:
 			return nil
+		case has && i.kind == stepRelease:
+			return []any{s.without(l)}
+		default:
+			return []any{s}
 		}
-		return []any{s}
 	case stepExpire:
-		if s.holder == l {
-			next.holder = nil
-		}
-		return []any{next}
+		return []any{s.without(l)}
 	case stepForget:
-		next.holder = nil
-		return []any{next}
+		s.holders = nil
+		return []any{s}
 	case stepFrom:
 		return []any{i.state}
 	case stepTo:
-		if s != i.state {
+		if !s.equal(i.state) {
 			return nil
 		}
 		return []any{s}

@@ -23,6 +23,8 @@ type process struct {
 	stdin  io.WriteCloser
 	stderr *bytes.Buffer
 	killed bool
+
+	killedAt int64
 }
 
 // startProcess starts the test binary as a child process.
@@ -67,7 +69,9 @@ func (p *process) cont(tb testing.TB) {
 
 // kill kills the process and waits for its end.
 func (p *process) kill() {
-	p.killed = p.killed || p.runs()
+	if !p.killed && p.runs() {
+		p.killed, p.killedAt = true, now()
+	}
 	_ = p.cmd.Process.Kill() // it may have ended by itself
 	<-p.exited
 }

@@ -10,26 +10,26 @@ import (
 )
 
 // register is the resource that the locks protect: for each key it takes a write
-// whose token is no smaller than the largest it has seen. It lives in the process
-// that injects the faults and suffers none.
+// whose token is no smaller than the largest it has written, and answers a read on
+// the same terms. It lives in the process that injects the faults and suffers none.
 type register struct {
 	listener net.Listener
 	serving  sync.WaitGroup
 
 	mu      sync.Mutex
 	largest map[int]uint64
-	log     map[writeID]written
+	log     map[useID]used
 	conns   map[net.Conn]struct{}
 	closed  bool
 }
 
-type writeID struct {
+type useID struct {
 	proc string
 	id   uint64
 }
 
-// written is what became of a write, and when.
-type written struct {
+// used is what became of a write or a read, and when.
+type used struct {
 	time     int64
 	accepted bool
 }
@@ -42,7 +42,7 @@ func startRegister(tb testing.TB) *register {
 	}
 	r := &register{
 		listener: l,
-		largest:  make(map[int]uint64), log: make(map[writeID]written), conns: make(map[net.Conn]struct{}),
+		largest:  make(map[int]uint64), log: make(map[useID]used), conns: make(map[net.Conn]struct{}),
 	}
 	r.serving.Go(r.accept)
 	tb.Cleanup(r.close)
@@ -69,30 +69,31 @@ func (r *register) serve(c net.Conn) {
 	defer c.Close()
 	lines := bufio.NewScanner(c)
 	for lines.Scan() {
-		var id writeID
+		var id useID
 		var key int
 		var token uint64
-		if _, err := fmt.Sscan(lines.Text(), &id.proc, &id.id, &key, &token); err != nil {
+		var reads bool
+		if _, err := fmt.Sscan(lines.Text(), &id.proc, &id.id, &key, &token, &reads); err != nil {
 			return
 		}
-		if _, err := fmt.Fprintln(c, r.write(id, key, token)); err != nil {
+		if _, err := fmt.Fprintln(c, r.use(id, key, token, reads)); err != nil {
 			return
 		}
 	}
 }
 
-func (r *register) write(id writeID, key int, token uint64) bool {
+func (r *register) use(id useID, key int, token uint64, reads bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	accepted := token >= r.largest[key]
-	if accepted {
+	if accepted && !reads {
 		r.largest[key] = token
 	}
-	r.log[id] = written{now(), accepted}
+	r.log[id] = used{now(), accepted}
 	return accepted
 }
 
-// close returns when what was written before has been looked at.
+// close returns when what came before has been looked at.
 func (r *register) close() {
 	r.mu.Lock()
 	r.closed = true
@@ -118,8 +119,8 @@ func dialRegister(addr string) (*registerClient, error) {
 	return &registerClient{c, bufio.NewScanner(c)}, nil
 }
 
-func (c *registerClient) write(id writeID, key int, token uint64) (accepted bool, err error) {
-	if _, err := fmt.Fprintln(c.conn, id.proc, id.id, key, token); err != nil {
+func (c *registerClient) use(id useID, key int, token uint64, reads bool) (accepted bool, err error) {
+	if _, err := fmt.Fprintln(c.conn, id.proc, id.id, key, token, reads); err != nil {
 		return false, err
 	}
 	if !c.answers.Scan() {

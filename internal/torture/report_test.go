@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/distlock-go/distlock"
 )
 
 // counts counts by name.
@@ -25,14 +27,23 @@ func (h *history) report(injected map[string]int, vs []violation, pieces int) st
 	var slowest time.Duration
 	for _, l := range h.Leases {
 		operations["acquire "+string(l.Acquire.Outcome)]++
-		for _, w := range l.Writes {
-			operations["write "+string(w.Outcome)]++
+		use := "write "
+		if l.shares() {
+			use = "read "
+		}
+		for _, w := range l.Uses {
+			operations[use+string(w.Outcome)]++
 		}
 		if l.Release != nil {
 			operations["release "+string(l.Release.Outcome)]++
 		}
-		if l.Handed {
-			notable["handed over"]++
+		for name, is := range map[string]bool{
+			"handed over": l.Handed, "shared": l.Mode == distlock.Shared, "permits": l.Permits > 0,
+			"in sets": l.Set != 0, "terms of leaders": l.Leads, "kept for MinHold": h.keptUntil(l) > 0,
+		} {
+			if is && l.granted() {
+				notable[name]++
+			}
 		}
 		if l.LostSeen > 0 {
 			notable["told of a loss"]++
@@ -52,7 +63,7 @@ func (h *history) report(injected map[string]int, vs []violation, pieces int) st
 	fmt.Fprintf(&b, "operations: %v\n", operations)
 	fmt.Fprintf(&b, "leases: %v\n", notable)
 	fmt.Fprintf(&b, "faults: %v\n", counts(injected))
-	fmt.Fprintf(&b, "healed: %d workers served with %d keys each, the slowest after %v\n", len(h.Workers), h.Keys, slowest.Round(time.Millisecond))
+	fmt.Fprintf(&b, "healed: %d workers served with %d keys each and with all together, the slowest after %v\n", len(h.Workers), h.Keys, slowest.Round(time.Millisecond))
 	ended := 0
 	for _, end := range h.Ends {
 		if end.Said && end.Err == "" {

@@ -19,6 +19,7 @@ type setup struct {
 	processes    int
 	workers      int // of each process
 	keys         int
+	shares       bool          // the backend has readers and permits
 	pace         time.Duration // longest pause between the beginnings of two faults
 	afterRestart time.Duration // in which no server is spoilt again
 }
@@ -27,7 +28,9 @@ func newSetup(backend string) (setup, error) {
 	s := setup{backend: backend, servers: 1, processes: 3, workers: 4, keys: 4, pace: time.Second}
 	switch backend {
 	case "redislock":
+		s.shares = true
 	case "zklock":
+		s.shares = true
 		// A JVM takes its time, and a session outlives its process.
 		s.pace, s.afterRestart = 2*time.Second, 3*time.Second
 	case "redlock":
@@ -86,7 +89,7 @@ func (r *rig) spawn(i int) {
 	c := config{
 		Backend: r.setup.backend, Addrs: r.store.addrs(), Register: r.register.listener.Addr().String(),
 		Proc: fmt.Sprintf("%d.%d", i, life), Number: i, Life: life,
-		Seed: r.seed, Workers: r.setup.workers, Keys: r.setup.keys,
+		Seed: r.seed, Workers: r.setup.workers, Keys: r.setup.keys, Shares: r.setup.shares,
 	}
 	c.Journal = journalOf(r.dir, c.Proc)
 	r.processes[i] = startProcess(r.tb, c)
@@ -179,10 +182,13 @@ func (r *rig) history() (*history, error) {
 	r.register.close()
 	h := &history{
 		Keys: r.setup.keys, Losses: r.losses, Pauses: make(map[string][]window), Ends: make(map[string]farewell),
+		Deaths: make(map[string]int64),
 	}
 	for _, p := range r.all {
 		proc := p.config.Proc
-		if !p.killed {
+		if p.killed {
+			h.Deaths[proc] = p.killedAt
+		} else {
 			h.Ends[proc] = farewell{}
 			for w := range r.setup.workers {
 				h.Workers = append(h.Workers, fmt.Sprintf("%s/%d", proc, w))
@@ -198,6 +204,9 @@ func (r *rig) history() (*history, error) {
 		if code := p.cmd.ProcessState.ExitCode(); !p.killed && (code != 0 || p.stderr.Len() > 0) {
 			h.Ends[proc] = farewell{Said: true, Err: fmt.Sprintf("exit status %d; %s", code, p.stderr)}
 		}
+	}
+	if r.setup.backend != "zklock" {
+		clear(h.Deaths) // the store keeps the keys of the dead
 	}
 	h.findOrphans()
 	return h, nil

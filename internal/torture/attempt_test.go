@@ -1,0 +1,248 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// attempt is one acquisition, and what is done under it: of a key, or of a set.
+type attempt struct {
+	worker  *worker
+	parts   []part // one for each key
+	cancel  context.CancelFunc
+	ctx     context.Context //nolint:containedctx // that of the acquisition
+	giveUp  *time.Timer
+	witness *witness
+	shares  bool // others may have the keys besides
+}
+
+// part is what an attempt is for one key.
+type part struct {
+	at    entry // what its entries have in common
+	lease *distlock.Lease
+}
+
+// begin is called before the keys are asked for.
+func (w *worker) begin(life context.Context, a ask) *attempt {
+	t := &attempt{
+		worker: w, witness: newWitness(), giveUp: time.NewTimer(time.Hour),
+		shares: a.opts.Mode == distlock.Shared || a.opts.Permits > 0,
+	}
+	t.ctx, t.cancel = context.WithCancel(context.WithValue(life, witnessKey{}, t.witness))
+	t.tellBegin(a)
+	if !a.healed {
+		w.mu.Lock()
+		w.waiting[t.number()] = t.cancel
+		w.mu.Unlock()
+	}
+	if a.giveUp > 0 {
+		t.giveUp = time.AfterFunc(a.giveUp, t.cancel)
+	}
+	return t
+}
+
+// tellBegin gives the attempt its numbers and says that it begins.
+func (t *attempt) tellBegin(a ask) {
+	t.parts = nil
+	set := uint64(0)
+	if len(a.keys) > 1 {
+		set = t.worker.ids.Add(1)
+	}
+	for _, key := range a.keys {
+		at := entry{Worker: t.worker.number, Key: key, Lease: t.worker.ids.Add(1), Healed: a.healed}
+		t.parts = append(t.parts, part{at: at})
+		at.Set, at.Leads, at.Mode, at.Permits = set, a.leads, a.opts.Mode, a.opts.Permits
+		at.TTL, at.MinHold = int64(a.opts.KeyTimeout), int64(a.opts.MinHold)
+		t.worker.tell(at, beginAcquire)
+	}
+}
+
+// number tells attempts apart.
+func (t *attempt) number() uint64 { return t.parts[0].at.Lease }
+
+// settled is called when the acquisition has ended: from now on nobody but the kit
+// ends its context.
+func (t *attempt) settled() {
+	t.giveUp.Stop()
+	t.worker.mu.Lock()
+	delete(t.worker.waiting, t.number())
+	t.worker.mu.Unlock()
+}
+
+// refused is called when the acquisition has failed.
+func (t *attempt) refused(err error) {
+	end := now()
+	t.settled()
+	for _, p := range t.parts {
+		e := p.at
+		e.What, e.Time, e.Outcome, e.Err = endAcquire, end, t.refusal(err), err.Error()
+		e.Kept = t.witness.held()
+		t.worker.journal.write(e)
+	}
+}
+
+// refusal judges the error of an acquisition.
+func (t *attempt) refusal(err error) outcome {
+	var e *distlock.Error
+	ended := t.ctx.Err() != nil && errors.Is(err, t.ctx.Err()) // between two campaigns
+	if errors.As(err, &e) && (errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, distlock.ErrUnavailable) || ended) {
+		return failed
+	}
+	return undocumented
+}
+
+// granted is called when the acquisition has succeeded, with the lease of each key.
+func (t *attempt) granted(leases []*distlock.Lease) {
+	end := now()
+	t.settled()
+	for i, s := range leases {
+		e := t.parts[i].at
+		e.What, e.Time, e.Outcome = endAcquire, end, failed
+		if s != nil {
+			t.parts[i].lease = s
+			e.Outcome, e.Token, e.Grant = ok, s.Token(), s.Fingerprint()
+			e.Handed, e.Until = t.witness.handedOver(s.Key()), t.worker.until(s)
+		}
+		t.worker.journal.write(e)
+	}
+}
+
+// work works under the locks, mostly for a short time, until they are to be given
+// back.
+func (t *attempt) work(ctx context.Context, valid func() bool) error {
+	w, first := t.worker, t.parts[0].at
+	told := make(chan struct{})
+	untie := context.AfterFunc(ctx, func() {
+		defer close(told)
+		if errors.Is(context.Cause(ctx), distlock.ErrLost) {
+			for _, p := range t.parts {
+				w.tell(p.at, sawLoss)
+			}
+		}
+	})
+	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(20*time.Millisecond)))) // the shorter the likelier
+	if !first.Healed && w.rng.IntN(50) == 0 {                                           // it takes renewals
+		length = leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(500*time.Millisecond)))
+	}
+	for start := time.Now(); ; {
+		for _, p := range t.parts {
+			if err := t.use(p); err != nil {
+				return err
+			}
+		}
+		left := length - time.Since(start)
+		if left <= 0 {
+			break
+		}
+		// Some look at the context, some do not.
+		if first.Lease%2 == 0 && ctx.Err() != nil {
+			break
+		}
+		time.Sleep(min(left, 100*time.Millisecond))
+		if left > 100*time.Millisecond {
+			t.sawValid()
+		}
+	}
+	if !valid() { // then somebody says so
+		select {
+		case <-told:
+		case <-time.After(2 * tellBound):
+		}
+	}
+	if !untie() {
+		<-told
+	}
+	for _, p := range t.parts {
+		e := p.at
+		e.Until = w.until(p.lease)
+		w.tell(e, beginRelease)
+	}
+	return nil
+}
+
+// use writes to what the lease protects. One that has the key beside others reads
+// it instead.
+func (t *attempt) use(p part) error {
+	w, at := t.worker, p.at
+	at.ID = w.ids.Add(1)
+	w.tell(at, beginUse)
+	accepted, err := w.register.use(useID{w.Proc, at.ID}, at.Key, p.lease.Token(), t.shares)
+	if err != nil {
+		return fmt.Errorf("using key %d: %w", at.Key, err)
+	}
+	at.What, at.Time, at.Outcome = endUse, now(), failed
+	if accepted {
+		at.Outcome = ok
+	}
+	w.journal.write(at)
+	return nil
+}
+
+// sawValid says how long the leases are valid.
+func (t *attempt) sawValid() {
+	for _, p := range t.parts {
+		e := p.at
+		if e.Until = t.worker.until(p.lease); e.Until != 0 {
+			t.worker.tell(e, sawUntil)
+		}
+	}
+}
+
+// released is called with what the release said.
+func (t *attempt) released(err error) {
+	end := now()
+	for _, p := range t.parts {
+		e := p.at
+		e.What, e.Time, e.Outcome = endRelease, end, ok
+		if err := errorOf(err, p.lease.Key()); err != nil {
+			e.Outcome, e.Err = verdict(err), err.Error()
+		}
+		t.worker.journal.write(e)
+	}
+}
+
+// errorOf returns what the error of a release says of a key: of several keys the
+// errors are joined.
+func errorOf(err error, key string) error {
+	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // the outermost alone
+	if !several {
+		return err
+	}
+	for _, err := range joined.Unwrap() {
+		if e := new(distlock.Error); !errors.As(err, &e) || e.Key == key {
+			return err
+		}
+	}
+	return nil
+}
+
+// verdict judges the error of a release.
+func verdict(err error) outcome {
+	switch {
+	case errors.Is(err, distlock.ErrUnavailable):
+		return unknown
+	case errors.Is(err, distlock.ErrLost):
+		return failed
+	default:
+		return undocumented
+	}
+}
+
+// until returns until when the lease is valid on the clock that all share, or 0 if
+// it is not.
+func (w *worker) until(l *distlock.Lease) int64 {
+	if t := l.Until(); l.Valid() {
+		return w.anchor.at(t)
+	}
+	return 0
+}
+
+// tell writes an entry of now.
+func (w *worker) tell(e entry, what string) {
+	e.What, e.Time = what, now()
+	w.journal.write(e)
+}

@@ -1,0 +1,122 @@
+package torture
+
+import "time"
+
+// believed returns when the holder believed in the lease, or said so by its clock.
+func (l *lease) believed() (from, to int64) {
+	from, to = l.Acquire.Return, l.Until
+	if l.Release != nil {
+		to = min(to, l.Release.Call)
+	}
+	if l.LostSeen > 0 {
+		to = min(to, l.LostSeen)
+	}
+	return from, to
+}
+
+// keptUntil returns until when the key is kept at the least although it was released,
+// for MinHold; 0 if it is not: because the function took longer, or the lease was
+// lost, or nobody knows what became of it.
+func (h *history) keptUntil(l *lease) int64 {
+	if l.MinHold == 0 || l.Release == nil || l.Release.Outcome != ok {
+		return 0
+	}
+	since := l.Sent // MinHold is counted from there
+	if l.Handed {
+		since = l.Acquire.Call // or later, when it was passed on
+	}
+	until := since + l.MinHold
+	if death, found := h.Deaths[l.Proc]; found {
+		until = min(until, death)
+	}
+	if until <= l.Release.Call {
+		return 0
+	}
+	return until
+}
+
+// checkOverlap finds holders that believe at one time in leases that exclude each
+// other, or in more permits than there are (P1, P2, P8). The lease of a process
+// which did not run ends by the clock all the same.
+func checkOverlap(h *history, report func(string, ...any)) {
+	span := func(l *lease) (from, to int64) {
+		if l.Orphan {
+			return 0, 0
+		}
+		return l.believed()
+	}
+	for key := range h.Keys {
+		crowd(h.byKey(key), span, func(l *lease, rivals []*lease) {
+			from, to := l.believed()
+			for _, o := range rivals {
+				_, end := o.believed()
+				to = min(to, end)
+			}
+			report("%v and %v: all for %v", rivals, l, time.Duration(to-from))
+		})
+	}
+}
+
+// checkKept finds leases that were granted while MinHold kept the key after its
+// release.
+func checkKept(h *history, report func(string, ...any)) {
+	span := func(l *lease) (from, to int64) {
+		if l.Orphan {
+			return 0, 0
+		}
+		from, to = l.believed()
+		return from, max(to, h.keptUntil(l))
+	}
+	for key := range h.Keys {
+		crowd(h.byKey(key), span, func(l *lease, rivals []*lease) {
+			for _, o := range rivals {
+				if _, end := o.believed(); end <= l.Acquire.Return { // else it is an overlap
+					report("%v was granted %v before it was time, after %v", l, time.Duration(h.keptUntil(o)-l.Acquire.Return), o)
+				}
+			}
+		})
+	}
+}
+
+// checkInside finds workers of one process that were let in while others had not
+// come out, although one of them had lost its lease meanwhile (P8).
+func checkInside(h *history, report func(string, ...any)) {
+	span := func(l *lease) (from, to int64) {
+		if l.Release == nil {
+			return l.Acquire.Return, never
+		}
+		return l.Acquire.Return, l.Release.Call
+	}
+	for key := range h.Keys {
+		byProc := make(map[string][]*lease)
+		for _, l := range h.byKey(key) {
+			byProc[l.Proc] = append(byProc[l.Proc], l)
+		}
+		for _, leases := range byProc {
+			crowd(leases, span, func(l *lease, rivals []*lease) { report("%v came in while %v were inside", l, rivals) })
+		}
+	}
+}
+
+// checkSets finds sets of which some keys were granted and others not, or kept
+// although the set was refused.
+func checkSets(h *history, report func(string, ...any)) {
+	type set struct {
+		proc   string
+		number uint64
+	}
+	granted := make(map[set]bool)
+	for _, l := range h.Leases {
+		s := set{l.Proc, l.Set}
+		if l.Set == 0 {
+			continue
+		}
+		if all, known := granted[s]; known && all != l.granted() {
+			report("%v: of its set not all were granted, or not none", l)
+		}
+		granted[s] = l.granted()
+		if !l.granted() && l.Kept > 0 {
+			report("%v: the set was refused, and %d keys of it kept", l, l.Kept)
+		}
+	}
+}

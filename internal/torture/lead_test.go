@@ -1,0 +1,53 @@
+package torture
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/distlock-go/distlock"
+)
+
+// errEnough is what a leader returns that does not want to be elected again.
+var errEnough = errors.New("enough")
+
+// lead campaigns for a key, and leads for a term, or for two. Each term is an
+// attempt of its own.
+func (w *worker) lead(life context.Context, a ask) (failure error) {
+	terms := 1 + w.rng.IntN(2)
+	t := w.begin(life, a)
+	defer t.cancel()
+	t.witness.resigned = func(err error) {
+		t.released(withoutEnough(err))
+		if terms > 0 && failure == nil {
+			t.tellBegin(a)
+		}
+	}
+	err := w.locker.Lead(t.ctx, keyName(a.keys[0]), a.opts, func(ctx context.Context) error {
+		terms--
+		lease, _ := distlock.FromContext(ctx)
+		t.granted([]*distlock.Lease{lease})
+		if failure = t.work(ctx, lease.Valid); failure != nil {
+			return failure
+		}
+		if terms > 0 {
+			return nil // and it campaigns again
+		}
+		return errEnough
+	})
+	if terms > 0 && failure == nil {
+		t.refused(err)
+	}
+	return failure
+}
+
+// withoutEnough returns what became of the lock when a leader has resigned.
+func withoutEnough(err error) error {
+	if joined, several := err.(interface{ Unwrap() []error }); several { //nolint:errorlint // the outermost alone
+		return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(err error) bool { return err == errEnough })...) //nolint:errorlint // that very value
+	}
+	if err == errEnough { //nolint:errorlint // that very value
+		return nil
+	}
+	return err
+}

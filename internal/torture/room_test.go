@@ -1,0 +1,58 @@
+package torture
+
+import (
+	"slices"
+
+	"github.com/distlock-go/distlock"
+)
+
+// shares reports whether others may have the key at the same time.
+func (l *lease) shares() bool { return l.Mode == distlock.Shared || l.Permits > 0 }
+
+// alike reports whether two have a key in the same way.
+func (l *lease) alike(o *lease) bool { return l.Mode == o.Mode && (l.Permits > 0) == (o.Permits > 0) }
+
+// excludes reports whether two can never have a key at the same time, however many
+// others have it: only readers are beside readers, and permits beside permits.
+func (l *lease) excludes(o *lease) bool {
+	return !l.shares() || !l.alike(o)
+}
+
+// rivals returns those among the holders that keep l out.
+func (l *lease) rivals(holders []*lease) (rivals []*lease) {
+	for _, o := range holders {
+		if l.excludes(o) {
+			rivals = append(rivals, o)
+		}
+	}
+	if len(rivals) == 0 && l.Permits > 0 && len(holders) >= l.Permits {
+		return holders
+	}
+	return rivals
+}
+
+// crowd finds leases that began while others kept them out. The span of a lease is
+// that in which it keeps others out.
+func crowd(leases []*lease, span func(*lease) (from, to int64), report func(l *lease, rivals []*lease)) {
+	type holder struct {
+		*lease
+		to int64
+	}
+	var open []holder
+	inside := make([]*lease, 0, len(leases))
+	for _, l := range leases { // in the order in which they begin
+		from, to := span(l)
+		if to <= from {
+			continue
+		}
+		open = slices.DeleteFunc(open, func(h holder) bool { return h.to <= from })
+		inside = inside[:0]
+		for _, h := range open {
+			inside = append(inside, h.lease)
+		}
+		if rivals := l.rivals(inside); len(rivals) > 0 {
+			report(l, rivals)
+		}
+		open = append(open, holder{l, to})
+	}
+}

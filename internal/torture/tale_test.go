@@ -1,0 +1,95 @@
+package torture
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// ms is the unit of the hand-made histories.
+const ms = int64(time.Millisecond)
+
+// tale is a history that is told by hand.
+type tale struct{ h *history }
+
+func newTale() *tale {
+	return &tale{&history{
+		Keys: 1, Pauses: make(map[string][]window), Ends: map[string]farewell{"0.0": {Said: true}, "1.0": {Said: true}},
+	}}
+}
+
+// held is a lease that was asked for, granted and confirmed as told, in
+// milliseconds, and not released yet.
+func (s *tale) held(proc string, token uint64, call, ret, until int64) *lease {
+	number := uint64(len(s.h.Leases))
+	l := &lease{
+		Proc: proc, Number: number, Token: token, Until: until * ms, Sent: call * ms, TTL: 1000 * ms,
+		Grant:   fmt.Sprint("grant ", number),
+		Acquire: operation{Call: call * ms, Return: ret * ms, Outcome: ok},
+	}
+	s.h.Leases = append(s.h.Leases, l)
+	return l
+}
+
+func (l *lease) used(o outcome, call, ret int64) *lease {
+	l.Uses = append(l.Uses, &operation{Call: call * ms, Return: ret * ms, Outcome: o})
+	return l
+}
+
+func (l *lease) released(o outcome, call, ret int64) *lease {
+	l.Release = &operation{Call: call * ms, Return: ret * ms, Outcome: o}
+	l.Expired = l.Until < call*ms
+	if o == unknown {
+		l.Release.Return = never
+	}
+	return l
+}
+
+// handedBy makes it one that came from another in the process.
+func (l *lease) handedBy(o *lease) *lease {
+	l.Handed, l.Grant = true, o.Grant
+	return l
+}
+
+func (l *lease) shared() *lease {
+	l.Mode = distlock.Shared
+	return l
+}
+
+func (l *lease) permit(n int) *lease {
+	l.Permits = n
+	return l
+}
+
+func (l *lease) keeping(minHold int64) *lease {
+	l.MinHold = minHold * ms
+	return l
+}
+
+func (l *lease) leading() *lease {
+	l.Leads = true
+	return l
+}
+
+func (l *lease) inSet(number uint64) *lease {
+	l.Set = number
+	return l
+}
+
+// refused is an acquisition in vain.
+func (s *tale) refused(proc string, call, ret int64) *lease {
+	l := &lease{Proc: proc, Acquire: operation{Call: call * ms, Return: ret * ms, Outcome: failed}}
+	s.h.Leases = append(s.h.Leases, l)
+	return l
+}
+
+// quiet is a history in which nothing is wrong: two processes take turns, one of
+// them passes the key on among its workers.
+func quiet() *tale {
+	s := newTale()
+	s.held("0.0", 10, 0, 2, 1000).used(ok, 3, 4).released(ok, 5, 6)
+	s.held("0.0", 11, 1, 6, 1000).used(ok, 7, 8).used(ok, 8, 9).released(ok, 10, 12).handedBy(s.h.Leases[0])
+	s.held("1.0", 30, 3, 12, 1011).used(ok, 13, 14).released(ok, 15, 16)
+	return s
+}

@@ -1,0 +1,64 @@
+package torture
+
+import (
+	"context"
+	"sync"
+
+	"github.com/distlock-go/distlock"
+)
+
+// witnessKey is what the context of an acquisition has its witness under.
+type witnessKey struct{}
+
+// witness is what the hooks tell of an acquisition.
+type witness struct {
+	resigned func(err error) // is called when a leader has resigned
+
+	mu   sync.Mutex
+	keys map[string]bool // that it has now, and whether each came from a holder in this process
+}
+
+func newWitness() *witness { return &witness{keys: make(map[string]bool)} }
+
+// hooks tell the witness that is in the context.
+func hooks() distlock.Hooks {
+	of := func(ctx context.Context) (*witness, bool) {
+		w, found := ctx.Value(witnessKey{}).(*witness)
+		return w, found
+	}
+	return distlock.Hooks{
+		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
+			if w, found := of(ctx); found {
+				w.mu.Lock()
+				w.keys[i.Key] = i.HandedOver
+				w.mu.Unlock()
+			}
+		},
+		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
+			if w, found := of(ctx); found {
+				w.mu.Lock()
+				delete(w.keys, i.Key)
+				w.mu.Unlock()
+			}
+		},
+		Resigned: func(ctx context.Context, i distlock.ResignedInfo) {
+			if w, found := of(ctx); found {
+				w.resigned(i.Err)
+			}
+		},
+	}
+}
+
+// held returns how many keys it has.
+func (w *witness) held() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.keys)
+}
+
+// handedOver reports whether the key came from a holder in the same process.
+func (w *witness) handedOver(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.keys[key]
+}
