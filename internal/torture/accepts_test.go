@@ -110,6 +110,12 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("1.0", 50, 24, 1920, 2900).released(ok, 1925, 1926)
 			return s
 		},
+		"MinHoldInSet": func() *tale { // that waited for its other key for a while
+			s := quiet()
+			s.held("0.0", 40, 20, 600, 1500).released(ok, 601, 602).inSet(7).keeping(500).Sent = 550 * ms
+			s.held("1.0", 50, 24, 610, 1620).released(ok, 620, 621)
+			return s
+		},
 		"MinHoldOver": func() *tale {
 			s := quiet()
 			s.held("0.0", 40, 20, 21, 1000).released(ok, 125, 126).keeping(50)

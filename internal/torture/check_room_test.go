@@ -21,11 +21,10 @@ func (h *history) keptUntil(l *lease) int64 {
 	if l.MinHold == 0 || l.Release == nil || l.Release.Outcome != ok {
 		return 0
 	}
-	since := l.Sent // MinHold is counted from there
-	if l.Handed {
-		since = l.Acquire.Call // or later, when it was passed on
+	until := l.Sent + l.MinHold
+	if l.older() {
+		until = l.Acquire.Call + l.MinHold
 	}
-	until := since + l.MinHold
 	if death, found := h.Deaths[l.Proc]; found {
 		until = min(until, death)
 	}

@@ -7,44 +7,63 @@ import (
 )
 
 // randomTale lets some processes take a key in turn, on a lock that works: some
-// leases run out, some releases are lost, some holders write too late. Then, unless it is
-// to be true, it tells one thing wrong.
+// leases run out, some releases are lost, some holders write too late, some keep the
+// key, and some share it. Then, unless it is to be true, it tells one thing wrong.
 func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 	s := newTale()
-	t, token, largest := int64(0), uint64(1), uint64(0)
-	var stale []*lease
+	free, opened := int64(0), int64(0) // when the last have gone, and since when they let in others like them
+	token, largest := uint64(1), uint64(0)
+	var inside, stale []*lease
 	for range leases {
 		token += 1 + rng.Uint64N(3)
-		granted := t + 1 + rng.Int64N(3)
+		l := s.held([]string{"0.0", "1.0", "2.0"}[rng.IntN(3)], token, 0, 0, 0)
+		switch rng.IntN(4) {
+		case 0:
+			l.shared()
+		case 1:
+			l.permit(2)
+		}
+		if len(l.rivals(inside)) > 0 || len(inside) == 0 {
+			inside, opened = nil, free
+		}
+		inside = append(inside, l)
+		granted := opened + 1 + rng.Int64N(3)
+		opened = granted
 		heard := granted + rng.Int64N(4)
-		l := s.held([]string{"0.0", "1.0", "2.0"}[rng.IntN(3)], token, granted-rng.Int64N(40), heard, granted+20)
-		writer := l
+		l.Sent, l.Until = (granted-rng.Int64N(40))*ms, (granted+20)*ms
+		l.Acquire.Call, l.Acquire.Return = l.Sent, heard*ms
+		user := l
 		if len(stale) > 0 && rng.IntN(4) == 0 {
-			writer = stale[rng.IntN(len(stale))]
+			user = stale[rng.IntN(len(stale))]
 		}
-		at := heard + 1
+		at := max(heard, free) + 1
 		o := failed
-		if writer.Token >= largest {
-			o, largest = ok, writer.Token
+		if user.Token >= largest {
+			if o = ok; !user.shares() {
+				largest = user.Token
+			}
 		}
-		writer.used(o, at-rng.Int64N(2), at+rng.Int64N(3))
-		switch rng.IntN(6) {
+		user.used(o, at-rng.Int64N(2), at+rng.Int64N(3))
+		gone := at + 3
+		switch rng.IntN(7) {
 		case 0: // it runs out
-			t = granted + 20 + rng.Int64N(5)
+			gone = max(gone, granted+20) + rng.Int64N(5)
 			stale = append(stale, l)
 			if rng.IntN(2) == 0 {
-				l.released(failed, t+rng.Int64N(30), t+40)
+				l.released(failed, gone+rng.Int64N(30), gone+40)
 			}
 		case 1:
-			l.released(unknown, at+3, 0)
-			t = at + 3 + rng.Int64N(30)
+			l.released(unknown, gone, 0)
+			gone += rng.Int64N(30)
 			stale = append(stale, l)
+		case 2: // it keeps the key
+			l.keeping(60).released(ok, gone, gone+rng.Int64N(10))
+			gone = max(gone, granted+60) + rng.Int64N(5)
 		default:
-			released := at + 3 + rng.Int64N(3)
-			l.released(ok, released, released+rng.Int64N(20))
-			t = released
+			gone += rng.Int64N(3)
+			l.released(ok, gone, gone+rng.Int64N(20))
 		}
-		t++
+		free = max(free, gone) + 1
 	}
 	if lie {
 		l := s.h.Leases[rng.IntN(leases)]

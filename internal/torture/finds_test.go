@@ -169,6 +169,12 @@ func TestCheckerFinds(t *testing.T) {
 			s.held("1.0", 50, 24, 521, 1020).released(ok, 530, 531)
 			return s
 		}},
+		"MinHoldInSetCutShort": {[]string{"kept", "model"}, func() *tale {
+			s := quiet()
+			s.held("0.0", 40, 20, 100, 1500).released(ok, 101, 102).inSet(7).keeping(500)
+			s.held("1.0", 50, 24, 510, 1420).released(ok, 520, 521)
+			return s
+		}},
 		"SetInParts": {[]string{"sets"}, func() *tale {
 			s := quiet()
 			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).inSet(7)

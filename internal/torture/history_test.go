@@ -41,8 +41,8 @@ type lease struct {
 
 	// Sent is a time at which the request that was granted had not been sent yet, at
 	// the earliest that of the call: a lease is never believed in for longer than its
-	// length from there. One that was granted the key before, by having it passed on,
-	// can be counted as granted then, if it is exclusive: nobody else has it meanwhile.
+	// length from there. One that is older can be counted as granted then, if it is
+	// exclusive: nobody else has it meanwhile.
 	Sent int64
 
 	Token    uint64
@@ -67,6 +67,11 @@ type lease struct {
 	Leads   bool   // it is a term of a leader
 	Kept    int    // keys of a set that was refused and that were not given back
 }
+
+// older reports whether the store may have granted the key long before that was
+// heard of, and its lease may have been renewed meanwhile: to a holder before it in
+// the process, or to a set that others of its keys were waited for.
+func (l *lease) older() bool { return l.Handed || l.Set != 0 }
 
 func (l *lease) granted() bool { return l.Acquire.Outcome == ok }
 
@@ -160,7 +165,7 @@ func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 		case endAcquire:
 			l.Acquire.end(e)
 			l.Token, l.Grant, l.Handed, l.Until, l.Kept = e.Token, e.Grant, e.Handed, e.Until, e.Kept
-			if sent := e.Until - l.TTL; sent < e.Time && (!l.Handed || !l.shares()) {
+			if sent := e.Until - l.TTL; sent < e.Time && (!l.older() || !l.shares()) {
 				l.Sent = max(l.Sent, sent) // else it was renewed meanwhile
 			}
 		case beginUse:
