@@ -12,8 +12,8 @@ import (
 var errEnough = errors.New("enough")
 
 // lead campaigns for a key, and leads for a term, or for two. Each term is an
-// attempt of its own.
-func (w *worker) lead(life context.Context, a ask) (failure error) {
+// attempt of its own. It reports whether it was elected.
+func (w *worker) lead(life context.Context, a ask) (elected bool, failure error) {
 	terms := 1 + w.rng.IntN(2)
 	t := w.begin(life, a)
 	defer t.cancel()
@@ -25,6 +25,7 @@ func (w *worker) lead(life context.Context, a ask) (failure error) {
 	}
 	err := w.locker.Lead(t.ctx, keyName(a.keys[0]), a.opts, func(ctx context.Context) error {
 		terms--
+		elected = true
 		lease, _ := distlock.FromContext(ctx)
 		t.granted([]*distlock.Lease{lease})
 		if failure = t.work(ctx, lease.Valid); failure != nil {
@@ -38,7 +39,7 @@ func (w *worker) lead(life context.Context, a ask) (failure error) {
 	if terms > 0 && failure == nil {
 		t.refused(err)
 	}
-	return failure
+	return elected, failure
 }
 
 // withoutEnough returns what became of the lock when a leader has resigned.

@@ -25,23 +25,34 @@ func (w *worker) work(life context.Context) (err error) {
 	for err == nil {
 		select {
 		case <-w.healed:
-			for _, key := range w.rng.Perm(w.Keys) {
-				if err := w.round(life, w.askFor(true, key)); err != nil {
-					return err
-				}
-			}
-			return w.round(life, w.askFor(true, w.rng.Perm(w.Keys)...))
+			return w.takeAll(life)
 		default:
-			err = w.round(life, w.askFor(false, w.anyKeys()...))
+			_, err = w.round(life, w.askFor(false, w.anyKeys()...))
 			time.Sleep(time.Duration(w.rng.IntN(10)) * time.Millisecond)
 		}
 	}
 	return err
 }
 
-// round asks once, works under what it gets, if it gets it, and gives it back. An
-// error is one of the worker's, not of the lock's.
-func (w *worker) round(life context.Context, a ask) error {
+// takeAll takes each key, and then all together, when all is healed.
+func (w *worker) takeAll(life context.Context) error {
+	for _, key := range w.rng.Perm(w.Keys) {
+		if _, err := w.round(life, w.askFor(true, key)); err != nil {
+			return err
+		}
+	}
+	for {
+		// A machine that stands still may cost a lease while others are waited for.
+		got, err := w.round(life, w.askFor(true, w.rng.Perm(w.Keys)...))
+		if got || err != nil || life.Err() != nil {
+			return err
+		}
+	}
+}
+
+// round asks once, works under what it gets, and gives it back. It reports whether
+// it got it. An error is one of the worker's, not of the lock's.
+func (w *worker) round(life context.Context, a ask) (got bool, err error) {
 	if a.leads {
 		return w.lead(life, a)
 	}
@@ -53,7 +64,6 @@ func (w *worker) round(life context.Context, a ask) error {
 		Valid() bool
 		Release(ctx context.Context) error
 	}
-	var err error
 	if len(a.keys) == 1 {
 		leases[0], err = w.locker.Acquire(t.ctx, keyName(a.keys[0]), a.opts)
 		held = leases[0]
@@ -68,12 +78,12 @@ func (w *worker) round(life context.Context, a ask) error {
 	}
 	if err != nil {
 		t.refused(err)
-		return nil
+		return false, nil
 	}
 	t.granted(leases)
 	if err := t.work(held.Context(), held.Valid); err != nil {
-		return err
+		return true, err
 	}
 	t.released(held.Release(context.Background()))
-	return nil
+	return true, nil
 }
