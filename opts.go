@@ -109,9 +109,8 @@ type Opts struct {
 	NoWatchdog bool
 
 	// MaxWaiters is how many goroutines of this process may wait for one key;
-	// one more gets [ErrQueueFull]. The default is [DefaultMaxWaiters]. Nothing
-	// bounds the waiters for all keys together: each is a goroutine of about 5 KB,
-	// so where callers choose the keys, limit the requests in front of the lock.
+	// one more gets [ErrQueueFull]. The default is [DefaultMaxWaiters].
+	// [Config].MaxWaiters is the bound for all keys together.
 	MaxWaiters int
 }
 

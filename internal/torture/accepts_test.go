@@ -83,6 +83,13 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("0.0", 81, 20, 31, 1020).used(ok, 32, 33).released(ok, 40, 41).permit(2)
 			return s
 		},
+		"TokensOfPermitsInNoOrder": func() *tale {
+			s := quiet()
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).permit(2)
+			s.held("1.0", 39, 30, 31, 1030).released(ok, 32, 33).permit(2)
+			s.held("0.0", 41, 34, 35, 1040).released(ok, 36, 37).shared()
+			return s
+		},
 		"StaleReadRefused": func() *tale {
 			s := quiet()
 			s.held("0.0", 40, 20, 21, 30).shared()

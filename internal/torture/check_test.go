@@ -103,16 +103,9 @@ func checkDocumented(h *history, report func(string, ...any)) {
 	}
 }
 
-// sharersInOrder says that the tokens of those who share a key rise among
-// themselves, too. They do not yet: who joins others in its process has a token of
-// theirs, which may be smaller than one that another process had meanwhile.
-const sharersInOrder = false
-
-// inOrder reports whether the later of two leases must have the larger token.
-func inOrder(a, b *lease) bool { return sharersInOrder || !a.shares() || !b.shares() }
-
 // checkTokens finds tokens that repeat, and grants with a smaller token than one
-// that was over before they were asked for (P3), also of the terms of leaders.
+// that was over before they were asked for (P3), also of the terms of leaders. The
+// tokens of those that may have a key beside each other are in no order.
 func checkTokens(h *history, report func(string, ...any)) {
 	for key := range h.Keys {
 		leases := h.byKey(key)
@@ -124,20 +117,16 @@ func checkTokens(h *history, report func(string, ...any)) {
 			seen[l.Token] = l
 		}
 		// By return: those before the first that returned later than l was asked for.
-		var exclusive, shared *lease // with the highest token
+		var highest [ways]*lease
 		i := 0
 		for _, l := range bySent(leases) {
 			for ; i < len(leases) && leases[i].Acquire.Return < l.Sent; i++ {
-				highest := &exclusive
-				if leases[i].shares() {
-					highest = &shared
-				}
-				if *highest == nil || leases[i].Token > (*highest).Token {
-					*highest = leases[i]
+				if h := &highest[leases[i].way()]; *h == nil || leases[i].Token > (*h).Token {
+					*h = leases[i]
 				}
 			}
-			for _, before := range []*lease{exclusive, shared} {
-				if before != nil && inOrder(before, l) && l.Token <= before.Token && (!l.Orphan || !l.Handed) {
+			for _, before := range highest {
+				if before != nil && before.excludes(l) && l.Token <= before.Token && (!l.Orphan || !l.Handed) {
 					report("%v was granted after %v", l, before)
 				}
 			}

@@ -18,7 +18,7 @@ type sureties []*lease
 // before moves the moment to before l.
 func (s *sureties) before(l *lease) {
 	if l.sure() {
-		*s = append(slices.DeleteFunc(*s, func(o *lease) bool { return o.alike(l) }), l)
+		*s = append(slices.DeleteFunc(*s, func(o *lease) bool { return o.way() == l.way() }), l)
 	}
 }
 
@@ -112,7 +112,7 @@ func (h *history) cut(key, size int) [][]porcupine.Operation {
 				largest = max(largest, i.lease.Token)
 			}
 		}
-		s := state{holders: []*lease{l}, highest: l.Token, exclusive: l.Token, largest: largest}
+		s := state{largest: largest}.with(l)
 		mark := func(kind string) porcupine.Operation {
 			return porcupine.Operation{Input: step{kind: kind, state: s}, Output: ok, Call: at, Return: at}
 		}

@@ -29,22 +29,23 @@ type step struct {
 
 // state is what the store and the register know of one key.
 type state struct {
-	holders   []*lease // in the order of their tokens
-	highest   uint64   // token that was granted
-	exclusive uint64   // token that was granted to one that excludes all others
-	largest   uint64   // token that the register has written
+	holders []*lease     // in the order of their tokens
+	highest [ways]uint64 // token that was granted for each way, or before in any way
+	largest uint64       // token that the register has written
 }
 
 func (s state) equal(o state) bool {
-	return s.highest == o.highest && s.exclusive == o.exclusive && s.largest == o.largest && slices.Equal(s.holders, o.holders)
+	return s.highest == o.highest && s.largest == o.largest && slices.Equal(s.holders, o.holders)
 }
 
 // with and without return the state in which l has the key, or has it no more.
 func (s state) with(l *lease) state {
 	i, _ := slices.BinarySearchFunc(s.holders, l, func(a, b *lease) int { return cmp.Compare(a.Token, b.Token) })
 	s.holders = slices.Insert(slices.Clone(s.holders), i, l)
-	if s.highest = max(s.highest, l.Token); !l.shares() {
-		s.exclusive = s.highest
+	for w := range s.highest {
+		if w == l.way() || l.way() == alone {
+			s.highest[w] = max(s.highest[w], l.Token)
+		}
 	}
 	return s
 }
@@ -56,11 +57,12 @@ func (s state) without(l *lease) state {
 
 // grants reports whether l may be granted.
 func (s state) grants(l *lease) bool {
-	floor := s.highest
-	if l.shares() && !sharersInOrder {
-		floor = s.exclusive
+	for w, highest := range s.highest {
+		if l.Token <= highest && (w != l.way() || w == alone) {
+			return false
+		}
 	}
-	return l.Token > floor && len(l.rivals(s.holders)) == 0
+	return len(l.rivals(s.holders)) == 0
 }
 
 // model is a lock and the register that it protects. A history of one key is legal
@@ -69,7 +71,8 @@ func (s state) grants(l *lease) bool {
 //
 //   - an acquisition is granted only if nobody has the key, or only readers, beside
 //     which it is one, or only permits, of which there are fewer than it asked for;
-//     with a token larger than that of every grant before (P1, P3);
+//     with a token larger than that of every grant before, except of those that it
+//     may be beside (P1, P3);
 //   - the holder stops having the key when its release takes effect, when its lease
 //     runs out in the store, or when the store loses its data, and in no other way
 //     (P6). A lease runs out at any time, or never, from the end of what the store has
@@ -105,9 +108,9 @@ var model = (&porcupine.NondeterministicModel{
 	DescribeState: func(s any) string {
 		v := s.(state)
 		if len(v.holders) == 0 {
-			return fmt.Sprintf("free, granted %d, written %d", v.highest, v.largest)
+			return fmt.Sprintf("free, granted %v, written %d", v.highest, v.largest)
 		}
-		return fmt.Sprintf("held by %v, granted %d, written %d", v.holders, v.highest, v.largest)
+		return fmt.Sprintf("held by %v, granted %v, written %d", v.holders, v.highest, v.largest)
 	},
 }).ToModel()
 

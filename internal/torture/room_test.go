@@ -7,16 +7,30 @@ import (
 )
 
 // shares reports whether others may have the key at the same time.
-func (l *lease) shares() bool { return l.Mode == distlock.Shared || l.Permits > 0 }
+func (l *lease) shares() bool { return l.way() != alone }
 
-// alike reports whether two have a key in the same way.
-func (l *lease) alike(o *lease) bool { return l.Mode == o.Mode && (l.Permits > 0) == (o.Permits > 0) }
+// The ways of having a key.
+const (
+	alone = iota
+	reading
+	permitted
+	ways // how many there are
+)
+
+func (l *lease) way() int {
+	switch {
+	case l.Mode == distlock.Shared:
+		return reading
+	case l.Permits > 0:
+		return permitted
+	default:
+		return alone
+	}
+}
 
 // excludes reports whether two can never have a key at the same time, however many
 // others have it: only readers are beside readers, and permits beside permits.
-func (l *lease) excludes(o *lease) bool {
-	return !l.shares() || !l.alike(o)
-}
+func (l *lease) excludes(o *lease) bool { return l.way() != o.way() || l.way() == alone }
 
 // rivals returns those among the holders that keep l out.
 func (l *lease) rivals(holders []*lease) (rivals []*lease) {
