@@ -4,10 +4,12 @@
 //	go test ./internal/torture -run Torture -v -seed 7 -dur 60s -backend redislock
 //
 // Child processes, which are the test binary again, have workers that take a few
-// keys, write to a register that checks fencing tokens, and give the keys back.
-// Meanwhile processes, servers and connections are stopped, killed, cut. Then all
-// heals, and every worker must get every key. Each process keeps a journal; the
-// checks are made on the merged history when all is over.
+// keys, use a register that checks fencing tokens, and give the keys back: one key,
+// or a set that is all or nothing; alone, as readers, or with permits; some keep them
+// for MinHold, some lead for a term or two. Meanwhile processes, servers and
+// connections are stopped, killed, cut. Then all heals, and every worker must get
+// every key, and all together. Each process keeps a journal; the checks are made on
+// the merged history when all is over.
 //
 // The seed fixes the plan of faults. It does not fix the history: who comes first
 // is up to the machine.

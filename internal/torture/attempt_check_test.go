@@ -1,0 +1,37 @@
+package torture
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+)
+
+// TestErrorOf shows that what the release of a set says is told to the keys that it
+// is about, and what nobody knows to all.
+func TestErrorOf(t *testing.T) {
+	a := &distlock.Error{Key: "a", Err: distlock.ErrLost}
+	b := &distlock.Error{Key: "b", Err: errors.Join(distlock.ErrLost, distlock.ErrUnavailable)}
+	strange := errors.New("strange")
+	for _, test := range []struct{ err, want error }{
+		{nil, nil},
+		{a, a},
+		{errors.Join(a, b), a},
+		{errors.Join(b), nil},
+		{errors.Join(b, strange), strange},
+	} {
+		if got := errorOf(test.err, "a"); got != test.want { //nolint:errorlint // that very value
+			t.Errorf("of %v: %v", test.err, got)
+		}
+	}
+	if got := verdict(b); got != unknown {
+		t.Errorf("lost, and no answer: %v", got)
+	}
+	for _, test := range []struct{ err, want error }{
+		{nil, nil}, {errEnough, nil}, {a, a}, {errors.Join(errEnough, a), a},
+	} {
+		if got := withoutEnough(test.err); !errors.Is(got, test.want) || (got == nil) != (test.want == nil) {
+			t.Errorf("the lock in %v: %v", test.err, got)
+		}
+	}
+}
