@@ -37,12 +37,24 @@ func (l *Locker) acquireAs(ctx context.Context, key string, o *Opts, p part) (*L
 		return nil, err
 	}
 	if h := l.cfg.Hooks.Acquired; h != nil {
-		h(&s.ctx, AcquiredInfo{
-			LockInfo: s.info(), Token: s.token, Wait: time.Since(start),
-			Reentrant: s.again != nil, HandedOver: s.handed,
-		})
+		s.tellAcquired(h, time.Since(start))
 	}
 	return s, nil
+}
+
+// tellAcquired tells the hook. If that does not return, nobody will have the lease.
+func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Duration) {
+	returned := false
+	defer func() {
+		if !returned { // a panic, or runtime.Goexit
+			s.undone.Store(true)
+			_ = s.Release(&s.ctx)
+		}
+	}()
+	h(&s.ctx, AcquiredInfo{
+		LockInfo: s.info(), Token: s.token, Wait: wait, Reentrant: s.again != nil, HandedOver: s.handed,
+	})
+	returned = true
 }
 
 // enter re-enters a lease of the key that ctx carries, or goes through the gate

@@ -174,31 +174,46 @@ func (m *MultiLease) over() error {
 // released whatever became of the others, and what went wrong is joined. A second
 // call changes nothing and returns what the first did.
 func (m *MultiLease) Release(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.released {
-		m.released = true
-		m.result = m.releaseAll(ctx)
-	}
-	return m.result
+	tell, err := m.end(ctx)
+	tell()
+	return err
 }
 
-func (m *MultiLease) releaseAll(ctx context.Context) error {
-	errs := make([]error, len(m.leases))
+// end does what Release does but for the hooks, which tell calls.
+func (m *MultiLease) end(ctx context.Context) (tell func(), _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	tell = func() {}
+	if !m.released {
+		m.released = true
+		tell, m.result = m.endAll(ctx)
+	}
+	return tell, m.result
+}
+
+func (m *MultiLease) endAll(ctx context.Context) (tell func(), _ error) {
+	first, errs := make([]bool, len(m.leases)), make([]error, len(m.leases))
 	var rest sync.WaitGroup
-	defer rest.Wait() // also if a hook panics
 	silent := false
 	for i, s := range slices.Backward(m.leases) {
 		if silent {
-			rest.Go(func() { errs[i] = s.Release(ctx) })
+			rest.Go(func() { first[i], errs[i] = s.end(ctx) })
 			continue
 		}
-		errs[i] = s.Release(ctx)
+		first[i], errs[i] = s.end(ctx)
 		silent = errors.Is(errs[i], ErrUnavailable)
 	}
 	rest.Wait()
-	slices.Reverse(errs) // as they came
-	return errors.Join(errs...)
+	tell = func() {
+		for i, s := range m.leases {
+			if first[i] {
+				defer s.tellReleased(errs[i]) // deferred, so that a panic of one does not keep the others from it
+			}
+		}
+	}
+	asTheyCame := slices.Clone(errs)
+	slices.Reverse(asTheyCame)
+	return tell, errors.Join(asTheyCame...)
 }
 
 // undo gives back what was got for nothing. What goes wrong is gone after in the
@@ -207,5 +222,6 @@ func (m *MultiLease) undo(ctx context.Context) {
 	for _, s := range m.leases {
 		s.undone.Store(true)
 	}
-	_ = m.releaseAll(ctx)
+	tell, _ := m.end(ctx)
+	tell()
 }

@@ -85,14 +85,14 @@ func (s *Lease) term(fn func(ctx context.Context) error) (again bool, _ error) {
 
 // serve is one term: it also resigns if fn does not return.
 func (s *Lease) serve(fn func(ctx context.Context) error) (fnErr, lockErr error) {
-	defer func() {
-		lockErr = s.Release(&s.ctx)
+	defer func() { // also if Released panics
 		if h := s.locker.cfg.Hooks.Resigned; h != nil {
 			h(&s.ctx, ResignedInfo{
 				LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Err: join(fnErr, lockErr),
 			})
 		}
 	}()
+	defer func() { lockErr = s.Release(&s.ctx) }()
 	return fn(&s.ctx), nil
 }
 

@@ -124,17 +124,28 @@ func (s *Lease) Refresh(ctx context.Context) error {
 // is left to end by itself. A second call changes nothing and returns what the
 // first did.
 func (s *Lease) Release(ctx context.Context) error {
+	first, err := s.end(ctx)
+	if first {
+		s.tellReleased(err)
+	}
+	return err
+}
+
+// end releases s, but tells nobody. It reports whether it was the first to do so: a
+// hook that panics must not have anything released again.
+func (s *Lease) end(ctx context.Context) (first bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.released:
-	case s.again != nil:
-		s.result = s.leave()
-	default:
-		s.result = s.locker.release(ctx, s)
+	if s.released {
+		return false, s.result
 	}
 	s.released = true
-	return s.result
+	if s.again != nil {
+		s.result = s.leave()
+	} else {
+		s.result = s.locker.release(ctx, s)
+	}
+	return true, s.result
 }
 
 // over returns why the lease is over, or nil.
@@ -174,9 +185,7 @@ func (s *Lease) leave() error {
 	s.ended.Store(true)
 	s.untie()
 	s.cancel(errReleased)
-	err = s.fail("release", err)
-	s.tellReleased(err)
-	return err
+	return s.fail("release", err)
 }
 
 // find returns the lease for the key among s and those it was got under.

@@ -88,10 +88,12 @@ func (l *lifetime) cleanup(f func()) {
 	defer l.mu.Unlock()
 	l.n++
 	go func() {
+		defer func() { // also if f is a hook that exits
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.leave()
+		}()
 		f()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.leave()
 	}()
 }
 

@@ -31,9 +31,7 @@ func (l *Locker) release(ctx context.Context, s *Lease) error {
 	case s.minHoldLeft() > 0 || !l.handOver(s.Key(), s.hold, now):
 		lost, err = l.giveBack(ctx, s, lost)
 	}
-	err = s.fail("release", join(lost, err))
-	s.tellReleased(err)
-	return err
+	return s.fail("release", join(lost, err))
 }
 
 func (s *Lease) tellReleased(err error) {

@@ -1,0 +1,254 @@
+package distlock_test
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// lame returns hooks of which the named one ends by how, every time on goroutines
+// of the test's own and with the second key, if there are two.
+func lame(hook string, how func()) distlock.Hooks {
+	end := func(ctx context.Context, name, key string) {
+		if name == hook && key != "a" && ctx.Value(ctxKey{}) == "lame" {
+			how()
+		}
+	}
+	return distlock.Hooks{
+		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
+			end(ctx, "Start", i.Key)
+			return ctx
+		},
+		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { end(ctx, "Acquired", i.Key) },
+		Failed:   func(ctx context.Context, i distlock.FailedInfo) { end(ctx, "Failed", i.Key) },
+		Released: func(ctx context.Context, i distlock.ReleasedInfo) { end(ctx, "Released", i.Key) },
+		Resigned: func(ctx context.Context, i distlock.ResignedInfo) { end(ctx, "Resigned", i.Key) },
+	}
+}
+
+// A hook that panics or exits breaks nothing: the panic goes on, all keys are given
+// back once, the next come in one after the other, and Close has nothing to wait for.
+func TestHookThatPanics(t *testing.T) {
+	keys := []string{"a", "b", "c"}
+	var o distlock.Opts
+	work := func(context.Context) error { return nil }
+	operations := map[string]func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error){
+		"Do": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.Do(ctx, "b", o, inside)
+		},
+		"Do after a panic": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.Do(ctx, "b", o, func(ctx context.Context) error { _ = inside(ctx); panic("the function") })
+		},
+		"MinHold": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.Do(ctx, "b", distlock.Opts{MinHold: time.Second}, inside)
+		},
+		"Shared": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.Do(ctx, "b", distlock.Opts{Mode: distlock.Shared}, work)
+			_ = l.Do(ctx, "b", o, inside)
+		},
+		"Wrap": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_, _ = distlock.Wrap(l, func(ctx context.Context, _ int) (int, error) { return 0, inside(ctx) }, distlock.Opts{Value: "b"})(ctx, 1)
+		},
+		"Call": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_, _ = distlock.Call(ctx, l, "b", o, func(ctx context.Context) (int, error) { return 0, inside(ctx) })
+		},
+		"Release twice": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			s, err := l.Acquire(ctx, "b", o)
+			if err != nil {
+				return
+			}
+			defer func() { _ = s.Release(ctx) }()
+			_ = inside(s.Context())
+			_ = s.Release(ctx)
+		},
+		"re-entry": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.Do(context.WithValue(ctx, ctxKey{}, nil), "b", o, func(held context.Context) error {
+				return l.Do(context.WithValue(held, ctxKey{}, "lame"), "b", o, inside)
+			})
+		},
+		"busy": func(ctx context.Context, l *distlock.Locker, _ func(context.Context) error) {
+			_ = l.Do(context.WithValue(ctx, ctxKey{}, nil), "b", o, func(context.Context) error {
+				_, _ = l.TryAcquire(ctx, "b", o)
+				return nil
+			})
+		},
+		"AcquireAll": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			m, err := l.AcquireAll(ctx, keys, o)
+			if err != nil {
+				return
+			}
+			defer func() { _ = m.Release(ctx) }()
+			_ = inside(m.Context())
+			_ = m.Release(ctx)
+		},
+		"AcquireAll with MinHold": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.DoAll(ctx, keys, distlock.Opts{MinHold: time.Second}, inside)
+		},
+		"AcquireAll, busy": func(ctx context.Context, l *distlock.Locker, _ func(context.Context) error) {
+			_ = l.Do(context.WithValue(ctx, ctxKey{}, nil), "b", o, func(context.Context) error {
+				_, _ = l.AcquireAll(ctx, keys, distlock.Opts{RetryCount: 1})
+				return nil
+			})
+		},
+		"Lead": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
+			_ = l.Lead(ctx, "b", o, func(ctx context.Context) error { _ = inside(ctx); return errBroken })
+		},
+	}
+	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
+		for _, hook := range []string{"none", "Start", "Acquired", "Failed", "Released", "Resigned"} {
+			for name, operation := range operations {
+				for _, joint := range []bool{false, true} {
+					t.Run(name+"/"+hook+"/"+how, func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { surviveHook(t, lame(hook, end), operation, joint) })
+					})
+				}
+			}
+		}
+	}
+}
+
+func surviveHook(
+	t *testing.T, h distlock.Hooks, operation func(context.Context, *distlock.Locker, func(context.Context) error), joint bool,
+) {
+	t.Helper()
+	s := newStore()
+	s.joint = joint
+	l := distlock.New(s, distlock.Config{Hooks: h})
+	var mu sync.Mutex
+	holders, served := 0, 0
+	inside := func(context.Context) error {
+		step := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if holders += n; holders > 1 {
+				t.Error("two holders at once")
+			}
+		}
+		step(1)
+		time.Sleep(10 * time.Millisecond)
+		step(-1)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				defer func() { _ = recover() }()
+				operation(context.WithValue(ctx, ctxKey{}, "lame"), l, inside)
+			}()
+			<-done
+		})
+		for range 2 {
+			all.Go(func() {
+				wantIs(t, l.Do(ctx, "b", distlock.Opts{}, func(ctx context.Context) error {
+					served++
+					return inside(ctx)
+				}))
+			})
+		}
+	}
+	all.Wait()
+	time.Sleep(2 * time.Second) // MinHold
+	synctest.Wait()
+	if served != 4 {
+		t.Errorf("%d served", served)
+	}
+	if l.Keys() != 0 || l.Watched() != 0 {
+		t.Errorf("%d keys left in the process, %d watched", l.Keys(), l.Watched())
+	}
+	mustBeFree(t, s, "a", "b", "c")
+	owners := map[call]int{} // but for the time
+	for _, c := range s.seen("release") {
+		c.at = time.Time{}
+		if owners[c]++; owners[c] > 1 {
+			t.Errorf("%s was released twice", c.key)
+		}
+	}
+	start := time.Now()
+	closeLocker(t, l)
+	if d := time.Since(start); d != 0 {
+		t.Errorf("Close took %v with nothing under way", d)
+	}
+}
+
+// Each key's hook is told what became of that key.
+func TestReleasedOfSeveral(t *testing.T) {
+	var e events
+	hooked(t, e.hooks("span"), func(t *testing.T, l *distlock.Locker, s *store) {
+		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
+		e.lines = nil
+		s.Drop("a")
+		take(s, "a")
+		wantIs(t, m.Leases()[1].Release(t.Context())) // was told then
+		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
+		synctest.Wait()
+		e.lines = slices.DeleteFunc(e.lines, func(line string) bool { return strings.HasPrefix(line, "lost") })
+		e.want(t,
+			"released unnamed b exclusive/0 2 after 0s again=false lost=false in span",
+			"released unnamed c exclusive/0 3 after 0s again=false lost=false in span",
+			"released unnamed a exclusive/0 1 after 0s again=false lost=true in span",
+		)
+	})
+}
+
+// What is told in the background does not keep the rest from being looked after,
+// nor from being told.
+func TestBackgroundHookThatExits(t *testing.T) {
+	var mu sync.Mutex
+	var lost, failed []string
+	h := distlock.Hooks{
+		Lost: func(_ context.Context, i distlock.LostInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			lost = append(lost, i.Key)
+			runtime.Goexit()
+		},
+		RenewFailed: func(_ context.Context, i distlock.RenewFailedInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = append(failed, i.Key)
+			runtime.Goexit()
+		},
+	}
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *store) {
+		var leases []*distlock.Lease
+		for _, o := range []distlock.Opts{
+			{Value: "a", NoWatchdog: true}, {Value: "b", MaxHold: time.Second}, {Value: "c"},
+			{Value: "d", Mode: distlock.Shared}, {Value: "d", Mode: distlock.Shared},
+		} {
+			o.KeyTimeout = time.Second
+			key := o.Value
+			o.Value = ""
+			leases = append(leases, mustAcquire(t, l, key, o))
+		}
+		time.Sleep(5 * time.Second) // a and b are over, at the same time
+		wantIs(t, leases[2].Check())
+		s.Drop("d")
+		time.Sleep(time.Second)
+		s.fail("renew")
+		<-leases[2].Context().Done()
+		synctest.Wait()
+		slices.Sort(lost)
+		if want := []string{"a", "b", "c", "d", "d"}; !slices.Equal(lost, want) {
+			t.Errorf("told that %q were lost, want %q", lost, want)
+		}
+		if len(failed) == 0 || slices.ContainsFunc(failed, func(key string) bool { return key != "c" }) {
+			t.Errorf("told that %q were not renewed", failed)
+		}
+		for _, lease := range leases {
+			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
+		}
+	})
+}
