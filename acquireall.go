@@ -211,9 +211,16 @@ func (m *MultiLease) endAll(ctx context.Context) (tell func(), _ error) {
 			}
 		}
 	}
-	asTheyCame := slices.Clone(errs)
-	slices.Reverse(asTheyCame)
-	return tell, errors.Join(asTheyCame...)
+	var failed []error
+	for _, err := range slices.Backward(errs) { // as they came
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	if failed == nil {
+		return tell, nil
+	}
+	return tell, &joined{failed}
 }
 
 // undo gives back what was got for nothing. What goes wrong is gone after in the

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -61,13 +62,23 @@ type Error struct {
 	Err error
 }
 
-// Error quotes the key, because callers choose keys and errors end in logs, and
-// cuts it at 64 bytes.
+// Error is one line, whatever Err is made of. It quotes the key, because callers
+// choose keys and errors end in logs, and cuts it at 64 bytes.
 func (e *Error) Error() string {
 	if e.Key == "" {
-		return "distlock: " + e.Op + ": " + e.Err.Error()
+		return "distlock: " + e.Op + ": " + oneLine(e.Err)
 	}
-	return "distlock: " + e.Op + " " + quoteKey(e.Key) + ": " + e.Err.Error()
+	return "distlock: " + e.Op + " " + quoteKey(e.Key) + ": " + oneLine(e.Err)
+}
+
+// oneLine is the text of err with its lines, as of joined errors, side by side.
+func oneLine(err error) string {
+	text := strings.TrimSpace(err.Error())
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Join(lines, "; ")
 }
 
 // Unwrap returns what went wrong.
@@ -133,6 +144,19 @@ func noFunction(key string) error {
 	return &Error{Op: "options", Key: key, Err: errors.New("fn is nil")}
 }
 
+// joined is what errors.Join makes, on one line.
+type joined struct{ errs []error }
+
+func (e *joined) Error() string {
+	texts := make([]string, len(e.errs))
+	for i, err := range e.errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (e *joined) Unwrap() []error { return e.errs }
+
 // join puts the kit's own failure behind the function's error and never
 // replaces it: a lone error comes back as it is, so that == goes on working.
 func join(fnErr, lockErr error) error {
@@ -142,7 +166,7 @@ func join(fnErr, lockErr error) error {
 	case fnErr == nil:
 		return lockErr
 	default:
-		return errors.Join(fnErr, lockErr)
+		return &joined{[]error{fnErr, lockErr}}
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 
 var errBroken = errors.New("broken pipe")
 
+// errMute has a renewal stay without an answer and without a reason.
+var errMute = errors.New("mute")
+
 // call is one call of a backend's method, as the store saw it.
 type call struct {
 	op    string // "try", "all", "wait", "renew" or "release"
@@ -106,7 +109,9 @@ func (s *store) Renew(ctx context.Context, grants []distlock.Grant) []distlock.R
 	}
 	results := make([]distlock.RenewResult, len(grants))
 	for i := range results {
-		results[i].Err = err
+		if !errors.Is(err, errMute) {
+			results[i].Err = err
+		}
 	}
 	return results
 }

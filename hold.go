@@ -28,6 +28,7 @@ type hold struct {
 
 	mu      sync.Mutex
 	sent    time.Time     // when the last request that extended it was sent
+	trouble *trouble      // the last renewal since, if it had no success
 	over    error         // wraps ErrLost; nil while it goes on
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
@@ -48,6 +49,12 @@ type hold struct {
 type block struct {
 	token, last uint64 // the next token and the last one; 0: there are none
 	changes     int    // hand-overs so far
+}
+
+// trouble is a renewal that had no success.
+type trouble struct {
+	at  time.Time // when that was known
+	why string    // on one line
 }
 
 func newHold(g Grant, t terms, b bounds) *hold {
@@ -147,9 +154,15 @@ func (h *hold) check(now time.Time) error {
 // expire ends the hold because its time has run out and returns why it is over.
 func (h *hold) expire(now time.Time) error {
 	h.mu.Lock()
-	err := fmt.Errorf("%w: the lease of %v ran out", ErrLost, h.grant.TTL)
-	if h.maxHold > 0 && elapsed(h.began, now) >= h.maxHold {
+	var err error
+	switch {
+	case h.maxHold > 0 && elapsed(h.began, now) >= h.maxHold:
 		err = fmt.Errorf("%w: held for MaxHold, %v", ErrLost, h.maxHold)
+	case h.trouble != nil: // text, because what explains a loss must not make it match anything else
+		err = fmt.Errorf("%w: the lease of %v ran out; the last renewal failed %v ago: %s",
+			ErrLost, h.grant.TTL, readable(now.Sub(h.trouble.at)), h.trouble.why)
+	default:
+		err = fmt.Errorf("%w: the lease of %v ran out", ErrLost, h.grant.TTL)
 	}
 	h.mu.Unlock()
 	return h.lose(err)
@@ -197,17 +210,31 @@ func (h *hold) extend(sent time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if sent.After(h.sent) {
-		h.sent = sent
+		h.sent, h.trouble = sent, nil
 	}
 }
 
-// renewalFailed tells those who have the hold that a renewal had no success.
-func (h *hold) renewalFailed(why error, now time.Time) {
+// notRenewed records that a renewal had no success, for the case that the hold will
+// be lost by that.
+func (h *hold) notRenewed(sent time.Time, why error) {
 	h.mu.Lock()
-	holders, left := h.holders(), h.left(now)
+	defer h.mu.Unlock()
+	if sent.Before(h.sent) {
+		return // a later one had
+	}
+	h.trouble = &trouble{time.Now(), "no answer"}
+	if why != nil {
+		h.trouble.why = oneLine(why)
+	}
+}
+
+// tellNotRenewed tells those who have the hold that a renewal had no success.
+func (h *hold) tellNotRenewed(why error) {
+	h.mu.Lock()
+	holders, left := h.holders(), h.left(time.Now())
 	h.mu.Unlock()
 	if left <= 0 {
-		return // lost, as those who have it will be told
+		return // lost, as they will be told
 	}
 	for _, s := range holders {
 		s.renewalFailed(why, left)

@@ -112,6 +112,7 @@ func (s *Lease) Refresh(ctx context.Context) error {
 		s.locker.watchdog.remove(h)
 		return s.fail("refresh", h.lose(errTaken))
 	default:
+		h.notRenewed(sent, r.Err)
 		return s.fail("refresh", unavailable(r.Err))
 	}
 }

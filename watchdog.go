@@ -288,6 +288,7 @@ func (w *watchdog) renew(route string, batch []*hold) {
 		default:
 			if h.watch.listed && w.ctx.Err() == nil { // else nobody wants it renewed any more
 				failed, why = append(failed, h), append(why, r.Err)
+				h.notRenewed(sent, r.Err)
 			}
 			w.settle(h, now.Add(retryPause(h.grant.TTL)))
 		}
@@ -298,7 +299,7 @@ func (w *watchdog) renew(route string, batch []*hold) {
 		_ = h.lose(errTaken)
 	}
 	for i, h := range failed {
-		h.renewalFailed(why[i], now)
+		h.tellNotRenewed(why[i])
 	}
 }
 

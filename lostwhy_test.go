@@ -1,0 +1,129 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A lease that ran out says why it was not renewed, and when that was; of renewals
+// that had success since, nothing.
+func TestLostSaysWhy(t *testing.T) {
+	refused := errors.Join(errors.New("dial tcp 127.0.0.1:6379:\r\n"), distlock.ErrUnavailable, errBroken)
+	const text = "dial tcp 127.0.0.1:6379:; lock backend unavailable; broken pipe"
+	fixed := distlock.Opts{KeyTimeout: 3 * time.Second, NoWatchdog: true}
+	for name, tc := range map[string]struct {
+		opts distlock.Opts
+		run  func(s *distlock.Lease, fail func(error))
+		want string
+	}{
+		"watchdog": {
+			distlock.Opts{KeyTimeout: 3 * time.Second},
+			func(_ *distlock.Lease, fail func(error)) { fail(refused) },
+			"the lease of 3s ran out; the last renewal failed AGO ago: " + text,
+		},
+		"no answer": {
+			distlock.Opts{KeyTimeout: 3 * time.Second, Mode: distlock.Shared},
+			func(_ *distlock.Lease, fail func(error)) { fail(errMute) },
+			"the lease of 3s ran out; the last renewal failed AGO ago: no answer",
+		},
+		"Refresh": {
+			fixed,
+			func(s *distlock.Lease, fail func(error)) {
+				fail(refused)
+				time.Sleep(time.Second)
+				_ = s.Refresh(t.Context())
+			},
+			"the lease of 3s ran out; the last renewal failed 2s ago: " + text,
+		},
+		"mended": {
+			fixed,
+			func(s *distlock.Lease, fail func(error)) {
+				fail(refused)
+				_ = s.Refresh(t.Context())
+				fail(nil)
+				time.Sleep(time.Second)
+				_ = s.Refresh(t.Context())
+			},
+			"the lease of 3s ran out",
+		},
+		"MaxHold": {
+			distlock.Opts{KeyTimeout: 3 * time.Second, MaxHold: 2 * time.Second},
+			func(_ *distlock.Lease, fail func(error)) { fail(refused) },
+			"held for MaxHold, 2s",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				held := mustAcquire(t, l, "k", tc.opts)
+				tc.run(held, func(err error) {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					s.before = func(c call) error {
+						if c.op == "renew" {
+							return err
+						}
+						return nil
+					}
+				})
+				<-held.Context().Done()
+				cause := context.Cause(held.Context())
+				wantIs(t, cause, distlock.ErrLost)
+				want := `distlock: hold "k": lock lost: ` + tc.want
+				before, after, _ := strings.Cut(want, "AGO")
+				got := cause.Error()
+				if !strings.HasPrefix(got, before) || !strings.HasSuffix(got, after) {
+					t.Errorf("%s, want %s", got, want)
+				}
+				if ago := strings.TrimSuffix(strings.TrimPrefix(got, before), after); strings.Contains(want, "AGO") {
+					if d, err := time.ParseDuration(ago); err != nil || d <= 0 || d > tc.opts.KeyTimeout/3 {
+						t.Errorf("%s ago", ago)
+					}
+				}
+				s.fail()
+				_ = held.Release(t.Context())
+			})
+		})
+	}
+}
+
+// Errors of the kit are one line, and match all that they are made of.
+func TestErrorsAreOneLine(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		errOwn := errors.New("card declined")
+		lose := func(ctx context.Context) error {
+			for _, key := range []string{"a", "b"} {
+				s.Drop(key)
+				take(s, key)
+			}
+			return errOwn
+		}
+		err := l.Do(t.Context(), "a", distlock.Opts{}, lose)
+		wantIs(t, err, distlock.ErrLost)
+		wantLine(t, err, `card declined; distlock: release "a": lock lost: the store says that this owner does not have the key`)
+		if !errors.Is(err, errOwn) {
+			t.Error("the function's error is gone")
+		}
+		s.Drop("a")
+		s.Drop("b")
+		err = l.DoAll(t.Context(), []string{"a", "b"}, distlock.Opts{}, lose)
+		wantIs(t, err, distlock.ErrLost)
+		wantLine(t, err, `card declined; distlock: release "b": lock lost: the store says that this owner does not have the key; `+
+			`distlock: release "a": lock lost: the store says that this owner does not have the key`)
+		wantLine(t, distlock.Opts{RetryCount: -1, MaxWaiters: -1}.Validate(),
+			`distlock: options: Value is empty; RetryCount is negative: -1; MaxWaiters is negative: -1`)
+		wantLine(t, &distlock.Error{Op: "acquire", Key: "a\nb", Err: errors.Join(errBroken, distlock.ErrUnavailable)},
+			`distlock: acquire "a\nb": broken pipe; lock backend unavailable`)
+	})
+}
+
+func wantLine(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
