@@ -90,3 +90,90 @@ type closes struct {
 }
 
 func (c closes) Close() error { *c.n++; return nil }
+
+// Nobody holds anything, but failed acquisitions are cleaned up after in the
+// background: a store that refuses costs Close nothing, one that is silent little.
+// Fails if Close waits for clean-up as for holders.
+func TestCloseWithNobodyInside(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before func(c call) error
+		most   time.Duration
+	}{
+		"refuses": {func(call) error { return errBroken }, 0},
+		"silent": {func(call) error {
+			time.Sleep(distlock.ReleaseTimeout)
+			return errBroken
+		}, distlock.CleanupTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				s.before = tc.before
+				l := distlock.New(s, distlock.Config{})
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				var all sync.WaitGroup
+				for _, key := range []string{"a", "b", "c"} {
+					all.Go(func() {
+						_, err := l.Acquire(ctx, key, distlock.Opts{KeyTimeout: time.Hour})
+						if !errors.Is(err, distlock.ErrUnavailable) {
+							t.Errorf("error %v", err)
+						}
+					})
+				}
+				all.Wait()
+				time.Sleep(time.Minute + 50*time.Millisecond)
+				releases := len(s.seen("release"))
+				if releases == 0 {
+					t.Error("nothing is cleaned up")
+				}
+				start := time.Now()
+				closeLocker(t, l)
+				if d := time.Since(start); d > tc.most {
+					t.Errorf("Close took %v, want at most %v", d, tc.most)
+				}
+				time.Sleep(2 * distlock.ReleaseTimeout) // until the silent store has answered
+				if name == "refuses" && len(s.seen("release")) != releases+3 {
+					t.Errorf("%d last attempts, want one for each key", len(s.seen("release"))-releases)
+				}
+			})
+		})
+	}
+}
+
+// What is cleaned up in the background is done before Close returns if the store
+// works: by a last attempt at once, where the next would have been later.
+func TestCloseCleansUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{})
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		s.fail("release")
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		synctest.Wait()
+		s.fail()
+		start := time.Now()
+		closeLocker(t, l)
+		if d := time.Since(start); d != 0 || !s.free(t, "k") {
+			t.Errorf("free %v after %v", s.free(t, "k"), d)
+		}
+	})
+}
+
+// While a holder goes on, clean-up goes on trying.
+func TestCloseCleansUpWhileAHolderGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{})
+		held, slow := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour}), mustAcquire(t, l, "slow", distlock.Opts{})
+		s.fail("release")
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		time.AfterFunc(time.Second, func() { s.fail() })
+		time.AfterFunc(2*time.Second, func() { _ = slow.Release(t.Context()) })
+		start := time.Now()
+		closeLocker(t, l)
+		if d := time.Since(start); d != 2*time.Second || !s.free(t, "k") {
+			t.Errorf("free %v after %v", s.free(t, "k"), d)
+		}
+	})
+}

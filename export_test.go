@@ -49,3 +49,6 @@ const MaxBatches = maxBatches
 
 // Backend is what the Locker was made over.
 func (l *Locker) Backend() Backend { return l.backend }
+
+// CleanupTimeout is how long Close waits for clean-up when nobody holds anything.
+const CleanupTimeout time.Duration = cleanupTimeout

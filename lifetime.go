@@ -9,14 +9,16 @@ import (
 // clean-up that outlives them. Once closed it lets nobody else in and tells when
 // the last has left.
 type lifetime struct {
-	ctx  context.Context //nolint:containedctx // ends when nobody else is let in
-	end  context.CancelFunc
-	idle chan struct{} // closed when, after that, nothing is under way
+	ctx   context.Context //nolint:containedctx // ends when nobody else is let in
+	end   context.CancelFunc
+	idle  chan struct{} // closed when, after that, nothing but clean-up is under way
+	clean chan struct{} // closed when, after that, nothing at all is
 
-	mu     sync.Mutex
-	n      int    // under way
-	first  *Lease // of those of them that have a context to cancel
-	closed bool
+	mu       sync.Mutex
+	n        int    // acquisitions and leases under way
+	cleaning int    // clean-up under way
+	first    *Lease // of those that have a context to cancel
+	closed   bool
 }
 
 // member is a lease's place in the list of a lifetime. A list, because every
@@ -28,7 +30,7 @@ type member struct {
 
 func newLifetime() *lifetime {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{})}
+	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), clean: make(chan struct{})}
 }
 
 // enter lets one in, unless the lifetime is over.
@@ -65,7 +67,8 @@ func (l *lifetime) exit(s *Lease) {
 	if s != nil && s.member.listed {
 		l.unlist(s)
 	}
-	l.leave()
+	l.n--
+	l.tell()
 }
 
 func (l *lifetime) unlist(s *Lease) {
@@ -81,17 +84,18 @@ func (l *lifetime) unlist(s *Lease) {
 	s.member = member{}
 }
 
-// cleanup runs f in the background as something under way. Only who is let in
-// may call it.
+// cleanup runs f in the background as clean-up under way. Only who is let in may
+// call it.
 func (l *lifetime) cleanup(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.n++
+	l.cleaning++
 	go func() {
 		defer func() { // also if f is a hook that exits
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			l.leave()
+			l.cleaning--
+			l.tell()
 		}()
 		f()
 	}()
@@ -111,20 +115,26 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	for s := l.first; s != nil; s = s.member.next {
 		leases = append(leases, s)
 	}
-	if l.n == 0 {
-		close(l.idle)
-	}
+	l.tell()
 	return leases, true
 }
 
-// leave counts one less. The caller has the mutex.
-func (l *lifetime) leave() {
-	l.n--
-	if l.closed && l.n == 0 {
-		select {
-		case <-l.idle: // those who were forced out may clean up later
-		default:
-			close(l.idle)
-		}
+// tell closes what tells that less is under way, once each: those who were forced
+// out may clean up later. The caller has the mutex.
+func (l *lifetime) tell() {
+	if !l.closed || l.n > 0 {
+		return
+	}
+	closeOnce(l.idle)
+	if l.cleaning == 0 {
+		closeOnce(l.clean)
+	}
+}
+
+func closeOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
 	}
 }

@@ -150,8 +150,10 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 // Close refuses new work with [ErrClosed], as it does those who wait; cancels
 // the contexts of the leases that are held, with a cause that matches [ErrLost]
 // and ErrClosed; waits up to [Config].CloseTimeout for their holders to release
-// them; releases the rest; and closes the backend if it is an [io.Closer]. What
-// [Opts].MinHold keeps is left in the store, to end by itself.
+// them; releases the rest; and closes the backend if it is an [io.Closer]. If
+// nobody holds anything it returns at once, or after a last attempt to clean up
+// after failures, of half a second at most. What [Opts].MinHold keeps is left in
+// the store, to end by itself.
 // Stop your servers first, so that no request is cut short. Only the first call
 // does anything.
 func (l *Locker) Close() error {
@@ -170,6 +172,11 @@ func (l *Locker) Close() error {
 	defer timer.Stop()
 	select {
 	case <-l.life.idle:
+		timer.Reset(cleanupTimeout)
+		select {
+		case <-l.life.clean:
+		case <-timer.C:
+		}
 	case <-timer.C:
 		l.abandon()
 	}
