@@ -22,8 +22,8 @@ const maxSet = 1000
 // in the order of the full keys, whatever the order they are given in, so two
 // callers of AcquireAll never wait for each other; a caller that holds another
 // lock, got by itself, may. Those that are taken are kept alive while it waits for
-// the next. There is one wait budget: RetryCount, RetryInterval and ctx count for
-// all keys together. With RetryCount 1 every key is tried once, until one is busy.
+// the next. There is one wait budget: RetryCount, RetryInterval, MaxWait and ctx count
+// for all keys together. With RetryCount 1 every key is tried once, until one is busy.
 // All else in o counts for each key. A key that ctx holds already is re-entered.
 //
 // The error is an [*Error] with the full key that could not be had. If a lock was

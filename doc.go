@@ -64,6 +64,19 @@
 // With RetryCount 1 the others skip. It should be longer than the clocks differ
 // and shorter than the period.
 //
+// # Waiting
+//
+// A call waits until it has the lock or its context ends. A release wakes the next
+// waiter, so that waiting costs no latency, except with a backend that is no
+// [Queuer]. Three options limit the wait:
+//
+//   - MaxWait is the time to wait for the lock, whatever the work may take
+//     afterwards. A deadline of the context ends both.
+//   - RetryCount 1 does not wait: somebody else is at it. Other numbers count
+//     attempts, which are a time only together with RetryInterval.
+//   - RetryInterval is how often a waiter looks by itself, in case that a message was
+//     lost or that nothing tells it.
+//
 // # Readers and permits
 //
 // With Mode [Shared] a function runs beside others that read, and never beside one

@@ -13,9 +13,9 @@ import (
 // [ErrNotAcquired]: a wait that was cut short while the backend was failing
 // matches both.
 var (
-	// ErrNotAcquired: the lock is held by another and the wait budget or the
-	// caller's context ended first. If it was the context, the error matches
-	// the context's error too.
+	// ErrNotAcquired: the lock is held by another and the wait budget
+	// ([Opts].RetryCount, [Opts].MaxWait) or the caller's context ended first. If it
+	// was the context, the error matches the context's error too.
 	ErrNotAcquired = errors.New("lock not acquired")
 
 	// ErrForeign: what is at the key in the store is a lock of another kind, or not

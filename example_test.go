@@ -34,7 +34,7 @@ func ExampleWrap() {
 		Prefix: "shop:", Value: "pay",
 		ParamLock:     true,                   // the request takes part in the key
 		KeyTimeout:    10 * time.Second,       // lease; the watchdog renews it
-		RetryCount:    0,                      // 0: until ctx ends
+		MaxWait:       3 * time.Second,        // for the lock; Pay may take longer
 		RetryInterval: 200 * time.Millisecond, // a little longer than Pay takes
 	})
 	receipt, err := pay(context.Background(), PayRequest{OrderID: 42})

@@ -46,22 +46,26 @@ type Opts struct {
 	// [DefaultKeyTimeout]; whole milliseconds, at least one.
 	KeyTimeout time.Duration
 
-	// RetryCount is the number of attempts: 1 tries once and never waits. The
-	// default, 0, waits until the context ends: the function must run.
+	// RetryCount is the number of attempts: 1 tries once and never waits, for work
+	// that somebody else does already. The default, 0, is no limit: the call waits
+	// until MaxWait is over or the context ends. How long a larger number takes
+	// depends on RetryInterval and on chance; for a time take MaxWait.
 	RetryCount int
 
 	// RetryInterval is the base of the wait between attempts, which is uniform
-	// in [RetryInterval, 2*RetryInterval). It bounds how late a waiter notices
-	// what no message told it. Best a little longer than the function usually
-	// runs. The default is [DefaultRetryInterval].
+	// in [RetryInterval, 2*RetryInterval). It is no latency: a release in this
+	// process wakes the next waiter at once, and so does one elsewhere where the
+	// backend is a [Queuer]. It bounds how late a waiter notices what no message
+	// told it, and is how often a backend that is none is asked. Best a little longer
+	// than the function usually runs. The default is [DefaultRetryInterval].
 	RetryInterval time.Duration
 
-	// MaxWait limits the wait for the lock, however long the function takes
-	// afterwards: a deadline on ctx would end that, too. It counts all waiting,
-	// in this process, in the store and for a store that fails, and ends it with
-	// [ErrNotAcquired]; an operation of the store that is under way then may take half a
-	// second more. Whole keys of [Locker.AcquireAll] share it. The default is no
-	// such limit.
+	// MaxWait is how long to wait for the lock, however long the function takes
+	// afterwards; a deadline of ctx would end that, too. It counts all waiting: in
+	// this process, in the store, and for a store that fails. The wait then ends with
+	// [ErrNotAcquired], or with [ErrUnavailable] as well if the store failed; what is
+	// asked of the store by then may take half a second more. The default, 0, is no
+	// such limit; at least a millisecond.
 	MaxWait time.Duration
 
 	// Mode says who may hold the key at the same time: Exclusive, which keeps

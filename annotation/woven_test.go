@@ -7,9 +7,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/annotation"
+	"github.com/distlock-go/distlock/backend/memlock"
 )
 
 // pay is what the weaver makes of a function with these options.
@@ -174,4 +177,32 @@ func TestEnterAllocates(t *testing.T) {
 	if woven > byHand {
 		t.Errorf("%v allocations, by hand %v", woven, byHand)
 	}
+}
+
+// The limit of the wait is not one of the function.
+func TestEnterMaxWait(t *testing.T) {
+	const text = "Patient\nvalue:patient\nmaxWait:3s"
+	annotation.Declare(text, nil)
+	synctest.Test(t, func(t *testing.T) {
+		l := distlock.New(memlock.New(), distlock.Config{})
+		first := make(chan error)
+		start := time.Now()
+		go func() {
+			first <- pay(t.Context(), l, text, nil, func(ctx context.Context) error {
+				time.Sleep(10 * time.Second)
+				return context.Cause(ctx)
+			})
+		}()
+		synctest.Wait()
+		err := pay(t.Context(), l, text, nil, func(context.Context) error { t.Error("ran"); return nil })
+		if d := time.Since(start); !errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) || d != 3*time.Second {
+			t.Errorf("after %v: %v", d, err)
+		}
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -9,7 +9,7 @@ import (
 type Payments interface {
 	// Pay pays an order. Orders do not wait for each other.
 	//
-	//distlock:lock prefix:shop: value:order param:orderID keyTimeout:10s retryInterval:200ms
+	//distlock:lock prefix:shop: value:order param:orderID keyTimeout:10s maxWait:3s retryInterval:200ms
 	Pay(ctx context.Context, user string, orderID int64) (Receipt, error)
 
 	// Refund gives the money back. It has the same lock as Pay.

@@ -30,6 +30,7 @@ func NewLockedPayments(next Payments, locker *distlock.Locker) *LockedPayments {
 			ParamLock:     true,
 			KeyTimeout:    10 * time.Second,
 			RetryInterval: 200 * time.Millisecond,
+			MaxWait:       3 * time.Second,
 		}),
 		refundGuard: locker.Guard(distlock.Opts{
 			Prefix:     "shop:",

@@ -36,7 +36,7 @@ func parseFlags(args []string, help io.Writer) (config, error) {
 	fs.StringVar(&c.backend, "backend", "embedded", backendurl.Usage)
 	fs.StringVar(&c.db, "db", "", "`file` of the SQLite database, which several processes may share (default a temporary one)")
 	fs.DurationVar(&c.think, "think", 2*time.Millisecond, "how long an order thinks between reading the stock and writing it")
-	fs.DurationVar(&c.wait, "wait", 10*time.Second, "about how long an order waits for its lock")
+	fs.DurationVar(&c.wait, "wait", 10*time.Second, "how long an order waits for its lock")
 	fs.BoolVar(&c.verbose, "v", false, "log what happens to each lock")
 
 	// By itself the package puts the whole help text under each error.

@@ -38,7 +38,7 @@ func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.L
 // and how long it may take are flags, which no .proto file knows.
 func grpcLocks(lock distlock.Opts) grpcmw.Rules {
 	return grpcmw.FromOptions().Adjust(func(_ string, o *distlock.Opts) {
-		o.RetryCount, o.RetryInterval, o.MaxHold = lock.RetryCount, lock.RetryInterval, lock.MaxHold
+		o.MaxWait, o.MaxHold = lock.MaxWait, lock.MaxHold
 	})
 }
 

@@ -12,9 +12,6 @@ import (
 // parameter is the same string, whether it was a piece of a path, a field of a
 // message or a field of a struct.
 func itemLock(cfg config) distlock.Opts {
-	// Waiters are woken when their turn comes; this is for when nothing woke them.
-	// A pause is 1.5 of it on average.
-	const interval = distlock.DefaultRetryInterval
 	return distlock.Opts{
 		Prefix:    "shop:",
 		Value:     "item",
@@ -22,10 +19,9 @@ func itemLock(cfg config) distlock.Opts {
 		// A crashed process blocks an item for this long. The watchdog renews the
 		// lease of an order that takes longer.
 		KeyTimeout: 3 * time.Second,
-		// Nobody waits for ever: when the budget is spent the answer is "busy", or
-		// "unavailable" if the store of the locks did not answer.
-		RetryInterval: interval,
-		RetryCount:    1 + int((cfg.wait+interval/2)/(interval*3/2)),
+		// Nobody waits for ever: then the answer is "busy", or "unavailable" if the
+		// store of the locks did not answer. The order may take longer.
+		MaxWait: cfg.wait,
 		// An order that takes so much longer than it should hangs. It loses the
 		// lock, so that the others do not hang with it.
 		MaxHold: cfg.think + 15*time.Second,

@@ -150,6 +150,7 @@ func optsOf(lock *distlockv1.Lock) (distlock.Opts, []error) {
 	}{
 		{"key_timeout", lock.GetKeyTimeout(), &o.KeyTimeout},
 		{"retry_interval", lock.GetRetryInterval(), &o.RetryInterval},
+		{"max_wait", lock.GetMaxWait(), &o.MaxWait},
 		{"max_hold", lock.GetMaxHold(), &o.MaxHold},
 		{"min_hold", lock.GetMinHold(), &o.MinHold},
 	} {
@@ -183,6 +184,7 @@ var protoNames = strings.NewReplacer(
 	"KeyTimeout", "key_timeout",
 	"RetryInterval", "retry_interval",
 	"RetryCount", "retry_count",
+	"MaxWait ", "max_wait ",
 	"MaxHold", "max_hold",
 	"MinHold", "min_hold",
 	"MaxWaiters", "max_waiters",

@@ -58,9 +58,10 @@
 //
 // # Waiting
 //
-// With the zero RetryCount a request waits until its context ends, and net/http
-// sets no deadline for it: set [distlock.Opts].RetryCount, or put a timeout
-// around. MaxWaiters bounds how many wait.
+// Without a limit a request waits until its context ends, and net/http sets no
+// deadline for it: set [distlock.Opts].MaxWait, which limits the wait alone. A
+// timeout around the middleware ends the handler's work, too. MaxWaiters bounds how
+// many wait.
 //
 // net/http notices that a client has left only when the request's body has been
 // read. [BodyFirst] and [JSONField] read it before the lock is taken; so a

@@ -25,6 +25,7 @@ func (f *file) options(s *site) string {
 	f.duration(&b, "KeyTimeout", o.KeyTimeout)
 	number(&b, "RetryCount", o.RetryCount)
 	f.duration(&b, "RetryInterval", o.RetryInterval)
+	f.duration(&b, "MaxWait", o.MaxWait)
 	if o.Mode == distlock.Shared {
 		fmt.Fprintf(&b, "Mode: %s.Shared,\n", kit)
 	}

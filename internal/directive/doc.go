@@ -13,9 +13,9 @@
 // key:'fmt.Sprintf("%04d", n)'.
 //
 // The options are the fields of [distlock.Opts] in lower camel case: prefix,
-// value, paramLock, hasher, keyTimeout, retryCount, retryInterval, mode, permits,
-// maxHold, minHold, fencing, noWatchdog and maxWaiters. In place of Params stand
-// param, which names a parameter, and key, which is a Go expression; both may be
+// value, paramLock, hasher, keyTimeout, retryCount, retryInterval, maxWait, mode,
+// permits, maxHold, minHold, fencing, noWatchdog and maxWaiters. In place of Params
+// stand param, which names a parameter, and key, which is a Go expression; both may be
 // given several times, and both imply paramLock. Flags stand alone or have true
 // or false; durations have units; hasher is a Go expression. Beside them, as
 // names what is generated, and locker is a Go expression for the

@@ -45,6 +45,7 @@ var options = []reader{
 	field("keyTimeout"),
 	field("retryCount"),
 	field("retryInterval"),
+	field("maxWait"),
 	field("mode"),
 	field("permits"),
 	field("maxHold"),

@@ -29,6 +29,7 @@ var all = []Option{
 	{Name: "keyTimeout", Set: duration(func(o *distlock.Opts) *time.Duration { return &o.KeyTimeout })},
 	{Name: "retryCount", Set: number(func(o *distlock.Opts) *int { return &o.RetryCount })},
 	{Name: "retryInterval", Set: duration(func(o *distlock.Opts) *time.Duration { return &o.RetryInterval })},
+	{Name: "maxWait", Set: duration(func(o *distlock.Opts) *time.Duration { return &o.MaxWait })},
 	{Name: "mode", Set: setMode},
 	{Name: "permits", Set: number(func(o *distlock.Opts) *int { return &o.Permits })},
 	{Name: "maxHold", Set: duration(func(o *distlock.Opts) *time.Duration { return &o.MaxHold })},

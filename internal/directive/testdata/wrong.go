@@ -11,7 +11,7 @@ func noValue(ctx context.Context) error { return nil }
 //distlock:lock value:a keyTimeout:10sx retryInterval:200 retryCount:many mode:both fencing:maybe
 func badValues(ctx context.Context) error { return nil }
 
-//distlock:lock value:a keyTimeout:-1s retryCount:-2 permits:3 mode:shared minHold:2s maxHold:1s
+//distlock:lock value:a keyTimeout:-1s retryCount:-2 permits:3 mode:shared minHold:2s maxHold:1s maxWait:1us
 func nonsense(ctx context.Context) error { return nil }
 
 //distlock:lock value:a value:b prefix: mode

@@ -112,10 +112,13 @@ type Lock struct {
 	// The lease: how long the key outlives a crashed holder. The default is 10 s.
 	KeyTimeout *durationpb.Duration `protobuf:"bytes,4,opt,name=key_timeout,json=keyTimeout,proto3" json:"key_timeout,omitempty"`
 	// The number of attempts: 1 tries once and never waits. The default, 0, waits
-	// until the call's context ends.
+	// until max_wait is over or the call's context ends.
 	RetryCount uint32 `protobuf:"varint,5,opt,name=retry_count,json=retryCount,proto3" json:"retry_count,omitempty"`
 	// The base of the wait between attempts. The default is 500 ms.
 	RetryInterval *durationpb.Duration `protobuf:"bytes,6,opt,name=retry_interval,json=retryInterval,proto3" json:"retry_interval,omitempty"`
+	// How long to wait for the lock, however long the call takes afterwards. The
+	// default is no such limit; the call's deadline limits both.
+	MaxWait *durationpb.Duration `protobuf:"bytes,14,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
 	// Who may hold the key at the same time. The default is exclusive.
 	Mode Mode `protobuf:"varint,7,opt,name=mode,proto3,enum=distlock.v1.Mode" json:"mode,omitempty"`
 	// Above 0 the key is a semaphore, which that many may hold at the same time.
@@ -208,6 +211,13 @@ func (x *Lock) GetRetryInterval() *durationpb.Duration {
 	return nil
 }
 
+func (x *Lock) GetMaxWait() *durationpb.Duration {
+	if x != nil {
+		return x.MaxWait
+	}
+	return nil
+}
+
 func (x *Lock) GetMode() Mode {
 	if x != nil {
 		return x.Mode
@@ -285,7 +295,7 @@ var File_distlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
-	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xf4\x03\n" +
+	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xaa\x04\n" +
 	"\x04Lock\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
@@ -294,7 +304,8 @@ const file_distlock_v1_lock_proto_rawDesc = "" +
 	"keyTimeout\x12\x1f\n" +
 	"\vretry_count\x18\x05 \x01(\rR\n" +
 	"retryCount\x12@\n" +
-	"\x0eretry_interval\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\rretryInterval\x12%\n" +
+	"\x0eretry_interval\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\rretryInterval\x124\n" +
+	"\bmax_wait\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\amaxWait\x12%\n" +
 	"\x04mode\x18\a \x01(\x0e2\x11.distlock.v1.ModeR\x04mode\x12\x18\n" +
 	"\apermits\x18\b \x01(\rR\apermits\x124\n" +
 	"\bmax_hold\x18\t \x01(\v2\x19.google.protobuf.DurationR\amaxHold\x124\n" +
@@ -334,16 +345,17 @@ var file_distlock_v1_lock_proto_goTypes = []any{
 var file_distlock_v1_lock_proto_depIdxs = []int32{
 	2, // 0: distlock.v1.Lock.key_timeout:type_name -> google.protobuf.Duration
 	2, // 1: distlock.v1.Lock.retry_interval:type_name -> google.protobuf.Duration
-	0, // 2: distlock.v1.Lock.mode:type_name -> distlock.v1.Mode
-	2, // 3: distlock.v1.Lock.max_hold:type_name -> google.protobuf.Duration
-	2, // 4: distlock.v1.Lock.min_hold:type_name -> google.protobuf.Duration
-	3, // 5: distlock.v1.lock:extendee -> google.protobuf.MethodOptions
-	1, // 6: distlock.v1.lock:type_name -> distlock.v1.Lock
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	6, // [6:7] is the sub-list for extension type_name
-	5, // [5:6] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	2, // 2: distlock.v1.Lock.max_wait:type_name -> google.protobuf.Duration
+	0, // 3: distlock.v1.Lock.mode:type_name -> distlock.v1.Mode
+	2, // 4: distlock.v1.Lock.max_hold:type_name -> google.protobuf.Duration
+	2, // 5: distlock.v1.Lock.min_hold:type_name -> google.protobuf.Duration
+	3, // 6: distlock.v1.lock:extendee -> google.protobuf.MethodOptions
+	1, // 7: distlock.v1.lock:type_name -> distlock.v1.Lock
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	7, // [7:8] is the sub-list for extension type_name
+	6, // [6:7] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_distlock_v1_lock_proto_init() }

@@ -35,6 +35,7 @@ var lockServiceAll = annotation2.New("Service.all", distlock2.Opts{
 	ParamLock:  true,
 	Hasher:     distlock.Plain,
 	RetryCount: 3,
+	MaxWait:    3 * clock.Second,
 	MaxHold:    clock.Minute,
 	MinHold:    1500 * clock.Millisecond,
 	Fencing:    true,
