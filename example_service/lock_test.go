@@ -169,8 +169,8 @@ func TestStoreDown(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// The budget is a second at most; one attempt may go beyond it, by a second; and
-	// the machine may be slow.
+	// An order waits for half a second, and an attempt under way then may take as long
+	// again; and the machine may be slow.
 	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("the answers took %v", d)
 	}

@@ -120,6 +120,29 @@ var lockerCases = []testCase{
 		},
 	},
 	{
+		name: "max-wait",
+		explanation: "MaxWait is how long a call waits if the key stays held, whatever the intervals are; " +
+			"and nothing of it is left: neither a key nor a place in line.",
+		run: func(f *fixture) {
+			key := f.key()
+			g := f.try(f.request(key, long))
+			l := f.locker(f.last())
+			o := f.opts()
+			o.MaxWait, o.RetryInterval = f.Lease/2, long
+			start := time.Now()
+			err := l.Do(f.Context(), key, o, f.unreachable)
+			if !errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
+				f.Errorf("Do while another holds the key: %v", err)
+			}
+			if d := time.Since(start); d < o.MaxWait || d > o.MaxWait+f.soon() {
+				f.Errorf("a wait of at most %v was over after %v", o.MaxWait, d)
+			}
+			f.calm()
+			f.release(g)
+			f.eventuallyFree(key)
+		},
+	},
+	{
 		name:        "waits-for-the-lock",
 		explanation: "A call waits for the lock of another process, and gets it when that releases.",
 		run: func(f *fixture) {

@@ -87,7 +87,6 @@ type runner struct {
 	verbose  bool
 	key      string
 	opts     distlock.Opts
-	wait     time.Duration // below 0: for ever
 	conflict int
 	onLost   string
 	grace    time.Duration
@@ -103,11 +102,11 @@ func parseRun(c *cli.Command, args []string) (*runner, error) {
 		return nil, err
 	}
 	r := &runner{
-		verbose: c.Bool("v"), key: key, wait: -1, conflict: c.Int("E"), onLost: c.String("on-lost"),
+		verbose: c.Bool("v"), key: key, conflict: c.Int("E"), onLost: c.String("on-lost"),
 		argv: c.Args().Slice(),
 		opts: distlock.Opts{
 			KeyTimeout: c.Duration("lease"), MinHold: c.Duration("min-hold"), MaxHold: c.Duration("max-hold"),
-			Permits: c.Int("permits"),
+			MaxWait: c.Duration("wait"), Permits: c.Int("permits"),
 		},
 	}
 	if c.Bool("shared") {
@@ -117,10 +116,7 @@ func parseRun(c *cli.Command, args []string) (*runner, error) {
 	if r.grace = lease / 4; c.IsSet("grace") {
 		r.grace = c.Duration("grace")
 	}
-	if c.IsSet("wait") {
-		r.wait = c.Duration("wait")
-	}
-	if r.wait == 0 {
+	if c.IsSet("wait") && r.opts.MaxWait == 0 {
 		r.opts.RetryCount = 1
 	}
 	switch {
@@ -128,8 +124,10 @@ func parseRun(c *cli.Command, args []string) (*runner, error) {
 		return nil, usageErrorf("the command must come behind --: distlock run -key %s -- command", printable(key))
 	case len(r.argv) == 0:
 		return nil, usageErrorf("there is no command behind --")
-	case c.IsSet("wait") && r.wait < 0:
-		return nil, usageErrorf("-wait is negative: %v", r.wait)
+	case r.opts.MaxWait < 0:
+		return nil, usageErrorf("-wait is negative: %v", r.opts.MaxWait)
+	case r.opts.MaxWait > 0 && r.opts.MaxWait < time.Millisecond:
+		return nil, usageErrorf("-wait is %v: want 0, or at least 1ms", r.opts.MaxWait)
 	case r.conflict < 0 || r.conflict > 255:
 		return nil, usageErrorf("-E is %d: want 0 to 255", r.conflict)
 	case lease < minLease:
@@ -206,7 +204,7 @@ func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
 
 // acquire waits for the lock, as long as it is to, and until a signal comes.
 //
-// The context is also the lease's, so it has no deadline: cancel ends the wait.
+// The context is also the lease's: only a signal cancels it.
 func (r *runner) acquire(
 	ctx context.Context, cancel context.CancelCauseFunc, locker *distlock.Locker, signals <-chan os.Signal,
 ) (*distlock.Lease, error) {
@@ -221,47 +219,39 @@ func (r *runner) acquire(
 		s, err := locker.Acquire(ctx, r.key, r.opts)
 		results <- result{s, err}
 	}()
-	var timeout <-chan time.Time
-	if r.wait > 0 {
-		timeout = time.After(r.wait)
-	}
 	var got result
-	var end error
 	select {
 	case got = <-results:
-	case <-timeout:
-		end = fmt.Errorf("waited for %v", r.wait)
 	case s := <-signals:
-		end = &exitError{code: exitSignal + number(s)}
-	}
-	if end != nil {
+		end := &exitError{code: exitSignal + number(s)}
 		cancel(end)
 		if got = <-results; got.err == nil { // just then
 			_ = got.lease.Release(ctx) // if it fails it is tried again until the Locker is closed
-			got.err = fmt.Errorf("%w: %w", distlock.ErrNotAcquired, end)
 		}
-	}
-	switch _, isSignal := errors.AsType[*exitError](end); {
-	case isSignal:
 		return nil, end
+	}
+	switch {
 	case got.err == nil:
 		r.tell("got %s after %v, token %d", printable(r.key), time.Since(start).Round(time.Millisecond), got.lease.Token())
 		return got.lease, nil
 	case errors.Is(got.err, distlock.ErrUnavailable):
 		return nil, got.err
 	case errors.Is(got.err, distlock.ErrNotAcquired):
-		return nil, r.refuse(end)
+		return nil, r.refuse(got.err)
 	default:
 		return nil, got.err
 	}
 }
 
-// refuse says that somebody else has the key. If that is fine it says so only if
-// it is asked to: cron makes a mail of every word.
-func (r *runner) refuse(end error) error {
+// refuse says that somebody else has the key, and what the store says of that. If
+// that is fine it says so only if it is asked to: cron makes a mail of every word.
+func (r *runner) refuse(why error) error {
 	err := fmt.Errorf("somebody else has %s", printable(r.key))
-	if end != nil {
-		err = fmt.Errorf("%w: %w", err, end)
+	if held, ok := errors.AsType[*distlock.HeldError](why); ok {
+		err = fmt.Errorf("%w: %s", err, strings.TrimPrefix(held.Error(), distlock.ErrNotAcquired.Error()+": "))
+	}
+	if r.opts.MaxWait > 0 {
+		err = fmt.Errorf("%w: waited for %v", err, r.opts.MaxWait)
 	}
 	if r.conflict == exitOK {
 		r.tell("%v", err)

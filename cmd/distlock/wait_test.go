@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// TestWait waits for a lock as run does, by a clock that takes no time.
+func TestWait(t *testing.T) {
+	const wait, work = 3 * time.Second, 10 * time.Second
+	for name, c := range map[string]struct {
+		wait    time.Duration
+		free    time.Duration // when the holder releases; 0: an hour later
+		signal  time.Duration // when one comes; 0: none does
+		want    time.Duration
+		code    int // of the refusal; 0: it gets the lock
+		message string
+	}{
+		"busy":                {wait, 0, 0, wait, 7, "somebody else has deploy: held by web-3/1432 for 3s, 57s left: waited for 3s"},
+		"in time":             {wait, time.Second, 0, time.Second, 0, ""},
+		"without a limit":     {0, time.Minute, 0, time.Minute, 0, ""},
+		"a signal":            {wait, 0, time.Second, time.Second, exitSignal + number(syscall.SIGTERM), ""},
+		"a signal, no limit":  {0, 0, work, work, exitSignal + number(syscall.SIGTERM), ""},
+		"a signal afterwards": {wait, time.Second, time.Minute, time.Second, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memlock.New()
+				holder, locker := distlock.New(store, distlock.Config{Holder: "web-3/1432"}), distlock.New(store, distlock.Config{})
+				held, err := holder.Acquire(t.Context(), "deploy", distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.free > 0 {
+					time.AfterFunc(c.free, func() { _ = held.Release(context.Background()) })
+				}
+				signals := make(chan os.Signal, 1)
+				if c.signal > 0 {
+					time.AfterFunc(c.signal, func() { signals <- syscall.SIGTERM })
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				r := &runner{key: "deploy", conflict: 7, opts: distlock.Opts{MaxWait: c.wait}}
+				start := time.Now()
+				lease, err := r.acquire(ctx, cancel, locker, signals)
+				if d := time.Since(start); d != c.want {
+					t.Errorf("waited for %v, want %v", d, c.want)
+				}
+				if c.code == 0 {
+					if err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(work)
+					if _, limited := lease.Context().Deadline(); limited || lease.Context().Err() != nil || !lease.Valid() {
+						t.Errorf("the lease did not last: %v", context.Cause(lease.Context()))
+					}
+					if err := lease.Release(ctx); err != nil {
+						t.Error(err)
+					}
+				} else {
+					exit, ok := errors.AsType[*exitError](err)
+					if !ok || exit.code != c.code || !strings.Contains(exit.Error(), c.message) {
+						t.Errorf("got %v, want exit code %d and %q", err, c.code, c.message)
+					}
+				}
+				if err := errors.Join(locker.Close(), holder.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
