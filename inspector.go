@@ -119,6 +119,7 @@ func (l *Locker) Inspect(ctx context.Context, prefix string, limit int) ([]KeyIn
 // later tokens are larger than those of the deposed. Of the rest of what MinHold
 // keeps nothing is left either.
 //
+// What is not a lock of this package is left alone: the error wraps [ErrForeign].
 // After an error that wraps [ErrUnavailable] it is unknown whether it was done.
 // The error wraps [errors.ErrUnsupported] if the backend is no [Inspector], or
 // [ErrClosed], or the error of ctx.
@@ -147,7 +148,7 @@ func (l *Locker) inspector(ctx context.Context, op, key string, f func(Inspector
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()), errors.Is(err, ErrForeign):
 		return &Error{Op: op, Key: key, Err: err}
 	default:
 		return &Error{Op: op, Key: key, Err: unavailable(err)}

@@ -21,10 +21,10 @@ local function attempt(i)
     if current ~= owner then
       return '2'
     elseif redis.call('EXISTS', queue) == 1 then
-      return '0 ' .. redis.call('PTTL', lock)
+      return refusal(redis.call('PTTL', lock))
     end
   elseif current and current ~= owner and how == 't' and not kind then
-    return '0 ' .. redis.call('PTTL', lock)
+    return refusal(redis.call('PTTL', lock), current, values[n + i])
   end
 
   local first, last, holder, released, buried = fence(fence_key, values[n + i])
@@ -81,7 +81,7 @@ local function attempt(i)
   end
   local ms = left(lock, kind, '', how)
   tell(messages)
-  return '0 ' .. ms
+  return refusal(ms, not kind and current, values[n + i])
 end
 
 for _, i in ipairs(rest) do

@@ -62,6 +62,9 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]d
 		b.nodes.separate()
 		return nil, errApart
 	}
+	if i, ok := strings.CutPrefix(line, "-FOREIGN "); ok {
+		return nil, b.foreignAt(ctx, rs, i)
+	}
 	if err == nil {
 		var grants []distlock.Grant
 		if grants, err = allGranted(line, rs, sent); err == nil || errors.Is(err, distlock.ErrNotAcquired) || rediskit.Answered(err) {
@@ -74,6 +77,18 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]d
 	return nil, err
 }
 
+// foreignAt is the error for the number, counted from one, of a request for a key
+// that has something of another type.
+func (b *Backend) foreignAt(ctx context.Context, rs []distlock.Request, number string) error {
+	i, err := strconv.Atoi(number)
+	if err != nil || i < 1 || i > len(rs) {
+		return fmt.Errorf("redislock: acquire all answered FOREIGN %q", number)
+	}
+	key := rs[i-1].Key
+	v, _ := b.valueAt(ctx, key) // that it is foreign is known
+	return fmt.Errorf("%w, at %q", foreign(v), key)
+}
+
 // allGranted reads what all.lua said.
 func allGranted(line string, rs []distlock.Request, sent time.Time) ([]distlock.Grant, error) {
 	if text, ok := strings.CutPrefix(line, "-"); ok {
@@ -81,9 +96,9 @@ func allGranted(line string, rs []distlock.Request, sent time.Time) ([]distlock.
 	}
 	words := strings.Fields(line)
 	switch {
-	case len(words) == 2 && words[0] == "0":
-		if left, err := strconv.ParseInt(words[1], 10, 64); err == nil {
-			return nil, &distlock.HeldError{RetryAfter: time.Duration(max(left, 0)) * time.Millisecond}
+	case len(words) > 1 && words[0] == "0":
+		if held := heldError(line[1:]); held != nil {
+			return nil, held
 		}
 	case len(words) == 1+2*len(rs) && words[0] == "1":
 		grants := make([]distlock.Grant, len(rs))

@@ -7,6 +7,7 @@
 -- Returns one line for all:
 --   1 <first token> <last token> …   for each lock
 --   0 <milliseconds left, negative if that is not known>   one is not to be had
+--   -FOREIGN <i>   at the lock of that number is something of another type
 --   -<error>
 
 local ttl, want = ARGV[1], ARGV[2]
@@ -15,10 +16,15 @@ local fences = {}
 for i = 1, n do
   local lock, owner = KEYS[i], ARGV[2 + i]
   local current = redis.pcall('GET', lock)
-  -- Sharers are no string, and nor is what is not ours: acquire.lua tells which.
+  if type(current) == 'table' then
+    local one = redis.pcall('ZRANGE', lock, 0, 0)
+    if one.err or not string.find(one[1] or '', '^[rp] %S+$') then
+      return '-FOREIGN ' .. i
+    end
+  end
   if type(current) == 'table' or current and current ~= owner
     or not current and redis.call('EXISTS', KEYS[2 * n + i]) == 1 then
-    return '0 ' .. redis.call('PTTL', lock)
+    return refusal(redis.call('PTTL', lock), current, redis.pcall('GET', KEYS[n + i]))
   end
   local first, last, holder, released, buried = fence(KEYS[n + i])
   if not first then

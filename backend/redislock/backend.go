@@ -85,7 +85,8 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 // Acquire queues for the key and waits for its turn. A message wakes it; besides
 // it looks again when the present lease should end, when r.Backoff says so, and
 // every twenty seconds at the least. An r.Backoff of nil means
-// [distlock.DefaultRetryInterval] and no limit.
+// [distlock.DefaultRetryInterval] and no limit. If ctx ends, the error says who has
+// the key, too. For a lock of another kind it does not queue, but it looks as often.
 func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
 	backoff := r.Backoff
 	if backoff == nil {
@@ -95,20 +96,30 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	wake, leave := b.inbox.join(r.Owner)
 	defer leave()
 
+	var held error // what the last answer was
 	for {
 		g, left, err := b.attempt(ctx, r, enqueue)
 		if !errors.Is(err, distlock.ErrNotAcquired) {
-			return g, err
+			return g, ended(ctx, held, err)
 		}
+		held = err
 		wait, ok := backoff.Wait()
 		if !ok {
 			return distlock.Grant{}, err
 		}
 		b.inbox.open()
 		if err := sleep(ctx, wake, nextLook(wait, left)); err != nil {
-			return distlock.Grant{}, err
+			return distlock.Grant{}, ended(ctx, held, err)
 		}
 	}
+}
+
+// ended adds to an error of ctx who had the key when it was last asked for.
+func ended(ctx context.Context, held, err error) error {
+	if held == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", held, err)
 }
 
 // nextLook cuts a wait to the end of the present lease, but never so short that
@@ -158,12 +169,20 @@ func (b *Backend) attempt(ctx context.Context, r distlock.Request, how string) (
 	// waits for replicas takes longer than may be spent on a caller's goroutine.
 	o.repeatable = how != try && b.opts.replicas.n == 0
 	a := b.fleet.do(ctx, o)
-	if !a.sure || a.err != nil && !a.sent.IsZero() {
+	wrong := isLine(a.err, "WRONGTYPE")
+	if !a.sure || a.err != nil && !a.sent.IsZero() && !wrong {
 		// An error that the server sent may be its answer to a second sending by
 		// the client, and says nothing about the first.
 		b.doubts.add(r.Owner)
 	}
-	if a.err != nil {
+	switch {
+	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
+		left, err := b.wrongType(ctx, r.Key, a.err)
+		if how == prolong && errors.Is(err, distlock.ErrForeign) {
+			err = fmt.Errorf("redislock: the owner does not have the key: %w", distlock.ErrLost)
+		}
+		return distlock.Grant{}, left, err
+	case a.err != nil:
 		return distlock.Grant{}, 0, a.err
 	}
 	g, left, err := b.verdict(r, a)
@@ -189,15 +208,37 @@ func (b *Backend) verdict(r distlock.Request, a answer) (distlock.Grant, time.Du
 			return g, 0, nil
 		}
 	case "0":
-		if left, err := strconv.ParseInt(rest, 10, 64); err == nil {
-			left := time.Duration(max(left, 0)) * time.Millisecond
-			return distlock.Grant{}, left, &distlock.HeldError{RetryAfter: left}
+		if held := heldError(rest); held != nil {
+			return distlock.Grant{}, held.RetryAfter, held
 		}
 	case "2":
 		return distlock.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", distlock.ErrLost)
 	}
 	b.doubts.add(r.Owner)
 	return distlock.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
+}
+
+// heldError reads what scripts say behind the 0 of a refusal: see refusal in
+// lib.lua. It returns nil if that is nothing of the kind.
+func heldError(rest string) *distlock.HeldError {
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return nil
+	}
+	ms, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil {
+		return nil
+	}
+	held := &distlock.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
+	if len(words) > 1 {
+		if us, err := strconv.ParseInt(words[1], 10, 64); err == nil && us > 0 {
+			held.Held = time.Duration(us) * time.Microsecond
+		}
+	}
+	if len(words) > 2 {
+		held.Holder = words[2]
+	}
+	return held
 }
 
 // Prolong extends g and mints further tokens, in one round trip, unless others

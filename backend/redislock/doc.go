@@ -19,8 +19,9 @@
 // A lock that several have, as readers ([distlock.Shared]) or with permits, is a
 // sorted set at the same key, of "r owner" or "p owner" by the server's time in
 // microseconds at which the lease of each ends; the key ends with the last of them.
-// Other kits see such a lock as held too. Anything else at the key is an error, and
-// stays as it is.
+// Kits that take a lock with SET NX see such a lock as held too; one that reads the
+// key gets an error of Redis. Anything else at the key, such as the hash of a Redisson
+// lock, is held by another kind of lock (distlock.ErrForeign), and stays as it is.
 //
 // Beside the lock, in the same hash slot, are
 //
@@ -112,7 +113,8 @@
 //
 // The commands zscore, zcard and zremrangebyscore are for shared locks and permits;
 // [WithWaitReplicas] needs wait. Inspection needs scan, zcount and zrangebyscore too; a SCAN sees the names of all
-// keys. Without subscribe those who wait poll; without ping a dead inbox is noticed
-// later; without info there is no warning about eviction. In a Cluster add
+// keys. With type, errors say of which type a foreign lock is. Without subscribe those
+// who wait poll; without ping a dead inbox is noticed later; without info there is no
+// warning about eviction. In a Cluster add
 // +cluster|slots, and +command to keep go-redis from logging that it lacks it.
 package redislock

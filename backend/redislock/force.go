@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 )
 
 var (
@@ -18,7 +19,9 @@ var (
 
 // ForceRelease deletes the key, moves its fence on and passes the key on to the
 // head of the queue, in one script, which may be repeated. It fails, and does
-// nothing, if what is at the key is no lock by the rules of [Backend.Inspect].
+// nothing, if what is at the key is no lock of this package, nor looks like one: a
+// string that does not end by itself, or that is no UUID and not what the fence has,
+// and everything that is of another type. The error wraps [distlock.ErrForeign] then.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if key == "" {
 		return false, errors.New("redislock: the key is empty")
@@ -27,6 +30,11 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	o.script, o.keys, o.owner, o.doubt, o.repeatable = forceScript, lockKeys(key), uuid.NewString(), flag(false), true
 	a := b.fleet.do(ctx, o)
 	switch {
+	case isLine(a.err, "NOLOCK"):
+		return false, foreign(value{kind: "string"})
+	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
+		_, err := b.wrongType(ctx, key, a.err)
+		return false, err
 	case a.err != nil:
 		return false, a.err
 	case a.line == foundMine:

@@ -38,7 +38,7 @@ local function depose(i)
   end
 
   if current then
-    if not kind and not is_lock(lock, current, waited or last > 0) then
+    if not kind and not is_lock(lock, current, redis.call('GET', fence_key)) then
       return '-NOLOCK what is at this key is no lock of ours'
     end
     -- First what Redis never refuses for want of memory.

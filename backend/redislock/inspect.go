@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -36,25 +37,29 @@ const (
 // there are keys of any kind in Redis, and asks about those with the prefix. Each
 // answer is bounded by the operation timeout, the whole by ctx.
 //
-// A string is taken for a lock if it has a fence or a queue, or if it is a UUID
-// that expires, which the owners of Lockers are: the fence of a lock that is held
-// for more than a quarter of an hour may be gone. So a lock of another kit whose
-// values look different is listed only while something here waits for it. Of
+// A string is taken for a lock if its fence has it as the last holder, or if it is a
+// UUID that expires, which the owners of Lockers are: the fence of a lock that is held
+// for more than a quarter of an hour may be gone. A lock of another kit whose values
+// look different is listed while something here waits for it, if it expires, and if
+// the prefix is the key itself; then anything else at the key is, too, as foreign. Of
 // sharers, the token of the latest is known, and of no other. A lock that was held
 // before the fence went has no token to show either.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
 	found := make(map[string]distlock.KeyInfo)
+	if err := b.inspectExactly(ctx, prefix, found); err != nil {
+		return nil, err
+	}
 	err := b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
 		keys := candidates(names, prefix)
 		for batch := range slices.Chunk(keys, inspectBatch) {
 			infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.KeyInfo, error) {
-				return readLocks(ctx, c, batch)
+				return readLocks(ctx, c, batch, false)
 			})
 			if err != nil {
 				return false, err
 			}
 			for _, info := range infos {
-				if len(found) < limit {
+				if _, known := found[info.Key]; !known && len(found) < limit {
 					found[info.Key] = info
 				}
 			}
@@ -69,6 +74,39 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]dist
 		sorted = append(sorted, found[key])
 	}
 	return sorted, err
+}
+
+// inspectExactly finds what is at the key, of whatever kind.
+func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]distlock.KeyInfo) error {
+	if key == "" || strings.ContainsAny(key, "{}") { // the key of no lock
+		return nil
+	}
+	infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.KeyInfo, error) {
+		return readLocks(ctx, c, []string{key}, true)
+	})
+	if err != nil {
+		return err
+	}
+	info := distlock.KeyInfo{Key: key}
+	if len(infos) > 0 {
+		info = infos[0]
+	}
+	if info.Held == 0 {
+		v, err := b.valueAt(ctx, key)
+		if err != nil {
+			return err
+		}
+		switch {
+		case v.kind == "none", v.kind == "string" && v.left > 0: // it went, or came, between the two looks
+		default:
+			info.Foreign = cmp.Or(v.kind, "unknown")
+			info.Held, info.Holders = 1, []distlock.HolderInfo{{ExpiresIn: v.left}}
+		}
+	}
+	if info.Held > 0 || info.Waiting > 0 {
+		found[key] = info
+	}
+	return nil
 }
 
 // scan calls page with the names that match on every master, until it returns
@@ -132,14 +170,14 @@ func candidates(names []string, prefix string) []string {
 }
 
 // readLocks asks about some keys, and returns what is to be said of those that are
-// locks.
-func readLocks(ctx context.Context, c redis.UniversalClient, keys []string) ([]distlock.KeyInfo, error) {
+// locks, with exact also of other kits.
+func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exact bool) ([]distlock.KeyInfo, error) {
 	cmds := make([]*redis.Cmd, len(keys))
 	send := func(which []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) {
 		pipe := c.Pipeline()
 		for _, i := range which {
 			names := lockKeys(keys[i])
-			cmds[i] = eval(pipe, ctx, names[:], distlock.MaxHolderInfos)
+			cmds[i] = eval(pipe, ctx, names[:], distlock.MaxHolderInfos, flag(exact))
 		}
 		_, _ = pipe.Exec(ctx) // every command has its own error
 	}

@@ -1,6 +1,8 @@
 -- Looks at one lock and changes nothing: behind ours.lua.
 --
--- KEYS: the lock, its fence, its queue. ARGV: how many holders are to be listed.
+-- KEYS: the lock, its fence, its queue. ARGV: how many holders are to be listed, and
+-- 1 if what another kit may have put there is to be listed too: a string that ends by
+-- itself. It is also if somebody waits for it.
 --
 -- Returns nothing if nobody has the key, nor waits for it, or if what is there is
 -- no lock. Else an array: what has it, as in sharers.lua (x is one alone, "-"
@@ -27,10 +29,10 @@ local kind, held, holders = '-', 0, {}
 
 local value, wrong = look('GET', lock)
 if value then
-  if not is_lock(lock, value, waiting > 0 or text ~= '') then
-    return nil
+  local ms = redis.call('PTTL', lock)
+  if is_lock(lock, value, text) or ms > 0 and (waiting > 0 or ARGV[2] == '1') then
+    kind, held, holders = 'x', 1, { value, string.format('%.0f', ms) }
   end
-  kind, held, holders = 'x', 1, { value, string.format('%.0f', redis.call('PTTL', lock)) }
 elseif wrong then
   local clock = redis.call('TIME')
   local now = clock[1] * 1000000 + clock[2]

@@ -88,3 +88,23 @@ local function time()
   end
   return at
 end
+
+-- refusal is the line for one who is refused: others have the lock for so many
+-- milliseconds. Where one alone has it, it also says for how many microseconds,
+-- which is known if the fence is that owner's, and its holder's name, which is what
+-- an owner has behind its UUID.
+local function refusal(ms, owner, text)
+  local line = '0 ' .. ms
+  if type(owner) ~= 'string' or owner == '' or #owner > 128 then
+    return line
+  end
+  local held = -1
+  if type(text) == 'string' then
+    local last, holder = string.match(text, '^%d+ (%d+) (%S+) ')
+    if holder == owner then
+      held = math.max(time() - last, 0)
+    end
+  end
+  local name = string.match(owner, '^%x+%-%x+%-%x+%-%x+%-%x+@([%w._/%-]+)$') or ''
+  return line .. string.format(' %.0f %s', held, name)
+end

@@ -10,10 +10,10 @@ local function give_back(i)
   if type(current) == 'table' then
     local err
     kind, err = sharers(lock, current.err)
-    if err then
-      return '-' .. err -- a foreign type: nothing of ours
+    if err and string.sub(err, 1, 9) ~= 'WRONGTYPE' then
+      return '-' .. err
     end
-    current = kind and '' -- nobody's name
+    current = (kind or err) and '' -- nobody's name; what is of a foreign type is another's
   end
   local mine = current == owner
 

@@ -22,7 +22,7 @@ local function attempt(i)
   elseif current then
     kind = 'x'
     if how == 't' then
-      return '0 ' .. left(lock, kind, wants, how)
+      return refusal(left(lock, kind, wants, how), current, redis.pcall('GET', fence_key))
     end
   end
 
@@ -75,8 +75,9 @@ local function attempt(i)
     enqueue(queue, entry)
   end
   local ms = left(lock, kind, wants, how)
+  local line = refusal(ms, current, redis.pcall('GET', fence_key))
   tell(messages)
-  return '0 ' .. ms
+  return line
 end
 
 for i = 1, n do

@@ -14,8 +14,10 @@ local function give_back(i)
   if type(current) == 'table' then
     local err
     kind, err = sharers(lock, current.err)
-    if err then
-      return '-' .. err -- a foreign type: nothing of ours
+    if err and string.sub(err, 1, 9) ~= 'WRONGTYPE' then
+      return '-' .. err
+    elseif err then
+      kind = 'x' -- what is of a foreign type is another's
     end
   elseif current then
     kind = 'x'

@@ -1,0 +1,87 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+)
+
+// value is what is at a key.
+type value struct {
+	kind string        // in Redis' words, such as "hash"; "none"; or "" if Redis does not say
+	left time.Duration // 0 if it does not end by itself
+}
+
+// String is the kind with its article.
+func (v value) String() string {
+	switch v.kind {
+	case "":
+		return "a value of another type"
+	case "zset":
+		return "a sorted set"
+	default:
+		return "a " + v.kind
+	}
+}
+
+// valueAt asks what is at a key.
+func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
+	return call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (value, error) {
+		pipe := c.Pipeline()
+		kind, left := pipe.Type(ctx, key), pipe.PTTL(ctx, key)
+		_, _ = pipe.Exec(ctx) // every command has its own error
+		if err := left.Err(); err != nil {
+			return value{}, err
+		}
+		return value{kind.Val(), max(left.Val(), 0)}, nil // not every user may ask for the type
+	})
+}
+
+// wrongType says what a script has found at one of the three keys of a lock, when it
+// said WRONGTYPE: that costs another round trip, and scripts that need not look.
+// What is at the key of the lock is a lock of another kind, which ends in left, as far
+// as it is known.
+func (b *Backend) wrongType(ctx context.Context, key string, found error) (left time.Duration, err error) {
+	names := lockKeys(key)
+	at := make([]value, len(names))
+	for i, name := range names {
+		v, err := b.valueAt(ctx, name)
+		if err != nil {
+			return 0, found
+		}
+		at[i] = v
+		if i == 0 && v.kind != "string" && v.kind != "none" && (v.kind != "zset" || isLine(found, foreignSet)) {
+			return v.left, foreign(v)
+		}
+	}
+	switch {
+	case at[1].kind != "string" && at[1].kind != "none":
+		return 0, fmt.Errorf("redislock: the fence %q is %v: %w", names[1], at[1], found)
+	case at[2].kind != "zset" && at[2].kind != "none":
+		return 0, fmt.Errorf("redislock: the queue %q is %v: %w", names[2], at[2], found)
+	default:
+		return 0, fmt.Errorf("redislock: %w", distlock.ErrForeign) // it has just gone
+	}
+}
+
+// foreignSet is what scripts call a sorted set that is not one of sharers.
+const foreignSet = "WRONGTYPE the sorted set"
+
+// isLine reports whether err is what a script has said of one lock, beginning so.
+func isLine(err error, prefix string) bool {
+	line := replyError("")
+	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)
+}
+
+// foreign is the error of who asks for a lock of another kind.
+func foreign(v value) error {
+	if v.left > 0 {
+		return fmt.Errorf("redislock: %w: %v, %v left", distlock.ErrForeign, v, v.left)
+	}
+	return fmt.Errorf("redislock: %w: %v", distlock.ErrForeign, v)
+}

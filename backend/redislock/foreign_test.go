@@ -1,0 +1,237 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A key that Redisson has, which keeps its locks in hashes: the lock is held, and
+// the error says by what and for how long, whatever is asked for.
+func TestForeignLock(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		ctx := t.Context()
+		s.HSet(ctx, lockKey, "8743c9c0-0795-4907-87fd-6c719a6b4586:1", "1")
+		s.PExpire(ctx, lockKey, 30*time.Second)
+
+		check := func(what string, err error) {
+			t.Helper()
+			matches(t, what, err, distlock.ErrNotAcquired)
+			if !errors.Is(err, distlock.ErrForeign) || !regexp.MustCompile(`a hash, [\d.]+s left`).MatchString(err.Error()) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+			_, err := b.TryAcquire(ctx, r)
+			check("TryAcquire", err)
+			r.Backoff = distlock.NewBackoff(time.Millisecond, 3)
+			_, err = b.Acquire(ctx, r)
+			check("Acquire", err)
+			if n := b.Doubts(); n != 0 && s.mini != nil {
+				t.Errorf("%d doubts about what was refused", n)
+			}
+			g := r.Claim()
+			g.Token, g.LastToken = 1, 1
+			renewed(t, b.Renew(ctx, []distlock.Grant{g}), all(distlock.Lost))
+			matches(t, "Release", b.Release(ctx, g), distlock.ErrLost)
+		}
+		_, err := b.TryAcquireAll(ctx, []distlock.Request{request("a"), request(lockKey), request("z")})
+		check("TryAcquireAll", err)
+		_, err = b.ForceRelease(ctx, lockKey)
+		check("ForceRelease", err)
+		_, err = b.Prolong(ctx, request(lockKey).Claim(), 1)
+		matches(t, "Prolong", err, distlock.ErrLost)
+
+		_, err = distlock.New(b, distlock.Config{}).ForceRelease(ctx, lockKey)
+		check("ForceRelease by a Locker", err)
+	})
+}
+
+// A waiter goes on looking at a lock of another kind until its wait budget is spent,
+// and gets the lock when that has gone.
+func TestForeignLockIsWaitedFor(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		s.HSet(t.Context(), lockKey, "redisson", "1")
+		r := request(lockKey)
+		r.Backoff = distlock.NewBackoff(5*time.Millisecond, 0)
+		w := acquire(t.Context(), b, r)
+		before := must(s.TTL(t.Context(), lockKey).Result())
+		eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err := b.Acquire(ctx, request(lockKey))
+		matches(t, "whose context ends", err, distlock.ErrNotAcquired, context.DeadlineExceeded)
+		if !errors.Is(err, distlock.ErrForeign) {
+			t.Errorf("whose context ends: %v", err)
+		}
+		if after := s.TTL(t.Context(), lockKey).Val(); after != before {
+			t.Errorf("the lock has %v to live instead of %v", after, before)
+		}
+		s.Del(t.Context(), lockKey)
+		<-w.done
+		if w.err != nil {
+			t.Fatal(w.err)
+		}
+		mustRelease(t, b, w.grant)
+	})
+}
+
+// What an application keeps in a string is not taken for a lock because somebody
+// waits for that key, or because a lock was there a while ago.
+func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		g := must(b.TryAcquire(t.Context(), request(lockKey))) // leaves a fence
+		mustRelease(t, b, g)
+		s.Set(t.Context(), lockKey, "precious", 0)
+		w := acquire(t.Context(), b, request(lockKey))
+		eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+
+		held, err := b.ForceRelease(t.Context(), lockKey)
+		if held || !errors.Is(err, distlock.ErrForeign) {
+			t.Errorf("ForceRelease: %v, %v", held, err)
+		}
+		if got := s.Get(t.Context(), lockKey).Val(); got != "precious" {
+			t.Errorf("the value is %q", got)
+		}
+		for _, info := range mustInspect(t, b, lockKey[:3]) {
+			if info.Held != 0 || info.Waiting != 1 {
+				t.Errorf("listed %+v", info)
+			}
+		}
+		infos := mustInspect(t, b, lockKey)
+		if len(infos) != 1 || infos[0].Foreign != "string" || infos[0].Held != 1 || infos[0].Waiting != 1 || infos[0].Holders[0].ExpiresIn != 0 {
+			t.Errorf("by its key: %+v", infos)
+		}
+		s.Del(t.Context(), lockKey)
+		<-w.done
+		if w.err != nil {
+			t.Fatal(w.err)
+		}
+		mustRelease(t, b, w.grant)
+	})
+}
+
+// By its key, whatever keeps a lock from us is shown: of what type it is, and when it
+// ends. Strings that end are records that other kits share with us.
+func TestInspectExactKey(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		ctx := t.Context()
+		s.Set(ctx, "redsync", "n0tAUu1D/value==", time.Hour)
+		s.Set(ctx, "shedlock", "ADDED:2026-11-22T09:43:32.000Z@web-3", time.Hour)
+		s.Set(ctx, "semaphore", "3", 0)
+		s.HSet(ctx, "redisson", "a", "1")
+		s.PExpire(ctx, "redisson", time.Hour)
+		s.RPush(ctx, "list", "a")
+		s.Set(ctx, "{brace}", "a", time.Hour)
+		mine := request("mine")
+		mine.Owner = uuid.NewString() + "@web-3/1432"
+		must(b.TryAcquire(ctx, mine))
+
+		for key, want := range map[string]struct {
+			foreign, holder string
+			ends            bool
+		}{
+			"redsync":   {"", "", true},
+			"shedlock":  {"", "", true},
+			"semaphore": {"string", "", false},
+			"redisson":  {"hash", "", true},
+			"list":      {"list", "", false},
+			"mine":      {"", "web-3/1432", true},
+		} {
+			infos := mustInspect(t, b, key)
+			if len(infos) != 1 || infos[0].Key != key || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
+				t.Errorf("%s: %+v", key, infos)
+				continue
+			}
+			h := infos[0].Holders[0]
+			if infos[0].Foreign != want.foreign || h.Holder != want.holder || h.ExpiresIn > 0 != want.ends || h.ExpiresIn > time.Hour {
+				t.Errorf("%s: %+v", key, infos[0])
+			}
+		}
+		for _, key := range []string{"nothing", "{brace}"} {
+			if infos := mustInspect(t, b, key); len(infos) != 0 {
+				t.Errorf("%s: %+v", key, infos)
+			}
+		}
+		if got, want := keysOf(mustInspect(t, b, "")), []string{"mine"}; !slices.Equal(got, want) {
+			t.Errorf("listed %q, want %q", got, want)
+		}
+	})
+}
+
+// Owners with a name are taken for owners when nothing but they are left.
+func TestInspectNamedOwnerWithoutFence(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		r := request(lockKey)
+		r.Owner += "@web-3.example/1432"
+		must(b.TryAcquire(t.Context(), r))
+		s.Del(t.Context(), fenceKey)
+		infos := mustInspect(t, b, lockKey[:3])
+		if len(infos) != 1 || infos[0].Held != 1 || infos[0].Holders[0].Holder != "web-3.example/1432" {
+			t.Fatalf("listed %+v", infos)
+		}
+		if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
+			t.Errorf("ForceRelease: %v, %v", held, err)
+		}
+	})
+}
+
+// Who is refused is told who has the lock and for how long, in one round trip, and
+// also if its context ends while it waits.
+func TestRefusalNamesTheHolder(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		r := request(lockKey)
+		r.Owner += "@web-3/1432"
+		must(b.TryAcquire(t.Context(), r))
+		// What the fence says is all that is known of the time.
+		since := s.Time(t.Context()).Val().Add(-time.Minute).UnixMicro()
+		s.Set(t.Context(), fenceKey, fmt.Sprintf("%016d %016d %s -", since, since, r.Owner), 0)
+
+		check := func(what string, err error, holder string) {
+			t.Helper()
+			held := new(distlock.HeldError)
+			if !errors.As(err, &held) || held.Holder != holder || held.RetryAfter <= 0 || held.RetryAfter > r.TTL {
+				t.Errorf("%s: %+v", what, err)
+			}
+			if known := holder != ""; known != (held.Held >= time.Minute) || held.Held > 3*time.Minute {
+				t.Errorf("%s: held for %v", what, held.Held)
+			}
+		}
+		for _, other := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+			_, err := b.TryAcquire(t.Context(), other)
+			check("TryAcquire", err, "web-3/1432")
+			ctx, cancel := context.WithCancel(t.Context())
+			w := acquire(ctx, b, other)
+			eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+			cancel()
+			<-w.done
+			check("a waiter", w.err, "web-3/1432")
+			if !errors.Is(w.err, context.Canceled) {
+				t.Errorf("a waiter: %v", w.err)
+			}
+			if err := b.Release(t.Context(), other.Claim()); !errors.Is(err, distlock.ErrLost) {
+				t.Errorf("a waiter that leaves: %v", err)
+			}
+		}
+		_, err := b.TryAcquireAll(t.Context(), []distlock.Request{request("a"), request(lockKey)})
+		check("TryAcquireAll", err, "web-3/1432")
+
+		s.Set(t.Context(), lockKey, "of redislock or Spring", r.TTL)
+		_, err = b.TryAcquire(t.Context(), request(lockKey))
+		check("another kit's", err, "")
+	})
+}
