@@ -33,7 +33,8 @@ type Backend interface {
 	// Renew extends each grant to a full TTL from now, in as few round trips as
 	// it can, and must return one result for each grant, in order. The TTL is
 	// that of the grant it is given, which for [Opts].MinHold is another than was
-	// asked for at first, longer or shorter. A grant that is gone must be reported
+	// asked for at first, longer or shorter; a backend that does not take any TTL
+	// must be a [Limiter]. A grant that is gone must be reported
 	// [Lost] and must never be created anew.
 	Renew(ctx context.Context, grants []Grant) []RenewResult
 
@@ -107,6 +108,15 @@ type AllAcquirer interface {
 type Sharer interface {
 	// Shares is never called. It marks the type.
 	Shares()
+}
+
+// Limiter is an ability of a [Backend] that keeps no key for longer than a limit. The
+// [Locker] refuses options that it could not keep, and asks for no longer TTL.
+type Limiter interface {
+	// MaxTTL is the longest TTL, which never changes. A longer one must be refused
+	// at once, by TryAcquire and by Renew, with an error that wraps none of the
+	// package's sentinels: nothing was granted, and nothing is lost.
+	MaxTTL() time.Duration
 }
 
 // Pinger is an ability of a [Backend] that can tell whether its store answers.

@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,7 +20,8 @@ type Locker struct {
 	queuer    Queuer    // backend, if it has the ability
 	prolonger Prolonger // the same
 	all       AllAcquirer
-	shares    bool // backend is a Sharer
+	shares    bool          // backend is a Sharer
+	maxTTL    time.Duration // of a backend that is a Limiter; 0: no limit
 	cfg       Config
 	gate      *gate
 	watchdog  *watchdog
@@ -54,6 +56,9 @@ func New(b Backend, cfg Config) *Locker {
 	l.prolonger, _ = b.(Prolonger)
 	l.all, _ = b.(AllAcquirer)
 	_, l.shares = b.(Sharer)
+	if limiter, ok := b.(Limiter); ok {
+		l.maxTTL = limiter.MaxTTL()
+	}
 	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	return l
 }
@@ -130,15 +135,24 @@ func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error
 // supports returns an error if o asks for what the backend cannot do.
 func (l *Locker) supports(o *Opts) error {
 	switch {
-	case l.shares:
-		return nil
-	case o.Mode == Shared:
+	case o.Mode == Shared && !l.shares:
 		return fmt.Errorf("Mode is shared, but the backend %T is no Sharer", l.backend)
-	case o.Permits > 0:
+	case o.Permits > 0 && !l.shares:
 		return fmt.Errorf("Permits is %d, but the backend %T is no Sharer", o.Permits, l.backend)
-	default:
+	case l.maxTTL == 0:
 		return nil
 	}
+	if d := cmp.Or(o.KeyTimeout, DefaultKeyTimeout); d > l.maxTTL {
+		return l.tooLong("KeyTimeout", d)
+	}
+	if o.MinHold > l.maxTTL {
+		return l.tooLong("MinHold", o.MinHold)
+	}
+	return nil
+}
+
+func (l *Locker) tooLong(field string, d time.Duration) error {
+	return fmt.Errorf("%s is %v, but the backend %T keeps no key for longer than %v", field, d, l.backend, l.maxTTL)
 }
 
 // TryAcquire is [Locker.Acquire] with RetryCount 1: one attempt, no wait.

@@ -43,7 +43,8 @@ type Opts struct {
 
 	// KeyTimeout is the lease: how long the key outlives a crashed holder. The
 	// watchdog renews it every third of its length. The default is
-	// [DefaultKeyTimeout]; whole milliseconds, at least one.
+	// [DefaultKeyTimeout]; whole milliseconds, at least one, and no more than a
+	// backend that is a [Limiter] allows, as for MinHold.
 	KeyTimeout time.Duration
 
 	// RetryCount is the number of attempts: 1 tries once and never waits, for work

@@ -1,7 +1,7 @@
 // Package locktest is the conformance suite of distlock backends. Every "must"
 // in the comments of [distlock.Backend] and of its abilities, [distlock.Queuer],
 // [distlock.Sharer], [distlock.Prolonger], [distlock.Inspector],
-// [distlock.AllAcquirer] and [distlock.Pinger], is a case of it.
+// [distlock.AllAcquirer], [distlock.Limiter] and [distlock.Pinger], is a case of it.
 //
 //	func TestConformance(t *testing.T) {
 //		locktest.Run(t, func(t *testing.T) distlock.Backend {
@@ -136,6 +136,7 @@ const (
 	needsInspect need = "a backend that is a distlock.Inspector"
 	needsAll     need = "a backend that is a distlock.AllAcquirer"
 	needsPing    need = "a backend that is a distlock.Pinger"
+	needsLimit   need = "a backend that is a distlock.Limiter"
 	needsTokens  need = "fencing tokens (Features.NoTokens is set)"
 	needsExpiry  need = "leases that end by themselves (Features.NoExpiry is set)"
 	needsDrop    need = "Features.Drop"
@@ -151,6 +152,7 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) distlock.Bac
 	})
 	f := newFixture(t, newBackend, features)
 	_, pings := f.backend.(distlock.Pinger)
+	_, limits := f.backend.(distlock.Limiter)
 	missing := map[need]bool{
 		needsQueue:   f.queue == nil,
 		needsShare:   !f.shares,
@@ -158,6 +160,7 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) distlock.Bac
 		needsInspect: f.inspector == nil,
 		needsAll:     f.acquirer == nil,
 		needsPing:    !pings,
+		needsLimit:   !limits,
 		needsTokens:  f.NoTokens,
 		needsExpiry:  f.NoExpiry,
 		needsDrop:    f.Drop == nil,

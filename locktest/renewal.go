@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -98,6 +99,44 @@ var renewalCases = []testCase{
 		},
 	},
 	{
+		name: "far-longer-than-before",
+		explanation: "Renew must take any TTL, also one that is far longer than the lease was: that is how a key is kept for MinHold. " +
+			"A backend that does not must say so as a Limiter, which the Locker asks before the work begins.",
+		run: func(f *fixture) {
+			g := f.try(f.request(f.key(), long))
+			g.TTL = 24 * time.Hour
+			if l, ok := f.backend.(distlock.Limiter); ok {
+				g.TTL = l.MaxTTL()
+			}
+			f.want(f.renewAll(g), distlock.Renewed)
+			f.release(g)
+			f.free(g.Key)
+		},
+	},
+	{
+		name: "above-the-limit",
+		explanation: "A Limiter must take its limit, and refuse more at once, with an error that is neither a loss nor a key that another has: " +
+			"the Locker would cancel a function that has its lock, or wait for nothing.",
+		needs: []need{needsLimit},
+		run: func(f *fixture) {
+			limit := f.backend.(distlock.Limiter).MaxTTL()
+			f.release(f.try(f.request(f.key(), limit)))
+			r := f.request(f.key(), limit+time.Millisecond)
+			if _, err := f.backend.TryAcquire(f.Context(), r); !refusesTTL(err) {
+				f.Errorf("TryAcquire for %v: %v", r.TTL, err)
+			}
+			f.free(r.Key)
+			g := f.try(f.request(f.key(), long))
+			long := g
+			long.TTL = r.TTL
+			if got := f.renewAll(long)[0]; got.Status != distlock.Unknown || !refusesTTL(got.Err) {
+				f.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
+			}
+			f.mustStillHold(g)
+			f.release(g)
+		},
+	},
+	{
 		name:        "others",
 		explanation: "A grant whose key has another owner must be reported Lost, and the other's lease must not be extended.",
 		needs:       []need{needsExpiry},
@@ -157,6 +196,18 @@ var renewalCases = []testCase{
 			f.want(f.renewAll(g), distlock.Renewed)
 		},
 	},
+}
+
+// refusesTTL reports whether an error says nothing about the key.
+func refusesTTL(err error) bool {
+	for _, claim := range []error{
+		distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrUnavailable, context.DeadlineExceeded, context.Canceled,
+	} {
+		if errors.Is(err, claim) {
+			return false
+		}
+	}
+	return err != nil
 }
 
 // want checks what became of a batch.

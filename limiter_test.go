@@ -1,0 +1,87 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// limited is a store that keeps no key for longer than half a minute.
+type limited struct{ *store }
+
+func (limited) MaxTTL() time.Duration { return 30 * time.Second }
+
+// What the store would refuse when the work is done, or at every attempt, is refused
+// before anything is sent.
+func TestLimiter(t *testing.T) {
+	s := limited{newStore()}
+	l := distlock.New(s, distlock.Config{})
+	defer closeLocker(t, l)
+	for want, o := range map[string]distlock.Opts{
+		"KeyTimeout is 2m0s": {KeyTimeout: 2 * time.Minute},
+		"MinHold is 10m0s":   {MinHold: 10 * time.Minute},
+	} {
+		o.Value = "job"
+		calls := map[string]func() error{
+			"Acquire": func() error { _, err := l.Acquire(t.Context(), "k", o); return err },
+			"Do":      func() error { return l.Do(t.Context(), "k", o, nothing) },
+			"AcquireAll": func() error {
+				_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, o)
+				return err
+			},
+			"Lead":  func() error { return l.Lead(t.Context(), "k", o, nothing) },
+			"Guard": func() error { return panics(func() { l.Guard(o) }) },
+		}
+		for name, call := range calls {
+			err := call()
+			if err == nil || errors.Is(err, distlock.ErrUnavailable) {
+				t.Fatalf("%s of what is too long: %v", name, err)
+			}
+			for _, part := range []string{"options", want, "30s", "limited"} {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%s does not say %s: %v", name, part, err)
+				}
+			}
+		}
+	}
+	for _, op := range []string{"try", "wait", "all"} {
+		if calls := s.seen(op); len(calls) > 0 {
+			t.Errorf("the store was asked: %v", calls)
+		}
+	}
+	o := distlock.Opts{Value: "job", KeyTimeout: 30 * time.Second, MinHold: 30 * time.Second}
+	l.Guard(o)
+	wantIs(t, mustAcquire(t, l, "k", o).Release(t.Context()))
+}
+
+// The limit counts for the default, too.
+func TestLimiterBelowTheDefault(t *testing.T) {
+	l := distlock.New(tight{newStore()}, distlock.Config{})
+	defer closeLocker(t, l)
+	_, err := l.Acquire(t.Context(), "k", distlock.Opts{})
+	if err == nil || !strings.Contains(err.Error(), "KeyTimeout is 10s") || !strings.Contains(err.Error(), "2s") {
+		t.Errorf("the default of KeyTimeout: %v", err)
+	}
+	wantIs(t, mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 2 * time.Second}).Release(t.Context()))
+}
+
+type tight struct{ *store }
+
+func (tight) MaxTTL() time.Duration { return 2 * time.Second }
+
+func nothing(context.Context) error { return nil }
+
+// panics returns what f panics with.
+func panics(f func()) (err error) {
+	defer func() {
+		if text, ok := recover().(string); ok {
+			err = errors.New(text)
+		}
+	}()
+	f()
+	return nil
+}
