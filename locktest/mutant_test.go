@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
@@ -31,7 +32,8 @@ type spoiled struct {
 	renew               renewFunc
 	release             releaseFunc
 	acquireAll          acquireAllFunc
-	prolong             prolongFunc // nil: it is no Prolonger
+	prolong             prolongFunc   // nil: it is no Prolonger
+	limit               time.Duration // 0: it is no Limiter
 	peer                distlock.Backend
 }
 
@@ -100,13 +102,20 @@ func runOn(t *testing.T, m *mutant) {
 		if s.prolong != nil {
 			return prolonging{s}
 		}
+		if s.limit > 0 {
+			return limiting{s}
+		}
 		return s
 	}
 	inner := func(b distlock.Backend) *spoiled {
-		if p, ok := b.(prolonging); ok {
-			return p.spoiled
+		switch b := b.(type) {
+		case prolonging:
+			return b.spoiled
+		case limiting:
+			return b.spoiled
+		default:
+			return b.(*spoiled)
 		}
-		return b.(*spoiled)
 	}
 	locktest.Run(t, newBackend, locktest.Features{
 		Bubble: true,

@@ -14,7 +14,7 @@ import (
 )
 
 var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants,
-	sharedMutants, semaphoreMutants, prolongMutants, allMutants)
+	sharedMutants, semaphoreMutants, prolongMutants, allMutants, limitMutants)
 
 var acquireMutants = []mutant{
 	{"everyone-gets-it", []string{"exclusion/one-holder", "exclusion/goroutines", "locker/exclusive"}, func(s *spoiled) {

@@ -129,7 +129,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(f.key(), long))
 			long := g
 			long.TTL = r.TTL
-			if got := f.renewAll(long)[0]; got.Status != distlock.Unknown || !refusesTTL(got.Err) {
+			if got := f.backend.Renew(f.Context(), []distlock.Grant{long})[0]; got.Status != distlock.Unknown || !refusesTTL(got.Err) {
 				f.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
 			}
 			f.mustStillHold(g)

@@ -13,7 +13,10 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-var _ distlock.Backend = (*Backend)(nil)
+var (
+	_ distlock.Backend = (*Backend)(nil)
+	_ distlock.Limiter = (*Backend)(nil)
+)
 
 // Backend keeps locks on a quorum of Redis masters. It is safe for concurrent
 // use. Make one for each Locker, with [New].
@@ -89,6 +92,9 @@ func (b *Backend) Close() error {
 func (b *Backend) limit(ttl time.Duration) time.Duration {
 	return max(min(b.opts.nodeTimeout, ttl/4), time.Millisecond)
 }
+
+// MaxTTL implements [distlock.Limiter]: it is that of [WithMaxLease].
+func (b *Backend) MaxTTL() time.Duration { return b.opts.maxLease }
 
 func (b *Backend) checkTTL(ttl time.Duration) error {
 	switch {

@@ -43,10 +43,11 @@ func WithNodeTimeout(d time.Duration) Option {
 	return func(o *options) { o.nodeTimeout = d }
 }
 
-// WithMaxLease sets the longest lease that may be asked for. A node that came
-// back, and may have forgotten locks, is not trusted for so long. All processes
-// that share locks must use the same. The default is [DefaultMaxLease]; less
-// than a millisecond panics.
+// WithMaxLease sets the longest lease that may be asked for, and so the longest
+// [distlock.Opts].KeyTimeout and MinHold, for which a key is kept as for a lease. A
+// node that came back, and may have forgotten locks, is not trusted for so long. All
+// processes that share locks must use the same. The default is [DefaultMaxLease];
+// less than a millisecond panics.
 func WithMaxLease(d time.Duration) Option {
 	checkDuration("WithMaxLease", d)
 	return func(o *options) { o.maxLease = d }

@@ -15,12 +15,7 @@ import (
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	var cs []redis.UniversalClient
-	for range 5 {
-		c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
-		t.Cleanup(func() { _ = c.Close() })
-		cs = append(cs, c)
-	}
+	cs := unreachable(t, 5)
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:0"}})
 	defer cluster.Close()
 	ring := redis.NewRing(&redis.RingOptions{})
@@ -59,12 +54,7 @@ func TestPanics(t *testing.T) {
 // What cannot be sent is refused before anything is.
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
-	var cs []redis.UniversalClient
-	for range 3 {
-		c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
-		t.Cleanup(func() { _ = c.Close() })
-		cs = append(cs, c)
-	}
+	cs := unreachable(t, 3)
 	b := redlock.New(cs, redlock.WithMaxLease(20*time.Second))
 	for name, change := range map[string]func(*distlock.Request){
 		"no key":       func(r *distlock.Request) { r.Key = "" },
