@@ -17,7 +17,7 @@ import (
 // newGRPCServer returns a server of the shop, with reflection and health. Of its
 // methods one takes the lock in an interceptor, because shop.proto says so; the
 // one that resets leaves that to the shop.
-func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.Logger) *grpc.Server {
+func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, m *monitor, log *slog.Logger) *grpc.Server {
 	s := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxBody),
 		grpc.WaitForHandlers(true), // what they use is closed afterwards
@@ -29,7 +29,15 @@ func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.L
 	shopv1.RegisterShopServiceServer(s, &grpcAPI{shop: sh, log: log})
 	reflection.Register(s)
 	healthy := health.NewServer()
-	healthy.SetServingStatus(shopv1.ShopService_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
+	m.serve = func(ok bool) {
+		status := grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		if ok {
+			status = grpc_health_v1.HealthCheckResponse_SERVING
+		}
+		healthy.SetServingStatus("", status)
+		healthy.SetServingStatus(shopv1.ShopService_ServiceDesc.ServiceName, status)
+	}
+	m.serve(true)
 	grpc_health_v1.RegisterHealthServer(s, healthy)
 	return s
 }

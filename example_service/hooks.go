@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/distlock-go/distlock"
 )
 
-// logHooks returns hooks that log: what is wrong as warnings, the rest on the
-// debug level. They are an example to copy. Name would do as the label of a
+// logHooks returns hooks that log: a lost lock as a warning, the rest on the debug
+// level: what an outage of the store does to each request is the monitor's, which
+// says it once. They are an example to copy. Name would do as the label of a
 // metric, Key would not: callers choose keys.
 func logHooks(log *slog.Logger) distlock.Hooks {
 	return distlock.Hooks{
@@ -22,25 +22,17 @@ func logHooks(log *slog.Logger) distlock.Hooks {
 				"wait", i.Wait, "reentrant", i.Reentrant)
 		},
 		Failed: func(ctx context.Context, i distlock.FailedInfo) {
-			level := slog.LevelDebug // busy is not an incident
-			if errors.Is(i.Err, distlock.ErrUnavailable) {
-				level = slog.LevelWarn
-			}
-			log.Log(ctx, level, "lock not acquired", "name", i.Name, "key", i.Key, "wait", i.Wait, "err", i.Err)
+			log.DebugContext(ctx, "lock not acquired", "name", i.Name, "key", i.Key, "wait", i.Wait, "err", i.Err)
 		},
 		RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) {
-			log.WarnContext(ctx, "lock not renewed", "name", i.Name, "key", i.Key, "token", i.Token,
+			log.DebugContext(ctx, "lock not renewed", "name", i.Name, "key", i.Key, "token", i.Token,
 				"held", i.Held, "left", i.Left, "err", i.Err)
 		},
 		Lost: func(ctx context.Context, i distlock.LostInfo) {
 			log.WarnContext(ctx, "lock lost", "name", i.Name, "key", i.Key, "token", i.Token, "held", i.Held, "err", i.Err)
 		},
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			level := slog.LevelDebug
-			if errors.Is(i.Err, distlock.ErrUnavailable) {
-				level = slog.LevelWarn // a loss was told before
-			}
-			log.Log(ctx, level, "lock released", "name", i.Name, "key", i.Key, "token", i.Token,
+			log.DebugContext(ctx, "lock released", "name", i.Name, "key", i.Key, "token", i.Token,
 				"held", i.Held, "reentrant", i.Reentrant, "err", i.Err)
 		},
 	}

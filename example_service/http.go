@@ -16,14 +16,15 @@ import (
 // httpAPI is the shop over HTTP.
 type httpAPI struct {
 	shop        *shop
+	monitor     *monitor
 	bodyTimeout time.Duration
 	log         *slog.Logger
 }
 
 // newHTTPHandler returns the routes of the shop. It fails if the table of routes
 // is wrong.
-func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts, log *slog.Logger) (http.Handler, error) {
-	a := &httpAPI{shop: sh, bodyTimeout: cfg.bodyTimeout, log: log}
+func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts, m *monitor, log *slog.Logger) (http.Handler, error) {
+	a := &httpAPI{shop: sh, monitor: m, bodyTimeout: cfg.bodyTimeout, log: log}
 	r := chi.NewRouter()
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) { notFound.ServeHTTP(w, r) })
 	r.MethodNotAllowed(methodNotAllowed(r))
@@ -122,7 +123,12 @@ func (a *httpAPI) item(w http.ResponseWriter, r *http.Request, it item, err erro
 	}{it.SKU, it.Stock, it.Sold})
 }
 
-func (a *httpAPI) health(w http.ResponseWriter, _ *http.Request) {
+// health is for those who send the shop its requests. It waits for nothing.
+func (a *httpAPI) health(w http.ResponseWriter, r *http.Request) {
+	if err := a.monitor.health(); err != nil {
+		a.fail(w, r, err)
+		return
+	}
 	writeJSON(w, http.StatusOK, struct {
 		Status string `json:"status"`
 	}{"ok"})

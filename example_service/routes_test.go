@@ -28,15 +28,15 @@ func TestWrongRoutesAreRefusedAtStart(t *testing.T) {
 			{method: "PUT", pattern: "/shops/{shop}/items/{sku}", lock: "shop", handle: handle},
 		}},
 		{
-			"a wrong wildcard", `route POST /items/{sku}/orders: lock: the pattern has no wildcard "skus", only ["sku"]`,
+			"a wrong wildcard", `route POST /items/{sku}/orders: lock: httpmw: the pattern "/items/{sku}/orders" has no path value "skus"`,
 			[]route{{method: "POST", pattern: order, lock: "skus", handle: handle}},
 		},
 		{
-			"a wildcard of another route", `route GET /healthz: lock: the pattern has no wildcard "sku", only []`,
+			"a wildcard of another route", `route GET /healthz: lock: httpmw: the pattern "/healthz" has no path value "sku"`,
 			[]route{{method: "POST", pattern: order, lock: "sku", handle: handle}, {method: "GET", pattern: "/healthz", lock: "sku", handle: handle}},
 		},
 		{
-			"a piece that is no wildcard", `route POST /items/{sku}/orders: lock: the pattern has no wildcard "orders", only ["sku"]`,
+			"a piece that is no wildcard", `route POST /items/{sku}/orders: lock: httpmw: the pattern "/items/{sku}/orders" has no path value "orders"`,
 			[]route{{method: "POST", pattern: order, lock: "orders", handle: handle}},
 		},
 		{
@@ -58,7 +58,7 @@ func TestWrongRoutesAreRefusedAtStart(t *testing.T) {
 			[]route{{method: "GET", pattern: "/items/{sku", lock: "sku", handle: handle}},
 		},
 		{
-			"all at once", "route GET /a: lock: the pattern has no wildcard \"b\", only []\nroute GET /a: handle: is nil\nroute PUT /a/{}: pattern: want pieces that are text or {name}, got \"{}\"",
+			"all at once", "route GET /a: lock: httpmw: the pattern \"/a\" has no path value \"b\"\nroute GET /a: handle: is nil\nroute PUT /a/{}: pattern: want pieces that are text or {name}, got \"{}\"",
 			[]route{{method: "GET", pattern: "/a", lock: "b"}, {method: "PUT", pattern: "/a/{}", lock: unlocked, handle: handle}},
 		},
 	} {

@@ -82,16 +82,20 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 		return err
 	}
 	defer closing("backend", backend.Close)
-	locker := distlock.New(backend.Backend, distlock.Config{Hooks: logHooks(log)})
+	monitor := newMonitor(log)
+	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(logHooks(log), monitor.hooks())})
 	defer closing("locker", locker.Close)
+	monitor.ping = locker.Ping
 
 	lock := itemLock(cfg)
 	shop := newShop(locker, lock, items, thinkFor(cfg.think))
-	web, err := newHTTPHandler(cfg, shop, locker, lock, log)
+	web, err := newHTTPHandler(cfg, shop, locker, lock, monitor, log)
 	if err != nil {
 		return err
 	}
-	s := newServers(ctx, cfg, web, newGRPCServer(shop, locker, lock, log), log)
+	s := newServers(ctx, cfg, web, newGRPCServer(shop, locker, lock, monitor, log), log)
+	stop := monitor.start(ctx)
+	defer stop()
 
 	_, _ = fmt.Fprintln(stdout, "http on", httpListener.Addr())
 	_, _ = fmt.Fprintln(stdout, "grpc on", grpcListener.Addr())

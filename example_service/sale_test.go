@@ -94,13 +94,13 @@ func TestThreeWaysSellTogether(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	l, lock := newTestLocker(t, memlock.New()), itemLock(cfg)
 	sh := newShop(l, lock, openTestStore(t, ""), thinkFor(time.Millisecond))
-	handler, err := newHTTPHandler(cfg, sh, l, lock, log)
+	handler, err := newHTTPHandler(cfg, sh, l, lock, newMonitor(log), log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(handler)
 	defer web.Close()
-	rpc := newGRPCServer(sh, l, lock, log)
+	rpc := newGRPCServer(sh, l, lock, newMonitor(log), log)
 	defer rpc.Stop()
 	rpcListener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

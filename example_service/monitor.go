@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+const (
+	// askEvery is how often the monitor asks the store of the locks.
+	askEvery = time.Second
+
+	// askFor is how long it waits for an answer. The backends wait for a second; what
+	// they say then has the address and the cause.
+	askFor = 2 * time.Second
+
+	// patience is how long orders wait for a store that is gone as they wait for a
+	// lock: a failover takes so long. After that they are refused at once.
+	patience = 3 * time.Second
+)
+
+// monitor knows whether the store of the locks answers. It asks by itself, so
+// health checks do not pile up behind a store that hangs: they read what is known.
+// The log has a line when locks cannot be had any more, and one when they can be
+// had again, however many requests come in between.
+type monitor struct {
+	ping  func(context.Context) error // of the Locker
+	log   *slog.Logger
+	serve func(healthy bool) // told after each answer
+
+	mu      sync.Mutex
+	err     error     // of the last ping; nil: the store has answered
+	well    time.Time // when locks could be had last
+	trouble bool      // the log says that they cannot
+	recent  error     // what a request has run into since the last ping
+	refused int       // requests without a lock, since locks could be had last
+	kept    int       // locks that could not be given back
+}
+
+func newMonitor(log *slog.Logger) *monitor {
+	return &monitor{log: log, serve: func(bool) {}, well: time.Now()}
+}
+
+// start has the monitor ask from now on, until what it returns is called, which
+// waits for the last answer.
+func (m *monitor) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests outlive ctx
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		tick := time.NewTicker(askEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			m.ask(ctx)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return func() {
+		cancel()
+		asking.Wait()
+	}
+}
+
+// ask asks once. Locks cannot be had if the store does not answer, or if it does
+// and refuses them all the same: it may be out of memory, or a replica.
+func (m *monitor) ask(ctx context.Context) {
+	asked := time.Now()
+	limited, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	err := m.ping(limited)
+	switch {
+	case ctx.Err() != nil:
+		return // the shop is closed
+	case err != nil && !errors.Is(err, distlock.ErrUnavailable):
+		err = fmt.Errorf("%w: %w", distlock.ErrUnavailable, err)
+	}
+	m.serve(err == nil)
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+	if err == nil {
+		err = m.recent
+	}
+	m.recent = nil
+	switch {
+	case err == nil && m.trouble:
+		m.log.Info("locks can be had again", "after", time.Since(m.well).Round(time.Millisecond),
+			"requests_refused", m.refused, "locks_not_given_back", m.kept)
+	case err != nil && !m.trouble:
+		m.log.Error("locks cannot be had", "since", m.well, "err", err)
+	}
+	m.trouble = err != nil
+	if err == nil {
+		m.well, m.refused, m.kept = asked, 0, 0
+	}
+}
+
+// health is nil if the store has answered when it was asked last.
+func (m *monitor) health() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// admit returns the context of an acquisition: one that has ended already, and so
+// ends the acquisition, if the store has been gone for longer than patience. Who
+// holds a lock may go on under it.
+func (m *monitor) admit(ctx context.Context) context.Context {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, holds := distlock.FromContext(ctx); holds || m.err == nil || time.Since(m.well) < patience {
+		return ctx
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(m.err)
+	return ctx
+}
+
+// hooks tell the monitor what becomes of requests, and stop those that need not try.
+func (m *monitor) hooks() distlock.Hooks {
+	return distlock.Hooks{
+		Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { return m.admit(ctx) },
+		Failed:   func(_ context.Context, i distlock.FailedInfo) { m.count(i.Err, &m.refused) },
+		Released: func(_ context.Context, i distlock.ReleasedInfo) { m.count(i.Err, &m.kept) },
+	}
+}
+
+// count counts what has failed because of the store.
+func (m *monitor) count(err error, n *int) {
+	if !errors.Is(err, distlock.ErrUnavailable) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.recent = err
+	*n++
+}

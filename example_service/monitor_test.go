@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+)
+
+// errGone is what a store is gone with.
+var errGone = errors.New("redislock: 10.1.2.3:6379: dial tcp 10.1.2.3:6379: connect: connection refused")
+
+// fragile is a store in memory that can fail, or hang.
+type fragile struct {
+	distlock.Backend // without a queue
+
+	mu       sync.Mutex
+	pings    error
+	attempts error
+	releases error
+	hangs    bool
+	asked    int // pings that have no answer yet
+	mostAsks int
+}
+
+func (f *fragile) set(pings, attempts, releases error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pings, f.attempts, f.releases = pings, attempts, releases
+}
+
+func (f *fragile) Ping(ctx context.Context) error {
+	f.mu.Lock()
+	f.asked++
+	f.mostAsks = max(f.mostAsks, f.asked)
+	err, hangs := f.pings, f.hangs
+	f.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked--
+	return err
+}
+
+func (f *fragile) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	f.mu.Lock()
+	err := f.attempts
+	f.mu.Unlock()
+	if err != nil {
+		return distlock.Grant{}, err
+	}
+	return f.Backend.TryAcquire(ctx, r)
+}
+
+func (f *fragile) Release(ctx context.Context, g distlock.Grant) error {
+	f.mu.Lock()
+	err := f.releases
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return f.Backend.Release(ctx, g)
+}
+
+// outage is a shop's monitor over a store that can fail.
+type outage struct {
+	*testing.T
+	*monitor
+	store  *fragile
+	locker *distlock.Locker
+	text   bytes.Buffer // the log
+	served []bool       // what was told to gRPC's health, without repetitions
+}
+
+// watched runs f in a bubble, with a monitor that asks.
+func watched(t *testing.T, f func(o *outage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := &outage{T: t, store: &fragile{Backend: memlock.New()}}
+		log := slog.New(slog.NewTextHandler(&o.text, nil))
+		o.monitor = newMonitor(log)
+		o.locker = distlock.New(o.store, distlock.Config{Hooks: o.hooks()})
+		o.ping = o.locker.Ping
+		o.serve = func(ok bool) {
+			if n := len(o.served); n == 0 || o.served[n-1] != ok {
+				o.served = append(o.served, ok)
+			}
+		}
+		defer func() {
+			o.store.set(nil, nil, nil)
+			if err := o.locker.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		stop := o.start(t.Context())
+		defer stop()
+		<-time.After(askEvery / 2) // between two pings
+		f(o)
+	})
+}
+
+// order locks an item for a moment, as orders do that wait for ten seconds, and
+// returns how long it took.
+func (o *outage) order() (time.Duration, error) {
+	start := time.Now()
+	err := o.locker.Do(o.Context(), "shop:item", distlock.Opts{RetryCount: 15}, func(context.Context) error { return nil })
+	return time.Since(start), err
+}
+
+// healthz is the answer of the shop.
+func (o *outage) healthz() int {
+	a := &httpAPI{monitor: o.monitor, log: slog.New(slog.DiscardHandler)}
+	w := httptest.NewRecorder()
+	a.health(w, httptest.NewRequest("GET", "/healthz", nil))
+	if strings.Contains(w.Body.String(), "10.1.2.3") {
+		o.Errorf("the answer shows the store: %s", w.Body)
+	}
+	return w.Code
+}
+
+// logged compares the log, without its times, which come in front or as values.
+func (o *outage) logged(want ...string) {
+	o.Helper()
+	got := regexp.MustCompile(`(?m)^time=\S+ |since=\S+ `).ReplaceAllString(o.text.String(), "")
+	if got != strings.Join(want, "") {
+		o.Errorf("the log has\n%s\nwant\n%s", got, strings.Join(want, ""))
+	}
+}
+
+const downLine = `level=ERROR msg="locks cannot be had" err="distlock: ping: lock backend unavailable: ` +
+	`redislock: 10.1.2.3:6379: dial tcp 10.1.2.3:6379: connect: connection refused"` + "\n"
+
+// TestOutage has a store gone for a minute, while an order comes each second.
+func TestOutage(t *testing.T) {
+	watched(t, func(o *outage) {
+		for range 10 {
+			if _, err := o.order(); err != nil || o.healthz() != http.StatusOK {
+				o.Fatal(err)
+			}
+			<-time.After(time.Second)
+		}
+		o.logged()
+
+		o.store.set(errGone, errGone, errGone)
+		gone := time.Now()
+		refused := make(chan error, 100)
+		for i := range 60 {
+			go func() {
+				d, err := o.order()
+				if i >= 4 && d > 0 {
+					err = fmt.Errorf("order %d waited for %v", i, d)
+				}
+				refused <- err
+			}()
+			<-time.After(time.Second)
+			if status := o.healthz(); status != http.StatusServiceUnavailable {
+				o.Errorf("%v after the end of the store: healthz %d", time.Since(gone), status)
+			}
+		}
+		for range 60 {
+			if err := <-refused; !errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), "10.1.2.3:6379: connect: connection refused") {
+				o.Error(err)
+			}
+		}
+		o.logged(downLine)
+
+		o.store.set(nil, nil, nil)
+		<-time.After(2 * askEvery)
+		if _, err := o.order(); err != nil || o.healthz() != http.StatusOK {
+			o.Errorf("healthz %d, %v", o.healthz(), err)
+		}
+		o.logged(downLine, `level=INFO msg="locks can be had again" after=1m1s requests_refused=60 locks_not_given_back=0`+"\n")
+		if fmt.Sprint(o.served) != "[true false true]" {
+			o.Errorf("gRPC was told %v", o.served)
+		}
+	})
+}
+
+// TestOutageBetweenPings is over before anybody has asked: nothing was refused, so
+// there is nothing to say.
+func TestOutageBetweenPings(t *testing.T) {
+	watched(t, func(o *outage) {
+		o.store.set(errGone, errGone, nil)
+		<-time.After(askEvery / 4)
+		o.store.set(nil, nil, nil)
+		<-time.After(10 * askEvery)
+		o.logged()
+	})
+}
+
+// TestStoreThatRefuses answers pings and gives no locks, as one that is out of
+// memory. The shop is healthy, but the log says it.
+func TestStoreThatRefuses(t *testing.T) {
+	watched(t, func(o *outage) {
+		oom := errors.New("10.1.2.3:6379: OOM command not allowed")
+		o.store.set(nil, oom, nil)
+		for range 3 {
+			if d, err := o.order(); !errors.Is(err, distlock.ErrUnavailable) || d == 0 {
+				o.Errorf("%v after %v", err, d)
+			}
+			if status := o.healthz(); status != http.StatusOK {
+				o.Errorf("healthz %d", status)
+			}
+			<-time.After(askEvery)
+		}
+		o.store.set(nil, nil, nil)
+		<-time.After(2 * askEvery)
+		text := o.text.String()
+		if n := strings.Count(text, "locks cannot be had"); n == 0 || n > 3 || strings.Count(text, "OOM command not allowed") != n ||
+			strings.Count(text, "locks can be had again") != n || strings.Count(text, "requests_refused=1 ") != n {
+			o.Errorf("the log has\n%s", text)
+		}
+	})
+}
+
+// TestLocksThatStay counts what an outage leaves behind, and lets those finish who
+// hold a lock and take it once more.
+func TestLocksThatStay(t *testing.T) {
+	watched(t, func(o *outage) {
+		opts := distlock.Opts{RetryCount: 1, KeyTimeout: time.Hour}
+		err := o.locker.Do(o.Context(), "shop:item", opts, func(ctx context.Context) error {
+			o.store.set(errGone, errGone, errGone)
+			<-time.After(2 * patience)
+			return o.locker.Do(ctx, "shop:item", opts, func(context.Context) error { return nil })
+		})
+		if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) {
+			o.Errorf("err = %v, want that it was not given back", err)
+		}
+		o.store.set(nil, nil, nil)
+		<-time.After(2 * askEvery)
+		o.logged(downLine, `level=INFO msg="locks can be had again" after=8s requests_refused=0 locks_not_given_back=1`+"\n")
+	})
+}
+
+// TestHealthChecksDoNotPileUp behind a store that hangs.
+func TestHealthChecksDoNotPileUp(t *testing.T) {
+	watched(t, func(o *outage) {
+		o.store.mu.Lock()
+		o.store.hangs = true
+		o.store.mu.Unlock()
+		<-time.After(askEvery + askFor)
+		for range 1000 {
+			start := time.Now()
+			if status := o.healthz(); status != http.StatusServiceUnavailable || time.Since(start) > 0 {
+				o.Fatalf("healthz %d after %v", status, time.Since(start))
+			}
+		}
+		if d, err := o.order(); !errors.Is(err, distlock.ErrUnavailable) || d > 0 {
+			t.Errorf("%v after %v", err, d)
+		}
+		o.store.mu.Lock()
+		defer o.store.mu.Unlock()
+		if o.store.mostAsks != 1 {
+			t.Errorf("%d pings at once", o.store.mostAsks)
+		}
+		o.store.hangs = false
+	})
+}
