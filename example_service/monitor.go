@@ -78,6 +78,8 @@ func (m *monitor) ask(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 		return // the shop is closed
+	case errors.Is(err, errors.ErrUnsupported):
+		err = nil // a backend that cannot be asked
 	case err != nil && !errors.Is(err, distlock.ErrUnavailable):
 		err = fmt.Errorf("%w: %w", distlock.ErrUnavailable, err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,9 +19,12 @@ func lsCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
 		Usage: "list the locks that are held or waited for",
-		Description: "There is a line for each holder, and one for each key that is only waited for. OWNER is a\n" +
-			"fingerprint, the same as long as one process has the key. SINCE and LEFT are what the store says;\n" +
-			"a holder that lives renews its lease, so what is left is not the end.",
+		Description: "There is a line for each holder, and one for each key that is only waited for. HOLDER is the\n" +
+			"name that the process has given itself, by default its host and process id; - if it has none, as\n" +
+			"with the locks of other libraries. OWNER is a fingerprint, the same as long as one process has the\n" +
+			"key. SINCE and LEFT are what the store says; a holder that lives renews its lease, so what is left\n" +
+			"is not the end. If the prefix is a whole key, what another program keeps there is shown too: its\n" +
+			"MODE is foreign, with the type that the store gives.",
 		UsageText: "distlock ls [-backend URL] [-prefix orders:] [-limit 100] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
 			backendFlag(),
@@ -75,7 +79,8 @@ func withTimeout(ctx context.Context, c *cli.Command) (context.Context, context.
 // lockJSON is a key as -json prints it.
 type lockJSON struct {
 	Key     string       `json:"key"`
-	Mode    string       `json:"mode"` // exclusive, shared or permits
+	Mode    string       `json:"mode"` // exclusive, shared, permits or foreign
+	Foreign string       `json:"foreign,omitempty"`
 	Held    int          `json:"held"`
 	Waiting int          `json:"waiting"`
 	Holders []holderJSON `json:"holders"`
@@ -83,7 +88,8 @@ type lockJSON struct {
 
 // holderJSON is who has it. What the store does not know is left out.
 type holderJSON struct {
-	Owner     string    `json:"owner"`
+	Holder    string    `json:"holder,omitempty"`
+	Owner     string    `json:"owner,omitempty"`
 	Token     uint64    `json:"token,omitempty"`
 	Since     time.Time `json:"since,omitzero"`
 	ExpiresMS int64     `json:"expires_in_ms,omitempty"`
@@ -92,9 +98,9 @@ type holderJSON struct {
 func writeJSON(w io.Writer, locks []distlock.KeyInfo) error {
 	out := make([]lockJSON, 0, len(locks)) // not null
 	for _, l := range locks {
-		j := lockJSON{l.Key, modeName(l), l.Held, l.Waiting, make([]holderJSON, 0, len(l.Holders))}
+		j := lockJSON{l.Key, modeName(l), l.Foreign, l.Held, l.Waiting, make([]holderJSON, 0, len(l.Holders))}
 		for _, h := range l.Holders {
-			j.Holders = append(j.Holders, holderJSON{h.Owner, h.Token, h.Since, max(0, h.ExpiresIn.Milliseconds())})
+			j.Holders = append(j.Holders, holderJSON{h.Holder, h.Owner, h.Token, h.Since, max(0, h.ExpiresIn.Milliseconds())})
 		}
 		out = append(out, j)
 	}
@@ -105,13 +111,18 @@ func writeJSON(w io.Writer, locks []distlock.KeyInfo) error {
 
 func writeTable(w io.Writer, locks []distlock.KeyInfo) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING\tOWNER\tTOKEN\tSINCE\tLEFT")
+	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING\tHOLDER\tOWNER\tTOKEN\tSINCE\tLEFT")
 	for _, l := range locks {
-		key := fmt.Sprintf("%s\t%s\t%d\t%d\t", printable(l.Key), modeName(l), l.Held, l.Waiting)
+		mode := modeName(l)
+		if l.Foreign != "" {
+			mode += ":" + l.Foreign
+		}
+		key := fmt.Sprintf("%s\t%s\t%d\t%d\t", printable(l.Key), mode, l.Held, l.Waiting)
 		if len(l.Holders) == 0 {
-			_, _ = fmt.Fprintln(t, key+"-\t-\t-\t-")
+			_, _ = fmt.Fprintln(t, key+"-\t-\t-\t-\t-")
 		}
 		for _, h := range l.Holders {
+			holder, owner := cmp.Or(printable(h.Holder), "-"), cmp.Or(h.Owner, "-")
 			since, left, token := "-", "-", "-"
 			if !h.Since.IsZero() {
 				since = h.Since.Local().Format(time.DateTime)
@@ -122,23 +133,27 @@ func writeTable(w io.Writer, locks []distlock.KeyInfo) error {
 			if h.Token != 0 {
 				token = fmt.Sprint(h.Token)
 			}
-			_, _ = fmt.Fprintln(t, key+strings.Join([]string{h.Owner, token, since, left}, "\t"))
+			_, _ = fmt.Fprintln(t, key+strings.Join([]string{holder, owner, token, since, left}, "\t"))
 		}
 	}
 	return t.Flush()
 }
 
-// printable quotes a key that would spoil the table, or the terminal.
-func printable(key string) string {
-	if quoted := fmt.Sprintf("%q", key); quoted != `"`+key+`"` || strings.Contains(key, " ") {
+// printable quotes a key, or a name, that would spoil the table, or the terminal.
+func printable(text string) string {
+	if quoted := fmt.Sprintf("%q", text); quoted != `"`+text+`"` || strings.Contains(text, " ") {
 		return quoted
 	}
-	return key
+	return text
 }
 
 func modeName(l distlock.KeyInfo) string {
-	if l.Semaphore {
+	switch {
+	case l.Foreign != "":
+		return "foreign"
+	case l.Semaphore:
 		return "permits"
+	default:
+		return l.Mode.String()
 	}
-	return l.Mode.String()
 }

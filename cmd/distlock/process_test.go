@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -176,6 +177,39 @@ func TestOneAtATime(t *testing.T) {
 	}
 	if got, want := m.read("log"), strings.Repeat("begin\nend\n", 3); got != want {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestLsNamesTheProcesses has two processes at work on one Redis, and asks a third
+// for their names.
+func TestLsNamesTheProcesses(t *testing.T) {
+	m := newMachine(t)
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `echo >"$DISTLOCK_KEY"; until test -e stop; do sleep 0.02; done`
+	want := map[string]string{} // the holder's name of each key
+	for _, key := range []string{"deploy", "report"} {
+		r := m.start("-key", key, "--", "sh", "-c", script)
+		want[key] = host + "/" + strconv.Itoa(r.Process.Pid)
+		m.has(key)
+		defer func() { m.ends(r, 0) }()
+	}
+	defer m.touch("stop")
+	ls := exec.Command("distlock", "ls", "-backend", "redis://"+m.server.Addr())
+	ls.Env = append(os.Environ(), raceExit)
+	table, err := ls.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, table)
+	}
+	got := map[string]string{}
+	for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
+		columns := strings.Fields(line)
+		got[columns[0]] = columns[4]
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("named %v, want %v:\n%s", got, want, table)
 	}
 }
 
