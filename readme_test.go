@@ -2,9 +2,12 @@ package distlock_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
 // Every line of Go in the README, and in the page on weaving, stands in an example
@@ -13,6 +16,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
 	for page, examples := range map[string][]string{
 		"README.md":       {"example*_test.go", "backend/redislock/example_test.go", "example_annotation/service.go"},
+		"docs/testing.md": {"example_testing_test.go"},
 		"docs/weaving.md": {"weave/example/*.go"},
 	} {
 		known := map[string]bool{}
@@ -34,6 +38,9 @@ func TestPagesAreInTheExamples(t *testing.T) {
 		for found {
 			var block string
 			block, rest, _ = strings.Cut(rest, "```")
+			if strings.HasPrefix(block, "package main\n") {
+				block = "" // TestTheProgramOfTheREADMERuns
+			}
 			for line := range strings.Lines(block) {
 				if !known[code(line)] {
 					t.Errorf("%s: in no example: %s", page, line)
@@ -41,6 +48,32 @@ func TestPagesAreInTheExamples(t *testing.T) {
 			}
 			_, rest, found = strings.Cut(rest, "```go\n")
 		}
+	}
+}
+
+// TestTheProgramOfTheREADMERuns compiles and runs the README's main.go, with the
+// address of another Redis.
+func TestTheProgramOfTheREADMERuns(t *testing.T) {
+	t.Parallel()
+	server := embedded.Start()
+	defer server.Close()
+	addr, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, found := strings.Cut(read(t, "README.md"), "```go\npackage main\n")
+	program, _, closed := strings.Cut(program, "```")
+	if !found || !closed || strings.Count(program, "127.0.0.1:6379") != 1 {
+		t.Fatalf("the README has no program with an address:\n%s", program)
+	}
+	main := filepath.Join(t.TempDir(), "main.go")
+	program = "package main\n" + strings.Replace(program, "127.0.0.1:6379", addr, 1)
+	if err := os.WriteFile(main, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", main).CombinedOutput()
+	if err != nil || string(out) != "order 42 paid <nil>\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
