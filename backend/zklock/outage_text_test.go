@@ -34,7 +34,13 @@ func TestOutageTexts(t *testing.T) {
 			return err
 		}
 	}
-	killed := sync.OnceValues(func() (holder, waiter error) { return killed(t) })
+	once := sync.OnceValues(func() (holder, waiter error) { return killed(t) })
+	killed := func(t *testing.T) (holder, waiter error) {
+		t.Helper()
+		_, _, err := zktest.ServerPath()
+		zktest.Need(t, err) // a skip in there would be a panic
+		return once()
+	}
 	for _, o := range []outage{
 		{
 			"down", unreachable(dead, time.Second),
@@ -74,12 +80,12 @@ func TestOutageTexts(t *testing.T) {
 		},
 		{
 			"killed under a holder",
-			func(*testing.T) error { holder, _ := killed(); return holder },
+			func(t *testing.T) error { holder, _ := killed(t); return holder },
 			`zklock: .*127\.0\.0\.1:\d+.*connection refused`,
 		},
 		{
 			"killed under a waiter",
-			func(*testing.T) error { _, waiter := killed(); return waiter },
+			func(t *testing.T) error { _, waiter := killed(t); return waiter },
 			`zklock: .*127\.0\.0\.1:\d+.*(connection refused|connection ended: EOF|connection reset by peer)`,
 		},
 	} {
