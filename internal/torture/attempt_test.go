@@ -124,8 +124,12 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 			}
 		}
 	})
-	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(20*time.Millisecond)))) // the shorter the likelier
-	if !first.Healed && w.rng.IntN(50) == 0 {                                           // it takes renewals
+	longest := 20 * time.Millisecond
+	if t.shares {
+		longest *= 10 // so that many are inside
+	}
+	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(longest)))) // the shorter the likelier
+	if !first.Healed && w.rng.IntN(50) == 0 {                               // it takes renewals
 		length = leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(500*time.Millisecond)))
 	}
 	for start := time.Now(); ; {

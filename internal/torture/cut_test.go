@@ -11,23 +11,23 @@ import (
 // at that moment nobody has the key that it excludes.
 func (l *lease) sure() bool { return !l.Orphan && l.Until > l.Acquire.Return }
 
-// sureties are the first leases after a moment that surely had the key, one for each
-// way of having it.
-type sureties []*lease
+// sureties are, for each way of having the key, when after a moment the first lease
+// surely has it.
+type sureties [ways]int64
 
 // before moves the moment to before l.
 func (s *sureties) before(l *lease) {
 	if l.sure() {
-		*s = append(slices.DeleteFunc(*s, func(o *lease) bool { return o.way() == l.way() }), l)
+		s[l.way()] = l.Acquire.Return
 	}
 }
 
 // exclude returns when the first of them has the key that excludes l.
-func (s sureties) exclude(l *lease) int64 {
+func (s *sureties) exclude(l *lease) int64 {
 	first := int64(never)
-	for _, o := range s {
-		if o.excludes(l) {
-			first = min(first, o.Acquire.Return)
+	for way, at := range s {
+		if way != l.way() || way == alone {
+			first = min(first, at)
 		}
 	}
 	return first
@@ -47,7 +47,7 @@ func (h *history) operations(key int) []porcupine.Operation {
 			Input: step{kind: kind, lease: l}, Output: o, Call: 2 * from, Return: 2 * max(from, to),
 		})
 	}
-	var later sureties
+	later := sureties{never, never, never}
 	for _, l := range slices.Backward(leases) {
 		add(l, stepAcquire, ok, l.Sent, l.Acquire.Return)
 		for _, u := range l.Uses {

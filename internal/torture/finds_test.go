@@ -115,6 +115,12 @@ func TestCheckerFinds(t *testing.T) {
 			s.held("0.0", 50, 22, 35, 1030).released(ok, 40, 41)
 			return s
 		}},
+		"OneInsideForEver": {[]string{"inside"}, func() *tale {
+			s := quiet()
+			s.held("0.0", 40, 20, 21, 30)
+			s.held("0.0", 50, 22, 35, 1030).released(ok, 40, 41)
+			return s
+		}},
 		"WriterInsideBesideReaderAfterLoss": {[]string{"inside"}, func() *tale {
 			s := quiet()
 			s.held("0.0", 40, 20, 21, 30).released(failed, 60, 61).shared()
@@ -132,6 +138,12 @@ func TestCheckerFinds(t *testing.T) {
 			s := quiet()
 			s.held("0.0", 40, 20, 21, 1000).released(ok, 25, 26).keeping(500)
 			s.held("1.0", 50, 24, 100, 1020).released(ok, 110, 111)
+			return s
+		}},
+		"MinHoldAfterAWaitCutShort": {[]string{"kept", "model"}, func() *tale {
+			s := quiet()
+			s.held("0.0", 40, 20, 401, 1000).released(ok, 405, 406).keeping(500).Sent = 400 * ms
+			s.held("1.0", 50, 24, 600, 1020).released(ok, 610, 611)
 			return s
 		}},
 		"MinHoldBeyondTheLeaseCutShort": {[]string{"kept", "model"}, func() *tale {
