@@ -64,7 +64,7 @@ func TestCheckerAccepts(t *testing.T) {
 			s := quiet()
 			s.h.Losses = []window{{22 * ms, 30 * ms}}
 			s.held("0.0", 40, 20, 21, 1000).used(ok, 35, 36).used(failed, 45, 46).released(ok, 50, 51)
-			s.held("0.0", 41, 21, 52, 1000).used(failed, 53, 54).released(failed, 60, 61).handedBy(s.h.Leases[3])
+			s.held("0.0", 41, 51, 52, 1000).used(failed, 53, 54).released(failed, 60, 61).handedBy(s.h.Leases[3])
 			s.held("1.0", 80, 31, 40, 1040).used(ok, 41, 42).released(ok, 70, 71)
 			return s
 		},
@@ -153,7 +153,7 @@ func TestCheckerAccepts(t *testing.T) {
 			s := quiet()
 			s.h.Losses = []window{{60 * ms, 70 * ms}}
 			s.held("0.0", 40, 20, 21, 1000).released(ok, 25, 26).keeping(500)
-			s.held("1.0", 80, 24, 100, 1020).released(ok, 110, 111)
+			s.held("1.0", 80, 75, 100, 1020).released(ok, 110, 111)
 			return s
 		},
 		"ReadersBesideOneWithMinHold": func() *tale {
@@ -169,6 +169,13 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).inSet(7)
 			s.h.Keys = 2
 			s.held("0.0", 9, 20, 21, 1020).released(ok, 22, 23).inSet(7).Key = 1
+			return s
+		},
+		"Served": func() *tale {
+			s := quiet()
+			s.h.Workers = []string{"0.0/0"}
+			s.held("0.0", 40, 20, 21, 1020).released(ok, 22, 23).Healed = true
+			s.held("0.0", 50, 30, 31, 1030).released(ok, 32, 33).inSet(7).Healed = true
 			return s
 		},
 		"Leaders": func() *tale {
