@@ -449,3 +449,30 @@ func TestDoAll(t *testing.T) {
 		mustBeFree(t, s, keys...)
 	})
 }
+
+// What one key has used up of the budget the next does not get again: it is tried
+// once.
+func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(polling{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		release := other(t, s, "a")
+		defer other(t, s, "b")()
+		tries := map[string]int{}
+		s.before = func(c call) error {
+			if c.op == "try" {
+				tries[c.key]++
+				if c.key == "a" && tries["a"] == 3 {
+					release()
+				}
+			}
+			return nil
+		}
+		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{RetryCount: 3})
+		wantIs(t, err, distlock.ErrNotAcquired)
+		if tries["a"] != 3 || tries["b"] != 1 {
+			t.Errorf("tried %v", tries)
+		}
+	})
+}

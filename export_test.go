@@ -29,6 +29,7 @@ var (
 	Elapsed = elapsed
 	Margin  = margin
 	Jumped  = jumped
+	KeepFor = keepFor
 )
 
 // ReleaseTimeout bounds one attempt to give a key back.
@@ -37,11 +38,43 @@ const ReleaseTimeout time.Duration = releaseTimeout
 // Recheck has the watchdog look at every deadline as if it were now.
 func (l *Locker) Recheck(now time.Time) { l.watchdog.recheck(now) }
 
+// SetClock has the watchdog look at another clock. It must be called before
+// anything is held.
+func (l *Locker) SetClock(now func() time.Time) { l.watchdog.now = now }
+
 // LoseAll ends every hold as a denied renewal would.
 func (l *Locker) LoseAll() {
 	for _, h := range l.watchdog.holds() {
 		_ = h.lose(errTaken)
 	}
+}
+
+// Stop keeps the cancellation of the lease's context waiting until the returned
+// function is called: of a release when it has begun, of a loss when the hold is over.
+func (s *Lease) Stop() (goOn func()) {
+	s.ctx.mu.Lock()
+	return s.ctx.mu.Unlock
+}
+
+// StopWatchdog keeps those waiting that the watchdog has to know of: of a release, when
+// it has been decided that the hold goes back to the store.
+func (l *Locker) StopWatchdog() (goOn func()) {
+	l.watchdog.mu.Lock()
+	return l.watchdog.mu.Unlock
+}
+
+// HoldIsOver reports whether what s has, or had, is over.
+func (s *Lease) HoldIsOver() bool {
+	s.hold.mu.Lock()
+	defer s.hold.mu.Unlock()
+	return s.hold.over != nil
+}
+
+// Riders is how many ride on what s has, or had.
+func (s *Lease) Riders() int {
+	s.hold.mu.Lock()
+	defer s.hold.mu.Unlock()
+	return len(s.hold.riders)
 }
 
 // MaxBatches is how many renewals may be under way at once.

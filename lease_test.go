@@ -3,6 +3,7 @@ package distlock_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,4 +252,86 @@ func TestRefresh(t *testing.T) {
 		}
 		wantIs(t, capped.Release(t.Context()))
 	})
+}
+
+// A lease that is extended counts from before the request was sent: when the store
+// started its clock, the answer does not tell.
+func TestExtensionCountsFromTheSending(t *testing.T) {
+	const ttl, slow = 3 * time.Second, 800 * time.Millisecond
+	for name, wait := range map[string]func(*testing.T, *distlock.Lease){
+		"renewal": func(*testing.T, *distlock.Lease) { time.Sleep(2 * time.Second) },
+		"refresh": func(t *testing.T, held *distlock.Lease) { wantIs(t, held.Refresh(t.Context())) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				s.after = func(c call) error {
+					if c.op == "renew" {
+						time.Sleep(slow)
+					}
+					return nil
+				}
+				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
+				wait(t, held)
+				if d := held.Until().Sub(s.seen("renew")[0].at); d != ttl-distlock.Margin(ttl) {
+					t.Errorf("believed in for %v after it was sent", d)
+				}
+				wantIs(t, held.Release(t.Context()))
+			})
+		})
+	}
+}
+
+// An answer that comes after that of a later request does not move the end back.
+func TestLateAnswerDoesNotMoveTheEndBack(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		s.after = func(c call) error {
+			if c.op == "renew" && len(s.seen("renew")) == 1 {
+				time.Sleep(5 * time.Second)
+			}
+			return nil
+		}
+		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Minute})
+		var all sync.WaitGroup
+		all.Go(func() { wantIs(t, held.Refresh(t.Context())) })
+		time.Sleep(time.Second)
+		wantIs(t, held.Refresh(t.Context()))
+		end := held.Until()
+		all.Wait()
+		if d := held.Until().Sub(end); d != 0 {
+			t.Errorf("the end moved by %v", d)
+		}
+		wantIs(t, held.Release(t.Context()))
+	})
+}
+
+// The answer to a Refresh comes when the lease that it extended is over: Refresh
+// looks again.
+func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		slow time.Duration
+		want error
+	}{
+		"in time":         {400 * time.Millisecond, nil},
+		"released":        {600 * time.Millisecond, distlock.ErrLost},
+		"after the lease": {2 * time.Second, distlock.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				s.after = func(k call) error {
+					if k.op == "renew" {
+						time.Sleep(c.slow)
+					}
+					return nil
+				}
+				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
+				if name == "released" {
+					time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })
+				}
+				if err := held.Refresh(t.Context()); !errors.Is(err, c.want) {
+					t.Errorf("Refresh: %v, want %v", err, c.want)
+				}
+				_ = held.Release(t.Context())
+			})
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,4 +90,25 @@ func TestLeaseContextHasChildren(t *testing.T) {
 		wantEnded(child, t, context.Canceled, distlock.ErrLost)
 		_ = s.Release(t.Context())
 	})
+}
+
+// What ended it first is the cause, whoever looks and when: the loss, and not the
+// release after it.
+func TestLeaseContextKeepsItsFirstCause(t *testing.T) {
+	for name, look := range map[string]func(context.Context){
+		"never looked at":          func(context.Context) {},
+		"looked at before the end": func(c context.Context) { _ = c.Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+				s := mustAcquire(t, l, "k", distlock.Opts{})
+				look(s.Context())
+				l.LoseAll()
+				wantIs(t, s.Release(t.Context()), distlock.ErrLost)
+				if cause := context.Cause(s.Context()); keyOf(cause) != "k" || !strings.Contains(cause.Error(), "store says") {
+					t.Errorf("the cause is %v", cause)
+				}
+			})
+		})
+	}
 }

@@ -433,3 +433,45 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 		})
 	}
 }
+
+// It goes by the clock that stands still while the machine sleeps: the other one may
+// be set.
+func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
+	t.Parallel()
+	for _, jump := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
+		if d := distlock.KeepFor(suspend(time.Now(), jump), time.Minute); d > time.Minute || d < 50*time.Second {
+			t.Errorf("%v are left of a minute that has just begun, by a wall clock %v away", d, jump)
+		}
+	}
+}
+
+// A question whether a lock may go on from hand to hand is under way when the key is
+// to be kept: it is waited for, so that nothing can come later, also if the process
+// ends.
+func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore()}
+		p.before = func(c call) error {
+			if c.op == "prolong" {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return nil
+		}
+		l := distlock.New(p, distlock.Config{HandOvers: 1})
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		next := inBackground(t, l, distlock.Opts{MinHold: time.Minute})
+		wantIs(t, held.Release(t.Context()))
+		kept := mustGet(t, next)
+		start := time.Now()
+		wantCalls(t, p.store, "prolong", 1)
+		wantIs(t, kept.Release(t.Context()))
+		if d := time.Since(start); d != 50*time.Millisecond {
+			t.Errorf("released after %v, want when the question is answered", d)
+		}
+		closeLocker(t, l)
+		heldFor(t, p.store, "k")
+		if d := time.Since(start).Truncate(time.Second); d != time.Minute {
+			t.Errorf("the key stayed for %v", d)
+		}
+	})
+}

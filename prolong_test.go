@@ -190,6 +190,9 @@ func TestProlongThatFindsTheKeyLost(t *testing.T) {
 				if d := time.Since(start); d != 10*time.Millisecond {
 					t.Errorf("told after %v, want with the answer", d)
 				}
+				if n := l.Watched(); n != 0 {
+					t.Errorf("%d lost leases are watched", n)
+				}
 				return nil
 			}), distlock.ErrLost)
 		})

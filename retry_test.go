@@ -107,3 +107,32 @@ func TestBackoffWithoutLimitPauses(t *testing.T) {
 		}
 	})
 }
+
+// Intervals follow each other, however slow the attempts: one that runs over the end
+// of its interval takes that from the next.
+func TestBackoffIntervalsFollowEachOther(t *testing.T) {
+	const interval = time.Second
+	synctest.Test(t, func(t *testing.T) {
+		short := 0
+		for range 200 {
+			b := distlock.NewBackoff(interval, 100)
+			d, _ := b.Wait()
+			end := time.Now().Add(d)
+			time.Sleep(d + interval/2)
+			d, _ = b.Wait()
+			if next := time.Now().Add(d).Sub(end); next < interval || next >= 2*interval {
+				t.Fatalf("an interval of %v after an attempt of half of one", next)
+			}
+			time.Sleep(d + 5*interval) // runs over several
+			if d, _ = b.Wait(); d < interval {
+				short++
+			}
+			if d == 0 || d >= 2*interval {
+				t.Fatalf("a wait of %v after a slow attempt", d)
+			}
+		}
+		if short < 50 { // of a new interval it would be all of it, each time
+			t.Errorf("%d waits of 200 were for what was left of an interval", short)
+		}
+	})
+}

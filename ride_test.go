@@ -352,3 +352,20 @@ func TestNextReaderAsksAfterAFailure(t *testing.T) {
 		nothingLeft(t, l, s)
 	})
 }
+
+// The bound counts also where there are no tokens that run out.
+func TestRideWithoutTokensIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		l := distlock.New(fewTokens{s, 0}, distlock.Config{})
+		defer closeLocker(t, l)
+		var leases []*distlock.Lease
+		for range 2 * (distlock.DefaultHandOvers + 1) {
+			leases = append(leases, mustAcquire(t, l, "k", reading))
+		}
+		wantCalls(t, s, "wait", 2)
+		for _, lease := range leases {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		nothingLeft(t, l, s)
+	})
+}

@@ -147,6 +147,9 @@ func TestKeysTakenTogetherAreGivenBack(t *testing.T) {
 				}()
 				synctest.Wait()
 				mustBeFree(t, s, "a", "b", "c")
+				if n := l.Keys(); n != 0 {
+					t.Errorf("%d gates are shut", n)
+				}
 			})
 		})
 	}

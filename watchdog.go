@@ -19,6 +19,7 @@ import (
 type watchdog struct {
 	backend Backend
 	route   func(key string) string
+	now     func() time.Time
 	epoch   time.Time     // of the grid of renewals
 	wake    chan struct{} // the schedule has a new first entry, or a batch came back
 	stop    context.CancelFunc
@@ -54,7 +55,7 @@ type watch struct {
 func newWatchdog(b Backend) *watchdog {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
 	w := &watchdog{
-		backend: b, route: func(string) string { return "" },
+		backend: b, route: func(string) string { return "" }, now: time.Now,
 		epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
 		underWay: make(map[string]int),
 	}
@@ -163,9 +164,9 @@ func (w *watchdog) nudge() {
 func (w *watchdog) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	last := time.Now()
+	last := w.now()
 	for {
-		now := time.Now()
+		now := w.now()
 		if jumped(last, now) {
 			w.recheck(now)
 		}

@@ -333,3 +333,154 @@ func TestLossIsToldOnce(t *testing.T) {
 		})
 	}
 }
+
+// renewals is a store that notes each request to renew.
+type renewals struct {
+	*store
+
+	mu   sync.Mutex
+	sent []renewal
+}
+
+type renewal struct {
+	at      time.Time
+	timeout time.Duration
+	grants  []distlock.Grant
+}
+
+func (r *renewals) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+	deadline, _ := ctx.Deadline()
+	r.mu.Lock()
+	r.sent = append(r.sent, renewal{time.Now(), time.Until(deadline), slices.Clone(grants)})
+	r.mu.Unlock()
+	return r.store.Renew(ctx, grants)
+}
+
+// of returns when each key was renewed.
+func (r *renewals) of() map[string][]time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	times := make(map[string][]time.Time)
+	for _, sent := range r.sent {
+		for i := range sent.grants {
+			times[sent.grants[i].Key] = append(times[sent.grants[i].Key], sent.at)
+		}
+	}
+	return times
+}
+
+// A request for several leases may take a third of the shortest of them: after that
+// there is time for another.
+func TestBatchTakesAThirdOfItsShortestLease(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		r := &renewals{store: s}
+		l := distlock.New(r, distlock.Config{})
+		defer closeLocker(t, l)
+		for i := range 300 {
+			ttl := []time.Duration{3 * time.Second, 30 * time.Second}[i%2]
+			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: ttl})
+		}
+		time.Sleep(5 * time.Minute)
+		mixed := 0
+		for _, sent := range r.sent {
+			shortest, longest := sent.grants[0].TTL, sent.grants[0].TTL
+			for i := range sent.grants {
+				shortest, longest = min(shortest, sent.grants[i].TTL), max(longest, sent.grants[i].TTL)
+			}
+			if sent.timeout != shortest/3 {
+				t.Fatalf("leases of %v to %v are given %v", shortest, longest, sent.timeout)
+			}
+			if shortest < longest {
+				mixed++
+			}
+		}
+		if mixed == 0 {
+			t.Error("no request had leases of both lengths")
+		}
+	})
+}
+
+// Leases that begin together are not renewed together, and not tried again together
+// when there was no answer.
+func TestRenewalsSpread(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+		const leases, third = 200, 10 * time.Second
+		r := &renewals{store: s}
+		l := distlock.New(r, distlock.Config{})
+		defer closeLocker(t, l)
+		start := time.Now()
+		for i := range leases {
+			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 3 * third})
+		}
+		s.fail("renew")
+		time.Sleep(2 * third)
+		first, pauses := make(map[time.Duration]int), make(map[time.Duration]int)
+		for _, at := range r.of() {
+			first[at[0].Sub(start)]++
+			pauses[at[1].Sub(at[0])]++
+		}
+		// a tenth of a third has six places or seven of the 64 in a third
+		for d := range first {
+			if d > third || d < third-third/10-third/64 {
+				t.Errorf("the first renewal of a lease of %v went out after %v", 3*third, d)
+			}
+		}
+		if len(first) < 4 {
+			t.Errorf("%d leases were renewed at %d moments: %v", leases, len(first), first)
+		}
+		// a quarter of that for the next attempt
+		if len(pauses) < 2 {
+			t.Errorf("%d renewals were tried again after %v", leases, pauses)
+		}
+	})
+}
+
+// The machine was suspended: its timers stood still, so every lease is looked at as
+// soon as the watchdog sees that one clock has run ahead.
+//
+// Row 10 (any): the watchdog looks at all leases after a jump of the clock. Fails if
+// it waits for its timers.
+func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
+	t.Parallel()
+	l := distlock.New(newStore(), distlock.Config{})
+	defer closeLocker(t, l)
+	var slept, looks atomic.Int64
+	l.SetClock(func() time.Time { // in a bubble there is only one clock
+		defer looks.Add(1)
+		return suspend(time.Now(), time.Duration(slept.Load()))
+	})
+	short := mustAcquire(t, l, "short", distlock.Opts{KeyTimeout: 10 * time.Minute})
+	long := mustAcquire(t, l, "long", distlock.Opts{KeyTimeout: 10 * time.Hour})
+	for looks.Load() == 0 {
+		runtime.Gosched()
+	}
+	slept.Store(int64(time.Hour))
+	next := mustAcquire(t, l, "next", distlock.Opts{KeyTimeout: time.Minute}) // wakes the watchdog
+	select {
+	case <-short.Context().Done():
+	case <-time.After(10 * time.Second):
+		t.Error("nobody has looked")
+	}
+	wantIs(t, short.Release(t.Context()), distlock.ErrLost)
+	wantIs(t, long.Check()) // it has room for that
+	wantIs(t, long.Release(t.Context()))
+	_ = next.Release(t.Context())
+}
+
+// What was lost is renewed no more, and forgotten before its holder gives it back.
+func TestLostLeaseIsNotWatched(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		s.Drop("k")
+		<-held.Context().Done()
+		if n := l.Watched(); n != 0 {
+			t.Errorf("%d lost leases are watched", n)
+		}
+		renewed := len(s.seen("renew"))
+		time.Sleep(time.Minute)
+		if n := len(s.seen("renew")); n != renewed {
+			t.Errorf("%d renewals of a lost lease", n-renewed)
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+	})
+}

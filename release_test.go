@@ -1,0 +1,94 @@
+package distlock_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A loss that comes while a lease is being given back is told all the same: to the
+// hook, and to the caller.
+func TestLossDuringARelease(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told atomic.Int64
+			s := newStore()
+			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(distlock.LostInfo) { told.Add(1) }}})
+			defer closeLocker(t, l)
+			held := mustAcquire(t, l, "k", o)
+			want := int64(1)
+			if o.Mode == distlock.Shared {
+				want++
+				beside := mustAcquire(t, l, "k", o)
+				defer beside.Release(context.Background())
+			}
+			goOn := held.Stop()
+			var all sync.WaitGroup
+			all.Go(func() { wantIs(t, held.Release(context.Background()), distlock.ErrLost) })
+			for held.Valid() { // until the release has looked
+				runtime.Gosched()
+			}
+			all.Go(l.LoseAll)
+			for !held.HoldIsOver() {
+				runtime.Gosched()
+			}
+			goOn()
+			all.Wait()
+			if n := told.Load(); n != want {
+				t.Errorf("told %d times, want %d", n, want)
+			}
+		})
+	}
+}
+
+// A loss that only the store knows of is told to the hook by the release that finds
+// it.
+func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading, "permit": permit} {
+		t.Run(name, func(t *testing.T) {
+			var told []distlock.LostInfo
+			s := newStore()
+			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(i distlock.LostInfo) { told = append(told, i) }}})
+			defer closeLocker(t, l)
+			held := mustAcquire(t, l, "k", o)
+			s.Drop("k")
+			take(s, "k")
+			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+			if len(told) != 1 || told[0].Token != held.Token() {
+				t.Fatalf("told %+v", told)
+			}
+			wantIs(t, told[0].Err, distlock.ErrLost)
+		})
+	}
+}
+
+// The last reader gives the lease back. Nobody comes to ride on it from then on.
+func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	l := distlock.New(s, distlock.Config{HandOverTime: distlock.DefaultKeyTimeout})
+	defer closeLocker(t, l)
+	last := mustAcquire(t, l, "k", reading)
+	goOn := l.StopWatchdog()
+	var all sync.WaitGroup
+	all.Go(func() { wantIs(t, last.Release(context.Background())) })
+	for last.Riders() > 0 {
+		runtime.Gosched()
+	}
+	var next *distlock.Lease
+	var here atomic.Bool
+	all.Go(func() { next = mustAcquire(t, l, "k", reading); here.Store(true) })
+	for len(s.seen("wait")) < 2 && !here.Load() {
+		runtime.Gosched()
+	}
+	goOn()
+	all.Wait()
+	wantIs(t, next.Check())
+	wantIs(t, next.Release(t.Context()))
+	wantCalls(t, s, "wait", 2)
+}
