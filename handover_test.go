@@ -323,7 +323,9 @@ func TestHoldLostOnItsWay(t *testing.T) {
 					l.LoseAll()
 				}
 			},
-			Lost: func(context.Context, distlock.LostInfo) { t.Error("somebody who had no lock was told that it was lost") },
+			Lost: func(context.Context, distlock.LostInfo) {
+				t.Error("somebody who had no lock was told that it was lost")
+			},
 		}})
 		defer closeLocker(t, l)
 		held := mustAcquire(t, l, "k", distlock.Opts{})
