@@ -103,7 +103,7 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 	// Not before, because those who wait at the gate should be small.
 	s := &Lease{locker: l, name: o.name(), outer: outer, budget: budget, minHold: o.MinHold}
 	s.bind(ctx)
-	if !l.life.register(s) {
+	if !l.life.register(s, key) {
 		if ready != nil {
 			l.settle(*ready)
 		}
@@ -186,6 +186,9 @@ func (l *Locker) passGate(ctx context.Context, key string, t *terms, o *Opts, b 
 		most = 0
 	}
 	w, h, err := l.gate.enter(key, *t, most)
+	if err == errShut { //nolint:errorlint // that very value
+		err = l.keptOut(key)
+	}
 	if w == nil || err != nil {
 		return h, err
 	}
@@ -208,7 +211,7 @@ func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff
 		d, limited, ok := b.idle()
 		switch {
 		case !ok:
-			return turn{}, b.refusal(l.gate.refusal(key))
+			return turn{}, b.refusal(l.keptOut(key))
 		case limited:
 			alarm = time.After(d)
 		}
@@ -217,9 +220,37 @@ func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff
 			return t, nil
 		case <-alarm:
 		case <-ctx.Done():
-			return turn{}, ended(ctx, l.gate.refusal(key))
+			return turn{}, ended(ctx, l.keptOut(key))
 		}
 	}
+}
+
+// keptOut is what somebody is told who gives up before the gate: which holder in
+// this process has the key or, if nobody has it here, what the store said last to
+// the one who asks it.
+func (l *Locker) keptOut(key string) error {
+	s := l.life.holder(key)
+	if s == nil {
+		return l.gate.refusal(key)
+	}
+	now := time.Now()
+	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.since)}
+	if end, renewable := s.hold.until(); !renewable {
+		held.RetryAfter = max(end.Sub(now), 0)
+	}
+	return held
+}
+
+// own marks an error of the store that says that the key is held if the holder that
+// it names is one of this Locker's.
+func (l *Locker) own(key string, err error) error {
+	held := new(HeldError)
+	if !errors.As(err, &held) || held.Holder == "" || held.Holder != l.cfg.Holder || l.life.holder(key) == nil {
+		return err
+	}
+	local := *held
+	local.Local = true
+	return &local
 }
 
 // takeGrant asks the backend until it grants, the budget is spent, ctx ends or
@@ -229,7 +260,7 @@ func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff
 func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) (_ Grant, stray bool, _ error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues // in line, or an attempt whose outcome is unknown
-	troubled := false   // those who wait behind were told so
+	told := false       // those who wait behind were told what the store says
 	var trouble error   // what the last attempt failed with, if it was not that another has the key
 	asking := ctx
 	if queues {
@@ -251,8 +282,8 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 			err = accept(&s.ctx, g)
 		}
 		if err == nil {
-			if troubled {
-				l.tellTrouble(r.Key, nil, 0)
+			if told {
+				l.tellWaiters(r.Key, nil, 0)
 			}
 			return g, stray, nil
 		}
@@ -269,32 +300,32 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 		case trouble != nil && errors.Is(err, ctx.Err()):
 			err = trouble // ctx ended during an attempt, and hides why all before it were in vain
 		}
+		var pause time.Duration
+		again := false
 		if !held || !queues { // a Queuer that says so has waited already
-			pause, again := nextAttempt(ctx, r.Backoff, err)
-			if !held || troubled {
-				troubled = !held
-				l.tellTrouble(r.Key, err, pause)
-			}
-			if again && l.sleep(ctx, pause) {
-				continue
-			}
+			pause, again = nextAttempt(ctx, r.Backoff, err)
+		}
+		if held && wait || !held && !errors.Is(err, ctx.Err()) {
+			told = true
+			l.tellWaiters(r.Key, err, pause)
+		}
+		if again && l.sleep(ctx, pause) {
+			continue
 		}
 		if uncertain {
 			l.settle(r.Claim())
 		}
-		return Grant{}, false, l.refusal(ctx, r.Backoff, err)
+		return Grant{}, false, l.refusal(ctx, r.Backoff, l.own(r.Key, err))
 	}
 }
 
-// tellTrouble tells those who wait behind at the gate that the last attempt
-// failed, or that it did not. The next one begins after the pause, and may well
-// be waiting in the store's line if it has not failed in a while.
-func (l *Locker) tellTrouble(key string, err error, pause time.Duration) {
+// tellWaiters tells those who wait behind at the gate what the store said to the
+// last attempt, or nothing if it granted the key. The next one begins after the
+// pause, and may well be waiting in the store's line if it has not said anything in
+// a while.
+func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
 	const attempt = 2 * time.Second
-	if errors.Is(err, ErrNotAcquired) {
-		err = nil
-	}
-	l.gate.troubled(key, err, time.Now().Add(pause+attempt))
+	l.gate.told(key, err, time.Now().Add(pause+attempt))
 }
 
 // accept refuses a grant that came too late to be one, or for nobody.

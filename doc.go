@@ -119,7 +119,10 @@
 // # Goroutines
 //
 // The lease travels in the context that the function is given. Code below it
-// that locks the same key re-enters at once. A goroutine that may outlive the
+// that locks the same key re-enters at once. A lease does not travel over the
+// network: a locked call that makes another for the same key waits for itself, until
+// a deadline or MaxWait, and the error says that this process holds the key. Lock in
+// one of the two places, or call in the process, with the context. A goroutine that may outlive the
 // call takes [Detach](ctx) instead; with the call's own context it would get
 // ErrLost, never silently a lock of its own.
 package distlock

@@ -123,6 +123,16 @@ func (e *HeldError) Error() string {
 	return text
 }
 
+// aged is what e has become after a while.
+func (e *HeldError) aged(d time.Duration) *HeldError {
+	old := *e
+	if old.Held > 0 {
+		old.Held += d
+	}
+	old.RetryAfter = max(old.RetryAfter-d, 0)
+	return &old
+}
+
 // readable rounds d to what a person reads.
 func readable(d time.Duration) string {
 	switch {

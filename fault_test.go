@@ -215,7 +215,7 @@ func wantIs(t *testing.T, err error, want ...error) {
 		t.Errorf("error %v, want none", err)
 	}
 	for _, e := range []error{
-		distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull,
+		distlock.ErrNotAcquired, distlock.ErrForeign, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull,
 		distlock.ErrUnavailable, distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade,
 		context.Canceled, context.DeadlineExceeded, errBroken,
 	} {

@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -35,6 +36,9 @@ type turn struct {
 	closed bool
 }
 
+// errShut says that the gate is shut to one who does not wait.
+var errShut = errors.New("the gate is shut")
+
 func newGate(maxKeys, maxWaiters int) *gate {
 	g := &gate{maxKeys: maxKeys, maxWaiters: maxWaiters, lines: make(map[string]*line)}
 	g.waiters.New = func() any { return &waiter{turns: make(chan turn, 1)} }
@@ -43,7 +47,7 @@ func newGate(maxKeys, maxWaiters int) *gate {
 
 // enter takes the gate for key, perhaps with a hold to ride on, or joins the line
 // before it: then it returns a waiter whose turn will come. If most is 0 it joins
-// no line and the error is a HeldError. A hold is handed over, or ridden on, only
+// no line and the error is errShut. A hold is handed over, or ridden on, only
 // with the same terms.
 func (g *gate) enter(key string, t terms, most int) (*waiter, *hold, error) {
 	g.mu.Lock()
@@ -73,7 +77,7 @@ func (g *gate) enter(key string, t terms, most int) (*waiter, *hold, error) {
 			ln.let(&t)
 			return nil, nil, nil
 		}
-		return nil, nil, ln.refusal()
+		return nil, nil, errShut
 	}
 	ln = g.line(key)
 	if ln.n >= most {
@@ -202,18 +206,20 @@ func (g *gate) close() {
 	}
 }
 
-// troubled has those who give up before the gate told that not another holder
-// but a failing backend kept them, until then or until it is called with nil.
-func (g *gate) troubled(key string, err error, until time.Time) {
+// told has those who give up before the gate told what the store said last to the
+// one inside who asks it: that it fails, or which holder has the key. They are told
+// until then, or until it is called with nil.
+func (g *gate) told(key string, err error, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ln := g.line(key)
-	ln.trouble, ln.fresh = err, until
+	ln.said, ln.at, ln.fresh = err, time.Now(), until
 }
 
-// refusal is what somebody is told who gives up waiting for the key.
+// refusal is what somebody is told who gives up waiting for the key while no holder
+// in this process has it.
 func (g *gate) refusal(key string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.lines[key].refusal()
+	return g.lines[key].refusal(time.Now())
 }

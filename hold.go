@@ -79,6 +79,7 @@ func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) (ok
 		return false, false
 	}
 	s.hold, s.token, s.since, s.handed = h, h.block.token, now, h.handed
+	s.held.Store(true)
 	if h.block.token != 0 {
 		h.block.token++
 	}

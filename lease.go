@@ -35,6 +35,7 @@ type Lease struct {
 	ctx    leaseCtx
 	member member      // of those that have a context to cancel
 	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
+	held   atomic.Bool // it was got: hold, token and since do not change any more
 	ended  atomic.Bool // its holder gave it back; the hold may go on with another
 	undone atomic.Bool // got for nothing: minHold does not count
 

@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"context"
+	"hash/maphash"
 	"sync"
 )
 
@@ -17,20 +18,26 @@ type lifetime struct {
 	mu       sync.Mutex
 	n        int    // acquisitions and leases under way
 	cleaning int    // clean-up under way
-	first    *Lease // of those that have a context to cancel
+	leases   [buckets]*Lease // those that have a context to cancel
 	closed   bool
+	seed     maphash.Seed
 }
 
-// member is a lease's place in the list of a lifetime. A list, because every
-// acquisition comes and goes.
+// buckets is how many lists there are of leases, of which one has those of a key:
+// whoever waits in vain is told since when a holder has it. Lists and no map of
+// keys, because every acquisition comes and goes, and few look.
+const buckets = 1024
+
+// member is a lease's place in a list of a lifetime.
 type member struct {
 	prev, next *Lease
+	bucket     uint16
 	listed     bool
 }
 
 func newLifetime() *lifetime {
 	ctx, end := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), clean: make(chan struct{})}
+	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), clean: make(chan struct{}), seed: maphash.MakeSeed()}
 }
 
 // enter lets one in, unless the lifetime is over.
@@ -44,20 +51,46 @@ func (l *lifetime) enter() bool {
 	return true
 }
 
-// register has the context of s cancelled when the lifetime ends, unless it is
-// over already.
-func (l *lifetime) register(s *Lease) bool {
+// bucket is the number of the list with the leases of a key.
+func (l *lifetime) bucket(key string) uint16 {
+	return uint16(maphash.String(l.seed, key) % buckets)
+}
+
+// register has the context of s, which is wanted for the key, cancelled when the
+// lifetime ends, unless it is over already.
+func (l *lifetime) register(s *Lease, key string) bool {
+	b := l.bucket(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return false
 	}
-	s.member = member{next: l.first, listed: true}
-	if l.first != nil {
-		l.first.member.prev = s
+	first := l.leases[b]
+	s.member = member{next: first, bucket: b, listed: true}
+	if first != nil {
+		first.member.prev = s
 	}
-	l.first = s
+	l.leases[b] = s
 	return true
+}
+
+// holder returns the lease that has the key, of several the one that has had it
+// for the longest time, or nil if nobody here has it. One that is being released
+// has it if there is no other.
+func (l *lifetime) holder(key string) *Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found *Lease
+	for s := l.leases[l.bucket(key)]; s != nil; s = s.member.next {
+		switch {
+		case !s.held.Load() || s.Key() != key:
+		case found == nil || found.ended.Load():
+			found = s
+		case !s.ended.Load() && s.since.Before(found.since):
+			found = s
+		}
+	}
+	return found
 }
 
 // exit is called by whoever was let in, with the lease that came of it or nil.
@@ -74,7 +107,7 @@ func (l *lifetime) exit(s *Lease) {
 func (l *lifetime) unlist(s *Lease) {
 	m := s.member
 	if m.prev == nil {
-		l.first = m.next
+		l.leases[m.bucket] = m.next
 	} else {
 		m.prev.member.next = m.next
 	}
@@ -112,8 +145,10 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	l.closed = true
 	l.end()
 	var leases []*Lease
-	for s := l.first; s != nil; s = s.member.next {
-		leases = append(leases, s)
+	for _, s := range l.leases {
+		for ; s != nil; s = s.member.next {
+			leases = append(leases, s)
+		}
 	}
 	l.tell()
 	return leases, true

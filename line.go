@@ -1,6 +1,9 @@
 package distlock
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // line is who is inside with one key, and who waits for it, first come first. The
 // gate's mutex guards it.
@@ -14,8 +17,9 @@ type line struct {
 	asking int   // readers inside who ask the backend
 	open   *hold // of readers inside: others may ride on it while it is fit
 
-	trouble error // why the one inside cannot ask the backend
-	fresh   time.Time
+	said  error     // what the store said last to the one inside, who asks it
+	at    time.Time // when it did
+	fresh time.Time // until when that tells something
 }
 
 // waiter is one goroutine's place in a line.
@@ -70,11 +74,19 @@ func (l *line) advance() {
 	}
 }
 
-func (l *line) refusal() error {
-	if l != nil && l.trouble != nil && time.Now().Before(l.fresh) {
-		return unavailable(l.trouble)
+func (l *line) refusal(now time.Time) error {
+	if l == nil || l.said == nil || !now.Before(l.fresh) {
+		return &HeldError{}
 	}
-	return &HeldError{}
+	held := new(HeldError)
+	switch {
+	case errors.As(l.said, &held):
+		return held.aged(now.Sub(l.at))
+	case errors.Is(l.said, ErrNotAcquired):
+		return l.said
+	default:
+		return unavailable(l.said)
+	}
 }
 
 func (l *line) shift() *waiter {

@@ -100,5 +100,7 @@
 //
 // [UnaryClientInterceptor] takes the lock around the outgoing call. Do not lock
 // one key on both sides: leases do not travel, so the server would wait for the
-// client, which waits for the server.
+// client, which waits for the server. The same goes for a handler that calls another
+// method with the same lock. It ends with a deadline or MaxWait, and the error says
+// which process holds the lock, and since when.
 package grpcmw

@@ -63,6 +63,11 @@
 // timeout around the middleware ends the handler's work, too. MaxWaiters bounds how
 // many wait.
 //
+// A handler that asks a server for a route with the same lock waits for itself,
+// until the limits above: leases do not travel. The error says that the lock is held
+// by this process, or the name of the process that sent the request. Lock only one of
+// the two, or call the other handler in the process, with the request's context.
+//
 // net/http notices that a client has left only when the request's body has been
 // read. [BodyFirst] and [JSONField] read it before the lock is taken; so a
 // client that sends its body slowly does not hold the lock meanwhile, and one
