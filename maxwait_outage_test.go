@@ -19,6 +19,7 @@ type silent struct {
 	*store
 
 	limit time.Duration
+	says  error // when it ends with its context, besides
 }
 
 func (s silent) hang(ctx context.Context) error {
@@ -30,6 +31,9 @@ func (s silent) hang(ctx context.Context) error {
 	case <-own:
 		return errBroken
 	case <-ctx.Done():
+		if s.says != nil {
+			return fmt.Errorf("%w: %w", s.says, ctx.Err())
+		}
 		return ctx.Err()
 	}
 }
@@ -97,7 +101,7 @@ func TestMaxWaitInSilence(t *testing.T) {
 			for _, poll := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/poll=%t/limit=%v", name, poll, c.limit), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						s := silent{newStore(), c.limit}
+						s := silent{newStore(), c.limit, nil}
 						var b distlock.Backend = s
 						if poll {
 							b = polling{s}
@@ -127,6 +131,48 @@ func TestMaxWaitInSilence(t *testing.T) {
 					})
 				})
 			}
+		}
+	}
+}
+
+// What the store knew when MaxWait ended its operation is told, and not that a
+// context ended that the caller does not have.
+func TestMaxWaitEndsAnOperation(t *testing.T) {
+	const since = "waited for MaxWait, 3s"
+	for text, c := range map[string]struct {
+		says error
+		want []error
+	}{
+		"lock not acquired: held by web-3 for 4s: " + since: {
+			&distlock.HeldError{Holder: "web-3", Held: 4 * time.Second}, []error{distlock.ErrNotAcquired},
+		},
+		"lock not acquired: held by another kind of lock: " + since: {distlock.ErrForeign, []error{distlock.ErrNotAcquired}},
+		"lock not acquired: " + since:                               {distlock.ErrNotAcquired, []error{distlock.ErrNotAcquired}},
+		"lock not acquired: " + since + ": lock backend unavailable: no answer by the end of MaxWait: dial redis-1: context deadline exceeded": {
+			errors.New("dial redis-1"), []error{distlock.ErrNotAcquired, distlock.ErrUnavailable},
+		},
+	} {
+		for _, poll := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				s := silent{newStore(), 0, c.says}
+				var b distlock.Backend = s
+				if poll {
+					b = polling{s}
+				}
+				l := distlock.New(b, distlock.Config{})
+				defer closeLocker(t, l)
+				_, err := waits(t, func(ctx context.Context) error {
+					_, err := l.Acquire(ctx, "k", distlock.Opts{MaxWait: maxWait})
+					return err
+				})
+				wantIs(t, err, c.want...)
+				if want := `distlock: acquire "k": ` + text; err == nil || err.Error() != want {
+					t.Errorf("got  %v\nwant %s", err, want)
+				}
+				if errors.Is(err, distlock.ErrForeign) != errors.Is(c.says, distlock.ErrForeign) {
+					t.Errorf("%v", err)
+				}
+			})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package distlock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -64,6 +65,9 @@ func (c *waitCtx) own(err error) error {
 		if errors.Is(err, known) {
 			return known
 		}
+	}
+	if text := err.Error(); text != context.DeadlineExceeded.Error() {
+		return fmt.Errorf("%w: %s", errSilent, text)
 	}
 	return errSilent
 }
