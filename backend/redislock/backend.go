@@ -58,7 +58,11 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		nodes:      n,
 		inbox:      newInbox(n, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
-		calls:      &calls{client: client, limit: o.opTimeout, workers: rediskit.NewWorkers(bg.Done())},
+		calls: &calls{
+			client: client, limit: o.opTimeout, workers: rediskit.NewWorkers(bg.Done()),
+			background: bg,
+			server:     rediskit.NewServer("redislock", client, bg),
+		},
 	}
 	own := &arguments{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), replicas: o.replicas}
 	b.fleet = newFleet(b.calls, b.nodes, own)

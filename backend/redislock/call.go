@@ -3,15 +3,13 @@ package redislock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
-
-// errNoAnswer is not a context error: the caller's context is still alive.
-var errNoAnswer = errors.New("redislock: no answer within the operation timeout")
 
 // calls carries out network operations, each of which returns when it is done,
 // when its context ends or when the limit has passed, whichever is first: on a
@@ -21,6 +19,26 @@ type calls struct {
 	client  redis.UniversalClient
 	limit   time.Duration
 	workers *rediskit.Workers
+	server  *rediskit.Server // the first to blame
+
+	background *rediskit.Background
+}
+
+// noAnswer is the error of what the server has not answered in time. It is no
+// context error: the caller's context is still alive.
+func (c *calls) noAnswer(s *rediskit.Server) error {
+	return s.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", c.limit), 2*c.limit)
+}
+
+// ask finds out why the server does not answer, in so short a time that it is known
+// when the limit has passed, if half of it had passed before.
+func (c *calls) ask(s *rediskit.Server) { s.Ask(c.limit / 4) }
+
+// unclear reports whether err is that there was no answer, and does not say the
+// reason: a stranger, for one, is cut off.
+func unclear(err error) bool {
+	return !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed) &&
+		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // operation must use the context and the client that it is given, and share
@@ -29,6 +47,11 @@ type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
 // call runs op.
 func call[T any](ctx context.Context, c *calls, op operation[T]) (T, error) {
+	return callAt(ctx, c, c.server, op)
+}
+
+// callAt runs op, which is for that server.
+func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, op operation[T]) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
 		return none, err
@@ -40,26 +63,32 @@ func call[T any](ctx context.Context, c *calls, op operation[T]) (T, error) {
 	answers := make(chan answer, 1) // room for an answer that nobody waits for
 	waiting, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
+	asking := time.AfterFunc(c.limit/2, func() { c.ask(s) })
+	defer asking.Stop()
 	c.workers.Run(func() {
 		v, err := op(waiting, c.client)
+		if unclear(err) {
+			c.ask(s)
+			err = s.NoAnswer(err, c.limit)
+		}
 		answers <- answer{v, err}
 	})
 	select {
 	case a := <-answers:
-		return a.value, ownError(ctx, a.err)
+		return a.value, c.ownError(ctx, s, a.err)
 	case <-waiting.Done():
-		return none, ownError(ctx, waiting.Err())
+		return none, c.ownError(ctx, s, waiting.Err())
 	}
 }
 
 // ownError replaces errors of the operation's context, which callers do not
-// know, by those of the caller's.
-func ownError(ctx context.Context, err error) error {
+// know, by those of the caller's, and says of others where they come from.
+func (c *calls) ownError(ctx context.Context, s *rediskit.Server, err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-		return err
+		return s.Explain(err)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return errNoAnswer
+	return c.noAnswer(s)
 }

@@ -91,7 +91,10 @@
 //
 // An operation returns when its context ends, and after the operation timeout in
 // any case, whatever the timeouts of the client are and even if the client is
-// stuck. Hooks of the client must not block.
+// stuck. The error says where the server is and why it did not answer: when half of
+// the time has passed, the Backend makes a connection of its own, with the client's
+// Dialer, asks for a sign of life and closes it, one at a time for each server. With
+// clients that are none of go-redis' own it cannot. Hooks of the client must not block.
 //
 // A server that is out of memory refuses new locks; those that exist can be
 // renewed, passed on and released.

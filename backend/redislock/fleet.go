@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
@@ -56,7 +57,7 @@ func newFleet(c *calls, n nodes, own *arguments) *fleet {
 	f := &fleet{
 		calls: c, nodes: n, own: own, lanes: make(map[string]*lane),
 	}
-	f.only = &lane{fleet: f}
+	f.only = &lane{fleet: f, server: c.server}
 	if plain, ok := c.client.(*redis.Client); ok && c.limit > shortLimit {
 		// Made when it is first needed, to have the client's hooks.
 		f.short = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(shortLimit) })
@@ -91,15 +92,33 @@ func (f *fleet) noticed(prompt bool) {
 // route returns the address of the server that has the key, as far as that is
 // known without asking anybody.
 func (f *fleet) route(key string) string {
+	if at := f.known(key); at != nil {
+		return at.Options().Addr
+	}
+	return ""
+}
+
+// serverOf returns the server that has the key, as far as that is known without
+// asking anybody, to be blamed if it does not answer.
+func (f *fleet) serverOf(key string) *rediskit.Server {
+	if at := f.known(key); at != nil {
+		return f.laneTo(at).server
+	}
+	return f.server
+}
+
+// known returns the client of the server that has the key, or nil if nobody knows it
+// without asking, or if there is but one.
+func (f *fleet) known(key string) *redis.Client {
 	server := f.nodes.server()
 	if server == nil || !f.asked.Load() {
-		return ""
+		return nil
 	}
 	at, err := server(context.Background(), key) //nolint:forbidigo // no call: what is known is looked up
 	if err != nil {
-		return ""
+		return nil
 	}
-	return at.Options().Addr
+	return at
 }
 
 // lane returns the lane of the server that has the key, where there are several.
@@ -119,6 +138,11 @@ func (f *fleet) lane(ctx context.Context, key string) *lane {
 	if err != nil {
 		return f.only
 	}
+	return f.laneTo(at)
+}
+
+// laneTo returns the lane of that server.
+func (f *fleet) laneTo(at *redis.Client) *lane {
 	addr := at.Options().Addr
 	f.mu.RLock()
 	l := f.lanes[addr]
@@ -129,7 +153,7 @@ func (f *fleet) lane(ctx context.Context, key string) *lane {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lanes[addr] == nil {
-		f.lanes[addr] = &lane{fleet: f}
+		f.lanes[addr] = &lane{fleet: f, server: rediskit.NewServer("redislock", at, f.background)}
 	}
 	return f.lanes[addr]
 }

@@ -56,7 +56,7 @@ func (l *lane) flyFar(batch []*op) {
 	var landed atomic.Bool
 	ctx, cancel := context.WithTimeout(context.Background(), f.limit) //nolint:forbidigo // of many callers, who leave by themselves
 	sent := time.Now()
-	late := time.AfterFunc(f.limit, func() {
+	tooLate := func() {
 		if landed.Swap(true) {
 			return
 		}
@@ -64,20 +64,34 @@ func (l *lane) flyFar(batch []*op) {
 		f.nodes.silent()
 		answers := make([]answer, len(batch))
 		for i := range answers {
-			answers[i] = answer{err: errNoAnswer, sent: sent}
+			answers[i] = answer{err: f.noAnswer(l.server), sent: sent}
 		}
 		l.strand()
 		l.deliver(slices.Clone(batch), answers, true)
 		l.land(f.limit)
+	}
+	late := time.AfterFunc(f.limit/2, func() {
+		if !landed.Load() {
+			time.AfterFunc(time.Until(sent.Add(f.limit)), tooLate)
+			f.ask(l.server)
+		}
 	})
 	f.workers.Run(func() {
 		defer cancel()
 		answers := f.send(ctx, f.client, batch)
+		took := time.Since(sent)
+		if unclear(answers[0].err) {
+			f.ask(l.server)
+		}
 		late.Stop()
 		if landed.Swap(true) {
 			return
 		}
-		took := time.Since(sent)
+		for i, a := range answers {
+			if unclear(a.err) {
+				answers[i].err = l.server.NoAnswer(a.err, f.limit)
+			}
+		}
 		answered := rediskit.Answered(answers[0].err)
 		f.noticed(took <= promptAnswer && answered)
 		if !answered {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // value is what is at a key.
@@ -34,7 +35,7 @@ func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
 	return call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (value, error) {
 		pipe := c.Pipeline()
 		kind, left := pipe.Type(ctx, key), pipe.PTTL(ctx, key)
-		_, _ = pipe.Exec(ctx) // every command has its own error
+		rediskit.Exec(ctx, pipe)
 		if err := left.Err(); err != nil {
 			return value{}, err
 		}
@@ -61,9 +62,9 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 	}
 	switch {
 	case at[1].kind != "string" && at[1].kind != "none":
-		return 0, fmt.Errorf("redislock: the fence %q is %v: %w", names[1], at[1], found)
+		return 0, fmt.Errorf("%w: the fence %q is %v", found, names[1], at[1])
 	case at[2].kind != "zset" && at[2].kind != "none":
-		return 0, fmt.Errorf("redislock: the queue %q is %v: %w", names[2], at[2], found)
+		return 0, fmt.Errorf("%w: the queue %q is %v", found, names[2], at[2])
 	default:
 		return 0, fmt.Errorf("redislock: %w", distlock.ErrForeign) // it has just gone
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 var _ distlock.Inspector = (*Backend)(nil)
@@ -179,7 +180,7 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 			names := lockKeys(keys[i])
 			cmds[i] = eval(pipe, ctx, names[:], distlock.MaxHolderInfos, flag(exact))
 		}
-		_, _ = pipe.Exec(ctx) // every command has its own error
+		rediskit.Exec(ctx, pipe)
 	}
 	all := make([]int, len(keys))
 	for i := range all {

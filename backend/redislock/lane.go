@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // lane is the way to one server. Operations that meet share a flight: whoever
@@ -20,7 +22,8 @@ import (
 // unusually long, the reason may be their connections, and others may have more
 // luck.
 type lane struct {
-	fleet *fleet
+	fleet  *fleet
+	server *rediskit.Server
 
 	mu      sync.Mutex
 	queue   []*op
@@ -79,7 +82,7 @@ func (l *lane) do(ctx context.Context, o *op) answer {
 	if !o.abandoned {
 		l.fleet.ops.put(o)
 	}
-	a.err = ownError(ctx, a.err)
+	a.err = l.fleet.ownError(ctx, l.server, a.err)
 	return a
 }
 
@@ -257,7 +260,7 @@ func (l *lane) strand() {
 	for _, o := range l.queue {
 		if o.place == queued && !l.mustWait(o) {
 			o.place = flown
-			o.answer = answer{err: errNoAnswer, sure: o.sure}
+			o.answer = answer{err: l.fleet.noAnswer(l.server), sure: o.sure}
 			told = append(told, o)
 		}
 	}

@@ -64,7 +64,7 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 	for i, err := range errs {
 		switch {
 		case i == 7:
-			if !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			if !errors.Is(err, distlock.ErrForeign) {
 				t.Errorf("the foreign key: %v", err)
 			}
 		case i == 9:

@@ -68,7 +68,8 @@ func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group 
 		batch := group[:sameScript(grants, group)]
 		group = group[len(batch):]
 
-		answers, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
+		server := b.fleet.serverOf(grants[batch[0]].Key)
+		answers, err := callAt(ctx, b.calls, server, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
 			return b.renewBatch(ctx, c, grants, batch)
 		})
 		for n, i := range batch {
@@ -76,12 +77,13 @@ func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group 
 				results[i].Err = err
 			} else {
 				results[i] = answers[n]
+				results[i].Err = server.Explain(answers[n].Err)
 			}
 		}
 		if err != nil {
 			b.nodes.silent()
 			for _, i := range group {
-				results[i].Err = errors.Join(errNotSent, err)
+				results[i].Err = fmt.Errorf("%w: %w", errNotSent, err)
 			}
 			return
 		}
@@ -133,7 +135,7 @@ func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distl
 			g := grants[batch[n]]
 			cmds[j] = eval(pipe, ctx, []string{g.Key}, holding(g), g.TTL.Milliseconds())
 		}
-		_, _ = pipe.Exec(ctx) // every command has its own error
+		rediskit.Exec(ctx, pipe)
 		for j, n := range ns {
 			reply, err := integers(cmds[j], 1)
 			switch {

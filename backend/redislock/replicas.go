@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // WithWaitReplicas makes every acquisition wait until n replicas have confirmed
@@ -100,7 +102,7 @@ func (r replicas) executeOn(ctx context.Context, server *redis.Client, client re
 		_ = pipe.Process(ctx, calls[i].cmd) // queues it
 	}
 	wait := pipe.Do(ctx, "wait", r.n, r.timeout.Milliseconds())
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	rediskit.Exec(ctx, pipe)
 	var moved []scriptCall
 	var at []int
 	for _, i := range which {

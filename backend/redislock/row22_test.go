@@ -51,8 +51,8 @@ func TestRow22ForeignValues(t *testing.T) {
 	places := make(map[string]map[string]place)
 	for key, says := range map[string]string{
 		lockKey:  "held by another kind of lock: a %s",
-		fenceKey: `the fence "{shop:pay}:fence" is a %s: WRONGTYPE`,
-		queueKey: `the queue "{shop:pay}:queue" is a %s: WRONGTYPE`,
+		fenceKey: `: the fence "{shop:pay}:fence" is a %s`,
+		queueKey: `: the queue "{shop:pay}:queue" is a %s`,
 	} {
 		is := distlock.ErrUnavailable
 		if key == lockKey {
@@ -65,7 +65,7 @@ func TestRow22ForeignValues(t *testing.T) {
 	}
 	delete(places[queueKey], "sorted set") // as a queue is
 	places[fenceKey]["text"] = place{text, distlock.ErrUnavailable, "BADFENCE"}
-	places[queueKey]["text"] = place{text, distlock.ErrUnavailable, `the queue "{shop:pay}:queue" is a string: WRONGTYPE`}
+	places[queueKey]["text"] = place{text, distlock.ErrUnavailable, `: the queue "{shop:pay}:queue" is a string`}
 
 	s := realServer(t)
 	for key, foreign := range places {

@@ -99,7 +99,7 @@ func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCa
 	for i := range calls {
 		_ = pipe.Process(ctx, calls[i].cmd) // queues it
 	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	rediskit.Exec(ctx, pipe)
 }
 
 // read distributes the reply.
