@@ -18,7 +18,7 @@ func TestLossDuringARelease(t *testing.T) {
 			t.Parallel()
 			var told atomic.Int64
 			s := newStore()
-			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(distlock.LostInfo) { told.Add(1) }}})
+			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(context.Context, distlock.LostInfo) { told.Add(1) }}})
 			defer closeLocker(t, l)
 			held := mustAcquire(t, l, "k", o)
 			want := int64(1)
@@ -39,6 +39,9 @@ func TestLossDuringARelease(t *testing.T) {
 			}
 			goOn()
 			all.Wait()
+			for told.Load() < want { // a hook is called on a goroutine of its own
+				runtime.Gosched()
+			}
 			if n := told.Load(); n != want {
 				t.Errorf("told %d times, want %d", n, want)
 			}
@@ -53,12 +56,13 @@ func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var told []distlock.LostInfo
 			s := newStore()
-			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(i distlock.LostInfo) { told = append(told, i) }}})
+			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) { told = append(told, i) }}})
 			defer closeLocker(t, l)
 			held := mustAcquire(t, l, "k", o)
 			s.Drop("k")
 			take(s, "k")
 			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+			closeLocker(t, l) // waits for the hook
 			if len(told) != 1 || told[0].Token != held.Token() {
 				t.Fatalf("told %+v", told)
 			}
