@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -63,7 +64,7 @@ const mostTries = 10
 func run(out io.Writer, test func([]string, func(io.Reader) error) error, flags, packages []string) error {
 	p := &printer{w: out}
 	first := newReport()
-	firstErr := test(append(flags[:len(flags):len(flags)], packages...), func(r io.Reader) error { return first.read(r, p) })
+	firstErr := test(slices.Concat(flags, packages), func(r io.Reader) error { return first.read(r, p) })
 	again, wrong := first.failures()
 	if firstErr != nil && len(again) == 0 && len(wrong) == 0 {
 		wrong = append(wrong, firstErr.Error())
@@ -77,7 +78,7 @@ func run(out io.Writer, test func([]string, func(io.Reader) error) error, flags,
 		p.printf("\n== %s in real time failed; once more by itself\n", id)
 		second := newReport()
 		second.verbose = true
-		args := append(flags[:len(flags):len(flags)], "-count=1", "-run=^"+id.test+"$", id.pkg)
+		args := slices.Concat(flags, []string{"-count=1", "-run=^" + id.test + "$", id.pkg})
 		err := test(args, func(r io.Reader) error { return second.read(r, p) })
 		if err == nil && second.passed(id) {
 			passed = append(passed, id.String())
