@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // A key that Redisson has, which keeps its locks in hashes: the lock is held, and
@@ -89,6 +90,7 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 // What an application keeps in a string is not taken for a lock because somebody
 // waits for that key, or because a lock was there a while ago.
 func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
+	testmode.Long(t)
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		g := must(b.TryAcquire(t.Context(), request(lockKey))) // leaves a fence

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
@@ -159,8 +160,9 @@ func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	t.Helper()
 	addr, root := sharedServer(t).Addr(), zklock.WithRoot("/outage-owned")
 	owner := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", password))
-	mustRelease(t, owner, mustTry(t, owner, request("key")))
-	_, err := newLocker(t, addr, append(opts, root)...).TryAcquire(t.Context(), "key", distlock.Opts{})
+	key := path.Base(t.Name()) // another part is at it at the same time
+	mustRelease(t, owner, mustTry(t, owner, request(key)))
+	_, err := newLocker(t, addr, append(opts, root)...).TryAcquire(t.Context(), key, distlock.Opts{})
 	return err
 }
 
