@@ -14,7 +14,7 @@ type attempt struct {
 	worker  *worker
 	parts   []part // one for each key
 	cancel  context.CancelFunc
-	ctx     context.Context //nolint:containedctx // that of the acquisition
+	ctx     context.Context // that of the acquisition
 	giveUp  *time.Timer
 	witness *witness
 	shares  bool // others may have the keys besides
@@ -212,7 +212,7 @@ func (t *attempt) released(err error) {
 // errorOf returns what the error of a release says of a key: of several keys the
 // errors are joined.
 func errorOf(err error, key string) error {
-	joined, several := err.(interface{ Unwrap() []error }) //nolint:errorlint // the outermost alone
+	joined, several := err.(interface{ Unwrap() []error })
 	if !several {
 		return err
 	}

@@ -28,10 +28,8 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 		elected = true
 		lease, _ := distlock.FromContext(ctx)
 		t.granted([]*distlock.Lease{lease})
-		if failure = t.work(ctx, lease.Valid); failure != nil {
-			return failure
-		}
-		if terms > 0 {
+		failure = t.work(ctx, lease.Valid)
+		if failure == nil && terms > 0 {
 			return nil // and it campaigns again
 		}
 		return errEnough
@@ -44,7 +42,7 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 
 // withoutEnough returns what became of the lock when a leader has resigned.
 func withoutEnough(err error) error {
-	if joined, several := err.(interface{ Unwrap() []error }); several { //nolint:errorlint // the outermost alone
+	if joined, several := err.(interface{ Unwrap() []error }); several {
 		return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(err error) bool { return err == errEnough })...) //nolint:errorlint // that very value
 	}
 	if err == errEnough { //nolint:errorlint // that very value
