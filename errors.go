@@ -9,13 +9,15 @@ import (
 )
 
 // The errors that the kit reports. They arrive wrapped in an [*Error], so ask
-// with [errors.Is]; more than one may match. Ask for [ErrUnavailable] before
-// [ErrNotAcquired]: a wait that was cut short while the backend was failing
-// matches both.
+// with [errors.Is]; more than one may match. Ask for [ErrUnavailable] first, then
+// for [ErrForeign], then for [ErrNotAcquired], which the others may match too: a wait
+// that was cut short while the backend was failing matches the first and the last, a
+// key with something else in it the second and the last. Their texts are one line.
 var (
 	// ErrNotAcquired: the lock is held by another and the wait budget
 	// ([Opts].RetryCount, [Opts].MaxWait) or the caller's context ended first. If it
-	// was the context, the error matches the context's error too.
+	// was the context, the error matches the context's error too. A [*HeldError] in it
+	// says which holder has the key, where that is known.
 	ErrNotAcquired = errors.New("lock not acquired")
 
 	// ErrForeign: what is at the key in the store is a lock of another kind, or not

@@ -81,7 +81,8 @@ func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
 // Until returns the time until which the lease is valid unless it is renewed,
 // released, or taken away before. It lies a margin before the moment from which
-// the store may grant the key to another.
+// the store may grant the key to another, so it says how long there is left for a
+// commit: use it as the deadline of a transaction.
 func (s *Lease) Until() time.Time {
 	end, _ := s.hold.until()
 	return end

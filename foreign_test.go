@@ -1,0 +1,47 @@
+package distlock_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A key that holds something else is held, not unavailable, and is said to be so to
+// those behind in the process too.
+func TestForeign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(polling{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		s.before = func(c call) error {
+			if c.op == "try" {
+				return fmt.Errorf("%w: a hash", distlock.ErrForeign)
+			}
+			return nil
+		}
+		const text = `distlock: acquire "k": lock not acquired: held by another kind of lock: a hash`
+		want := []error{distlock.ErrForeign, distlock.ErrNotAcquired}
+		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
+		wantIs(t, err, want...)
+		wantLine(t, err, text)
+
+		errs := make(chan error)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		go func() {
+			_, err := l.Acquire(ctx, "k", distlock.Opts{})
+			errs <- err
+		}()
+		synctest.Wait()
+		_, behind := l.TryAcquire(t.Context(), "k", distlock.Opts{})
+		wantIs(t, behind, want...)
+		wantLine(t, behind, text)
+		err = <-errs
+		wantIs(t, err, append(want, context.DeadlineExceeded)...)
+		wantLine(t, err, text+": context deadline exceeded")
+	})
+}
