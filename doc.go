@@ -113,8 +113,8 @@
 // # Errors
 //
 // Ask with [errors.Is], and for [ErrUnavailable] first: lock not acquired and
-// backend down may both be true. Then ask for [ErrForeign]. A function's own error is never replaced;
-// what became of the lock is joined behind it.
+// backend down may both be true. Then ask for [ErrForeign]. A function's own error is
+// never replaced; what became of the lock is joined behind it.
 //
 // # Goroutines
 //

@@ -198,3 +198,25 @@ func ExampleLocker_Guard() {
 	// alice to bob
 	// <nil>
 }
+
+// Traces and metrics are hooks of their own. What Start puts into the context is
+// there in all that follow.
+func ExampleJoinHooks() {
+	type spanKey struct{}
+	traces := distlock.Hooks{
+		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
+			return context.WithValue(ctx, spanKey{}, "span of "+i.Name)
+		},
+		Released: func(ctx context.Context, _ distlock.ReleasedInfo) { fmt.Println("end of the", ctx.Value(spanKey{})) },
+	}
+	metrics := distlock.Hooks{
+		Released: func(_ context.Context, i distlock.ReleasedInfo) { fmt.Println("one more", i.Name, i.Mode) },
+	}
+	locker := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.JoinHooks(traces, metrics)})
+	defer locker.Close()
+
+	_ = locker.Do(context.Background(), "42", distlock.Opts{Prefix: "shop:"}, func(context.Context) error { return nil })
+	// Output:
+	// one more shop: exclusive
+	// end of the span of shop:
+}
