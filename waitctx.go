@@ -55,7 +55,7 @@ func (c *waitCtx) end() {
 // own returns the error of an operation under c, or, if MaxWait ended that, what it
 // says besides: the caller knows nothing of c, and its context goes on.
 func (c *waitCtx) own(err error) error {
-	if c == nil || !errors.Is(err, context.DeadlineExceeded) || c.Context.Err() != nil || time.Now().Before(c.until) {
+	if c == nil || !errors.Is(err, context.DeadlineExceeded) || time.Now().Before(c.until) {
 		return err
 	}
 	if held := new(HeldError); errors.As(err, &held) {

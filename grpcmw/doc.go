@@ -56,6 +56,12 @@
 // the other. An option is no agreement between client and server on who locks;
 // one of them does.
 //
+// # Waiting
+//
+// A call waits until its context ends, which for a client with a deadline leaves
+// nothing for the handler: [distlock.Opts].MaxWait limits the wait alone. MaxWaiters
+// bounds how many wait.
+//
 // # Streams
 //
 // [StreamServerInterceptor] holds the lock from before the handler begins until
