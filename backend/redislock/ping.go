@@ -1,0 +1,68 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+)
+
+var _ distlock.Pinger = (*Backend)(nil)
+
+// Ping asks every server that has keys of its own: the one there is, the master that
+// Sentinel names, all masters of a Cluster, all shards of a Ring that are up. In one
+// round trip each says that it answers this user, and that it is no replica, if it may
+// be asked for INFO. Ping does not notice that the memory of a server is full, nor
+// that a slot of a Cluster has no master. It takes no longer than the operation
+// timeout, or, where it asks a Cluster for its masters first, twice as long. Of several
+// errors it returns one.
+func (b *Backend) Ping(ctx context.Context) error {
+	masters, err := b.nodes.masters(ctx, b.calls)
+	if err != nil {
+		return err
+	}
+	if len(masters) == 0 {
+		return b.calls.server.Explain(errors.New("no server is known that has keys"))
+	}
+	errs := make([]error, len(masters))
+	var all sync.WaitGroup
+	for i, master := range masters {
+		server := b.calls.server
+		if plain, ok := master.(*redis.Client); ok && master != b.calls.client {
+			server = b.fleet.laneTo(plain).server
+		}
+		all.Go(func() {
+			_, errs[i] = callAt(ctx, b.calls, server, func(ctx context.Context, _ redis.UniversalClient) (struct{}, error) {
+				return struct{}{}, ping(ctx, master)
+			})
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ping(ctx context.Context, master redis.UniversalClient) error {
+	pipe := master.Pipeline()
+	pong, info := pipe.Ping(ctx), pipe.Info(ctx, "replication")
+	rediskit.Exec(ctx, pipe)
+	switch {
+	case redis.HasErrorPrefix(pong.Err(), "NOPERM"): // but it answers
+		return nil
+	case pong.Err() != nil:
+		return pong.Err()
+	case strings.Contains(info.Val(), "role:slave"):
+		return replyError("READONLY the server is a replica")
+	default:
+		return nil
+	}
+}

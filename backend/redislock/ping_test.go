@@ -1,0 +1,73 @@
+package redislock_test
+
+import (
+	"context"
+	"regexp"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+func TestPing(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		noError(t, b.Ping(t.Context()))
+		if n := len(s.Keys(t.Context(), "*").Val()); n != 0 {
+			t.Errorf("it left %d keys", n)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.Ping(ctx); err != context.Canceled { //nolint:errorlint // as it is
+			t.Errorf("whose context has ended: %v", err)
+		}
+	})
+}
+
+// Ping says where and why a lock cannot be had.
+func TestPingFails(t *testing.T) {
+	t.Run("down", func(t *testing.T) {
+		t.Parallel()
+		addr := closedPort(t)
+		c := redis.NewClient(&redis.Options{Addr: addr})
+		defer c.Close()
+		l := distlock.New(redislock.New(c), distlock.Config{})
+		defer l.Close()
+		err := l.Ping(t.Context())
+		matches(t, "Ping", err, distlock.ErrUnavailable)
+		readable(t, "Ping", err, `^distlock: ping: lock backend unavailable: redislock: .*dial tcp `+addr+`: connect: connection refused`)
+	})
+	t.Run("password", func(t *testing.T) {
+		t.Parallel()
+		s := redistest.Start(t, "--requirepass", "secret1234")
+		addr := regexp.QuoteMeta(s.Addr())
+		readable(t, "without one", newBackend(t, s.Client(t)).Ping(t.Context()), `^redislock: `+addr+`: NOAUTH`)
+		wrong := s.Client(t, func(o *redis.Options) { o.Password = "wrong1234" })
+		readable(t, "with a wrong one", newBackend(t, wrong).Ping(t.Context()), `^redislock: `+addr+`: .*WRONGPASS`)
+	})
+	t.Run("replica", func(t *testing.T) {
+		t.Parallel()
+		s := redistest.Start(t)
+		c := s.Client(t)
+		// It has none to follow, but that is what it is.
+		noError(t, c.SlaveOf(t.Context(), "127.0.0.1", "1").Err())
+		readable(t, "a replica", newBackend(t, c).Ping(t.Context()), `^redislock: `+regexp.QuoteMeta(s.Addr())+`: READONLY`)
+	})
+	t.Run("not allowed", func(t *testing.T) {
+		t.Parallel()
+		s := realServer(t)
+		redistest.SetUser(t, s.Client, append(documentedRules(t), "-ping", "-info"))
+		noError(t, newBackend(t, s.real.Client(t, redistest.AsUser)).Ping(t.Context()))
+	})
+	t.Run("Cluster", func(t *testing.T) {
+		t.Parallel()
+		servers := redistest.StartCluster(t, 3)
+		b := newBackend(t, redistest.ClusterClient(t, servers))
+		noError(t, b.Ping(t.Context()))
+		servers[1].Kill()
+		readable(t, "one of three is dead", b.Ping(t.Context()), `^redislock: .*`+regexp.QuoteMeta(servers[1].Addr())+`: connect: connection refused`)
+	})
+}
