@@ -114,14 +114,35 @@ func (f *fleet) send(ctx context.Context, client redis.UniversalClient, batch []
 	if most == 1 || len(batch) == 1 {
 		return answers
 	}
-	for i := range batch {
+	var alone []*op
+	var which []int
+	for i, o := range batch {
 		if redis.HasErrorPrefix(answers[i].err, "CROSSSLOT") {
 			// A client for one server, but what answers is a Cluster.
 			f.nodes.separate()
-			sendCalls(ctx, client, callsFor(batch[i:i+1], answers[i:i+1], 1), f.own)
+		} else if !ofOne(answers[i].err) {
+			continue
 		}
+		alone, which = append(alone, o), append(which, i)
+	}
+	if len(alone) == 0 {
+		return answers
+	}
+	again := make([]answer, len(alone))
+	sendCalls(ctx, client, callsFor(alone, again, 1), f.own)
+	for n, i := range which {
+		// What was done of a script before it failed stays done, and is repeated
+		// without harm. But a release that was done already may find another now.
+		again[n].sure = again[n].sure && (alone[n].how != "" || redis.HasErrorPrefix(answers[i].err, "CROSSSLOT"))
+		answers[i] = again[n]
 	}
 	return answers
+}
+
+// ofOne reports whether a script for many failed because of one of their keys: one
+// that is of another type where no script expects it, or that the user may not use.
+func ofOne(err error) bool {
+	return !isLine(err, "") && (redis.HasErrorPrefix(err, "NOPERM") || rediskit.Answered(err) && err != nil && strings.Contains(err.Error(), "WRONGTYPE"))
 }
 
 // sortByScript puts the operations of one script together.

@@ -65,8 +65,10 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 		return 0, fmt.Errorf("%w: the fence %q is %v", found, names[1], at[1])
 	case at[2].kind != "zset" && at[2].kind != "none":
 		return 0, fmt.Errorf("%w: the queue %q is %v", found, names[2], at[2])
-	default:
+	case isLine(found, ""):
 		return 0, fmt.Errorf("redislock: %w", distlock.ErrForeign) // it has just gone
+	default:
+		return 0, found
 	}
 }
 
