@@ -25,7 +25,7 @@ func TestBadKeyFailsAlone(t *testing.T) {
 				if w < 4 {
 					r.Key = bad
 				}
-				for range 20 {
+				for range 10 {
 					r.Owner = request("").Owner
 					var g distlock.Grant
 					var err error

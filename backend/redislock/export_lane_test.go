@@ -1,5 +1,7 @@
 package redislock
 
+import "context"
+
 // lanes calls f for each, under its mutex.
 func (b *Backend) lanes(f func(*lane)) {
 	b.fleet.mu.Lock()
@@ -25,4 +27,24 @@ func (b *Backend) Aloft() (n int) {
 func (b *Backend) Queued() (n int) {
 	b.lanes(func(l *lane) { n += len(l.queue) })
 	return n
+}
+
+// LeaderLeaves has one leave who was told to fly what is queued, and reports whether
+// another is told to, who is queued.
+func (b *Backend) LeaderLeaves(ctx context.Context) bool {
+	l := b.fleet.only
+	b.fleet.noticed(true)
+	first, next := b.fleet.ops.get(), b.fleet.ops.get()
+	l.mu.Lock()
+	first.place, next.place = leading, queued
+	l.queue = append(l.queue, first, next)
+	l.aloft++
+	l.mu.Unlock()
+	l.leave(ctx, first)
+	select {
+	case e := <-next.events:
+		return e == lead
+	default:
+		return false
+	}
 }

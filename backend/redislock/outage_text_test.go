@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // readable checks an error that somebody reads at three in the morning: it is one line,
@@ -79,12 +80,14 @@ func TestOutageText(t *testing.T) {
 		})
 		t.Run("Cluster", func(t *testing.T) {
 			t.Parallel()
+			testmode.Long(t)
 			c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}, Password: "pw1234"})
 			defer c.Close()
 			tellsWhy(t, c, refused)
 		})
 		t.Run("Sentinel", func(t *testing.T) {
 			t.Parallel()
+			testmode.Long(t)
 			c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: []string{addr}, Password: "pw1234"})
 			defer c.Close()
 			// Its client tries for longer than an operation may take.
@@ -102,6 +105,7 @@ func TestOutageText(t *testing.T) {
 	})
 	t.Run("no way", func(t *testing.T) {
 		t.Parallel()
+		testmode.Long(t)
 		over := make(chan struct{})
 		defer close(over)
 		c := redis.NewClient(&redis.Options{Addr: "192.0.2.1:6379", DialerRetries: 1, Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -123,6 +127,7 @@ func TestOutageText(t *testing.T) {
 	})
 	t.Run("hangs", func(t *testing.T) {
 		t.Parallel()
+		testmode.Long(t)
 		s := redistest.Start(t)
 		s.Stop()
 		defer s.Cont()
@@ -130,6 +135,7 @@ func TestOutageText(t *testing.T) {
 	})
 	t.Run("the application has all connections", func(t *testing.T) {
 		t.Parallel()
+		testmode.Long(t)
 		s := redistest.Start(t)
 		c := s.Client(t, func(o *redis.Options) { o.PoolSize = 2 })
 		ctx, cancel := context.WithCancel(t.Context())

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func TestPing(t *testing.T) {
@@ -64,6 +65,7 @@ func TestPingFails(t *testing.T) {
 	})
 	t.Run("Cluster", func(t *testing.T) {
 		t.Parallel()
+		testmode.Long(t)
 		servers := redistest.StartCluster(t, 3)
 		b := newBackend(t, redistest.ClusterClient(t, servers))
 		noError(t, b.Ping(t.Context()))

@@ -1,0 +1,79 @@
+package redislock_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// Behind a server that says nothing, those who queue end with those who are under
+// way: there is nothing to be expected that would be worth as long again.
+func TestVirtualSilentServerEndsTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		n := spoilnet.To(m.Dial)
+		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext; o.ReadTimeout = -1; o.WriteTimeout = -1 })
+		b := newBackend(t, c, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
+		n.Hang(true)
+		start := time.Now()
+		var all sync.WaitGroup
+		for range 300 {
+			all.Go(func() {
+				_, err := b.TryAcquire(t.Context(), request(lockKey))
+				if d := time.Since(start); d != redislock.DefaultOpTimeout || err == nil || contextError(err) {
+					t.Errorf("%v after %v", err, d)
+				}
+			})
+		}
+		synctest.Wait()
+		if b.Queued() == 0 {
+			t.Fatal("nobody queues")
+		}
+		all.Wait()
+		n.CloseCut()
+	})
+}
+
+// One who was told to fly what is queued, and leaves instead, leaves that to another.
+func TestLeaderThatLeavesIsFollowed(t *testing.T) {
+	b := newBackend(t, redistestClosedClient(t))
+	if !b.LeaderLeaves(t.Context()) {
+		t.Error("nobody is told to fly what is queued")
+	}
+}
+
+// An owner is compared as a whole: those of one process have the same end, and one
+// may be the beginning of another.
+func TestOwnersAreComparedAsAWhole(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		const uuid = "6b1e4a3f-a10f-4c1e-9066-e476dbbcd8e6"
+		owners := []string{uuid, uuid + "@web-3/1", uuid + "@web-3/14", uuid[:35] + "7@web-3/14"}
+		for _, has := range owners {
+			for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 1)} {
+				s.FlushAll(t.Context())
+				r.Owner = has
+				g := must(b.TryAcquire(t.Context(), r))
+				for _, other := range owners {
+					if other == has {
+						continue
+					}
+					o := g
+					o.Owner = other
+					renewed(t, b.Renew(t.Context(), []distlock.Grant{o}), all(distlock.Lost))
+					matches(t, "release", b.Release(t.Context(), o), distlock.ErrLost)
+				}
+				renewed(t, b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Renewed))
+				mustRelease(t, b, g)
+			}
+		}
+	})
+}

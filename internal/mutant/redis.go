@@ -1,0 +1,52 @@
+package mutant
+
+// lanes has mutants of what the Redis backend does about owners, and about servers
+// that fail.
+var lanes = []Mutant{
+	{
+		Name: "owner-by-its-beginning",
+		Rule: "a renewal takes an owner for another that begins like it",
+		Edits: []Edit{{"backend/redislock/renew.lua", "if current == ARGV[2 * i - 1] then",
+			"if type(current) == 'string' and string.sub(current, 1, #ARGV[2 * i - 1]) == ARGV[2 * i - 1] then"}},
+		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
+	},
+	{
+		Name: "owner-by-its-uuid",
+		Rule: "a renewal compares the random part of the owner only",
+		Edits: []Edit{{"backend/redislock/renew.lua", "if current == ARGV[2 * i - 1] then",
+			"if type(current) == 'string' and string.sub(current, 1, 36) == string.sub(ARGV[2 * i - 1], 1, 36) then"}},
+		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
+	},
+	{
+		Name:    "silence-is-not-told",
+		Rule:    "operations that queue for a server that is silent are sent to it, each in its turn",
+		Edits:   []Edit{{"backend/redislock/flight.go", "		l.strand()\n", ""}},
+		Package: "./backend/redislock", Test: "TestVirtualSilentServerEndsTheQueue",
+	},
+	{
+		Name:    "leader-leaves-silently",
+		Rule:    "one who was to fly what is queued and leaves wakes nobody",
+		Edits:   []Edit{{"backend/redislock/lane.go", "	if was == leading {\n		l.land(0) // somebody else must fly\n	}\n", ""}},
+		Package: "./backend/redislock", Test: "TestLeaderThatLeavesIsFollowed",
+	},
+	{
+		Name: "waiting-is-evidence",
+		Rule: "that somebody waits for a key makes a lock of what is there",
+		Edits: []Edit{{"backend/redislock/force.lua", "if not kind and not is_lock(",
+			"if not kind and not waited and not is_lock("}},
+		Package: "./backend/redislock", Test: "TestForceReleaseOfAnApplicationsValue",
+	},
+	{
+		Name:    "one-spoils-all",
+		Rule:    "a script that fails because of one key fails for all locks that share it",
+		Edits:   []Edit{{"backend/redislock/flight.go", "} else if !ofOne(answers[i].err) {", "} else {"}},
+		Package: "./backend/redislock", Test: "TestBadKeyFailsAlone", Needs: "redis-server",
+	},
+	{
+		Name: "timeout-hides-the-cause",
+		Rule: "an operation that the timeout ends does not say why there was no answer",
+		Edits: []Edit{{"backend/internal/rediskit/server.go", "	if found != nil {\n		err = fmt.Errorf(\"%w: %v\", err, found)",
+			"	if false {\n		err = fmt.Errorf(\"%w: %v\", err, found)"}},
+		Package: "./backend/redislock", Test: "TestOutageText", Needs: "redis-server",
+	},
+}
