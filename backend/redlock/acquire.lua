@@ -3,20 +3,30 @@
 -- KEYS: 1 the lock, 2 its token, 3 and 4 the graves of the owner and of this
 -- attempt, 5 the marker of the node.
 --
--- Returns {0, milliseconds left}, where the time left is negative if it is not
--- known; or {1, ...} if the lock was taken now, or {2, ...} if this very attempt
+-- Returns {0, milliseconds left, microseconds that it has been held, its record} if
+-- another has it, where times are negative if they are not known; or {1, ...} if the lock was taken now, or {2, ...} if this very attempt
 -- had it already, with the memory of the node, its time, the tokens that were
 -- minted last, and whether that was for this owner.
 
 local owner, attempt, ttl, minting = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
 
 local current = redis.pcall('GET', KEYS[1])
-if type(current) == 'table' then
-  return current -- a foreign type: nothing of ours
+if type(current) == 'table' and string.sub(current.err, 1, 9) == 'WRONGTYPE' then
+  local kind = redis.pcall('TYPE', KEYS[1]) -- which the user may not be allowed to ask
+  return redis.error_reply('FOREIGN ' .. (kind.ok or 'value of another type'))
+elseif type(current) == 'table' then
+  return current
 end
 local mine = generation(current, owner)
 if current and not mine then
-  return { 0, redis.call('PTTL', KEYS[1]) }
+  local since = -1
+  if minting then
+    local _, last, holder = counter(KEYS[2])
+    if last and generation(current, holder) then
+      since = math.max(micros() - last, 0)
+    end
+  end
+  return { 0, redis.call('PTTL', KEYS[1]), since, string.sub(current, 1, 128) }
 end
 if not mine and redis.call('EXISTS', KEYS[3], KEYS[4]) > 0 then
   -- This attempt was overtaken on its way by what took it back, and would take

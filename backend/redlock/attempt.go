@@ -3,7 +3,9 @@ package redlock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,8 +43,8 @@ const (
 // answer is what is known of one node.
 type answer struct {
 	kind   kind
-	memory time.Duration // of a node that has the lock for us
-	left   time.Duration // of another's lease; zero if unknown
+	memory time.Duration      // of a node that has the lock for us
+	other  distlock.HeldError // what is known of another
 	token  token
 	err    error
 	back   bool // it was seen to that what was taken is given back
@@ -53,6 +55,7 @@ type kind int
 const (
 	none     kind = iota // yet
 	held                 // by another
+	foreign              // by another kind of lock
 	taken                // by this attempt
 	already              // by this attempt, as it was sent twice, or by one that was granted
 	silent               // and may still be applied
@@ -66,11 +69,12 @@ func (k kind) ours() bool { return k == taken || k == already }
 // lock, too, in the background.
 //
 // It fails with a [*distlock.HeldError] if others have the key on so many nodes
-// that no quorum is left, be it that each of several has some. It fails with the
-// errors of the nodes, joined, if too many did not answer, refused or are not
-// trusted yet. Either way what it has taken is given back in the background.
+// that no quorum is left, be it that each of several has some; with
+// [distlock.ErrForeign] if only those make it so many whose key is of a foreign type.
+// It fails with the errors of the nodes if too many did not answer, refused or are
+// not trusted yet. Either way what it has taken is given back in the background.
 func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-	if err := errors.Join(checkNames(r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
+	if err := first(checkNames(r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return distlock.Grant{}, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -119,34 +123,61 @@ func (a *attempt) send(ctx context.Context, i int) {
 		graveKey(a.r.Key, a.r.Owner, everything), graveKey(a.r.Key, a.r.Owner, a.generation), markerKey,
 	}
 	args := []any{a.r.Owner, a.generation, millis(onNode(a.r.TTL)), flag(a.b.opts.tokens)}
-	op := func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
-		return acquireScript.Run(ctx, c, keys, args...).Int64Slice()
+	op := func(ctx context.Context, c redis.UniversalClient) ([]any, error) {
+		return acquireScript.Run(ctx, c, keys, args...).Slice()
 	}
-	send(ctx, a.b.nodes[i], a.b.limit(a.r.TTL), op, func(reply []int64, sure bool, err error) {
+	send(ctx, a.b.nodes[i], a.b.limit(a.r.TTL), op, func(reply []any, sure bool, err error) {
 		a.hear(ctx, i, parse(reply, sure, err))
 		a.b.claims.end(a.claim, i, sure)
 	})
 }
 
-func parse(reply []int64, sure bool, err error) answer {
+func parse(reply []any, sure bool, err error) answer {
 	switch {
 	case err != nil && !sure:
 		return answer{kind: silent, err: err}
+	case redis.HasErrorPrefix(err, foreignPrefix):
+		return answer{kind: foreign, err: err}
 	case err != nil:
 		return answer{kind: declined, err: err}
-	case len(reply) == 2 && reply[0] == 0:
-		return answer{kind: held, left: leaseLeft(reply[1])}
-	case len(reply) == 6 && (reply[0] == 1 || reply[0] == 2):
+	}
+	var n [6]int64
+	ints := 0
+	for ints < min(len(reply), len(n)) {
+		v, ok := reply[ints].(int64)
+		if !ok {
+			break
+		}
+		n[ints] = v
+		ints++
+	}
+	switch {
+	case len(reply) == 4 && ints == 3 && n[0] == 0:
+		owner, _ := reply[3].(string)
+		return answer{kind: held, other: distlock.HeldError{
+			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: holderOf(owner),
+		}}
+	case len(reply) == 6 && ints == 6 && (n[0] == 1 || n[0] == 2):
 		k := taken
-		if reply[0] == 2 {
+		if n[0] == 2 {
 			k = already
 		}
-		return answer{kind: k, memory: time.Duration(reply[1]) * time.Microsecond, token: token{
-			now: uint64(reply[2]), first: uint64(reply[3]), last: uint64(reply[4]), ours: reply[5] == 1,
+		return answer{kind: k, memory: time.Duration(n[1]) * time.Microsecond, token: token{
+			now: uint64(n[2]), first: uint64(n[3]), last: uint64(n[4]), ours: n[5] == 1,
 		}}
 	default: // whatever that was, it may have taken the key
 		return answer{kind: silent, err: errors.New("redlock: acquire.lua answered in another format")}
 	}
+}
+
+// foreignPrefix is how acquire.lua begins an error that names a foreign type.
+const foreignPrefix = "FOREIGN "
+
+// holderOf returns the name of the holder in a record, without the generation that
+// may be behind it.
+func holderOf(record string) string {
+	owner, _, _ := strings.Cut(record, " ")
+	return distlock.HolderOf(owner)
 }
 
 // leaseLeft is what is left of another's lease if its key lives for so many
@@ -163,7 +194,7 @@ func leaseLeft(pttl int64) time.Duration {
 func (a *attempt) hear(ctx context.Context, i int, ans answer) {
 	a.mu.Lock()
 	if ans.kind.ours() && !a.b.trusted(ans.memory) {
-		ans.err = &youngError{node: i, memory: ans.memory, need: onNode(a.b.opts.maxLease)}
+		ans.err = a.b.nodes[i].explain(&youngError{memory: ans.memory, need: onNode(a.b.opts.maxLease)})
 	}
 	a.answers[i] = ans
 	late := a.state
@@ -182,17 +213,15 @@ func (a *attempt) hear(ctx context.Context, i int, ans answer) {
 
 // judge decides as soon as it can be.
 func (a *attempt) judge() {
-	var votes, pending, others int
-	var left []time.Duration
+	var votes, pending, others, foreigners int
 	for _, ans := range a.answers {
 		switch {
 		case ans.kind == none:
 			pending++
 		case ans.kind == held:
 			others++
-			if ans.left > 0 {
-				left = append(left, ans.left)
-			}
+		case ans.kind == foreign:
+			foreigners++
 		case ans.kind.ours() && ans.err == nil:
 			votes++
 		}
@@ -203,16 +232,53 @@ func (a *attempt) judge() {
 	case missing <= 0:
 		return
 	case others >= missing: // others are in the way, and nothing else is so far
-		err := &distlock.HeldError{}
-		slices.Sort(left)
-		if len(left) >= missing {
-			err.RetryAfter = left[missing-1]
-		}
-		a.state, a.err, a.certain = failed, err, true
+		a.state, a.err, a.certain = failed, a.held(missing), true
+	case others+foreigners >= missing:
+		a.state, a.err, a.certain = failed, a.foreign(), true
 	default:
 		a.state, a.err = failed, a.nodeErrors()
 	}
 	close(a.decided)
+}
+
+// held says who has the key, and when so many nodes come free as are missing. If the
+// nodes do not agree on a holder, nobody may have the lock.
+func (a *attempt) held(missing int) *distlock.HeldError {
+	var left []time.Duration
+	var all *distlock.HeldError
+	for _, ans := range a.answers {
+		if ans.kind != held {
+			continue
+		}
+		if ans.other.RetryAfter > 0 {
+			left = append(left, ans.other.RetryAfter)
+		}
+		switch {
+		case all == nil:
+			all = &ans.other
+		case all.Holder != ans.other.Holder:
+			all.Holder, all.Held = "", 0
+		default:
+			all.Held = max(all.Held, ans.other.Held)
+		}
+	}
+	all.RetryAfter = 0
+	if slices.Sort(left); len(left) >= missing {
+		all.RetryAfter = left[missing-1]
+	}
+	return all
+}
+
+// foreign says on how many nodes the key is of what type.
+func (a *attempt) foreign() error {
+	n, kind := 0, ""
+	for _, ans := range a.answers {
+		if ans.kind == foreign {
+			n++
+			_, kind, _ = strings.Cut(ans.err.Error(), foreignPrefix)
+		}
+	}
+	return fmt.Errorf("redlock: %w: a %s on %d of %d nodes", distlock.ErrForeign, kind, n, len(a.answers))
 }
 
 func (a *attempt) nodeErrors() error {
@@ -222,7 +288,7 @@ func (a *attempt) nodeErrors() error {
 			errs = append(errs, ans.err)
 		}
 	}
-	return errors.Join(errs...)
+	return &quorumError{len(a.answers), errs}
 }
 
 func (a *attempt) error() error {

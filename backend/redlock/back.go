@@ -11,7 +11,7 @@ func (a *attempt) takeAllBack(ctx context.Context) {
 	a.mu.Lock()
 	again := false
 	for _, ans := range a.answers {
-		again = again || ans.kind != held && ans.kind != declined
+		again = again || ans.kind != held && ans.kind != foreign && ans.kind != declined
 	}
 	a.mu.Unlock()
 	if again {

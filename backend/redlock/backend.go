@@ -16,6 +16,7 @@ import (
 var (
 	_ distlock.Backend = (*Backend)(nil)
 	_ distlock.Limiter = (*Backend)(nil)
+	_ distlock.Pinger  = (*Backend)(nil)
 )
 
 // Backend keeps locks on a quorum of Redis masters. It is safe for concurrent

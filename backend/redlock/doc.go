@@ -95,7 +95,8 @@
 //
 //	resetkeys ~shop:* ~{shop:*}:token ~{shop:*}:gone:* ~distlock:redlock:memory
 //	resetchannels -@all +eval +evalsha +get +set +del +exists +pexpire +pttl
-//	+time +info +hello +client|setname
+//	+time +type +info +hello +client|setname
 //
-// Without info a restart is noticed only if the data is gone.
+// Without info a restart is noticed only if the data is gone, and without type a lock
+// of another kind is not named.
 package redlock

@@ -13,11 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-var (
-	// errNoAnswer is not a context error: the caller's context is still alive.
-	errNoAnswer = errors.New("no answer within the node timeout")
-	errSilent   = errors.New("not asked, because it does not answer")
-)
+var errSilent = errors.New("not asked, because it does not answer")
 
 // A node that did not answer so many times in a row is asked by one operation at
 // a time, until it answers: what waits for a hung server costs connections and
@@ -28,6 +24,8 @@ const silentAfter = 3
 type node struct {
 	index      int
 	client     func() redis.UniversalClient
+	server     *rediskit.Server
+	addressed  bool // its errors have the address of the server
 	workers    *rediskit.Workers
 	background *rediskit.Background
 	debts      debts
@@ -37,9 +35,10 @@ type node struct {
 }
 
 func newNode(index int, client redis.UniversalClient, o options, w *rediskit.Workers, bg *rediskit.Background) *node {
-	n := &node{index: index, workers: w, background: bg}
+	n := &node{index: index, workers: w, background: bg, server: rediskit.NewServer("redlock", client)}
 	n.client = func() redis.UniversalClient { return client }
 	if plain, ok := client.(*redis.Client); ok {
+		n.addressed = true
 		// What is left behind then ends soon. Made when it is first needed, to
 		// have the client's hooks.
 		n.client = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(o.nodeTimeout) })
@@ -64,7 +63,7 @@ func send[T any](ctx context.Context, n *node, limit time.Duration, op operation
 	var none T
 	probe := n.silent.Load() >= silentAfter
 	if probe && !n.probing.CompareAndSwap(false, true) {
-		done(none, true, n.wrap(errSilent))
+		done(none, true, n.server.NoAnswer(n.named(errSilent), reasonLasts))
 		return
 	}
 
@@ -83,9 +82,9 @@ func send[T any](ctx context.Context, n *node, limit time.Duration, op operation
 		if probe {
 			n.probing.Store(false)
 		}
-		done(v, sure, n.wrap(err))
+		done(v, sure, n.why(err, limit))
 	}
-	stop := context.AfterFunc(ctx, func() { finish(none, errNoAnswer) })
+	stop := context.AfterFunc(ctx, func() { finish(none, ctx.Err()) })
 	leave := n.background.Enter()
 	n.workers.Run(func() {
 		defer leave()
@@ -96,14 +95,36 @@ func send[T any](ctx context.Context, n *node, limit time.Duration, op operation
 	})
 }
 
-// wrap says which node failed, and hides errors of the operation's context, which
-// callers do not know.
-func (n *node) wrap(err error) error {
+const (
+	// A node that does not answer is asked for the reason for so long at most: the
+	// caller waits.
+	askLimit = 250 * time.Millisecond
+
+	// reasonLasts is for how long it counts: not every operation asks.
+	reasonLasts = 2 * time.Second
+)
+
+// why says which node failed, and the reason as far as it can be found out. It hides
+// errors of the operation's context, which callers do not know.
+func (n *node) why(err error, limit time.Duration) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		err = errNoAnswer
+		err = fmt.Errorf("no answer within %v", limit)
+	case rediskit.Answered(err), rediskit.Dialled(err), errors.Is(err, redis.ErrClosed):
+		return n.explain(err)
 	}
-	return fmt.Errorf("redlock: node %d: %w", n.index, err)
+	n.server.Ask(min(limit/4, askLimit))
+	return n.server.NoAnswer(n.named(err), reasonLasts)
+}
+
+func (n *node) explain(err error) error { return n.server.Explain(n.named(err)) }
+
+// named names the node by its number if nobody knows where it is.
+func (n *node) named(err error) error {
+	if n.addressed {
+		return err
+	}
+	return fmt.Errorf("node %d: %w", n.index, err)
 }

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/distlock-go/distlock"
@@ -16,7 +15,7 @@ import (
 // it is no holder, and either g has tokens or another may hold it. A grant
 // without tokens that nobody holds cannot be told from one that was released
 // before, and so is no error. If too many nodes do not answer, it fails with
-// their errors, joined.
+// their errors.
 //
 // After a release an attempt of the same owner that is still on its way is
 // refused: an owner is good for one acquisition.
@@ -101,7 +100,7 @@ func (t *tally) add(found int64, err error) (bool, error) {
 	case answered >= t.quorum: // so many nodes do certainly not have it any more
 		return true, nil
 	default:
-		return true, errors.Join(t.errs...)
+		return true, &quorumError{t.nodes, t.errs}
 	}
 }
 

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/distlock-go/distlock"
 )
-
-var errNotSent = errors.New("redlock: not sent, because the batch before it failed")
 
 // renewal is one Renew. It outlives the call, as an attempt does.
 type renewal struct {
@@ -56,7 +53,7 @@ func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock
 		decided: make(chan struct{}),
 	}
 	for i, g := range v.grants {
-		if v.results[i].Err = errors.Join(ctx.Err(), checkNames(g.Key, g.Owner), b.checkTTL(g.TTL)); v.results[i].Err != nil {
+		if v.results[i].Err = first(ctx.Err(), checkNames(g.Key, g.Owner), b.checkTTL(g.TTL)); v.results[i].Err != nil {
 			continue
 		}
 		v.limit = min(v.limit, b.limit(g.TTL))
@@ -107,7 +104,7 @@ func (v *renewal) send(ctx context.Context, n *node, group []int) {
 		switch {
 		case len(rest) == 0:
 		case err != nil:
-			v.hear(n.index, rest, nil, errors.Join(errNotSent, err))
+			v.hear(n.index, rest, nil, err)
 		default:
 			v.send(ctx, n, rest)
 			return
@@ -154,7 +151,7 @@ func (v *renewal) judge(i int) bool {
 	case c.gone > all-quorum:
 		result.Status = distlock.Lost
 	case c.mine+pending < quorum && c.gone+pending <= all-quorum:
-		result.Err = errors.Join(c.errs...)
+		result.Err = &quorumError{all, c.errs}
 	default:
 		return false
 	}

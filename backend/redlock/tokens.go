@@ -79,7 +79,10 @@ func (a *attempt) mint(ctx context.Context) (token, error) {
 	var errs []error
 	for votes := 0; votes < a.b.quorum; {
 		if votes+pending < a.b.quorum {
-			err := errors.Join(append(errs, errNotKept)...)
+			err := errNotKept
+			if len(errs) > 0 {
+				err = &quorumError{len(a.b.nodes), errs}
+			}
 			a.fail(err, true)
 			return token{}, err
 		}

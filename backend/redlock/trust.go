@@ -70,11 +70,10 @@ func (b *Backend) trusted(memory time.Duration) bool {
 
 // youngError says that a node has the key for this owner, and does not count.
 type youngError struct {
-	node         int
 	memory, need time.Duration
 }
 
 func (e *youngError) Error() string {
-	return fmt.Sprintf("redlock: node %d does not count: it may have lost its data %v ago, and counts after %v",
-		e.node, e.memory.Truncate(time.Millisecond), e.need)
+	return fmt.Sprintf("does not count: it may have lost its data %v ago, and counts after %v",
+		e.memory.Truncate(time.Millisecond), e.need)
 }

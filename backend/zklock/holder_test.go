@@ -38,11 +38,17 @@ func mustName(tb testing.TB, err error, name string, since time.Time) {
 	}
 }
 
+func isNamed(err error) bool {
+	held, ok := errors.AsType[*distlock.HeldError](err)
+	return ok && held.Holder != ""
+}
+
 // TestHolderNames: every process can tell which one has a key, whether it asks once,
 // waits in vain or gives up.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
+	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	const key, web, batch = "named", "web-3/1432", "batch-1/7"
 	began := time.Now()
@@ -64,29 +70,28 @@ func TestHolderNames(t *testing.T) {
 				t.Errorf("TryAcquire: %+v", held)
 			}
 
-			patient := named(key, batch)
-			patient.Backoff = distlock.NewBackoff(time.Millisecond, 2)
-			_, err = from.Acquire(context.Background(), patient)
+			// When a wait is over there is little time to look who has the key.
+			eventually(t, patience, "who gives up is told", func() bool {
+				r := named(key, batch)
+				r.Backoff = distlock.NewBackoff(time.Millisecond, 2)
+				_, err = from.Acquire(context.Background(), r)
+				mustRelease(t, from, r.Claim())
+				return isNamed(err)
+			})
 			mustName(t, err, web, began)
-			mustRelease(t, from, patient.Claim())
-
-			ctx, cancel := context.WithCancel(context.Background())
-			w := named(key, batch)
-			w.Backoff = distlock.NewBackoff(time.Hour, 0)
-			done := make(chan error)
-			go func() {
-				_, err := from.Acquire(ctx, w)
-				done <- err
-			}()
-			admin := newAdmin(t, addr)
-			eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
-			cancel()
-			err = <-done
+			eventually(t, patience, "who is called off is told", func() bool {
+				w := queue(t, from, named(key, batch))
+				eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+				w.cancel()
+				<-w.done
+				mustRelease(t, from, w.request.Claim())
+				err = w.err
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("Acquire that was cancelled: %v", err)
+				}
+				return isNamed(err)
+			})
 			mustName(t, err, web, began)
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("Acquire that was cancelled: %v", err)
-			}
-			mustRelease(t, from, w.Claim())
 		})
 	}
 	mustRelease(t, b, g)

@@ -1,0 +1,232 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+const (
+	rightPassword = "open-sesame"
+	wrongPassword = "abracadabra"
+)
+
+// TestOutageTexts: whatever is wrong with a quorum, the error says on one line with
+// which nodes, and what.
+func TestOutageTexts(t *testing.T) {
+	t.Parallel()
+	well := redistest.Start(t)
+	info := well.Client(t).InfoMap(t.Context(), "server").Item("Server", "run_id")
+	if err := well.Client(t).Set(t.Context(), redlock.MarkerKey, info+" 0", 0).Err(); err != nil { // it is trusted
+		t.Fatal(err)
+	}
+	killed := sync.OnceValues(func() (holder, waiter error) { return killed(t) })
+	// Two of three nodes are at the address.
+	ask := func(addr string, timeout time.Duration) func(t *testing.T) error {
+		return func(t *testing.T) error {
+			cs := []redis.UniversalClient{well.Client(t)}
+			for range 2 {
+				c := redis.NewClient(&redis.Options{Addr: addr, Password: "irrelevant"})
+				t.Cleanup(func() { _ = c.Close() })
+				cs = append(cs, c)
+			}
+			l := newLocker(t, cs, redlock.WithNodeTimeout(timeout))
+			_, err := l.TryAcquire(t.Context(), t.Name(), distlock.Opts{})
+			return err
+		}
+	}
+	guarded := func(password string) func(t *testing.T) error {
+		return func(t *testing.T) error {
+			cs := []redis.UniversalClient{well.Client(t)}
+			for range 2 {
+				s := redistest.Start(t, "--requirepass", rightPassword)
+				cs = append(cs, s.Client(t, func(o *redis.Options) { o.Password = password }))
+			}
+			_, err := newLocker(t, cs, redlock.WithNodeTimeout(2*time.Second)).TryAcquire(t.Context(), t.Name(), distlock.Opts{})
+			return err
+		}
+	}
+	refused := `((no answer within \S+|not asked, because it does not answer): )?dial tcp 127\.0\.0\.1:\d+: connect: connection refused`
+	for _, o := range []struct {
+		name string
+		fail func(t *testing.T) error
+		want string // a pattern
+	}{
+		{"down", ask(closedPort(t), 200*time.Millisecond), both(refused)},
+		{"wrong host", ask("redis..invalid:6379", 200*time.Millisecond), both(`(redis\.\.invalid:6379: )?.*lookup redis\.\.invalid: no such host`)},
+		{"silent", ask(silent(t), 200*time.Millisecond), both(`127\.0\.0\.1:\d+: no answer within 200ms: it takes connections, but answers nothing`)},
+		{"no password", guarded(""), both(`127\.0\.0\.1:\d+: NOAUTH .*`)},
+		{"wrong password", guarded(wrongPassword), both(`127\.0\.0\.1:\d+: WRONGPASS .*`)},
+		{"killed under a holder", func(*testing.T) error { holder, _ := killed(); return holder }, both(refused)},
+		{"killed under a waiter", func(*testing.T) error { _, waiter := killed(); return waiter }, both(refused)},
+	} {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			want := regexp.MustCompile(o.want)
+			var text string
+			for range 10 { // the reason of the first failure may come too late on a slow machine
+				err := o.fail(t)
+				if !errors.Is(err, distlock.ErrUnavailable) {
+					t.Fatalf("not ErrUnavailable: %v", err)
+				}
+				if text = err.Error(); want.MatchString(text) {
+					break
+				}
+			}
+			if strings.Contains(text, "\n") || strings.Contains(text, rightPassword) || strings.Contains(text, wrongPassword) {
+				t.Errorf("more than one line, or a secret: %s", text)
+			}
+			if !want.MatchString(text) {
+				t.Errorf("%s\ndoes not match\n%s", text, o.want)
+			}
+			t.Log(text)
+		})
+	}
+}
+
+// both is the pattern of the text for two failing nodes.
+func both(one string) string { return `: redlock: 2 of 3 nodes failed: ` + one + `; ` + one }
+
+func newLocker(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *distlock.Locker {
+	tb.Helper()
+	l := distlock.New(redlock.New(clients, append(opts, redlock.WithTrustedStart())...), distlock.Config{CloseTimeout: 100 * time.Millisecond})
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return l
+}
+
+// closedPort returns an address where nobody listens.
+func closedPort(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// silent returns the address of what accepts connections and says nothing.
+func silent(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+// killed returns what a holder and a waiter are told when two of three nodes are
+// killed.
+func killed(t *testing.T) (holder, waiter error) {
+	t.Helper()
+	f := realFleet(t, 3)
+	timeout := redlock.WithNodeTimeout(500 * time.Millisecond)
+	one, other := newLocker(t, f.clients(), timeout), newLocker(t, f.clients(), timeout)
+	var lease *distlock.Lease
+	eventually(t, "it has the key", func() bool {
+		var err error
+		lease, err = one.Acquire(t.Context(), "outage", distlock.Opts{KeyTimeout: time.Minute})
+		return err == nil
+	})
+	explained := func(err error) bool {
+		return errors.Is(err, distlock.ErrUnavailable) && strings.Count(err.Error(), "refused") == 2
+	}
+	done := make(chan error, 1)
+	go func() {
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			_, err := other.Acquire(ctx, "outage", distlock.Opts{RetryInterval: 20 * time.Millisecond})
+			cancel()
+			if explained(err) || t.Context().Err() != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	f.servers[0].Kill()
+	f.servers[2].Kill()
+	eventually(t, "the renewal fails", func() bool {
+		holder = lease.Refresh(t.Context())
+		return explained(holder)
+	})
+	return holder, <-done
+}
+
+// TestPing: the store is well as long as a quorum of the nodes is.
+func TestPing(t *testing.T) {
+	t.Parallel()
+	f := realFleet(t, 3)
+	l := newLocker(t, f.clients(), redlock.WithNodeTimeout(3*time.Second))
+	for range 2 {
+		if err := l.Ping(t.Context()); err != nil {
+			t.Errorf("Ping: %v", err)
+		}
+		f.servers[1].Kill() // a minority
+	}
+	f.servers[0].Kill()
+	err := l.Ping(t.Context())
+	if !errors.Is(err, distlock.ErrUnavailable) || strings.Contains(err.Error(), f.servers[2].Addr()) {
+		t.Errorf("Ping without a quorum: %v", err)
+	}
+	for _, i := range []int{0, 1} {
+		if !strings.Contains(err.Error(), f.servers[i].Addr()) {
+			t.Errorf("Ping without a quorum does not name node %d: %v", i, err)
+		}
+	}
+}
+
+// TestHolderNames: who is refused is told by whom, and for how long that has had the
+// key if there are tokens.
+func TestHolderNames(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
+		t.Run(name, func(t *testing.T) {
+			f := realFleet(t, 3)
+			b := f.backend(t, opts...)
+			r := request()
+			r.Owner += "@web-3/1432"
+			begin := time.Now()
+			g := f.everywhere(t, b, r)
+			_, err := b.TryAcquire(t.Context(), request())
+			held := mustBeHeld(t, err)
+			if held.Holder != "web-3/1432" || held.RetryAfter <= 0 {
+				t.Errorf("the holder: %+v", held)
+			}
+			if held.Held < 0 || held.Held > time.Since(begin) || name == "tokens" && held.Held == 0 {
+				t.Errorf("held for %v, taken at most %v ago", held.Held, time.Since(begin))
+			}
+			release(t, b, g)
+			f.allFree(t)
+
+			// Nobody has what two have halves of.
+			f.put(t, r.Owner, time.Minute, 0)
+			f.put(t, request().Owner+"@batch-1/7", time.Minute, 1, 2)
+			_, err = b.TryAcquire(t.Context(), request())
+			if held := mustBeHeld(t, err); held.Holder != "" && held.Holder != "batch-1/7" {
+				t.Errorf("the holder: %+v", held)
+			}
+			f.del(t, lockKey, 0)
+			f.put(t, "another kit's", time.Minute, 1, 2)
+			_, err = b.TryAcquire(t.Context(), request())
+			if held := mustBeHeld(t, err); held.Holder != "" {
+				t.Errorf("the holder: %+v", held)
+			}
+		})
+	}
+}
