@@ -136,9 +136,11 @@ func (l *link) event(e zk.Event) {
 func (l *link) authenticate() {
 	<-l.started
 	if err := l.conn.AddAuth("digest", []byte(l.opts.user+":"+l.opts.password)); err != nil {
-		l.mu.Lock()
-		l.trouble.cause = err
-		l.mu.Unlock()
+		if errors.Is(err, zk.ErrAuthFailed) {
+			l.mu.Lock()
+			l.trouble.cause = err
+			l.mu.Unlock()
+		}
 		return // the next connection tries again
 	}
 	l.mu.Lock()
