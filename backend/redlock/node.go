@@ -35,7 +35,7 @@ type node struct {
 }
 
 func newNode(index int, client redis.UniversalClient, o options, w *rediskit.Workers, bg *rediskit.Background) *node {
-	n := &node{index: index, workers: w, background: bg, server: rediskit.NewServer("redlock", client)}
+	n := &node{index: index, workers: w, background: bg, server: rediskit.NewServer("redlock", client, bg)}
 	n.client = func() redis.UniversalClient { return client }
 	if plain, ok := client.(*redis.Client); ok {
 		n.addressed = true
