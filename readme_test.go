@@ -15,9 +15,10 @@ import (
 func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
 	for page, examples := range map[string][]string{
-		"README.md":       {"example*_test.go", "backend/redislock/example_test.go", "example_annotation/service.go"},
-		"docs/testing.md": {"example_testing_test.go"},
-		"docs/weaving.md": {"weave/example/*.go"},
+		"README.md":          {"example*_test.go", "backend/redislock/example_test.go", "example_annotation/service.go"},
+		"docs/operations.md": {"example_ping_test.go"},
+		"docs/testing.md":    {"example_testing_test.go"},
+		"docs/weaving.md":    {"weave/example/*.go"},
 	} {
 		known := map[string]bool{}
 		for _, pattern := range examples {
