@@ -77,6 +77,20 @@ func (s *Lease) Riders() int {
 	return len(s.hold.riders)
 }
 
+// ValidAt is Valid as if it were now.
+func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
+
+// UnderWay is how many acquisitions, leases and clean-ups Close would wait for, and
+// how many leases it would cancel.
+func (l *Locker) UnderWay() (all, leases int) {
+	l.life.mu.Lock()
+	defer l.life.mu.Unlock()
+	for s := l.life.first; s != nil; s = s.member.next {
+		leases++
+	}
+	return l.life.n, leases
+}
+
 // MaxBatches is how many renewals may be under way at once.
 const MaxBatches = maxBatches
 

@@ -335,3 +335,24 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 		})
 	}
 }
+
+// MaxHold ends a lease by the clock, too, and by whichever clock has run further.
+func TestMaxHoldLooksAtTheClock(t *testing.T) {
+	t.Parallel()
+	l := distlock.New(newStore(), distlock.Config{})
+	defer closeLocker(t, l)
+	for name, at := range map[string]func(start time.Time) time.Time{
+		"time":    func(start time.Time) time.Time { return start.Add(time.Minute) },
+		"suspend": func(start time.Time) time.Time { return suspend(start, time.Minute) },
+	} {
+		held := mustAcquire(t, l, name, distlock.Opts{KeyTimeout: time.Hour, MaxHold: time.Minute})
+		start := time.Now()
+		if !held.ValidAt(start.Add(50 * time.Second)) {
+			t.Errorf("%s: %v", name, held.Check())
+		}
+		if held.ValidAt(at(start)) {
+			t.Errorf("%s: valid after MaxHold", name)
+		}
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+	}
+}

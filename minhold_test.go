@@ -57,6 +57,9 @@ func TestMinHold(t *testing.T) {
 				if len(s.seen("renew")) != renewals {
 					t.Error("renewed after the release: it could be for ever")
 				}
+				if c.want == 0 {
+					wantCalls(t, s, "release", 1) // and not kept for less than nothing
+				}
 			})
 		})
 	}
@@ -80,6 +83,7 @@ func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
 		if len(calls) != 2 || calls[0].at.Sub(start) != time.Minute {
 			t.Errorf("releases: %v, started %v", calls, start)
 		}
+		nothingLeft(t, l, s)
 	})
 }
 

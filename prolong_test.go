@@ -244,3 +244,54 @@ func TestReleaseDoesNotWaitForAProlong(t *testing.T) {
 		nothingLeft(t, l, p.store)
 	})
 }
+
+// The last share of a block is worth waiting for an answer that is on its way.
+func TestSlowAnswerIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &prolonging{store: newStore()}
+		p.before = func(c call) error {
+			if c.op == "prolong" {
+				time.Sleep(10 * time.Millisecond)
+			}
+			return nil
+		}
+		waits, releases, prolongs := circulate(t, p, untimed, 500, func(context.Context) {})
+		if waits != 1 || releases != 1 || prolongs != 8 {
+			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, prolongs)
+		}
+	})
+}
+
+// What is given back names the last token that was minted for it, used or not: a
+// store may have to remember it.
+func TestReleaseKnowsTheLastToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &minted{prolonging: &prolonging{store: newStore()}}
+		l := distlock.New(p, distlock.Config{HandOvers: 1})
+		defer closeLocker(t, l)
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		next := inBackground(t, l, distlock.Opts{})
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, mustGet(t, next).Release(t.Context()))
+		if p.last == 0 || p.released != p.last {
+			t.Errorf("released with %d, minted up to %d", p.released, p.last)
+		}
+	})
+}
+
+// minted notes the last token of the last question, and of the release.
+type minted struct {
+	*prolonging
+	last, released uint64
+}
+
+func (m *minted) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+	g, err := m.prolonging.Prolong(ctx, g, tokens)
+	m.last = g.LastToken
+	return g, err
+}
+
+func (m *minted) Release(ctx context.Context, g distlock.Grant) error {
+	m.released = g.LastToken
+	return m.prolonging.Release(ctx, g)
+}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/distlock-go/distlock"
 )
@@ -95,4 +97,22 @@ func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
 	wantIs(t, next.Check())
 	wantIs(t, next.Release(t.Context()))
 	wantCalls(t, s, "wait", 2)
+}
+
+// What Close releases is not renewed any more, as with any release.
+func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(s, distlock.Config{CloseTimeout: time.Millisecond})
+		held := mustAcquire(t, l, "k", distlock.Opts{})
+		s.before = func(c call) error {
+			if n := l.Watched(); c.op == "release" && n != 0 {
+				t.Errorf("%d are watched when the release is sent", n)
+			}
+			return nil
+		}
+		closeLocker(t, l)
+		wantCalls(t, s, "release", 1)
+		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+	})
 }

@@ -26,6 +26,9 @@ func nothingLeft(t *testing.T, l *distlock.Locker, s *store) {
 	if l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
 		t.Errorf("left: %d keys, %d watched; free %v", l.Keys(), l.Watched(), s.free(t, "k"))
 	}
+	if n, leases := l.UnderWay(); n != 0 || leases != 0 {
+		t.Errorf("left: %d under way, %d leases to cancel", n, leases)
+	}
 }
 
 // inBackground asks for the lock of the key "k" and sends the lease.

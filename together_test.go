@@ -21,6 +21,9 @@ func jointBubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store
 		if l.Keys() != 0 || l.Watched() != 0 {
 			t.Errorf("%d keys and %d holds are left", l.Keys(), l.Watched())
 		}
+		if n, leases := l.UnderWay(); n != 0 || leases != 0 {
+			t.Errorf("%d are under way, and %d leases to cancel", n, leases)
+		}
 		mustBeFree(t, s, "a", "b", "c")
 	})
 }

@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // All are the mutants, in the order in which the table in docs/matrix.md has them.
-var All = slices.Concat(store, process, waiting, zooKeeper, requests, lanes)
+var All = slices.Concat(store, process, core, waiting, zooKeeper, requests, lanes)
 
 // store has mutants of what the Redis backend asks its server for.
 var store = []Mutant{
