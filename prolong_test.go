@@ -265,24 +265,35 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 // What is given back names the last token that was minted for it, used or not: a
 // store may have to remember it.
 func TestReleaseKnowsTheLastToken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &minted{prolonging: &prolonging{store: newStore()}}
-		l := distlock.New(p, distlock.Config{HandOvers: 1})
-		defer closeLocker(t, l)
-		held := mustAcquire(t, l, "k", distlock.Opts{})
-		next := inBackground(t, l, distlock.Opts{})
-		wantIs(t, held.Release(t.Context()))
-		wantIs(t, mustGet(t, next).Release(t.Context()))
-		if p.last == 0 || p.released != p.last {
-			t.Errorf("released with %d, minted up to %d", p.released, p.last)
-		}
-	})
+	for n := range 5 {
+		synctest.Test(t, func(t *testing.T) {
+			p := &minted{prolonging: &prolonging{store: newStore()}}
+			l := distlock.New(p, distlock.Config{HandOvers: 2})
+			defer closeLocker(t, l)
+			held := mustAcquire(t, l, "k", distlock.Opts{})
+			for range n {
+				next := inBackground(t, l, distlock.Opts{})
+				wantIs(t, held.Release(t.Context()))
+				held = mustGet(t, next)
+			}
+			wantIs(t, held.Release(t.Context()))
+			if p.last == 0 || p.released != p.last {
+				t.Errorf("released with %d after %d hand-overs, minted up to %d", p.released, n, p.last)
+			}
+		})
+	}
 }
 
-// minted notes the last token of the last question, and of the release.
+// minted notes the last token that was minted, and that of the release.
 type minted struct {
 	*prolonging
 	last, released uint64
+}
+
+func (m *minted) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	g, err := m.prolonging.Acquire(ctx, r)
+	m.last = g.LastToken
+	return g, err
 }
 
 func (m *minted) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {

@@ -224,3 +224,19 @@ func acquireInAnyOrder(t *testing.T, joint bool) {
 	}
 	mustBeFree(t, s, "a", "b", "c")
 }
+
+// A Locker that is closed takes nothing, and counts nobody in or out.
+func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.joint = true
+		l := distlock.New(s, distlock.Config{})
+		closeLocker(t, l)
+		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{})
+		wantIs(t, err, distlock.ErrClosed)
+		wantOps(t, s)
+		if n, leases := l.UnderWay(); n != 0 || leases != 0 {
+			t.Errorf("%d are under way, and %d leases to cancel", n, leases)
+		}
+	})
+}

@@ -56,3 +56,17 @@ func TestHooksAreToldTheWait(t *testing.T) {
 		want("together", time.Second, 3)
 	})
 }
+
+// Whoever gives up at the gate is not told of a trouble with the backend that is over.
+func TestTroubleThatIsOverIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		l := distlock.New(polling{s}, distlock.Config{})
+		defer closeLocker(t, l)
+		s.loseReplies("try", 1)
+		first := inBackground(t, l, distlock.Opts{RetryInterval: 100 * time.Millisecond})
+		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 2})
+		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, mustGet(t, first).Release(t.Context()))
+	})
+}
