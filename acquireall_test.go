@@ -476,3 +476,17 @@ func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 		}
 	})
 }
+
+// What went wrong with several locks is told in the order in which they were given
+// back.
+func TestAcquireAllLossOfAll(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
+		l.LoseAll()
+		err := m.Release(t.Context())
+		wantInOrder(t, err, []error{distlock.ErrLost, distlock.ErrLost, distlock.ErrLost})
+		if keyOf(err) != "c" {
+			t.Errorf("the first is of %q: %v", keyOf(err), err)
+		}
+	})
+}

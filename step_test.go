@@ -30,6 +30,7 @@ func TestStep(t *testing.T) {
 		absent []error
 	}{
 		"all is well":                    {ran: []string{do, commit}},
+		"no commit":                      {no: []string{commit}, ran: []string{do}},
 		"do alone":                       {no: []string{commit, undo}, ran: []string{do}},
 		"lost before do":                 {lose: "before", want: []error{distlock.ErrLost}, op: "step"},
 		"lost in do":                     {lose: do, ran: []string{do, undo}, want: []error{distlock.ErrLost}, op: "step"},
