@@ -85,10 +85,12 @@ func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
 func (l *Locker) UnderWay() (all, leases int) {
 	l.life.mu.Lock()
 	defer l.life.mu.Unlock()
-	for s := l.life.first; s != nil; s = s.member.next {
-		leases++
+	for _, first := range l.life.leases {
+		for s := first; s != nil; s = s.member.next {
+			leases++
+		}
 	}
-	return l.life.n, leases
+	return l.life.n + l.life.cleaning, leases
 }
 
 // MaxBatches is how many renewals may be under way at once.

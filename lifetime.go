@@ -16,8 +16,8 @@ type lifetime struct {
 	clean chan struct{} // closed when, after that, nothing at all is
 
 	mu       sync.Mutex
-	n        int    // acquisitions and leases under way
-	cleaning int    // clean-up under way
+	n        int             // acquisitions and leases under way
+	cleaning int             // clean-up under way
 	leases   [buckets]*Lease // those that have a context to cancel
 	closed   bool
 	seed     maphash.Seed
