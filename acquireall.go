@@ -207,7 +207,7 @@ func (m *MultiLease) endAll(ctx context.Context) (tell func(), _ error) {
 	tell = func() {
 		for i, s := range m.leases {
 			if first[i] {
-				defer s.tellReleased(errs[i]) // deferred, so that a panic of one does not keep the others from it
+				defer s.tellReleased(errs[i]) //nolint:gocritic // deferred, so that a panic of one does not keep the others from it
 			}
 		}
 	}

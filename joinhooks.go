@@ -22,7 +22,7 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	if len(starts) > 0 {
 		joined.Start = func(ctx context.Context, i StartInfo) context.Context {
 			for _, start := range starts {
-				ctx = start(ctx, i)
+				ctx = start(ctx, i) //nolint:fatcontext // each is below the one before
 			}
 			return ctx
 		}
@@ -59,7 +59,7 @@ func inReverse[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info]
 	}
 	return func(ctx context.Context, i Info) {
 		for _, h := range all {
-			defer h(ctx, i) // deferred, so that a panic of one does not keep the others from it
+			defer h(ctx, i) //nolint:gocritic // deferred, so that a panic of one does not keep the others from it
 		}
 	}
 }

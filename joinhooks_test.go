@@ -14,7 +14,6 @@ import (
 func TestJoinHooks(t *testing.T) {
 	var e events
 	named := func(name string) distlock.Hooks {
-		type key string
 		note := func(what string) func(context.Context, any) {
 			return func(ctx context.Context, _ any) { e.note("%s %s %v", name, what, ctx.Value(ctxKey{})) }
 		}
@@ -33,7 +32,7 @@ func TestJoinHooks(t *testing.T) {
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *store) {
-		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
+		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(context.Context) error {
 			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
 			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",
 				"a start <nil>", "b start a", "b failed b", "a failed b")

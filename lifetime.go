@@ -145,7 +145,7 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	l.closed = true
 	l.end()
 	var leases []*Lease
-	for _, s := range l.leases {
+	for _, s := range &l.leases {
 		for ; s != nil; s = s.member.next {
 			leases = append(leases, s)
 		}

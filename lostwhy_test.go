@@ -13,8 +13,8 @@ import (
 // A lease that ran out says why it was not renewed, and when that was; of renewals
 // that had success since, nothing.
 func TestLostSaysWhy(t *testing.T) {
-	refused := errors.Join(errors.New("dial tcp 127.0.0.1:6379:\r\n"), distlock.ErrUnavailable, errBroken)
-	const text = "dial tcp 127.0.0.1:6379:; lock backend unavailable; broken pipe"
+	refused := errors.Join(errors.New("dial tcp\r\n127.0.0.1:6379"), distlock.ErrUnavailable, errBroken)
+	const text = "dial tcp; 127.0.0.1:6379; lock backend unavailable; broken pipe"
 	fixed := distlock.Opts{KeyTimeout: 3 * time.Second, NoWatchdog: true}
 	for name, tc := range map[string]struct {
 		opts distlock.Opts
@@ -95,7 +95,7 @@ func TestLostSaysWhy(t *testing.T) {
 func TestErrorsAreOneLine(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		errOwn := errors.New("card declined")
-		lose := func(ctx context.Context) error {
+		lose := func(context.Context) error {
 			for _, key := range []string{"a", "b"} {
 				s.Drop(key)
 				take(s, key)
