@@ -75,7 +75,7 @@ func TestMaxWaitInAnOutage(t *testing.T) {
 				}
 				all.Wait()
 				s.fail()
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				mustBeFree(t, s, "a", "k", "z")
 			})
 		})

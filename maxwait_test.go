@@ -137,7 +137,7 @@ func TestMaxWaitIsNotForTheFunction(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/elsewhere=%t", name, elsewhere), func(t *testing.T) {
 				bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 					if waited > 0 {
-						release := func() {}
+						var release func()
 						if elsewhere {
 							release = other(t, s, "k")
 						} else {
@@ -178,7 +178,7 @@ func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 		got, missed := 0, 0
 		for i := range 200 {
 			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				release := func() {}
+				var release func()
 				if elsewhere {
 					release = other(t, s, "k")
 				} else {
@@ -190,7 +190,7 @@ func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 					if i%2 == 0 { // set the other's alarm first
 						synctest.Wait()
 					}
-					time.Sleep(maxWait)
+					<-time.After(maxWait)
 					release()
 				})
 				all.Go(func() {
@@ -318,7 +318,7 @@ func TestMaxWaitOfASet(t *testing.T) {
 		time.AfterFunc(2*time.Second, release)
 		m, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{MaxWait: maxWait})
 		wantIs(t, err)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		wantIs(t, m.Check())
 		wantIs(t, m.Release(t.Context()))
 	})
@@ -331,7 +331,7 @@ func TestMaxWaitOfACampaign(t *testing.T) {
 		time.AfterFunc(time.Minute, release)
 		done := errors.New("done")
 		err := l.Lead(t.Context(), "k", distlock.Opts{MaxWait: maxWait}, func(ctx context.Context) error {
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 			if ctx.Err() != nil {
 				t.Errorf("led for less than it wanted: %v", context.Cause(ctx))
 			}

@@ -189,7 +189,7 @@ func TestEnterMaxWait(t *testing.T) {
 		start := time.Now()
 		go func() {
 			first <- pay(t.Context(), l, text, nil, func(ctx context.Context) error {
-				time.Sleep(10 * time.Second)
+				<-time.After(10 * time.Second)
 				return context.Cause(ctx)
 			})
 		}()

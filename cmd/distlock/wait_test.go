@@ -59,7 +59,7 @@ func TestWait(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					time.Sleep(work)
+					<-time.After(work)
 					if _, limited := lease.Context().Deadline(); limited || lease.Context().Err() != nil || !lease.Valid() {
 						t.Errorf("the lease did not last: %v", context.Cause(lease.Context()))
 					}
