@@ -208,7 +208,7 @@ func TestUnreachable(t *testing.T) {
 
 	for _, c := range []struct{ name, scheme, addr, want string }{
 		{"Redis refuses", "redis", dead.Addr().String(), "refused"},
-		{"Redis is silent", "redis", mute.Addr().String(), "no answer within"},
+		{"Redis is silent", "redis", mute.Addr().String(), "no answer within the operation timeout of 3s: it takes connections, but answers nothing"},
 		{"ZooKeeper refuses", "zk", dead.Addr().String(), "refused"},
 		{"ZooKeeper is silent", "zk", mute.Addr().String(), "no answer within"},
 		{"both", "zk", mute.Addr().String() + "," + dead.Addr().String(), ""},
