@@ -82,7 +82,7 @@ func (l *link) explain(err error) error {
 }
 
 // cause is why an operation ended with its context. If there is no session, that is
-// the cause, and not the caller's haste: the operation was never sent.
+// the cause, and not the caller's haste.
 func (l *link) cause(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errNoAnswer) || errors.Is(cause, errClosed) {
