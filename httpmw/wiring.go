@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 )
@@ -58,12 +59,8 @@ func hasWildcard(pattern, name string) bool {
 // It calls key once, with a request that has nothing but the pattern. What a
 // KeyFunc of the application does after an error of its own is not found.
 func CheckPattern(pattern string, key KeyFunc) error {
-	r, err := http.NewRequestWithContext(context.WithValue(context.Background(), checkKey{}, true), http.MethodGet, "/", http.NoBody)
-	if err != nil {
-		return err
-	}
-	r.Pattern = pattern
-	if _, err := key(r); isWiring(err) {
+	r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}, Header: http.Header{}, Body: http.NoBody, Pattern: pattern}
+	if _, err := key(r.WithContext(context.WithValue(r.Context(), checkKey{}, true))); isWiring(err) {
 		return err
 	}
 	return nil

@@ -190,13 +190,13 @@ func TestLsNamesTheProcesses(t *testing.T) {
 	}
 	const script = `echo >"$DISTLOCK_KEY"; until test -e stop; do sleep 0.02; done`
 	want := map[string]string{} // the holder's name of each key
+	var all []*running
 	for _, key := range []string{"deploy", "report"} {
 		r := m.start("-key", key, "--", "sh", "-c", script)
 		want[key] = host + "/" + strconv.Itoa(r.Process.Pid)
 		m.has(key)
-		defer func() { m.ends(r, 0) }()
+		all = append(all, r)
 	}
-	defer m.touch("stop")
 	ls := exec.Command("distlock", "ls", "-backend", "redis://"+m.server.Addr())
 	ls.Env = append(os.Environ(), raceExit)
 	table, err := ls.CombinedOutput()
@@ -210,6 +210,10 @@ func TestLsNamesTheProcesses(t *testing.T) {
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("named %v, want %v:\n%s", got, want, table)
+	}
+	m.touch("stop")
+	for _, r := range all {
+		m.ends(r, 0)
 	}
 }
 
