@@ -2,6 +2,7 @@ package distlock_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -114,5 +115,20 @@ func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
 		closeLocker(t, l)
 		wantCalls(t, s, "release", 1)
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+	})
+}
+
+// Close gives up on a store that is silent, however much is held.
+func TestCloseOfManyIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := distlock.New(hungRelease{newStore()}, distlock.Config{CloseTimeout: time.Second})
+		for i := range 1000 {
+			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: time.Hour})
+		}
+		start := time.Now()
+		closeLocker(t, l)
+		if d := time.Since(start); d > time.Second+3*distlock.ReleaseTimeout {
+			t.Errorf("it took %v", d)
+		}
 	})
 }
