@@ -322,3 +322,27 @@ func TestBackendThatIsNoSharer(t *testing.T) {
 		wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error { return nil }))
 	})
 }
+
+// The same after a writer has waited, and has given up: it is not counted any more.
+func TestReadersTryTogetherAfterAWriterHasGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+		held := mustAcquire(t, l, "k", reading)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		inVain(ctx, t, l, &all, writing)
+		cancel()
+		all.Wait()
+		time.Sleep(distlock.DefaultHandOverTime) // nobody can ride any more
+		s.before = func(call) error { time.Sleep(time.Second); return nil }
+		for range 3 {
+			all.Go(func() {
+				lease, err := l.TryAcquire(t.Context(), "k", reading)
+				wantIs(t, err)
+				wantIs(t, lease.Release(t.Context()))
+			})
+		}
+		all.Wait()
+		wantIs(t, held.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}

@@ -240,3 +240,27 @@ func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
 		}
 	})
 }
+
+// A Locker that is closed when one of the keys has just been taken gives back that
+// one, too.
+func TestKeysTakenTogetherAreGivenBackAtClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.joint = true
+		ctx := &leavingCtx{Context: t.Context()}
+		var l *distlock.Locker
+		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+			Start: func(c context.Context, _ distlock.StartInfo) context.Context {
+				ctx.inTheMoment = func() { go closeLocker(t, l); synctest.Wait() }
+				return c
+			},
+		}})
+		_, err := l.AcquireAll(ctx, []string{"a", "b"}, distlock.Opts{})
+		wantIs(t, err, distlock.ErrClosed)
+		synctest.Wait()
+		mustBeFree(t, s, "a", "b")
+		if n, leases := l.UnderWay(); n != 0 || leases != 0 {
+			t.Errorf("%d are under way, and %d leases to cancel", n, leases)
+		}
+	})
+}
