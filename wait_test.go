@@ -57,7 +57,8 @@ func TestHooksAreToldTheWait(t *testing.T) {
 	})
 }
 
-// Whoever gives up at the gate is not told of a trouble with the backend that is over.
+// A waiter that gives up at the gate is not told of a trouble with the backend that is
+// over.
 func TestTroubleThatIsOverIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
