@@ -85,7 +85,7 @@ func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
 func (l *Locker) UnderWay() (all, leases int) {
 	l.life.mu.Lock()
 	defer l.life.mu.Unlock()
-	for _, first := range l.life.leases {
+	for _, first := range &l.life.leases {
 		for s := first; s != nil; s = s.member.next {
 			leases++
 		}
