@@ -112,12 +112,12 @@
 //	resetchannels &distlock:inbox:*
 //	-@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +zadd +zrem
 //	+zrange +zscore +zcard +zremrangebyscore +publish +time +subscribe +ping +hello
-//	+client|setname +info
+//	+client|setname +info +type
 //
 // The commands zscore, zcard and zremrangebyscore are for shared locks and permits;
 // [WithWaitReplicas] needs wait. Inspection needs scan, zcount and zrangebyscore too; a SCAN sees the names of all
-// keys. With type, errors say of which type a foreign lock is. Without subscribe those
-// who wait poll; without ping a dead inbox is noticed later; without info there is no
-// warning about eviction. In a Cluster add
+// keys. Without subscribe those who wait poll; without ping a dead inbox is noticed
+// later; without info there is no warning about eviction, and no replica is noticed by
+// Ping; without type no error says of which type a foreign lock is. In a Cluster add
 // +cluster|slots, and +command to keep go-redis from logging that it lacks it.
 package redislock

@@ -39,6 +39,9 @@ func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
 		if err := left.Err(); err != nil {
 			return value{}, err
 		}
+		if left.Val() == -2 {
+			return value{kind: "none"}, nil
+		}
 		return value{kind.Val(), max(left.Val(), 0)}, nil // not every user may ask for the type
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -236,4 +237,23 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 		_, err = b.TryAcquire(t.Context(), request(lockKey))
 		check("another kit's", err, "")
 	})
+}
+
+// Who may not ask for types sees foreign locks all the same, and nothing where nothing
+// is.
+func TestForeignLockWithoutType(t *testing.T) {
+	s := realServer(t)
+	redistest.SetUser(t, s.Client, append(documentedRules(t), "+scan", "+zcount", "+zrangebyscore", "-type"))
+	b := newBackend(t, s.real.Client(t, redistest.AsUser))
+	s.HSet(t.Context(), "shop:hash", "a", "1")
+	_, err := b.TryAcquire(t.Context(), request("shop:hash"))
+	if !errors.Is(err, distlock.ErrForeign) {
+		t.Errorf("TryAcquire: %v", err)
+	}
+	if infos := mustInspect(t, b, "shop:hash"); len(infos) != 1 || infos[0].Foreign != "unknown" {
+		t.Errorf("listed %+v", infos)
+	}
+	if infos := mustInspect(t, b, "shop:nothing"); len(infos) != 0 {
+		t.Errorf("listed %+v", infos)
+	}
 }

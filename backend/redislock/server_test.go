@@ -144,6 +144,7 @@ func TestACL(t *testing.T) {
 		"+subscribe":      true, // without it, those who wait poll
 		"+ping":           true, // to notice a dead inbox sooner
 		"+info":           true, // for the warning about eviction
+		"+type":           true, // to say what a foreign lock is
 		"+hello":          true, // go-redis does without
 		"+client|setname": true, // if the client has a name
 	}, use)
