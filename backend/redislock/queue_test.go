@@ -152,7 +152,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		// The place is kept by one who comes again, and given up by Release.
 		cancel()
 		<-w.done
-		if w.err != context.Canceled { //nolint:errorlint // as it is
+		if held := new(distlock.HeldError); !errors.Is(w.err, context.Canceled) || !errors.As(w.err, &held) { // it says why it waited
 			t.Errorf("got %v", w.err)
 		}
 		ticket := s.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
