@@ -142,7 +142,7 @@ func TestOutageText(t *testing.T) {
 		defer cancel()
 		for range 2 {
 			conn := c.Conn()
-			defer conn.Close()
+			t.Cleanup(func() { _ = conn.Close() })
 			if err := conn.Ping(ctx).Err(); err != nil {
 				t.Fatal(err)
 			}

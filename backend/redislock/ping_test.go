@@ -54,7 +54,7 @@ func TestPingFails(t *testing.T) {
 		s := redistest.Start(t)
 		c := s.Client(t)
 		// It has none to follow, but that is what it is.
-		noError(t, c.SlaveOf(t.Context(), "127.0.0.1", "1").Err())
+		noError(t, c.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 		readable(t, "a replica", newBackend(t, c).Ping(t.Context()), `^redislock: `+regexp.QuoteMeta(s.Addr())+`: READONLY`)
 	})
 	t.Run("not allowed", func(t *testing.T) {
