@@ -73,7 +73,8 @@ func (s *shard) look(r *distlock.Request, now time.Time) (*entry, *distlock.Held
 		s.advance(e, now) // the timer is late
 	}
 	if k := kindOf(r); e.find(r.Owner) < 0 && (e.line.first != nil || !e.fits(k)) {
-		return e, e.held(k, now)
+		held := e.held(k, now)
+		return e, held
 	}
 	return e, nil
 }
