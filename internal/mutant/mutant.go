@@ -43,7 +43,9 @@ func (m *Mutant) Run(ctx context.Context, root, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout=3m", "-overlay", overlay, "-run", pattern(m.Test), m.Package)
+	// What is compiled is run once, so neither go vet nor a debugger has a use for it.
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=3m",
+		"-overlay", overlay, "-run", pattern(m.Test), m.Package)
 	cmd.Dir = root
 	cmd.WaitDelay = 10 * time.Second
 	output, err := cmd.CombinedOutput()
