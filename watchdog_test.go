@@ -381,6 +381,8 @@ func TestBatchTakesAThirdOfItsShortestLease(t *testing.T) {
 			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: ttl})
 		}
 		time.Sleep(5 * time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		mixed := 0
 		for _, sent := range r.sent {
 			shortest, longest := sent.grants[0].TTL, sent.grants[0].TTL

@@ -133,10 +133,16 @@ func (o *outage) healthz() int {
 	return w.Code
 }
 
+// written is the log, with what the monitor writes at this very moment.
+func (o *outage) written() string {
+	synctest.Wait()
+	return o.text.String()
+}
+
 // logged compares the log, without its times, which come in front or as values.
 func (o *outage) logged(want ...string) {
 	o.Helper()
-	got := regexp.MustCompile(`(?m)^time=\S+ |since=\S+ `).ReplaceAllString(o.text.String(), "")
+	got := regexp.MustCompile(`(?m)^time=\S+ |since=\S+ `).ReplaceAllString(o.written(), "")
 	if got != strings.Join(want, "") {
 		o.Errorf("the log has\n%s\nwant\n%s", got, strings.Join(want, ""))
 	}
@@ -185,6 +191,7 @@ func TestOutage(t *testing.T) {
 			o.Errorf("healthz %d, %v", o.healthz(), err)
 		}
 		o.logged(downLine, `level=INFO msg="locks can be had again" after=1m1s requests_refused=60 locks_not_given_back=0`+"\n")
+		synctest.Wait()
 		if fmt.Sprint(o.served) != "[true false true]" {
 			o.Errorf("gRPC was told %v", o.served)
 		}
@@ -220,7 +227,7 @@ func TestStoreThatRefuses(t *testing.T) {
 		}
 		o.store.set(nil, nil, nil)
 		<-time.After(2 * askEvery)
-		text := o.text.String()
+		text := o.written()
 		if n := strings.Count(text, "locks cannot be had"); n == 0 || n > 3 || strings.Count(text, "OOM command not allowed") != n ||
 			strings.Count(text, "locks can be had again") != n || strings.Count(text, "requests_refused=1 ") != n {
 			o.Errorf("the log has\n%s", text)

@@ -53,7 +53,7 @@ func TestStepLosesItsKey(t *testing.T) {
 			})
 		})
 		const gone = `"shop:pay": lock lost: the store says that this owner does not have the key`
-		const want = "distlock: step " + gone + "\nundo: restored from the record\ndistlock: release " + gone
+		const want = "distlock: step " + gone + "; undo: restored from the record; distlock: release " + gone
 		if !errors.Is(err, distlock.ErrLost) || !errors.Is(err, errUndo) || err.Error() != want {
 			t.Errorf("the error is\n%v, want\n%s", err, want)
 		}
