@@ -23,11 +23,11 @@ type Backend interface {
 	// what makes a lost reply harmless.
 	//
 	// If another owner holds the key, the error must wrap [ErrNotAcquired]; a
-	// [*HeldError] also says when to look again and who the holder is. If what is
-	// at the key is a lock of another kind, the error must wrap [ErrForeign]. Any
-	// other error means that the outcome is unknown: the Locker tries again with
-	// the same Owner or calls Release. It should carry the address of the server
-	// and the cause.
+	// [*HeldError] also says when to look again and names the holder. If the key
+	// contains a lock of another kind, the error must wrap [ErrForeign]. Any other
+	// error means that the outcome is unknown: the Locker tries again with the same
+	// Owner or calls Release. The error should contain the address of the server and
+	// the cause.
 	TryAcquire(ctx context.Context, r Request) (Grant, error)
 
 	// Renew extends each grant to a full TTL from now, in as few round trips as
@@ -57,9 +57,9 @@ type Queuer interface {
 	// Acquire is TryAcquire that waits for its turn. It returns when the key is
 	// granted, when ctx ends (an error that wraps ctx.Err(), and a [*HeldError] if
 	// the holder is known), when r.Backoff is spent (an error that wraps
-	// [ErrNotAcquired]), or when the backend fails (any other error). After an error the Locker either calls Acquire again with the
-	// same Owner, which must keep its place, or calls Release, which must give
-	// it up.
+	// [ErrNotAcquired]), or when the backend fails (any other error). After an error
+	// the Locker either calls Acquire again with the same Owner, which must keep its
+	// place, or calls Release, which must give it up.
 	//
 	// A message from the store may only save time: an implementation must also
 	// look again when r.Backoff says so.
@@ -110,29 +110,29 @@ type Sharer interface {
 	Shares()
 }
 
-// Limiter is an ability of a [Backend] that keeps no key for longer than a limit. The
-// [Locker] refuses options that it could not keep, and asks for no longer TTL.
+// Limiter is an ability of a [Backend] that limits how long a key may be kept. The
+// [Locker] refuses options that exceed the limit, and never asks for a longer TTL.
 type Limiter interface {
-	// MaxTTL is the longest TTL, which never changes. A longer one must be refused
-	// at once, by TryAcquire and by Renew, with an error that wraps none of the
-	// package's sentinels: nothing was granted, and nothing is lost.
+	// MaxTTL returns the longest TTL. It must not change. TryAcquire and Renew must
+	// refuse a longer TTL at once, with an error that wraps none of the package's
+	// sentinels: nothing was granted, and nothing is lost.
 	MaxTTL() time.Duration
 }
 
-// Pinger is an ability of a [Backend] that can tell whether its store answers.
+// Pinger is an ability of a [Backend] that can check whether its store answers.
 type Pinger interface {
 	// Ping returns nil if the store could grant a lock now, as far as one round
-	// trip tells. The error carries the address of the server and the cause.
+	// trip can tell. The error contains the address of the server and the cause.
 	Ping(ctx context.Context) error
 }
 
 // Request asks for a key.
 //
 // The Owner is a random UUID in its usual form of 36 characters, with 122 random
-// bits. Behind it may stand "@" and the name of the holder, which is for people:
-// [HolderOf] returns it. Both are printable ASCII without spaces and colons. A
-// backend keeps the owner as it is; a store with a place of its own for such a name
-// may keep it there.
+// bits. It may be followed by "@" and the name of the holder, which is for people:
+// [HolderOf] returns the name. Both are printable ASCII without spaces and colons. A
+// backend stores the owner unchanged; if the store has a separate place for such a
+// name, the backend may keep the name there.
 type Request struct {
 	Key   string
 	Owner string        // fresh for every acquisition: see below

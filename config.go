@@ -29,12 +29,12 @@ type Config struct {
 	// costs memory here and in the store. The default is [DefaultMaxKeys].
 	MaxKeys int
 
-	// MaxWaiters bounds how many goroutines of this process may wait for one
-	// another, for all keys together; one more gets [ErrQueueFull].
-	// [Opts].MaxWaiters is the bound for each key. A waiter costs about 5 KB, most
-	// of it the stack of its goroutine. Not counted are those who are first in line
-	// here and wait in the store: MaxKeys bounds these. The default is
-	// [DefaultTotalWaiters], about 250 MB.
+	// MaxWaiters limits how many goroutines of this process may wait for one
+	// another, for all keys together; the next one gets [ErrQueueFull].
+	// [Opts].MaxWaiters is the limit for each key. A waiter costs about 5 KB, most
+	// of it the stack of its goroutine. The waiter that is first in line in this
+	// process and waits in the store is not counted: MaxKeys limits how many of
+	// these there are. The default is [DefaultTotalWaiters], about 250 MB.
 	MaxWaiters int
 
 	// CloseTimeout is how long [Locker.Close] waits for holders to release
@@ -43,9 +43,9 @@ type Config struct {
 	CloseTimeout time.Duration
 
 	// Holder is the name of this process for people: Inspect and errors show it
-	// with the locks that it holds ("held by web-3/1432"). Nothing is decided by
-	// it. It consists of at most 64 letters, digits and "-._/". The default is the
-	// name of the host and the process id; "-" is none.
+	// with the locks that the process holds ("held by web-3/1432"). It has no effect
+	// on locking. It consists of at most 64 letters, digits and "-._/". The default
+	// is the host name and the process id; "-" means no name.
 	Holder string
 
 	// HandOvers is how often a lock may pass from one holder in this process to

@@ -24,9 +24,9 @@
 //   - The holder's context is cancelled, with cause [ErrLost], before the backend
 //     may grant the key to another, as long as the process runs and clocks tick
 //     at the same rate, within 1 % of the lease.
-//   - Every lease has a fencing token ([Lease.Token]) of its own, and they rise from
-//     lease to lease of a key. Only among those who may hold it beside each other
-//     the order says nothing. The backend's documentation says on what conditions.
+//   - Every lease has its own fencing token ([Lease.Token]), and the tokens of a key
+//     rise from lease to lease. Among leases that may be held at the same time, the
+//     order means nothing. The backend's documentation states the conditions.
 //   - A release never removes another owner's lock.
 //   - Once faults heal, no waiter waits longer than the least of its context's
 //     end, and the time left of the present lease plus one RetryInterval for
@@ -67,15 +67,15 @@
 // # Waiting
 //
 // A call waits until it has the lock or its context ends. A release wakes the next
-// waiter, so that waiting costs no latency, except with a backend that is no
-// [Queuer]. Three options limit the wait:
+// waiter, so waiting adds no latency, except with a backend that is not a [Queuer].
+// Three options control the wait:
 //
-//   - MaxWait is the time to wait for the lock, whatever the work may take
-//     afterwards. A deadline of the context ends both.
-//   - RetryCount 1 does not wait: somebody else is at it. Other numbers count
-//     attempts, which are a time only together with RetryInterval.
-//   - RetryInterval is how often a waiter looks by itself, in case that a message was
-//     lost or that nothing tells it.
+//   - MaxWait limits the time to wait for the lock, however long the work takes
+//     afterwards. A deadline of the context limits both.
+//   - RetryCount 1 does not wait: another caller is doing the work already. Other
+//     values count attempts; RetryInterval determines how long these take.
+//   - RetryInterval is how often a waiter checks the key itself, in case a message
+//     was lost or the backend sends none.
 //
 // # Readers and permits
 //
@@ -89,11 +89,11 @@
 // lease beside the first, in its turn.
 //
 // Permits makes the key a semaphore: each holder has a lease and a token of its
-// own. The tokens of readers and of holders of permits lie between those of the
-// writers before and after them. Among themselves they are in no order, because what
-// is handed over or ridden on has older tokens than what other processes got
-// meanwhile; and a resource that refuses all but the largest would refuse holders who
-// are there by right anyway.
+// own. The tokens of readers and of holders of permits lie between the tokens of the
+// writers before and after them. Among themselves they are in no order, because a
+// lease that is handed over or shared within a process has an older token than the
+// leases that other processes acquired in the meantime. A resource that accepts only
+// the largest token would refuse legitimate holders anyway.
 //
 // Code below a holder re-enters if the holder has what it asks for: reading below
 // writing, but not writing below reading, nor anything else below a permit. That is
@@ -114,15 +114,15 @@
 //
 // Ask with [errors.Is], and for [ErrUnavailable] first: lock not acquired and
 // backend down may both be true. Then ask for [ErrForeign]. A function's own error is
-// never replaced; what became of the lock is joined behind it.
+// never replaced; the error of the lock is joined behind it.
 //
 // # Goroutines
 //
 // The lease travels in the context that the function is given. Code below it
 // that locks the same key re-enters at once. A lease does not travel over the
-// network: a locked call that makes another for the same key waits for itself, until
-// a deadline or MaxWait, and the error says that this process holds the key. Lock in
-// one of the two places, or call in the process, with the context. A goroutine that may outlive the
-// call takes [Detach](ctx) instead; with the call's own context it would get
-// ErrLost, never silently a lock of its own.
+// network: a locked call that makes a remote call for the same key waits for itself,
+// until a deadline or MaxWait, and the error says that this process holds the key.
+// Lock in only one of the two places, or call within the process and pass the
+// context. A goroutine that may outlive the call takes [Detach](ctx) instead; with the
+// call's own context it would get ErrLost, never silently a lock of its own.
 package distlock

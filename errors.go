@@ -10,19 +10,20 @@ import (
 
 // The errors that the kit reports. They arrive wrapped in an [*Error], so ask
 // with [errors.Is]; more than one may match. Ask for [ErrUnavailable] first, then
-// for [ErrForeign], then for [ErrNotAcquired], which the others may match too: a wait
-// that was cut short while the backend was failing matches the first and the last, a
-// key with something else in it the second and the last. Their texts are one line.
+// for [ErrForeign], then for [ErrNotAcquired], which errors of the first two kinds may
+// match too: if a wait ends while the backend is failing, the error matches the first
+// and the last; if the key contains something else, it matches the second and the
+// last. Their texts are one line.
 var (
-	// ErrNotAcquired: the lock is held by another and the wait budget
-	// ([Opts].RetryCount, [Opts].MaxWait) or the caller's context ended first. If it
-	// was the context, the error matches the context's error too. A [*HeldError] in it
-	// says which holder has the key, where that is known.
+	// ErrNotAcquired: another owner holds the lock, and the wait budget
+	// ([Opts].RetryCount, [Opts].MaxWait) or the caller's context ended first. If the
+	// context ended, the error matches the context's error too. A [*HeldError] in it
+	// names the holder, if it is known.
 	ErrNotAcquired = errors.New("lock not acquired")
 
-	// ErrForeign: what is at the key in the store is a lock of another kind, or not
-	// a lock at all. The error names its type. It matches [ErrNotAcquired]: the
-	// store is well, and the key may come free.
+	// ErrForeign: the key in the store contains a lock of another kind, or something
+	// that is not a lock. The error names its type. It matches [ErrNotAcquired]: the
+	// store works, and the key may become free.
 	ErrForeign = fmt.Errorf("%w: held by another kind of lock", ErrNotAcquired)
 
 	// ErrLost: the lease is over although nobody asked for that: it expired
@@ -36,8 +37,8 @@ var (
 	ErrKey = errors.New("invalid lock key")
 
 	// ErrQueueFull: too many goroutines of this process wait for the key
-	// ([Opts].MaxWaiters) or for any ([Config].MaxWaiters), or too many keys are in
-	// use ([Config].MaxKeys). The error names the limit.
+	// ([Opts].MaxWaiters) or for all keys together ([Config].MaxWaiters), or too many
+	// keys are in use ([Config].MaxKeys). The error names the limit.
 	ErrQueueFull = errors.New("too many waiters in this process")
 
 	// ErrUnavailable: the backend failed; whether the lock is free is unknown.
@@ -64,8 +65,8 @@ type Error struct {
 	Err error
 }
 
-// Error is one line, whatever Err is made of. It quotes the key, because callers
-// choose keys and errors end in logs, and cuts it at 64 bytes.
+// Error returns a single line, even if Err has several. It quotes the key, because
+// callers choose keys and errors end up in logs, and truncates it to 64 bytes.
 func (e *Error) Error() string {
 	if e.Key == "" {
 		return "distlock: " + e.Op + ": " + oneLine(e.Err)
@@ -73,7 +74,7 @@ func (e *Error) Error() string {
 	return "distlock: " + e.Op + " " + quoteKey(e.Key) + ": " + oneLine(e.Err)
 }
 
-// oneLine is the text of err with its lines, as of joined errors, side by side.
+// oneLine returns the text of err with its lines joined into one.
 func oneLine(err error) string {
 	text := strings.TrimSpace(err.Error())
 	if !strings.ContainsAny(text, "\r\n") {
@@ -87,8 +88,8 @@ func oneLine(err error) string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // HeldError is how a [Backend] says that the key is held by another. It wraps
-// [ErrNotAcquired]. Every field but RetryAfter is for people; a zero field means
-// that it is not known.
+// [ErrNotAcquired]. Every field except RetryAfter is for people; a zero field means
+// that the value is not known.
 type HeldError struct {
 	// RetryAfter is the time until the present lease ends if nobody renews it.
 	RetryAfter time.Duration
@@ -96,16 +97,16 @@ type HeldError struct {
 	// Holder is the name of the holder: see [Config].Holder.
 	Holder string
 
-	// Held is for how long the holder has had the key.
+	// Held is how long the holder has had the key.
 	Held time.Duration
 
-	// Local tells that the holder is in this very process, under this Locker. A
-	// locked call that waits for a lock of its own caller waits in vain.
+	// Local reports whether the holder is in this process, under this Locker. A
+	// locked call that waits for the lock of its own caller waits in vain.
 	Local bool
 }
 
-// Error says that the key is held, by which holder, for how long, and when the
-// lease ends without renewal, as far as these are known.
+// Error says that the key is held, by which holder, for how long, and when the lease
+// ends if it is not renewed, as far as these are known.
 func (e *HeldError) Error() string {
 	text := ErrNotAcquired.Error() + ": held by "
 	switch {
@@ -125,7 +126,7 @@ func (e *HeldError) Error() string {
 	return text
 }
 
-// aged is what e has become after a while.
+// aged returns e as it is after d has passed.
 func (e *HeldError) aged(d time.Duration) *HeldError {
 	old := *e
 	if old.Held > 0 {
@@ -135,7 +136,7 @@ func (e *HeldError) aged(d time.Duration) *HeldError {
 	return &old
 }
 
-// readable rounds d to what a person reads.
+// readable formats d, rounded for people.
 func readable(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:
@@ -151,12 +152,12 @@ func readable(d time.Duration) string {
 // Unwrap returns [ErrNotAcquired].
 func (e *HeldError) Unwrap() error { return ErrNotAcquired }
 
-// noFunction is what a nil function gets, before anything is locked for it.
+// noFunction is the error for a nil function. Nothing is locked for it.
 func noFunction(key string) error {
 	return &Error{Op: "options", Key: key, Err: errors.New("fn is nil")}
 }
 
-// joined is what errors.Join makes, on one line.
+// joined is like the error of errors.Join, but its text is a single line.
 type joined struct{ errs []error }
 
 func (e *joined) Error() string {

@@ -16,7 +16,7 @@ type Guard struct {
 }
 
 // Guard returns a Guard for o. It panics if l is nil, if o is invalid (see
-// [Opts.Validate]), or if o asks for what the backend cannot do (see [Sharer]
+// [Opts.Validate]), or if o asks for something the backend cannot do (see [Sharer]
 // and [Limiter]).
 func (l *Locker) Guard(o Opts) *Guard {
 	if l == nil {

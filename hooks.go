@@ -8,19 +8,20 @@ import (
 // Hooks are told what happens to the locks of a [Locker]: for metrics, traces
 // and logs. Each may be nil. They must be safe for concurrent use.
 //
-// Every hook gets the context that Start returned, so that a span which was put
-// into it is found in all of them. From Acquired on it is the lease's own
-// ([Lease.Context]), whatever context the lease is released with: in Lost and
-// Released it is cancelled, and what needs one that is not takes
-// [context.WithoutCancel]. Each Acquired is followed by one Released in the end,
-// that of a re-entry too, unless the lease is never released.
+// Every hook gets the context that Start returned, so a span that Start put into the
+// context is available in all of them. From Acquired on, the context is the lease's
+// own ([Lease.Context]), whatever context the lease is released with. In Lost and
+// Released it is cancelled; a hook that needs a live context uses
+// [context.WithoutCancel]. Each Acquired is followed by exactly one Released, also for
+// a re-entry, unless the lease is never released.
 //
-// RenewFailed and Lost are called on goroutines of their own, so Lost may come
-// after Released if the lease is released at that moment. The others are called on
-// the caller's goroutine and must not block, because the lock is held or waited for
-// meanwhile. What a hook panics with goes on to the caller as from the function
-// itself: the lock is given back, or was already, and no hook is called twice for
-// it. In RenewFailed and Lost a panic ends the program, as on any goroutine.
+// RenewFailed and Lost are called on their own goroutines, so Lost may come after
+// Released if the lease is released at the same moment. The others are called on the
+// caller's goroutine and must not block, because the lock is held or waited for in the
+// meantime. If one of these panics, the panic propagates to the caller, like a panic of
+// the function itself: the lock is released, or was released already, and no hook is
+// called twice for it. A panic in RenewFailed or Lost ends the program, as on any
+// goroutine.
 //
 // Use Name as a metric label, never Key: callers choose keys. Keys in logs are
 // best quoted.
@@ -37,18 +38,18 @@ type Hooks struct {
 	// Failed is called when an acquisition ended without the lock.
 	Failed func(ctx context.Context, i FailedInfo)
 
-	// RenewFailed is called for each lease that a renewal by the watchdog did not
-	// extend, because the store failed or did not answer. It is tried again, and
-	// the lease goes on for the time left. It is not called for a re-entry, nor
-	// when the lease is lost: that is for Lost.
+	// RenewFailed is called for each lease that the watchdog could not renew because
+	// the store failed or did not answer. The watchdog tries again, and the lease
+	// stays valid for the time left. RenewFailed is not called for a re-entry, nor
+	// when the lease is lost: Lost is called then.
 	RenewFailed func(ctx context.Context, i RenewFailedInfo)
 
-	// Lost is called once when a lease is over before it was released. It is not
-	// called for a re-entry.
+	// Lost is called once when a lease ends before it was released. It is not called
+	// for a re-entry.
 	Lost func(ctx context.Context, i LostInfo)
 
-	// Released is called when a lease was given back, lost or not, and at the end of
-	// a re-entry.
+	// Released is called when a lease was released, lost or not, and at the end of a
+	// re-entry.
 	Released func(ctx context.Context, i ReleasedInfo)
 
 	// Resigned is called when a term of [Locker.Lead] is over, after Released:
@@ -56,12 +57,13 @@ type Hooks struct {
 	Resigned func(ctx context.Context, i ResignedInfo)
 }
 
-// LockInfo says which lock a hook is told about, and how it is wanted or held.
+// LockInfo describes the lock that a hook is called for, and how it is requested or
+// held.
 type LockInfo struct {
 	Name    string // Opts.Prefix + Opts.Value, or "unnamed" if both are empty
 	Key     string
 	Mode    Mode
-	Permits int // of a semaphore; 0: it is none
+	Permits int // of a semaphore; 0: not a semaphore
 }
 
 // StartInfo describes an acquisition that begins.
@@ -74,7 +76,7 @@ type AcquiredInfo struct {
 	Token      uint64
 	Wait       time.Duration // from the call to the lock
 	Reentrant  bool          // the caller held the key already, as Mode and Permits say
-	HandedOver bool          // it came from the holder before, or from readers beside, in this process, not from the store
+	HandedOver bool          // it came from the previous holder, or from other readers, in this process, not from the store
 }
 
 // FailedInfo describes an acquisition that ended without the lock.
@@ -82,10 +84,10 @@ type FailedInfo struct {
 	LockInfo
 
 	Wait time.Duration
-	Err  error // as the caller gets it; a HeldError in it says which holder has the key, where that is known
+	Err  error // as the caller gets it; a HeldError in it names the holder, if it is known
 }
 
-// RenewFailedInfo describes a renewal without success.
+// RenewFailedInfo describes a renewal that failed.
 type RenewFailedInfo struct {
 	LockInfo
 
@@ -104,13 +106,13 @@ type LostInfo struct {
 	Err   error         // wraps ErrLost and says how
 }
 
-// ReleasedInfo describes a lease that was given back, or a re-entry that ended.
+// ReleasedInfo describes a lease that was released, or a re-entry that ended.
 type ReleasedInfo struct {
 	LockInfo
 
 	Token     uint64
 	Held      time.Duration // since it was acquired, or re-entered
-	Reentrant bool          // the end of a re-entry: the caller has the key still
+	Reentrant bool          // the end of a re-entry: the caller still holds the key
 	Err       error         // ErrLost, ErrUnavailable, or nil
 }
 
@@ -123,13 +125,13 @@ type ResignedInfo struct {
 	Err   error // the function's, with what became of the lock joined behind it
 }
 
-// info is what every hook is told about s.
+// info returns what every hook gets about s.
 func (s *Lease) info() LockInfo {
 	t := &s.hold.terms
 	return LockInfo{Name: s.name, Key: s.Key(), Mode: t.mode, Permits: t.permits}
 }
 
-// info is what the hooks are told of an acquisition without a lease.
+// info returns what the hooks get about an acquisition that has no lease.
 func (o *Opts) info(key string) LockInfo {
 	return LockInfo{Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
 }

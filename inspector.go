@@ -29,9 +29,10 @@ type Inspector interface {
 type KeyInfo struct {
 	Key string
 
-	// Foreign is set if what is there is not a lock of this package: its type in
-	// the store's words, such as "hash". It is listed if the prefix is the key
-	// itself, held once, by a holder of which only ExpiresIn may be known.
+	// Foreign is set if the key contains something that is not a lock of this
+	// package. It is the type as the store calls it, such as "hash". Such a key is
+	// listed only if the prefix is the key itself. It has one holder, of which only
+	// ExpiresIn may be known.
 	Foreign string
 
 	// Mode is how it is held. Semaphore says that those who have it hold permits.
@@ -119,7 +120,7 @@ func (l *Locker) Inspect(ctx context.Context, prefix string, limit int) ([]KeyIn
 // later tokens are larger than those of the deposed. Of the rest of what MinHold
 // keeps nothing is left either.
 //
-// What is not a lock of this package is left alone: the error wraps [ErrForeign].
+// A value that is not a lock of this package stays: the error wraps [ErrForeign].
 // After an error that wraps [ErrUnavailable] it is unknown whether it was done.
 // The error wraps [errors.ErrUnsupported] if the backend is no [Inspector], or
 // [ErrClosed], or the error of ctx.

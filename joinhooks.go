@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// JoinHooks returns hooks that call all of the given ones, such as those for traces
-// and those for metrics. Each Start gets the context that the one before returned.
-// Start, Acquired, RenewFailed and Lost are called in the order given; Failed,
-// Released and Resigned, which end what Start began, in reverse order, as deferred
-// functions are. If one panics the others are called all the same, except those of
-// a later Start.
+// JoinHooks returns hooks that call all the given hooks, for example hooks for traces
+// and hooks for metrics. Each Start gets the context that the previous Start returned.
+// Start, Acquired, RenewFailed and Lost are called in the given order. Failed, Released
+// and Resigned are called in reverse order, like deferred functions, because they end
+// what Start began. If a hook panics, the remaining hooks are still called, but if a
+// Start panics, the later Starts are not.
 func JoinHooks(hooks ...Hooks) Hooks {
 	var starts []func(context.Context, StartInfo) context.Context
 	for _, h := range hooks {
@@ -36,7 +36,7 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	return joined
 }
 
-// hook is any of the hooks but Start.
+// hook is any hook except Start.
 type hook[Info any] = func(ctx context.Context, i Info)
 
 func inOrder[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
@@ -45,8 +45,8 @@ func inOrder[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
 	return inReverse(reversed, of)
 }
 
-// inReverse returns what calls one hook of each, the last first, or nil if none has
-// that hook.
+// inReverse returns a function that calls one hook of each element, the last first, or
+// nil if no element has that hook.
 func inReverse[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
 	var all []hook[Info]
 	for i := range hooks {
@@ -59,7 +59,7 @@ func inReverse[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info]
 	}
 	return func(ctx context.Context, i Info) {
 		for _, h := range all {
-			defer h(ctx, i) //nolint:gocritic // deferred, so that a panic of one does not keep the others from it
+			defer h(ctx, i) //nolint:gocritic // deferred, so that the others are called even if one panics
 		}
 	}
 }

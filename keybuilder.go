@@ -74,8 +74,8 @@ type Hasher interface {
 //     their parts in [By].
 //   - Functions, channels, uintptr, unsafe pointers and contexts are refused,
 //     and so is what is nested deeper than 64 levels, cycles among it, or is
-//     over 1 MiB when encoded. So is a value with one of the methods above if that
-//     panics.
+//     over 1 MiB when encoded. So is a value with one of the methods above if the
+//     method panics.
 type KeyBuilder struct {
 	base   string
 	params ParamFunc
@@ -133,7 +133,7 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 		}
 	}
 
-	// No defer: if a method of the caller's ends the goroutine, the encoder is in an
+	// No defer: if a method of the caller ends the goroutine, the encoder is in an
 	// unknown state and is not put back.
 	e := encoders.Get().(*encoder)
 	if err := e.encode(params); err != nil {
@@ -150,7 +150,7 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 	return key, false, nil
 }
 
-// hash asks a Hasher of unknown origin, and judges what it returned.
+// hash calls a Hasher that is not the package's own, and checks its result.
 func (b *KeyBuilder) hash(e *encoder) (key string, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -34,8 +34,9 @@ import (
 //
 // While the backend fails Lead goes on trying, with pauses of one to two times
 // o.RetryInterval, and so it does after a campaign without success if
-// o.RetryCount or o.MaxWait limits each; the default stays in line until elected. What trying again cannot mend is returned at once: options or a key
-// that are refused, [ErrNoFencing], [ErrUpgrade], ErrLost if ctx comes from a function whose
+// o.RetryCount or o.MaxWait limits each; the default stays in line until elected.
+// What trying again cannot mend is returned at once: options or a key that are
+// refused, [ErrNoFencing], [ErrUpgrade], ErrLost if ctx comes from a function whose
 // lease of the key is over. If ctx ended, the error matches its error and its
 // cause; if the Locker was closed, [ErrClosed].
 //

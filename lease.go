@@ -35,7 +35,7 @@ type Lease struct {
 	ctx    leaseCtx
 	member member      // of those that have a context to cancel
 	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
-	held   atomic.Bool // it was got: hold, token and since do not change any more
+	held   atomic.Bool // it was acquired: hold, token and since do not change any more
 	ended  atomic.Bool // its holder gave it back; the hold may go on with another
 	undone atomic.Bool // got for nothing: minHold does not count
 
@@ -53,16 +53,16 @@ func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
 // Key returns the full key.
 func (s *Lease) Key() string { return s.hold.grant.Key }
 
-// Token returns the fencing token. No two leases of a key have the same. That of
-// an exclusive lease is larger than the token of every earlier lease of the key,
-// and smaller than that of every later one, so a resource which remembers the
-// largest it has seen can refuse a holder that was paused. Leases that may be held
-// beside each other, by readers or with Permits, have tokens in any order among
-// themselves: what they share must not refuse one because it has seen another, only
-// because it has seen an exclusive one that is larger.
+// Token returns the fencing token. No two leases of a key have the same token. The
+// token of an exclusive lease is larger than the token of every earlier lease of the
+// key and smaller than the token of every later one, so a resource that remembers the
+// largest token it has seen can refuse a holder that was paused. Leases that may be
+// held at the same time, by readers or with Permits, have tokens in any order among
+// themselves. The resource that they share must not refuse one of these tokens because
+// it has seen another of them, only because it has seen a larger exclusive token.
 //
 // A re-entry has the token of the lease that it re-enters. The token is 0 if the
-// backend has none to give.
+// backend does not provide tokens.
 func (s *Lease) Token() uint64 { return s.token }
 
 // Context returns the context that the lease was asked for with, which is
@@ -81,8 +81,8 @@ func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
 // Until returns the time until which the lease is valid unless it is renewed,
 // released, or taken away before. It lies a margin before the moment from which
-// the store may grant the key to another, so it says how long there is left for a
-// commit: use it as the deadline of a transaction.
+// the store may grant the key to another owner, so it limits the time for a commit:
+// use it as the deadline of a transaction.
 func (s *Lease) Until() time.Time {
 	end, _ := s.hold.until()
 	return end
@@ -94,7 +94,7 @@ func (s *Lease) Until() time.Time {
 // lease is as valid as it was.
 func (s *Lease) Refresh(ctx context.Context) error {
 	h := s.hold
-	h.sends() // before the look, so that a release in between knows of it
+	h.sends() // before the check, so that a concurrent release knows of it
 	if err := s.over(); err != nil {
 		h.heard(true)
 		return s.fail("refresh", err)
@@ -134,8 +134,8 @@ func (s *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// end releases s, but tells nobody. It reports whether it was the first to do so: a
-// hook that panics must not have anything released again.
+// end releases s without calling hooks. It reports whether this is the first release:
+// a hook that panics must not cause a second one.
 func (s *Lease) end(ctx context.Context) (first bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -165,9 +165,9 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 // the contexts of the leases that are held, with a cause that matches [ErrLost]
 // and ErrClosed; waits up to [Config].CloseTimeout for their holders to release
 // them; releases the rest; and closes the backend if it is an [io.Closer]. If
-// nobody holds anything it returns at once, or after a last attempt to clean up
-// after failures, of half a second at most. What [Opts].MinHold keeps is left in
-// the store, to end by itself.
+// no lease is held, it returns at once, or after a last attempt to clean up after
+// failures, which takes at most half a second. Keys that [Opts].MinHold keeps stay in
+// the store until they expire.
 // Stop your servers first, so that no request is cut short. Only the first call
 // does anything.
 func (l *Locker) Close() error {

@@ -22,7 +22,7 @@ type Opts struct {
 	// the parameters if these take part. Decorators require Value; where the key
 	// is an argument ([Locker.Do]), the full key is Prefix + key and Value may be
 	// empty. Prefix + Value is also the name that [Hooks] see, fit to be a metric
-	// label because no caller chooses it; "unnamed" if both are empty.
+	// label because callers do not choose it; "unnamed" if both are empty.
 	Prefix string
 	Value  string
 
@@ -43,30 +43,31 @@ type Opts struct {
 
 	// KeyTimeout is the lease: how long the key outlives a crashed holder. The
 	// watchdog renews it every third of its length. The default is
-	// [DefaultKeyTimeout]; whole milliseconds, at least one, and no more than a
-	// backend that is a [Limiter] allows, as for MinHold.
+	// [DefaultKeyTimeout]; whole milliseconds, at least one. A backend that is a
+	// [Limiter] limits it, and MinHold too.
 	KeyTimeout time.Duration
 
-	// RetryCount is the number of attempts: 1 tries once and never waits, for work
-	// that somebody else does already. The default, 0, is no limit: the call waits
-	// until MaxWait is over or the context ends. How long a larger number takes
-	// depends on RetryInterval and on chance; for a time take MaxWait.
+	// RetryCount is the number of attempts. 1 tries once and never waits, for work
+	// that another caller may already be doing. The default, 0, means no limit: the
+	// call waits until MaxWait is over or the context ends. How long a larger number
+	// takes depends on RetryInterval and on chance; use MaxWait to limit the time.
 	RetryCount int
 
 	// RetryInterval is the base of the wait between attempts, which is uniform
-	// in [RetryInterval, 2*RetryInterval). It is no latency: a release in this
-	// process wakes the next waiter at once, and so does one elsewhere where the
-	// backend is a [Queuer]. It bounds how late a waiter notices what no message
-	// told it, and is how often a backend that is none is asked. Best a little longer
-	// than the function usually runs. The default is [DefaultRetryInterval].
+	// in [RetryInterval, 2*RetryInterval). It adds no latency: a release in this
+	// process wakes the next waiter at once, and so does a release in another process
+	// if the backend is a [Queuer]. It limits how late a waiter notices a change that
+	// no message reported, and it is how often a backend that is not a Queuer is
+	// asked. Choose it a little longer than the function usually runs. The default is
+	// [DefaultRetryInterval].
 	RetryInterval time.Duration
 
-	// MaxWait is how long to wait for the lock, however long the function takes
-	// afterwards; a deadline of ctx would end that, too. It counts all waiting: in
-	// this process, in the store, and for a store that fails. The wait then ends with
-	// [ErrNotAcquired], or with [ErrUnavailable] as well if the store failed; what is
-	// asked of the store by then may take half a second more. The default, 0, is no
-	// such limit; at least a millisecond.
+	// MaxWait limits the wait for the lock, however long the function takes
+	// afterwards; a deadline of ctx would end the function, too. It includes all
+	// waiting: in this process, in the store, and for a store that fails. The wait
+	// then ends with [ErrNotAcquired], and with [ErrUnavailable] as well if the store
+	// failed. An operation of the store that is in progress then may take half a
+	// second more. The default, 0, means no limit; at least a millisecond.
 	MaxWait time.Duration
 
 	// Mode says who may hold the key at the same time: Exclusive, which keeps
@@ -81,8 +82,8 @@ type Opts struct {
 	// Permits above 0 makes the key a semaphore, which that many may hold at the
 	// same time in the whole fleet, each with a lease of its own. All who use the
 	// key should ask for the same number, at most 1,000,000; with different ones,
-	// each comes in while fewer than its own number are inside. Tokens do not tell
-	// which of them came later, see [Lease.Token]. A re-entry takes no second
+	// each caller gets a permit while fewer than its own number are in use. Tokens do
+	// not show which holder came later: see [Lease.Token]. A re-entry takes no second
 	// permit. Not with Mode Shared; the backend must be a Sharer. The
 	// default, 0, is no semaphore.
 	Permits int
@@ -115,7 +116,7 @@ type Opts struct {
 
 	// MaxWaiters is how many goroutines of this process may wait for one key;
 	// one more gets [ErrQueueFull]. The default is [DefaultMaxWaiters].
-	// [Config].MaxWaiters is the bound for all keys together.
+	// [Config].MaxWaiters is the limit for all keys together.
 	MaxWaiters int
 }
 

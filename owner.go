@@ -15,9 +15,9 @@ const maxHolder = 64
 // uuidLen is the length of the part of an owner that is random.
 const uuidLen = 36
 
-// newOwner returns a random UUID (version 4), with the name of the holder behind
-// it, in one allocation: every acquisition needs one. The suffix is empty or "@"
-// and the name.
+// newOwner returns a random UUID (version 4) followed by the name of the holder. It
+// makes one allocation, because every acquisition needs an owner. The suffix is empty
+// or "@" and the name.
 func newOwner(suffix string) string {
 	var u uuid.UUID
 	_, _ = rand.Read(u[:]) // never fails: it ends the program instead
@@ -32,7 +32,7 @@ func newOwner(suffix string) string {
 	return string(text[:uuidLen+n])
 }
 
-// hexUUID writes the usual form of u, as uuid.UUID.String does.
+// hexUUID writes u in its usual form, like uuid.UUID.String.
 func hexUUID(dst []byte, u uuid.UUID) {
 	const digits = "0123456789abcdef"
 	at := 0
@@ -46,8 +46,8 @@ func hexUUID(dst []byte, u uuid.UUID) {
 	}
 }
 
-// HolderOf returns the name of the holder in an owner, or "" if it has none or the
-// owner is not one of this package.
+// HolderOf returns the name of the holder in an owner. It returns "" if the owner has
+// no name or was not made by this package.
 func HolderOf(owner string) string {
 	if len(owner) <= uuidLen+1 || owner[uuidLen] != '@' || uuid.Validate(owner[:uuidLen]) != nil {
 		return ""
@@ -59,7 +59,7 @@ func HolderOf(owner string) string {
 	return name
 }
 
-// defaultHolder is the host and the process, such as web-3/1432.
+// defaultHolder returns the host name and the process id, such as web-3/1432.
 func defaultHolder() string {
 	pid := "/" + strconv.Itoa(os.Getpid())
 	host, err := os.Hostname()
@@ -75,8 +75,8 @@ func defaultHolder() string {
 	return host[:min(len(host), maxHolder-len(pid))] + pid
 }
 
-// notInHolder reports whether the name of a holder cannot contain r: stores set
-// off owners with spaces and colons.
+// notInHolder reports whether the name of a holder must not contain r: stores separate
+// owners with spaces and colons.
 func notInHolder(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':

@@ -6,10 +6,11 @@ import (
 	"fmt"
 )
 
-// Ping asks the store whether it answers, for health checks. The error wraps
-// [ErrUnavailable] and carries the address and the cause if it does not,
-// [ErrClosed], the error of ctx, or [errors.ErrUnsupported] if the backend is not
-// a [Pinger]. It takes as long as one operation of the backend at most.
+// Ping checks whether the store answers. It is for health checks. If the store does
+// not answer, the error wraps [ErrUnavailable] and contains the address and the cause.
+// The error may instead wrap [ErrClosed], the error of ctx, or
+// [errors.ErrUnsupported] if the backend is not a [Pinger]. Ping takes at most as long
+// as one operation of the backend.
 func (l *Locker) Ping(ctx context.Context) error {
 	const op = "ping"
 	p, ok := l.backend.(Pinger)

@@ -58,9 +58,9 @@
 //
 // # Waiting
 //
-// A call waits until its context ends, which for a client with a deadline leaves
-// nothing for the handler: [distlock.Opts].MaxWait limits the wait alone. MaxWaiters
-// bounds how many wait.
+// A call waits until its context ends. If the client has set a deadline, no time is
+// left for the handler then: [distlock.Opts].MaxWait limits only the wait. MaxWaiters
+// limits the number of calls that wait.
 //
 // # Streams
 //
@@ -106,7 +106,7 @@
 //
 // [UnaryClientInterceptor] takes the lock around the outgoing call. Do not lock
 // one key on both sides: leases do not travel, so the server would wait for the
-// client, which waits for the server. The same goes for a handler that calls another
-// method with the same lock. It ends with a deadline or MaxWait, and the error says
-// which process holds the lock, and since when.
+// client, which waits for the server. The same is true for a handler that calls
+// another method with the same lock. The wait ends with a deadline or MaxWait, and the
+// error names the process that holds the lock, and since when.
 package grpcmw

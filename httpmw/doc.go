@@ -31,9 +31,9 @@
 // Where the router sets path values only when it has found the route, the
 // middleware belongs to the route: chi's With and Group, not Use; inside
 // ServeMux.Handle, not around the ServeMux. A lock in the wrong place, or with the
-// name of a wildcard that the pattern does not have, is the server's mistake: 500,
-// and a line in [http.Server].ErrorLog, once for each pattern. [CheckPattern] finds
-// it when the program starts.
+// name of a wildcard that the pattern does not have, is a mistake of the server: the
+// answer is 500, and [http.Server].ErrorLog gets one line for each pattern.
+// [CheckPattern] finds the mistake when the program starts.
 //
 // # Answers
 //
@@ -59,14 +59,15 @@
 // # Waiting
 //
 // Without a limit a request waits until its context ends, and net/http sets no
-// deadline for it: set [distlock.Opts].MaxWait, which limits the wait alone. A
-// timeout around the middleware ends the handler's work, too. MaxWaiters bounds how
-// many wait.
+// deadline for the context: set [distlock.Opts].MaxWait, which limits only the wait. A
+// timeout around the middleware ends the handler's work, too. MaxWaiters limits the
+// number of requests that wait.
 //
-// A handler that asks a server for a route with the same lock waits for itself,
-// until the limits above: leases do not travel. The error says that the lock is held
-// by this process, or the name of the process that sent the request. Lock only one of
-// the two, or call the other handler in the process, with the request's context.
+// A handler that sends a request to a route with the same lock waits for itself, until
+// one of these limits: leases do not travel over the network. The error says that this
+// process holds the lock, or names the process that sent the request. Lock only one of
+// the two routes, or call the other handler within the process, with the request's
+// context.
 //
 // net/http notices that a client has left only when the request's body has been
 // read. [BodyFirst] and [JSONField] read it before the lock is taken; so a

@@ -59,10 +59,10 @@ func (e *KeyError) Unwrap() []error {
 // certain whether the router has decoded it, is a [*KeyError], and so is an empty
 // one. PathValue panics if name is empty.
 //
-// If the route's pattern has no such wildcard, or there is no pattern yet because
-// the lock stands around the router, the server is at fault: the answer is 500, and
-// the server's ErrorLog has a line. [CheckPattern] finds it earlier. A router that
-// is neither ServeMux nor chi must set [http.Request.Pattern] too, but only for
+// If the route's pattern does not have this wildcard, or there is no pattern yet
+// because the lock is around the router, the server is at fault: the answer is 500,
+// and the server's ErrorLog gets a line. [CheckPattern] finds the mistake earlier. A
+// router other than ServeMux and chi must set [http.Request.Pattern] too, but only for
 // wildcards that can be empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
@@ -184,7 +184,7 @@ func missing(what string) error { return &KeyError{Detail: what + " is missing o
 
 func single(what string, values []string) (any, error) {
 	switch {
-	case len(values) > 1: // which of them the handler takes, nobody knows
+	case len(values) > 1: // it is unknown which of them the handler takes
 		return nil, &KeyError{Detail: what + " appears more than once"}
 	case len(values) == 0 || values[0] == "":
 		return nil, missing(what)

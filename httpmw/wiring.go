@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// wiringError is a mistake of the server: the route that was found for a request
-// has no path value of that name, or no route was found yet. No client can help
-// it, so it is not an [distlock.ErrKey] and is answered with 500.
+// wiringError is a mistake of the server: the route that was found for a request has
+// no path value of that name, or no route was found yet. A client cannot avoid it, so
+// it is not a [distlock.ErrKey] and is answered with 500.
 type wiringError struct {
 	what    string // path value "order"
-	pattern string // "": there is none
+	pattern string // "": no pattern
 }
 
 // Error names the pattern and the path value.
@@ -28,8 +28,8 @@ func (e *wiringError) Error() string {
 	return fmt.Sprintf("httpmw: the pattern %q has no %s", e.pattern, e.what)
 }
 
-// noPathValue says why a path value is empty: because of the server, if the route
-// does not have it, or else because of the client.
+// noPathValue returns the error for an empty path value: a mistake of the server if the
+// route does not have the path value, otherwise a mistake of the client.
 func noPathValue(r *http.Request, what, name string) error {
 	if !hasWildcard(r.Pattern, name) {
 		return &wiringError{what, r.Pattern}
@@ -37,8 +37,8 @@ func noPathValue(r *http.Request, what, name string) error {
 	return missing(what)
 }
 
-// hasWildcard reports whether a pattern of ServeMux or chi has a wildcard of that
-// name: {name}, {name...}, {name:regexp}, or chi's * by its own name.
+// hasWildcard reports whether a pattern of ServeMux or chi has a wildcard with the
+// given name: {name}, {name...}, {name:regexp}, or chi's *, whose name is "*".
 func hasWildcard(pattern, name string) bool {
 	if name == "*" {
 		return strings.HasSuffix(pattern, "*")
@@ -52,12 +52,13 @@ func hasWildcard(pattern, name string) bool {
 }
 
 // CheckPattern returns an error if key asks for a path value that the pattern of
-// ServeMux or chi does not have. It is for tables of routes that are checked when
-// the program starts: what [Lock] is given does not tell it for which route it is,
-// so without CheckPattern the first request finds the mistake.
+// ServeMux or chi does not have. It is for route tables that are checked when the
+// program starts: [Lock] does not know its route, so without CheckPattern the mistake
+// shows only at the first request.
 //
-// It calls key once, with a request that has nothing but the pattern. What a
-// KeyFunc of the application does after an error of its own is not found.
+// CheckPattern calls key once, with a request that has only the pattern. If a KeyFunc
+// of the application returns an error of its own, path values that it asks for after
+// that are not checked.
 func CheckPattern(pattern string, key KeyFunc) error {
 	r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}, Header: http.Header{}, Body: http.NoBody, Pattern: pattern}
 	if _, err := key(r.WithContext(context.WithValue(r.Context(), checkKey{}, true))); isWiring(err) {
@@ -76,13 +77,13 @@ func isWiring(err error) bool {
 	return errors.As(err, &w)
 }
 
-// mistakes logs each mistake once, however many requests run into it.
+// mistakes logs each mistake once, however many requests it affects.
 type mistakes struct {
 	mu   sync.Mutex
 	told map[string]bool
 }
 
-// maxMistakes bounds the log where a router gives a pattern to each request.
+// maxMistakes limits the log in case a router sets a new pattern for each request.
 const maxMistakes = 100
 
 func (m *mistakes) tell(r *http.Request, err error) {
