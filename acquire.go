@@ -42,7 +42,8 @@ func (l *Locker) acquireAs(ctx context.Context, key string, o *Opts, p part) (*L
 	return s, nil
 }
 
-// tellAcquired tells the hook. If that does not return, nobody will have the lease.
+// tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
+// lease, because no caller will get it.
 func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Duration) {
 	returned := false
 	defer func() {
@@ -225,9 +226,9 @@ func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff
 	}
 }
 
-// keptOut is what somebody is told who gives up before the gate: which holder in
-// this process has the key or, if nobody has it here, what the store said last to
-// the one who asks it.
+// keptOut returns the error for a waiter that gives up at the gate: it names the holder
+// in this process or, if there is none, contains what the store last reported to the
+// waiter that asks it.
 func (l *Locker) keptOut(key string) error {
 	s := l.life.holder(key)
 	if s == nil {
@@ -241,8 +242,7 @@ func (l *Locker) keptOut(key string) error {
 	return held
 }
 
-// own marks an error of the store that says that the key is held if the holder that
-// it names is one of this Locker's.
+// own marks a HeldError of the store as local if its holder belongs to this Locker.
 func (l *Locker) own(key string, err error) error {
 	held := new(HeldError)
 	if !errors.As(err, &held) || held.Holder == "" || held.Holder != l.cfg.Holder || l.life.holder(key) == nil {
@@ -260,7 +260,7 @@ func (l *Locker) own(key string, err error) error {
 func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) (_ Grant, stray bool, _ error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues // in line, or an attempt whose outcome is unknown
-	told := false       // those who wait behind were told what the store says
+	told := false       // the waiters behind were told what the store says
 	var trouble error   // what the last attempt failed with, if it was not that another has the key
 	asking := ctx
 	if queues {
@@ -319,10 +319,9 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) 
 	}
 }
 
-// tellWaiters tells those who wait behind at the gate what the store said to the
-// last attempt, or nothing if it granted the key. The next one begins after the
-// pause, and may well be waiting in the store's line if it has not said anything in
-// a while.
+// tellWaiters tells the waiters behind at the gate what the store answered to the last
+// attempt, or nothing if it granted the key. The next attempt begins after the pause.
+// If it reports nothing for a while, it may be waiting in the store's line.
 func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
 	const attempt = 2 * time.Second
 	l.gate.told(key, err, time.Now().Add(pause+attempt))
@@ -398,8 +397,8 @@ func ended(ctx context.Context, last error) error {
 	return cutShort(end, last)
 }
 
-// cutShort says what ended the wait. It also says what the last attempt said: who
-// has the key, or how the backend failed.
+// cutShort returns the error for the end of the wait. It also contains the result of
+// the last attempt: the holder of the key, or how the backend failed.
 func cutShort(end, last error) error {
 	why := ErrNotAcquired
 	if held := new(HeldError); errors.As(last, &held) {

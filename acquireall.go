@@ -179,7 +179,7 @@ func (m *MultiLease) Release(ctx context.Context) error {
 	return err
 }
 
-// end does what Release does but for the hooks, which tell calls.
+// end does what Release does except for the hooks, which tell calls.
 func (m *MultiLease) end(ctx context.Context) (tell func(), _ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -207,7 +207,7 @@ func (m *MultiLease) endAll(ctx context.Context) (tell func(), _ error) {
 	tell = func() {
 		for i, s := range m.leases {
 			if first[i] {
-				defer s.tellReleased(errs[i]) //nolint:gocritic // deferred, so that a panic of one does not keep the others from it
+				defer s.tellReleased(errs[i]) //nolint:gocritic // deferred, so that the others are called even if one panics
 			}
 		}
 	}

@@ -35,9 +35,8 @@ func (p *paramError) within(step string) *paramError {
 	return &c
 }
 
-// panicked makes an error of what a method or a function of the caller's panicked
-// with while a key was made: nothing is locked yet, and decorators do not panic by
-// themselves.
+// panicked returns an error for the panic of a method or a function of the caller while
+// a key was built: nothing is locked yet, and decorators do not panic themselves.
 func panicked(with any) error {
 	if err, ok := with.(error); ok {
 		return err

@@ -50,7 +50,7 @@ const (
 type typePlan struct {
 	typ    reflect.Type
 	op     op
-	copied bool        // the method has a pointer receiver: what has no address is copied
+	copied bool        // the method has a pointer receiver: a value without an address is copied
 	elem   *typePlan   // of pointers, lists and maps
 	key    *typePlan   // of maps
 	head   []byte      // of structs: tag and count
@@ -132,8 +132,8 @@ func (p *typePlan) find(seen map[*typePlan]bool) *paramError {
 	return nil
 }
 
-// lockKey asks v. The method is the caller's, and may have been promoted through an
-// embedded pointer that strangers have left nil.
+// lockKey calls v's method. The method is the caller's, and may have been promoted
+// through an embedded pointer that is nil.
 func (p *typePlan) lockKey(v reflect.Value) (key string, fault *paramError) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -147,7 +147,7 @@ func (p *typePlan) lockKey(v reflect.Value) (key string, fault *paramError) {
 	return key, nil
 }
 
-// marshalText asks v, whose method is the caller's, too.
+// marshalText calls v's method, which is the caller's, too.
 func (p *typePlan) marshalText(v reflect.Value) (text []byte, fault *paramError) {
 	defer func() {
 		if r := recover(); r != nil {

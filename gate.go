@@ -21,7 +21,7 @@ import (
 type gate struct {
 	maxKeys    int
 	maxWaiters int
-	waiting    atomic.Int64 // waiters that are not forgotten yet, for all keys
+	waiting    atomic.Int64 // waiters that are still counted, for all keys
 	waiters    sync.Pool    // each has a channel, so they are used again
 
 	mu     sync.Mutex
@@ -36,7 +36,7 @@ type turn struct {
 	closed bool
 }
 
-// errShut says that the gate is shut to one who does not wait.
+// errShut says that the gate is shut for a caller that does not wait.
 var errShut = errors.New("the gate is shut")
 
 func newGate(maxKeys, maxWaiters int) *gate {
@@ -206,9 +206,9 @@ func (g *gate) close() {
 	}
 }
 
-// told has those who give up before the gate told what the store said last to the
-// one inside who asks it: that it fails, or which holder has the key. They are told
-// until then, or until it is called with nil.
+// told sets what waiters that give up at the gate are told: what the store last answered
+// to the waiter inside, which is an error or the holder of the key. It is valid until
+// then, or until told is called with nil.
 func (g *gate) told(key string, err error, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -216,8 +216,8 @@ func (g *gate) told(key string, err error, until time.Time) {
 	ln.said, ln.at, ln.fresh = err, time.Now(), until
 }
 
-// refusal is what somebody is told who gives up waiting for the key while no holder
-// in this process has it.
+// refusal returns the error for a waiter that gives up while no holder in this process
+// has the key.
 func (g *gate) refusal(key string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

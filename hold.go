@@ -28,11 +28,11 @@ type hold struct {
 
 	mu      sync.Mutex
 	sent    time.Time     // when the last request that extended it was sent
-	trouble *trouble      // the last renewal since, if it had no success
+	trouble *trouble      // the last renewal since, if it failed
 	over    error         // wraps ErrLost; nil while it goes on
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
-	limited bool          // the last holder had a limit, also if there is no present one
+	limited bool          // the last holder had a limit, even if there is no holder now
 	holder  *Lease        // who has it; nil on the way from hand to hand, and of readers who ride
 	riders  map[*Lease]struct{}
 	coming  int  // readers on their way to ride on it
@@ -41,8 +41,8 @@ type hold struct {
 	next    *block        // got ahead of time, to follow block
 	asked   chan struct{} // closed when it is known whether there is a next; nil: nobody asked
 
-	underWay int  // requests on their way that extend it
-	stray    bool // one was given up without an answer: it may still come to the store
+	underWay int  // requests in progress that extend it
+	stray    bool // a request was abandoned without an answer: it may still reach the store
 }
 
 // block is what may be handed out before the store is asked again.
@@ -51,9 +51,9 @@ type block struct {
 	changes     int    // hand-overs so far
 }
 
-// trouble is a renewal that had no success.
+// trouble is a renewal that failed.
 type trouble struct {
-	at  time.Time // when that was known
+	at  time.Time // when the failure was known
 	why string    // on one line
 }
 
@@ -70,7 +70,7 @@ func newHold(g Grant, t terms, b bounds) *hold {
 
 // occupy makes the hold that of s from now on, for at most maxHold, counted from
 // began; of readers that ride it is one more's. It returns false if the hold is
-// over, which a new one never is. It also tells whether the end has moved, because
+// over, which a new one never is. It also reports whether the end has moved, because
 // s or the holder before has a maxHold.
 func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
 	h.mu.Lock()
@@ -198,8 +198,8 @@ func (h *hold) heard(answered bool) {
 	h.stray = h.stray || !answered
 }
 
-// late reports whether a request that extends the hold may come to the store from
-// now on, besides those that are yet to be sent.
+// late reports whether a request that extends the hold may still reach the store. It
+// does not count requests for which sends was not called yet.
 func (h *hold) late() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -215,13 +215,12 @@ func (h *hold) extend(sent time.Time) {
 	}
 }
 
-// notRenewed records that a renewal had no success, for the case that the hold will
-// be lost by that.
+// notRenewed records that a renewal failed, in case the hold is lost because of it.
 func (h *hold) notRenewed(sent time.Time, why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if sent.Before(h.sent) {
-		return // a later one had
+		return // a later renewal succeeded
 	}
 	h.trouble = &trouble{time.Now(), "no answer"}
 	if why != nil {
@@ -229,20 +228,20 @@ func (h *hold) notRenewed(sent time.Time, why error) {
 	}
 }
 
-// tellNotRenewed tells those who have the hold that a renewal had no success.
+// tellNotRenewed calls the hooks of the holders for a renewal that failed.
 func (h *hold) tellNotRenewed(why error) {
 	h.mu.Lock()
 	holders, left := h.holders(), h.left(time.Now())
 	h.mu.Unlock()
 	if left <= 0 {
-		return // lost, as they will be told
+		return // lost, which has its own hook
 	}
 	for _, s := range holders {
 		s.renewalFailed(why, left)
 	}
 }
 
-// holders returns the leases that have the hold. The caller has the mutex.
+// holders returns the leases that have the hold. The caller holds the mutex.
 func (h *hold) holders() []*Lease {
 	if h.over != nil {
 		return nil

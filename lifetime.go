@@ -10,7 +10,7 @@ import (
 // clean-up that outlives them. Once closed it lets nobody else in and tells when
 // the last has left.
 type lifetime struct {
-	ctx   context.Context //nolint:containedctx // ends when nobody else is let in
+	ctx   context.Context //nolint:containedctx // ends when no more work is accepted
 	end   context.CancelFunc
 	idle  chan struct{} // closed when, after that, nothing but clean-up is under way
 	clean chan struct{} // closed when, after that, nothing at all is
@@ -18,14 +18,15 @@ type lifetime struct {
 	mu       sync.Mutex
 	n        int             // acquisitions and leases under way
 	cleaning int             // clean-up under way
-	leases   [buckets]*Lease // those that have a context to cancel
+	leases   [buckets]*Lease // leases whose context can be cancelled
 	closed   bool
 	seed     maphash.Seed
 }
 
-// buckets is how many lists there are of leases, of which one has those of a key:
-// whoever waits in vain is told since when a holder has it. Lists and no map of
-// keys, because every acquisition comes and goes, and few look.
+// buckets is the number of lists of leases. All leases of a key are in one list, so that
+// a waiter that gives up can be told how long the holder has had the key. These are
+// lists, not a map of keys, because every acquisition adds and removes a lease, and few
+// callers search.
 const buckets = 1024
 
 // member is a lease's place in a list of a lifetime.
@@ -51,13 +52,13 @@ func (l *lifetime) enter() bool {
 	return true
 }
 
-// bucket is the number of the list with the leases of a key.
+// bucket returns the number of the list with the leases of a key.
 func (l *lifetime) bucket(key string) uint16 {
 	return uint16(maphash.String(l.seed, key) % buckets)
 }
 
-// register has the context of s, which is wanted for the key, cancelled when the
-// lifetime ends, unless it is over already.
+// register arranges that the context of s, which is for the key, is cancelled when the
+// lifetime ends, unless the lifetime is over already.
 func (l *lifetime) register(s *Lease, key string) bool {
 	b := l.bucket(key)
 	l.mu.Lock()
@@ -74,9 +75,9 @@ func (l *lifetime) register(s *Lease, key string) bool {
 	return true
 }
 
-// holder returns the lease that has the key, of several the one that has had it
-// for the longest time, or nil if nobody here has it. One that is being released
-// has it if there is no other.
+// holder returns the lease that has the key, or nil if no lease here has it. If there
+// are several, it returns the oldest. A lease that is being released counts only if
+// there is no other.
 func (l *lifetime) holder(key string) *Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,8 +118,8 @@ func (l *lifetime) unlist(s *Lease) {
 	s.member = member{}
 }
 
-// cleanup runs f in the background as clean-up under way. Only who is let in may
-// call it.
+// cleanup runs f in the background and counts it as clean-up in progress. Only a caller
+// that has entered may call it.
 func (l *lifetime) cleanup(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,8 +155,8 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	return leases, true
 }
 
-// tell closes what tells that less is under way, once each: those who were forced
-// out may clean up later. The caller has the mutex.
+// tell closes idle and clean when their condition holds, once each: leases that Close
+// released may still need clean-up. The caller holds the mutex.
 func (l *lifetime) tell() {
 	if !l.closed || l.n > 0 {
 		return

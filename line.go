@@ -17,9 +17,9 @@ type line struct {
 	asking int   // readers inside who ask the backend
 	open   *hold // of readers inside: others may ride on it while it is fit
 
-	said  error     // what the store said last to the one inside, who asks it
-	at    time.Time // when it did
-	fresh time.Time // until when that tells something
+	said  error     // what the store last answered to the waiter inside
+	at    time.Time // when it answered
+	fresh time.Time // until when the answer is valid
 }
 
 // waiter is one goroutine's place in a line.

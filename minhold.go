@@ -96,16 +96,16 @@ func (l *Locker) sendKeep(ctx context.Context, g Grant, left time.Duration) erro
 	}
 }
 
-// settleKept goes on in the background, after the pause, until it is certain for how
-// long the store keeps the key of s. Close ends it.
+// settleKept continues in the background, after the pause, until it is certain how long
+// the store keeps the key of s. Close ends it.
 //
-// If the store has not answered, it is asked again until the lease has run out. If
-// it has, and the key is kept, a request from before may still come to it: one that
-// extended the lease, and that was on its way or given up without an answer. How long a
-// network holds such a request nobody knows, and when it comes, the key ends a lease
-// later, or sooner than it should. So the time is said again as often as a lease is
-// renewed. What remains: if this process ends before, or cannot reach the store for
-// a lease from the moment in which the request came, the key ends too soon.
+// If the store has not answered, settleKept asks again until the lease has run out. If
+// the store has answered and keeps the key, an earlier request may still reach it: a
+// request that extends the lease and was in progress or abandoned without an answer. It
+// is unknown how long a network delays such a request. When it arrives, the key expires
+// one lease later, which may be too early. So the time is sent again as often as a lease
+// is renewed. One case remains: if this process ends before, or cannot reach the store
+// for the length of a lease after the request arrived, the key expires too early.
 func (l *Locker) settleKept(s *Lease, kept bool, pause time.Duration) {
 	h := s.hold
 	h.mu.Lock()

@@ -63,7 +63,7 @@ func By[Req any](f func(Req) any) ParamFunc {
 
 func (p ParamFunc) isSet() bool { return p.in != nil }
 
-// call is apply with a panic of the caller's function as an error.
+// call is apply, but returns a panic of the caller's function as an error.
 func (p ParamFunc) call(req any) (params any, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -12,9 +12,9 @@ import (
 // still is not worth waiting for beyond its end.
 const releaseTimeout = 2 * time.Second
 
-// cleanupTimeout is how long Close waits for what is cleaned up in the background
-// when nobody holds anything any more. A store that works needs no longer; in one
-// that does not, leases end by themselves.
+// cleanupTimeout is how long Close waits for clean-up in the background when no lease
+// is held any more. A store that works needs no longer; in a store that does not work,
+// leases expire by themselves.
 const cleanupTimeout = releaseTimeout / 4
 
 // settleInterval is the base of the pause between attempts to give up a claim.
@@ -136,8 +136,8 @@ func (l *Locker) sendReleaseBg(g Grant) error {
 // settle makes sure in the background that nothing of the claim is left in the
 // store: neither a key whose release got no answer, or that was got although
 // nobody heard of it, nor a place in line. It goes on until that is certain, or
-// until the lease has run out in any case. When the Locker is closed and nobody
-// holds anything, it makes a last attempt at once.
+// until the lease has run out in any case. When the Locker is closed and no lease is
+// held, it makes a last attempt at once.
 func (l *Locker) settle(claim Grant) {
 	l.life.cleanup(func() {
 		b := NewBackoff(settleInterval, 0)

@@ -13,16 +13,16 @@ import (
 //
 // The intervals follow each other from [NewBackoff] on, so slow attempts do not
 // stretch the budget: of the intervals that have passed during one attempt, the
-// next attempt ends all. [Opts].MaxWait ends the budget whatever is left of it, after
-// an attempt at its end. A Backoff is not safe for concurrent use.
+// next attempt ends all. [Opts].MaxWait ends the budget even if attempts are left; there
+// is a last attempt at its end. A Backoff is not safe for concurrent use.
 type Backoff struct {
 	interval  time.Duration
 	unlimited bool
-	told      bool          // Wait has spoken of the attempt that ends the present interval
+	told      bool          // Wait has announced the attempt that ends the present interval
 	left      int           // intervals not yet begun
 	next      time.Time     // end of the present interval
 	maxWait   time.Duration // of Opts
-	until     time.Time     // when it is over; zero: no such limit
+	until     time.Time     // when maxWait is over; zero: no limit
 }
 
 // NewBackoff starts a wait budget of the given attempts; 0 means no limit, 1
@@ -42,7 +42,7 @@ func (b *Backoff) start(o *Opts) {
 	b.begin(now)
 }
 
-// over reports whether MaxWait is.
+// over reports whether MaxWait is over.
 func (b *Backoff) over(now time.Time) bool { return !b.until.IsZero() && !now.Before(b.until) }
 
 // begin starts the next interval. It returns false if there is none.
@@ -86,8 +86,8 @@ func (b *Backoff) Wait() (time.Duration, bool) {
 	return d, true
 }
 
-// idle is Wait for somebody who makes no attempts meanwhile, and has to look only
-// when the budget is spent. Without a limit there is nothing to look for.
+// idle is Wait for a waiter that makes no attempts and has to wake only when the budget
+// is spent. Without a limit it never has to wake.
 func (b *Backoff) idle() (d time.Duration, limited, ok bool) {
 	switch {
 	case !b.unlimited:

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// lastLook is how long an operation of the store that is under way when MaxWait is
-// over may go on. A store that is well answers sooner; one that is silent shall not
-// make MaxWait as long as its timeouts are.
+// lastLook is how long an operation of the store that is in progress when MaxWait ends
+// may continue. A store that works answers sooner. A silent store must not extend
+// MaxWait to the length of its timeouts.
 const lastLook = 500 * time.Millisecond
 
-// errSilent is what the store has said if MaxWait ended an operation.
+// errSilent is the store's error if MaxWait ended an operation.
 var errSilent = errors.New("no answer by the end of MaxWait")
 
-// waitCtx is the context of the operations of one acquisition with MaxWait: its
-// parent's, and over soon after the wait is. The function never sees it. Like that of
-// a lease it is made when somebody first looks: most locks are got at once, and a
-// timer costs more than that.
+// waitCtx is the context of the operations of one acquisition with MaxWait. It is
+// derived from its parent and ends soon after the wait. The function never sees it. Like
+// the context of a lease, it is created when it is first used: most locks are acquired
+// at once, and a timer costs more than that.
 type waitCtx struct {
 	context.Context //nolint:containedctx // it is one itself
 
 	until time.Time
 
 	mu     sync.Mutex
-	inner  context.Context //nolint:containedctx // nil until somebody looked
+	inner  context.Context //nolint:containedctx // nil until it is first used
 	cancel context.CancelFunc
 }
 
@@ -40,7 +40,7 @@ func (b *Backoff) within(ctx context.Context) (context.Context, *waitCtx) {
 	return w, w
 }
 
-// end releases what c costs.
+// end releases the resources of c.
 func (c *waitCtx) end() {
 	if c == nil {
 		return
@@ -52,8 +52,8 @@ func (c *waitCtx) end() {
 	}
 }
 
-// own returns the error of an operation under c, or, if MaxWait ended that, what it
-// says besides: the caller knows nothing of c, and its context goes on.
+// own returns the error of an operation under c. If MaxWait ended the operation, own
+// removes the error of c: the caller does not know c, and its own context goes on.
 func (c *waitCtx) own(err error) error {
 	if c == nil || !errors.Is(err, context.DeadlineExceeded) || time.Now().Before(c.until) {
 		return err
@@ -94,8 +94,8 @@ func (c *waitCtx) Err() error {
 	return c.looked().Err() // from now on the same
 }
 
-// Value asks what there is: who derives a context has looked before, and asks here
-// for the means to be cancelled.
+// Value asks the inner context if there is one: code that derives a context has used c
+// before, and asks here for the parent to be cancelled with.
 func (c *waitCtx) Value(key any) any {
 	c.mu.Lock()
 	inner := c.inner

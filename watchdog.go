@@ -267,7 +267,7 @@ func (w *watchdog) renew(route string, batch []*hold) {
 	cancel()
 
 	var lost, failed []*hold
-	var why []error // of those that failed
+	var why []error // of the requests that failed
 	w.mu.Lock()
 	now := time.Now()
 	if w.underWay[route]--; w.underWay[route] == 0 {
@@ -287,7 +287,7 @@ func (w *watchdog) renew(route string, batch []*hold) {
 		case Lost:
 			lost = append(lost, h)
 		default:
-			if h.watch.listed && w.ctx.Err() == nil { // else nobody wants it renewed any more
+			if h.watch.listed && w.ctx.Err() == nil { // otherwise it need not be renewed any more
 				failed, why = append(failed, h), append(why, r.Err)
 				h.notRenewed(sent, r.Err)
 			}

@@ -8,8 +8,8 @@ import (
 )
 
 // logHooks returns hooks that log: a lost lock as a warning, the rest on the debug
-// level: what an outage of the store does to each request is the monitor's, which
-// says it once. They are an example to copy. Name would do as the label of a
+// level. The monitor logs an outage of the store once, instead of each request that it
+// affects. They are an example to copy. Name would do as the label of a
 // metric, Key would not: callers choose keys.
 func logHooks(log *slog.Logger) distlock.Hooks {
 	return distlock.Hooks{

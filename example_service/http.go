@@ -123,7 +123,7 @@ func (a *httpAPI) item(w http.ResponseWriter, r *http.Request, it item, err erro
 	}{it.SKU, it.Stock, it.Sold})
 }
 
-// health is for those who send the shop its requests. It waits for nothing.
+// health is for load balancers. It does not wait.
 func (a *httpAPI) health(w http.ResponseWriter, r *http.Request) {
 	if err := a.monitor.health(); err != nil {
 		a.fail(w, r, err)

@@ -19,8 +19,8 @@ func itemLock(cfg config) distlock.Opts {
 		// A crashed process blocks an item for this long. The watchdog renews the
 		// lease of an order that takes longer.
 		KeyTimeout: 3 * time.Second,
-		// Nobody waits for ever: then the answer is "busy", or "unavailable" if the
-		// store of the locks did not answer. The order may take longer.
+		// The wait is limited: after it the answer is "busy", or "unavailable" if the
+		// store of the locks did not answer. The order itself may take longer.
 		MaxWait: cfg.wait,
 		// An order that takes so much longer than it should hangs. It loses the
 		// lock, so that the others do not hang with it.

@@ -15,19 +15,20 @@ const (
 	// askEvery is how often the monitor asks the store of the locks.
 	askEvery = time.Second
 
-	// askFor is how long it waits for an answer. The backends wait for a second; what
-	// they say then has the address and the cause.
+	// askFor is how long it waits for an answer. The backends wait for a second; their
+	// errors contain the address and the cause.
 	askFor = 2 * time.Second
 
-	// patience is how long orders wait for a store that is gone as they wait for a
-	// lock: a failover takes so long. After that they are refused at once.
+	// patience is how long the store may be unavailable before orders are refused at
+	// once. Until then they wait as they wait for a lock, because a failover takes that
+	// long.
 	patience = 3 * time.Second
 )
 
-// monitor knows whether the store of the locks answers. It asks by itself, so
-// health checks do not pile up behind a store that hangs: they read what is known.
-// The log has a line when locks cannot be had any more, and one when they can be
-// had again, however many requests come in between.
+// monitor knows whether the store of the locks answers. It pings the store itself, so
+// health checks do not pile up behind a store that hangs: they read the last result.
+// The log gets one line when locks become unavailable, and one line when they are
+// available again, however many requests come in between.
 type monitor struct {
 	ping  func(context.Context) error // of the Locker
 	log   *slog.Logger
@@ -46,8 +47,8 @@ func newMonitor(log *slog.Logger) *monitor {
 	return &monitor{log: log, serve: func(bool) {}, well: time.Now()}
 }
 
-// start has the monitor ask from now on, until what it returns is called, which
-// waits for the last answer.
+// start starts the monitor. The returned function stops it and waits for the last
+// answer.
 func (m *monitor) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // requests outlive ctx
 	var asking sync.WaitGroup
@@ -68,8 +69,8 @@ func (m *monitor) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// ask asks once. Locks cannot be had if the store does not answer, or if it does
-// and refuses them all the same: it may be out of memory, or a replica.
+// ask pings the store once. Locks are unavailable if the store does not answer, or if
+// it answers but refuses locks: it may be out of memory, or a replica.
 func (m *monitor) ask(ctx context.Context) {
 	asked := time.Now()
 	limited, cancel := context.WithTimeout(ctx, askFor)
@@ -105,16 +106,16 @@ func (m *monitor) ask(ctx context.Context) {
 	}
 }
 
-// health is nil if the store has answered when it was asked last.
+// health returns nil if the store answered the last ping.
 func (m *monitor) health() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
 }
 
-// admit returns the context of an acquisition: one that has ended already, and so
-// ends the acquisition, if the store has been gone for longer than patience. Who
-// holds a lock may go on under it.
+// admit returns the context of an acquisition. If the store has been unavailable for
+// longer than patience, the context has already ended, which ends the acquisition. A
+// holder of a lock may continue under it.
 func (m *monitor) admit(ctx context.Context) context.Context {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +127,8 @@ func (m *monitor) admit(ctx context.Context) context.Context {
 	return ctx
 }
 
-// hooks tell the monitor what becomes of requests, and stop those that need not try.
+// hooks returns hooks that report the outcome of requests to the monitor, and that stop
+// requests that would wait in vain.
 func (m *monitor) hooks() distlock.Hooks {
 	return distlock.Hooks{
 		Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { return m.admit(ctx) },
@@ -135,7 +137,7 @@ func (m *monitor) hooks() distlock.Hooks {
 	}
 }
 
-// count counts what has failed because of the store.
+// count counts failures that the store caused.
 func (m *monitor) count(err error, n *int) {
 	if !errors.Is(err, distlock.ErrUnavailable) {
 		return

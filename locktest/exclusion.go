@@ -66,7 +66,7 @@ var exclusionCases = []testCase{
 	},
 	{
 		name:        "ping",
-		explanation: "A Pinger whose store answers says so, and does not outlast its context: a health check that hangs takes a healthy process out of service.",
+		explanation: "A Pinger must return nil if its store answers, and must return when its context ends: a health check that hangs takes a healthy process out of service.",
 		needs:       []need{needsPing},
 		run: func(f *fixture) {
 			if err := f.backend.(distlock.Pinger).Ping(f.Context()); err != nil {
@@ -75,7 +75,7 @@ var exclusionCases = []testCase{
 			ctx, cancel := context.WithCancel(f.Context())
 			cancel()
 			start := time.Now()
-			_ = f.backend.(distlock.Pinger).Ping(ctx) // an answer that was quicker is one, too
+			_ = f.backend.(distlock.Pinger).Ping(ctx) // an answer that comes before the error is fine, too
 			if d := time.Since(start); d > f.soon() {
 				f.Errorf("Ping under a context that has ended took %v", d)
 			}

@@ -118,7 +118,7 @@ func (f *fixture) permit(key string, ttl time.Duration) distlock.Request {
 // holderName is the name of the holder in every owner of the suite.
 const holderName = "locktest-host.example/4711"
 
-// newOwner returns an owner as the Locker's are: a random UUID and a name.
+// newOwner returns an owner like those of the Locker: a random UUID and a name.
 func newOwner() string {
 	var b [16]byte
 	rand.Read(b[:])

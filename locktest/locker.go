@@ -122,7 +122,7 @@ var lockerCases = []testCase{
 	{
 		name: "max-wait",
 		explanation: "MaxWait is how long a call waits if the key stays held, whatever the intervals are; " +
-			"and nothing of it is left: neither a key nor a place in line.",
+			"and the call leaves nothing in the store: neither a key nor a place in line.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))

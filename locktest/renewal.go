@@ -100,8 +100,8 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "far-longer-than-before",
-		explanation: "Renew must take any TTL, also one that is far longer than the lease was: that is how a key is kept for MinHold. " +
-			"A backend that does not must say so as a Limiter, which the Locker asks before the work begins.",
+		explanation: "Renew must accept any TTL, even one that is far longer than the lease was: this is how a key is kept for MinHold. " +
+			"A backend that does not must be a Limiter, which the Locker asks before the work begins.",
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), long))
 			g.TTL = 24 * time.Hour
@@ -115,7 +115,7 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "above-the-limit",
-		explanation: "A Limiter must take its limit, and refuse more at once, with an error that is neither a loss nor a key that another has: " +
+		explanation: "A Limiter must accept its limit, and refuse more at once, with an error that means neither a lost lease nor a held key: " +
 			"the Locker would cancel a function that has its lock, or wait for nothing.",
 		needs: []need{needsLimit},
 		run: func(f *fixture) {

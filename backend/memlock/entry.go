@@ -88,7 +88,7 @@ func (e *entry) left(k kind, now time.Time) time.Duration {
 	return end.Sub(now)
 }
 
-// held tells one of that kind why it cannot have the key. It names the holder that
+// held returns why a request of that kind cannot have the key. It names the holder that
 // has had the key for the longest time.
 func (e *entry) held(k kind, now time.Time) *distlock.HeldError {
 	err := &distlock.HeldError{RetryAfter: e.left(k, now)}

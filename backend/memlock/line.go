@@ -93,8 +93,8 @@ func (s *shard) enter(e *entry, r *distlock.Request) *waiter {
 	return w
 }
 
-// leave ends one Acquire because the key is held, and for the reason why if that
-// is not nil. The place stays.
+// leave ends one Acquire because the key is held, and for the reason why if why is not
+// nil. The place stays.
 func (s *shard) leave(e *entry, w *waiter, why error) (distlock.Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func (s *shard) init(tokens *atomic.Uint64) {
 }
 
 // take gives the key to r's owner if that has it already, or if those who have it
-// leave room for it and nobody is waiting. Otherwise it says who has it.
+// leave room for it and nobody is waiting. Otherwise it returns the holder.
 func (s *shard) take(r *distlock.Request, now time.Time) (distlock.Grant, *distlock.HeldError) {
 	k := kindOf(r)
 	e, held := s.look(r, now)
@@ -62,8 +62,8 @@ func (s *shard) take(r *distlock.Request, now time.Time) (distlock.Grant, *distl
 	return s.give(e, r.Owner, k, r.TTL, r.Tokens, now).grant(e, k, r.TTL, now), nil
 }
 
-// look returns what there is of the key if r's owner can take it, and otherwise
-// says who has it.
+// look returns the entry of the key if r's owner can take it, and otherwise the
+// holder.
 func (s *shard) look(r *distlock.Request, now time.Time) (*entry, *distlock.HeldError) {
 	e := s.keys[r.Key]
 	if e == nil {

@@ -11,8 +11,8 @@
 --
 -- Returns a line for each lock:
 --   1 <first token> <last token> <1 if others wait, else 0>
---   0 <milliseconds left, negative if that is not known> [<for how many
---     microseconds one has it, negative if not known> <the name of its holder>]
+--   0 <milliseconds left, negative if not known> [<microseconds since the only
+--     holder got it, negative if not known> <the name of that holder>]
 --   2                  the owner has nothing that could be prolonged
 --   -<error>
 

@@ -77,8 +77,8 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]d
 	return nil, err
 }
 
-// foreignAt is the error for the number, counted from one, of a request for a key
-// that has something of another type.
+// foreignAt returns the error for the request with that number, counted from one, whose
+// key has a value of another type.
 func (b *Backend) foreignAt(ctx context.Context, rs []distlock.Request, number string) error {
 	i, err := strconv.Atoi(number)
 	if err != nil || i < 1 || i > len(rs) {

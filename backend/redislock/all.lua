@@ -7,7 +7,7 @@
 -- Returns one line for all:
 --   1 <first token> <last token> …   for each lock
 --   0 <milliseconds left, negative if that is not known>   one is not to be had
---   -FOREIGN <i>   at the lock of that number is something of another type
+--   -FOREIGN <i>   the value at the lock of that number is of another type
 --   -<error>
 
 local ttl, want = ARGV[1], ARGV[2]

@@ -89,8 +89,8 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 // Acquire queues for the key and waits for its turn. A message wakes it; besides
 // it looks again when the present lease should end, when r.Backoff says so, and
 // every twenty seconds at the least. An r.Backoff of nil means
-// [distlock.DefaultRetryInterval] and no limit. If ctx ends, the error says who has
-// the key, too. For a lock of another kind it does not queue, but it looks as often.
+// [distlock.DefaultRetryInterval] and no limit. If ctx ends, the error also names the
+// holder. For a lock of another kind it does not queue, but it checks as often.
 func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
 	backoff := r.Backoff
 	if backoff == nil {
@@ -118,7 +118,7 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	}
 }
 
-// ended adds to an error of ctx who had the key when it was last asked for.
+// ended adds to an error of ctx the holder that the last attempt found.
 func ended(ctx context.Context, held, err error) error {
 	if held == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return err
@@ -222,8 +222,8 @@ func (b *Backend) verdict(r distlock.Request, a answer) (distlock.Grant, time.Du
 	return distlock.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
 }
 
-// heldError reads what scripts say behind the 0 of a refusal: see refusal in
-// lib.lua. It returns nil if that is nothing of the kind.
+// heldError parses what scripts return after the 0 of a refusal: see refusal in
+// lib.lua. It returns nil if the reply has another form.
 func heldError(rest string) *distlock.HeldError {
 	words := strings.Fields(rest)
 	if len(words) == 0 {

@@ -19,23 +19,23 @@ type calls struct {
 	client  redis.UniversalClient
 	limit   time.Duration
 	workers *rediskit.Workers
-	server  *rediskit.Server // the first to blame
+	server  *rediskit.Server // the server that errors name first
 
 	background *rediskit.Background
 }
 
-// noAnswer is the error of what the server has not answered in time. It is no
-// context error: the caller's context is still alive.
+// noAnswer is the error of an operation that the server has not answered in time. It is
+// not a context error: the caller's context is still alive.
 func (c *calls) noAnswer(s *rediskit.Server) error {
 	return s.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", c.limit), 2*c.limit)
 }
 
-// ask finds out why the server does not answer, in so short a time that it is known
-// when the limit has passed, if half of it had passed before.
+// ask finds out why the server does not answer. If it is called when half of the limit
+// has passed, it has the reason when all of the limit has passed.
 func (c *calls) ask(s *rediskit.Server) { s.Ask(c.limit / 4) }
 
-// unclear reports whether err is that there was no answer, and does not say the
-// reason: a stranger, for one, is cut off.
+// unclear reports whether err says that there was no answer, but not the reason: for
+// example, a server closes the connection of a client that it does not accept.
 func unclear(err error) bool {
 	return !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed) &&
 		!errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
@@ -50,7 +50,7 @@ func call[T any](ctx context.Context, c *calls, op operation[T]) (T, error) {
 	return callAt(ctx, c, c.server, op)
 }
 
-// callAt runs op, which is for that server.
+// callAt runs op on the given server.
 func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, op operation[T]) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -82,7 +82,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, op operati
 }
 
 // ownError replaces errors of the operation's context, which callers do not
-// know, by those of the caller's, and says of others where they come from.
+// know, by errors of the caller's context, and adds the server to other errors.
 func (c *calls) ownError(ctx context.Context, s *rediskit.Server, err error) error {
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return s.Explain(err)

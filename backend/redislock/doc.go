@@ -19,16 +19,17 @@
 // A lock that several have, as readers ([distlock.Shared]) or with permits, is a
 // sorted set at the same key, of "r owner" or "p owner" by the server's time in
 // microseconds at which the lease of each ends; the key ends with the last of them.
-// Kits that take a lock with SET NX see such a lock as held too; one that reads the
-// key gets an error of Redis. Anything else at the key, such as the hash of a Redisson
-// lock, is held by another kind of lock (distlock.ErrForeign), and stays as it is.
+// Kits that take a lock with SET NX see such a lock as held too; a kit that reads the
+// key gets an error of Redis. If the key has any other value, such as the hash of a
+// Redisson lock, it is held by another kind of lock (distlock.ErrForeign), and the
+// value stays unchanged.
 //
 // Beside the lock, in the same hash slot, are
 //
 //   - {key}:fence, a string "first last holder released": the tokens that were
 //     minted for the last holder, and who released last. It is kept for 15
-//     minutes after the last use. That is about 280 bytes of memory for a key
-//     that nobody holds: 1,000 new keys a second come to 250 MB.
+//     minutes after the last use. This costs about 280 bytes of memory for a key
+//     that is not held: 1,000 new keys a second need 250 MB.
 //   - {key}:queue, a sorted set of who waits, "inbox:owner" by ticket; behind the
 //     owner is " r" if that is a reader, and " p3" if it wants one of three permits.
 //     The ticket is the server's time of arrival. It is kept for a minute after the
@@ -91,10 +92,11 @@
 //
 // An operation returns when its context ends, and after the operation timeout in
 // any case, whatever the timeouts of the client are and even if the client is
-// stuck. The error says where the server is and why it did not answer: when half of
-// the time has passed, the Backend makes a connection of its own, with the client's
-// Dialer, asks for a sign of life and closes it, one at a time for each server. With
-// clients that are none of go-redis' own it cannot. Hooks of the client must not block.
+// stuck. The error contains the address of the server and why it did not answer: when
+// half of the time has passed, the Backend opens a separate connection with the
+// client's Dialer, sends a PING and closes the connection, one at a time for each
+// server. It cannot do this with clients that are not go-redis' own. Hooks of the client
+// must not block.
 //
 // A server that is out of memory refuses new locks; those that exist can be
 // renewed, passed on and released.
@@ -117,7 +119,7 @@
 // The commands zscore, zcard and zremrangebyscore are for shared locks and permits;
 // [WithWaitReplicas] needs wait. Inspection needs scan, zcount and zrangebyscore too; a SCAN sees the names of all
 // keys. Without subscribe those who wait poll; without ping a dead inbox is noticed
-// later; without info there is no warning about eviction, and no replica is noticed by
-// Ping; without type no error says of which type a foreign lock is. In a Cluster add
+// later; without info there is no warning about eviction, and Ping does not notice a
+// replica; without type no error names the type of a foreign lock. In a Cluster add
 // +cluster|slots, and +command to keep go-redis from logging that it lacks it.
 package redislock

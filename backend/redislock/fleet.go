@@ -98,8 +98,8 @@ func (f *fleet) route(key string) string {
 	return ""
 }
 
-// serverOf returns the server that has the key, as far as that is known without
-// asking anybody, to be blamed if it does not answer.
+// serverOf returns the server that has the key, if it is known without asking a server.
+// Errors name it if it does not answer.
 func (f *fleet) serverOf(key string) *rediskit.Server {
 	if at := f.known(key); at != nil {
 		return f.laneTo(at).server
@@ -107,8 +107,8 @@ func (f *fleet) serverOf(key string) *rediskit.Server {
 	return f.server
 }
 
-// known returns the client of the server that has the key, or nil if nobody knows it
-// without asking, or if there is but one.
+// known returns the client of the server that has the key, or nil if it is not known
+// without asking a server, or if there is only one server.
 func (f *fleet) known(key string) *redis.Client {
 	server := f.nodes.server()
 	if server == nil || !f.asked.Load() {
@@ -141,7 +141,7 @@ func (f *fleet) lane(ctx context.Context, key string) *lane {
 	return f.laneTo(at)
 }
 
-// laneTo returns the lane of that server.
+// laneTo returns the lane of the given server.
 func (f *fleet) laneTo(at *redis.Client) *lane {
 	addr := at.Options().Addr
 	f.mu.RLock()

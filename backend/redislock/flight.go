@@ -131,16 +131,16 @@ func (f *fleet) send(ctx context.Context, client redis.UniversalClient, batch []
 	again := make([]answer, len(alone))
 	sendCalls(ctx, client, callsFor(alone, again, 1), f.own)
 	for n, i := range which {
-		// What was done of a script before it failed stays done, and is repeated
-		// without harm. But a release that was done already may find another now.
+		// The part of a script that ran before it failed stays done, and repeating it
+		// does no harm. But a release that was done already may now find another holder.
 		again[n].sure = again[n].sure && (alone[n].how != "" || redis.HasErrorPrefix(answers[i].err, "CROSSSLOT"))
 		answers[i] = again[n]
 	}
 	return answers
 }
 
-// ofOne reports whether a script for many failed because of one of their keys: one
-// that is of another type where no script expects it, or that the user may not use.
+// ofOne reports whether a script for many locks failed because of a single key: a key
+// that has another type where no script expects it, or that the user may not use.
 func ofOne(err error) bool {
 	return !isLine(err, "") && (redis.HasErrorPrefix(err, "NOPERM") || rediskit.Answered(err) && err != nil && strings.Contains(err.Error(), "WRONGTYPE"))
 }

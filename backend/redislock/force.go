@@ -19,9 +19,9 @@ var (
 
 // ForceRelease deletes the key, moves its fence on and passes the key on to the
 // head of the queue, in one script, which may be repeated. It fails, and does
-// nothing, if what is at the key is no lock of this package, nor looks like one: a
-// string that does not end by itself, or that is no UUID and not what the fence has,
-// and everything that is of another type. The error wraps [distlock.ErrForeign] then.
+// nothing, if the value at the key is not a lock of this package and does not look like
+// one: a string that does not expire, a string that is neither a UUID nor the value in
+// the fence, or a value of another type. The error wraps [distlock.ErrForeign] then.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if key == "" {
 		return false, errors.New("redislock: the key is empty")

@@ -14,8 +14,8 @@ import (
 
 // value is what is at a key.
 type value struct {
-	kind string        // in Redis' words, such as "hash"; "none"; or "" if Redis does not say
-	left time.Duration // 0 if it does not end by itself
+	kind string        // as Redis calls it, such as "hash"; "none"; or "" if not known
+	left time.Duration // 0 if it does not expire
 }
 
 // String is the kind with its article.
@@ -30,7 +30,7 @@ func (v value) String() string {
 	}
 }
 
-// valueAt asks what is at a key.
+// valueAt asks Redis for the type and the expiry of a key.
 func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
 	return call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (value, error) {
 		pipe := c.Pipeline()
@@ -46,10 +46,10 @@ func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
 	})
 }
 
-// wrongType says what a script has found at one of the three keys of a lock, when it
-// said WRONGTYPE: that costs another round trip, and scripts that need not look.
-// What is at the key of the lock is a lock of another kind, which ends in left, as far
-// as it is known.
+// wrongType explains the WRONGTYPE error of a script: it returns what is at one of the
+// three keys of a lock. This costs another round trip, but scripts need no check. A
+// value of another type at the key of the lock itself is a lock of another kind, which
+// expires after left, if that is known.
 func (b *Backend) wrongType(ctx context.Context, key string, found error) (left time.Duration, err error) {
 	names := lockKeys(key)
 	at := make([]value, len(names))
@@ -75,16 +75,16 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 	}
 }
 
-// foreignSet is what scripts call a sorted set that is not one of sharers.
+// foreignSet is what scripts return for a sorted set that is not a set of sharers.
 const foreignSet = "WRONGTYPE the sorted set"
 
-// isLine reports whether err is what a script has said of one lock, beginning so.
+// isLine reports whether err is a script's result for one lock and begins with prefix.
 func isLine(err error, prefix string) bool {
 	line := replyError("")
 	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)
 }
 
-// foreign is the error of who asks for a lock of another kind.
+// foreign returns the error for a request whose key has a lock of another kind.
 func foreign(v value) error {
 	if v.left > 0 {
 		return fmt.Errorf("redislock: %w: %v, %v left", distlock.ErrForeign, v, v.left)

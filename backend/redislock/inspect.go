@@ -38,10 +38,10 @@ const (
 // there are keys of any kind in Redis, and asks about those with the prefix. Each
 // answer is bounded by the operation timeout, the whole by ctx.
 //
-// A string is taken for a lock if its fence has it as the last holder, or if it is a
-// UUID that expires, which the owners of Lockers are: the fence of a lock that is held
-// for more than a quarter of an hour may be gone. A lock of another kit whose values
-// look different is listed while something here waits for it, if it expires, and if
+// A string counts as a lock if its fence has it as the last holder, or if it is a UUID
+// that expires, like the owners of Lockers: the fence of a lock that is held for more
+// than a quarter of an hour may be gone. A lock of another kit whose values look
+// different is listed while a waiter here waits for it, if it expires, and if
 // the prefix is the key itself; then anything else at the key is, too, as foreign. Of
 // sharers, the token of the latest is known, and of no other. A lock that was held
 // before the fence went has no token to show either.
@@ -77,7 +77,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]dist
 	return sorted, err
 }
 
-// inspectExactly finds what is at the key, of whatever kind.
+// inspectExactly finds the value at the key, whatever its type.
 func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]distlock.KeyInfo) error {
 	if key == "" || strings.ContainsAny(key, "{}") { // the key of no lock
 		return nil
@@ -98,7 +98,7 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 			return err
 		}
 		switch {
-		case v.kind == "none", v.kind == "string" && v.left > 0: // it went, or came, between the two looks
+		case v.kind == "none", v.kind == "string" && v.left > 0: // it was removed, or set, between the two requests
 		default:
 			info.Foreign = cmp.Or(v.kind, "unknown")
 			info.Held, info.Holders = 1, []distlock.HolderInfo{{ExpiresIn: v.left}}

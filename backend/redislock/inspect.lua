@@ -1,8 +1,8 @@
 -- Looks at one lock and changes nothing: behind ours.lua.
 --
--- KEYS: the lock, its fence, its queue. ARGV: how many holders are to be listed, and
--- 1 if what another kit may have put there is to be listed too: a string that ends by
--- itself. It is also if somebody waits for it.
+-- KEYS: the lock, its fence, its queue. ARGV: how many holders to list, and 1 to also
+-- list a value that another kit may have set: a string that expires. Such a string is
+-- also listed if there is a waiter for it.
 --
 -- Returns nothing if nobody has the key, nor waits for it, or if what is there is
 -- no lock. Else an array: what has it, as in sharers.lua (x is one alone, "-"

@@ -89,10 +89,10 @@ local function time()
   return at
 end
 
--- refusal is the line for one who is refused: others have the lock for so many
--- milliseconds. Where one alone has it, it also says for how many microseconds,
--- which is known if the fence is that owner's, and its holder's name, which is what
--- an owner has behind its UUID.
+-- refusal returns the reply to a refused request: how many milliseconds others will
+-- have the lock. If there is only one holder, the reply also has for how many
+-- microseconds it has held the lock, which is known if the fence belongs to that owner,
+-- and its name, which is the part of the owner behind the UUID.
 local function refusal(ms, owner, text)
   local line = '0 ' .. ms
   if type(owner) ~= 'string' or owner == '' or #owner > 128 then

@@ -14,13 +14,13 @@ import (
 
 var _ distlock.Pinger = (*Backend)(nil)
 
-// Ping asks every server that has keys of its own: the one there is, the master that
-// Sentinel names, all masters of a Cluster, all shards of a Ring that are up. In one
-// round trip each says that it answers this user, and that it is no replica, if it may
-// be asked for INFO. Ping does not notice that the memory of a server is full, nor
-// that a slot of a Cluster has no master. It takes no longer than the operation
-// timeout, or, where it asks a Cluster for its masters first, twice as long. Of several
-// errors it returns one.
+// Ping asks every server that stores keys: the single server, the master that Sentinel
+// names, all masters of a Cluster, all shards of a Ring that are up. One round trip
+// shows that the server answers this user and, if the user may run INFO, that it is not
+// a replica. Ping does not notice that the memory of a server is full, nor that a slot
+// of a Cluster has no master. It takes at most the operation timeout, or twice as long
+// if it asks a Cluster for its masters first. If several servers fail, it returns one
+// of the errors.
 func (b *Backend) Ping(ctx context.Context) error {
 	masters, err := b.nodes.masters(ctx, b.calls)
 	if err != nil {

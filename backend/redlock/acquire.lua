@@ -4,7 +4,8 @@
 -- attempt, 5 the marker of the node.
 --
 -- Returns {0, milliseconds left, microseconds that it has been held, its record} if
--- another has it, where times are negative if they are not known; or {1, ...} if the lock was taken now, or {2, ...} if this very attempt
+-- another owner has it, where times are negative if they are not known;
+-- or {1, ...} if the lock was taken now, or {2, ...} if this very attempt
 -- had it already, with the memory of the node, its time, the tokens that were
 -- minted last, and whether that was for this owner.
 

@@ -44,7 +44,7 @@ const (
 type answer struct {
 	kind   kind
 	memory time.Duration      // of a node that has the lock for us
-	other  distlock.HeldError // what is known of another
+	other  distlock.HeldError // what is known of another holder
 	token  token
 	err    error
 	back   bool // it was seen to that what was taken is given back
@@ -69,10 +69,11 @@ func (k kind) ours() bool { return k == taken || k == already }
 // lock, too, in the background.
 //
 // It fails with a [*distlock.HeldError] if others have the key on so many nodes
-// that no quorum is left, be it that each of several has some; with
-// [distlock.ErrForeign] if only those make it so many whose key is of a foreign type.
-// It fails with the errors of the nodes if too many did not answer, refused or are
-// not trusted yet. Either way what it has taken is given back in the background.
+// that no quorum is left, even if several owners share these nodes. If this is only
+// because of nodes whose key is of a foreign type, it fails with
+// [distlock.ErrForeign]. It fails with the errors of the nodes if too many did not
+// answer, refused or are not trusted yet. In each case the nodes that it has taken are
+// given back in the background.
 func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
 	if err := first(checkNames(r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
 		return distlock.Grant{}, err
@@ -170,7 +171,7 @@ func parse(reply []any, sure bool, err error) answer {
 	}
 }
 
-// foreignPrefix is how acquire.lua begins an error that names a foreign type.
+// foreignPrefix is the prefix of an error of acquire.lua that names a foreign type.
 const foreignPrefix = "FOREIGN "
 
 // holderOf returns the name of the holder in a record, without the generation that
@@ -241,8 +242,8 @@ func (a *attempt) judge() {
 	close(a.decided)
 }
 
-// held says who has the key, and when so many nodes come free as are missing. If the
-// nodes do not agree on a holder, nobody may have the lock.
+// held returns the holder of the key, and when enough nodes become free for a quorum.
+// If the nodes do not agree on a holder, nobody may have the lock.
 func (a *attempt) held(missing int) *distlock.HeldError {
 	var left []time.Duration
 	var all *distlock.HeldError
@@ -269,7 +270,7 @@ func (a *attempt) held(missing int) *distlock.HeldError {
 	return all
 }
 
-// foreign says on how many nodes the key is of what type.
+// foreign returns the error that says on how many nodes the key has which type.
 func (a *attempt) foreign() error {
 	n, kind := 0, ""
 	for _, ans := range a.answers {

@@ -94,7 +94,7 @@ func (b *Backend) limit(ttl time.Duration) time.Duration {
 	return max(min(b.opts.nodeTimeout, ttl/4), time.Millisecond)
 }
 
-// MaxTTL implements [distlock.Limiter]: it is that of [WithMaxLease].
+// MaxTTL implements [distlock.Limiter]. It returns the value of [WithMaxLease].
 func (b *Backend) MaxTTL() time.Duration { return b.opts.maxLease }
 
 func (b *Backend) checkTTL(ttl time.Duration) error {

@@ -97,6 +97,6 @@
 //	resetchannels -@all +eval +evalsha +get +set +del +exists +pexpire +pttl
 //	+time +type +info +hello +client|setname
 //
-// Without info a restart is noticed only if the data is gone, and without type a lock
-// of another kind is not named.
+// Without info a restart is noticed only if the data is gone, and without type the
+// error for a lock of another kind does not name its type.
 package redlock

@@ -21,7 +21,7 @@ func (e *quorumError) Error() string {
 
 func (e *quorumError) Unwrap() []error { return e.errs }
 
-// first returns the first of errs that is none.
+// first returns the first of errs that is not nil.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -25,7 +25,7 @@ type node struct {
 	index      int
 	client     func() redis.UniversalClient
 	server     *rediskit.Server
-	addressed  bool // its errors have the address of the server
+	addressed  bool // its errors contain the address of the server
 	workers    *rediskit.Workers
 	background *rediskit.Background
 	debts      debts
@@ -96,16 +96,16 @@ func send[T any](ctx context.Context, n *node, limit time.Duration, op operation
 }
 
 const (
-	// A node that does not answer is asked for the reason for so long at most: the
-	// caller waits.
+	// This is how long the check of a node that does not answer may take, because the
+	// caller waits for it.
 	askLimit = 250 * time.Millisecond
 
-	// reasonLasts is for how long it counts: not every operation asks.
+	// reasonLasts is how long the result stays valid: not every operation asks.
 	reasonLasts = 2 * time.Second
 )
 
-// why says which node failed, and the reason as far as it can be found out. It hides
-// errors of the operation's context, which callers do not know.
+// why returns an error that names the node, with the reason if it can be found. It
+// hides errors of the operation's context, which callers do not know.
 func (n *node) why(err error, limit time.Duration) error {
 	switch {
 	case err == nil:
@@ -121,7 +121,7 @@ func (n *node) why(err error, limit time.Duration) error {
 
 func (n *node) explain(err error) error { return n.server.Explain(n.named(err)) }
 
-// named names the node by its number if nobody knows where it is.
+// named names the node by its number if its address is not known.
 func (n *node) named(err error) error {
 	if n.addressed {
 		return err

@@ -43,11 +43,10 @@ func WithNodeTimeout(d time.Duration) Option {
 	return func(o *options) { o.nodeTimeout = d }
 }
 
-// WithMaxLease sets the longest lease that may be asked for, and so the longest
-// [distlock.Opts].KeyTimeout and MinHold, for which a key is kept as for a lease. A
-// node that came back, and may have forgotten locks, is not trusted for so long. All
-// processes that share locks must use the same. The default is [DefaultMaxLease];
-// less than a millisecond panics.
+// WithMaxLease sets the longest lease, and thereby the longest [distlock.Opts].KeyTimeout
+// and MinHold. A node that was restarted may have forgotten locks and is not trusted for
+// this time. All processes that share locks must use the same value. The default is
+// [DefaultMaxLease]. WithMaxLease panics if the value is less than a millisecond.
 func WithMaxLease(d time.Duration) Option {
 	checkDuration("WithMaxLease", d)
 	return func(o *options) { o.maxLease = d }

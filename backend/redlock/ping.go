@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Ping implements [distlock.Pinger]: a quorum of the nodes answers. If not, the error
-// says which do not, and why.
+// Ping implements [distlock.Pinger]. It returns nil if a quorum of the nodes answers.
+// Otherwise the error says which nodes do not answer, and why.
 func (b *Backend) Ping(ctx context.Context) error {
 	answers := make(chan error, len(b.nodes))
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errHeld     = fmt.Errorf("zklock: it is not the owner's turn: %w", distlock.ErrNotAcquired) // told as a HeldError
+	errHeld     = fmt.Errorf("zklock: it is not the owner's turn: %w", distlock.ErrNotAcquired) // callers get a HeldError
 	errGivenUp  = fmt.Errorf("%w: released while waiting", distlock.ErrNotAcquired)
 	errReleased = errors.New("zklock: the owner has released the key: take another one")
 )
@@ -72,8 +72,8 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	}
 }
 
-// ended is what Acquire says after err. If ctx or the budget ended the wait, it also
-// says who has the key.
+// ended returns the error of Acquire after err. If ctx or the budget ended the wait, the
+// error also names the holder.
 func (b *Backend) ended(ctx context.Context, p *place, w *waiter, err error) error {
 	switch {
 	case err == nil, errors.Is(err, errGivenUp):
@@ -89,7 +89,7 @@ func (b *Backend) ended(ctx context.Context, p *place, w *waiter, err error) err
 	return fmt.Errorf("%w: %w", b.refusal(ctx, p, w), ctx.Err())
 }
 
-// refusal says why a waiter that was there for nothing has not got the key.
+// refusal returns why a waiter did not get the key.
 func (b *Backend) refusal(ctx context.Context, p *place, w *waiter) error {
 	if errors.Is(w.why, distlock.ErrForeign) {
 		return w.why
@@ -152,8 +152,8 @@ func (b *Backend) glance(ctx context.Context, key, parent string) error {
 type waiting struct {
 	session *session
 	on      []string  // the paths of nodes
-	own     string    // the path of its own; "" if there can be none
-	made    time.Time // when that was asked for
+	own     string    // the path of its own node; "" if there can be none
+	made    time.Time // when that node was requested
 	first   string    // the path of the first in line
 }
 

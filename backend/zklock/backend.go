@@ -87,7 +87,8 @@ func (b *Backend) goOn(f func()) {
 	}
 }
 
-// Ping implements [distlock.Pinger]: there is a session, and the leader answers.
+// Ping implements [distlock.Pinger]. It returns nil if there is a session and the
+// leader answers.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.bound(ctx)
 	defer end()

@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// errEphemeral: another program has a node of its own where the key's should be, and
-// that node can have no children.
+// errEphemeral: another program has an ephemeral node in place of the key's node. Such
+// a node cannot have children.
 var errEphemeral = fmt.Errorf("%w: %s", distlock.ErrForeign, ephemeralNode)
 
 const ephemeralNode = "ephemeral node"

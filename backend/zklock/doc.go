@@ -54,8 +54,8 @@
 // needed, on the root, too.
 //
 // The data of an owner's node is the name of its holder ([distlock.Config].Holder), for
-// people. What other programs have written there is shown as the name if it is
-// printable and short.
+// people. The data that another program has written there is shown as the name if it
+// is printable and short.
 //
 // # Curator
 //

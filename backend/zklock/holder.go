@@ -7,13 +7,14 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// lastLook is how long it may take to find out who has the key when a wait is over:
-// the caller's time may be.
+// lastLook limits the time to find the holder of the key when a wait is over: the
+// caller may have no time left.
 const lastLook = 100 * time.Millisecond
 
-// held says who has the key: the owner of the first node in line. How long it has
-// had it is the time, by the servers' clock, from when that node was made to when our
-// own was, and what has passed here since then. What is not known is left out.
+// held returns the holder of the key: the owner of the first node in line. It has held
+// the key for the time, by the servers' clock, from the creation of that node to the
+// creation of our own, plus the time that has passed here since then. Values that are
+// not known are left out.
 func (b *Backend) held(ctx context.Context, key string, what waiting) *distlock.HeldError {
 	err := &distlock.HeldError{}
 	if g, since, ok := b.table.find(key, what.first); ok {
@@ -34,7 +35,7 @@ func (b *Backend) held(ctx context.Context, key string, what waiting) *distlock.
 	return err
 }
 
-// heldNow is held when a wait is over, also if ctx has ended.
+// heldNow is held for the end of a wait. It works even if ctx has ended.
 func (b *Backend) heldNow(ctx context.Context, p *place, what waiting) *distlock.HeldError {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), min(lastLook, b.opts.opTimeout))
 	defer end()
@@ -52,9 +53,9 @@ func (b *Backend) heldNow(ctx context.Context, p *place, what waiting) *distlock
 // maxHolderName bounds the name of a holder that others have written.
 const maxHolderName = 64
 
-// holderName is the name of the holder that the data of a node gives, or "" if it is
-// no name: programs that share the line write what they like. Curator's default is
-// the client's address.
+// holderName returns the name of the holder in the data of a node, or "" if the data is
+// not a name: other programs that share the line may write anything. Curator's default
+// is the client's address.
 func holderName(data []byte) string {
 	if len(data) > maxHolderName {
 		return ""
@@ -67,8 +68,8 @@ func holderName(data []byte) string {
 	return string(data)
 }
 
-// ownerOf is the owner that guidOf and the name of its holder come from, if it is one
-// of ours.
+// ownerOf returns the owner that guidOf and the name of its holder come from, if it is
+// an owner of this package.
 func ownerOf(guid, name string) string {
 	if name == "" {
 		return guid

@@ -17,8 +17,8 @@ const inspections = 64
 // Inspect implements [distlock.Inspector]. It reads the names of all keys there
 // are, and the line of each that has the prefix. Of the holders of other processes
 // it does not know when their leases end, and of those who prolonged theirs it
-// shows the first tokens. An ephemeral node of another program, below which there can
-// be no locks, is foreign. With [WithPath] the error wraps [errors.ErrUnsupported].
+// shows the first tokens. An ephemeral node of another program is foreign, because it
+// cannot contain locks. With [WithPath] the error wraps [errors.ErrUnsupported].
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
 	if b.opts.path != nil {
 		return nil, fmt.Errorf("zklock: the keys of nodes are not known with WithPath: %w", errors.ErrUnsupported)
@@ -148,7 +148,7 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (distlock.Key
 	return info, nil
 }
 
-// inspectNode tells what another program may have made of the node of a key.
+// inspectNode returns what another program may have created as the node of a key.
 func (b *Backend) inspectNode(ctx context.Context, info distlock.KeyInfo) (distlock.KeyInfo, error) {
 	node, err := b.link.content(b.opts.root + "/" + EscapeKey(info.Key)).wait(ctx)
 	if err == nil && node.stat.EphemeralOwner != 0 {

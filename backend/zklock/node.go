@@ -59,9 +59,9 @@ type node struct {
 // nodePrefix is the name of a node without its number.
 func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + k.tag }
 
-// guidOf returns the UUID that stands for an owner in names: the one that the owner
-// is or begins with, otherwise one that is derived from it. It is the same each time,
-// so that an owner's node is found again after the reply to its creation was lost.
+// guidOf returns the UUID that represents an owner in the names of nodes: the UUID that
+// the owner begins with, otherwise a UUID derived from the owner. The result is always
+// the same, so an owner's node can be found after the reply to its creation was lost.
 func guidOf(owner string) string {
 	id := owner
 	if distlock.HolderOf(owner) != "" {

@@ -23,7 +23,7 @@ type place struct {
 	// Whoever has the turn may use these.
 	node    string    // path of the node; "" if none is known
 	session *session  // that it belongs to
-	made    time.Time // when it was asked for
+	made    time.Time // when it was requested
 	doubt   bool      // there may be a node that is not known
 
 	// The table's mutex guards these.
@@ -53,8 +53,8 @@ func (p *place) take(ctx context.Context) bool {
 
 func (p *place) put() { <-p.turn }
 
-// data is the text in the node, for people: the name of the holder. Curator's nodes
-// have the client's address there.
+// data returns the data of the node, for people: the name of the holder. Curator writes
+// the client's address there.
 func (p *place) data() []byte { return []byte(distlock.HolderOf(p.claim.owner)) }
 
 // isGone reports whether the place has been given up.

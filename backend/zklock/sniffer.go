@@ -61,7 +61,7 @@ func (s *sniffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end tells why the connection has ended. What follows from that is not told.
+// end reports why the connection has ended. Later errors are not reported.
 func (s *sniffer) end(why error) { s.once.Do(func() { s.ended(why) }) }
 
 // follow reads what came next.

@@ -19,7 +19,7 @@ type table struct {
 
 	mu       sync.Mutex
 	places   map[claim]*place
-	holders  map[string][]*place // by key, those of ours that have it
+	holders  map[string][]*place // by key, our own holders
 	schedule schedule
 	released memory
 	leaving  map[string]bool // paths of nodes that are to be deleted
@@ -171,7 +171,7 @@ func (t *table) holding(c claim) (holding, bool) {
 	return holding{p, p.grant, p.path, p.of}, true
 }
 
-// find returns the grant whose node is at path, and since when its owner has it.
+// find returns the grant whose node is at path, and when its owner got it.
 func (t *table) find(key, path string) (g distlock.Grant, since time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

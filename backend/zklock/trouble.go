@@ -9,20 +9,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// trouble is why there is no session, if there is none.
+// trouble records why there is no session.
 type trouble struct {
 	addr  string // of the server that was tried last
-	cause error  // what failed last; nil if nothing has since there was a session
+	cause error  // the last failure; nil if there was none since the last session
 }
 
-// tries remembers which server is tried.
+// tries records which server is tried.
 func (l *link) tries(addr string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trouble.addr = addr
 }
 
-// failed remembers why there is no connection with a server.
+// failed records why there is no connection with a server.
 func (l *link) failed(addr string, cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,8 +32,8 @@ func (l *link) failed(addr string, cause error) {
 // serverError says where an operation failed, and why.
 type serverError struct {
 	addr  string // "" if it is not known
-	err   error  // what the caller is told
-	cause error  // of that, in the words of those who know; nil if there is nothing to add
+	err   error  // the error for the caller
+	cause error  // the cause of err, as the source reports it; nil if there is nothing to add
 }
 
 func (e *serverError) Error() string {
@@ -51,8 +51,8 @@ func (e *serverError) Error() string {
 // context.
 func (e *serverError) Unwrap() error { return e.err }
 
-// explain adds to an error of an operation on the server where that was, and the
-// cause if it is the connection or the credentials.
+// explain adds the address of the server to the error of an operation, and the cause if
+// the connection or the credentials failed.
 func (l *link) explain(err error) error {
 	switch {
 	case err == nil, errors.Is(err, errClosed), errors.Is(err, errEphemeral), errors.As(err, new(*serverError)),
@@ -81,8 +81,8 @@ func (l *link) explain(err error) error {
 	return e
 }
 
-// cause is why an operation ended with its context. If there is no session, that is
-// the cause, and not the caller's haste.
+// cause returns why an operation ended with its context. If there is no session, the
+// missing session is the cause, not the caller's deadline.
 func (l *link) cause(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errNoAnswer) || errors.Is(cause, errClosed) {

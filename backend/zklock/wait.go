@@ -16,7 +16,7 @@ var errSpent = fmt.Errorf("zklock: no attempt is left: %w", distlock.ErrNotAcqui
 type waiter struct {
 	backoff *distlock.Backoff
 	last    waiting     // what it waited for last
-	why     error       // and why it did; nil if it has not yet
+	why     error       // why it waited; nil if it has not waited yet
 	alarm   *time.Timer // when to look without having been woken; nil: not set
 	rung    bool
 }

@@ -24,10 +24,10 @@ type arriving struct {
 	number          int32
 }
 
-// unnumbered is the number of one who has not looked at Done.
+// unnumbered is the number of a caller that has not looked at Done.
 const unnumbered = -1
 
-// arriving returns the context of one who is about to ask.
+// arriving returns the context of a caller that is about to ask for the lock.
 func (a *arrivals) arriving(ctx context.Context) arriving {
 	return arriving{Context: ctx, arrivals: a, number: unnumbered}
 }
@@ -38,11 +38,11 @@ func (a *arriving) Done() <-chan struct{} {
 	return a.Context.Done()
 }
 
-// next is the number of one who comes now.
+// next returns the number of a caller that arrives now.
 func (a *arrivals) next() int32 { return int32(a.come.Add(1) - 1) }
 
-// grant records that one has got the lock. One who never looked at Done did not
-// wait, and came just now: nobody has overtaken it.
+// grant records that a caller has got the lock. A caller that never looked at Done did
+// not wait and arrived just now: nobody has overtaken it.
 func (a *arrivals) grant(by *arriving) {
 	number := by.number
 	if number == unnumbered {

@@ -139,7 +139,7 @@ func writeTable(w io.Writer, locks []distlock.KeyInfo) error {
 	return t.Flush()
 }
 
-// printable quotes a key, or a name, that would spoil the table, or the terminal.
+// printable quotes a key or a name that would break the table or the terminal.
 func printable(text string) string {
 	if quoted := fmt.Sprintf("%q", text); quoted != `"`+text+`"` || strings.Contains(text, " ") {
 		return quoted

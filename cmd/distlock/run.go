@@ -243,8 +243,8 @@ func (r *runner) acquire(
 	}
 }
 
-// refuse says that somebody else has the key, and what the store says of that. If
-// that is fine it says so only if it is asked to: cron makes a mail of every word.
+// refuse prints that another holder has the key, with the details from the store. If
+// this is not an error it prints only with -v: cron sends a mail for any output.
 func (r *runner) refuse(why error) error {
 	err := fmt.Errorf("somebody else has %s", printable(r.key))
 	if held, ok := errors.AsType[*distlock.HeldError](why); ok {
@@ -283,8 +283,8 @@ func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code 
 	return g.watch(signals)
 }
 
-// environment is that of the command: ours without the URL of the store, which may
-// have a password in it that the command would print or pass on.
+// environment returns the environment of the command: ours without the URL of the store,
+// which may contain a password that the command would print or pass on.
 func environment(lease *distlock.Lease) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

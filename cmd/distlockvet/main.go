@@ -2,8 +2,8 @@
 // seem to do: misplaced, misspelt, doubled, or with a space after the slashes, so
 // that the compiler takes them for prose; with options that do not exist or make
 // no sense; on functions without a context or an error; and those for which
-// distlockgen has generated nothing. It is run by itself, or by the go command,
-// which remembers what it has looked at:
+// distlockgen has generated nothing. It is run by itself, or by the go command, which
+// caches its results:
 //
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...
@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	// Not a flag: those are for the go command to know, too.
+	// Not a flag: the go command asks for the flags, too.
 	if len(os.Args) == 2 && (os.Args[1] == "-version" || os.Args[1] == "--version") {
 		_, _ = os.Stdout.WriteString(version.Line("distlockvet"))
 		return

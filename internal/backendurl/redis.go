@@ -100,7 +100,7 @@ func tune(opts *redis.Options) {
 	opts.ContextTimeoutEnabled = true
 }
 
-// reach asks the server for a sign of life. A replica will do: it can be looked at.
+// reach pings the server. A replica is enough: it can be inspected.
 func reach(ctx context.Context, client *redis.Client) error {
 	b := redislock.New(client, redislock.WithOpTimeout(reachTimeout))
 	err := b.Ping(ctx)

@@ -1,12 +1,12 @@
-// Command retest runs go test and prints what it prints. A test in real time that
-// failed is run once more by itself at the end, with its output in the log, too: a
-// machine that is busy can fail it. A test that fails twice fails the run, and so does
-// every other test that fails once, a data race, a panic, a leak. The last lines say
-// which tests needed the second try, and which were left out.
+// Command retest runs go test and prints its output. A test in real time that failed
+// is run once more by itself at the end, with its output in the log, too, because it
+// can fail on a busy machine. The run fails if such a test fails twice, if any other
+// test fails once, and after a data race, a panic or a leak. The last lines list the
+// tests that needed the second try and the tests that were skipped.
 //
 //	go run ./internal/retest [flags of go test, as -name=value] packages
 //
-// Tests in real time are those with the mark of package testmode.
+// Tests in real time are the tests marked by package testmode.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// split parts the flags from the packages.
+// split separates the flags from the packages.
 func split(args []string) (flags, packages []string) {
 	for i, a := range args {
 		if !strings.HasPrefix(a, "-") {
@@ -41,7 +41,7 @@ func split(args []string) (flags, packages []string) {
 	return args, nil
 }
 
-// goTest runs go test -json with args and has read read what it prints.
+// goTest runs go test -json with args and passes its output to read.
 func goTest(args []string, read func(io.Reader) error) error {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...) //nolint:gosec // the caller's own command line
 	cmd.Stderr = os.Stderr
@@ -55,12 +55,12 @@ func goTest(args []string, read func(io.Reader) error) error {
 	return errors.Join(read(out), cmd.Wait())
 }
 
-// mostTries bounds how many tests have a second try. So many do not fail because a
-// machine is busy.
+// mostTries limits how many tests get a second try. More failures than that do not come
+// from a busy machine.
 const mostTries = 10
 
-// run runs the tests of the packages, and those once more that may have failed for
-// nothing. It returns an error if the run has failed.
+// run runs the tests of the packages, and runs the tests again that may have failed
+// because the machine was busy. It returns an error if the run has failed.
 func run(out io.Writer, test func([]string, func(io.Reader) error) error, flags, packages []string) error {
 	p := &printer{w: out}
 	first := newReport()
@@ -96,7 +96,7 @@ func run(out io.Writer, test func([]string, func(io.Reader) error) error, flags,
 	return p.err
 }
 
-// printer keeps the first error of writing.
+// printer keeps the first write error.
 type printer struct {
 	w   io.Writer
 	err error

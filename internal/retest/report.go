@@ -18,7 +18,7 @@ type event struct {
 	Action, Package, Test, Output, Key, Value string
 }
 
-// id is a test of a package. That of the package itself has no test.
+// id is a test of a package. The id of the package itself has no test.
 type id struct{ pkg, test string }
 
 func (i id) String() string {
@@ -39,14 +39,14 @@ func (i id) holds(o id) bool {
 	return i.pkg == o.pkg && (i.test == o.test || strings.HasPrefix(o.test, i.test+"/"))
 }
 
-// state is what is known of a test.
+// state is the state of a test.
 type state struct {
 	result string // pass, fail, skip; "" if it did not end
 	real   bool   // it is marked as in real time
 	output bytes.Buffer
 }
 
-// report is what came of a run.
+// report is the result of a run.
 type report struct {
 	verbose bool // tests that pass are printed, too
 	states  map[id]*state
@@ -64,7 +64,7 @@ func (r *report) state(i id) *state {
 	return s
 }
 
-// read reads the events of a run, and prints of each package what go test prints.
+// read reads the events of a run, and prints for each package what go test prints.
 func (r *report) read(from io.Reader, p *printer) error {
 	lines := bufio.NewReader(from)
 	for {
@@ -130,8 +130,8 @@ func (r *report) passed(i id) bool {
 	return ok && ran && whole.result == "pass" && s.result == "pass"
 }
 
-// failures returns the tests that may have a second try, and the names of the tests
-// and packages that have failed for good.
+// failures returns the tests that get a second try, and the names of the tests and
+// packages that have finally failed.
 func (r *report) failures() (again []id, wrong []string) {
 	for _, whole := range r.order {
 		if whole.test != "" || r.states[whole].result == "pass" || r.states[whole].result == "skip" {
@@ -163,8 +163,8 @@ func (r *report) failed(pkg string) (tests []id) {
 	return tests
 }
 
-// complete reports whether the tests of a package that failed ran to their end, without
-// a crash and without a data race: a test binary that has done so says FAIL.
+// complete reports whether the tests of a failed package ran to their end, without a
+// crash and without a data race: the test binary prints FAIL then.
 func (r *report) complete(pkg string) bool {
 	for _, i := range r.order {
 		if i.pkg == pkg && bytes.Contains(r.states[i].output.Bytes(), []byte("WARNING: DATA RACE")) {
@@ -174,8 +174,8 @@ func (r *report) complete(pkg string) bool {
 	return slices.Contains(strings.Split(r.states[id{pkg: pkg}].output.String(), "\n"), "FAIL")
 }
 
-// real reports whether all that failed in a test is in real time: the mark is at the
-// part that failed, at one that it is a part of, or at a part of it.
+// real reports whether everything that failed in a test is in real time: the failed
+// part, a part that contains it, or a part within it is marked.
 func (r *report) real(t id) bool {
 	for _, i := range r.order {
 		if !t.holds(i) || r.states[i].result != "fail" || r.failedWithin(i) {
@@ -193,7 +193,8 @@ func (r *report) failedWithin(t id) bool {
 	return slices.ContainsFunc(r.order, func(o id) bool { return o != t && t.holds(o) && r.states[o].result == "fail" })
 }
 
-// summary says in one line how many tests passed, and which were left out and why.
+// summary returns one line with the number of tests that passed, and the tests that
+// were skipped and why.
 func (r *report) summary() string {
 	passed, others := 0, 0
 	reasons := make(map[string]int)

@@ -1,35 +1,36 @@
-// Package testmode has the one switch between the quick tests and all of them, and
-// the mark of tests that a machine may fail. Only tests use it.
+// Package testmode has the switch between the quick tests and all tests, and the mark
+// for tests that can fail on a busy machine. Only tests use it.
 package testmode
 
 import "os"
 
-// LongEnv is the environment variable that, set to 1, has the tests run that are
-// left out because they take long: mutants, faults injected into real servers,
-// conformance in real time, torture, whatever compiles much.
+// LongEnv is the environment variable that, set to 1, runs the tests that are otherwise
+// skipped because they take long: mutants, faults injected into real servers,
+// conformance in real time, torture, and tests that compile much.
 const LongEnv = "DISTLOCK_TEST_LONG"
 
-// LeftOut is how the message of a test begins that is skipped, although it could run
-// with the switch or with a server that is missing.
+// LeftOut is the prefix of the message of a skipped test that could run with the switch
+// or with a server that is missing.
 const LeftOut = "left out: "
 
-// Attribute and RealTime are what a test in real time says of itself by T.Attr.
+// Attribute and RealTime are the key and the value that a test in real time passes to
+// T.Attr.
 const (
 	Attribute = "time"
 	RealTime  = "real"
 )
 
-// Test is what is needed of a testing.TB.
+// Test is the part of testing.TB that is needed here.
 type Test interface {
 	Helper()
 	Skip(args ...any)
 	Attr(key, value string)
 }
 
-// Full reports whether everything is to run.
+// Full reports whether all tests run.
 func Full() bool { return os.Getenv(LongEnv) == "1" }
 
-// Long skips a test that takes long, unless everything is to run.
+// Long skips a test that takes long, unless all tests run.
 func Long(tb Test) {
 	tb.Helper()
 	if !Full() {
@@ -37,9 +38,9 @@ func Long(tb Test) {
 	}
 }
 
-// InRealTime marks a test whose outcome hangs on processes and on the clock of the
-// machine: it has a second try in the whole check. Starting a server marks the test,
-// so few have to say it themselves.
+// InRealTime marks a test whose result depends on processes and on the clock of the
+// machine. Such a test gets a second try in the full check. Starting a server marks the
+// test, so few tests call InRealTime themselves.
 func InRealTime(tb Test) {
 	tb.Helper()
 	tb.Attr(Attribute, RealTime)

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Line is what a command prints for -version: its name, the version of this
-// module, and what it was built with.
+// Line returns what a command prints for -version: its name, the version of this
+// module, and the toolchain that built it.
 func Line(command string) string {
 	info, _ := debug.ReadBuildInfo()
 	return line(command, info)

@@ -6,9 +6,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Exec executes the pipeline. Every command of it then has an error of its own, or a
-// reply: to those on a connection that the server refuses, because of a wrong
-// password for one, go-redis gives neither.
+// Exec executes the pipeline. Afterwards every command of it has its own error or a
+// reply. If the server refuses the connection, for example because of a wrong
+// password, go-redis alone sets neither.
 func Exec(ctx context.Context, pipe redis.Pipeliner) {
 	cmds, err := pipe.Exec(ctx)
 	if err == nil {

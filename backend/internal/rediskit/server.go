@@ -15,15 +15,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Server says why a server fails, for those who read errors: where it is, and what a
-// connection of its own, made for that question alone, has found. The client does
-// not tell the latter: it dials again and again until its time is up, and its hooks
-// cannot be taken back. A Server is safe for concurrent use.
+// Server adds to errors why a server fails: its address, and what a separate connection,
+// made only for this check, has found. The client does not report the cause: it dials
+// again and again until its time is up, and its hooks cannot be removed. A Server is
+// safe for concurrent use.
 type Server struct {
-	pkg    string // whose errors they are
+	pkg    string // named in errors
 	addr   string
 	client redis.UniversalClient
-	dial   func(context.Context) (net.Conn, error) // nil if nobody knows how
+	dial   func(context.Context) (net.Conn, error) // nil if unknown
 
 	background *Background
 
@@ -34,9 +34,9 @@ type Server struct {
 	when   time.Time // of found
 }
 
-// NewServer returns the Server that the client has, or that it asks first if it has
-// several. Package pkg is named in errors. What goes on after Ask has returned ends with
-// bg.
+// NewServer returns the Server for the client's server, or for the one that it asks
+// first if it has several. Errors name the package pkg. Work that continues after Ask
+// has returned ends with bg.
 func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server {
 	s := &Server{pkg: pkg, client: client, background: bg}
 	switch c := client.(type) {
@@ -66,8 +66,8 @@ func dialer(dial func(ctx context.Context, network, addr string) (net.Conn, erro
 	return func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", addr) }
 }
 
-// Explain adds to err what its reader has to know: the package, the address, and that
-// a password is missing. It is one line. The error wraps err.
+// Explain adds to err what the operator needs: the package, the address, and whether a
+// password is missing. The error is one line and wraps err.
 func (s *Server) Explain(err error) error {
 	if err == nil || errors.As(err, new(*explained)) {
 		return err
@@ -75,8 +75,8 @@ func (s *Server) Explain(err error) error {
 	return &explained{s.text(err), err}
 }
 
-// NoAnswer is err, an error that says that there was no answer, with the reason, as
-// far as Ask has found one in the last while.
+// NoAnswer returns err, which says that there was no answer, with the reason, if Ask
+// has found one recently.
 func (s *Server) NoAnswer(err error, last time.Duration) error {
 	s.mu.Lock()
 	found := s.found
@@ -116,9 +116,9 @@ func (s *Server) text(err error) string {
 	return s.pkg + ": " + text
 }
 
-// Ask makes a connection to the server and looks whether it answers, unless that is
-// under way already. It returns when it knows, or when the limit has passed; then
-// what it finds later is for the next who want to know.
+// Ask makes a connection to the server and checks whether it answers, unless another
+// call is doing so already. It returns when it has a result or when the limit has
+// passed; later calls then use the result.
 func (s *Server) Ask(limit time.Duration) {
 	s.mu.Lock()
 	if s.asking || s.dial == nil {
@@ -144,11 +144,11 @@ func (s *Server) Ask(limit time.Duration) {
 	}
 }
 
-// patience is how many times the limit a connection may take that nobody waits for
-// any more: Sentinels take their time to say that they are not there.
+// patience is how many times the limit a connection may take after its caller has
+// stopped waiting: Sentinels are slow to report that they are not there.
 const patience = 20
 
-// ask returns what is wrong, as far as it finds something.
+// ask returns the problem, if it finds one.
 func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience*limit)
 	defer cancel()
@@ -156,7 +156,7 @@ func (s *Server) ask(ctx context.Context, limit time.Duration) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close() //nolint:errcheck // it was of no other use
+	defer c.Close() //nolint:errcheck // it had no other use
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	_ = c.SetDeadline(time.Now().Add(limit / 2))
@@ -198,8 +198,8 @@ func (s *Server) hasPassword() bool {
 	}
 }
 
-// Dialled reports whether err is about a connection that could not be made: it says
-// all that there is to be said.
+// Dialled reports whether err says that a connection could not be made. Such an error
+// needs no further explanation.
 func Dialled(err error) bool {
 	op := new(net.OpError)
 	return errors.As(err, &op) && op.Op == "dial"

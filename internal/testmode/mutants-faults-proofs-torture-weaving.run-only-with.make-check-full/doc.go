@@ -1,4 +1,4 @@
-// Package message has its name for those who run go test ./..., which prints nothing
-// of a package whose tests pass but its path and ok. So this path says what was left
-// out, and how to run it. Its test holds the Makefile to that.
+// Package message exists for its path. For a package whose tests pass, go test ./...
+// prints only ok and the path, so this path says what was skipped and how to run it.
+// The test of the package checks that the Makefile agrees.
 package message
