@@ -450,8 +450,8 @@ func TestDoAll(t *testing.T) {
 	})
 }
 
-// What one key has used up of the budget the next does not get again: it is tried
-// once.
+// The keys of a set share the budget: if one key has used it up, the next is tried
+// only once.
 func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -477,8 +477,8 @@ func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 	})
 }
 
-// What went wrong with several locks is told in the order in which they were given
-// back.
+// The errors of several locks are reported in the order in which the locks were
+// released.
 func TestAcquireAllLossOfAll(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")

@@ -91,9 +91,9 @@ type closes struct {
 
 func (c closes) Close() error { *c.n++; return nil }
 
-// Nobody holds anything, but failed acquisitions are cleaned up after in the
-// background: a store that refuses costs Close nothing, one that is silent little.
-// Fails if Close waits for clean-up as for holders.
+// No lease is held, but the clean-up after failed acquisitions runs in the background:
+// a store that refuses does not delay Close, a silent store delays it little. Fails if
+// Close waits for clean-up as for holders.
 func TestCloseWithNobodyInside(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before func(c call) error
@@ -141,8 +141,8 @@ func TestCloseWithNobodyInside(t *testing.T) {
 	}
 }
 
-// What is cleaned up in the background is done before Close returns if the store
-// works: by a last attempt at once, where the next would have been later.
+// If the store works, clean-up in the background is done before Close returns: Close
+// makes a last attempt at once instead of waiting for the next one.
 func TestCloseCleansUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -160,7 +160,7 @@ func TestCloseCleansUp(t *testing.T) {
 	})
 }
 
-// While a holder goes on, clean-up goes on trying.
+// While a lease is held, clean-up continues to try.
 func TestCloseCleansUpWhileAHolderGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

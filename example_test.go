@@ -199,8 +199,8 @@ func ExampleLocker_Guard() {
 	// <nil>
 }
 
-// Traces and metrics are hooks of their own. What Start puts into the context is
-// there in all that follow.
+// Traces and metrics are separate hooks. The values that Start puts into the context
+// are available in all later hooks.
 func ExampleJoinHooks() {
 	type spanKey struct{}
 	traces := distlock.Hooks{

@@ -12,10 +12,10 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// What docs/testing.md shows.
+// The examples of docs/testing.md.
 
-// Purse reads its balance, asks somebody else, and writes what is left: without a
-// lock two withdrawals see the same balance.
+// Purse reads its balance, calls the bank, and writes the rest: without a lock two
+// withdrawals see the same balance.
 type Purse struct{ balance int }
 
 var errOverdrawn = errors.New("overdrawn")

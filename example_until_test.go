@@ -17,9 +17,9 @@ func transfer(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A transaction ends with the lease as it is when the transaction begins: a commit
-// that comes later would be in another holder's time. What takes longer than the
-// lease is done before, while the watchdog renews it.
+// A transaction must end within the lease as it is when the transaction begins: at a
+// later commit another holder may have the lock. Work that takes longer than the lease
+// is done before, while the watchdog renews the lease.
 func ExampleLease_Until() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()

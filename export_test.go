@@ -38,8 +38,8 @@ const ReleaseTimeout time.Duration = releaseTimeout
 // Recheck has the watchdog look at every deadline as if it were now.
 func (l *Locker) Recheck(now time.Time) { l.watchdog.recheck(now) }
 
-// SetClock has the watchdog look at another clock. It must be called before
-// anything is held.
+// SetClock makes the watchdog use another clock. It must be called before anything is
+// held.
 func (l *Locker) SetClock(now func() time.Time) { l.watchdog.now = now }
 
 // LoseAll ends every hold as a denied renewal would.
@@ -56,21 +56,21 @@ func (s *Lease) Stop() (goOn func()) {
 	return s.ctx.mu.Unlock
 }
 
-// StopWatchdog keeps those waiting that the watchdog has to know of: of a release, when
-// it has been decided that the hold goes back to the store.
+// StopWatchdog blocks operations that the watchdog has to know of: for example a
+// release, when it has been decided that the hold goes back to the store.
 func (l *Locker) StopWatchdog() (goOn func()) {
 	l.watchdog.mu.Lock()
 	return l.watchdog.mu.Unlock
 }
 
-// HoldIsOver reports whether what s has, or had, is over.
+// HoldIsOver reports whether the hold that s has, or had, is over.
 func (s *Lease) HoldIsOver() bool {
 	s.hold.mu.Lock()
 	defer s.hold.mu.Unlock()
 	return s.hold.over != nil
 }
 
-// Riders is how many ride on what s has, or had.
+// Riders is how many leases ride on the hold that s has, or had.
 func (s *Lease) Riders() int {
 	s.hold.mu.Lock()
 	defer s.hold.mu.Unlock()
@@ -99,5 +99,5 @@ const MaxBatches = maxBatches
 // Backend is what the Locker was made over.
 func (l *Locker) Backend() Backend { return l.backend }
 
-// CleanupTimeout is how long Close waits for clean-up when nobody holds anything.
+// CleanupTimeout is how long Close waits for clean-up when no lease is held.
 const CleanupTimeout time.Duration = cleanupTimeout

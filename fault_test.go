@@ -15,7 +15,7 @@ import (
 
 var errBroken = errors.New("broken pipe")
 
-// errMute has a renewal stay without an answer and without a reason.
+// errMute makes a renewal end without an answer and without a reason.
 var errMute = errors.New("mute")
 
 // call is one call of a backend's method, as the store saw it.

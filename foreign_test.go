@@ -10,8 +10,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// A key that holds something else is held, not unavailable, and is said to be so to
-// those behind in the process too.
+// A key that contains something else is held, not unavailable, also for the waiters
+// behind in the process.
 func TestForeign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

@@ -78,8 +78,8 @@ func TestMaxWaiters(t *testing.T) {
 	})
 }
 
-// Config.MaxWaiters bounds those who wait for any key. A place is free again when
-// its waiter has given up, was served, or was sent away.
+// Config.MaxWaiters limits the waiters for all keys together. A place is free again
+// when its waiter has given up, was served, or was refused.
 func TestMaxWaitersOfAllKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys, most = 4, 12

@@ -10,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// heldBy returns what err says of the holder.
+// heldBy returns what err says about the holder.
 func heldBy(t *testing.T, err error) distlock.HeldError {
 	t.Helper()
 	held := new(distlock.HeldError)
@@ -20,8 +20,8 @@ func heldBy(t *testing.T, err error) distlock.HeldError {
 	return *held
 }
 
-// named runs f in virtual time with a Locker named here, and another beside it on
-// the same store, named there.
+// named runs f in virtual time with a Locker named here, and a second Locker named
+// there on the same store.
 func named(t *testing.T, f func(t *testing.T, here, there *distlock.Locker, s *store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -33,8 +33,8 @@ func named(t *testing.T, f func(t *testing.T, here, there *distlock.Locker, s *s
 	})
 }
 
-// Who gives up because of a holder in this process is told so, and since when that
-// has the key, however it gives up.
+// A waiter that gives up because of a holder in this process is told so, and for how
+// long the holder has had the key, however it gives up.
 func TestHeldByThisProcess(t *testing.T) {
 	named(t, func(t *testing.T, here, _ *distlock.Locker, _ *store) {
 		held := mustAcquire(t, here, "k", distlock.Opts{})
@@ -69,8 +69,8 @@ func TestHeldByThisProcess(t *testing.T) {
 	})
 }
 
-// Of several holders the one is told that has had the key for the longest time; of
-// one after the other, the present one.
+// If several holders have the key, the error names the holder that has had it for the
+// longest time. After a hand-over it names the present holder.
 func TestHeldByThisProcessSince(t *testing.T) {
 	named(t, func(t *testing.T, here, _ *distlock.Locker, s *store) {
 		refusal := func(o distlock.Opts) distlock.HeldError {
@@ -116,8 +116,8 @@ func TestHeldByThisProcessSince(t *testing.T) {
 	})
 }
 
-// While the one in front asks the store, no holder is in this process, and those
-// behind are told what the store said.
+// While the first waiter asks the store, no holder is in this process, and the waiters
+// behind are told what the store answered.
 func TestHeldElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -140,8 +140,8 @@ func TestHeldElsewhere(t *testing.T) {
 	})
 }
 
-// Those who wait in the process give up together with the one in front, who waits in
-// the store's line: all are told who has the key.
+// The waiters in the process give up together with the first, which waits in the
+// store's line: all are told the holder of the key.
 func TestHeldElsewhereToAllWhoWait(t *testing.T) {
 	named(t, func(t *testing.T, here, there *distlock.Locker, _ *store) {
 		held := mustAcquire(t, there, "k", distlock.Opts{})
@@ -205,7 +205,7 @@ func TestHeldUnderTheSameName(t *testing.T) {
 	})
 }
 
-// One who leaves the front says nothing of the store to those behind.
+// A waiter that leaves the front tells the waiters behind nothing about the store.
 func TestCancelledFrontIsNoTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

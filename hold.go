@@ -159,7 +159,7 @@ func (h *hold) expire(now time.Time) error {
 	switch {
 	case h.maxHold > 0 && elapsed(h.began, now) >= h.maxHold:
 		err = fmt.Errorf("%w: held for MaxHold, %v", ErrLost, h.maxHold)
-	case h.trouble != nil: // text, because what explains a loss must not make it match anything else
+	case h.trouble != nil: // text only, because the cause of a loss must not make the loss match other errors
 		err = fmt.Errorf("%w: the lease of %v ran out; the last renewal failed %v ago: %s",
 			ErrLost, h.grant.TTL, readable(now.Sub(h.trouble.at)), h.trouble.why)
 	default:

@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// lame returns hooks of which the named one ends by how, every time on goroutines
+// lame returns hooks in which the named hook calls how, every time on goroutines
 // of the test's own and with the second key, if there are two.
 func lame(hook string, how func()) distlock.Hooks {
 	end := func(ctx context.Context, name, key string) {
@@ -182,7 +182,7 @@ func surviveHook(
 	}
 }
 
-// Each key's hook is told what became of that key.
+// The hook of each key gets the outcome for that key.
 func TestReleasedOfSeveral(t *testing.T) {
 	var e events
 	hooked(t, e.hooks("span"), func(t *testing.T, l *distlock.Locker, s *store) {
@@ -203,8 +203,8 @@ func TestReleasedOfSeveral(t *testing.T) {
 	})
 }
 
-// What is told in the background does not keep the rest from being looked after,
-// nor from being told.
+// A hook that exits in the background prevents neither the renewals of the other leases
+// nor the calls of their hooks.
 func TestBackgroundHookThatExits(t *testing.T) {
 	var mu sync.Mutex
 	var lost, failed []string

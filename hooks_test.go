@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// events is what hooks have told, one line each.
+// events has the calls of hooks, one line each.
 type events struct {
 	mu    sync.Mutex
 	lines []string
@@ -25,7 +25,7 @@ func (e *events) note(format string, args ...any) {
 	e.lines = append(e.lines, fmt.Sprintf(format, args...))
 }
 
-// want checks what was told since the last call.
+// want checks the calls since the last call of want.
 func (e *events) want(t *testing.T, want ...string) {
 	t.Helper()
 	synctest.Wait()
@@ -126,8 +126,8 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// Each renewal without success is told to each of those who have the lease, except
-// the one after which the lease is lost.
+// The hook is called for each failed renewal and for each holder of the lease, except
+// for the renewal after which the lease is lost.
 func TestRenewFailed(t *testing.T) {
 	var told []distlock.RenewFailedInfo
 	var lost int
@@ -170,7 +170,7 @@ func TestRenewFailed(t *testing.T) {
 			_ = lease.Release(t.Context())
 		}
 
-		told = nil // a lease that is released while its renewal is under way is nobody's concern
+		told = nil // a failed renewal does not matter if the lease is released meanwhile
 		held := mustAcquire(t, l, "r", o)
 		renewals := len(s.seen("renew"))
 		s.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// What begins something is told in order, what ends it in reverse order; every
-// Start gets the context of the one before.
+// Hooks that begin something are called in order, hooks that end it in reverse order.
+// Every Start gets the context of the previous one.
 func TestJoinHooks(t *testing.T) {
 	var e events
 	named := func(name string) distlock.Hooks {
@@ -52,7 +52,7 @@ func TestJoinHooks(t *testing.T) {
 	}
 }
 
-// A panic of one does not keep the others from what is theirs.
+// If one hook panics, the others are still called.
 func TestJoinedHookPanics(t *testing.T) {
 	var told []string
 	named := func(name string) distlock.Hooks {

@@ -185,7 +185,7 @@ func TestHungReleaseIsBounded(t *testing.T) {
 		defer closeLocker(t, l)
 		for lease, most := range map[time.Duration]time.Duration{
 			time.Minute:            distlock.ReleaseTimeout,
-			500 * time.Millisecond: 500 * time.Millisecond, // what is over by itself is not waited for
+			500 * time.Millisecond: 500 * time.Millisecond, // a lease that expires is not waited for
 		} {
 			held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: lease})
 			start := time.Now()
@@ -260,8 +260,8 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// A lease that is extended counts from before the request was sent: when the store
-// started its clock, the answer does not tell.
+// A lease that is extended counts from before the request was sent: the answer does not
+// say when the store started its clock.
 func TestExtensionCountsFromTheSending(t *testing.T) {
 	const ttl, slow = 3 * time.Second, 800 * time.Millisecond
 	for name, wait := range map[string]func(*testing.T, *distlock.Lease){
@@ -310,8 +310,8 @@ func TestLateAnswerDoesNotMoveTheEndBack(t *testing.T) {
 	})
 }
 
-// The answer to a Refresh comes when the lease that it extended is over: Refresh
-// looks again.
+// The answer to a Refresh comes when the lease that it extended is over: Refresh checks
+// again.
 func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		slow time.Duration
@@ -342,7 +342,7 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 	}
 }
 
-// MaxHold ends a lease by the clock, too, and by whichever clock has run further.
+// MaxHold ends a lease by the clock, too, and by the clock that has run further.
 func TestMaxHoldLooksAtTheClock(t *testing.T) {
 	t.Parallel()
 	l := distlock.New(newStore(), distlock.Config{})

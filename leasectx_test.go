@@ -92,7 +92,7 @@ func TestLeaseContextHasChildren(t *testing.T) {
 	})
 }
 
-// What ended it first is the cause, whoever looks and when: the loss, and not the
+// The first event that ended the context is always its cause: the loss, and not the
 // release after it.
 func TestLeaseContextKeepsItsFirstCause(t *testing.T) {
 	for name, look := range map[string]func(context.Context){

@@ -10,13 +10,13 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// limited is a store that keeps no key for longer than half a minute.
+// limited is a store that keeps a key for at most half a minute.
 type limited struct{ *store }
 
 func (limited) MaxTTL() time.Duration { return 30 * time.Second }
 
-// What the store would refuse when the work is done, or at every attempt, is refused
-// before anything is sent.
+// Options that the store would refuse when the work is done, or at every attempt, are
+// refused before anything is sent.
 func TestLimiter(t *testing.T) {
 	s := limited{newStore()}
 	l := distlock.New(s, distlock.Config{})
@@ -58,7 +58,7 @@ func TestLimiter(t *testing.T) {
 	wantIs(t, mustAcquire(t, l, "k", o).Release(t.Context()))
 }
 
-// The limit counts for the default, too.
+// The limit applies to the default, too.
 func TestLimiterBelowTheDefault(t *testing.T) {
 	l := distlock.New(tight{newStore()}, distlock.Config{})
 	defer closeLocker(t, l)

@@ -10,8 +10,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// A lease that ran out says why it was not renewed, and when that was; of renewals
-// that had success since, nothing.
+// The error of a lease that ran out says why and when its renewal failed, unless a later
+// renewal succeeded.
 func TestLostSaysWhy(t *testing.T) {
 	refused := errors.Join(errors.New("dial tcp\r\n127.0.0.1:6379"), distlock.ErrUnavailable, errBroken)
 	const text = "dial tcp; 127.0.0.1:6379; lock backend unavailable; broken pipe"

@@ -19,7 +19,7 @@ type silent struct {
 	*store
 
 	limit time.Duration
-	says  error // when it ends with its context, besides
+	says  error // in addition, when it ends with its context
 }
 
 func (s silent) hang(ctx context.Context) error {
@@ -135,8 +135,8 @@ func TestMaxWaitInSilence(t *testing.T) {
 	}
 }
 
-// What the store knew when MaxWait ended its operation is told, and not that a
-// context ended that the caller does not have.
+// When MaxWait ends an operation of the store, the error has what the store knew, and
+// not the error of a context that the caller does not have.
 func TestMaxWaitEndsAnOperation(t *testing.T) {
 	const since = "waited for MaxWait, 3s"
 	for text, c := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 
 const maxWait = 3 * time.Second
 
-// waits returns the error of an acquisition that does not get the lock, and for how
-// long it waited. The caller's context must go on.
+// waits returns the error of an acquisition that does not get the lock, and how long it
+// waited. The caller's context must still be alive.
 func waits(t *testing.T, acquire func(ctx context.Context) error) (time.Duration, error) {
 	t.Helper()
 	ctx := t.Context()
@@ -28,7 +28,8 @@ func waits(t *testing.T, acquire func(ctx context.Context) error) (time.Duration
 	return time.Since(start), err
 }
 
-// wantBusy checks what a wait is told that MaxWait ended because another has the key.
+// wantBusy checks the error of a wait that MaxWait ended because another holder has the
+// key.
 func wantBusy(t *testing.T, err error) {
 	t.Helper()
 	wantIs(t, err, distlock.ErrNotAcquired)
@@ -171,8 +172,8 @@ func TestMaxWaitIsNotForTheFunction(t *testing.T) {
 	}
 }
 
-// A lock that comes free in the moment of the limit is got or left, and never kept
-// for nobody.
+// A lock that becomes free exactly at the limit is either acquired or left free, and
+// never stays held without a holder.
 func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		got, missed := 0, 0
@@ -218,7 +219,7 @@ func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 	}
 }
 
-// Whichever of the limits comes first ends the wait.
+// The first limit that is reached ends the wait.
 func TestMaxWaitBesideOtherLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts        distlock.Opts
@@ -324,7 +325,7 @@ func TestMaxWaitOfASet(t *testing.T) {
 	})
 }
 
-// MaxWait limits each campaign, of which there are as many as it takes.
+// MaxWait limits each campaign; there are as many campaigns as necessary.
 func TestMaxWaitOfACampaign(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		release := other(t, s, "k")
@@ -352,7 +353,7 @@ func TestMaxWaitOfACampaign(t *testing.T) {
 	})
 }
 
-// Hooks are told of the wait and of its end.
+// Hooks get the wait and its end.
 func TestMaxWaitIsToldToHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed []distlock.FailedInfo

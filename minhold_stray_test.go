@@ -19,8 +19,8 @@ type straying struct {
 	delay time.Duration
 }
 
-// strays takes a request on its way, and returns when there is an answer or the
-// caller has given up.
+// strays delays a request, and returns when there is an answer or the caller has given
+// up.
 func (s straying) strays(ctx context.Context, op, key, owner string, apply func()) bool {
 	if op != s.op || len(s.seen(op)) != s.nth-1 {
 		return false
@@ -58,8 +58,8 @@ func (s straying) Prolong(ctx context.Context, g distlock.Grant, tokens int) (di
 	return s.prolonging.Prolong(ctx, g, tokens)
 }
 
-// A request that extends the lease gets no answer in time, and comes to the store
-// when the key is kept already: it would cut the time short.
+// A request that extends the lease gets no answer in time, and reaches the store when
+// the key is kept already: it would shorten the time.
 func TestMinHoldOutlastsAStray(t *testing.T) {
 	after := func(d time.Duration) func(*testing.T, *distlock.Lease) {
 		return func(*testing.T, *distlock.Lease) { time.Sleep(d) }
@@ -127,9 +127,8 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 	}
 }
 
-// A question whether a lock may go on from hand to hand is under way when the key is
-// to be kept: it is waited for, so that nothing can come later, also if the process
-// ends.
+// A Prolong request is in progress when the key is to be kept: the Locker waits for it,
+// so that nothing can reach the store later, even if the process ends.
 func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &prolonging{store: newStore()}
@@ -158,7 +157,7 @@ func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 	})
 }
 
-// A request that was answered cannot come later: the key is kept once.
+// A request that was answered cannot arrive later: the key is kept only once.
 func TestMinHoldIsSaidOnce(t *testing.T) {
 	for name, extend := range map[string]func(t *testing.T, held *distlock.Lease){
 		"renewal":  func(*testing.T, *distlock.Lease) { time.Sleep(5 * time.Second) },

@@ -328,8 +328,8 @@ func TestMinHoldNeedsNobody(t *testing.T) {
 	})
 }
 
-// It goes by the clock that stands still while the machine sleeps: the other one may
-// be set.
+// MinHold uses the monotonic clock, which stands still while the machine sleeps: the
+// wall clock may be set.
 func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {

@@ -12,7 +12,7 @@ import (
 
 var errMine = errors.New("my own trouble")
 
-// panicky panics with what it is, if that is not empty.
+// panicky panics with its own value if it is not empty.
 type panicky struct{ With any }
 
 func (p panicky) MarshalText() ([]byte, error) {
@@ -40,8 +40,8 @@ type unprintable struct{}
 
 func (unprintable) String() string { panic("again") }
 
-// What the caller's own methods and functions panic with while a key is made is an
-// error: decorators do not panic by themselves.
+// A panic of the caller's methods and functions while a key is built becomes an error:
+// decorators do not panic themselves.
 func TestPanicWhileAKeyIsMade(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		text := distlock.Opts{Value: "f", ParamLock: true}
@@ -93,7 +93,7 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 	})
 }
 
-// runtime.Goexit is no panic: the goroutine ends, and the next key is right.
+// runtime.Goexit is not a panic: the goroutine ends, and the next key is correct.
 func TestGoexitWhileAKeyIsMade(t *testing.T) {
 	keys := paramKeys()
 	want, err := keys.Key("x")

@@ -262,8 +262,8 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	})
 }
 
-// What is given back names the last token that was minted for it, used or not: a
-// store may have to remember it.
+// The grant that is released has the last token that was minted for it, used or not:
+// a store may have to record it.
 func TestReleaseKnowsTheLastToken(t *testing.T) {
 	for n := range 5 {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// A loss that comes while a lease is being given back is told all the same: to the
-// hook, and to the caller.
+// A loss during a release is still reported, to the hook and to the caller.
 func TestLossDuringARelease(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +51,7 @@ func TestLossDuringARelease(t *testing.T) {
 	}
 }
 
-// A loss that only the store knows of is told to the hook by the release that finds
+// A loss that only the store knows of is reported to the hook by the release that finds
 // it.
 func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading, "permit": permit} {
@@ -74,7 +73,7 @@ func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 	}
 }
 
-// The last reader gives the lease back. Nobody comes to ride on it from then on.
+// The last reader releases the lease. From then on no other reader can ride on it.
 func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -100,7 +99,7 @@ func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
 	wantCalls(t, s, "wait", 2)
 }
 
-// What Close releases is not renewed any more, as with any release.
+// Leases that Close releases are not renewed any more, as with any release.
 func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -118,7 +117,7 @@ func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
 	})
 }
 
-// Close gives up on a store that is silent, however much is held.
+// Close gives up on a silent store, however many leases are held.
 func TestCloseOfManyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := distlock.New(hungRelease{newStore()}, distlock.Config{CloseTimeout: time.Second})

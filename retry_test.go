@@ -108,8 +108,8 @@ func TestBackoffWithoutLimitPauses(t *testing.T) {
 	})
 }
 
-// Intervals follow each other, however slow the attempts: one that runs over the end
-// of its interval takes that from the next.
+// Intervals follow each other, however slow the attempts: an attempt that runs past the
+// end of its interval shortens the next interval.
 func TestBackoffIntervalsFollowEachOther(t *testing.T) {
 	const interval = time.Second
 	synctest.Test(t, func(t *testing.T) {

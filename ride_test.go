@@ -353,7 +353,7 @@ func TestNextReaderAsksAfterAFailure(t *testing.T) {
 	})
 }
 
-// The bound counts also where there are no tokens that run out.
+// The limit also applies where there are no tokens that run out.
 func TestRideWithoutTokensIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(fewTokens{s, 0}, distlock.Config{})

@@ -323,7 +323,7 @@ func TestBackendThatIsNoSharer(t *testing.T) {
 	})
 }
 
-// The same after a writer has waited, and has given up: it is not counted any more.
+// The same after a writer has waited and has given up: it is not counted any more.
 func TestReadersTryTogetherAfterAWriterHasGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", reading)

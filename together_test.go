@@ -225,7 +225,7 @@ func acquireInAnyOrder(t *testing.T, joint bool) {
 	mustBeFree(t, s, "a", "b", "c")
 }
 
-// A Locker that is closed takes nothing, and counts nobody in or out.
+// A closed Locker takes no keys, and counts no callers in or out.
 func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -241,8 +241,8 @@ func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
 	})
 }
 
-// A Locker that is closed when one of the keys has just been taken gives back that
-// one, too.
+// A Locker that is closed when one of the keys has just been taken also releases that
+// key.
 func TestKeysTakenTogetherAreGivenBackAtClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

@@ -10,14 +10,14 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// visitor is a lease that was got and given back.
+// visitor is a lease that was acquired and released.
 type visitor struct {
 	token      uint64
 	alone      bool
 	begin, end int // places in one order of all acquisitions and releases
 }
 
-// visitors notes the leases of all processes.
+// visitors records the leases of all processes.
 type visitors struct {
 	mu   sync.Mutex
 	now  int
@@ -43,9 +43,9 @@ func (v *visitors) stay(t *testing.T, l *distlock.Locker, o distlock.Opts, d tim
 	v.seen = append(v.seen, visitor{s.Token(), o.Mode == distlock.Exclusive && o.Permits == 0, begin, end})
 }
 
-// Tokens are all different. A lease that keeps out all others has a larger one than
-// every lease before it, and a smaller one than every lease after it, whichever
-// processes have them, and whether they come from the store or from hand to hand.
+// All tokens are different. The token of an exclusive lease is larger than the token of
+// every lease before it and smaller than the token of every lease after it, whichever
+// processes have the leases, and whether the store grants them or they are handed over.
 func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -80,9 +80,9 @@ func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
 	})
 }
 
-// Among readers the order of the tokens says nothing: one who rides has a token of a
-// block that is older than a lease of another process which is over already. To the
-// writers before and after them they are in order all the same.
+// Among readers the order of the tokens means nothing: a rider has a token of a block
+// that is older than a lease of another process which is over already. Relative to the
+// writers before and after them, the tokens are still in order.
 func TestTokensOfReadersInTwoProcesses(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"readers": reading, "permits": permit} {
 		t.Run(name, func(t *testing.T) {

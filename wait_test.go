@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Each hook is told how long the caller has waited since the call, also if it is the
-// only hook, and if several keys were asked for together.
+// Each hook gets how long the caller has waited since the call, also if it is the only
+// hook, and if several keys were requested together.
 func TestHooksAreToldTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -57,8 +57,7 @@ func TestHooksAreToldTheWait(t *testing.T) {
 	})
 }
 
-// A waiter that gives up at the gate is not told of a trouble with the backend that is
-// over.
+// A waiter that gives up at the gate does not get an error of the backend that is over.
 func TestTroubleThatIsOverIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

@@ -369,8 +369,8 @@ func (r *renewals) of() map[string][]time.Time {
 	return times
 }
 
-// A request for several leases may take a third of the shortest of them: after that
-// there is time for another.
+// A request for several leases may take a third of the shortest lease, so that there is
+// time for another request.
 func TestBatchTakesAThirdOfItsShortestLease(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		r := &renewals{store: s}
@@ -402,8 +402,8 @@ func TestBatchTakesAThirdOfItsShortestLease(t *testing.T) {
 	})
 }
 
-// Leases that begin together are not renewed together, and not tried again together
-// when there was no answer.
+// Leases that begin together are not renewed together, and not retried together when
+// there was no answer.
 func TestRenewalsSpread(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		const leases, third = 200, 10 * time.Second
@@ -437,11 +437,11 @@ func TestRenewalsSpread(t *testing.T) {
 	})
 }
 
-// The machine was suspended: its timers stood still, so every lease is looked at as
-// soon as the watchdog sees that one clock has run ahead.
+// The machine was suspended: its timers stood still, so every lease is checked as soon
+// as the watchdog sees that one clock has run ahead.
 //
-// Row 10 (any): the watchdog looks at all leases after a jump of the clock. Fails if
-// it waits for its timers.
+// Row 10 (any): the watchdog checks all leases after a jump of the clock. Fails if it
+// waits for its timers.
 func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
 	t.Parallel()
 	l := distlock.New(newStore(), distlock.Config{})
@@ -469,7 +469,7 @@ func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
 	_ = next.Release(t.Context())
 }
 
-// What was lost is renewed no more, and forgotten before its holder gives it back.
+// A lost lease is not renewed any more, and is forgotten before its holder releases it.
 func TestLostLeaseIsNotWatched(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})

@@ -179,7 +179,7 @@ func TestEnterAllocates(t *testing.T) {
 	}
 }
 
-// The limit of the wait is not one of the function.
+// The limit of the wait does not limit the function.
 func TestEnterMaxWait(t *testing.T) {
 	const text = "Patient\nvalue:patient\nmaxWait:3s"
 	annotation.Declare(text, nil)

@@ -36,10 +36,10 @@ type monitor struct {
 
 	mu      sync.Mutex
 	err     error     // of the last ping; nil: the store has answered
-	well    time.Time // when locks could be had last
-	trouble bool      // the log says that they cannot
-	recent  error     // what a request has run into since the last ping
-	refused int       // requests without a lock, since locks could be had last
+	well    time.Time // when locks were last available
+	trouble bool      // the log says that locks are unavailable
+	recent  error     // the failure of a request since the last ping
+	refused int       // requests without a lock, since locks were last available
 	kept    int       // locks that could not be given back
 }
 

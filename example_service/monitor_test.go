@@ -19,7 +19,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// errGone is what a store is gone with.
+// errGone is the error of a store that is unavailable.
 var errGone = errors.New("redislock: 10.1.2.3:6379: dial tcp 10.1.2.3:6379: connect: connection refused")
 
 // fragile is a store in memory that can fail, or hang.
@@ -84,7 +84,7 @@ type outage struct {
 	store  *fragile
 	locker *distlock.Locker
 	text   bytes.Buffer // the log
-	served []bool       // what was told to gRPC's health, without repetitions
+	served []bool       // the states set in gRPC's health service, without repetitions
 }
 
 // watched runs f in a bubble, with a monitor that asks.
@@ -151,7 +151,7 @@ func (o *outage) logged(want ...string) {
 const downLine = `level=ERROR msg="locks cannot be had" err="distlock: ping: lock backend unavailable: ` +
 	`redislock: 10.1.2.3:6379: dial tcp 10.1.2.3:6379: connect: connection refused"` + "\n"
 
-// TestOutage has a store gone for a minute, while an order comes each second.
+// TestOutage makes the store unavailable for a minute, while an order comes each second.
 func TestOutage(t *testing.T) {
 	watched(t, func(o *outage) {
 		for range 10 {
@@ -198,8 +198,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestOutageBetweenPings is over before anybody has asked: nothing was refused, so
-// there is nothing to say.
+// TestOutageBetweenPings has an outage that is over before the next ping: nothing was
+// refused, so nothing is logged.
 func TestOutageBetweenPings(t *testing.T) {
 	watched(t, func(o *outage) {
 		o.store.set(errGone, errGone, nil)
@@ -210,8 +210,8 @@ func TestOutageBetweenPings(t *testing.T) {
 	})
 }
 
-// TestStoreThatRefuses answers pings and gives no locks, as one that is out of
-// memory. The shop is healthy, but the log says it.
+// TestStoreThatRefuses has a store that answers pings and grants no locks, like a store
+// that is out of memory. The shop is healthy, but the problem is logged.
 func TestStoreThatRefuses(t *testing.T) {
 	watched(t, func(o *outage) {
 		oom := errors.New("10.1.2.3:6379: OOM command not allowed")
@@ -235,8 +235,8 @@ func TestStoreThatRefuses(t *testing.T) {
 	})
 }
 
-// TestLocksThatStay counts what an outage leaves behind, and lets those finish who
-// hold a lock and take it once more.
+// TestLocksThatStay counts the locks that an outage leaves behind, and lets holders
+// finish that re-enter their lock.
 func TestLocksThatStay(t *testing.T) {
 	watched(t, func(o *outage) {
 		opts := distlock.Opts{RetryCount: 1, KeyTimeout: time.Hour}

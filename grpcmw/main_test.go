@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // errBroken is what a store says that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
 
-// errForeign is what a store says where another library has a lock of its own kind.
+// errForeign is the error of a store in which another library has the lock.
 var errForeign = fmt.Errorf("10.1.2.3:6379: %w: a hash", distlock.ErrForeign)
 
 // store is a memlock that remembers what was asked for and fails on request.

@@ -161,8 +161,8 @@ type countedBody struct {
 
 func (b *countedBody) Close() error { b.closed++; return errBroken }
 
-// TestTheBodyIsClosedByTheHandlerAlone: what stands in its place passes the call
-// on, and what it returns.
+// TestTheBodyIsClosedByTheHandlerAlone: the body that replaces it passes on the call
+// and its result.
 func TestTheBodyIsClosedByTheHandlerAlone(t *testing.T) {
 	for name, limit := range map[string]int64{"whole": 100, "too large": 1} {
 		body := &countedBody{Reader: strings.NewReader(`{"id":"7"}`)}

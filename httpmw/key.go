@@ -201,10 +201,10 @@ func integer(what, text string) (any, error) {
 	return n, nil
 }
 
-// pathValue returns the decoded value, which is not empty. A router that has matched the path in its
-// encoded form left a piece of that; one that has decoded a "%" did not. A piece
-// that decodes only by half was not encoded. One that both may have left is
-// refused: read in the wrong way it is the lock of another value.
+// pathValue returns the decoded value, which is not empty. A router that has matched
+// the path in its encoded form left a piece of that; one that has decoded a "%" did
+// not. A piece that decodes only by half was not encoded. One that both may have left
+// is refused: read in the wrong way it is the lock of another value.
 func pathValue(r *http.Request, what, name string) (string, error) {
 	v := r.PathValue(name)
 	if v == "" {

@@ -137,7 +137,7 @@ func TestUseWhereTheWildcardIsKnown(t *testing.T) {
 	}
 }
 
-// TestWhatTheClientLeavesOutIsItsOwnFault, and nothing for a log.
+// TestWhatTheClientLeavesOutIsItsOwnFault: nothing is logged for it.
 func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
 	for _, c := range []struct {
 		explanation string
@@ -161,8 +161,8 @@ func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
 	}
 }
 
-// TestALogThatCannotBeFlooded has a router give a pattern to each request, and no
-// server, so that the log is the program's.
+// TestALogThatCannotBeFlooded has a router that sets a new pattern for each request, and
+// no server, so that the log is the program's.
 func TestALogThatCannotBeFlooded(t *testing.T) {
 	var out bytes.Buffer
 	defer log.SetOutput(log.Writer())

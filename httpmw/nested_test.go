@@ -13,9 +13,9 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// TestNestedCall is what README says of a locked call that makes another for the same
-// key: it waits for itself, and the error says who has the key. Called with the
-// context and without the network, it re-enters.
+// TestNestedCall is what README says about a locked call that makes another call for the
+// same key: it waits for itself, and the error names the holder of the key. Called with
+// the context and without the network, it re-enters.
 func TestNestedCall(t *testing.T) {
 	failed := make(chan error, 1)
 	l := newLocker(t, newStore(), distlock.Config{Holder: "web-3/1432", Hooks: distlock.Hooks{

@@ -32,8 +32,8 @@ type spoiled struct {
 	renew               renewFunc
 	release             releaseFunc
 	acquireAll          acquireAllFunc
-	prolong             prolongFunc   // nil: it is no Prolonger
-	limit               time.Duration // 0: it is no Limiter
+	prolong             prolongFunc   // nil: it is not a Prolonger
+	limit               time.Duration // 0: it is not a Limiter
 	peer                distlock.Backend
 }
 

@@ -231,7 +231,7 @@ func heldError(rest string) *distlock.HeldError {
 	}
 	ms, err := strconv.ParseInt(words[0], 10, 64)
 	if err != nil {
-		return nil //nolint:nilerr // the caller says what it has read
+		return nil //nolint:nilerr // the caller reports the reply
 	}
 	held := &distlock.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
 	if len(words) > 1 {

@@ -116,8 +116,8 @@ func redistestClosedClient(t *testing.T) *redis.Client {
 	return c
 }
 
-// Errors of the store come with the address, and wrapped as they are: it is for the
-// Locker to say what they mean. Errors of contexts come bare.
+// Errors of the store contain the address and wrap the cause unchanged: the Locker
+// decides what they mean. Errors of contexts are returned unchanged.
 func TestErrorsAsTheyAre(t *testing.T) {
 	b := newBackend(t, redistestClosedClient(t))
 	r := request("k")

@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// Locks that meet share a script. If it fails because of one of them, it fails for
-// that one alone: nobody else is refused, and nobody's release fails.
+// Concurrent operations share a script. If it fails because of one lock, it fails for
+// that lock only: no other request is refused, and no other release fails.
 func TestBadKeyFailsAlone(t *testing.T) {
 	check := func(t *testing.T, b *redislock.Backend, prefix, bad, says string) {
 		t.Helper()

@@ -29,8 +29,8 @@ func (b *Backend) Queued() (n int) {
 	return n
 }
 
-// LeaderLeaves has one leave who was told to fly what is queued, and reports whether
-// another is told to, who is queued.
+// LeaderLeaves makes the caller leave that was told to send the queued operations. It
+// reports whether another queued caller is told to send them.
 func (b *Backend) LeaderLeaves(ctx context.Context) bool {
 	l := b.fleet.only
 	b.fleet.noticed(true)

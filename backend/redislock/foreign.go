@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// value is what is at a key.
+// value describes the value at a key.
 type value struct {
 	kind string        // as Redis calls it, such as "hash"; "none"; or "" if not known
 	left time.Duration // 0 if it does not expire

@@ -16,8 +16,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// A key that Redisson has, which keeps its locks in hashes: the lock is held, and
-// the error says by what and for how long, whatever is asked for.
+// Redisson keeps its locks in hashes. A key that has such a lock is held, and the error
+// of every operation says by what and for how long.
 func TestForeignLock(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -58,8 +58,8 @@ func TestForeignLock(t *testing.T) {
 	})
 }
 
-// A waiter goes on looking at a lock of another kind until its wait budget is spent,
-// and gets the lock when that has gone.
+// A waiter keeps checking a lock of another kind until its wait budget is spent, and
+// gets the lock when the other lock is gone.
 func TestForeignLockIsWaitedFor(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -88,8 +88,8 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 	})
 }
 
-// What an application keeps in a string is not taken for a lock because somebody
-// waits for that key, or because a lock was there a while ago.
+// A string of an application does not count as a lock because a waiter waits for its
+// key, or because the key had a lock before.
 func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
 	testmode.Long(t)
 	eachServer(t, func(t *testing.T, s server) {
@@ -125,8 +125,8 @@ func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
 	})
 }
 
-// By its key, whatever keeps a lock from us is shown: of what type it is, and when it
-// ends. Strings that end are records that other kits share with us.
+// Inspect with the exact key shows any value that keeps us from the lock, with its type
+// and its expiry. Strings that expire are records that other kits share with us.
 func TestInspectExactKey(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -174,7 +174,7 @@ func TestInspectExactKey(t *testing.T) {
 	})
 }
 
-// Owners with a name are taken for owners when nothing but they are left.
+// Owners with a name are recognized as owners when the companion keys are gone.
 func TestInspectNamedOwnerWithoutFence(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -192,15 +192,15 @@ func TestInspectNamedOwnerWithoutFence(t *testing.T) {
 	})
 }
 
-// Who is refused is told who has the lock and for how long, in one round trip, and
-// also if its context ends while it waits.
+// A caller that is refused gets the holder and for how long it has had the lock, in one
+// round trip, and also if its context ends while it waits.
 func TestRefusalNamesTheHolder(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		r := request(lockKey)
 		r.Owner += "@web-3/1432"
 		must(b.TryAcquire(t.Context(), r))
-		// What the fence says is all that is known of the time.
+		// The time is known only from the fence.
 		since := s.Time(t.Context()).Val().Add(-time.Minute).UnixMicro()
 		s.Set(t.Context(), fenceKey, fmt.Sprintf("%016d %016d %s -", since, since, r.Owner), 0)
 
@@ -239,8 +239,8 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 	})
 }
 
-// Who may not ask for types sees foreign locks all the same, and nothing where nothing
-// is.
+// A user that may not run TYPE still sees foreign locks, and sees nothing at a key that
+// does not exist.
 func TestForeignLockWithoutType(t *testing.T) {
 	s := realServer(t)
 	redistest.SetUser(t, s.Client, append(documentedRules(t), "+scan", "+zcount", "+zrangebyscore", "-type"))

@@ -11,8 +11,8 @@ import (
 )
 
 // The record is shared with redsync, bsm's redislock and Spring's aspects: they take
-// it with SET NX PX, and give it back if the value is theirs. Names of holders are
-// part of our value and change nothing; of theirs nobody is named.
+// it with SET NX PX, and delete it if the value is theirs. Names of holders are part of
+// our values and change nothing; their values contain no name.
 func TestInteropOfRecords(t *testing.T) {
 	compareAndDelete := redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`)
 	eachServer(t, func(t *testing.T, s server) {

@@ -17,8 +17,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// readable checks an error that somebody reads at three in the morning: it is one line,
-// says what the pattern wants, the address among it, and no password.
+// readable checks an error for the operator: it is one line, matches the pattern, which
+// includes the address, and contains no password.
 func readable(t *testing.T, what string, err error, pattern string) {
 	t.Helper()
 	if err == nil || !regexp.MustCompile(pattern).MatchString(err.Error()) {
@@ -39,8 +39,8 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// tellsWhy uses a client with which nothing succeeds. Every operation says why, the
-// first as well as those that come when the client has given up.
+// tellsWhy uses a client with which every operation fails. Every error says why, from
+// the first operation to the operations after the client has given up.
 func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string) {
 	t.Helper()
 	b := redislock.New(c, redislock.WithOpTimeout(500*time.Millisecond))

@@ -53,7 +53,7 @@ func TestPingFails(t *testing.T) {
 		t.Parallel()
 		s := redistest.Start(t)
 		c := s.Client(t)
-		// It has none to follow, but that is what it is.
+		// It has no master to follow, but it is a replica.
 		noError(t, c.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 		readable(t, "a replica", newBackend(t, c).Ping(t.Context()), `^redislock: `+regexp.QuoteMeta(s.Addr())+`: READONLY`)
 	})

@@ -13,7 +13,7 @@ local function give_back(i)
     if err and string.sub(err, 1, 9) ~= 'WRONGTYPE' then
       return '-' .. err
     end
-    current = (kind or err) and '' -- nobody's name; what is of a foreign type is another's
+    current = (kind or err) and '' -- nobody's name; a value of a foreign type belongs to another
   end
   local mine = current == owner
 

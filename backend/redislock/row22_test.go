@@ -26,7 +26,7 @@ func (s server) contents(t testing.TB) map[string]string {
 
 // What somebody else has put where a lock would be, or its companions, is neither
 // taken for ours nor changed, whatever is asked for: the error says what is there. At
-// the lock it is a lock of another kind, which is no failure of the store.
+// the lock it is a lock of another kind, which is not a failure of the store.
 //
 // Row 22 (redislock): an error says what is there, and it stays as it is. Fails if a
 // foreign type counts as a free lock.

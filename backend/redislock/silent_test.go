@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// Behind a server that says nothing, those who queue end with those who are under
-// way: there is nothing to be expected that would be worth as long again.
+// If a server does not answer, queued operations end together with the operations in
+// progress: to wait as long again would not help.
 func TestVirtualSilentServerEndsTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -42,7 +42,8 @@ func TestVirtualSilentServerEndsTheQueue(t *testing.T) {
 	})
 }
 
-// One who was told to fly what is queued, and leaves instead, leaves that to another.
+// If the caller that was told to send the queued operations leaves instead, another
+// caller sends them.
 func TestLeaderThatLeavesIsFollowed(t *testing.T) {
 	b := newBackend(t, redistestClosedClient(t))
 	if !b.LeaderLeaves(t.Context()) {
@@ -50,8 +51,8 @@ func TestLeaderThatLeavesIsFollowed(t *testing.T) {
 	}
 }
 
-// An owner is compared as a whole: those of one process have the same end, and one
-// may be the beginning of another.
+// An owner is compared as a whole: the owners of one process have the same end, and an
+// owner may be a prefix of another.
 func TestOwnersAreComparedAsAWhole(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)

@@ -17,7 +17,7 @@ local function give_back(i)
     if err and string.sub(err, 1, 9) ~= 'WRONGTYPE' then
       return '-' .. err
     elseif err then
-      kind = 'x' -- what is of a foreign type is another's
+      kind = 'x' -- a value of a foreign type belongs to another
     end
   elseif current then
     kind = 'x'

@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 )
 
-// What cannot be kept is refused before anything runs: with a MinHold that the nodes
-// do not keep, a job would run twice in its period.
+// A time that the nodes cannot keep is refused before anything runs: with a MinHold that
+// the nodes do not keep, a job would run twice in its period.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	l := distlock.New(newBackend(t, unreachable(t, 3), redlock.WithNodeTimeout(time.Millisecond)), distlock.Config{})

@@ -22,8 +22,8 @@ const (
 	wrongPassword = "abracadabra"
 )
 
-// TestOutageTexts: whatever is wrong with a quorum, the error says on one line with
-// which nodes, and what.
+// TestOutageTexts: whatever is wrong with a quorum, the error names on one line the
+// nodes and their problems.
 func TestOutageTexts(t *testing.T) {
 	t.Parallel()
 	well := redistest.Start(t)
@@ -120,7 +120,7 @@ func closedPort(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// silent returns the address of what accepts connections and says nothing.
+// silent returns the address of a server that accepts connections and never answers.
 func silent(tb testing.TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,8 +131,7 @@ func silent(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// killed returns what a holder and a waiter are told when two of three nodes are
-// killed.
+// killed returns the errors of a holder and a waiter when two of three nodes are killed.
 func killed(t *testing.T) (holder, waiter error) {
 	t.Helper()
 	f := realFleet(t, 3)
@@ -168,7 +167,7 @@ func killed(t *testing.T) (holder, waiter error) {
 	return holder, <-done
 }
 
-// TestPing: the store is well as long as a quorum of the nodes is.
+// TestPing: the store works as long as a quorum of the nodes works.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
@@ -191,8 +190,8 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// TestHolderNames: who is refused is told by whom, and for how long that has had the
-// key if there are tokens.
+// TestHolderNames: a caller that is refused gets the name of the holder and, if there
+// are tokens, for how long it has had the key.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
@@ -214,7 +213,7 @@ func TestHolderNames(t *testing.T) {
 			release(t, b, g)
 			f.allFree(t)
 
-			// Nobody has what two have halves of.
+			// Neither of two owners with half of the nodes has the key.
 			f.put(t, r.Owner, time.Minute, 0)
 			f.put(t, request().Owner+"@batch-1/7", time.Minute, 1, 2)
 			_, err = b.TryAcquire(t.Context(), request())

@@ -50,7 +50,7 @@ func TestACL(t *testing.T) {
 
 	redistest.MustBeEnough(t, rules, map[string]bool{
 		"+info":           true, // to notice restarts
-		"+type":           true, // to name what is foreign
+		"+type":           true, // to name a foreign type
 		"+hello":          true, // go-redis does without
 		"+client|setname": true, // if the client has a name
 	}, use)

@@ -102,13 +102,13 @@ func (l *link) stat(path string) *pending[zk.Stat] {
 	})
 }
 
-// content is what is in a node, and its metadata.
+// content is the data of a node and its metadata.
 type content struct {
 	data []byte
 	stat zk.Stat
 }
 
-// content returns what is in a node; zero if there is none.
+// content returns the content of a node, or zero if there is no node.
 func (l *link) content(path string) *pending[content] {
 	return begin(l, func(c *zk.Conn) (content, error) {
 		data, stat, err := c.Get(path)

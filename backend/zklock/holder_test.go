@@ -43,8 +43,8 @@ func isNamed(err error) bool {
 	return ok && held.Holder != ""
 }
 
-// TestHolderNames: every process can tell which one has a key, whether it asks once,
-// waits in vain or gives up.
+// TestHolderNames: every process gets the name of the holder of a key, whether it asks
+// once, waits in vain or gives up.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -70,7 +70,7 @@ func TestHolderNames(t *testing.T) {
 				t.Errorf("TryAcquire: %+v", held)
 			}
 
-			// When a wait is over there is little time to look who has the key.
+			// When a wait is over there is little time to find the holder.
 			eventually(t, patience, "who gives up is told", func() bool {
 				r := named(key, batch)
 				r.Backoff = distlock.NewBackoff(time.Millisecond, 2)
@@ -97,8 +97,8 @@ func TestHolderNames(t *testing.T) {
 	mustRelease(t, b, g)
 }
 
-// TestForeignHolderNames: what another program has put into its node is shown if it
-// can be a name.
+// TestForeignHolderNames: the data that another program has put into its node is shown
+// if it can be a name.
 func TestForeignHolderNames(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()

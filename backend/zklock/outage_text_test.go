@@ -16,15 +16,15 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// outage is one way to be without ZooKeeper, and what the operator reads then.
+// outage is one way in which ZooKeeper is unavailable, and what the operator reads then.
 type outage struct {
 	name string
 	fail func(t *testing.T) error
 	want string // a pattern
 }
 
-// TestOutageTexts: whatever is wrong with the store, the error says on one line where
-// and what.
+// TestOutageTexts: whatever is wrong with the store, the error has the address and the
+// cause on one line.
 func TestOutageTexts(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame"
@@ -108,8 +108,8 @@ func TestOutageTexts(t *testing.T) {
 	}
 }
 
-// TestPing: a session whose server answers is well, and one whose server does not says
-// where and what.
+// TestPing: a session whose server answers works; if the server does not answer, the
+// error has the address and the cause.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	if err := newLocker(t, sharedServer(t).Addr()).Ping(t.Context()); err != nil {
@@ -144,7 +144,7 @@ func closedPort(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// silent returns the address of what accepts connections and says nothing.
+// silent returns the address of a server that accepts connections and never answers.
 func silent(tb testing.TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -166,7 +166,7 @@ func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	return err
 }
 
-// killed returns what a holder and a waiter are told whose server is killed.
+// killed returns the errors of a holder and a waiter whose server is killed.
 func killed(t *testing.T) (holder, waiter error) {
 	t.Helper()
 	server := zktest.Start(t, zktest.Config{})

@@ -18,8 +18,8 @@ import (
 // that are no locks are passed over, a node that cannot have a line is an error,
 // and all of them stay.
 //
-// Row 22 (zklock): what is no lock is passed over, a node that can have no line is
-// ErrForeign, and all of it stays. Fails if a name that is not a lock's counts as one.
+// Row 22 (zklock): nodes that are not locks are skipped, a node that cannot have a line
+// is ErrForeign, and all of them stay. Fails if any name counts as the name of a lock.
 func TestRow22ForeignNodes(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -72,7 +72,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 	_, err = locker.Acquire(context.Background(), barren, distlock.Opts{RetryInterval: time.Millisecond, RetryCount: 3})
 	mustBeForeign(t, err)
 
-	// Inspect shows it to who asks for it, and nobody takes it away.
+	// Inspect with the exact key shows it, and nothing removes it.
 	infos, err := locker.Inspect(context.Background(), barren, 10)
 	if err != nil || len(infos) != 1 || infos[0].Foreign != "ephemeral node" || infos[0].Held != 1 {
 		t.Errorf("Inspect of the key: %+v, %v", infos, err)
@@ -91,7 +91,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 		t.Errorf("the ephemeral node has %q, %v", data, err)
 	}
 
-	// When it goes, the key is free for who waits for it.
+	// When it is removed, the waiter gets the key.
 	w := queue(t, b, request(barren))
 	if err := admin.Delete(parentOf(barren), -1); err != nil {
 		t.Fatal(err)

@@ -70,8 +70,8 @@ func TestArriving(t *testing.T) {
 	}
 }
 
-// One who is served at once need not look at Done. It came when it was served:
-// behind those who had waited before, whom it has overtaken, and behind nobody else.
+// A caller that is served at once need not look at Done. It arrived when it was served:
+// after the callers that were waiting, which it has overtaken, and after nobody else.
 func TestArrivingWithoutWaiting(t *testing.T) {
 	a := newArrivals(4)
 	first, second, waits, third := a.arriving(t.Context()), a.arriving(t.Context()), a.arriving(t.Context()), a.arriving(t.Context())

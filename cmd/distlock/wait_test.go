@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// TestWait waits for a lock as run does, by a clock that takes no time.
+// TestWait waits for a lock as run does, in virtual time.
 func TestWait(t *testing.T) {
 	const wait, work = 3 * time.Second, 10 * time.Second
 	for name, c := range map[string]struct {

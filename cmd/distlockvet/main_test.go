@@ -112,7 +112,7 @@ func TestWoven(t *testing.T) {
 	}
 }
 
-// Run by itself it finds what it finds under go vet, also across packages.
+// Run by itself, distlockvet finds what it finds under go vet, also across packages.
 func TestDirect(t *testing.T) {
 	testmode.Long(t)
 	for _, test := range []struct {

@@ -1,6 +1,6 @@
 package mutant
 
-// core has mutants of what the Locker does with times: leases, renewals, and waits.
+// core has mutants of how the Locker handles times: leases, renewals, and waits.
 var core = []Mutant{
 	root("renewal-counts-from-the-answer", "a renewed lease is counted from the answer", "TestExtensionCountsFromTheSending/renewal",
 		Edit{"watchdog.go", "h.extend(sent)", "h.extend(now.Add(0 * now.Sub(sent)))"}),
@@ -28,7 +28,7 @@ var core = []Mutant{
 		Edit{"lease.go", "		s.locker.watchdog.remove(h)\n", ""}),
 	root("lost-and-watched-by-a-question", "a lease that a question finds lost stays in the schedule", "TestProlongThatFindsTheKeyLost",
 		Edit{"prolong.go", "			l.watchdog.remove(h)\n", ""}),
-	root("retries-together", "those who failed together try again together", "TestBackoffSpreads",
+	root("retries-together", "callers that failed together try again together", "TestBackoffSpreads",
 		Edit{"retry.go", "b.interval + rand.N(b.interval)", "b.interval + 0*rand.N(b.interval)"}),
 	root("slow-attempts-stretch", "an interval begins when the attempt before it ends", "TestBackoffIntervalsFollowEachOther",
 		Edit{"retry.go", "		if b.unlimited {\n			from = now\n		}\n", "		from = now\n"}),
@@ -36,7 +36,7 @@ var core = []Mutant{
 		Edit{"retry.go", "		if !b.begin(b.next) {", "		if !b.begin(now) {"}),
 	root("undo-twice", "Undo of a Step runs again if it panics", "TestStepUndoesAfterAPanic",
 		Edit{"step.go", "	returned = true // whatever becomes of Undo, it is not run twice\n", ""}),
-	root("undo-of-a-success", "Undo runs although all went well", "TestStep/no_commit",
+	root("undo-of-a-success", "Undo runs although nothing failed", "TestStep/no_commit",
 		Edit{"step.go", "if err == nil && lost == nil {", "if err == nil && lost == nil && false {"}),
 	root("last-cause", "the cause of a lease's context is what happened last", "TestLeaseContextKeepsItsFirstCause",
 		Edit{"leasectx.go", "if cancel == nil && c.cause == nil {", "if cancel == nil {"}),
@@ -44,7 +44,7 @@ var core = []Mutant{
 		Edit{"leasectx.go", "return c.looked().Value(key)", "return c.parent.Value(key)"}),
 	root("budget-for-each-key", "each key of a set has a wait budget of its own", "TestAcquireAllHasOneBudget",
 		Edit{"acquireall.go", "	p.left = &left\n", ""}),
-	root("budget-not-spent", "a key of a set waits as if those before it had not", "TestAcquireAllTriesOnceWhenTheBudgetIsSpent",
+	root("budget-not-spent", "a key of a set waits as if the keys before it had not", "TestAcquireAllTriesOnceWhenTheBudgetIsSpent",
 		Edit{"acquireall.go", "				left = s.budget\n", ""}),
 	root("minhold-by-the-wall-clock", "MinHold goes by the clock that may be set", "TestMinHoldGoesByTheMonotonicClock",
 		Edit{"minhold.go", "d-time.Since(began), d)", "d-elapsed(began, time.Now()), d)"}),
@@ -66,11 +66,11 @@ var core = []Mutant{
 		Edit{"release.go", "		s.lost(errTaken)\n", ""}),
 	root("loss-untold-to-the-caller", "a loss that a release finds is not told to the caller", "TestLossThatTheReleaseFindsIsToldToTheHook",
 		Edit{"release.go", "		return errTaken, nil\n", "		return nil, nil\n"}),
-	root("ride-left-behind", "the last of those who share a lease leaves it behind", "TestRideIsReleasedByTheLast",
+	root("ride-left-behind", "the last of the readers that share a lease leaves it behind", "TestRideIsReleasedByTheLast",
 		Edit{"ride.go", "last = h.coming == 0 && len(h.riders) == 0", "last = false"}),
-	root("ride-goes-on", "a reader may join those who share a lease when the last gives it back", "TestNobodyRidesOnWhatIsGivenBack",
+	root("ride-goes-on", "a reader may join a shared lease while its last reader gives it back", "TestNobodyRidesOnWhatIsGivenBack",
 		Edit{"ride.go", "	if last && over == nil {", "	if last && over == nil && false {"}),
-	root("ride-uncounted", "a reader that joins those who share a lease is not counted", "TestRideWithoutTokensIsBounded",
+	root("ride-uncounted", "a reader that joins a shared lease is not counted", "TestRideWithoutTokensIsBounded",
 		Edit{"ride.go", "	h.block.changes++\n", ""}),
 	root("token-for-two", "a hand-over gives the token of the holder before to the next", "TestTokensOrderThoseWhoExcludeEachOther",
 		Edit{"hold.go", "		h.block.token++\n", ""}),

@@ -1,7 +1,6 @@
 package mutant
 
-// lanes has mutants of what the Redis backend does about owners, and about servers
-// that fail.
+// lanes has mutants of how the Redis backend handles owners and servers that fail.
 var lanes = []Mutant{
 	{
 		Name: "owner-by-its-beginning",
@@ -25,13 +24,13 @@ var lanes = []Mutant{
 	},
 	{
 		Name:    "leader-leaves-silently",
-		Rule:    "one who was to fly what is queued and leaves wakes nobody",
+		Rule:    "a caller that leaves instead of sending the queued operations wakes nobody",
 		Edits:   []Edit{{"backend/redislock/lane.go", "	if was == leading {\n		l.land(0) // somebody else must fly\n	}\n", ""}},
 		Package: "./backend/redislock", Test: "TestLeaderThatLeavesIsFollowed",
 	},
 	{
 		Name: "waiting-is-evidence",
-		Rule: "that somebody waits for a key makes a lock of what is there",
+		Rule: "a value counts as a lock because a waiter waits for its key",
 		Edits: []Edit{{"backend/redislock/force.lua", "if not kind and not is_lock(",
 			"if not kind and not waited and not is_lock("}},
 		Package: "./backend/redislock", Test: "TestForceReleaseOfAnApplicationsValue",

@@ -1,6 +1,6 @@
 package mutant
 
-// requests has mutants of what a request locks, and of what its client is told.
+// requests has mutants of what a request locks, and of what its client sees.
 var requests = []Mutant{
 	{
 		Name: "json-in-another-case",

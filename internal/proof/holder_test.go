@@ -21,8 +21,8 @@ type stuckCtx struct {
 
 func (c stuckCtx) Done() <-chan struct{} { return c.awake }
 
-// AfterFunc is what the context package asks for; what it returns is called when
-// the context below is cancelled.
+// AfterFunc is the method that the context package asks for; the function that it
+// returns is called when the context below is cancelled.
 func (c stuckCtx) AfterFunc(func()) func() bool {
 	return func() bool {
 		<-c.awake
@@ -72,7 +72,7 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 	if err != nil {
 		return err
 	}
-	decoy.Context().Done() // what is to be cancelled is there
+	decoy.Context().Done() // creates the context that is to be cancelled
 	before := lease.Valid()
 	start := time.Now()
 	t.say("stopping")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// part is what a run says of one test, or of the package if it has no name.
+// part is the result of one test, or of the package if it has no name.
 type part struct {
 	test, result string
 	real         bool
@@ -140,7 +140,7 @@ func many(n int) []part {
 	return all
 }
 
-// TestGoTest has the go command itself run a test that passes at the second try.
+// TestGoTest lets the go command run a test that passes at the second try.
 func TestGoTest(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

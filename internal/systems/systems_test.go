@@ -30,8 +30,8 @@ func load(t *testing.T, env []string, tests bool, overlay map[string][]byte, pat
 	return len(pkgs), errors.Join(errs...)
 }
 
-// TestCompiles: all of it where an int has 32 bits, and all but the tests where
-// there is no Linux.
+// TestCompiles: the whole module compiles where an int has 32 bits, and everything
+// except the tests compiles on systems other than Linux.
 func TestCompiles(t *testing.T) {
 	testmode.Long(t)
 	for name, c := range map[string]struct {

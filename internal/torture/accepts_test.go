@@ -2,7 +2,7 @@ package torture
 
 import "testing"
 
-// TestCheckerAccepts shows that what may happen under faults is no violation.
+// TestCheckerAccepts shows that events that may happen under faults are not violations.
 func TestCheckerAccepts(t *testing.T) {
 	for name, tell := range map[string]func() *tale{
 		"Quiet": quiet,

@@ -7,7 +7,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// longestLease is the longest that a worker asks for, and what MinHold stays below.
+// longestLease is the longest lease that a worker asks for. MinHold stays below it.
 const longestLease = 2 * time.Second
 
 func keyName(key int) string { return "torture:" + strconv.Itoa(key) }
@@ -70,9 +70,9 @@ func (w *worker) askFor(healed bool, keys ...int) ask {
 	return a
 }
 
-// share chooses who else may have the keys, if the backend leaves the choice. Key 0
-// is shared in sets alone, so that it is handed over from one to the next; the
-// others have readers, or permits, or both.
+// share chooses the mode in which the keys are requested, if the backend leaves the
+// choice. Key 0 is shared only in sets, so that it is handed over from worker to worker;
+// the other keys have readers, or permits, or both.
 func (w *worker) share(a *ask) {
 	const readers, permits = 1, 2
 	kind := []int{0, readers, permits, readers | permits}[a.keys[0]%4]

@@ -7,8 +7,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// TestErrorOf shows that what the release of a set says is told to the keys that it
-// is about, and what nobody knows to all.
+// TestErrorOf shows that the error of the release of a set is assigned to the keys that
+// it names, or to all keys if it is not known which they are.
 func TestErrorOf(t *testing.T) {
 	a := &distlock.Error{Key: "a", Err: distlock.ErrLost}
 	b := &distlock.Error{Key: "b", Err: errors.Join(distlock.ErrLost, distlock.ErrUnavailable)}

@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// attempt is one acquisition, and what is done under it: of a key, or of a set.
+// attempt is one acquisition of a key or of a set, and the work under it.
 type attempt struct {
 	worker  *worker
 	parts   []part // one for each key
@@ -17,10 +17,10 @@ type attempt struct {
 	ctx     context.Context // that of the acquisition
 	giveUp  *time.Timer
 	witness *witness
-	shares  bool // others may have the keys besides
+	shares  bool // others may have the keys at the same time
 }
 
-// part is what an attempt is for one key.
+// part is the part of an attempt for one key.
 type part struct {
 	at    entry // what its entries have in common
 	lease *distlock.Lease
@@ -64,8 +64,8 @@ func (t *attempt) tellBegin(a ask) {
 // number tells attempts apart.
 func (t *attempt) number() uint64 { return t.parts[0].at.Lease }
 
-// settled is called when the acquisition has ended: from now on nobody but the kit
-// ends its context.
+// settled is called when the acquisition has ended: from now on only the kit ends its
+// context.
 func (t *attempt) settled() {
 	t.giveUp.Stop()
 	t.worker.mu.Lock()
@@ -111,8 +111,7 @@ func (t *attempt) granted(leases []*distlock.Lease) {
 	}
 }
 
-// work works under the locks, mostly for a short time, until they are to be given
-// back.
+// work works under the locks, mostly for a short time, until they are to be released.
 func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	w, first := t.worker, t.parts[0].at
 	told := make(chan struct{})
@@ -168,7 +167,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	return nil
 }
 
-// use writes to what the lease protects. One that has the key beside others reads
+// use writes to the resource that the lease protects. A lease that shares the key reads
 // it instead.
 func (t *attempt) use(p part) error {
 	w, at := t.worker, p.at
@@ -186,7 +185,7 @@ func (t *attempt) use(p part) error {
 	return nil
 }
 
-// sawValid says how long the leases are valid.
+// sawValid records how long the leases are valid.
 func (t *attempt) sawValid() {
 	for _, p := range t.parts {
 		e := p.at
@@ -196,7 +195,7 @@ func (t *attempt) sawValid() {
 	}
 }
 
-// released is called with what the release said.
+// released is called with the result of the release.
 func (t *attempt) released(err error) {
 	end := now()
 	for _, p := range t.parts {
@@ -209,8 +208,8 @@ func (t *attempt) released(err error) {
 	}
 }
 
-// errorOf returns what the error of a release says of a key: of several keys the
-// errors are joined.
+// errorOf returns the error of a release for a key: the errors of several keys are
+// joined.
 func errorOf(err error, key string) error {
 	joined, several := err.(interface{ Unwrap() []error })
 	if !several {
@@ -236,8 +235,8 @@ func verdict(err error) outcome {
 	}
 }
 
-// until returns until when the lease is valid on the clock that all share, or 0 if
-// it is not.
+// until returns the end of the lease on the clock that all processes share, or 0 if the
+// lease is not valid.
 func (w *worker) until(l *distlock.Lease) int64 {
 	if t := l.Until(); l.Valid() {
 		return w.anchor.at(t)
@@ -245,7 +244,7 @@ func (w *worker) until(l *distlock.Lease) int64 {
 	return 0
 }
 
-// tell writes an entry of now.
+// tell writes an entry with the present time.
 func (w *worker) tell(e entry, what string) {
 	e.What, e.Time = what, now()
 	w.journal.write(e)

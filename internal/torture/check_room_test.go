@@ -14,9 +14,9 @@ func (l *lease) believed() (from, to int64) {
 	return from, to
 }
 
-// keptUntil returns until when the key is kept at the least although it was released,
-// for MinHold; 0 if it is not: because the function took longer, or the lease was
-// lost, or nobody knows what became of it.
+// keptUntil returns until when MinHold keeps the key at least after its release; 0 if it
+// does not: because the function took longer, or the lease was lost, or the outcome of
+// the release is unknown.
 func (h *history) keptUntil(l *lease) int64 {
 	if l.MinHold == 0 || l.Release == nil || l.Release.Outcome != ok {
 		return 0
@@ -34,9 +34,9 @@ func (h *history) keptUntil(l *lease) int64 {
 	return until
 }
 
-// checkOverlap finds holders that believe at one time in leases that exclude each
-// other, or in more permits than there are (P1, P2, P8). The lease of a process
-// which did not run ends by the clock all the same.
+// checkOverlap finds holders that believe at the same time in leases that exclude each
+// other, or in more permits than there are (P1, P2, P8). The lease of a process that
+// did not run still ends by the clock.
 func checkOverlap(h *history, report func(string, ...any)) {
 	span := func(l *lease) (from, to int64) {
 		if l.Orphan {
@@ -77,8 +77,8 @@ func checkKept(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkInside finds workers of one process that were let in while others had not
-// come out, although one of them had lost its lease meanwhile (P8).
+// checkInside finds workers of one process that got the key while other workers of it
+// had not finished, even if one of these had lost its lease meanwhile (P8).
 func checkInside(h *history, report func(string, ...any)) {
 	span := func(l *lease) (from, to int64) {
 		if l.Release == nil {

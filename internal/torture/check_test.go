@@ -105,7 +105,7 @@ func checkDocumented(h *history, report func(string, ...any)) {
 
 // checkTokens finds tokens that repeat, and grants with a smaller token than one
 // that was over before they were asked for (P3), also of the terms of leaders. The
-// tokens of those that may have a key beside each other are in no order.
+// tokens of leases that may have a key at the same time are in no order.
 func checkTokens(h *history, report func(string, ...any)) {
 	for key := range h.Keys {
 		leases := h.byKey(key)

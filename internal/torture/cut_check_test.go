@@ -8,7 +8,7 @@ import (
 
 // randomTale lets some processes take a key in turn, on a lock that works: some
 // leases run out, some releases are lost, some holders write too late, some keep the
-// key, and some share it. Then, unless it is to be true, it tells one thing wrong.
+// key, and some share it. Then, unless it is to be true, it changes one detail.
 func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 	s := newTale()
 	free, opened := int64(0), int64(0) // when the last have gone, and since when they let in others like them

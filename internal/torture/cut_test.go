@@ -11,8 +11,8 @@ import (
 // at that moment nobody has the key that it excludes.
 func (l *lease) sure() bool { return !l.Orphan && l.Until > l.Acquire.Return }
 
-// sureties are, for each way of having the key, when after a moment the first lease
-// surely has it.
+// sureties are, for each way of having the key, the first time after a moment at which
+// a lease surely has it.
 type sureties [ways]int64
 
 // before moves the moment to before l.
@@ -37,8 +37,8 @@ func (s *sureties) exclude(l *lease) int64 {
 // leave room between them.
 //
 // What takes effect on the store for one lease alone need not be looked for later
-// than the moment at which another that excludes it surely has the key: from there
-// on it changes nothing. So nothing stays open for long.
+// than the moment at which another that excludes it surely has the key: from then on it
+// changes nothing. So no operation stays open for long.
 func (h *history) operations(key int) []porcupine.Operation {
 	leases := h.byKey(key)
 	var ops []porcupine.Operation

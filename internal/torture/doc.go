@@ -7,9 +7,9 @@
 // keys, use a register that checks fencing tokens, and give the keys back: one key,
 // or a set that is all or nothing; alone, as readers, or with permits; some keep them
 // for MinHold, some lead for a term or two. Meanwhile processes, servers and
-// connections are stopped, killed, cut. Then all heals, and every worker must get
-// every key, and all together. Each process keeps a journal; the checks are made on
-// the merged history when all is over.
+// connections are stopped, killed, cut. Then the faults end, and every worker must get
+// every key, and all keys together. Each process keeps a journal. The checks run on the
+// merged history at the end.
 //
 // The seed fixes the plan of faults. It does not fix the history: who comes first
 // is up to the machine.

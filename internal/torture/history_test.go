@@ -41,13 +41,13 @@ type lease struct {
 
 	// Sent is a time at which the request that was granted had not been sent yet, at
 	// the earliest that of the call: a lease is never believed in for longer than its
-	// length from there. One that is older can be counted as granted then, if it is
-	// exclusive: nobody else has it meanwhile.
+	// length from there. An older lease can be counted as granted then, if it is
+	// exclusive: no other lease has the key meanwhile.
 	Sent int64
 
 	Token    uint64
 	Handed   bool
-	Grant    string // fingerprint of the owner in the store: what is handed over keeps it
+	Grant    string // fingerprint of the owner in the store: a hand-over keeps it
 	Uses     []*operation
 	Release  *operation // nil if the process did not live to call it
 	Until    int64      // by what the store confirmed it had the key until then; 0 if never
@@ -65,12 +65,12 @@ type lease struct {
 	MinHold int64
 	Set     uint64 // number of the set that it is one of; 0: none
 	Leads   bool   // it is a term of a leader
-	Kept    int    // keys of a set that was refused and that were not given back
+	Kept    int    // keys that were not released although their set was refused
 }
 
-// older reports whether the store may have granted the key long before that was
-// heard of, and its lease may have been renewed meanwhile: to a holder before it in
-// the process, or to a set that others of its keys were waited for.
+// older reports whether the store may have granted the key long before the lease was
+// reported, and may have renewed it meanwhile: for an earlier holder in the process, or
+// for a set that was still waiting for its other keys.
 func (l *lease) older() bool { return l.Handed || l.Set != 0 }
 
 func (l *lease) granted() bool { return l.Acquire.Outcome == ok }
@@ -112,8 +112,8 @@ type history struct {
 	Ends    map[string]farewell // of the processes that were to end by themselves
 	Left    []string            // what the store still has at the end
 
-	// Deaths are from when on nobody keeps a process's keys for what is left of
-	// MinHold, where that is the process itself.
+	// Deaths are the times from which a process no longer keeps its keys for the rest
+	// of MinHold, where the process itself does so.
 	Deaths map[string]int64
 }
 
@@ -207,8 +207,8 @@ func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 }
 
 // findOrphans marks what the loss of the store's data takes from under its
-// holders. A process that passes a key on among its workers, or lets readers ride
-// beside each other, does so on one grant of the store.
+// holders. A process that hands a key over among its workers, or lets readers share a
+// lease, does so on one grant of the store.
 func (h *history) findOrphans() {
 	type chain struct {
 		proc  string

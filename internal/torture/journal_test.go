@@ -14,7 +14,7 @@ import (
 const (
 	beginAcquire = "acquire?"
 	endAcquire   = "acquire"
-	beginUse     = "use?" // a write, or a read of one that shares the key
+	beginUse     = "use?" // a write, or a read by a lease that shares the key
 	endUse       = "use"
 	beginRelease = "release?"
 	endRelease   = "release"
@@ -49,7 +49,7 @@ type entry struct {
 	MinHold int64         `json:"mh,omitempty"`
 	Set     uint64        `json:"s,omitempty"`  // number of the set that it is one of
 	Leads   bool          `json:"ld,omitempty"` // for a term of a leader
-	Kept    int           `json:"kp,omitempty"` // keys of a set that were not given back although others were not had
+	Kept    int           `json:"kp,omitempty"` // keys of a set that were not released although others were not acquired
 }
 
 // journal is the file of one process. Each entry is written at once: a process

@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// errEnough is what a leader returns that does not want to be elected again.
+// errEnough is returned by a leader that does not want to be elected again.
 var errEnough = errors.New("enough")
 
 // lead campaigns for a key, and leads for a term, or for two. Each term is an
@@ -40,7 +40,7 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 	return elected, failure
 }
 
-// withoutEnough returns what became of the lock when a leader has resigned.
+// withoutEnough returns the error of the lock when a leader has resigned.
 func withoutEnough(err error) error {
 	if joined, several := err.(interface{ Unwrap() []error }); several {
 		return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(err error) bool { return err == errEnough })...) //nolint:errorlint // that very value

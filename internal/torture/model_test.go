@@ -11,7 +11,7 @@ import (
 // The kinds of steps of the model.
 const (
 	stepAcquire = "acquire"
-	stepUse     = "use"  // a write, or a read of one that shares the key
+	stepUse     = "use"  // a write, or a read by a lease that shares the key
 	stepKeep    = "keep" // a release for which the holder has the key until it expires
 	stepRelease = "release"
 	stepExpire  = "expire" // of the environment: the lease runs out in the store
@@ -69,23 +69,24 @@ func (s state) grants(l *lease) bool {
 // if its operations can be put in an order in which each lies between its call and
 // its return, and
 //
-//   - an acquisition is granted only if nobody has the key, or only readers, beside
-//     which it is one, or only permits, of which there are fewer than it asked for;
-//     with a token larger than that of every grant before, except of those that it
-//     may be beside (P1, P3);
+//   - an acquisition is granted only if nobody has the key, or only readers have it and
+//     it is a reader, or only permits are held, fewer than the number it asked for. Its
+//     token is larger than the token of every earlier grant, except grants that it may
+//     share the key with (P1, P3);
 //   - the holder stops having the key when its release takes effect, when its lease
 //     runs out in the store, or when the store loses its data, and in no other way
 //     (P6). A lease runs out at any time, or never, from the end of what the store has
 //     confirmed to the holder last (P2), whatever has become of its process (P7). If a
 //     process does not live to ask, that is what it had heard of;
-//   - a release that returned nil before MinHold was over leaves the key to its
-//     holder until then;
-//   - any other release that returned nil took effect on the holder's own grant. One that said
-//     the lease was lost, or of which nobody knows how it ended, may have taken effect
-//     at any time from its call on, or never;
-//   - the register accepts a write, or a read of one that shares the key, if the token
-//     is not below the largest it has written, and else refuses it. This is asked of holders and of those that think they are (P4).
-//     One of which nobody knows how it ended may have come to it, or not.
+//   - after a release that returned nil before MinHold was over, the holder keeps the
+//     key until then;
+//   - any other release that returned nil took effect on the holder's own grant. A
+//     release that reported a lost lease, or whose outcome is unknown, may have taken
+//     effect at any time from its call on, or never;
+//   - the register accepts a write, or a read by a lease that shares the key, if the
+//     token is not below the largest it has written, and otherwise refuses it. This
+//     applies to holders and to workers that believe they are holders (P4). A request
+//     whose outcome is unknown may have reached the register, or not.
 //
 // An acquisition that failed, or of which nobody knows how it ended, is not in the
 // history: what it may have taken nobody uses, so it only keeps others waiting.

@@ -28,7 +28,7 @@ type useID struct {
 	id   uint64
 }
 
-// used is what became of a write or a read, and when.
+// used is the result of a write or a read, and its time.
 type used struct {
 	time     int64
 	accepted bool
@@ -93,7 +93,7 @@ func (r *register) use(id useID, key int, token uint64, reads bool) bool {
 	return accepted
 }
 
-// close returns when what came before has been looked at.
+// close returns when all earlier requests have been processed.
 func (r *register) close() {
 	r.mu.Lock()
 	r.closed = true

@@ -32,7 +32,7 @@ func (l *lease) way() int {
 // others have it: only readers are beside readers, and permits beside permits.
 func (l *lease) excludes(o *lease) bool { return l.way() != o.way() || l.way() == alone }
 
-// rivals returns those among the holders that keep l out.
+// rivals returns the holders that exclude l.
 func (l *lease) rivals(holders []*lease) (rivals []*lease) {
 	for _, o := range holders {
 		if l.excludes(o) {
@@ -45,8 +45,8 @@ func (l *lease) rivals(holders []*lease) (rivals []*lease) {
 	return rivals
 }
 
-// crowd finds leases that began while others kept them out. The span of a lease is
-// that in which it keeps others out.
+// crowd finds leases that began while other leases excluded them. The span of a lease is
+// the time in which it excludes others.
 func crowd(leases []*lease, span func(*lease) (from, to int64), report func(l *lease, rivals []*lease)) {
 	type holder struct {
 		*lease

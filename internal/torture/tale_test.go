@@ -10,7 +10,7 @@ import (
 // ms is the unit of the hand-made histories.
 const ms = int64(time.Millisecond)
 
-// tale is a history that is told by hand.
+// tale is a history that is written by hand.
 type tale struct{ h *history }
 
 func newTale() *tale {
@@ -46,7 +46,7 @@ func (l *lease) released(o outcome, call, ret int64) *lease {
 	return l
 }
 
-// handedBy makes it one that came from another in the process.
+// handedBy makes it a lease that was handed over by another in the process.
 func (l *lease) handedBy(o *lease) *lease {
 	l.Handed, l.Grant = true, o.Grant
 	return l
@@ -77,15 +77,15 @@ func (l *lease) inSet(number uint64) *lease {
 	return l
 }
 
-// refused is an acquisition in vain.
+// refused is an acquisition that failed.
 func (s *tale) refused(proc string, call, ret int64) *lease {
 	l := &lease{Proc: proc, Acquire: operation{Call: call * ms, Return: ret * ms, Outcome: failed}}
 	s.h.Leases = append(s.h.Leases, l)
 	return l
 }
 
-// quiet is a history in which nothing is wrong: two processes take turns, one of
-// them passes the key on among its workers.
+// quiet is a history in which nothing is wrong: two processes take turns, and one of
+// them hands the key over among its workers.
 func quiet() *tale {
 	s := newTale()
 	s.held("0.0", 10, 0, 2, 1000).used(ok, 3, 4).released(ok, 5, 6)

@@ -7,10 +7,10 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// witnessKey is what the context of an acquisition has its witness under.
+// witnessKey is the context key for the witness of an acquisition.
 type witnessKey struct{}
 
-// witness is what the hooks tell of an acquisition.
+// witness records what the hooks report about an acquisition.
 type witness struct {
 	resigned func(err error) // is called when a leader has resigned
 
@@ -20,7 +20,7 @@ type witness struct {
 
 func newWitness() *witness { return &witness{keys: make(map[string]bool)} }
 
-// hooks tell the witness that is in the context.
+// hooks report to the witness that is in the context.
 func hooks() distlock.Hooks {
 	of := func(ctx context.Context) (*witness, bool) {
 		w, found := ctx.Value(witnessKey{}).(*witness)

@@ -16,7 +16,7 @@ type worker struct {
 	register *registerClient
 }
 
-// work takes keys at random until all is healed, and then each key, and all together.
+// work takes keys at random until the faults end, and then each key, and all together.
 func (w *worker) work(life context.Context) (err error) {
 	if w.register, err = dialRegister(w.Register); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (w *worker) work(life context.Context) (err error) {
 	return err
 }
 
-// takeAll takes each key, and then all together, when all is healed.
+// takeAll takes each key, and then all together, when the faults have ended.
 func (w *worker) takeAll(life context.Context) error {
 	for _, key := range w.rng.Perm(w.Keys) {
 		if _, err := w.round(life, w.askFor(true, key)); err != nil {
@@ -42,7 +42,7 @@ func (w *worker) takeAll(life context.Context) error {
 		}
 	}
 	for {
-		// A machine that stands still may cost a lease while others are waited for.
+		// A machine that pauses may lose a lease while it waits for others.
 		got, err := w.round(life, w.askFor(true, w.rng.Perm(w.Keys)...))
 		if got || err != nil || life.Err() != nil {
 			return err
@@ -50,8 +50,8 @@ func (w *worker) takeAll(life context.Context) error {
 	}
 }
 
-// round asks once, works under what it gets, and gives it back. It reports whether
-// it got it. An error is one of the worker's, not of the lock's.
+// round makes one attempt, works under the locks and releases them. It reports whether
+// it got them. An error is an error of the worker, not of the lock.
 func (w *worker) round(life context.Context, a ask) (got bool, err error) {
 	if a.leads {
 		return w.lead(life, a)

@@ -87,7 +87,7 @@ func (s *Server) NoAnswer(err error, last time.Duration) error {
 	}
 	s.mu.Unlock()
 	if found != nil {
-		err = fmt.Errorf("%w: %v", err, found) //nolint:errorlint // the text alone: what was found may match errors of contexts
+		err = fmt.Errorf("%w: %v", err, found) //nolint:errorlint // the text alone: the reason may match errors of contexts
 	}
 	return s.Explain(err)
 }
