@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -435,68 +432,4 @@ func TestSharedExclusion(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A release whose answer was lost is sent again. If so many have released meanwhile
-// that the server has forgotten it, it is still no loss.
-func TestUnshareSentTwice(t *testing.T) {
-	s := realServer(t)
-	other := newBackend(t, s.Client)
-	l := &loser{}
-	c := s.real.Client(t, func(o *redis.Options) {
-		o.MaxRetries = -1
-		o.Dialer = func(context.Context, string, string) (net.Conn, error) {
-			conn, err := net.Dial("tcp", s.real.Addr())
-			return &losing{conn, l}, err
-		}
-	})
-	b := newBackend(t, c)
-	mustRelease(t, b, mustTry(t, b, reader(lockKey))) // the server has the scripts
-	for range 100 {
-		g := mustTry(t, b, reader(lockKey))
-		crowd := make([]distlock.Grant, 20)
-		for i := range crowd {
-			crowd[i] = mustTry(t, other, reader(lockKey))
-		}
-		keeper := mustTry(t, other, reader(lockKey))
-		l.meanwhile = func() {
-			for _, g := range crowd {
-				mustRelease(t, other, g)
-			}
-		}
-		l.armed.Store(true)
-		err := b.Release(t.Context(), g)
-		if l.armed.Load() {
-			t.Fatal("no answer was lost")
-		}
-		mustRelease(t, other, keeper)
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			continue // the server was not prompt, so this was sent once
-		}
-		if err != nil {
-			t.Errorf("release: %v", err)
-		}
-		return
-	}
-	t.Fatal("it was never sent twice")
-}
-
-// loser loses the next answer that comes on its connections.
-type loser struct {
-	armed     atomic.Bool
-	meanwhile func()
-}
-
-type losing struct {
-	net.Conn
-	loser *loser
-}
-
-func (c *losing) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if c.loser.armed.CompareAndSwap(true, false) {
-		c.loser.meanwhile()
-		return 0, io.ErrUnexpectedEOF
-	}
-	return n, err
 }
