@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func TestMain(m *testing.M) {
@@ -43,6 +44,7 @@ type server struct {
 func eachServer(t *testing.T, f func(t *testing.T, s server)) {
 	t.Helper()
 	t.Run("miniredis", func(t *testing.T) {
+		testmode.InRealTime(t) // over a socket, by the clock of the machine
 		m := miniredis.RunT(t)
 		c := redis.NewClient(&redis.Options{Addr: m.Addr()})
 		t.Cleanup(func() { _ = c.Close() })
