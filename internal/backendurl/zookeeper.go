@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -19,15 +18,14 @@ func openZooKeeper(ctx context.Context, rawURL string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	d := new(dialer)
-	b, err := zklock.New(servers, append(opts, zklock.WithDialer(d.dial), zklock.WithLogger(slog.Default()))...)
+	b, err := zklock.New(servers, append(opts, zklock.WithLogger(slog.Default()))...)
 	if err != nil {
 		if _, isDNS := errors.AsType[*net.DNSError](err); isDNS {
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	if err := reachZooKeeper(ctx, b, d); err != nil {
+	if err := reachZooKeeper(ctx, b); err != nil {
 		_ = b.Close() // it never worked
 		return nil, err
 	}
@@ -37,7 +35,7 @@ func openZooKeeper(ctx context.Context, rawURL string) (*Backend, error) {
 // reachZooKeeper asks for a sign of life of those who have the majority. A server
 // that does not answer costs a second before the next one is tried, so that one
 // failure says little.
-func reachZooKeeper(ctx context.Context, b *zklock.Backend, d *dialer) error {
+func reachZooKeeper(ctx context.Context, b *zklock.Backend) error {
 	reach, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	for {
@@ -53,33 +51,10 @@ func reachZooKeeper(ctx context.Context, b *zklock.Backend, d *dialer) error {
 		select {
 		case <-time.After(retryPause):
 		case <-reach.Done():
-			if err := d.failure(); err != nil {
-				return err
-			}
-			return fmt.Errorf("no answer within %v", reachTimeout)
+			return fmt.Errorf("no answer within %v: %w", reachTimeout, err)
 		}
 	}
 }
 
 // retryPause is for failures that take no time themselves.
 const retryPause = 50 * time.Millisecond
-
-// dialer remembers why there was no connection, which otherwise nobody tells.
-type dialer struct {
-	mu  sync.Mutex
-	err error // of the last attempt
-}
-
-func (d *dialer) dial(network, address string, timeout time.Duration) (net.Conn, error) {
-	c, err := net.DialTimeout(network, address, timeout)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.err = err
-	return c, err
-}
-
-func (d *dialer) failure() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.err
-}
