@@ -3,13 +3,12 @@ package distlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
-)
 
-// hintFloor is the shortest pause before an attempt that a HeldError's hint
-// brought forward: a store that keeps saying "any moment now" is not hammered.
-const hintFloor = 2 * time.Millisecond
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/owner"
+)
 
 // errLate is a grant whose reply took longer than the lease: no lock.
 var errLate = errors.New("the reply came later than the lease would have lasted")
@@ -87,9 +86,9 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 		return nil, ended(ctx, nil)
 	}
 	t := o.terms()
-	var budget Backoff
+	var budget backoff.Budget
 	if p.left == nil {
-		budget.start(o)
+		o.start(&budget)
 	} else {
 		budget = *p.left
 	}
@@ -140,8 +139,8 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 }
 
 // ask takes the key from the backend for s, unless the grant is ready.
-func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opts, ready *Grant) error {
-	var g Grant
+func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opts, ready *driver.Grant) error {
+	var g driver.Grant
 	var err error
 	stray := false
 	if ready != nil {
@@ -172,16 +171,16 @@ func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opt
 }
 
 // request asks for a key for an owner of its own.
-func (l *Locker) request(key string, o *Opts) Request {
-	return Request{
-		Key: key, Owner: newOwner(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
+func (l *Locker) request(key string, o *Opts) driver.Request {
+	return driver.Request{
+		Key: key, Owner: owner.New(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
 		Tokens: l.cfg.HandOvers + 1,
 	}
 }
 
 // passGate waits until this goroutine is let through to contend for the key. It
 // returns the hold if one is handed over with the gate, or there to ride on.
-func (l *Locker) passGate(ctx context.Context, key string, t *terms, o *Opts, b *Backoff) (*hold, error) {
+func (l *Locker) passGate(ctx context.Context, key string, t *terms, o *Opts, b *backoff.Budget) (*hold, error) {
 	most := o.MaxWaiters
 	if o.RetryCount == 1 {
 		most = 0
@@ -206,13 +205,13 @@ func (l *Locker) passGate(ctx context.Context, key string, t *terms, o *Opts, b 
 	return got.hold, err
 }
 
-func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *Backoff) (turn, error) {
+func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *backoff.Budget) (turn, error) {
 	for {
 		var alarm <-chan time.Time
-		d, limited, ok := b.idle()
+		d, limited, ok := b.Idle()
 		switch {
 		case !ok:
-			return turn{}, b.refusal(l.keptOut(key))
+			return turn{}, spent(b, l.keptOut(key))
 		case limited:
 			alarm = time.After(d)
 		}
@@ -253,181 +252,10 @@ func (l *Locker) own(key string, err error) error {
 	return &local
 }
 
-// takeGrant asks the backend until it grants, the budget is spent, ctx ends or
-// the Locker is closed. Whatever may be left in the store after a failure is
-// given up in the background. With the grant it tells whether an attempt got no
-// answer: it may still come to the store, which then sets the lease anew.
-func (l *Locker) takeGrant(ctx context.Context, s *Lease, r Request, wait bool) (_ Grant, stray bool, _ error) {
-	queues := wait && l.queuer != nil
-	uncertain := queues // in line, or an attempt whose outcome is unknown
-	told := false       // the waiters behind were told what the store says
-	var trouble error   // what the last attempt failed with, if it was not that another has the key
-	asking := ctx
-	if queues {
-		asking = &s.ctx // ends when the Locker is closed, too
-	}
-	asking, limit := r.Backoff.within(asking)
-	defer limit.end()
-	for {
-		var g Grant
-		var err error
-		if queues {
-			g, err = l.queuer.Acquire(asking, r)
-		} else {
-			g, err = l.backend.TryAcquire(asking, r)
-		}
-		err = limit.own(err)
-		if err == nil {
-			uncertain = true // until it is accepted
-			err = accept(&s.ctx, g)
-		}
-		if err == nil {
-			if told {
-				l.tellWaiters(r.Key, nil, 0)
-			}
-			return g, stray, nil
-		}
-		held := errors.Is(err, ErrNotAcquired)
-		uncertain = uncertain || !held
-		stray = stray || !held
-		switch {
-		case held:
-			trouble = nil
-		case trouble != nil && errors.Is(err, errSilent):
-			err = trouble
-		case ctx.Err() == nil:
-			trouble = err
-		case trouble != nil && errors.Is(err, ctx.Err()):
-			err = trouble // ctx ended during an attempt, and hides why all before it were in vain
-		}
-		var pause time.Duration
-		again := false
-		if !held || !queues { // a Queuer that says so has waited already
-			pause, again = nextAttempt(ctx, r.Backoff, err)
-		}
-		if held && wait || !held && !errors.Is(err, ctx.Err()) {
-			told = true
-			l.tellWaiters(r.Key, err, pause)
-		}
-		if again && l.sleep(ctx, pause) {
-			continue
-		}
-		if uncertain {
-			l.settle(r.Claim())
-		}
-		return Grant{}, false, l.refusal(ctx, r.Backoff, l.own(r.Key, err))
-	}
-}
-
-// tellWaiters tells the waiters behind at the gate what the store answered to the last
-// attempt, or nothing if it granted the key. The next attempt begins after the pause.
-// If it reports nothing for a while, it may be waiting in the store's line.
-func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
-	const attempt = 2 * time.Second
-	l.gate.told(key, err, time.Now().Add(pause+attempt))
-}
-
 // accept refuses a grant that came too late to be one, or for nobody.
-func accept(ctx context.Context, g Grant) error {
+func accept(ctx context.Context, g driver.Grant) error {
 	if elapsed(g.Sent, time.Now()) >= believed(g.TTL) {
 		return errLate
 	}
 	return ctx.Err()
-}
-
-// nextAttempt says how long to pause after a failed attempt, and false if there
-// is none to come.
-func nextAttempt(ctx context.Context, b *Backoff, err error) (time.Duration, bool) {
-	if ctx.Err() != nil {
-		return 0, false
-	}
-	d, ok := b.Wait()
-	if held := new(HeldError); ok && errors.As(err, &held) && held.RetryAfter > 0 {
-		d = min(d, max(held.RetryAfter, hintFloor))
-	}
-	return d, ok
-}
-
-// sleep waits for d. It returns false if ctx ends or the Locker is closed first.
-func (l *Locker) sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-	case <-l.life.ctx.Done():
-	}
-	return false
-}
-
-// refusal is what the caller is told after the last attempt ended with err.
-func (l *Locker) refusal(ctx context.Context, b *Backoff, err error) error {
-	switch {
-	case l.life.ctx.Err() != nil:
-		return ErrClosed
-	case ctx.Err() != nil:
-		return ended(ctx, err)
-	default:
-		return b.refusal(err)
-	}
-}
-
-// refusal is the same where it was not the context that ended the wait.
-func (b *Backoff) refusal(err error) error {
-	switch {
-	case b.over(time.Now()):
-		return cutShort(fmt.Errorf("waited for MaxWait, %v", b.maxWait), err)
-	case errors.Is(err, ErrNotAcquired):
-		return err
-	default:
-		return unavailable(err)
-	}
-}
-
-// ended says that ctx ended the wait, and what the last attempt said.
-func ended(ctx context.Context, last error) error {
-	end := ctx.Err()
-	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
-		last = nil // nothing new
-	}
-	if cause := context.Cause(ctx); !errors.Is(cause, end) {
-		end = fmt.Errorf("%w: %w", end, cause)
-	}
-	return cutShort(end, last)
-}
-
-// cutShort returns the error for the end of the wait. It also contains the result of
-// the last attempt: the holder of the key, or how the backend failed.
-func cutShort(end, last error) error {
-	why := ErrNotAcquired
-	if held := new(HeldError); errors.As(last, &held) {
-		why = held
-	} else if errors.Is(last, ErrForeign) {
-		why = last
-	}
-	err := fmt.Errorf("%w: %w", why, end)
-	if last != nil && !errors.Is(last, ErrNotAcquired) {
-		err = fmt.Errorf("%w: %w", err, unavailable(last))
-	}
-	return err
-}
-
-// renewalFailed is called if the hold was not renewed while s has it.
-func (s *Lease) renewalFailed(err error, left time.Duration) {
-	if h := s.locker.cfg.Hooks.RenewFailed; h != nil {
-		i := RenewFailedInfo{
-			LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Left: left, Err: s.fail("renew", unavailable(err)),
-		}
-		s.locker.life.cleanup(func() { h(&s.ctx, i) })
-	}
-}
-
-// lost is called once if the hold is lost while s has it.
-func (s *Lease) lost(err error) {
-	s.cancel(s.fail("hold", err)) // below several leases the key tells which
-	if h := s.locker.cfg.Hooks.Lost; h != nil {
-		i := LostInfo{LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Err: err}
-		s.locker.life.cleanup(func() { h(&s.ctx, i) })
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 // maxSet bounds the keys of one AcquireAll: whoever waits for the last of them
@@ -18,7 +20,7 @@ const maxSet = 1000
 // key at least, and 1,000 at most.
 //
 // If nobody else has or wants any of the keys they are taken in one step, where the
-// store can do that ([AllAcquirer]). Otherwise they are taken one after the other
+// store can do that ([driver.AllAcquirer]). Otherwise they are taken one after the other
 // in the order of the full keys, whatever the order they are given in, so two
 // callers of AcquireAll never wait for each other; a caller that holds another
 // lock, got by itself, may. Those that are taken are kept alive while it waits for
@@ -35,8 +37,8 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 	}
 	o = o.withDefaults()
 	m := &MultiLease{prefix: o.Prefix, ctx: ctx, leases: make([]*Lease, 0, len(full))}
-	var left Backoff
-	left.start(&o)
+	var left backoff.Budget
+	o.start(&left)
 	all := false
 	defer func() { // also if a hook panics
 		if !all {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // keyOf is the key that an error names.
@@ -34,11 +35,11 @@ func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys 
 // other holds a key as another process does, until it is released.
 func other(t *testing.T, s *store, key string) (release func()) {
 	t.Helper()
-	r := distlock.Request{Key: key, Owner: "other-" + key, TTL: time.Hour, Tokens: 1}
+	r := driver.Request{Key: key, Owner: "other-" + key, TTL: time.Hour, Tokens: 1}
 	if _, err := s.Backend.TryAcquire(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	return func() { wantIs(t, s.Backend.Release(context.Background(), r.Claim())) }
+	return func() { wantIs(t, s.Backend.Release(context.Background(), r.Grant())) }
 }
 
 func mustBeFree(t *testing.T, s *store, keys ...string) {
@@ -217,9 +218,9 @@ func TestAcquireAllLoss(t *testing.T) {
 
 // The budget is that of all keys: with one for each, this would take longer.
 func TestAcquireAllHasOneBudget(t *testing.T) {
-	for name, wrap := range map[string]func(*store) distlock.Backend{
-		"queuer":  func(s *store) distlock.Backend { return s },
-		"polling": func(s *store) distlock.Backend { return polling{s} },
+	for name, wrap := range map[string]func(*store) driver.Backend{
+		"queuer":  func(s *store) driver.Backend { return s },
+		"polling": func(s *store) driver.Backend { return polling{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -375,7 +376,7 @@ func TestAcquireAllClose(t *testing.T) {
 // hanging answers no Release.
 type hanging struct{ *store }
 
-func (h hanging) Release(ctx context.Context, _ distlock.Grant) error {
+func (h hanging) Release(ctx context.Context, _ driver.Grant) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

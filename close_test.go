@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Fault matrix, row 24.
@@ -35,7 +36,7 @@ func TestClose(t *testing.T) {
 			}), distlock.ErrLost, distlock.ErrClosed)
 		})
 		synctest.Wait()
-		if _, err := s.Backend.TryAcquire(t.Context(), distlock.Request{Key: "b", Owner: "other", TTL: time.Hour, Tokens: 1}); err != nil {
+		if _, err := s.Backend.TryAcquire(t.Context(), driver.Request{Key: "b", Owner: "other", TTL: time.Hour, Tokens: 1}); err != nil {
 			t.Fatal(err)
 		}
 		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's line

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/owner"
 )
 
 // Defaults of [Config].
@@ -72,9 +74,9 @@ func (c Config) withDefaults() Config {
 		panic("distlock: Config.MaxWaiters is negative: " + strconv.Itoa(c.MaxWaiters))
 	case c.CloseTimeout < 0:
 		panic("distlock: Config.CloseTimeout is negative: " + c.CloseTimeout.String())
-	case len(c.Holder) > maxHolder:
-		panic("distlock: Config.Holder is longer than " + strconv.Itoa(maxHolder) + " bytes: " + strconv.QuoteToASCII(c.Holder))
-	case strings.ContainsFunc(c.Holder, notInHolder):
+	case len(c.Holder) > owner.MaxHolder:
+		panic("distlock: Config.Holder is longer than " + strconv.Itoa(owner.MaxHolder) + " bytes: " + strconv.QuoteToASCII(c.Holder))
+	case strings.ContainsFunc(c.Holder, owner.Excluded):
 		panic("distlock: Config.Holder has other characters than letters, digits and -._/: " + strconv.QuoteToASCII(c.Holder))
 	case c.HandOvers < -1:
 		panic("distlock: Config.HandOvers is below -1: " + strconv.Itoa(c.HandOvers))
@@ -92,7 +94,7 @@ func (c Config) withDefaults() Config {
 	}
 	switch c.Holder {
 	case "":
-		c.Holder = defaultHolder()
+		c.Holder = owner.DefaultHolder()
 	case "-":
 		c.Holder = ""
 	}

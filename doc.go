@@ -67,7 +67,7 @@
 // # Waiting
 //
 // A call waits until it has the lock or its context ends. A release wakes the next
-// waiter, so waiting adds no latency, except with a backend that is not a [Queuer].
+// waiter, so waiting adds no latency, except with a backend that is not a [driver.Queuer].
 // Three options control the wait:
 //
 //   - MaxWait limits the time to wait for the lock, however long the work takes

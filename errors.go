@@ -2,10 +2,11 @@ package distlock
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // The errors that the kit reports. They arrive wrapped in an [*Error], so ask
@@ -19,18 +20,18 @@ var (
 	// ([Opts].RetryCount, [Opts].MaxWait) or the caller's context ended first. If the
 	// context ended, the error matches the context's error too. A [*HeldError] in it
 	// names the holder, if it is known.
-	ErrNotAcquired = errors.New("lock not acquired")
+	ErrNotAcquired = driver.ErrNotAcquired
 
 	// ErrForeign: the key in the store contains a lock of another kind, or something
 	// that is not a lock. The error names its type. It matches [ErrNotAcquired]: the
 	// store works, and the key may become free.
-	ErrForeign = fmt.Errorf("%w: held by another kind of lock", ErrNotAcquired)
+	ErrForeign = driver.ErrForeign
 
 	// ErrLost: the lease is over although nobody asked for that: it expired
 	// before it could be renewed, it outlived MaxHold, or the backend says that
 	// the key has another owner. It is the cause of the cancelled context, and
 	// the answer of a lease that was released.
-	ErrLost = errors.New("lock lost")
+	ErrLost = driver.ErrLost
 
 	// ErrKey: the parameters cannot be made into a key, or the key is not
 	// acceptable. Nothing was sent to the backend.
@@ -69,88 +70,13 @@ type Error struct {
 // callers choose keys and errors end up in logs, and truncates it to 64 bytes.
 func (e *Error) Error() string {
 	if e.Key == "" {
-		return "distlock: " + e.Op + ": " + oneLine(e.Err)
+		return "distlock: " + e.Op + ": " + text.OneLine(e.Err)
 	}
-	return "distlock: " + e.Op + " " + quoteKey(e.Key) + ": " + oneLine(e.Err)
-}
-
-// oneLine returns the text of err with its lines joined into one.
-func oneLine(err error) string {
-	text := strings.TrimSpace(err.Error())
-	if !strings.ContainsAny(text, "\r\n") {
-		return text
-	}
-	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-	return strings.Join(lines, "; ")
+	return "distlock: " + e.Op + " " + quoteKey(e.Key) + ": " + text.OneLine(e.Err)
 }
 
 // Unwrap returns what went wrong.
 func (e *Error) Unwrap() error { return e.Err }
-
-// HeldError is how a [Backend] says that the key is held by another. It wraps
-// [ErrNotAcquired]. Every field except RetryAfter is for people; a zero field means
-// that the value is not known.
-type HeldError struct {
-	// RetryAfter is the time until the present lease ends if nobody renews it.
-	RetryAfter time.Duration
-
-	// Holder is the name of the holder: see [Config].Holder.
-	Holder string
-
-	// Held is how long the holder has had the key.
-	Held time.Duration
-
-	// Local reports whether the holder is in this process, under this Locker. A
-	// locked call that waits for the lock of its own caller waits in vain.
-	Local bool
-}
-
-// Error says that the key is held, by which holder, for how long, and when the lease
-// ends if it is not renewed, as far as these are known.
-func (e *HeldError) Error() string {
-	text := ErrNotAcquired.Error() + ": held by "
-	switch {
-	case e.Local:
-		text += "this process"
-	case e.Holder != "":
-		text += e.Holder
-	default:
-		text += "another"
-	}
-	if e.Held > 0 {
-		text += " for " + readable(e.Held)
-	}
-	if e.RetryAfter > 0 {
-		text += ", " + readable(e.RetryAfter) + " left"
-	}
-	return text
-}
-
-// aged returns e as it is after d has passed.
-func (e *HeldError) aged(d time.Duration) *HeldError {
-	old := *e
-	if old.Held > 0 {
-		old.Held += d
-	}
-	old.RetryAfter = max(old.RetryAfter-d, 0)
-	return &old
-}
-
-// readable formats d, rounded for people.
-func readable(d time.Duration) string {
-	switch {
-	case d >= 10*time.Second:
-		d = d.Round(time.Second)
-	case d >= time.Second:
-		d = d.Round(100 * time.Millisecond)
-	case d >= time.Millisecond:
-		d = d.Round(time.Millisecond)
-	}
-	return d.String()
-}
-
-// Unwrap returns [ErrNotAcquired].
-func (e *HeldError) Unwrap() error { return ErrNotAcquired }
 
 // noFunction is the error for a nil function. Nothing is locked for it.
 func noFunction(key string) error {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // unplugged is a store that does not answer.
-type unplugged struct{ distlock.Backend }
+type unplugged struct{ driver.Backend }
 
 func (unplugged) Ping(context.Context) error {
 	return errors.New("dial tcp 10.1.2.3:6379: connect: connection refused")
@@ -21,7 +22,7 @@ func (unplugged) Ping(context.Context) error {
 
 // Ping is for health checks.
 func ExampleLocker_Ping() {
-	for _, store := range []distlock.Backend{memlock.New(), unplugged{memlock.New()}} {
+	for _, store := range []driver.Backend{memlock.New(), unplugged{memlock.New()}} {
 		w := httptest.NewRecorder()
 		health(distlock.New(store, distlock.Config{}), w)
 		fmt.Println(w.Code)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // The examples of docs/testing.md.
@@ -105,10 +106,10 @@ func TestLossDuringWithdrawal(t *testing.T) {
 }
 
 // unreachable is a store that nobody can reach.
-type unreachable struct{ distlock.Backend }
+type unreachable struct{ driver.Backend }
 
-func (unreachable) TryAcquire(context.Context, distlock.Request) (distlock.Grant, error) {
-	return distlock.Grant{}, errors.New("connection refused")
+func (unreachable) TryAcquire(context.Context, driver.Request) (driver.Grant, error) {
+	return driver.Grant{}, errors.New("connection refused")
 }
 
 func TestWithdrawalDuringAnOutage(t *testing.T) {

@@ -1,6 +1,10 @@
 package distlock
 
-import "time"
+import (
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
 
 // Keys is how many keys are held or waited for in this process.
 func (l *Locker) Keys() int {
@@ -93,11 +97,9 @@ func (l *Locker) UnderWay() (all, leases int) {
 	return l.life.n + l.life.cleaning, leases
 }
 
-// MaxBatches is how many renewals may be under way at once.
-const MaxBatches = maxBatches
 
 // Backend is what the Locker was made over.
-func (l *Locker) Backend() Backend { return l.backend }
+func (l *Locker) Backend() driver.Backend { return l.backend }
 
 // CleanupTimeout is how long Close waits for clean-up when no lease is held.
 const CleanupTimeout time.Duration = cleanupTimeout

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var errBroken = errors.New("broken pipe")
@@ -66,16 +67,16 @@ func (s *store) reply(c call, err error) error {
 	return err
 }
 
-func (s *store) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c, err := s.note("try", r.Key, r.Owner)
 	if err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	g, err := s.Backend.TryAcquire(ctx, r)
 	return g, s.reply(c, err)
 }
 
-func (s *store) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+func (s *store) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 	if !s.joint {
 		return nil, errors.ErrUnsupported
 	}
@@ -90,33 +91,34 @@ func (s *store) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]dis
 	return grants, nil
 }
 
-func (s *store) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	c, err := s.note("wait", r.Key, r.Owner)
 	if err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	g, err := s.Backend.Acquire(ctx, r)
 	return g, s.reply(c, err)
 }
 
-func (s *store) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+func (s *store) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	c, err := s.note("renew", grants[0].Key, grants[0].Owner)
 	if err == nil {
-		results := s.Backend.Renew(ctx, grants)
+		results := driver.RenewAll(ctx, s.Backend, grants)
 		if err = s.reply(c, nil); err == nil {
-			return results
+			for i, r := range results {
+				report(i, r)
+			}
+			return
 		}
 	}
-	results := make([]distlock.RenewResult, len(grants))
-	for i := range results {
+	for i := range grants {
 		if !errors.Is(err, errMute) {
-			results[i].Err = err
+			report(i, driver.RenewResult{Err: err})
 		}
 	}
-	return results
 }
 
-func (s *store) Release(ctx context.Context, g distlock.Grant) error {
+func (s *store) Release(ctx context.Context, g driver.Grant) error {
 	c, err := s.note("release", g.Key, g.Owner)
 	if err != nil {
 		return err
@@ -165,19 +167,19 @@ func (s *store) loseReplies(op string, n int) {
 // free reports whether nobody has the key in the store.
 func (s *store) free(t *testing.T, key string) bool {
 	t.Helper()
-	probe := distlock.Request{Key: key, Owner: "probe", TTL: time.Second, Tokens: 1}
+	probe := driver.Request{Key: key, Owner: "probe", TTL: time.Second, Tokens: 1}
 	_, err := s.Backend.TryAcquire(context.Background(), probe)
 	if err != nil {
 		return false
 	}
-	if err := s.Backend.Release(context.Background(), probe.Claim()); err != nil {
+	if err := s.Backend.Release(context.Background(), probe.Grant()); err != nil {
 		t.Fatalf("releasing the probe: %v", err)
 	}
 	return true
 }
 
 // polling hides the Queuer of a store, so that the Locker has to poll.
-type polling struct{ distlock.Backend }
+type polling struct{ driver.Backend }
 
 // bubble runs f in virtual time with a Locker over a store; the Locker is
 // closed at the end.

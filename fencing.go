@@ -3,10 +3,12 @@ package distlock
 import (
 	"context"
 	"errors"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // demandToken gives a grant back that came without a fencing token, and says so.
-func (l *Locker) demandToken(ctx context.Context, g Grant) error {
+func (l *Locker) demandToken(ctx context.Context, g driver.Grant) error {
 	if g.Token != 0 {
 		return nil
 	}

@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // unfenced is a store without tokens.
 type unfenced struct{ *store }
 
-func (u unfenced) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (u unfenced) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := u.store.TryAcquire(ctx, r)
 	g.Token, g.LastToken = 0, 0
 	return g, err
 }
 
-func (u unfenced) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (u unfenced) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := u.store.Acquire(ctx, r)
 	g.Token, g.LastToken = 0, 0
 	return g, err

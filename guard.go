@@ -16,8 +16,8 @@ type Guard struct {
 }
 
 // Guard returns a Guard for o. It panics if l is nil, if o is invalid (see
-// [Opts.Validate]), or if o asks for something the backend cannot do (see [Sharer]
-// and [Limiter]).
+// [Opts.Validate]), or if o asks for something the backend cannot do (see
+// [driver.Features]).
 func (l *Locker) Guard(o Opts) *Guard {
 	if l == nil {
 		panic("distlock: nil Locker")

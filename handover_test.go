@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // line starts n goroutines that do f under the lock, in this order in the line.
@@ -399,7 +400,7 @@ type fewTokens struct {
 	n int
 }
 
-func (f fewTokens) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (f fewTokens) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := f.store.Acquire(ctx, r)
 	if f.n == 0 {
 		g.Token, g.LastToken = 0, 0

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // errReleased is why a lease is over that its holder gave back.
@@ -20,7 +23,7 @@ type bounds struct {
 // over. Once over, always over. It outlives the lease that it was got for if it
 // is handed over.
 type hold struct {
-	grant  Grant
+	grant  driver.Grant
 	terms  terms
 	bounds bounds
 	span   time.Duration // how long to believe in it after sending: the lease less the margin
@@ -57,7 +60,7 @@ type trouble struct {
 	why string    // on one line
 }
 
-func newHold(g Grant, t terms, b bounds) *hold {
+func newHold(g driver.Grant, t terms, b bounds) *hold {
 	h := &hold{
 		grant: g, terms: t, bounds: b, span: believed(g.TTL),
 		sent: g.Sent, block: block{token: g.Token, last: g.LastToken},
@@ -161,7 +164,7 @@ func (h *hold) expire(now time.Time) error {
 		err = fmt.Errorf("%w: held for MaxHold, %v", ErrLost, h.maxHold)
 	case h.trouble != nil: // text only, because the cause of a loss must not make the loss match other errors
 		err = fmt.Errorf("%w: the lease of %v ran out; the last renewal failed %v ago: %s",
-			ErrLost, h.grant.TTL, readable(now.Sub(h.trouble.at)), h.trouble.why)
+			ErrLost, h.grant.TTL, text.Duration(now.Sub(h.trouble.at)), h.trouble.why)
 	default:
 		err = fmt.Errorf("%w: the lease of %v ran out", ErrLost, h.grant.TTL)
 	}
@@ -224,7 +227,7 @@ func (h *hold) notRenewed(sent time.Time, why error) {
 	}
 	h.trouble = &trouble{time.Now(), "no answer"}
 	if why != nil {
-		h.trouble.why = oneLine(why)
+		h.trouble.why = text.OneLine(why)
 	}
 }
 
@@ -257,7 +260,7 @@ func (h *hold) holders() []*Lease {
 }
 
 // current is the grant with the last token that was minted for it.
-func (h *hold) current() Grant {
+func (h *hold) current() driver.Grant {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.grant

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestInspect(t *testing.T) {
@@ -84,7 +85,7 @@ func (failing) ForceRelease(context.Context, string) (bool, error) { return fals
 func TestInspectErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {
-			backend distlock.Backend
+			backend driver.Backend
 			closed  bool
 			want    []error
 		}{

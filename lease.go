@@ -7,6 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 // errTaken is why a lease is over that the store denies.
@@ -31,7 +34,7 @@ type Lease struct {
 
 	minHold time.Duration // keeps the key when it is released
 
-	budget Backoff // of its acquisition
+	budget backoff.Budget // of its acquisition
 	ctx    leaseCtx
 	member member      // of those that have a context to cancel
 	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
@@ -100,17 +103,14 @@ func (s *Lease) Refresh(ctx context.Context) error {
 		return s.fail("refresh", err)
 	}
 	sent := time.Now()
-	var r RenewResult
-	if results := s.locker.backend.Renew(ctx, []Grant{h.grant}); len(results) == 1 {
-		r = results[0]
-	}
-	h.heard(r.Status != Unknown)
+	r := driver.RenewAll(ctx, s.locker.backend, []driver.Grant{h.grant})[0]
+	h.heard(r.Status != driver.Unknown)
 	switch r.Status {
-	case Renewed:
+	case driver.Renewed:
 		h.extend(sent)
 		s.locker.watchdog.extended(h)
 		return s.fail("refresh", s.over())
-	case Lost:
+	case driver.Lost:
 		s.locker.watchdog.remove(h)
 		return s.fail("refresh", h.lose(errTaken))
 	default:
@@ -216,5 +216,24 @@ func unavailable(err error) error {
 		return err
 	default:
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+}
+
+// renewalFailed is called if the hold was not renewed while s has it.
+func (s *Lease) renewalFailed(err error, left time.Duration) {
+	if h := s.locker.cfg.Hooks.RenewFailed; h != nil {
+		i := RenewFailedInfo{
+			LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Left: left, Err: s.fail("renew", unavailable(err)),
+		}
+		s.locker.life.cleanup(func() { h(&s.ctx, i) })
+	}
+}
+
+// lost is called once if the hold is lost while s has it.
+func (s *Lease) lost(err error) {
+	s.cancel(s.fail("hold", err)) // below several leases the key tells which
+	if h := s.locker.cfg.Hooks.Lost; h != nil {
+		i := LostInfo{LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Err: err}
+		s.locker.life.cleanup(func() { h(&s.ctx, i) })
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestReentry(t *testing.T) {
@@ -200,7 +201,7 @@ func TestHungReleaseIsBounded(t *testing.T) {
 
 type hungRelease struct{ *store }
 
-func (h hungRelease) Release(ctx context.Context, _ distlock.Grant) error {
+func (h hungRelease) Release(ctx context.Context, _ driver.Grant) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

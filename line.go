@@ -81,7 +81,7 @@ func (l *line) refusal(now time.Time) error {
 	held := new(HeldError)
 	switch {
 	case errors.As(l.said, &held):
-		return held.aged(now.Sub(l.at))
+		return aged(held, now.Sub(l.at))
 	case errors.Is(l.said, ErrNotAcquired):
 		return l.said
 	default:
@@ -125,4 +125,14 @@ func (l *line) remove(w *waiter) {
 	if w.terms.mode != Shared {
 		l.others--
 	}
+}
+
+// aged returns e as it is after d has passed.
+func aged(e *HeldError, d time.Duration) *HeldError {
+	old := *e
+	if old.Held > 0 {
+		old.Held += d
+	}
+	old.RetryAfter = max(old.RetryAfter-d, 0)
+	return &old
 }

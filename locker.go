@@ -7,26 +7,26 @@ import (
 	"io"
 	"time"
 
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
-// Locker takes locks from one [Backend] and looks after them. All policy is
+// Locker takes locks from one [driver.Backend] and looks after them. All policy is
 // here: the queue inside the process, retries and the wait budget, renewal,
 // loss, re-entry, hooks. It is safe for concurrent use. Make one for each
 // store and keep it as long as the process lives; re-entry works within one
 // Locker.
 type Locker struct {
-	backend   Backend
-	queuer    Queuer    // backend, if it has the ability
-	prolonger Prolonger // the same
-	all       AllAcquirer
-	shares    bool          // backend is a Sharer
-	maxTTL    time.Duration // of a backend that is a Limiter; 0: no limit
-	cfg       Config
-	gate      *gate
-	watchdog  *watchdog
-	life      *lifetime
-	releases  *rolling.Timeout
+	backend  driver.Backend
+	queuer   driver.Queuer   // backend, if it has the ability
+	extender driver.Extender // the same
+	all      driver.AllAcquirer
+	features driver.Features
+	cfg      Config
+	gate     *gate
+	watchdog *watchdog
+	life     *lifetime
+	releases *rolling.Timeout
 
 	ownerSuffix string // "@" and Config.Holder, or nothing
 
@@ -36,7 +36,7 @@ type Locker struct {
 
 // New returns a Locker over b, which is the Locker's from then on. It panics if
 // b is nil or cfg is invalid.
-func New(b Backend, cfg Config) *Locker {
+func New(b driver.Backend, cfg Config) *Locker {
 	if b == nil {
 		panic("distlock: New: nil Backend")
 	}
@@ -52,13 +52,10 @@ func New(b Backend, cfg Config) *Locker {
 	if cfg.Holder != "" {
 		l.ownerSuffix = "@" + cfg.Holder
 	}
-	l.queuer, _ = b.(Queuer)
-	l.prolonger, _ = b.(Prolonger)
-	l.all, _ = b.(AllAcquirer)
-	_, l.shares = b.(Sharer)
-	if limiter, ok := b.(Limiter); ok {
-		l.maxTTL = limiter.MaxTTL()
-	}
+	l.queuer, _ = b.(driver.Queuer)
+	l.extender, _ = b.(driver.Extender)
+	l.all, _ = b.(driver.AllAcquirer)
+	l.features = b.Features()
 	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	return l
 }
@@ -135,24 +132,24 @@ func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error
 // supports returns an error if o asks for what the backend cannot do.
 func (l *Locker) supports(o *Opts) error {
 	switch {
-	case o.Mode == Shared && !l.shares:
-		return fmt.Errorf("Mode is shared, but the backend %T is no Sharer", l.backend)
-	case o.Permits > 0 && !l.shares:
-		return fmt.Errorf("Permits is %d, but the backend %T is no Sharer", o.Permits, l.backend)
-	case l.maxTTL == 0:
+	case o.Mode == Shared && !l.features.Sharing:
+		return fmt.Errorf("Mode is shared, but the backend %T does not support sharing", l.backend)
+	case o.Permits > 0 && !l.features.Sharing:
+		return fmt.Errorf("Permits is %d, but the backend %T does not support sharing", o.Permits, l.backend)
+	case l.features.MaxTTL == 0:
 		return nil
 	}
-	if d := cmp.Or(o.KeyTimeout, DefaultKeyTimeout); d > l.maxTTL {
+	if d := cmp.Or(o.KeyTimeout, DefaultKeyTimeout); d > l.features.MaxTTL {
 		return l.tooLong("KeyTimeout", d)
 	}
-	if o.MinHold > l.maxTTL {
+	if o.MinHold > l.features.MaxTTL {
 		return l.tooLong("MinHold", o.MinHold)
 	}
 	return nil
 }
 
 func (l *Locker) tooLong(field string, d time.Duration) error {
-	return fmt.Errorf("%s is %v, but the backend %T keeps no key for longer than %v", field, d, l.backend, l.maxTTL)
+	return fmt.Errorf("%s is %v, but the backend %T keeps no key for longer than %v", field, d, l.backend, l.features.MaxTTL)
 }
 
 // TryAcquire is [Locker.Acquire] with RetryCount 1: one attempt, no wait.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestDoRunsUnderTheLock(t *testing.T) {
@@ -275,7 +276,7 @@ func TestHintBringsTheNextAttemptForward(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(polling{s}, distlock.Config{})
 		defer closeLocker(t, l)
-		dead := distlock.Request{Key: "k", Owner: "dead", TTL: 100 * time.Millisecond, Tokens: 1}
+		dead := driver.Request{Key: "k", Owner: "dead", TTL: 100 * time.Millisecond, Tokens: 1}
 		if _, err := s.Backend.TryAcquire(t.Context(), dead); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // silent is a store that never answers: its operations end with their context, or
@@ -38,22 +39,22 @@ func (s silent) hang(ctx context.Context) error {
 	}
 }
 
-func (s silent) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s silent) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if _, err := s.note("try", r.Key, r.Owner); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
-	return distlock.Grant{}, s.hang(ctx)
+	return driver.Grant{}, s.hang(ctx)
 }
 
-func (s silent) TryAcquireAll(ctx context.Context, _ []distlock.Request) ([]distlock.Grant, error) {
+func (s silent) TryAcquireAll(ctx context.Context, _ []driver.Request) ([]driver.Grant, error) {
 	return nil, s.hang(ctx)
 }
 
-func (s silent) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s silent) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if _, err := s.note("wait", r.Key, r.Owner); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
-	return distlock.Grant{}, s.hang(ctx)
+	return driver.Grant{}, s.hang(ctx)
 }
 
 // The wait for a store that fails.
@@ -102,7 +103,7 @@ func TestMaxWaitInSilence(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/poll=%t/limit=%v", name, poll, c.limit), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						s := silent{newStore(), c.limit, nil}
-						var b distlock.Backend = s
+						var b driver.Backend = s
 						if poll {
 							b = polling{s}
 						}
@@ -155,7 +156,7 @@ func TestMaxWaitEndsAnOperation(t *testing.T) {
 		for _, poll := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				s := silent{newStore(), 0, c.says}
-				var b distlock.Backend = s
+				var b driver.Backend = s
 				if poll {
 					b = polling{s}
 				}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 const maxWait = 3 * time.Second
@@ -101,7 +102,7 @@ func TestMaxWaitInTheStore(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						s := newStore()
 						s.joint = joint
-						var b distlock.Backend = s
+						var b driver.Backend = s
 						if poll {
 							b = polling{s}
 						}
@@ -239,7 +240,7 @@ func TestMaxWaitBesideOtherLimits(t *testing.T) {
 			t.Run(name+"/"+where, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newStore()
-					var b distlock.Backend = s
+					var b driver.Backend = s
 					if where == "poll" {
 						b = polling{s}
 					}

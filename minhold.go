@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // minHoldLeft is how much of its MinHold is left to s, in whole milliseconds; 0
@@ -80,16 +82,12 @@ func (l *Locker) dismissBg(h *hold) error {
 // sendKeep has the key end by itself when the time left is over, so that a crash
 // from now on changes nothing. The error wraps ErrLost if the store says that it
 // is not the owner's.
-func (l *Locker) sendKeep(ctx context.Context, g Grant, left time.Duration) error {
+func (l *Locker) sendKeep(ctx context.Context, g driver.Grant, left time.Duration) error {
 	g.TTL = left
-	var r RenewResult
-	if results := l.backend.Renew(ctx, []Grant{g}); len(results) == 1 {
-		r = results[0]
-	}
-	switch r.Status {
-	case Renewed:
+	switch r := driver.RenewAll(ctx, l.backend, []driver.Grant{g})[0]; r.Status {
+	case driver.Renewed:
 		return nil
-	case Lost:
+	case driver.Lost:
 		return errTaken
 	default:
 		return unavailable(r.Err)
@@ -142,7 +140,7 @@ func (l *Locker) settleKept(s *Lease, kept bool, pause time.Duration) {
 // releaseAfter releases a key that was kept when the time left is over, for
 // stores in which nothing ends by itself. Until then it costs a timer, for which
 // Close does not wait: the key is left to its end.
-func (l *Locker) releaseAfter(left time.Duration, g Grant) {
+func (l *Locker) releaseAfter(left time.Duration, g driver.Grant) {
 	ctx, cancel := context.WithTimeout(l.life.ctx, left)
 	context.AfterFunc(ctx, func() {
 		defer cancel()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // straying is a store that gets one request after a delay: the nth of an operation.
@@ -37,25 +38,25 @@ func (s straying) strays(ctx context.Context, op, key, owner string, apply func(
 	return true
 }
 
-func (s straying) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s straying) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if s.strays(ctx, "try", r.Key, r.Owner, func() { _, _ = s.Backend.TryAcquire(context.Background(), r) }) {
-		return distlock.Grant{}, errBroken
+		return driver.Grant{}, errBroken
 	}
 	return s.prolonging.TryAcquire(ctx, r)
 }
 
-func (s straying) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
-	if s.strays(ctx, "renew", grants[0].Key, grants[0].Owner, func() { s.Backend.Renew(context.Background(), grants) }) {
-		return nil
+func (s straying) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	if s.strays(ctx, "renew", grants[0].Key, grants[0].Owner, func() { driver.RenewAll(context.Background(), s.Backend, grants) }) {
+		return
 	}
-	return s.prolonging.Renew(ctx, grants)
+	s.prolonging.Renew(ctx, grants, report)
 }
 
-func (s straying) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
-	if s.strays(ctx, "prolong", g.Key, g.Owner, func() { s.Backend.Renew(context.Background(), []distlock.Grant{g}) }) {
-		return distlock.Grant{}, errBroken
+func (s straying) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	if s.strays(ctx, "prolong", g.Key, g.Owner, func() { driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g}) }) {
+		return driver.Grant{}, errBroken
 	}
-	return s.prolonging.Prolong(ctx, g, tokens)
+	return s.prolonging.Extend(ctx, g, tokens)
 }
 
 // A request that extends the lease gets no answer in time, and reaches the store when
@@ -87,7 +88,7 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-				var b distlock.Backend = straying{&prolonging{store: s}, c.op, 1, c.delay}
+				var b driver.Backend = straying{&prolonging{store: s}, c.op, 1, c.delay}
 				if c.op == "try" { // the second, because somebody had the lock before
 					b = polling{straying{&prolonging{store: s}, c.op, 2, c.delay}}
 				}
@@ -169,7 +170,7 @@ func TestMinHoldIsSaidOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &prolonging{store: newStore()}
 				if name == "refused" {
-					p.refuse = func(distlock.Grant) error { return distlock.ErrNotAcquired }
+					p.refuse = func(driver.Grant) error { return distlock.ErrNotAcquired }
 				}
 				l := distlock.New(p, distlock.Config{HandOvers: 1})
 				defer closeLocker(t, l)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // heldFor returns how long the key stays with its owner from now on, as another
@@ -15,11 +16,11 @@ import (
 func heldFor(t *testing.T, s *store, key string) time.Duration {
 	t.Helper()
 	start := time.Now()
-	r := distlock.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
+	r := driver.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
 	if _, err := s.Backend.Acquire(context.Background(), r); err != nil {
 		t.Fatalf("waiting for the key: %v", err)
 	}
-	defer s.Backend.Release(context.Background(), r.Claim())
+	defer s.Backend.Release(context.Background(), r.Grant())
 	return time.Since(start)
 }
 

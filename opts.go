@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 // Defaults of [Opts].
@@ -43,8 +45,8 @@ type Opts struct {
 
 	// KeyTimeout is the lease: how long the key outlives a crashed holder. The
 	// watchdog renews it every third of its length. The default is
-	// [DefaultKeyTimeout]; whole milliseconds, at least one. A backend that is a
-	// [Limiter] limits it, and MinHold too.
+	// [DefaultKeyTimeout]; whole milliseconds, at least one. A backend may limit
+	// it, and MinHold too.
 	KeyTimeout time.Duration
 
 	// RetryCount is the number of attempts. 1 tries once and never waits, for work
@@ -56,7 +58,7 @@ type Opts struct {
 	// RetryInterval is the base of the wait between attempts, which is uniform
 	// in [RetryInterval, 2*RetryInterval). It adds no latency: a release in this
 	// process wakes the next waiter at once, and so does a release in another process
-	// if the backend is a [Queuer]. It limits how late a waiter notices a change that
+	// if the backend is a [driver.Queuer]. It limits how late a waiter notices a change that
 	// no message reported, and it is how often a backend that is not a Queuer is
 	// asked. Choose it a little longer than the function usually runs. The default is
 	// [DefaultRetryInterval].
@@ -75,7 +77,7 @@ type Opts struct {
 	// first served: a reader waits behind a writer that waits. In one process many
 	// readers ride on one lease in the store, with a token of their own each, if
 	// they have the same KeyTimeout; those with MaxHold, MinHold or NoWatchdog take
-	// leases of their own. The backend must be a [Sharer]; if it is not, decorators
+	// leases of their own. The backend must support sharing; if it does not, decorators
 	// panic and everything else fails. The default is Exclusive.
 	Mode Mode
 
@@ -84,7 +86,7 @@ type Opts struct {
 	// key should ask for the same number, at most 1,000,000; with different ones,
 	// each caller gets a permit while fewer than its own number are in use. Tokens do
 	// not show which holder came later: see [Lease.Token]. A re-entry takes no second
-	// permit. Not with Mode Shared; the backend must be a Sharer. The
+	// permit. Not with Mode Shared; the backend must support sharing. The
 	// default, 0, is no semaphore.
 	Permits int
 
@@ -228,3 +230,6 @@ func (o *Opts) name() string {
 	}
 	return "unnamed" // never the key, which callers choose
 }
+
+// start starts the wait budget of an acquisition.
+func (o *Opts) start(b *backoff.Budget) { b.Start(o.RetryInterval, o.RetryCount, o.MaxWait) }

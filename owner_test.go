@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestHolderOf(t *testing.T) {
@@ -27,7 +28,7 @@ func TestHolderOf(t *testing.T) {
 		strings.Repeat("x", 36) + "@web-3":  "", // another library's
 		"bWV0YWRhdGEgb2YgYW5vdGhlciBsaWI@x": "",
 	} {
-		if got := distlock.HolderOf(owner); got != want {
+		if got := driver.HolderOf(owner); got != want {
 			t.Errorf("HolderOf(%q) = %q, want %q", owner, got, want)
 		}
 	}
@@ -52,8 +53,8 @@ func TestOwnerNamesTheHolder(t *testing.T) {
 		if err := uuid.Validate(id); err != nil {
 			t.Errorf("owner %q: %v", owner, err)
 		}
-		if !c.want(name) || distlock.HolderOf(owner) != name {
-			t.Errorf("Holder %q: owner %q, HolderOf is %q", c.holder, owner, distlock.HolderOf(owner))
+		if !c.want(name) || driver.HolderOf(owner) != name {
+			t.Errorf("Holder %q: owner %q, HolderOf is %q", c.holder, owner, driver.HolderOf(owner))
 		}
 		infos, err := l.Inspect(t.Context(), "k", 1)
 		if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != name {

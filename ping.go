@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Ping checks whether the store answers. It is for health checks. If the store does
 // not answer, the error wraps [ErrUnavailable] and contains the address and the cause.
 // The error may instead wrap [ErrClosed], the error of ctx, or
-// [errors.ErrUnsupported] if the backend is not a [Pinger]. Ping takes at most as long
+// [errors.ErrUnsupported] if the backend is not a [driver.Pinger]. Ping takes at most as long
 // as one operation of the backend.
 func (l *Locker) Ping(ctx context.Context) error {
 	const op = "ping"
-	p, ok := l.backend.(Pinger)
+	p, ok := l.backend.(driver.Pinger)
 	if !ok {
 		return &Error{Op: op, Err: fmt.Errorf("the backend %T is not a Pinger: %w", l.backend, errors.ErrUnsupported)}
 	}

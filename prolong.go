@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // prolongTimeout bounds the question whether a hold may go on from hand to hand:
@@ -27,7 +29,7 @@ func (l *Locker) handOver(key string, h *hold, now time.Time) bool {
 // prolong asks the store in the background, once for each block, whether others
 // wait for the key. If nobody does, there will be another block.
 func (l *Locker) prolong(h *hold) {
-	if l.prolonger == nil {
+	if l.extender == nil {
 		return
 	}
 	answer := h.ask()
@@ -39,7 +41,7 @@ func (l *Locker) prolong(h *hold) {
 		ctx, cancel := context.WithTimeout(l.bg, min(prolongTimeout, h.grant.TTL))
 		defer cancel()
 		h.sends()
-		g, err := l.prolonger.Prolong(ctx, h.grant, l.cfg.HandOvers)
+		g, err := l.extender.Extend(ctx, h.grant, l.cfg.HandOvers)
 		h.heard(err == nil || errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost))
 		switch {
 		case err == nil:
@@ -75,7 +77,7 @@ func (h *hold) asking() <-chan struct{} {
 }
 
 // prolonged records that the store gave another block.
-func (h *hold) prolonged(g Grant) {
+func (h *hold) prolonged(g driver.Grant) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over == nil {

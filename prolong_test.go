@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // prolonging is a store that is a Prolonger. It does not know who waits, so a test
@@ -19,39 +20,39 @@ type prolonging struct {
 	contended bool
 	silent    bool // no question is ever answered
 	fewer     int  // tokens of a block that was prolonged; 0: as asked for
-	refuse    func(g distlock.Grant) error
+	refuse    func(g driver.Grant) error
 }
 
-func (p *prolonging) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (p *prolonging) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := p.store.Acquire(ctx, r)
 	g.Contended = p.contended
 	return g, err
 }
 
-func (p *prolonging) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+func (p *prolonging) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	c, err := p.note("prolong", g.Key, g.Owner)
 	if err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	if p.silent {
 		<-ctx.Done()
 	}
 	if err := ctx.Err(); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	if p.refuse != nil {
 		if err := p.refuse(g); err != nil {
-			return distlock.Grant{}, err
+			return driver.Grant{}, err
 		}
 	}
-	if p.Backend.Renew(ctx, []distlock.Grant{g})[0].Status != distlock.Renewed {
-		return distlock.Grant{}, distlock.ErrLost
+	if driver.RenewAll(ctx, p.Backend, []driver.Grant{g})[0].Status != driver.Renewed {
+		return driver.Grant{}, distlock.ErrLost
 	}
 	if p.fewer > 0 {
 		tokens = p.fewer
 	}
 	// memlock counts its tokens through all keys.
-	more, err := p.Backend.TryAcquire(ctx, distlock.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens})
+	more, err := p.Backend.TryAcquire(ctx, driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens})
 	if err == nil {
 		err = p.Backend.Release(ctx, more)
 	}
@@ -110,7 +111,7 @@ func TestRefusedHoldGoesBackAtItsBound(t *testing.T) {
 	for name, refusal := range map[string]error{"others wait": distlock.ErrNotAcquired, "no answer": errBroken} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &prolonging{store: newStore(), refuse: func(distlock.Grant) error { return refusal }}
+				p := &prolonging{store: newStore(), refuse: func(driver.Grant) error { return refusal }}
 				waits, releases, prolongs := circulate(t, p, untimed, 500, func(context.Context) {})
 				if waits != 8 || releases != 8 || prolongs != 8 { // 501 holders by 65
 					t.Errorf("%d acquisitions, %d releases, %d questions; want 8 each", waits, releases, prolongs)
@@ -290,19 +291,19 @@ type minted struct {
 	last, released uint64
 }
 
-func (m *minted) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (m *minted) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := m.prolonging.Acquire(ctx, r)
 	m.last = g.LastToken
 	return g, err
 }
 
-func (m *minted) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
-	g, err := m.prolonging.Prolong(ctx, g, tokens)
+func (m *minted) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	g, err := m.prolonging.Extend(ctx, g, tokens)
 	m.last = g.LastToken
 	return g, err
 }
 
-func (m *minted) Release(ctx context.Context, g distlock.Grant) error {
+func (m *minted) Release(ctx context.Context, g driver.Grant) error {
 	m.released = g.LastToken
 	return m.prolonging.Release(ctx, g)
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 // releaseTimeout bounds one attempt to give a key back, which may get a quarter
@@ -111,7 +114,7 @@ func (l *Locker) decline(h *hold) {
 
 // sendRelease makes one attempt for a caller. It is sent even if ctx has ended:
 // a request that was cancelled must not leave its lock behind.
-func (l *Locker) sendRelease(ctx context.Context, g Grant) error {
+func (l *Locker) sendRelease(ctx context.Context, g driver.Grant) error {
 	own, end := l.outlive(ctx, g)
 	defer end()
 	return l.backend.Release(own, g)
@@ -119,7 +122,7 @@ func (l *Locker) sendRelease(ctx context.Context, g Grant) error {
 
 // outlive returns a context for one attempt to give g back: with the values of
 // ctx, and a time of its own.
-func (l *Locker) outlive(ctx context.Context, g Grant) (context.Context, context.CancelFunc) {
+func (l *Locker) outlive(ctx context.Context, g driver.Grant) (context.Context, context.CancelFunc) {
 	if g.TTL < releaseTimeout {
 		return context.WithTimeout(context.WithoutCancel(ctx), g.TTL)
 	}
@@ -127,7 +130,7 @@ func (l *Locker) outlive(ctx context.Context, g Grant) (context.Context, context
 }
 
 // sendReleaseBg makes one attempt in the background.
-func (l *Locker) sendReleaseBg(g Grant) error {
+func (l *Locker) sendReleaseBg(g driver.Grant) error {
 	ctx, cancel := context.WithTimeout(l.bg, min(releaseTimeout, g.TTL))
 	defer cancel()
 	return l.backend.Release(ctx, g)
@@ -138,9 +141,9 @@ func (l *Locker) sendReleaseBg(g Grant) error {
 // nobody heard of it, nor a place in line. It goes on until that is certain, or
 // until the lease has run out in any case. When the Locker is closed and no lease is
 // held, it makes a last attempt at once.
-func (l *Locker) settle(claim Grant) {
+func (l *Locker) settle(claim driver.Grant) {
 	l.life.cleanup(func() {
-		b := NewBackoff(settleInterval, 0)
+		b := backoff.New(settleInterval, 0)
 		last := false
 		for start := time.Now(); time.Since(start) < claim.TTL; {
 			err := l.sendReleaseBg(claim)

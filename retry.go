@@ -1,102 +1,168 @@
 package distlock
 
 import (
-	"math/rand/v2"
+	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
-// Backoff is the wait budget of one acquisition: a first attempt at once, then
-// at most attempts-1 intervals, each drawn uniformly from [interval,
-// 2*interval) so that waiters who failed together do not come back together.
-// Each interval ends with an attempt; there is no wait after the last. An
-// attempt that follows a wake-up is free: it ends no interval.
-//
-// The intervals follow each other from [NewBackoff] on, so slow attempts do not
-// stretch the budget: of the intervals that have passed during one attempt, the
-// next attempt ends all. [Opts].MaxWait ends the budget even if attempts are left; there
-// is a last attempt at its end. A Backoff is not safe for concurrent use.
-type Backoff struct {
-	interval  time.Duration
-	unlimited bool
-	told      bool          // Wait has announced the attempt that ends the present interval
-	left      int           // intervals not yet begun
-	next      time.Time     // end of the present interval
-	maxWait   time.Duration // of Opts
-	until     time.Time     // when maxWait is over; zero: no limit
-}
+// hintFloor is the shortest pause before an attempt that a HeldError's hint
+// brought forward: a store that keeps saying "any moment now" is not hammered.
+const hintFloor = 2 * time.Millisecond
 
-// NewBackoff starts a wait budget of the given attempts; 0 means no limit, 1
-// means one attempt and no wait. The interval must be positive.
-func NewBackoff(interval time.Duration, attempts int) *Backoff {
-	b := &Backoff{}
-	b.start(&Opts{RetryInterval: interval, RetryCount: attempts})
-	return b
-}
-
-func (b *Backoff) start(o *Opts) {
-	now := time.Now()
-	*b = Backoff{interval: o.RetryInterval, unlimited: o.RetryCount == 0, left: o.RetryCount - 1, told: true}
-	if o.MaxWait > 0 {
-		b.maxWait, b.until = o.MaxWait, now.Add(o.MaxWait)
+// takeGrant asks the backend until it grants, the budget is spent, ctx ends or
+// the Locker is closed. Whatever may be left in the store after a failure is
+// given up in the background. With the grant it tells whether an attempt got no
+// answer: it may still come to the store, which then sets the lease anew.
+func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait bool) (_ driver.Grant, stray bool, _ error) {
+	queues := wait && l.queuer != nil
+	uncertain := queues // in line, or an attempt whose outcome is unknown
+	told := false       // the waiters behind were told what the store says
+	var trouble error   // what the last attempt failed with, if it was not that another has the key
+	asking := ctx
+	if queues {
+		asking = &s.ctx // ends when the Locker is closed, too
 	}
-	b.begin(now)
-}
-
-// over reports whether MaxWait is over.
-func (b *Backoff) over(now time.Time) bool { return !b.until.IsZero() && !now.Before(b.until) }
-
-// begin starts the next interval. It returns false if there is none.
-func (b *Backoff) begin(now time.Time) bool {
-	if !b.unlimited && b.left <= 0 {
-		return false
+	asking, limit := within(asking, &s.budget)
+	defer limit.end()
+	for {
+		var g driver.Grant
+		var err error
+		if queues {
+			g, err = l.queuer.Acquire(asking, r)
+		} else {
+			g, err = l.backend.TryAcquire(asking, r)
+		}
+		err = limit.own(err)
+		if err == nil {
+			uncertain = true // until it is accepted
+			err = accept(&s.ctx, g)
+		}
+		if err == nil {
+			if told {
+				l.tellWaiters(r.Key, nil, 0)
+			}
+			return g, stray, nil
+		}
+		held := errors.Is(err, ErrNotAcquired)
+		uncertain = uncertain || !held
+		stray = stray || !held
+		switch {
+		case held:
+			trouble = nil
+		case trouble != nil && errors.Is(err, errSilent):
+			err = trouble
+		case ctx.Err() == nil:
+			trouble = err
+		case trouble != nil && errors.Is(err, ctx.Err()):
+			err = trouble // ctx ended during an attempt, and hides why all before it were in vain
+		}
+		var pause time.Duration
+		again := false
+		if !held || !queues { // a Queuer that says so has waited already
+			pause, again = nextAttempt(ctx, &s.budget, err)
+		}
+		if held && wait || !held && !errors.Is(err, ctx.Err()) {
+			told = true
+			l.tellWaiters(r.Key, err, pause)
+		}
+		if again && l.sleep(ctx, pause) {
+			continue
+		}
+		if uncertain {
+			l.settle(r.Grant())
+		}
+		return driver.Grant{}, false, l.refusal(ctx, &s.budget, l.own(r.Key, err))
 	}
-	b.left--
-	b.next = now.Add(b.interval + rand.N(b.interval))
-	b.told = false
-	return true
 }
 
-// Wait returns how long to wait before the next attempt unless woken earlier:
-// what is left of the present interval or, if that has ended, of a new one. It
-// returns false if the budget is spent.
-func (b *Backoff) Wait() (time.Duration, bool) {
-	now := time.Now()
-	if b.over(now) {
+// tellWaiters tells the waiters behind at the gate what the store answered to the last
+// attempt, or nothing if it granted the key. The next attempt begins after the pause.
+// If it reports nothing for a while, it may be waiting in the store's line.
+func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
+	const attempt = 2 * time.Second
+	l.gate.told(key, err, time.Now().Add(pause+attempt))
+}
+
+// nextAttempt says how long to pause after a failed attempt, and false if there
+// is none to come.
+func nextAttempt(ctx context.Context, b *backoff.Budget, err error) (time.Duration, bool) {
+	if ctx.Err() != nil {
 		return 0, false
 	}
-	if b.told && !now.Before(b.next) { // the attempt that ends it was made
-		from := b.next
-		if b.unlimited {
-			from = now
-		}
-		if !b.begin(from) {
-			return 0, false
-		}
+	d, ok := b.Wait()
+	if held := new(HeldError); ok && errors.As(err, &held) && held.RetryAfter > 0 {
+		d = min(d, max(held.RetryAfter, hintFloor))
 	}
-	for !b.unlimited && !now.Before(b.next) {
-		if !b.begin(b.next) {
-			break
-		}
-	}
-	b.told = true
-	d := max(b.next.Sub(now), 0)
-	if !b.until.IsZero() {
-		d = min(d, b.until.Sub(now))
-	}
-	return d, true
+	return d, ok
 }
 
-// idle is Wait for a waiter that makes no attempts and has to wake only when the budget
-// is spent. Without a limit it never has to wake.
-func (b *Backoff) idle() (d time.Duration, limited, ok bool) {
-	switch {
-	case !b.unlimited:
-		d, ok = b.Wait()
-		return d, true, ok
-	case !b.until.IsZero():
-		d = time.Until(b.until)
-		return d, true, d > 0
-	default:
-		return 0, false, true
+// sleep waits for d. It returns false if ctx ends or the Locker is closed first.
+func (l *Locker) sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-l.life.ctx.Done():
 	}
+	return false
+}
+
+// refusal is what the caller is told after the last attempt ended with err.
+func (l *Locker) refusal(ctx context.Context, b *backoff.Budget, err error) error {
+	switch {
+	case l.life.ctx.Err() != nil:
+		return ErrClosed
+	case ctx.Err() != nil:
+		return ended(ctx, err)
+	default:
+		return spent(b, err)
+	}
+}
+
+// spent is refusal for a wait that the context did not end.
+func spent(b *backoff.Budget, err error) error {
+	maxWait, _ := b.MaxWait()
+	switch {
+	case b.Over(time.Now()):
+		return cutShort(fmt.Errorf("waited for MaxWait, %v", maxWait), err)
+	case errors.Is(err, ErrNotAcquired):
+		return err
+	default:
+		return unavailable(err)
+	}
+}
+
+// ended says that ctx ended the wait, and what the last attempt said.
+func ended(ctx context.Context, last error) error {
+	end := ctx.Err()
+	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
+		last = nil // nothing new
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, end) {
+		end = fmt.Errorf("%w: %w", end, cause)
+	}
+	return cutShort(end, last)
+}
+
+// cutShort returns the error for the end of the wait. It also contains the result of
+// the last attempt: the holder of the key, or how the backend failed.
+func cutShort(end, last error) error {
+	why := ErrNotAcquired
+	if held := new(HeldError); errors.As(last, &held) {
+		why = held
+	} else if errors.Is(last, ErrForeign) {
+		why = last
+	}
+	err := fmt.Errorf("%w: %w", why, end)
+	if last != nil && !errors.Is(last, ErrNotAcquired) {
+		err = fmt.Errorf("%w: %w", err, unavailable(last))
+	}
+	return err
 }

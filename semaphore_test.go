@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var permit = distlock.Opts{Permits: 3}
@@ -160,9 +161,9 @@ func TestPermitOfACancelledWaiter(t *testing.T) {
 // All kinds on one key in three processes, with cancelled waits and lost leases:
 // in each process nobody overlaps with whom it must not, and nothing is left.
 func TestAllKindsAtOnce(t *testing.T) {
-	for name, wrap := range map[string]func(*store) distlock.Backend{
-		"queue": func(s *store) distlock.Backend { return s },
-		"poll":  func(s *store) distlock.Backend { return sharingPoll{s} },
+	for name, wrap := range map[string]func(*store) driver.Backend{
+		"queue": func(s *store) driver.Backend { return s },
+		"poll":  func(s *store) driver.Backend { return polling{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -194,11 +195,6 @@ func TestAllKindsAtOnce(t *testing.T) {
 		})
 	}
 }
-
-// sharingPoll hides the Queuer of a store but not the Sharer.
-type sharingPoll struct{ distlock.Backend }
-
-func (sharingPoll) Shares() {}
 
 // room counts who is inside in one process.
 type room struct {

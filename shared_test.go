@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // reading is the options of a reader, writing those of a writer.
@@ -284,15 +285,20 @@ func TestCloseWithReadersAndPermits(t *testing.T) {
 	})
 }
 
+// unshared is a store that knows exclusive locks alone.
+type unshared struct{ *store }
+
+func (unshared) Features() driver.Features { return driver.Features{} }
+
 // A backend that knows exclusive locks alone is not asked for others.
-func TestBackendThatIsNoSharer(t *testing.T) {
+func TestBackendWithoutSharing(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(polling{s}, distlock.Config{})
+		l := distlock.New(unshared{s}, distlock.Config{})
 		defer closeLocker(t, l)
 		fn := func(context.Context, PayRequest) (string, error) { return "", nil }
 		for want, o := range map[string]distlock.Opts{
-			"Mode is shared, but the backend distlock_test.polling is no Sharer": {Mode: distlock.Shared, Value: "v"},
-			"Permits is 3, but the backend distlock_test.polling is no Sharer":   {Permits: 3, Value: "v"},
+			"Mode is shared, but the backend distlock_test.unshared does not support sharing": {Mode: distlock.Shared, Value: "v"},
+			"Permits is 3, but the backend distlock_test.unshared does not support sharing":   {Permits: 3, Value: "v"},
 		} {
 			_, err := l.Acquire(t.Context(), "k", o)
 			e, ok := errors.AsType[*distlock.Error](err)

@@ -9,27 +9,28 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // instant grants whatever it is asked for and keeps nothing, so that what is
 // measured is the Locker's own.
 type instant struct{}
 
-func (instant) TryAcquire(_ context.Context, r distlock.Request) (distlock.Grant, error) {
-	g := r.Claim()
+func (instant) Features() driver.Features { return driver.Features{} }
+
+func (instant) TryAcquire(_ context.Context, r driver.Request) (driver.Grant, error) {
+	g := r.Grant()
 	g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
 	return g, nil
 }
 
-func (instant) Renew(_ context.Context, grants []distlock.Grant) []distlock.RenewResult {
-	results := make([]distlock.RenewResult, len(grants))
-	for i := range results {
-		results[i].Status = distlock.Renewed
+func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	for i := range grants {
+		report(i, driver.RenewResult{Status: driver.Renewed})
 	}
-	return results
 }
 
-func (instant) Release(context.Context, distlock.Grant) error { return nil }
+func (instant) Release(context.Context, driver.Grant) error { return nil }
 
 // heapPer returns how much the heap and the goroutines grow for each of n things
 // that grow makes and keeps.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var (
@@ -297,5 +298,5 @@ func TestResultAfterTheLossComesWithIt(t *testing.T) {
 
 // take gives the key to another process.
 func take(s *store, key string) {
-	_, _ = s.Backend.TryAcquire(context.Background(), distlock.Request{Key: key, Owner: "thief", TTL: time.Hour, Tokens: 1})
+	_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: key, Owner: "thief", TTL: time.Hour, Tokens: 1})
 }

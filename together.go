@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 // part is what an acquisition has in hand as one of a set. The zero value is that
 // of an acquisition by itself.
 type part struct {
-	left   *Backoff  // of the wait budget of the set
-	since  time.Time // when the set was asked for, if its keys were got together
+	left   *backoff.Budget // of the wait budget of the set
+	since  time.Time       // when the set was asked for, if its keys were got together
 	grants *readyGrants
 }
 
@@ -18,13 +21,13 @@ type part struct {
 // no lease has yet.
 type readyGrants struct {
 	locker *Locker
-	byKey  map[string]Grant
+	byKey  map[string]driver.Grant
 }
 
 // together tries to take all keys in one step of the store, and without waiting:
 // that works if nobody else has or wants one of them, here or elsewhere. If it does
 // not, each has to be asked for by itself, and who keeps it will be known then.
-func (l *Locker) together(ctx context.Context, keys []string, o *Opts, b *Backoff) part {
+func (l *Locker) together(ctx context.Context, keys []string, o *Opts, b *backoff.Budget) part {
 	if l.all == nil || len(keys) < 2 || o.Mode != Exclusive || o.Permits > 0 || ctx.Err() != nil {
 		return part{}
 	}
@@ -44,7 +47,7 @@ func (l *Locker) together(ctx context.Context, keys []string, o *Opts, b *Backof
 		l.life.exit(nil)
 		return part{}
 	}
-	r := &readyGrants{locker: l, byKey: make(map[string]Grant, len(grants))}
+	r := &readyGrants{locker: l, byKey: make(map[string]driver.Grant, len(grants))}
 	for _, g := range grants {
 		r.byKey[g.Key] = g
 	}
@@ -53,7 +56,7 @@ func (l *Locker) together(ctx context.Context, keys []string, o *Opts, b *Backof
 
 // askForAll passes all gates and asks the store once. It returns nothing, with the
 // gates passed on, if one is not to be had.
-func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts, b *Backoff) (grants []Grant) {
+func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts, b *backoff.Budget) (grants []driver.Grant) {
 	passed := 0
 	defer func() { // also if the backend panics
 		if grants == nil {
@@ -70,11 +73,11 @@ func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts, b *Backo
 		}
 		passed++
 	}
-	rs := make([]Request, len(keys))
+	rs := make([]driver.Request, len(keys))
 	for i, key := range keys {
 		rs[i] = l.request(key, o)
 	}
-	asking, limit := b.within(ctx)
+	asking, limit := within(ctx, b)
 	defer limit.end()
 	granted, err := l.all.TryAcquireAll(asking, rs)
 	if err == nil {
@@ -89,14 +92,14 @@ func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts, b *Backo
 		return granted
 	case !errors.Is(err, ErrNotAcquired) && !errors.Is(err, errors.ErrUnsupported):
 		for i := range rs {
-			l.settle(rs[i].Claim())
+			l.settle(rs[i].Grant())
 		}
 	}
 	return nil
 }
 
 // take takes out the grant of key, or nil if there is none.
-func (r *readyGrants) take(key string) *Grant {
+func (r *readyGrants) take(key string) *driver.Grant {
 	if r == nil {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 // lastLook is how long an operation of the store that is in progress when MaxWait ends
@@ -32,11 +34,12 @@ type waitCtx struct {
 
 // within returns the context below ctx for the operations of an acquisition: ctx
 // itself and nil if there is no MaxWait.
-func (b *Backoff) within(ctx context.Context) (context.Context, *waitCtx) {
-	if b.until.IsZero() {
+func within(ctx context.Context, b *backoff.Budget) (context.Context, *waitCtx) {
+	_, until := b.MaxWait()
+	if until.IsZero() {
 		return ctx, nil
 	}
-	w := &waitCtx{Context: ctx, until: b.until.Add(lastLook)}
+	w := &waitCtx{Context: ctx, until: until.Add(lastLook)}
 	return w, w
 }
 

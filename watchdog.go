@@ -7,18 +7,19 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // watchdog renews the holds of one Locker and ends those whose time has run
 // out. It is one goroutine with one schedule, however many holds there are;
 // renewals go out in batches, so that a slow answer delays neither the
-// deadlines nor the next batch. What lies on different servers ([Router]) goes
-// out in batches of its own, so that a slow server delays none of another's.
+// deadlines nor the next batch. Each result counts as soon as the backend reports it,
+// so that a slow server delays none of another's.
 //
 // It is started by the first hold and ends with the Locker.
 type watchdog struct {
-	backend Backend
-	route   func(key string) string
+	backend driver.Backend
 	now     func() time.Time
 	epoch   time.Time     // of the grid of renewals
 	wake    chan struct{} // the schedule has a new first entry, or a batch came back
@@ -28,16 +29,11 @@ type watchdog struct {
 
 	mu       sync.Mutex
 	schedule schedule
-	alarm    time.Time      // when the goroutine wakes by itself; zero: not planned
-	underWay map[string]int // batches, by their route
+	alarm    time.Time // when the goroutine wakes by itself; zero: not planned
 	started  bool
 }
 
 const (
-	// maxBatches is how many renewals may be under way at once on each route: more
-	// than one, so that a slow one does not delay the others.
-	maxBatches = 4
-
 	// clockCheck is how often the watchdog looks whether the machine was
 	// suspended: its timers stood still then, the leases in the store did not.
 	clockCheck = time.Second
@@ -52,15 +48,10 @@ type watch struct {
 	waiting bool // a renewal is under way
 }
 
-func newWatchdog(b Backend) *watchdog {
+func newWatchdog(b driver.Backend) *watchdog {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
 	w := &watchdog{
-		backend: b, route: func(string) string { return "" }, now: time.Now,
-		epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
-		underWay: make(map[string]int),
-	}
-	if r, ok := b.(Router); ok {
-		w.route = r.Route
+		backend: b, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
 	}
 	return w
 }
@@ -220,7 +211,7 @@ func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 func (w *watchdog) due(now time.Time) (expired []*hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var batches map[string][]*hold // by their route
+	var batch []*hold
 	for len(w.schedule) > 0 && !w.schedule[0].watch.at.After(now) {
 		h := w.schedule[0]
 		heap.Pop(&w.schedule)
@@ -232,30 +223,22 @@ func (w *watchdog) due(now time.Time) (expired []*hold) {
 			continue
 		case !renewable || h.watch.waiting || h.watch.renewAt.After(now): // its end has moved on
 		default:
-			if route := w.route(h.grant.Key); w.underWay[route] < maxBatches {
-				h.watch.waiting = true
-				h.sends()
-				if batches == nil {
-					batches = make(map[string][]*hold)
-				}
-				batches[route] = append(batches[route], h)
-			} else { // a little later, then
-				h.watch.renewAt = w.onGrid(now.Add(retryPause(h.grant.TTL)), h.grant.TTL)
-			}
+			h.watch.waiting = true
+			h.sends()
+			batch = append(batch, h)
 		}
 		w.place(h)
 	}
-	for route, batch := range batches {
-		w.underWay[route]++
-		w.done.Go(func() { w.renew(route, batch) })
+	if batch != nil {
+		w.done.Go(func() { w.renew(batch) })
 	}
 	return expired
 }
 
-// renew sends one batch on its route and acts on each answer alone. No answer cancels
-// nothing: it is tried again until the deadline.
-func (w *watchdog) renew(route string, batch []*hold) {
-	grants := make([]Grant, len(batch))
+// renew sends one batch and acts on each result when it comes. A result that does not
+// come cancels nothing: the renewal is tried again until the deadline.
+func (w *watchdog) renew(batch []*hold) {
+	grants := make([]driver.Grant, len(batch))
 	timeout := batch[0].grant.TTL
 	for i, h := range batch {
 		grants[i] = h.grant
@@ -263,44 +246,50 @@ func (w *watchdog) renew(route string, batch []*hold) {
 	}
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(w.ctx, timeout/3)
-	results := w.backend.Renew(ctx, grants)
-	cancel()
-
-	var lost, failed []*hold
-	var why []error // of the requests that failed
-	w.mu.Lock()
-	now := time.Now()
-	if w.underWay[route]--; w.underWay[route] == 0 {
-		delete(w.underWay, route) // servers come and go
+	defer cancel()
+	var mu sync.Mutex // of reported
+	reported := make([]bool, len(batch))
+	report := func(i int, r driver.RenewResult) {
+		mu.Lock()
+		first := !reported[i]
+		reported[i] = true
+		mu.Unlock()
+		if first {
+			w.renewed(batch[i], sent, r)
+		}
 	}
-	for i, h := range batch {
-		var r RenewResult
-		if i < len(results) {
-			r = results[i]
+	w.backend.Renew(ctx, grants, report)
+	for i := range batch {
+		report(i, driver.RenewResult{})
+	}
+}
+
+// renewed acts on the result of a renewal that was sent then.
+func (w *watchdog) renewed(h *hold, sent time.Time, r driver.RenewResult) {
+	now := time.Now()
+	failed := false
+	w.mu.Lock()
+	h.watch.waiting = false
+	h.heard(r.Status != driver.Unknown)
+	switch r.Status {
+	case driver.Renewed:
+		h.extend(sent)
+		w.settle(h, now.Add(renewalPause(h.grant.TTL)))
+	case driver.Lost:
+	default:
+		if h.watch.listed && w.ctx.Err() == nil { // otherwise it need not be renewed any more
+			failed = true
+			h.notRenewed(sent, r.Err)
 		}
-		h.watch.waiting = false
-		h.heard(r.Status != Unknown)
-		switch r.Status {
-		case Renewed:
-			h.extend(sent)
-			w.settle(h, now.Add(renewalPause(h.grant.TTL)))
-		case Lost:
-			lost = append(lost, h)
-		default:
-			if h.watch.listed && w.ctx.Err() == nil { // otherwise it need not be renewed any more
-				failed, why = append(failed, h), append(why, r.Err)
-				h.notRenewed(sent, r.Err)
-			}
-			w.settle(h, now.Add(retryPause(h.grant.TTL)))
-		}
+		w.settle(h, now.Add(retryPause(h.grant.TTL)))
 	}
 	w.mu.Unlock()
-	for _, h := range lost {
+	switch {
+	case r.Status == driver.Lost:
 		w.remove(h)
 		_ = h.lose(errTaken)
-	}
-	for i, h := range failed {
-		h.tellNotRenewed(why[i])
+	case failed:
+		h.tellNotRenewed(r.Err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/annotation"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func newLocker(t *testing.T) *distlock.Locker {
@@ -69,7 +70,9 @@ func TestSkip(t *testing.T) {
 }
 
 // alone is a backend that knows exclusive locks only.
-type alone struct{ distlock.Backend }
+type alone struct{ driver.Backend }
+
+func (alone) Features() driver.Features { return driver.Features{} }
 
 // What cannot be locked is an error of the call, each time, and not a panic.
 func TestRefused(t *testing.T) {
@@ -81,7 +84,7 @@ func TestRefused(t *testing.T) {
 	for range 2 {
 		for l, want := range map[*distlock.Locker]string{
 			nil: "//distlock:lock on Service.price: the Locker is nil",
-			l:   "Mode is shared, but the backend annotation_test.alone is no Sharer",
+			l:   "Mode is shared, but the backend annotation_test.alone does not support sharing",
 		} {
 			err := s.Do(t.Context(), l, nil, run)
 			if e := new(distlock.Error); !errors.As(err, &e) || e.Op != "options" || !strings.Contains(err.Error(), want) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
@@ -59,7 +60,7 @@ func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	return p, nil
 }
 
-func newWrapPlan(c *config, b distlock.Backend, locked bool) *wrapPlan {
+func newWrapPlan(c *config, b driver.Backend, locked bool) *wrapPlan {
 	p := &wrapPlan{cfg: c, counters: make([]atomic.Int64, c.usedKeys())}
 	locker := distlock.New(b, distlock.Config{MaxWaiters: c.group.users})
 	p.end = locker.Close

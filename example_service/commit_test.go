@@ -10,21 +10,22 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // releaseSpy is a backend that tells when a key is given back, before it is.
 type releaseSpy struct {
-	distlock.Backend
+	driver.Backend
 
 	before func(key string)
 }
 
-func (b releaseSpy) Release(ctx context.Context, g distlock.Grant) error {
+func (b releaseSpy) Release(ctx context.Context, g driver.Grant) error {
 	b.before(g.Key)
 	return b.Backend.Release(ctx, g)
 }
 
-func newTestLocker(t *testing.T, b distlock.Backend) *distlock.Locker {
+func newTestLocker(t *testing.T, b driver.Backend) *distlock.Locker {
 	t.Helper()
 	l := distlock.New(b, distlock.Config{})
 	t.Cleanup(func() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // errGone is the error of a store that is unavailable.
@@ -24,7 +25,7 @@ var errGone = errors.New("redislock: 10.1.2.3:6379: dial tcp 10.1.2.3:6379: conn
 
 // fragile is a store in memory that can fail, or hang.
 type fragile struct {
-	distlock.Backend // without a queue
+	driver.Backend // without a queue
 
 	mu       sync.Mutex
 	pings    error
@@ -57,17 +58,17 @@ func (f *fragile) Ping(ctx context.Context) error {
 	return err
 }
 
-func (f *fragile) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (f *fragile) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	f.mu.Lock()
 	err := f.attempts
 	f.mu.Unlock()
 	if err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	return f.Backend.TryAcquire(ctx, r)
 }
 
-func (f *fragile) Release(ctx context.Context, g distlock.Grant) error {
+func (f *fragile) Release(ctx context.Context, g driver.Grant) error {
 	f.mu.Lock()
 	err := f.releases
 	f.mu.Unlock()

@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/grpcmw"
 	"go.uber.org/goleak"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -22,6 +19,11 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/grpcmw"
 )
 
 const (
@@ -50,7 +52,7 @@ type store struct {
 	releases error
 }
 
-var _ distlock.Queuer = (*store)(nil)
+var _ driver.Queuer = (*store)(nil)
 
 func newStore() *store {
 	return &store{Backend: memlock.New(), waiting: make(chan string, 1000)}
@@ -75,22 +77,22 @@ func (s *store) note(key string) error {
 	return s.acquire
 }
 
-func (s *store) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := s.note(r.Key); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	return s.Backend.TryAcquire(ctx, r)
 }
 
-func (s *store) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := s.note(r.Key); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	s.waiting <- r.Key
 	return s.Backend.Acquire(ctx, r)
 }
 
-func (s *store) Release(ctx context.Context, g distlock.Grant) error {
+func (s *store) Release(ctx context.Context, g driver.Grant) error {
 	s.mu.Lock()
 	err := s.releases
 	s.mu.Unlock()
@@ -103,7 +105,7 @@ func (s *store) Release(ctx context.Context, g distlock.Grant) error {
 // free reports whether nobody has the key.
 func (s *store) free(t *testing.T, key string) bool {
 	t.Helper()
-	r := distlock.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
+	r := driver.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
 	g, err := s.Backend.TryAcquire(t.Context(), r)
 	if err != nil {
 		return false
@@ -122,7 +124,7 @@ func (s *store) steal(ctx context.Context) error {
 		return errors.New("no lease")
 	}
 	s.Drop(lease.Key())
-	_, err := s.Backend.TryAcquire(ctx, distlock.Request{Key: lease.Key(), Owner: "thief", TTL: distlock.DefaultKeyTimeout, Tokens: 1})
+	_, err := s.Backend.TryAcquire(ctx, driver.Request{Key: lease.Key(), Owner: "thief", TTL: distlock.DefaultKeyTimeout, Tokens: 1})
 	return err
 }
 
@@ -140,7 +142,7 @@ func (s *store) lose(ctx context.Context) error {
 	return nil
 }
 
-func newLocker(t testing.TB, b distlock.Backend, cfg distlock.Config) *distlock.Locker {
+func newLocker(t testing.TB, b driver.Backend, cfg distlock.Config) *distlock.Locker {
 	t.Helper()
 	l := distlock.New(b, cfg)
 	t.Cleanup(func() {

@@ -14,10 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/httpmw"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -39,7 +41,7 @@ type store struct {
 	releases error
 }
 
-var _ distlock.Queuer = (*store)(nil)
+var _ driver.Queuer = (*store)(nil)
 
 func newStore() *store {
 	return &store{Backend: memlock.New(), waiting: make(chan string, 1000)}
@@ -64,22 +66,22 @@ func (s *store) note(key string) error {
 	return s.acquire
 }
 
-func (s *store) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := s.note(r.Key); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	return s.Backend.TryAcquire(ctx, r)
 }
 
-func (s *store) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := s.note(r.Key); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	s.waiting <- r.Key
 	return s.Backend.Acquire(ctx, r)
 }
 
-func (s *store) Release(ctx context.Context, g distlock.Grant) error {
+func (s *store) Release(ctx context.Context, g driver.Grant) error {
 	s.mu.Lock()
 	err := s.releases
 	s.mu.Unlock()
@@ -92,7 +94,7 @@ func (s *store) Release(ctx context.Context, g distlock.Grant) error {
 // free reports whether nobody has the key.
 func (s *store) free(t *testing.T, key string) bool {
 	t.Helper()
-	r := distlock.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
+	r := driver.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
 	g, err := s.Backend.TryAcquire(t.Context(), r)
 	if err != nil {
 		return false
@@ -106,11 +108,11 @@ func (s *store) free(t *testing.T, key string) bool {
 // steal gives the key to somebody else, as after an operator's DEL.
 func (s *store) steal(ctx context.Context, key string) error {
 	s.Drop(key)
-	_, err := s.Backend.TryAcquire(ctx, distlock.Request{Key: key, Owner: "thief", TTL: distlock.DefaultKeyTimeout, Tokens: 1})
+	_, err := s.Backend.TryAcquire(ctx, driver.Request{Key: key, Owner: "thief", TTL: distlock.DefaultKeyTimeout, Tokens: 1})
 	return err
 }
 
-func newLocker(t testing.TB, b distlock.Backend, cfg distlock.Config) *distlock.Locker {
+func newLocker(t testing.TB, b driver.Backend, cfg distlock.Config) *distlock.Locker {
 	t.Helper()
 	l := distlock.New(b, cfg)
 	t.Cleanup(func() {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // together asks for all at once. A backend that cannot do that for these keys ends
 // the case.
-func (f *fixture) together(rs ...distlock.Request) ([]distlock.Grant, error) {
+func (f *fixture) together(rs ...driver.Request) ([]driver.Grant, error) {
 	f.Helper()
 	grants, err := f.acquirer.TryAcquireAll(f.Context(), rs)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -19,7 +19,7 @@ func (f *fixture) together(rs ...distlock.Request) ([]distlock.Grant, error) {
 }
 
 // tryAll asks for all at once, which are free.
-func (f *fixture) tryAll(rs ...distlock.Request) []distlock.Grant {
+func (f *fixture) tryAll(rs ...driver.Request) []driver.Grant {
 	f.Helper()
 	before := time.Now()
 	grants, err := f.together(rs...)
@@ -34,8 +34,8 @@ func (f *fixture) tryAll(rs ...distlock.Request) []distlock.Grant {
 }
 
 // requests returns requests of fresh owners for n fresh keys.
-func (f *fixture) requests(n int, ttl time.Duration) []distlock.Request {
-	rs := make([]distlock.Request, n)
+func (f *fixture) requests(n int, ttl time.Duration) []driver.Request {
+	rs := make([]driver.Request, n)
 	for i := range rs {
 		rs[i] = f.request(f.key(), ttl)
 	}
@@ -51,7 +51,7 @@ var allCases = []testCase{
 			grants := f.tryAll(f.requests(5, long)...)
 			for i, g := range grants {
 				f.busy(f.request(g.Key, long))
-				if status := f.renew(g); status != distlock.Renewed {
+				if status := f.renew(g); status != driver.Renewed {
 					f.Errorf("renewal of number %d: %v", i, status)
 				}
 				f.release(g)
@@ -69,7 +69,7 @@ var allCases = []testCase{
 				rs := f.requests(3, long)
 				held := f.try(f.request(rs[i].Key, long))
 				_, err := f.together(rs...)
-				f.mustBeHeld(distlock.Grant{}, err)
+				f.mustBeHeld(driver.Grant{}, err)
 				for j, r := range rs {
 					if j != i {
 						f.free(r.Key)
@@ -88,11 +88,11 @@ var allCases = []testCase{
 		run: func(f *fixture) {
 			rs := f.requests(3, long)
 			first := f.tryAll(rs[0], rs[1])
-			others := func() []distlock.Request {
-				return []distlock.Request{f.request(rs[2].Key, long), f.request(rs[1].Key, long)}
+			others := func() []driver.Request {
+				return []driver.Request{f.request(rs[2].Key, long), f.request(rs[1].Key, long)}
 			}
 			_, err := f.together(others()...)
-			f.mustBeHeld(distlock.Grant{}, err)
+			f.mustBeHeld(driver.Grant{}, err)
 			for _, g := range first {
 				f.release(g)
 			}
@@ -122,12 +122,12 @@ var allCases = []testCase{
 		needs:       []need{needsAll, needsTokens},
 		run: func(f *fixture) {
 			rs := f.requests(3, long)
-			last := make([]distlock.Grant, len(rs))
+			last := make([]driver.Grant, len(rs))
 			for round := range 4 {
 				for i := range rs {
 					rs[i].Owner, rs[i].Tokens = newOwner(), 16
 				}
-				var grants []distlock.Grant
+				var grants []driver.Grant
 				if round%2 == 0 {
 					grants = f.tryAll(rs...)
 				} else {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var cancelCases = []testCase{
@@ -18,7 +18,7 @@ var cancelCases = []testCase{
 			end()
 			for _, key := range []string{f.heldKey(), f.key()} {
 				r := f.request(key, long)
-				r.Backoff = distlock.NewBackoff(2*patience, 2)
+				r.Backoff = driver.NewBackoff(2*patience, 2)
 				start := time.Now()
 				_, _ = f.backend.TryAcquire(ctx, r) // may do or not do anything
 				f.giveUp(r)
@@ -52,7 +52,7 @@ var cancelCases = []testCase{
 			ctx, end := context.WithTimeout(f.Context(), f.Lease/5)
 			defer end()
 			r := f.request(key, long)
-			r.Backoff = distlock.NewBackoff(2*patience, 2)
+			r.Backoff = driver.NewBackoff(2*patience, 2)
 			if _, err := f.queue.Acquire(ctx, r); !errors.Is(err, context.DeadlineExceeded) {
 				f.Errorf("Acquire with a deadline: %v", err)
 			}
@@ -97,7 +97,7 @@ var cancelCases = []testCase{
 			for _, w := range line {
 				w.settle(f)
 			}
-			f.want(f.renewAll(g), distlock.Renewed)
+			f.want(f.renewAll(g), driver.Renewed)
 			f.release(g)
 			f.free(key)
 		},

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var exclusionCases = []testCase{
@@ -34,7 +34,7 @@ var exclusionCases = []testCase{
 			r := f.request(key, long)
 			f.try(r)
 			_, err := f.backend.TryAcquire(f.Context(), f.request(key, 10*long))
-			held, ok := errors.AsType[*distlock.HeldError](err)
+			held, ok := errors.AsType[*driver.HeldError](err)
 			if ok && (held.RetryAfter < 0 || held.RetryAfter > r.TTL) {
 				f.Errorf("the lease is %v, the hint %v", r.TTL, held.RetryAfter)
 			}
@@ -49,7 +49,7 @@ var exclusionCases = []testCase{
 			before := time.Now()
 			f.try(f.request(key, long))
 			_, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
-			held, ok := errors.AsType[*distlock.HeldError](err)
+			held, ok := errors.AsType[*driver.HeldError](err)
 			if !ok {
 				return
 			}
@@ -69,13 +69,13 @@ var exclusionCases = []testCase{
 		explanation: "A Pinger must return nil if its store answers, and must return when its context ends: a health check that hangs takes a healthy process out of service.",
 		needs:       []need{needsPing},
 		run: func(f *fixture) {
-			if err := f.backend.(distlock.Pinger).Ping(f.Context()); err != nil {
+			if err := f.backend.(driver.Pinger).Ping(f.Context()); err != nil {
 				f.Errorf("Ping: %v", err)
 			}
 			ctx, cancel := context.WithCancel(f.Context())
 			cancel()
 			start := time.Now()
-			_ = f.backend.(distlock.Pinger).Ping(ctx) // an answer that comes before the error is fine, too
+			_ = f.backend.(driver.Pinger).Ping(ctx) // an answer that comes before the error is fine, too
 			if d := time.Since(start); d > f.soon() {
 				f.Errorf("Ping under a context that has ended took %v", d)
 			}
@@ -88,7 +88,7 @@ var exclusionCases = []testCase{
 			key := f.key()
 			f.try(f.request(key, long))
 			r := f.request(key, long)
-			r.Backoff = distlock.NewBackoff(2*patience, 0) // TryAcquire ignores it
+			r.Backoff = driver.NewBackoff(2*patience, 0) // TryAcquire ignores it
 			start := time.Now()
 			g, err := f.backend.TryAcquire(f.Context(), r)
 			if d := time.Since(start); d > f.soon() {
@@ -129,7 +129,7 @@ var exclusionCases = []testCase{
 				base + "_", base + "%", base + "/", base + "/a",
 				base + path + "1", base + path + "2",
 			}
-			grants := make([]distlock.Grant, len(keys))
+			grants := make([]driver.Grant, len(keys))
 			for i, key := range keys {
 				grants[i] = f.try(f.request(key, long))
 			}
@@ -198,35 +198,35 @@ func (f *fixture) visitAndRelease(r *room, key string) {
 }
 
 // insist tries until it gets the key.
-func (f *fixture) insist(r distlock.Request) (distlock.Grant, bool) {
+func (f *fixture) insist(r driver.Request) (driver.Grant, bool) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(f.tick()) {
 		g, err := f.backend.TryAcquire(f.Context(), r)
 		if err == nil {
 			return g, true
 		}
-		if !errors.Is(err, distlock.ErrNotAcquired) {
+		if !errors.Is(err, driver.ErrNotAcquired) {
 			f.Errorf("the key is held by another, but the error does not wrap ErrNotAcquired: %v", err)
-			return distlock.Grant{}, false
+			return driver.Grant{}, false
 		}
 	}
 	f.Errorf("no turn within %v", patience)
-	return distlock.Grant{}, false
+	return driver.Grant{}, false
 }
 
 // visitOnce calls every method for one owner, who may or may not get the key.
-func (f *fixture) visitOnce(room *room, r distlock.Request) {
+func (f *fixture) visitOnce(room *room, r driver.Request) {
 	g, err := f.backend.TryAcquire(f.Context(), r)
 	if err != nil && f.queue != nil {
-		r.Backoff = distlock.NewBackoff(time.Millisecond, 3)
+		r.Backoff = driver.NewBackoff(time.Millisecond, 3)
 		g, err = f.queue.Acquire(f.Context(), r)
 	}
 	if err == nil {
-		if res := f.backend.Renew(f.Context(), []distlock.Grant{g}); len(res) != 1 || res[0].Status != distlock.Renewed {
+		if res := driver.RenewAll(f.Context(), f.backend, []driver.Grant{g}); len(res) != 1 || res[0].Status != driver.Renewed {
 			f.Errorf("Renew of a living lease: %v", res)
 		}
 		room.visit(f, g.Token, 0)
 	}
-	if err := f.backend.Release(f.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+	if err := f.backend.Release(f.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 		f.Errorf("Release: %v", err)
 	}
 }

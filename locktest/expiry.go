@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var expiryCases = []testCase{
@@ -59,7 +59,7 @@ var expiryCases = []testCase{
 			before := time.Now()
 			_, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
 			left := g.Sent.Add(g.TTL).Sub(before)
-			if held, ok := errors.AsType[*distlock.HeldError](err); ok && held.RetryAfter > left+f.soon() {
+			if held, ok := errors.AsType[*driver.HeldError](err); ok && held.RetryAfter > left+f.soon() {
 				f.Errorf("%v are left, the hint is %v", left, held.RetryAfter)
 			}
 		},

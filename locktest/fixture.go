@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 const (
@@ -25,27 +26,25 @@ const (
 type fixture struct {
 	*testing.T
 	Features
-	backend   distlock.Backend
-	queue     distlock.Queuer      // nil if the backend keeps no line
-	prolong   distlock.Prolonger   // nil if the backend does not
-	inspector distlock.Inspector   // nil if the backend is none
-	acquirer  distlock.AllAcquirer // nil if the backend is none
-	shares    bool                 // the backend is a Sharer
-	ctx       context.Context      //nolint:containedctx // the case's, as testing.T has one
-	held      map[string]func()    // by owner: releases what the case has not
+	backend   driver.Backend
+	queue     driver.Queuer      // nil if the backend keeps no line
+	prolong   driver.Extender    // nil if the backend does not
+	inspector driver.Inspector   // nil if the backend is none
+	acquirer  driver.AllAcquirer // nil if the backend is none
+	ctx       context.Context    //nolint:containedctx // the case's, as testing.T has one
+	held      map[string]func()  // by owner: releases what the case has not
 	closed    map[io.Closer]bool
 }
 
-func newFixture(t *testing.T, newBackend func(t *testing.T) distlock.Backend, features Features) *fixture {
+func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool)}
 	f.backend = newBackend(t)
 	f.closeLater(f.backend)
-	f.queue, _ = f.backend.(distlock.Queuer)
-	f.prolong, _ = f.backend.(distlock.Prolonger)
-	f.acquirer, _ = f.backend.(distlock.AllAcquirer)
-	f.inspector, _ = f.backend.(distlock.Inspector)
-	_, f.shares = f.backend.(distlock.Sharer)
+	f.queue, _ = f.backend.(driver.Queuer)
+	f.prolong, _ = f.backend.(driver.Extender)
+	f.acquirer, _ = f.backend.(driver.AllAcquirer)
+	f.inspector, _ = f.backend.(driver.Inspector)
 	// Keys that stay behind would keep whoever waits for them, after a failure,
 	// from ending with the case.
 	f.Cleanup(func() {
@@ -64,7 +63,7 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) distlock.Backend, fe
 func (f *fixture) Context() context.Context { return f.ctx }
 
 // closeLater closes b at the end, unless a Locker has done it by then.
-func (f *fixture) closeLater(b distlock.Backend) {
+func (f *fixture) closeLater(b driver.Backend) {
 	c, ok := b.(io.Closer)
 	if !ok {
 		return
@@ -81,7 +80,7 @@ func (f *fixture) closeLater(b distlock.Backend) {
 }
 
 // peer returns the backend of another process.
-func (f *fixture) peer() distlock.Backend {
+func (f *fixture) peer() driver.Backend {
 	f.Helper()
 	b := f.Peer(f.T, f.backend)
 	if b != f.backend {
@@ -94,14 +93,14 @@ func (f *fixture) peer() distlock.Backend {
 func (f *fixture) key() string { return "locktest:" + rand.Text() }
 
 // request returns a request of a fresh owner.
-func (f *fixture) request(key string, ttl time.Duration) distlock.Request {
-	return distlock.Request{Key: key, Owner: newOwner(), TTL: ttl, Tokens: 1}
+func (f *fixture) request(key string, ttl time.Duration) driver.Request {
+	return driver.Request{Key: key, Owner: newOwner(), TTL: ttl, Tokens: 1}
 }
 
 // reader returns a request of a fresh owner who lets others read beside it.
-func (f *fixture) reader(key string, ttl time.Duration) distlock.Request {
+func (f *fixture) reader(key string, ttl time.Duration) driver.Request {
 	r := f.request(key, ttl)
-	r.Mode = distlock.Shared
+	r.Mode = driver.Shared
 	return r
 }
 
@@ -109,7 +108,7 @@ func (f *fixture) reader(key string, ttl time.Duration) distlock.Request {
 const permits = 3
 
 // permit returns a request of a fresh owner for one of the permits.
-func (f *fixture) permit(key string, ttl time.Duration) distlock.Request {
+func (f *fixture) permit(key string, ttl time.Duration) driver.Request {
 	r := f.request(key, ttl)
 	r.Permits = permits
 	return r
@@ -128,16 +127,16 @@ func newOwner() string {
 }
 
 // try acquires what is free.
-func (f *fixture) try(r distlock.Request) distlock.Grant {
+func (f *fixture) try(r driver.Request) driver.Grant {
 	f.Helper()
 	return f.tryOn(f.backend, r)
 }
 
-func (f *fixture) tryOn(b distlock.Backend, r distlock.Request) distlock.Grant {
+func (f *fixture) tryOn(b driver.Backend, r driver.Request) driver.Grant {
 	f.Helper()
 	begun, before := time.Now(), time.Now()
 	g, err := b.TryAcquire(f.Context(), r)
-	for errors.Is(err, distlock.ErrNotAcquired) && time.Since(begun) < f.Settle {
+	for errors.Is(err, driver.ErrNotAcquired) && time.Since(begun) < f.Settle {
 		time.Sleep(time.Millisecond)
 		before = time.Now()
 		g, err = b.TryAcquire(f.Context(), r)
@@ -151,12 +150,12 @@ func (f *fixture) tryOn(b distlock.Backend, r distlock.Request) distlock.Grant {
 }
 
 // releaseLater releases g at the end, unless the case has done it by then.
-func (f *fixture) releaseLater(b distlock.Backend, g distlock.Grant) {
+func (f *fixture) releaseLater(b driver.Backend, g driver.Grant) {
 	f.held[g.Owner] = func() { _ = b.Release(context.WithoutCancel(f.ctx), g) }
 }
 
 // inspect checks what every grant must say of itself.
-func (f *fixture) inspect(g distlock.Grant, r distlock.Request, before time.Time) {
+func (f *fixture) inspect(g driver.Grant, r driver.Request, before time.Time) {
 	f.Helper()
 	if g.Key != r.Key || g.Owner != r.Owner || g.TTL != r.TTL {
 		f.Errorf("asked for %q, %s, %v; granted %q, %s, %v", r.Key, r.Owner, r.TTL, g.Key, g.Owner, g.TTL)
@@ -178,37 +177,37 @@ func (f *fixture) inspect(g distlock.Grant, r distlock.Request, before time.Time
 }
 
 // busy tries to acquire what another holds.
-func (f *fixture) busy(r distlock.Request) {
+func (f *fixture) busy(r driver.Request) {
 	f.Helper()
 	f.busyOn(f.backend, r)
 }
 
-func (f *fixture) busyOn(b distlock.Backend, r distlock.Request) {
+func (f *fixture) busyOn(b driver.Backend, r driver.Request) {
 	f.Helper()
 	g, err := b.TryAcquire(f.Context(), r)
 	f.mustBeHeld(g, err)
 }
 
 // mustBeHeld checks the answer to whoever asks for what another holds.
-func (f *fixture) mustBeHeld(_ distlock.Grant, err error) {
+func (f *fixture) mustBeHeld(_ driver.Grant, err error) {
 	f.Helper()
 	switch {
 	case err == nil:
 		f.Fatal("the key was granted although another holds it")
-	case !errors.Is(err, distlock.ErrNotAcquired):
+	case !errors.Is(err, driver.ErrNotAcquired):
 		f.Fatalf("the key is held by another, but the error does not wrap ErrNotAcquired: %v", err)
-	case errors.Is(err, distlock.ErrLost), errors.Is(err, distlock.ErrUnavailable):
+	case errors.Is(err, driver.ErrLost), errors.Is(err, distlock.ErrUnavailable):
 		f.Errorf("the key is held by another, and the error says more than that: %v", err)
 	}
 }
 
 // release gives back what is held.
-func (f *fixture) release(g distlock.Grant) {
+func (f *fixture) release(g driver.Grant) {
 	f.Helper()
 	f.releaseOn(f.backend, g)
 }
 
-func (f *fixture) releaseOn(b distlock.Backend, g distlock.Grant) {
+func (f *fixture) releaseOn(b driver.Backend, g driver.Grant) {
 	f.Helper()
 	if err := b.Release(f.Context(), g); err != nil {
 		f.Fatalf("Release by the holder: %v", err)
@@ -218,7 +217,7 @@ func (f *fixture) releaseOn(b distlock.Backend, g distlock.Grant) {
 
 // releaseInTime gives back what is held unless its lease has ended, on a machine that
 // is slow.
-func (f *fixture) releaseInTime(g distlock.Grant) {
+func (f *fixture) releaseInTime(g driver.Grant) {
 	f.Helper()
 	err := f.backend.Release(f.Context(), g)
 	switch {
@@ -233,9 +232,9 @@ func (f *fixture) releaseInTime(g distlock.Grant) {
 
 // giveUp releases what may be held, waited for, or neither. Where another has
 // the key, an error may say so.
-func (f *fixture) giveUp(r distlock.Request) {
+func (f *fixture) giveUp(r driver.Request) {
 	f.Helper()
-	if err := f.backend.Release(f.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+	if err := f.backend.Release(f.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 		f.Fatalf("Release of a claim: %v", err)
 	}
 }
@@ -247,20 +246,20 @@ func (f *fixture) free(key string) {
 }
 
 // renew renews one grant.
-func (f *fixture) renew(g distlock.Grant) distlock.RenewStatus {
+func (f *fixture) renew(g driver.Grant) driver.RenewStatus {
 	f.Helper()
 	return f.renewAll(g)[0].Status
 }
 
 // renewAll renews a batch, of which every outcome must be known.
-func (f *fixture) renewAll(grants ...distlock.Grant) []distlock.RenewResult {
+func (f *fixture) renewAll(grants ...driver.Grant) []driver.RenewResult {
 	f.Helper()
-	results := f.backend.Renew(f.Context(), grants)
+	results := driver.RenewAll(f.Context(), f.backend, grants)
 	if len(results) != len(grants) {
 		f.Fatalf("Renew of %d grants returned %d results", len(grants), len(results))
 	}
 	for i, r := range results {
-		if r.Status == distlock.Unknown || r.Err != nil {
+		if r.Status == driver.Unknown || r.Err != nil {
 			f.Fatalf("Renew, result %d of %d: %v, %v", i, len(results), r.Status, r.Err)
 		}
 	}
@@ -282,7 +281,7 @@ func (f *fixture) tooSlow() {
 }
 
 // mustHaveEnded checks, once another has the key, that the lease of g may be over.
-func (f *fixture) mustHaveEnded(g distlock.Grant) {
+func (f *fixture) mustHaveEnded(g driver.Grant) {
 	f.Helper()
 	if running(g.Sent, g.TTL) {
 		f.Errorf("taken %v after the holder's request, whose lease is %v", time.Since(g.Sent), g.TTL)
@@ -302,7 +301,7 @@ func (f *fixture) soon() time.Duration {
 func (f *fixture) tick() time.Duration { return max(f.Lease/250, time.Millisecond) }
 
 // seize tries until it gets the key, whose holder's lease must end by then.
-func (f *fixture) seize(r distlock.Request, within time.Duration) distlock.Grant {
+func (f *fixture) seize(r driver.Request, within time.Duration) driver.Grant {
 	f.Helper()
 	for start := time.Now(); ; time.Sleep(f.tick()) {
 		before := time.Now()

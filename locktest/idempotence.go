@@ -3,7 +3,7 @@ package locktest
 import (
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var idempotenceCases = []testCase{
@@ -35,7 +35,7 @@ var idempotenceCases = []testCase{
 				g, err := f.backend.TryAcquire(f.Context(), r)
 				return g.Sent, err == nil
 			})
-			f.release(r.Claim())
+			f.release(r.Grant())
 		},
 	},
 	{
@@ -70,7 +70,7 @@ var idempotenceCases = []testCase{
 }
 
 // mustRepeat checks that again is what the owner of first has already.
-func (f *fixture) mustRepeat(first, again distlock.Grant) {
+func (f *fixture) mustRepeat(first, again driver.Grant) {
 	f.Helper()
 	if again.Token != first.Token || again.LastToken != first.LastToken {
 		f.Errorf("tokens %d to %d at first, then %d to %d", first.Token, first.LastToken, again.Token, again.LastToken)
@@ -79,7 +79,7 @@ func (f *fixture) mustRepeat(first, again distlock.Grant) {
 
 // mustStillHold checks that another cannot have the key of a lease that is
 // running.
-func (f *fixture) mustStillHold(g distlock.Grant) {
+func (f *fixture) mustStillHold(g driver.Grant) {
 	f.Helper()
 	other, err := f.backend.TryAcquire(f.Context(), f.request(g.Key, long))
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *fixture) mustStillHold(g distlock.Grant) {
 
 // keepAlive calls extend often for several leases of g and checks that nobody else
 // gets the key meanwhile. It returns g as it was extended last.
-func (f *fixture) keepAlive(g distlock.Grant, extend func() (sent time.Time, ok bool)) distlock.Grant {
+func (f *fixture) keepAlive(g driver.Grant, extend func() (sent time.Time, ok bool)) driver.Grant {
 	f.Helper()
 	for end := time.Now().Add(5 * g.TTL / 2); time.Now().Before(end); time.Sleep(g.TTL / 10) {
 		f.mustStillHold(g)

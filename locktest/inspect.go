@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var inspectCases = []testCase{
@@ -20,11 +20,11 @@ var inspectCases = []testCase{
 			before := time.Now()
 			g := f.try(r)
 			info := f.listed(key)
-			if info.Mode != distlock.Exclusive || info.Semaphore || info.Held != 1 || len(info.Holders) != 1 || info.Waiting != 0 {
+			if info.Mode != driver.Exclusive || info.Semaphore || info.Held != 1 || len(info.Holders) != 1 || info.Waiting != 0 {
 				f.Fatalf("held by one alone, listed as %+v", info)
 			}
 			h := info.Holders[0]
-			if h.Owner != distlock.Fingerprint(g.Owner) {
+			if h.Owner != driver.Fingerprint(g.Owner) {
 				f.Errorf("the owner is shown as %q", h.Owner)
 			}
 			if h.Holder != holderName {
@@ -97,10 +97,10 @@ var inspectCases = []testCase{
 			key := f.key()
 			var owners []string
 			for range 3 {
-				owners = append(owners, distlock.Fingerprint(f.try(f.reader(key, long)).Owner))
+				owners = append(owners, driver.Fingerprint(f.try(f.reader(key, long)).Owner))
 			}
 			info := f.mustCount(key, 3, 0)
-			if info.Mode != distlock.Shared || info.Semaphore {
+			if info.Mode != driver.Shared || info.Semaphore {
 				f.Errorf("readers are listed as %+v", info)
 			}
 			for _, h := range info.Holders {
@@ -110,7 +110,7 @@ var inspectCases = []testCase{
 			}
 			key = f.key()
 			f.all(key, long)
-			if info := f.mustCount(key, permits, 0); info.Mode != distlock.Exclusive || !info.Semaphore {
+			if info := f.mustCount(key, permits, 0); info.Mode != driver.Exclusive || !info.Semaphore {
 				f.Errorf("holders of permits are listed as %+v", info)
 			}
 		},
@@ -159,13 +159,13 @@ var inspectCases = []testCase{
 				g := f.try(r)
 				f.mustForce(key, true)
 				f.mustNotBeListed(key)
-				f.want(f.renewAll(g), distlock.Lost)
+				f.want(f.renewAll(g), driver.Lost)
 				f.releaseLost(g)
 				r.Owner = newOwner()
 				next := f.try(r)
 				f.mustFollow(g, next)
 				f.releaseLost(g)
-				f.want(f.renewAll(g, next), distlock.Lost, distlock.Renewed)
+				f.want(f.renewAll(g, next), driver.Lost, driver.Renewed)
 				f.release(next)
 				r.Owner = newOwner()
 			}
@@ -185,13 +185,13 @@ var inspectCases = []testCase{
 			next := line.next()
 			f.mustFollow(g, next)
 			line.mustWait()
-			f.want(f.renewAll(g), distlock.Lost)
+			f.want(f.renewAll(g), driver.Lost)
 			f.releaseLost(g)
-			f.want(f.renewAll(next), distlock.Renewed)
+			f.want(f.renewAll(next), driver.Renewed)
 			f.mustForce(key, true)
 			last := line.next()
 			f.mustFollow(next, last)
-			f.want(f.renewAll(next), distlock.Lost)
+			f.want(f.renewAll(next), driver.Lost)
 			f.release(last)
 			f.free(key)
 		},
@@ -207,7 +207,7 @@ var inspectCases = []testCase{
 			f.mustNotBeListed(key)
 			alone := f.try(f.request(key, long))
 			for _, g := range grants {
-				f.want(f.renewAll(g), distlock.Lost)
+				f.want(f.renewAll(g), driver.Lost)
 				f.releaseLost(g)
 				f.mustFollow(g, alone)
 			}
@@ -218,7 +218,7 @@ var inspectCases = []testCase{
 }
 
 // mustFollow checks the tokens of a grant after one that was taken away.
-func (f *fixture) mustFollow(earlier, later distlock.Grant) {
+func (f *fixture) mustFollow(earlier, later driver.Grant) {
 	f.Helper()
 	if !f.NoTokens {
 		f.mustRise(earlier, later)
@@ -226,7 +226,7 @@ func (f *fixture) mustFollow(earlier, later distlock.Grant) {
 }
 
 // list returns the keys with the prefix.
-func (f *fixture) list(prefix string, limit int) []distlock.KeyInfo {
+func (f *fixture) list(prefix string, limit int) []driver.KeyInfo {
 	f.Helper()
 	infos, err := f.inspector.Inspect(f.Context(), prefix, limit)
 	if err != nil {
@@ -236,7 +236,7 @@ func (f *fixture) list(prefix string, limit int) []distlock.KeyInfo {
 }
 
 // listed returns what is said of one key.
-func (f *fixture) listed(key string) distlock.KeyInfo {
+func (f *fixture) listed(key string) driver.KeyInfo {
 	f.Helper()
 	infos := f.list(key, 10)
 	if len(infos) != 1 || infos[0].Key != key {
@@ -266,7 +266,7 @@ func (f *fixture) mustList(prefix string, limit int, want ...string) {
 }
 
 // mustCount checks how many have the key, and how many wait for it.
-func (f *fixture) mustCount(key string, held, waiting int) distlock.KeyInfo {
+func (f *fixture) mustCount(key string, held, waiting int) driver.KeyInfo {
 	f.Helper()
 	info := f.listed(key)
 	if info.Held != held || len(info.Holders) != held || info.Waiting != waiting {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // leaseCases are those on what becomes of a Locker's lease in the store.
@@ -61,7 +62,7 @@ var leaseCases = []testCase{
 			}
 			f.mustBeLost(s.Check())
 			f.mustBeLost(s.Release(f.Context()))
-			f.want(f.renewAll(g), distlock.Renewed)
+			f.want(f.renewAll(g), driver.Renewed)
 		},
 	},
 	{
@@ -85,7 +86,7 @@ var leaseCases = []testCase{
 			f.mustBeLost(s.Refresh(f.Context()))
 			f.mustBeLost(s.Release(f.Context()))
 			f.busy(f.request(key, long))
-			f.want(f.renewAll(g), distlock.Renewed)
+			f.want(f.renewAll(g), driver.Renewed)
 			f.release(g)
 		},
 	},
@@ -133,19 +134,19 @@ var leaseCases = []testCase{
 // timed is a backend that knows how long it takes to get a lease or to renew it. It
 // has no other abilities.
 type timed struct {
-	distlock.Backend
+	driver.Backend
 
 	longest atomic.Int64 // in nanoseconds
 }
 
-func (t *timed) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (t *timed) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	defer t.took(time.Now())
 	return t.Backend.TryAcquire(ctx, r)
 }
 
-func (t *timed) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+func (t *timed) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	defer t.took(time.Now())
-	return t.Backend.Renew(ctx, grants)
+	t.Backend.Renew(ctx, grants, report)
 }
 
 func (t *timed) took(begun time.Time) {

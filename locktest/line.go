@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // line is the waiters for a key, of which it knows whose turn it is.
@@ -20,19 +20,19 @@ type line struct {
 func (f *fixture) line() *line { return &line{f: f, answered: make(chan *waiter, 16)} }
 
 // takePlace puts an owner in line who does not wait there yet.
-func (l *line) takePlace(r distlock.Request) {
+func (l *line) takePlace(r driver.Request) {
 	l.f.Helper()
 	l.f.takePlace(r)
 	l.places = append(l.places, r.Owner)
 }
 
 // join has an owner wait in line: at its place if it has one, and else at the end.
-func (l *line) join(r distlock.Request) {
+func (l *line) join(r driver.Request) {
 	l.f.Helper()
 	l.joinOn(l.f.queue, r)
 }
 
-func (l *line) joinOn(q distlock.Queuer, r distlock.Request) {
+func (l *line) joinOn(q driver.Queuer, r driver.Request) {
 	l.f.Helper()
 	w := l.f.queueUpOn(q, r, l.answered)
 	if !slices.Contains(l.places, r.Owner) {
@@ -51,7 +51,7 @@ func (l *line) mustWait() {
 
 // next waits until one is answered, checks that it is the first in line, and
 // returns its grant.
-func (l *line) next() distlock.Grant {
+func (l *line) next() driver.Grant {
 	l.f.Helper()
 	turn := l.served + 1
 	select {
@@ -64,6 +64,6 @@ func (l *line) next() distlock.Grant {
 		return w.served(l.f)
 	case <-time.After(patience):
 		l.f.Fatalf("number %d in line was not served within %v", turn, patience)
-		return distlock.Grant{}
+		return driver.Grant{}
 	}
 }

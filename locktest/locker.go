@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // lockerCases are those for which a backend and a Locker work together: what a
@@ -87,7 +88,7 @@ var lockerCases = []testCase{
 			o.RetryCount = 1
 			start := time.Now()
 			err := l.Do(f.Context(), key, o, f.unreachable)
-			if !errors.Is(err, distlock.ErrNotAcquired) {
+			if !errors.Is(err, driver.ErrNotAcquired) {
 				f.Errorf("Do while another holds the key: %v", err)
 			}
 			if d := time.Since(start); d > f.soon() {
@@ -108,7 +109,7 @@ var lockerCases = []testCase{
 			o.RetryCount, o.RetryInterval = 4, f.Lease/5
 			start := time.Now()
 			err := l.Do(f.Context(), key, o, f.unreachable)
-			if !errors.Is(err, distlock.ErrNotAcquired) {
+			if !errors.Is(err, driver.ErrNotAcquired) {
 				f.Errorf("Do while another holds the key: %v", err)
 			}
 			if d := time.Since(start); d < 3*o.RetryInterval || d > 6*o.RetryInterval+f.soon() {
@@ -131,7 +132,7 @@ var lockerCases = []testCase{
 			o.MaxWait, o.RetryInterval = f.Lease/2, long
 			start := time.Now()
 			err := l.Do(f.Context(), key, o, f.unreachable)
-			if !errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
+			if !errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
 				f.Errorf("Do while another holds the key: %v", err)
 			}
 			if d := time.Since(start); d < o.MaxWait || d > o.MaxWait+f.soon() {
@@ -171,7 +172,7 @@ var lockerCases = []testCase{
 			f.mustNotEnd(served)
 			cancel()
 			err := f.end(served)
-			if !errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, context.Canceled) {
+			if !errors.Is(err, driver.ErrNotAcquired) || !errors.Is(err, context.Canceled) {
 				f.Errorf("Do with a cancelled context: %v", err)
 			}
 			f.calm() // the place is given up in the background

@@ -1,7 +1,7 @@
 // Package locktest is the conformance suite of distlock backends. Every "must"
-// in the comments of [distlock.Backend] and of its abilities, [distlock.Queuer],
-// [distlock.Sharer], [distlock.Prolonger], [distlock.Inspector],
-// [distlock.AllAcquirer], [distlock.Limiter] and [distlock.Pinger], is a case of it.
+// in the comments of [driver.Backend] and of its abilities, [driver.Queuer],
+// [driver.Features], [driver.Extender], [driver.Inspector],
+// [driver.AllAcquirer],and [driver.Pinger], is a case of it.
 //
 //	func TestConformance(t *testing.T) {
 //		locktest.Run(t, func(t *testing.T) distlock.Backend {
@@ -19,7 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Features says what a backend leaves out of the contract, and gives the suite
@@ -56,12 +56,12 @@ type Features struct {
 
 	// Drop makes the store forget who holds key, behind the backend's back, as
 	// an operator's DEL does or a server that loses its memory.
-	Drop func(t *testing.T, b distlock.Backend, key string)
+	Drop func(t *testing.T, b driver.Backend, key string)
 
 	// Peer returns a second backend on the store of first, as another process
 	// has one. It may return first itself if the backend is the store and needs
 	// no closing.
-	Peer func(t *testing.T, first distlock.Backend) distlock.Backend
+	Peer func(t *testing.T, first driver.Backend) driver.Backend
 
 	stalls bool // for tests of the suite: in a bubble, but as patient as in real time
 }
@@ -69,7 +69,7 @@ type Features struct {
 // Run tests the backends that newBackend makes, one for each case. All of them
 // may use one server: no two cases use the same key. A backend that is an
 // [io.Closer] is closed when its case is over.
-func Run(t *testing.T, newBackend func(t *testing.T) distlock.Backend, features Features) {
+func Run(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) {
 	t.Helper()
 	if features.Lease == 0 {
 		features.Lease = 400 * time.Millisecond
@@ -130,20 +130,20 @@ type testCase struct {
 type need string
 
 const (
-	needsQueue   need = "a backend that is a distlock.Queuer"
-	needsShare   need = "a backend that is a distlock.Sharer"
-	needsProlong need = "a backend that is a distlock.Prolonger"
-	needsInspect need = "a backend that is a distlock.Inspector"
-	needsAll     need = "a backend that is a distlock.AllAcquirer"
-	needsPing    need = "a backend that is a distlock.Pinger"
-	needsLimit   need = "a backend that is a distlock.Limiter"
+	needsQueue   need = "a backend that is a driver.Queuer"
+	needsShare   need = "a backend with driver.Features.Sharing"
+	needsProlong need = "a backend that is a driver.Extender"
+	needsInspect need = "a backend that is a driver.Inspector"
+	needsAll     need = "a backend that is a driver.AllAcquirer"
+	needsPing    need = "a backend that is a driver.Pinger"
+	needsLimit   need = "a backend with driver.Features.MaxTTL"
 	needsTokens  need = "fencing tokens (Features.NoTokens is set)"
 	needsExpiry  need = "leases that end by themselves (Features.NoExpiry is set)"
 	needsDrop    need = "Features.Drop"
 	needsPeer    need = "Features.Peer"
 )
 
-func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) distlock.Backend, features Features) {
+func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -151,16 +151,16 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) distlock.Bac
 		}
 	})
 	f := newFixture(t, newBackend, features)
-	_, pings := f.backend.(distlock.Pinger)
-	_, limits := f.backend.(distlock.Limiter)
+	_, pings := f.backend.(driver.Pinger)
+	can := f.backend.Features()
 	missing := map[need]bool{
 		needsQueue:   f.queue == nil,
-		needsShare:   !f.shares,
+		needsShare:   !can.Sharing,
 		needsProlong: f.prolong == nil,
 		needsInspect: f.inspector == nil,
 		needsAll:     f.acquirer == nil,
 		needsPing:    !pings,
-		needsLimit:   !limits,
+		needsLimit:   can.MaxTTL == 0,
 		needsTokens:  f.NoTokens,
 		needsExpiry:  f.NoExpiry,
 		needsDrop:    f.Drop == nil,

@@ -1,6 +1,6 @@
 package locktest
 
-import "github.com/distlock-go/distlock"
+import "github.com/distlock-go/distlock/driver"
 
 var lossCases = []testCase{
 	{
@@ -11,7 +11,7 @@ var lossCases = []testCase{
 			key := f.key()
 			g := f.try(f.request(key, long))
 			f.Drop(f.T, f.backend, key)
-			f.want(f.renewAll(g), distlock.Lost)
+			f.want(f.renewAll(g), driver.Lost)
 			f.free(key)
 		},
 	},
@@ -25,7 +25,7 @@ var lossCases = []testCase{
 			f.Drop(f.T, f.backend, key)
 			g := f.try(f.request(key, long))
 			f.releaseLost(lost)
-			f.want(f.renewAll(lost, g), distlock.Lost, distlock.Renewed)
+			f.want(f.renewAll(lost, g), driver.Lost, driver.Renewed)
 			f.busy(f.request(key, long))
 			f.release(g)
 			f.free(key)

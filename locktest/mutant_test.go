@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -32,15 +32,15 @@ type spoiled struct {
 	renew               renewFunc
 	release             releaseFunc
 	acquireAll          acquireAllFunc
-	prolong             prolongFunc   // nil: it is not a Prolonger
-	limit               time.Duration // 0: it is not a Limiter
-	peer                distlock.Backend
+	prolong             prolongFunc   // nil: it is not an Extender
+	limit               time.Duration // 0: no limit
+	peer                driver.Backend
 }
 
 func newSpoiled(m *mutant) *spoiled {
 	b := memlock.New()
 	s := &spoiled{
-		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: b.Renew, release: b.Release,
+		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: renewing(b), release: b.Release,
 		acquireAll: b.TryAcquireAll,
 	}
 	s.peer = s
@@ -97,21 +97,16 @@ func TestSuiteOnMutant(t *testing.T) {
 
 func runOn(t *testing.T, m *mutant) {
 	t.Helper()
-	newBackend := func(*testing.T) distlock.Backend {
+	newBackend := func(*testing.T) driver.Backend {
 		s := newSpoiled(m)
 		if s.prolong != nil {
 			return prolonging{s}
 		}
-		if s.limit > 0 {
-			return limiting{s}
-		}
 		return s
 	}
-	inner := func(b distlock.Backend) *spoiled {
+	inner := func(b driver.Backend) *spoiled {
 		switch b := b.(type) {
 		case prolonging:
-			return b.spoiled
-		case limiting:
 			return b.spoiled
 		default:
 			return b.(*spoiled)
@@ -119,7 +114,7 @@ func runOn(t *testing.T, m *mutant) {
 	}
 	locktest.Run(t, newBackend, locktest.Features{
 		Bubble: true,
-		Drop:   func(_ *testing.T, b distlock.Backend, key string) { inner(b).Drop(key) },
-		Peer:   func(_ *testing.T, first distlock.Backend) distlock.Backend { return inner(first).peer },
+		Drop:   func(_ *testing.T, b driver.Backend, key string) { inner(b).Drop(key) },
+		Peer:   func(_ *testing.T, first driver.Backend) driver.Backend { return inner(first).peer },
 	})
 }

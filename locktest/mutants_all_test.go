@@ -3,13 +3,13 @@ package locktest_test
 import (
 	"context"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var allMutants = []mutant{
 	{"takes-some-of-all", []string{"all/none-if-one-is-held", "all/one-of-two"}, func(s *spoiled) {
-		s.acquireAll = func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
-			var grants []distlock.Grant
+		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
+			var grants []driver.Grant
 			for _, r := range rs {
 				g, err := s.TryAcquire(ctx, r)
 				if err != nil {
@@ -21,7 +21,7 @@ var allMutants = []mutant{
 		}
 	}},
 	{"takes-all-but-one", []string{"all/each-is-granted"}, func(s *spoiled) {
-		s.acquireAll = func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 			grants, err := s.Backend.TryAcquireAll(ctx, rs)
 			if err == nil {
 				_ = s.Backend.Release(ctx, grants[len(grants)-1])
@@ -30,7 +30,7 @@ var allMutants = []mutant{
 		}
 	}},
 	{"takes-all-from-others", []string{"all/none-if-one-is-held", "all/one-of-two"}, func(s *spoiled) {
-		s.acquireAll = func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 			for _, r := range rs {
 				s.Drop(r.Key)
 			}
@@ -38,8 +38,8 @@ var allMutants = []mutant{
 		}
 	}},
 	{"one-lease-for-all", []string{"all/each-ends"}, func(s *spoiled) {
-		s.acquireAll = func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
-			own := make([]distlock.Request, len(rs))
+		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
+			own := make([]driver.Request, len(rs))
 			for i, r := range rs {
 				own[i] = r
 				own[i].TTL = 1000 * r.TTL
@@ -52,15 +52,15 @@ var allMutants = []mutant{
 		}
 	}},
 	{"mints-anew-for-all", []string{"all/idempotent"}, func(s *spoiled) {
-		s.acquireAll = func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 			for _, r := range rs {
-				_ = s.Backend.Release(ctx, r.Claim())
+				_ = s.Backend.Release(ctx, r.Grant())
 			}
 			return s.Backend.TryAcquireAll(ctx, rs)
 		}
 	}},
 	{"one-token-for-all", []string{"all/tokens-rise"}, func(s *spoiled) {
-		s.acquireAll = func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 			grants, err := s.Backend.TryAcquireAll(ctx, rs)
 			for i := range grants {
 				grants[i].Token, grants[i].LastToken = 1, 1

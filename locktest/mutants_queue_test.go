@@ -7,67 +7,67 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var queueMutants = []mutant{
 	{"last-come-first-served", []string{"queue/in-order-of-arrival"}, func(s *spoiled) {
 		var l lifo
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			l.push(r.Owner)
 			defer l.remove(r.Owner)
 			return s.poll(ctx, r, time.Millisecond, func() bool { return l.isLast(r.Owner) })
 		}
 	}},
 	{"polls-by-the-backoff", []string{"queue/in-order-of-arrival", "queue/over-processes"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			return s.poll(ctx, r, 0, func() bool { return true })
 		}
 	}},
 	{"forgets-places", []string{"queue/keeps-its-place"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			g, err := s.Backend.Acquire(ctx, r)
 			if err != nil {
-				_ = s.Backend.Release(ctx, r.Claim())
+				_ = s.Backend.Release(ctx, r.Grant())
 			}
 			return g, err
 		}
 	}},
 	{"stands-behind-itself", []string{"idempotence/acquire-again"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-			if s.holds(ctx, r.Claim()) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+			if s.holds(ctx, r.Grant()) {
 				r.Owner += "'"
 			}
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
 	{"always-waits-first", []string{"queue/free-key"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			if _, ok := r.Backoff.Wait(); !ok {
-				return distlock.Grant{}, &distlock.HeldError{}
+				return driver.Grant{}, &driver.HeldError{}
 			}
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
 	{"never-gives-up", []string{"queue/budget", "queue/one-attempt", "locker/budget"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			r.Backoff = nil
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
 	{"gives-up-early", []string{"queue/budget"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-			r.Backoff = distlock.NewBackoff(50*time.Millisecond, 2)
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+			r.Backoff = driver.NewBackoff(50*time.Millisecond, 2)
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
 	{"does-not-see-the-crash", []string{"queue/holder-crashed"}, func(s *spoiled) {
 		var holder string
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-			s.Backend.Renew(ctx, []distlock.Grant{{Key: r.Key, Owner: holder, TTL: time.Hour}})
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+			driver.RenewAll(ctx, s.Backend, []driver.Grant{{Key: r.Key, Owner: holder, TTL: time.Hour}})
 			return s.Backend.Acquire(ctx, r)
 		}
-		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			g, err := s.Backend.TryAcquire(ctx, r)
 			if err == nil {
 				holder = r.Owner
@@ -76,37 +76,37 @@ var queueMutants = []mutant{
 		}
 	}},
 	{"does-not-see-renewals", []string{"queue/renewed-meanwhile"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			defer time.AfterFunc(time.Second, func() { s.Drop(r.Key) }).Stop()
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
 	{"one-line-for-all", []string{"queue/keys-are-apart"}, func(s *spoiled) {
 		line := make(chan struct{}, 1)
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			select {
 			case line <- struct{}{}:
 				defer func() { <-line }()
 				return s.Backend.Acquire(ctx, r)
 			case <-ctx.Done():
-				return distlock.Grant{}, ctx.Err()
+				return driver.Grant{}, ctx.Err()
 			}
 		}
 	}},
 	{"wakes-two", []string{"queue/in-order-of-arrival", "locker/exclusive"}, func(s *spoiled) {
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			err := s.Backend.Release(ctx, g)
 			s.Drop(g.Key)
 			return err
 		}
 	}},
 	{"does-not-see-the-context", []string{"cancel/while-waiting"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			return s.Backend.Acquire(context.WithoutCancel(ctx), r)
 		}
 	}},
 	{"hides-the-context-error", []string{"cancel/while-waiting", "cancel/before-the-call"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			g, err := s.Backend.Acquire(ctx, r)
 			if err != nil && ctx.Err() != nil {
 				err = errors.New("interrupted")
@@ -116,7 +116,7 @@ var queueMutants = []mutant{
 	}},
 	{"loses-the-grant-on-its-way", []string{"queue/granted-while-away", "cancel/grant-on-its-way"}, func(s *spoiled) {
 		// Whoever is not in Acquire any more gives nothing up.
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			if g.Token == 0 && s.holds(ctx, g) {
 				return nil
 			}
@@ -127,7 +127,7 @@ var queueMutants = []mutant{
 
 // poll tries by itself when ready says so: after the pause or, if that is 0,
 // after the intervals of the Backoff.
-func (s *spoiled) poll(ctx context.Context, r distlock.Request, pause time.Duration, ready func() bool) (distlock.Grant, error) {
+func (s *spoiled) poll(ctx context.Context, r driver.Request, pause time.Duration, ready func() bool) (driver.Grant, error) {
 	for {
 		if ready() {
 			if g, err := s.Backend.TryAcquire(ctx, r); err == nil || ctx.Err() != nil {
@@ -136,7 +136,7 @@ func (s *spoiled) poll(ctx context.Context, r distlock.Request, pause time.Durat
 		}
 		d, ok := r.Backoff.Wait()
 		if !ok {
-			return distlock.Grant{}, &distlock.HeldError{}
+			return driver.Grant{}, &driver.HeldError{}
 		}
 		if pause > 0 {
 			d = pause
@@ -144,7 +144,7 @@ func (s *spoiled) poll(ctx context.Context, r distlock.Request, pause time.Durat
 		select {
 		case <-time.After(d):
 		case <-ctx.Done():
-			return distlock.Grant{}, ctx.Err()
+			return driver.Grant{}, ctx.Err()
 		}
 	}
 }

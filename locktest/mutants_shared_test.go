@@ -4,30 +4,30 @@ import (
 	"context"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var sharedMutants = []mutant{
 	{"readers-exclude-each-other", []string{"shared/readers-together", "shared/next-readers-together", "shared/two-peers"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.Mode = distlock.Exclusive })
+		s.ask(func(r *driver.Request) { r.Mode = driver.Exclusive })
 	}},
 	{"everybody-reads", []string{
 		"shared/readers-together", "shared/writer-alone", "shared/writer-waits-for-all", "shared/later-readers-wait", "shared/crowd",
 	}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) {
+		s.ask(func(r *driver.Request) {
 			if r.Permits == 0 {
-				r.Mode = distlock.Shared
+				r.Mode = driver.Shared
 			}
 		})
 	}},
 	{"forgets-the-mode", []string{"shared/readers-together"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
-			g.Mode = distlock.Exclusive
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
+			g.Mode = driver.Exclusive
 			return err
 		})
 	}},
 	{"releases-for-all", []string{"shared/release-of-one", "shared/writer-waits-for-all", "shared/two-peers", "semaphore/exactly-n"}, func(s *spoiled) {
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			err := s.Backend.Release(ctx, g)
 			if err == nil {
 				s.Drop(g.Key)
@@ -37,12 +37,12 @@ var sharedMutants = []mutant{
 	}},
 	{"readers-overtake", []string{"shared/later-readers-wait"}, func(s *spoiled) {
 		var b book
-		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
-			if err == nil && r.Mode == distlock.Shared {
+		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
+			if err == nil && r.Mode == driver.Shared {
 				b.add(*g)
 			}
-			if err != nil && r.Mode == distlock.Shared && len(b.owners(r.Key)) > 0 {
-				*g = r.Claim()
+			if err != nil && r.Mode == driver.Shared && len(b.owners(r.Key)) > 0 {
+				*g = r.Grant()
 				g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
 				return nil
 			}
@@ -50,29 +50,29 @@ var sharedMutants = []mutant{
 		})
 	}},
 	{"wakes-one-reader", []string{"shared/next-readers-together"}, func(s *spoiled) {
-		s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			mode := r.Mode
-			r.Mode = distlock.Exclusive
+			r.Mode = driver.Exclusive
 			g, err := s.Backend.Acquire(ctx, r)
 			g.Mode = mode
 			return g, err
 		}
 	}},
 	{"crashed-readers-stay", []string{"shared/crashed-reader", "shared/crashed-reader-and-a-line"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) {
-			if r.Mode == distlock.Shared {
+		s.ask(func(r *driver.Request) {
+			if r.Mode == driver.Shared {
 				r.TTL *= 1000
 			}
 		})
 	}},
 	{"one-lease-for-all-readers", []string{"shared/each-its-own-lease"}, func(s *spoiled) {
 		var b book
-		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
 			for _, other := range b.owners(r.Key) {
 				other.TTL = r.TTL
-				s.Backend.Renew(context.Background(), []distlock.Grant{other})
+				driver.RenewAll(context.Background(), s.Backend, []driver.Grant{other})
 			}
-			if err == nil && r.Mode == distlock.Shared {
+			if err == nil && r.Mode == driver.Shared {
 				b.add(*g)
 			}
 			return err
@@ -80,23 +80,23 @@ var sharedMutants = []mutant{
 	}},
 	{"renews-for-all", []string{"shared/renewal-of-one", "semaphore/renewal-of-one"}, func(s *spoiled) {
 		var b book
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			if err == nil {
 				b.add(*g)
 			}
 			return err
 		})
-		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 			for _, g := range grants {
-				s.Backend.Renew(ctx, b.owners(g.Key))
+				driver.RenewAll(ctx, s.Backend, b.owners(g.Key))
 			}
-			return s.Backend.Renew(ctx, grants)
+			return driver.RenewAll(ctx, s.Backend, grants)
 		}
 	}},
 	{"counts-the-same-owner-twice", []string{"shared/same-reader-again", "semaphore/same-owner-again"}, func(s *spoiled) {
-		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			owner := r.Owner
-			if s.holds(ctx, r.Claim()) {
+			if s.holds(ctx, r.Grant()) {
 				r.Owner += "'"
 			}
 			g, err := s.Backend.TryAcquire(ctx, r)
@@ -105,9 +105,9 @@ var sharedMutants = []mutant{
 		}
 	}},
 	{"one-token-for-all-readers", []string{"shared/tokens-rise", "semaphore/tokens-rise"}, func(s *spoiled) {
-		var last distlock.Grant
-		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
-			if err == nil && last.Mode == g.Mode && last.Permits == g.Permits && (r.Mode == distlock.Shared || r.Permits > 0) {
+		var last driver.Grant
+		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
+			if err == nil && last.Mode == g.Mode && last.Permits == g.Permits && (r.Mode == driver.Shared || r.Permits > 0) {
 				g.Token, g.LastToken = last.Token, last.Token
 			}
 			last = *g
@@ -118,28 +118,28 @@ var sharedMutants = []mutant{
 
 var semaphoreMutants = []mutant{
 	{"one-permit-too-many", []string{"semaphore/exactly-n", "semaphore/one-more-waits", "semaphore/two-peers", "semaphore/crowd"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) {
+		s.ask(func(r *driver.Request) {
 			if r.Permits > 0 {
 				r.Permits++
 			}
 		})
 	}},
 	{"one-permit-too-few", []string{"semaphore/exactly-n", "semaphore/two-peers"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) {
+		s.ask(func(r *driver.Request) {
 			if r.Permits > 0 {
 				r.Permits--
 			}
 		})
 	}},
 	{"crashed-permits-stay", []string{"semaphore/expired-permit", "semaphore/all-crashed", "semaphore/expired-permit-and-a-line"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) {
+		s.ask(func(r *driver.Request) {
 			if r.Permits > 0 {
 				r.TTL *= 1000
 			}
 		})
 	}},
 	{"exclusive-is-a-permit", []string{"semaphore/exclusive-alone"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) {
+		s.ask(func(r *driver.Request) {
 			if r.Permits == 0 {
 				r.Permits = 1000
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants,
@@ -19,8 +20,8 @@ var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMut
 var acquireMutants = []mutant{
 	{"everyone-gets-it", []string{"exclusion/one-holder", "exclusion/goroutines", "locker/exclusive"}, func(s *spoiled) {
 		var tokens atomic.Uint64
-		s.answer(func(r distlock.Request, g *distlock.Grant, _ error) error {
-			*g = r.Claim()
+		s.answer(func(r driver.Request, g *driver.Grant, _ error) error {
+			*g = r.Grant()
 			g.Token = tokens.Add(1)
 			g.LastToken, g.Sent = g.Token, time.Now()
 			return nil
@@ -28,7 +29,7 @@ var acquireMutants = []mutant{
 		s.acquire = s.tryAcquire // the honest one would wait for its turn
 	}},
 	{"says-only-held", []string{"exclusion/one-holder"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, _ *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
 			if err != nil {
 				err = errors.New("held")
 			}
@@ -36,7 +37,7 @@ var acquireMutants = []mutant{
 		})
 	}},
 	{"says-held-and-unavailable", []string{"exclusion/one-holder"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, _ *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
 			if err != nil {
 				err = fmt.Errorf("%w: %w", distlock.ErrUnavailable, err)
 			}
@@ -44,55 +45,55 @@ var acquireMutants = []mutant{
 		})
 	}},
 	{"hints-too-long", []string{"exclusion/hint"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, _ *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, _ *driver.Grant, err error) error {
 			if err != nil {
-				err = &distlock.HeldError{RetryAfter: time.Hour}
+				err = &driver.HeldError{RetryAfter: time.Hour}
 			}
 			return err
 		})
 	}},
 	{"hints-at-the-whole-lease", []string{"expiry/hint-shrinks"}, func(s *spoiled) {
 		var ttl time.Duration
-		s.answer(func(r distlock.Request, _ *distlock.Grant, err error) error {
+		s.answer(func(r driver.Request, _ *driver.Grant, err error) error {
 			if err != nil {
-				return &distlock.HeldError{RetryAfter: ttl}
+				return &driver.HeldError{RetryAfter: ttl}
 			}
 			ttl = r.TTL
 			return nil
 		})
 	}},
 	{"tries-and-waits", []string{"exclusion/never-waits"}, func(s *spoiled) {
-		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-			r.Backoff = distlock.NewBackoff(time.Second, 2)
+		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+			r.Backoff = driver.NewBackoff(time.Second, 2)
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
 	{"folds-case", []string{"exclusion/keys-are-apart"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.Key = strings.ToLower(r.Key) })
+		s.ask(func(r *driver.Request) { r.Key = strings.ToLower(r.Key) })
 	}},
 	{"cuts-keys", []string{"exclusion/keys-are-apart"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.Key = r.Key[:min(len(r.Key), 64)] })
+		s.ask(func(r *driver.Request) { r.Key = r.Key[:min(len(r.Key), 64)] })
 	}},
 	{"store-of-its-own", []string{"exclusion/two-backends", "locker/exclusive", "shared/two-peers", "semaphore/two-peers"}, func(s *spoiled) {
 		s.peer = memlock.New()
 	}},
 	{"forgets-when-it-was-sent", []string{"exclusion/one-holder"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			g.Sent = time.Time{}
 			return err
 		})
 	}},
 	{"waits-for-itself", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
-		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-			if s.holds(ctx, r.Claim()) {
-				return distlock.Grant{}, &distlock.HeldError{}
+		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+			if s.holds(ctx, r.Grant()) {
+				return driver.Grant{}, &driver.HeldError{}
 			}
 			return s.Backend.TryAcquire(ctx, r)
 		}
 	}},
 	{"new-tokens-for-the-same-owner", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
-		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
-			if s.holds(ctx, r.Claim()) {
+		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
+			if s.holds(ctx, r.Grant()) {
 				s.Drop(r.Key)
 			}
 			return s.Backend.TryAcquire(ctx, r)
@@ -100,7 +101,7 @@ var acquireMutants = []mutant{
 	}},
 	{"again-without-a-lease", []string{"idempotence/extends-the-lease", "idempotence/longer-the-second-time"}, func(s *spoiled) {
 		var b book
-		s.tryAcquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			if g, ok := b.get(r.Key, r.Owner); ok {
 				g.Sent = time.Now()
 				return g, nil
@@ -116,20 +117,20 @@ var acquireMutants = []mutant{
 
 var leaseMutants = []mutant{
 	{"never-expires", []string{"expiry/after-the-ttl", "queue/holder-crashed"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.TTL *= 1000 })
+		s.ask(func(r *driver.Request) { r.TTL *= 1000 })
 	}},
 	{"expires-early", []string{"expiry/after-the-ttl"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.TTL -= r.TTL / 20 })
+		s.ask(func(r *driver.Request) { r.TTL -= r.TTL / 20 })
 	}},
 	{"expires-late", []string{"expiry/after-the-ttl"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.TTL *= 2 })
+		s.ask(func(r *driver.Request) { r.TTL *= 2 })
 	}},
 	{"one-length-for-all", []string{"expiry/each-its-own", "idempotence/longer-the-second-time"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.TTL = 500 * time.Millisecond })
+		s.ask(func(r *driver.Request) { r.TTL = 500 * time.Millisecond })
 	}},
 	{"old-owners-are-welcome", []string{"expiry/late-owner"}, func(s *spoiled) {
 		var b book
-		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
 			if old, ok := b.get(r.Key, r.Owner); ok {
 				*g = old
 				g.Sent = time.Now()
@@ -145,44 +146,44 @@ var leaseMutants = []mutant{
 
 var tokenMutants = []mutant{
 	{"no-tokens", []string{"tokens/rise-over-release"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			g.Token, g.LastToken = 0, 0
 			return err
 		})
 	}},
 	{"always-token-1", []string{"tokens/rise-over-release", "tokens/rise-among-goroutines", "locker/crowd"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			g.Token, g.LastToken = 1, 1
 			return err
 		})
 	}},
 	{"falling-tokens", []string{"tokens/rise-over-release", "tokens/rise-over-the-line", "tokens/rise-over-processes"}, func(s *spoiled) {
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			g.Token, g.LastToken = 1<<40-g.LastToken, 1<<40-g.Token
 			return err
 		})
 	}},
 	{"counts-releases", []string{"tokens/rise-over-expiry", "tokens/same-owner-after-expiry"}, func(s *spoiled) {
 		released := uint64(0)
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			g.Token, g.LastToken = released+1, released+1
 			return err
 		})
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			released++
 			return s.Backend.Release(ctx, g)
 		}
 	}},
 	{"forgets-tokens-with-the-holder", []string{"loss/tokens-still-rise"}, func(s *spoiled) {
 		released := uint64(0)
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			g.Token, g.LastToken = released+1, released+1
 			return err
 		})
 	}},
 	{"same-tokens-after-expiry", []string{"tokens/same-owner-after-expiry"}, func(s *spoiled) {
 		var b book
-		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
 			if err != nil {
 				return err
 			}
@@ -194,49 +195,49 @@ var tokenMutants = []mutant{
 		})
 	}},
 	{"promises-a-block-and-takes-one", []string{"tokens/blocks"}, func(s *spoiled) {
-		s.answer(func(r distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(r driver.Request, g *driver.Grant, err error) error {
 			g.Token /= 10
 			g.LastToken = g.Token + uint64(r.Tokens) - 1
 			return err
 		})
 	}},
 	{"more-tokens-than-asked-for", []string{"tokens/blocks"}, func(s *spoiled) {
-		s.ask(func(r *distlock.Request) { r.Tokens++ })
+		s.ask(func(r *driver.Request) { r.Tokens++ })
 	}},
 }
 
 var renewMutants = []mutant{
 	{"renews-nothing", []string{"renewal/extends", "renewal/in-order", "lease/loss-is-told"}, func(s *spoiled) {
-		s.renew = func(_ context.Context, grants []distlock.Grant) []distlock.RenewResult {
-			return slices.Repeat([]distlock.RenewResult{{Status: distlock.Renewed}}, len(grants))
+		s.renew = func(_ context.Context, grants []driver.Grant) []driver.RenewResult {
+			return slices.Repeat([]driver.RenewResult{{Status: driver.Renewed}}, len(grants))
 		}
 	}},
 	{"renews-and-says-unknown", []string{"renewal/in-order"}, func(s *spoiled) {
-		s.renewals(func(grants []distlock.Grant, _ []distlock.RenewResult) []distlock.RenewResult {
-			return make([]distlock.RenewResult, len(grants))
+		s.renewals(func(grants []driver.Grant, _ []driver.RenewResult) []driver.RenewResult {
+			return make([]driver.RenewResult, len(grants))
 		})
 	}},
 	{"renews-one-too-few", []string{"renewal/in-order", "renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
 			return results[:max(0, len(results)-1)]
 		})
 	}},
 	{"renews-out-of-order", []string{"renewal/in-order", "renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
-			slices.SortStableFunc(results, func(a, b distlock.RenewResult) int { return int(a.Status - b.Status) })
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+			slices.SortStableFunc(results, func(a, b driver.RenewResult) int { return int(a.Status - b.Status) })
 			return results
 		})
 	}},
 	{"renews-the-first-256", []string{"renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
 			for i := 256; i < len(results); i++ {
-				results[i].Status = distlock.Lost
+				results[i].Status = driver.Lost
 			}
 			return results
 		})
 	}},
 	{"renews-all-or-nothing", []string{"renewal/in-order", "renewal/large-batch"}, func(s *spoiled) {
-		s.renewals(func(_ []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+		s.renewals(func(_ []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
 			for i := range results {
 				results[i] = results[0]
 			}
@@ -244,11 +245,11 @@ var renewMutants = []mutant{
 		})
 	}},
 	{"renews-for-anybody", []string{"renewal/others", "renewal/in-order"}, func(s *spoiled) {
-		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
 			for i, g := range grants {
 				g.Owner = "a passer-by"
-				if _, err := s.Backend.TryAcquire(context.Background(), distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err != nil {
-					results[i].Status = distlock.Renewed
+				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err != nil {
+					results[i].Status = driver.Renewed
 				} else {
 					_ = s.Backend.Release(context.Background(), g)
 				}
@@ -257,94 +258,94 @@ var renewMutants = []mutant{
 		})
 	}},
 	{"renews-what-is-gone", []string{"renewal/never-recreates", "renewal/never-revives", "loss/told-by-renewal"}, func(s *spoiled) {
-		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
 			for i, g := range grants {
-				if _, err := s.Backend.TryAcquire(context.Background(), distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err == nil {
-					results[i].Status = distlock.Renewed
+				if _, err := s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL}); err == nil {
+					results[i].Status = driver.Renewed
 				}
 			}
 			return results
 		})
 	}},
 	{"creates-what-is-gone", []string{"renewal/never-recreates", "loss/told-by-renewal"}, func(s *spoiled) {
-		s.renewals(func(grants []distlock.Grant, results []distlock.RenewResult) []distlock.RenewResult {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
 			for _, g := range grants { // and says that it was lost
-				_, _ = s.Backend.TryAcquire(context.Background(), distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+				_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
 			}
 			return results
 		})
 	}},
 	{"renews-for-too-long", []string{"renewal/ends-after-the-last"}, func(s *spoiled) {
-		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 			grants = slices.Clone(grants)
 			for i := range grants {
 				grants[i].TTL *= 3
 			}
-			return s.Backend.Renew(ctx, grants)
+			return driver.RenewAll(ctx, s.Backend, grants)
 		}
 	}},
 	{"never-shortens", []string{"renewal/shorter-than-before"}, func(s *spoiled) {
 		var b book
-		s.answer(func(_ distlock.Request, g *distlock.Grant, err error) error {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			if err == nil {
 				b.add(*g)
 			}
 			return err
 		})
-		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 			grants = slices.Clone(grants)
 			for i, g := range grants {
 				first, _ := b.get(g.Key, g.Owner)
 				grants[i].TTL = max(g.TTL, first.TTL)
 			}
-			return s.Backend.Renew(ctx, grants)
+			return driver.RenewAll(ctx, s.Backend, grants)
 		}
 	}},
 	{"lost-for-want-of-time", []string{"renewal/cancelled-context"}, func(s *spoiled) {
-		s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 			if ctx.Err() != nil {
-				return slices.Repeat([]distlock.RenewResult{{Status: distlock.Lost}}, len(grants))
+				return slices.Repeat([]driver.RenewResult{{Status: driver.Lost}}, len(grants))
 			}
-			return s.Backend.Renew(ctx, grants)
+			return driver.RenewAll(ctx, s.Backend, grants)
 		}
 	}},
 }
 
 // renewals changes the results of an honest renewal.
-func (s *spoiled) renewals(change func([]distlock.Grant, []distlock.RenewResult) []distlock.RenewResult) {
-	s.renew = func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
-		return change(grants, s.Backend.Renew(ctx, grants))
+func (s *spoiled) renewals(change func([]driver.Grant, []driver.RenewResult) []driver.RenewResult) {
+	s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		return change(grants, driver.RenewAll(ctx, s.Backend, grants))
 	}
 }
 
 var releaseMutants = []mutant{
 	{"releases-for-anybody", []string{"release/others", "release/again-after-the-next", "release/after-takeover", "loss/next-holder", "lease/loss-is-told"}, func(s *spoiled) {
-		s.release = func(_ context.Context, g distlock.Grant) error {
+		s.release = func(_ context.Context, g driver.Grant) error {
 			s.Drop(g.Key)
 			return nil
 		}
 	}},
 	{"hides-the-loss", []string{"release/others", "release/after-takeover", "loss/next-holder", "lease/loss-found-by-release"}, func(s *spoiled) {
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			_ = s.Backend.Release(ctx, g)
 			return nil
 		}
 	}},
 	{"releases-nothing", []string{"release/frees", "locker/own-error"}, func(s *spoiled) {
-		s.release = func(context.Context, distlock.Grant) error { return nil }
+		s.release = func(context.Context, driver.Grant) error { return nil }
 	}},
 	{"twice-is-an-error", []string{"release/twice"}, func(s *spoiled) {
 		var b book
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			if _, ok := b.get(g.Key, g.Owner); ok {
-				return distlock.ErrLost
+				return driver.ErrLost
 			}
 			b.add(g)
 			return s.Backend.Release(ctx, g)
 		}
 	}},
 	{"releases-by-token", []string{"release/claim", "queue/granted-while-away"}, func(s *spoiled) {
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			if g.Token == 0 {
 				return nil
 			}
@@ -352,10 +353,10 @@ var releaseMutants = []mutant{
 		}
 	}},
 	{"unknown-claim-is-an-error", []string{"release/claim"}, func(s *spoiled) {
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			if !s.holds(ctx, g) {
 				_ = s.Backend.Release(ctx, g)
-				return distlock.ErrLost
+				return driver.ErrLost
 			}
 			return s.Backend.Release(ctx, g)
 		}
@@ -363,7 +364,7 @@ var releaseMutants = []mutant{
 	{"keeps-the-place", []string{
 		"queue/release-gives-up-the-place", "cancel/next-in-line", "locker/cancelled-while-waiting", "shared/writer-leaves-the-line",
 	}, func(s *spoiled) {
-		s.release = func(ctx context.Context, g distlock.Grant) error {
+		s.release = func(ctx context.Context, g driver.Grant) error {
 			if !s.holds(ctx, g) {
 				return nil
 			}

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // locker returns a Locker over b, which closes b in the end.
-func (f *fixture) locker(b distlock.Backend) *distlock.Locker {
+func (f *fixture) locker(b driver.Backend) *distlock.Locker {
 	f.Helper()
 	return f.lockerWith(b, distlock.Config{})
 }
 
-func (f *fixture) lockerWith(b distlock.Backend, cfg distlock.Config) *distlock.Locker {
+func (f *fixture) lockerWith(b driver.Backend, cfg distlock.Config) *distlock.Locker {
 	f.Helper()
 	l := distlock.New(b, cfg)
 	if c, ok := b.(io.Closer); ok {
@@ -54,7 +55,7 @@ func (f *fixture) turns(goroutines, rounds, handOvers int, turn func(l *distlock
 }
 
 // last returns the backend of the last process: the second if there are two.
-func (f *fixture) last() distlock.Backend {
+func (f *fixture) last() driver.Backend {
 	f.Helper()
 	if f.Peer == nil {
 		return f.backend

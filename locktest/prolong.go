@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var prolongCases = []testCase{
@@ -36,7 +36,7 @@ var prolongCases = []testCase{
 			key := f.key()
 			g := f.try(f.request(key, f.Lease))
 			f.keepAlive(g, func() (time.Time, bool) {
-				more, err := f.prolong.Prolong(f.Context(), g, 4)
+				more, err := f.prolong.Extend(f.Context(), g, 4)
 				return more.Sent, err == nil
 			})
 			f.seize(f.request(key, long), f.Lease) // and no further
@@ -52,7 +52,7 @@ var prolongCases = []testCase{
 			g := f.try(f.request(key, long))
 			w := f.queueUp(f.request(key, long))
 			f.mustBeRefused(g)
-			f.want(f.renewAll(g), distlock.Renewed) // and is held all the same
+			f.want(f.renewAll(g), driver.Renewed) // and is held all the same
 			w.mustWait(f)
 			f.release(g)
 			g = f.more(w.served(f), 4) // nobody waits any more
@@ -65,7 +65,7 @@ var prolongCases = []testCase{
 		explanation: "Prolong must see who waits in another process.",
 		needs:       []need{needsProlong, needsQueue, needsPeer},
 		run: func(f *fixture) {
-			other, ok := f.peer().(distlock.Queuer)
+			other, ok := f.peer().(driver.Queuer)
 			if !ok {
 				f.Fatal("the peer is not a Queuer")
 			}
@@ -93,7 +93,7 @@ var prolongCases = []testCase{
 					return
 				default:
 				}
-				if _, err := f.prolong.Prolong(f.Context(), g, 4); err == nil {
+				if _, err := f.prolong.Extend(f.Context(), g, 4); err == nil {
 					f.Fatal("prolonged although another waits in line")
 				}
 			}
@@ -121,7 +121,7 @@ var prolongCases = []testCase{
 			late := f.try(f.request(key, f.Lease))
 			g := f.seize(f.request(key, long), f.Lease)
 			f.mustNotProlong(late)
-			f.want(f.renewAll(g, late), distlock.Renewed, distlock.Lost)
+			f.want(f.renewAll(g, late), driver.Renewed, driver.Lost)
 			f.release(g)
 			f.free(key)
 		},
@@ -148,7 +148,7 @@ var prolongCases = []testCase{
 			for range 3 {
 				more := f.more(g, 16)
 				g.LastToken = more.LastToken // as the Locker has it
-				f.want(f.renewAll(g), distlock.Renewed)
+				f.want(f.renewAll(g), driver.Renewed)
 			}
 			f.release(g)
 			f.free(key)
@@ -157,36 +157,36 @@ var prolongCases = []testCase{
 }
 
 // more prolongs what is held and nobody waits for.
-func (f *fixture) more(g distlock.Grant, tokens int) distlock.Grant {
+func (f *fixture) more(g driver.Grant, tokens int) driver.Grant {
 	f.Helper()
 	before := time.Now()
-	more, err := f.prolong.Prolong(f.Context(), g, tokens)
+	more, err := f.prolong.Extend(f.Context(), g, tokens)
 	if err != nil {
 		f.Fatalf("Prolong by the holder: %v", err)
 	}
-	r := distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: tokens}
+	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: tokens}
 	f.inspect(more, r, before)
 	return more
 }
 
 // mustBeRefused prolongs what another waits for.
-func (f *fixture) mustBeRefused(g distlock.Grant) {
+func (f *fixture) mustBeRefused(g driver.Grant) {
 	f.Helper()
-	switch _, err := f.prolong.Prolong(f.Context(), g, 4); {
+	switch _, err := f.prolong.Extend(f.Context(), g, 4); {
 	case err == nil:
 		f.Error("prolonged although another waits in line")
-	case !errors.Is(err, distlock.ErrNotAcquired), errors.Is(err, distlock.ErrLost):
+	case !errors.Is(err, driver.ErrNotAcquired), errors.Is(err, driver.ErrLost):
 		f.Errorf("another waits in line, but the error does not wrap ErrNotAcquired, or says more: %v", err)
 	}
 }
 
 // mustNotProlong prolongs what g's owner does not have.
-func (f *fixture) mustNotProlong(g distlock.Grant) {
+func (f *fixture) mustNotProlong(g driver.Grant) {
 	f.Helper()
-	switch _, err := f.prolong.Prolong(f.Context(), g, 4); {
+	switch _, err := f.prolong.Extend(f.Context(), g, 4); {
 	case err == nil:
 		f.Error("prolonged although the owner does not have the key")
-	case !errors.Is(err, distlock.ErrLost):
+	case !errors.Is(err, driver.ErrLost):
 		f.Errorf("the owner does not have the key, but the error does not wrap ErrLost: %v", err)
 	}
 }

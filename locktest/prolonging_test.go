@@ -7,14 +7,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // prolonging is a spoiled backend that is a Prolonger.
 type prolonging struct{ *spoiled }
 
-func (p prolonging) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+func (p prolonging) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	return p.prolong(ctx, g, tokens)
 }
 
@@ -48,7 +48,7 @@ func (p *places) taken(key string) bool {
 // prolongs makes s a Prolonger that keeps the contract.
 func (s *spoiled) prolongs() *places {
 	p := &places{owners: make(map[[2]string]bool)}
-	s.acquire = func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+	s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 		p.set(r.Key, r.Owner, true)
 		g, err := s.Backend.Acquire(ctx, r)
 		if err == nil {
@@ -56,16 +56,16 @@ func (s *spoiled) prolongs() *places {
 		}
 		return g, err
 	}
-	s.release = func(ctx context.Context, g distlock.Grant) error {
+	s.release = func(ctx context.Context, g driver.Grant) error {
 		p.set(g.Key, g.Owner, false)
 		return s.Backend.Release(ctx, g)
 	}
-	s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+	s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 		switch {
 		case p.taken(g.Key):
-			return distlock.Grant{}, fmt.Errorf("others wait: %w", distlock.ErrNotAcquired)
+			return driver.Grant{}, fmt.Errorf("others wait: %w", driver.ErrNotAcquired)
 		case !s.holds(ctx, g):
-			return distlock.Grant{}, distlock.ErrLost
+			return driver.Grant{}, driver.ErrLost
 		}
 		return mint(ctx, s.Backend, g, tokens)
 	}
@@ -74,11 +74,11 @@ func (s *spoiled) prolongs() *places {
 }
 
 // mint returns g with further tokens, which memlock counts through all keys.
-func mint(ctx context.Context, b *memlock.Backend, g distlock.Grant, tokens int) (distlock.Grant, error) {
-	r := distlock.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
+func mint(ctx context.Context, b *memlock.Backend, g driver.Grant, tokens int) (driver.Grant, error) {
+	r := driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
 	more, err := b.TryAcquire(ctx, r)
 	if err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	g.Token, g.LastToken, g.Sent = more.Token, more.LastToken, more.Sent
 	return g, b.Release(ctx, more)
@@ -94,7 +94,7 @@ var prolongMutants = []mutant{
 	{"prolongs-with-the-same-tokens", []string{"prolong/larger-tokens"}, func(s *spoiled) {
 		s.prolongs()
 		honest := s.prolong
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			more, err := honest(ctx, g, tokens)
 			more.Token, more.LastToken = g.Token, g.LastToken
 			return more, err
@@ -103,7 +103,7 @@ var prolongMutants = []mutant{
 	{"prolongs-without-tokens", []string{"prolong/larger-tokens"}, func(s *spoiled) {
 		s.prolongs()
 		honest := s.prolong
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			more, err := honest(ctx, g, tokens)
 			more.Token, more.LastToken = 0, 0
 			return more, err
@@ -111,14 +111,14 @@ var prolongMutants = []mutant{
 	}},
 	{"prolongs-without-time", []string{"prolong/extends"}, func(s *spoiled) {
 		s.prolongs()
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
 	{"prolongs-for-too-long", []string{"prolong/extends"}, func(s *spoiled) {
 		s.prolongs()
 		honest := s.prolong
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			ttl := g.TTL
 			g.TTL *= 10
 			more, err := honest(ctx, g, tokens)
@@ -130,9 +130,9 @@ var prolongMutants = []mutant{
 		"prolong/others-wait", "prolong/others-wait-elsewhere", "prolong/refusal-changes-nothing",
 	}, func(s *spoiled) {
 		s.prolongs()
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			if !s.holds(ctx, g) {
-				return distlock.Grant{}, distlock.ErrLost
+				return driver.Grant{}, driver.ErrLost
 			}
 			return mint(ctx, s.Backend, g, tokens)
 		}
@@ -144,7 +144,7 @@ var prolongMutants = []mutant{
 	{"extends-and-refuses", []string{"prolong/refusal-changes-nothing"}, func(s *spoiled) {
 		s.prolongs()
 		honest := s.prolong
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			s.holds(ctx, g) // which renews
 			return honest(ctx, g, tokens)
 		}
@@ -152,9 +152,9 @@ var prolongMutants = []mutant{
 	{"refused-means-lost", []string{"prolong/others-wait", "prolong/others-wait-elsewhere"}, func(s *spoiled) {
 		p := s.prolongs()
 		honest := s.prolong
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			if p.taken(g.Key) {
-				return distlock.Grant{}, distlock.ErrLost
+				return driver.Grant{}, driver.ErrLost
 			}
 			return honest(ctx, g, tokens)
 		}
@@ -162,25 +162,25 @@ var prolongMutants = []mutant{
 	{"creates-what-it-prolongs", []string{"prolong/released", "prolong/after-expiry"}, func(s *spoiled) {
 		s.prolongs()
 		honest := s.prolong
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			more, err := honest(ctx, g, tokens)
 			if err != nil { // and says that it was lost
-				_, _ = s.Backend.TryAcquire(ctx, distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+				_, _ = s.Backend.TryAcquire(ctx, driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
 			}
 			return more, err
 		}
 	}},
 	{"prolongs-for-anybody", []string{"prolong/released", "prolong/others", "prolong/after-expiry"}, func(s *spoiled) {
 		s.prolongs()
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
 	{"prolongs-under-another-owner", []string{"prolong/release-after"}, func(s *spoiled) {
 		s.prolongs()
-		s.prolong = func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			s.Drop(g.Key)
-			r := distlock.Request{Key: g.Key, Owner: g.Owner + "'", TTL: g.TTL, Tokens: tokens}
+			r := driver.Request{Key: g.Key, Owner: g.Owner + "'", TTL: g.TTL, Tokens: tokens}
 			more, err := s.Backend.TryAcquire(ctx, r)
 			more.Owner = g.Owner
 			return more, err

@@ -3,7 +3,7 @@ package locktest
 import (
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var queueCases = []testCase{
@@ -13,7 +13,7 @@ var queueCases = []testCase{
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
-			r.Backoff = distlock.NewBackoff(time.Minute, 1)
+			r.Backoff = driver.NewBackoff(time.Minute, 1)
 			w := f.wait(r)
 			f.release(w.served(f))
 			f.free(r.Key)
@@ -47,7 +47,7 @@ var queueCases = []testCase{
 		needs:       []need{needsQueue, needsPeer},
 		run: func(f *fixture) {
 			peer := f.peer()
-			other, ok := peer.(distlock.Queuer)
+			other, ok := peer.(driver.Queuer)
 			if !ok {
 				f.Fatal("the peer is not a Queuer")
 			}
@@ -103,7 +103,7 @@ var queueCases = []testCase{
 			w := f.queueUpLooking(g, f.request(key, long), f.Lease/3)
 			for end := time.Now().Add(5 * f.Lease); time.Now().Before(end); time.Sleep(f.Lease / 10) {
 				sent := time.Now()
-				if f.renew(g) == distlock.Lost {
+				if f.renew(g) == driver.Lost {
 					if running(g.Sent, g.TTL) {
 						f.Fatalf("the holder lost the key %v after its last request", time.Since(g.Sent))
 					}
@@ -134,7 +134,7 @@ var queueCases = []testCase{
 			f.try(f.request(key, long))
 			r := f.request(key, long)
 			start := time.Now()
-			r.Backoff = distlock.NewBackoff(interval, attempts)
+			r.Backoff = driver.NewBackoff(interval, attempts)
 			w := f.wait(r)
 			f.mustBeHeld(w.grant, w.failed(f, 2*(attempts-1)*interval))
 			if d := time.Since(start); d < (attempts-1)*interval {
@@ -150,7 +150,7 @@ var queueCases = []testCase{
 			key := f.key()
 			f.try(f.request(key, long))
 			r := f.request(key, long)
-			r.Backoff = distlock.NewBackoff(2*patience, 1)
+			r.Backoff = driver.NewBackoff(2*patience, 1)
 			w := f.wait(r)
 			f.mustBeHeld(w.grant, w.failed(f, 0))
 			f.giveUp(r)
@@ -187,7 +187,7 @@ var queueCases = []testCase{
 			f.takePlace(gone)
 			w := f.queueUp(f.request(key, long))
 			f.giveUp(gone)
-			f.want(f.renewAll(g), distlock.Renewed) // the holder does not notice
+			f.want(f.renewAll(g), driver.Renewed) // the holder does not notice
 			w.mustWait(f)
 			f.release(g)
 			f.release(w.served(f))

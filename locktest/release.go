@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var releaseCases = []testCase{
@@ -37,7 +37,7 @@ var releaseCases = []testCase{
 			g := f.try(f.request(f.key(), long))
 			f.release(g)
 			next := f.try(f.request(g.Key, long))
-			f.giveUp(distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+			f.giveUp(driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
 			f.busy(f.request(g.Key, long))
 			f.release(next)
 		},
@@ -48,9 +48,9 @@ var releaseCases = []testCase{
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
-			f.releaseLost(f.request(key, long).Claim())
+			f.releaseLost(f.request(key, long).Grant())
 			f.busy(f.request(key, long))
-			f.want(f.renewAll(g), distlock.Renewed)
+			f.want(f.renewAll(g), driver.Renewed)
 			f.release(g)
 			f.free(key)
 		},
@@ -78,16 +78,16 @@ var releaseCases = []testCase{
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
 			f.try(r)
-			f.release(r.Claim())
-			f.release(f.request(r.Key, long).Claim())
-			f.release(f.request(f.key(), long).Claim())
+			f.release(r.Grant())
+			f.release(f.request(r.Key, long).Grant())
+			f.release(f.request(f.key(), long).Grant())
 			f.free(r.Key)
 		},
 	},
 }
 
 // releaseLost releases what another has.
-func (f *fixture) releaseLost(g distlock.Grant) {
+func (f *fixture) releaseLost(g driver.Grant) {
 	f.Helper()
 	start := time.Now()
 	f.mustHearOfLoss(f.backend.Release(f.Context(), g), start)
@@ -106,7 +106,7 @@ func (f *fixture) mustHearOfLoss(err error, start time.Time) {
 // mustBeLost checks the answer to whoever releases what another has.
 func (f *fixture) mustBeLost(err error) {
 	f.Helper()
-	if !errors.Is(err, distlock.ErrLost) {
+	if !errors.Is(err, driver.ErrLost) {
 		f.Errorf("another has the key, and the error does not wrap ErrLost: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var renewalCases = []testCase{
@@ -18,7 +19,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(key, f.Lease))
 			f.keepAlive(g, func() (time.Time, bool) {
 				sent := time.Now()
-				return sent, f.renew(g) == distlock.Renewed
+				return sent, f.renew(g) == driver.Renewed
 			})
 		},
 	},
@@ -45,7 +46,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(key, long))
 			g.TTL = f.Lease
 			sent := time.Now()
-			f.want(f.renewAll(g), distlock.Renewed)
+			f.want(f.renewAll(g), driver.Renewed)
 			other := f.seize(f.request(key, long), f.Lease)
 			if running(sent, g.TTL) {
 				f.Errorf("taken %v after the renewal, to %v", time.Since(sent), g.TTL)
@@ -61,11 +62,11 @@ var renewalCases = []testCase{
 		run: func(f *fixture) {
 			alive1, gone, alive2 := f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long))
 			f.release(gone)
-			taken := f.request(alive1.Key, long).Claim()
+			taken := f.request(alive1.Key, long).Grant()
 			f.want(f.renewAll(alive1, gone, alive2, taken),
-				distlock.Renewed, distlock.Lost, distlock.Renewed, distlock.Lost)
-			f.want(f.renewAll(gone, taken, alive2), distlock.Lost, distlock.Lost, distlock.Renewed)
-			f.want(f.renewAll(alive2), distlock.Renewed)
+				driver.Renewed, driver.Lost, driver.Renewed, driver.Lost)
+			f.want(f.renewAll(gone, taken, alive2), driver.Lost, driver.Lost, driver.Renewed)
+			f.want(f.renewAll(alive2), driver.Renewed)
 			f.want(f.renewAll())
 		},
 	},
@@ -75,14 +76,14 @@ var renewalCases = []testCase{
 			"each must have its own result.",
 		run: func(f *fixture) {
 			const n = 600
-			grants := make([]distlock.Grant, n)
-			want := make([]distlock.RenewStatus, n)
+			grants := make([]driver.Grant, n)
+			want := make([]driver.RenewStatus, n)
 			for i := range grants {
 				grants[i] = f.try(f.request(f.key(), long))
-				want[i] = distlock.Renewed
+				want[i] = driver.Renewed
 				if i%3 != 0 {
 					f.release(grants[i])
-					want[i] = distlock.Lost
+					want[i] = driver.Lost
 				}
 				if i%3 == 2 {
 					f.try(f.request(grants[i].Key, long))
@@ -101,25 +102,25 @@ var renewalCases = []testCase{
 	{
 		name: "far-longer-than-before",
 		explanation: "Renew must accept any TTL, even one that is far longer than the lease was: this is how a key is kept for MinHold. " +
-			"A backend that does not must be a Limiter, which the Locker asks before the work begins.",
+			"A backend that does not must declare Features.MaxTTL, which the Locker checks before the work begins.",
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), long))
 			g.TTL = 24 * time.Hour
-			if l, ok := f.backend.(distlock.Limiter); ok {
-				g.TTL = l.MaxTTL()
+			if limit := f.backend.Features().MaxTTL; limit > 0 {
+				g.TTL = limit
 			}
-			f.want(f.renewAll(g), distlock.Renewed)
+			f.want(f.renewAll(g), driver.Renewed)
 			f.release(g)
 			f.free(g.Key)
 		},
 	},
 	{
 		name: "above-the-limit",
-		explanation: "A Limiter must accept its limit, and refuse more at once, with an error that means neither a lost lease nor a held key: " +
+		explanation: "A backend with a MaxTTL must accept it, and refuse more at once, with an error that means neither a lost lease nor a held key: " +
 			"the Locker would cancel a function that has its lock, or wait for nothing.",
 		needs: []need{needsLimit},
 		run: func(f *fixture) {
-			limit := f.backend.(distlock.Limiter).MaxTTL()
+			limit := f.backend.Features().MaxTTL
 			f.release(f.try(f.request(f.key(), limit)))
 			r := f.request(f.key(), limit+time.Millisecond)
 			if _, err := f.backend.TryAcquire(f.Context(), r); !refusesTTL(err) {
@@ -129,7 +130,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(f.key(), long))
 			long := g
 			long.TTL = r.TTL
-			if got := f.backend.Renew(f.Context(), []distlock.Grant{long})[0]; got.Status != distlock.Unknown || !refusesTTL(got.Err) {
+			if got := driver.RenewAll(f.Context(), f.backend, []driver.Grant{long})[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
 				f.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
 			}
 			f.mustStillHold(g)
@@ -145,7 +146,7 @@ var renewalCases = []testCase{
 			late := f.try(f.request(key, long))
 			f.release(late)
 			g := f.try(f.request(key, f.Lease))
-			f.want(f.renewAll(late), distlock.Lost)
+			f.want(f.renewAll(late), driver.Lost)
 			f.mustStillHold(g)
 			f.seize(f.request(key, long), f.Lease)
 		},
@@ -157,7 +158,7 @@ var renewalCases = []testCase{
 			key := f.key()
 			g := f.try(f.request(key, long))
 			f.release(g)
-			f.want(f.renewAll(g), distlock.Lost)
+			f.want(f.renewAll(g), driver.Lost)
 			f.free(key)
 		},
 	},
@@ -169,7 +170,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(f.key(), f.Lease))
 			other := f.try(f.request(f.key(), f.Lease))
 			f.seize(f.request(other.Key, long), f.Lease) // and so g's lease has ended too
-			f.want(f.renewAll(g), distlock.Lost)
+			f.want(f.renewAll(g), driver.Lost)
 			f.free(g.Key)
 		},
 	},
@@ -181,19 +182,19 @@ var renewalCases = []testCase{
 			g := f.try(f.request(f.key(), long))
 			ctx, cancel := context.WithCancel(f.Context())
 			cancel()
-			results := f.backend.Renew(ctx, []distlock.Grant{g, g})
+			results := driver.RenewAll(ctx, f.backend, []driver.Grant{g, g})
 			if len(results) != 2 {
 				f.Fatalf("Renew of 2 grants returned %d results", len(results))
 			}
 			for _, r := range results {
-				if r.Status == distlock.Lost {
+				if r.Status == driver.Lost {
 					f.Error("a living lease was reported lost")
 				}
-				if r.Status == distlock.Unknown && r.Err == nil {
+				if r.Status == driver.Unknown && r.Err == nil {
 					f.Error("the outcome is unknown, and no error says why")
 				}
 			}
-			f.want(f.renewAll(g), distlock.Renewed)
+			f.want(f.renewAll(g), driver.Renewed)
 		},
 	},
 }
@@ -201,7 +202,7 @@ var renewalCases = []testCase{
 // refusesTTL reports whether an error says nothing about the key.
 func refusesTTL(err error) bool {
 	for _, claim := range []error{
-		distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrUnavailable, context.DeadlineExceeded, context.Canceled,
+		driver.ErrNotAcquired, driver.ErrLost, distlock.ErrUnavailable, context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, claim) {
 			return false
@@ -211,7 +212,7 @@ func refusesTTL(err error) bool {
 }
 
 // want checks what became of a batch.
-func (f *fixture) want(results []distlock.RenewResult, want ...distlock.RenewStatus) {
+func (f *fixture) want(results []driver.RenewResult, want ...driver.RenewStatus) {
 	f.Helper()
 	for i, r := range results {
 		if r.Status != want[i] {

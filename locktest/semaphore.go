@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var semaphoreCases = []testCase{
@@ -59,7 +60,7 @@ var semaphoreCases = []testCase{
 			f.seize(f.permit(key, long), f.Lease)
 			f.mustHaveEnded(g)
 			f.busy(f.permit(key, long))
-			f.want(f.renewAll(g), distlock.Lost)
+			f.want(f.renewAll(g), driver.Lost)
 		},
 	},
 	{
@@ -191,9 +192,9 @@ func (f *fixture) allButOne(key string) {
 }
 
 // all takes every permit.
-func (f *fixture) all(key string, ttl time.Duration) []distlock.Grant {
+func (f *fixture) all(key string, ttl time.Duration) []driver.Grant {
 	f.Helper()
-	grants := make([]distlock.Grant, permits)
+	grants := make([]driver.Grant, permits)
 	for i := range grants {
 		grants[i] = f.try(f.permit(key, ttl))
 	}

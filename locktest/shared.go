@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var sharedCases = []testCase{
@@ -15,7 +16,7 @@ var sharedCases = []testCase{
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
-			var readers []distlock.Grant
+			var readers []driver.Grant
 			for range 5 {
 				readers = append(readers, f.try(f.reader(key, long)))
 				f.busy(f.request(key, long))
@@ -46,7 +47,7 @@ var sharedCases = []testCase{
 		needs:       []need{needsShare, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
-			var readers []distlock.Grant
+			var readers []driver.Grant
 			for range 3 {
 				readers = append(readers, f.try(f.reader(key, long)))
 			}
@@ -132,7 +133,7 @@ var sharedCases = []testCase{
 			g := f.try(f.reader(key, f.Lease))
 			writer := f.seize(f.request(key, long), f.Lease)
 			f.mustHaveEnded(g)
-			f.want(f.renewAll(g), distlock.Lost)
+			f.want(f.renewAll(g), driver.Lost)
 			f.release(writer)
 			f.free(key)
 		},
@@ -159,7 +160,7 @@ var sharedCases = []testCase{
 			longer := f.try(f.reader(key, 4*f.Lease))
 			short := f.try(f.reader(key, f.Lease))
 			time.Sleep(2 * f.Lease)
-			f.want(f.renewAll(short), distlock.Lost)
+			f.want(f.renewAll(short), driver.Lost)
 			f.mustStillHold(longer)
 			f.seize(f.request(key, long), 2*f.Lease)
 		},
@@ -179,11 +180,11 @@ var sharedCases = []testCase{
 			one, other := f.try(f.reader(key, long)), f.try(f.reader(key, long))
 			f.release(one)
 			f.busy(f.request(key, long))
-			f.want(f.renewAll(one, other), distlock.Lost, distlock.Renewed)
-			f.giveUp(distlock.Request{Key: key, Owner: one.Owner, TTL: one.TTL, Mode: one.Mode}) // again
-			f.releaseLost(f.request(key, long).Claim())
+			f.want(f.renewAll(one, other), driver.Lost, driver.Renewed)
+			f.giveUp(driver.Request{Key: key, Owner: one.Owner, TTL: one.TTL, Mode: one.Mode}) // again
+			f.releaseLost(f.request(key, long).Grant())
 			f.busy(f.request(key, long))
-			f.want(f.renewAll(other), distlock.Renewed)
+			f.want(f.renewAll(other), driver.Renewed)
 			f.release(other)
 			f.free(key)
 		},
@@ -274,7 +275,7 @@ var sharedCases = []testCase{
 			f.turns(16, 4, 4, func(l *distlock.Locker, i, round int) error {
 				o, do := f.opts(), write
 				if (i/2+round)%4 != 0 {
-					o.Mode, do = distlock.Shared, read
+					o.Mode, do = driver.Shared, read
 				}
 				return l.Do(f.Context(), key, o, do)
 			})
@@ -285,15 +286,15 @@ var sharedCases = []testCase{
 
 // renewOne keeps one of two leases alive that have the key together, and lets the
 // other end.
-func (f *fixture) renewOne(ask func(key string, ttl time.Duration) distlock.Request) {
+func (f *fixture) renewOne(ask func(key string, ttl time.Duration) driver.Request) {
 	f.Helper()
 	key := f.key()
 	g, crashed := f.try(ask(key, f.Lease)), f.try(ask(key, f.Lease))
 	g = f.keepAlive(g, func() (time.Time, bool) {
 		sent := time.Now()
-		return sent, f.renew(g) == distlock.Renewed
+		return sent, f.renew(g) == driver.Renewed
 	})
-	f.want(f.renewAll(crashed), distlock.Lost)
+	f.want(f.renewAll(crashed), driver.Lost)
 	f.releaseInTime(g)
 	f.free(key)
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -39,7 +39,7 @@ func (s *slow) stall() {
 	time.Sleep(d)
 }
 
-func (s *slow) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *slow) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	sent := time.Now()
 	s.stall()
 	defer s.stall()
@@ -48,33 +48,33 @@ func (s *slow) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	return g, err
 }
 
-func (s *slow) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *slow) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	s.stall()
 	defer s.stall()
 	return s.Backend.Acquire(ctx, r)
 }
 
-func (s *slow) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+func (s *slow) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 	s.stall()
 	defer s.stall()
 	return s.Backend.TryAcquireAll(ctx, rs)
 }
 
-func (s *slow) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+func (s *slow) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	s.stall()
 	defer s.stall()
-	return s.Backend.Renew(ctx, grants)
+	s.Backend.Renew(ctx, grants, report)
 }
 
 // resend is after what time a release is sent again, which cannot tell a loss then.
 const resend = 50 * time.Millisecond
 
-func (s *slow) Release(ctx context.Context, g distlock.Grant) error {
+func (s *slow) Release(ctx context.Context, g driver.Grant) error {
 	begun := time.Now()
 	s.stall()
 	err := s.release(ctx, g)
 	s.stall()
-	if time.Since(begun) >= resend && errors.Is(err, distlock.ErrLost) {
+	if time.Since(begun) >= resend && errors.Is(err, driver.ErrLost) {
 		return nil
 	}
 	return err
@@ -82,12 +82,12 @@ func (s *slow) Release(ctx context.Context, g distlock.Grant) error {
 
 // release says of every lease that has ended that it was lost, as some stores do: the
 // one below does not know, as long as nobody else has the key.
-func (s *slow) release(ctx context.Context, g distlock.Grant) error {
+func (s *slow) release(ctx context.Context, g driver.Grant) error {
 	s.mu.Lock()
 	again := s.released[g.Owner]
 	s.mu.Unlock()
-	if g.Token != 0 && !again && s.Backend.Renew(ctx, []distlock.Grant{g})[0].Status == distlock.Lost {
-		return distlock.ErrLost
+	if g.Token != 0 && !again && driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0].Status == driver.Lost {
+		return driver.ErrLost
 	}
 	err := s.Backend.Release(ctx, g)
 	if err == nil {
@@ -98,7 +98,7 @@ func (s *slow) release(ctx context.Context, g distlock.Grant) error {
 	return err
 }
 
-func (s *slow) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
+func (s *slow) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	s.stall()
 	defer s.stall()
 	return s.Backend.Inspect(ctx, prefix, limit)
@@ -117,10 +117,10 @@ func TestRunOnSlowMachine(t *testing.T) {
 			features := locktest.Features{
 				Lease:  200 * time.Millisecond,
 				Resend: resend,
-				Drop:   func(_ *testing.T, b distlock.Backend, key string) { b.(*slow).Drop(key) },
-				Peer:   func(_ *testing.T, first distlock.Backend) distlock.Backend { return first },
+				Drop:   func(_ *testing.T, b driver.Backend, key string) { b.(*slow).Drop(key) },
+				Peer:   func(_ *testing.T, first driver.Backend) driver.Backend { return first },
 			}
-			locktest.Run(t, func(*testing.T) distlock.Backend {
+			locktest.Run(t, func(*testing.T) driver.Backend {
 				return &slow{
 					Backend: memlock.New(), lease: features.Lease,
 					rnd: rand.New(rand.NewPCG(seed, 0)), stalls: 20, released: make(map[string]bool),

@@ -4,41 +4,56 @@ import (
 	"context"
 	"sync"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 type (
-	acquireFunc    func(ctx context.Context, r distlock.Request) (distlock.Grant, error)
-	acquireAllFunc func(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error)
+	acquireFunc    func(ctx context.Context, r driver.Request) (driver.Grant, error)
+	acquireAllFunc func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error)
 
-	renewFunc   func(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult
-	releaseFunc func(ctx context.Context, g distlock.Grant) error
-	prolongFunc func(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error)
+	renewFunc   func(ctx context.Context, grants []driver.Grant) []driver.RenewResult
+	releaseFunc func(ctx context.Context, g driver.Grant) error
+	prolongFunc func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
 )
 
-func (s *spoiled) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *spoiled) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	return s.tryAcquire(ctx, r)
 }
 
-func (s *spoiled) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (s *spoiled) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	return s.acquire(ctx, r)
 }
 
-func (s *spoiled) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+func (s *spoiled) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 	return s.acquireAll(ctx, rs)
 }
 
-func (s *spoiled) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
-	return s.renew(ctx, grants)
+func (s *spoiled) Features() driver.Features {
+	f := s.Backend.Features()
+	f.MaxTTL = s.limit
+	return f
 }
 
-func (s *spoiled) Release(ctx context.Context, g distlock.Grant) error { return s.release(ctx, g) }
+// renewing returns the renewals of b with all results at once.
+func renewing(b driver.Backend) renewFunc {
+	return func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+		return driver.RenewAll(ctx, b, grants)
+	}
+}
+
+func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	for i, r := range s.renew(ctx, grants) {
+		report(i, r)
+	}
+}
+
+func (s *spoiled) Release(ctx context.Context, g driver.Grant) error { return s.release(ctx, g) }
 
 // ask changes what both ways of acquiring are asked for. The grant still says
 // what the caller asked for.
-func (s *spoiled) ask(change func(r *distlock.Request)) {
+func (s *spoiled) ask(change func(r *driver.Request)) {
 	wrap := func(honest acquireFunc) acquireFunc {
-		return func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		return func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			asked := r
 			change(&r)
 			g, err := honest(ctx, r)
@@ -52,9 +67,9 @@ func (s *spoiled) ask(change func(r *distlock.Request)) {
 }
 
 // answer changes what both ways of acquiring answer.
-func (s *spoiled) answer(change func(r distlock.Request, g *distlock.Grant, err error) error) {
+func (s *spoiled) answer(change func(r driver.Request, g *driver.Grant, err error) error) {
 	wrap := func(honest acquireFunc) acquireFunc {
-		return func(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+		return func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			g, err := honest(ctx, r)
 			err = change(r, &g, err)
 			return g, err
@@ -64,26 +79,26 @@ func (s *spoiled) answer(change func(r distlock.Request, g *distlock.Grant, err 
 }
 
 // holds reports whether the owner has the key. It renews the lease on the way.
-func (s *spoiled) holds(ctx context.Context, g distlock.Grant) bool {
-	return s.Backend.Renew(ctx, []distlock.Grant{g})[0].Status == distlock.Renewed
+func (s *spoiled) holds(ctx context.Context, g driver.Grant) bool {
+	return driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0].Status == driver.Renewed
 }
 
 // book remembers a grant for each key and owner.
 type book struct {
 	mu     sync.Mutex
-	grants map[[2]string]distlock.Grant
+	grants map[[2]string]driver.Grant
 }
 
-func (b *book) add(g distlock.Grant) {
+func (b *book) add(g driver.Grant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.grants == nil {
-		b.grants = make(map[[2]string]distlock.Grant)
+		b.grants = make(map[[2]string]driver.Grant)
 	}
 	b.grants[[2]string{g.Key, g.Owner}] = g
 }
 
-func (b *book) get(key, owner string) (distlock.Grant, bool) {
+func (b *book) get(key, owner string) (driver.Grant, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g, ok := b.grants[[2]string{key, owner}]
@@ -91,10 +106,10 @@ func (b *book) get(key, owner string) (distlock.Grant, bool) {
 }
 
 // owners returns who has ever had the key.
-func (b *book) owners(key string) []distlock.Grant {
+func (b *book) owners(key string) []driver.Grant {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var all []distlock.Grant
+	var all []driver.Grant
 	for _, g := range b.grants {
 		if g.Key == key {
 			all = append(all, g)

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var tokensCases = []testCase{
@@ -62,7 +62,7 @@ var tokensCases = []testCase{
 		needs: []need{needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
-			var last distlock.Grant
+			var last driver.Grant
 			for i, n := range []int{10, 1, 64, 1, 1, 1000, 3, 64, 64} {
 				r := f.request(key, long)
 				r.Tokens = n
@@ -80,10 +80,10 @@ var tokensCases = []testCase{
 		explanation: "Tokens must rise over all processes that share a store.",
 		needs:       []need{needsTokens, needsPeer},
 		run: func(f *fixture) {
-			backends := []distlock.Backend{f.backend, f.peer()}
+			backends := []driver.Backend{f.backend, f.peer()}
 			r := f.request(f.key(), long)
 			r.Tokens = 16
-			var last distlock.Grant
+			var last driver.Grant
 			for i := range 10 {
 				r.Owner = newOwner()
 				b := backends[i%2]
@@ -141,7 +141,7 @@ var tokensCases = []testCase{
 	},
 }
 
-func (f *fixture) mustRise(earlier, later distlock.Grant) {
+func (f *fixture) mustRise(earlier, later driver.Grant) {
 	f.Helper()
 	if later.Token <= earlier.LastToken {
 		f.Errorf("tokens %d to %d, and then %d to %d", earlier.Token, earlier.LastToken, later.Token, later.LastToken)

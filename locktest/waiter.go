@@ -5,32 +5,32 @@ import (
 	"errors"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // waiter is an Acquire on a goroutine of its own.
 type waiter struct {
-	request distlock.Request
+	request driver.Request
 	start   time.Time
 	cancel  context.CancelFunc
 	done    chan struct{}  // closed when Acquire has returned
 	told    chan<- *waiter // told then, if not nil
-	grant   distlock.Grant
+	grant   driver.Grant
 	err     error
 }
 
 // wait starts an Acquire. Without a Backoff in r its budget is so long that
 // only a message or the end of a lease can help it in time, and short enough to
 // end what is stuck.
-func (f *fixture) wait(r distlock.Request) *waiter {
+func (f *fixture) wait(r driver.Request) *waiter {
 	f.Helper()
 	return f.waitOn(f.queue, r, nil)
 }
 
-func (f *fixture) waitOn(q distlock.Queuer, r distlock.Request, told chan<- *waiter) *waiter {
+func (f *fixture) waitOn(q driver.Queuer, r driver.Request, told chan<- *waiter) *waiter {
 	f.Helper()
 	if r.Backoff == nil {
-		r.Backoff = distlock.NewBackoff(2*patience, 2)
+		r.Backoff = driver.NewBackoff(2*patience, 2)
 	}
 	ctx, cancel := context.WithCancel(f.Context())
 	w := &waiter{request: r, start: time.Now(), cancel: cancel, done: make(chan struct{}), told: told}
@@ -49,8 +49,8 @@ func (f *fixture) waitOn(q distlock.Queuer, r distlock.Request, told chan<- *wai
 			f.Errorf("Acquire goes on long after its context has ended")
 			return
 		}
-		if b, ok := q.(distlock.Backend); ok { // the place is still kept
-			_ = b.Release(context.WithoutCancel(ctx), r.Claim())
+		if b, ok := q.(driver.Backend); ok { // the place is still kept
+			_ = b.Release(context.WithoutCancel(ctx), r.Grant())
 		}
 	})
 	return w
@@ -58,29 +58,29 @@ func (f *fixture) waitOn(q distlock.Queuer, r distlock.Request, told chan<- *wai
 
 // takePlace puts an owner in line by a call that ends: whoever has left without a
 // Release keeps the place.
-func (f *fixture) takePlace(r distlock.Request) {
+func (f *fixture) takePlace(r driver.Request) {
 	f.Helper()
 	f.takePlaceOn(f.queue, r)
 }
 
-func (f *fixture) takePlaceOn(q distlock.Queuer, r distlock.Request) {
+func (f *fixture) takePlaceOn(q driver.Queuer, r driver.Request) {
 	f.Helper()
 	f.mustBeHeld(f.waitBriefly(q, r))
 }
 
-func (f *fixture) waitBriefly(q distlock.Queuer, r distlock.Request) (distlock.Grant, error) {
-	r.Backoff = distlock.NewBackoff(5*time.Millisecond, 2)
+func (f *fixture) waitBriefly(q driver.Queuer, r driver.Request) (driver.Grant, error) {
+	r.Backoff = driver.NewBackoff(5*time.Millisecond, 2)
 	return q.Acquire(f.Context(), r)
 }
 
 // queueUp starts an Acquire for a key that is held, and returns when it is in
 // line.
-func (f *fixture) queueUp(r distlock.Request) *waiter {
+func (f *fixture) queueUp(r driver.Request) *waiter {
 	f.Helper()
 	return f.queueUpOn(f.queue, r, nil)
 }
 
-func (f *fixture) queueUpOn(q distlock.Queuer, r distlock.Request, told chan<- *waiter) *waiter {
+func (f *fixture) queueUpOn(q driver.Queuer, r driver.Request, told chan<- *waiter) *waiter {
 	f.Helper()
 	if f.Bubble {
 		w := f.waitOn(q, r, told)
@@ -93,9 +93,9 @@ func (f *fixture) queueUpOn(q distlock.Queuer, r distlock.Request, told chan<- *
 
 // queueUpLooking starts an Acquire behind a holder that looks by itself, because
 // nobody tells it that the holder's lease has ended or was forgotten.
-func (f *fixture) queueUpLooking(holder distlock.Grant, r distlock.Request, every time.Duration) *waiter {
+func (f *fixture) queueUpLooking(holder driver.Grant, r driver.Request, every time.Duration) *waiter {
 	f.Helper()
-	r.Backoff = distlock.NewBackoff(every, 0)
+	r.Backoff = driver.NewBackoff(every, 0)
 	if f.Bubble {
 		return f.queueUp(r)
 	}
@@ -109,7 +109,7 @@ func (f *fixture) queueUpLooking(holder distlock.Grant, r distlock.Request, ever
 }
 
 // served waits for the grant, which must come without the help of the budget.
-func (w *waiter) served(f *fixture) distlock.Grant {
+func (w *waiter) served(f *fixture) driver.Grant {
 	f.Helper()
 	select {
 	case <-w.done:

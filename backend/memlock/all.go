@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
-var _ distlock.AllAcquirer = (*Backend)(nil)
+var _ driver.AllAcquirer = (*Backend)(nil)
 
-// TryAcquireAll implements [distlock.AllAcquirer].
-func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+// TryAcquireAll implements [driver.AllAcquirer].
+func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]d
 			return nil, held
 		}
 	}
-	grants := make([]distlock.Grant, len(rs))
+	grants := make([]driver.Grant, len(rs))
 	for i := range rs {
 		grants[i], _ = b.shard(rs[i].Key).take(&rs[i], now)
 	}

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
-func benchRequest(key, owner string) distlock.Request {
-	return distlock.Request{Key: key, Owner: owner, TTL: time.Minute, Tokens: 64}
+func benchRequest(key, owner string) driver.Request {
+	return driver.Request{Key: key, Owner: owner, TTL: time.Minute, Tokens: 64}
 }
 
 func BenchmarkTryAcquireRelease(b *testing.B) {
-	pair := func(b *testing.B, m *memlock.Backend, r distlock.Request) {
+	pair := func(b *testing.B, m *memlock.Backend, r driver.Request) {
 		g, err := m.TryAcquire(b.Context(), r)
 		if err != nil {
 			b.Fatal(err)
@@ -60,7 +60,7 @@ func BenchmarkTryAcquireRelease(b *testing.B) {
 
 func BenchmarkRenew(b *testing.B) {
 	m := memlock.New()
-	grants := make([]distlock.Grant, 256)
+	grants := make([]driver.Grant, 256)
 	for i := range grants {
 		var err error
 		if grants[i], err = m.TryAcquire(b.Context(), benchRequest(strconv.Itoa(i), "owner")); err != nil {
@@ -69,8 +69,8 @@ func BenchmarkRenew(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, res := range m.Renew(b.Context(), grants) {
-			if res.Status != distlock.Renewed {
+		for _, res := range driver.RenewAll(b.Context(), m, grants) {
+			if res.Status != driver.Renewed {
 				b.Fatal(res)
 			}
 		}
@@ -88,7 +88,7 @@ func BenchmarkAcquire(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					r := benchRequest("one", strconv.FormatInt(owners.Add(1), 10))
-					r.Backoff = distlock.NewBackoff(time.Minute, 0)
+					r.Backoff = driver.NewBackoff(time.Minute, 0)
 					g, err := m.Acquire(context.Background(), r)
 					if err != nil {
 						b.Error(err)

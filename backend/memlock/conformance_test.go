@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
 
 // newBackend returns a Backend that must be empty in the end.
-func newBackend(t *testing.T) distlock.Backend {
+func newBackend(t *testing.T) driver.Backend {
 	b := memlock.New()
 	t.Cleanup(func() { mustBeEmpty(t, b) })
 	return b
@@ -19,9 +19,9 @@ func newBackend(t *testing.T) distlock.Backend {
 
 func features() locktest.Features {
 	return locktest.Features{
-		Drop: func(_ *testing.T, b distlock.Backend, key string) { b.(*memlock.Backend).Drop(key) },
+		Drop: func(_ *testing.T, b driver.Backend, key string) { b.(*memlock.Backend).Drop(key) },
 		// What processes share is the store, and that is what a Backend is.
-		Peer: func(_ *testing.T, first distlock.Backend) distlock.Backend { return first },
+		Peer: func(_ *testing.T, first driver.Backend) driver.Backend { return first },
 	}
 }
 

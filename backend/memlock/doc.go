@@ -2,8 +2,8 @@
 // what tests and examples use, and what a program uses whose work never leaves
 // its process.
 //
-// It keeps the whole contract of [distlock.Backend], [distlock.Queuer],
-// [distlock.Sharer] and [distlock.Inspector].
+// It keeps the whole contract of [driver.Backend], [driver.Queuer],
+// [driver.Inspector].
 // Leases expire, tokens rise, and waiters stand in a line, so a program that
 // was tested on memlock meets nothing new on a server. Lockers that share one
 // [Backend] behave like processes that share a server.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // entry is a key that owners have, or had until their leases ended and nobody has
@@ -28,11 +28,11 @@ type holder struct {
 
 // kind says who may have a key together.
 type kind struct {
-	mode    distlock.Mode
+	mode    driver.Mode
 	permits int
 }
 
-func kindOf(r *distlock.Request) kind { return kind{r.Mode, r.Permits} }
+func kindOf(r *driver.Request) kind { return kind{r.Mode, r.Permits} }
 
 // fits reports whether one more of that kind may have the key beside those who
 // have it now.
@@ -43,7 +43,7 @@ func (e *entry) fits(k kind) bool {
 	case e.kind.permits > 0:
 		return n < k.permits
 	default:
-		return e.kind.mode == distlock.Shared && k.mode == distlock.Shared
+		return e.kind.mode == driver.Shared && k.mode == driver.Shared
 	}
 }
 
@@ -90,19 +90,19 @@ func (e *entry) left(k kind, now time.Time) time.Duration {
 
 // held returns why a request of that kind cannot have the key. It names the holder that
 // has had the key for the longest time.
-func (e *entry) held(k kind, now time.Time) *distlock.HeldError {
-	err := &distlock.HeldError{RetryAfter: e.left(k, now)}
+func (e *entry) held(k kind, now time.Time) *driver.HeldError {
+	err := &driver.HeldError{RetryAfter: e.left(k, now)}
 	if len(e.holders) > 0 {
 		h := &e.holders[0]
-		err.Holder, err.Held = distlock.HolderOf(h.owner), time.Duration(now.UnixNano()-h.since)
+		err.Holder, err.Held = driver.HolderOf(h.owner), time.Duration(now.UnixNano()-h.since)
 	}
 	return err
 }
 
 func (h *holder) heldAt(now time.Time) bool { return now.Before(h.expires) }
 
-func (h *holder) grant(e *entry, k kind, ttl time.Duration, now time.Time) distlock.Grant {
-	return distlock.Grant{
+func (h *holder) grant(e *entry, k kind, ttl time.Duration, now time.Time) driver.Grant {
+	return driver.Grant{
 		Key: e.key, Owner: h.owner, TTL: ttl, Mode: k.mode, Permits: k.permits,
 		Token: h.token, LastToken: h.last, Sent: now, Contended: e.line.first != nil,
 	}

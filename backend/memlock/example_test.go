@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Example demonstrates a function under a lock in one process.
@@ -41,7 +42,7 @@ func ExampleNew() {
 		return
 	}
 	_, err = another.TryAcquire(ctx, "nightly-report", distlock.Opts{})
-	fmt.Println("busy:", errors.Is(err, distlock.ErrNotAcquired))
+	fmt.Println("busy:", errors.Is(err, driver.ErrNotAcquired))
 
 	if err := lease.Release(ctx); err != nil {
 		fmt.Println(err)
@@ -70,7 +71,7 @@ func ExampleBackend_Drop() {
 		<-ctx.Done() // instead of the work
 		return context.Cause(ctx)
 	})
-	fmt.Println("lost:", errors.Is(err, distlock.ErrLost))
+	fmt.Println("lost:", errors.Is(err, driver.ErrLost))
 	// Output:
 	// lost: true
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // errGivenUp answers an Acquire whose place was released under it.
-var errGivenUp = fmt.Errorf("%w: released while waiting", distlock.ErrNotAcquired)
+var errGivenUp = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
 
 // line is who waits for a key, in order of arrival.
 type line struct {
@@ -28,15 +28,15 @@ type waiter struct {
 	tokens     int
 	prev, next *waiter
 	done       chan struct{} // closed when the place is gone
-	grant      distlock.Grant
+	grant      driver.Grant
 	err        error
 }
 
-// Acquire implements [distlock.Queuer]. If the key is granted in the moment in
+// Acquire implements [driver.Queuer]. If the key is granted in the moment in
 // which ctx ends, the grant wins. A nil r.Backoff never gives up.
-func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	s := b.shard(r.Key)
 	s.mu.Lock()
@@ -51,7 +51,7 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 		d, ok := r.Backoff.Wait()
 		if !ok {
 			s.mu.Unlock()
-			return distlock.Grant{}, held
+			return driver.Grant{}, held
 		}
 		alarm = time.NewTimer(d)
 		defer alarm.Stop()
@@ -80,7 +80,7 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 }
 
 // enter returns r's place in the line of e, its old one if it has one.
-func (s *shard) enter(e *entry, r *distlock.Request) *waiter {
+func (s *shard) enter(e *entry, r *driver.Request) *waiter {
 	c := claim{r.Key, r.Owner}
 	w := s.places[c]
 	if w == nil {
@@ -95,7 +95,7 @@ func (s *shard) enter(e *entry, r *distlock.Request) *waiter {
 
 // leave ends one Acquire because the key is held, and for the reason why if why is not
 // nil. The place stays.
-func (s *shard) leave(e *entry, w *waiter, why error) (distlock.Grant, error) {
+func (s *shard) leave(e *entry, w *waiter, why error) (driver.Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -105,9 +105,9 @@ func (s *shard) leave(e *entry, w *waiter, why error) (distlock.Grant, error) {
 	}
 	held := e.held(w.kind, time.Now())
 	if why == nil {
-		return distlock.Grant{}, held
+		return driver.Grant{}, held
 	}
-	return distlock.Grant{}, fmt.Errorf("%w: %w", held, why)
+	return driver.Grant{}, fmt.Errorf("%w: %w", held, why)
 }
 
 // advance gives the key to those at the head of the line for whom there is room, in

@@ -6,16 +6,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var (
-	_ distlock.Backend = (*Backend)(nil)
-	_ distlock.Queuer  = (*Backend)(nil)
-	_ distlock.Sharer  = (*Backend)(nil)
+	_ driver.Backend = (*Backend)(nil)
+	_ driver.Queuer  = (*Backend)(nil)
 
-	_ distlock.Inspector = (*Backend)(nil)
-	_ distlock.Pinger    = (*Backend)(nil)
+	_ driver.Inspector = (*Backend)(nil)
+	_ driver.Pinger    = (*Backend)(nil)
 )
 
 // Backend is a store of locks in memory. It is safe for concurrent use; make
@@ -39,59 +38,58 @@ func New() *Backend {
 	return b
 }
 
-// TryAcquire implements [distlock.Backend]. A key whose lease is over goes to
+// TryAcquire implements [driver.Backend]. A key whose lease is over goes to
 // the first in line before it goes to whoever asks.
-func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	s := b.shard(r.Key)
 	s.mu.Lock()
 	g, held := s.take(&r, time.Now())
 	s.mu.Unlock()
 	if held != nil {
-		return distlock.Grant{}, held
+		return driver.Grant{}, held
 	}
 	return g, nil
 }
 
-// Renew implements [distlock.Backend]. The outcome is always known.
-func (b *Backend) Renew(_ context.Context, grants []distlock.Grant) []distlock.RenewResult {
-	results := make([]distlock.RenewResult, len(grants))
+// Renew implements [driver.Backend]. The outcome is always known.
+func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	for i := range grants {
 		s := b.shard(grants[i].Key)
 		s.mu.Lock()
-		results[i].Status = s.renew(&grants[i])
+		status := s.renew(&grants[i])
 		s.mu.Unlock()
+		report(i, driver.RenewResult{Status: status})
 	}
-	return results
 }
 
-// Release implements [distlock.Backend]. It does its work even if ctx has
+// Release implements [driver.Backend]. It does its work even if ctx has
 // ended, because it never waits.
 //
 // A lease that ran out while nobody else wanted the key can still be released
 // without an error. Of the releases of the past a bounded number is remembered:
 // repeating one of these is not an error either, although another has the key
 // by now.
-func (b *Backend) Release(_ context.Context, g distlock.Grant) error {
+func (b *Backend) Release(_ context.Context, g driver.Grant) error {
 	s := b.shard(g.Key)
 	s.mu.Lock()
 	ok := s.release(&g)
 	s.mu.Unlock()
 	if !ok {
-		return distlock.ErrLost
+		return driver.ErrLost
 	}
 	return nil
 }
 
-// Ping implements [distlock.Pinger]. Memory always answers.
+// Ping implements [driver.Pinger]. Memory always answers.
 func (b *Backend) Ping(ctx context.Context) error { return ctx.Err() }
 
-// Shares implements [distlock.Sharer]. Whoever asks stands in one line, whatever
-// it asks for: a reader does not overtake a writer that waits, and readers who
+// Features implements [driver.Backend]. All requests wait in one queue, whatever they
+// ask for: a reader does not overtake a writer that waits, and readers who
 // stand at the head one behind the other get the key together.
-func (b *Backend) Shares() {}
+func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // Drop forgets who holds key, as an operator's DEL on a server would: each
 // holder learns it with its next renewal, and the first in line gets the key.

@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,11 +20,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const ttl = 10 * time.Second
 
 // ask returns a request of owner that waits as long as it takes.
-func ask(key, owner string) distlock.Request {
-	return distlock.Request{Key: key, Owner: owner, TTL: ttl, Tokens: 1, Backoff: distlock.NewBackoff(time.Second, 0)}
+func ask(key, owner string) driver.Request {
+	return driver.Request{Key: key, Owner: owner, TTL: ttl, Tokens: 1, Backoff: driver.NewBackoff(time.Second, 0)}
 }
 
-func try(t *testing.T, b *memlock.Backend, r distlock.Request) distlock.Grant {
+func try(t *testing.T, b *memlock.Backend, r driver.Request) driver.Grant {
 	t.Helper()
 	g, err := b.TryAcquire(t.Context(), r)
 	if err != nil {
@@ -33,7 +33,7 @@ func try(t *testing.T, b *memlock.Backend, r distlock.Request) distlock.Grant {
 	return g
 }
 
-func release(t *testing.T, b *memlock.Backend, g distlock.Grant) {
+func release(t *testing.T, b *memlock.Backend, g driver.Grant) {
 	t.Helper()
 	if err := b.Release(t.Context(), g); err != nil {
 		t.Fatalf("Release of %q by %s: %v", g.Key, g.Owner, err)
@@ -62,7 +62,7 @@ func TestNothingRemains(t *testing.T) {
 				cancel()
 				// A claim that never came to anything is told that another has
 				// the key.
-				if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Errorf("Release: %v", err)
 				}
 			}
@@ -98,8 +98,8 @@ func TestAbandonedPlaces(t *testing.T) {
 		try(t, b, ask("key", "crashed"))
 		for i := range 5 {
 			r := ask("key", strconv.Itoa(i))
-			r.Backoff = distlock.NewBackoff(time.Second, 2)
-			if _, err := b.Acquire(t.Context(), r); !errors.Is(err, distlock.ErrNotAcquired) {
+			r.Backoff = driver.NewBackoff(time.Second, 2)
+			if _, err := b.Acquire(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatal(err)
 			}
 		}
@@ -130,7 +130,7 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 			}()
 			synctest.Wait()
 			time.Sleep(ttl)
-			if _, err := b.TryAcquire(t.Context(), ask("key", "newcomer")); !errors.Is(err, distlock.ErrNotAcquired) {
+			if _, err := b.TryAcquire(t.Context(), ask("key", "newcomer")); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("the newcomer: %v", err)
 			}
 			if err := <-served; err != nil {
@@ -199,8 +199,8 @@ func TestReleaseWhileWaiting(t *testing.T) {
 			result <- err
 		}()
 		synctest.Wait()
-		release(t, b, r.Claim())
-		if err := <-result; !errors.Is(err, distlock.ErrNotAcquired) {
+		release(t, b, r.Grant())
+		if err := <-result; !errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("Acquire whose place was released: %v", err)
 		}
 		release(t, b, g)
@@ -221,7 +221,7 @@ func TestRepeatedReleaseIsRemembered(t *testing.T) {
 		release(t, b, try(t, b, ask("key", "later "+strconv.Itoa(i))))
 	}
 	last := try(t, b, ask("key", "last"))
-	if err := b.Release(t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("a release of long ago: %v", err)
 	}
 	release(t, b, last)

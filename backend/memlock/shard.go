@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 const (
@@ -46,11 +46,11 @@ func (s *shard) init(tokens *atomic.Uint64) {
 
 // take gives the key to r's owner if that has it already, or if those who have it
 // leave room for it and nobody is waiting. Otherwise it returns the holder.
-func (s *shard) take(r *distlock.Request, now time.Time) (distlock.Grant, *distlock.HeldError) {
+func (s *shard) take(r *driver.Request, now time.Time) (driver.Grant, *driver.HeldError) {
 	k := kindOf(r)
 	e, held := s.look(r, now)
 	if held != nil {
-		return distlock.Grant{}, held
+		return driver.Grant{}, held
 	}
 	if e == nil {
 		e = s.insert(r.Key, now)
@@ -64,7 +64,7 @@ func (s *shard) take(r *distlock.Request, now time.Time) (distlock.Grant, *distl
 
 // look returns the entry of the key if r's owner can take it, and otherwise the
 // holder.
-func (s *shard) look(r *distlock.Request, now time.Time) (*entry, *distlock.HeldError) {
+func (s *shard) look(r *driver.Request, now time.Time) (*entry, *driver.HeldError) {
 	e := s.keys[r.Key]
 	if e == nil {
 		return nil, nil
@@ -81,24 +81,24 @@ func (s *shard) look(r *distlock.Request, now time.Time) (*entry, *distlock.Held
 
 // renew extends a lease that is still running. One that has ended is lost even
 // if nobody has taken the key since: anybody could have.
-func (s *shard) renew(g *distlock.Grant) distlock.RenewStatus {
+func (s *shard) renew(g *driver.Grant) driver.RenewStatus {
 	now := time.Now()
 	e := s.keys[g.Key]
 	if e == nil {
-		return distlock.Lost
+		return driver.Lost
 	}
 	i := e.find(g.Owner)
 	if i < 0 || !e.holders[i].heldAt(now) {
-		return distlock.Lost
+		return driver.Lost
 	}
 	e.holders[i].expires = now.Add(g.TTL)
 	s.watch(e, now)
-	return distlock.Renewed
+	return driver.Renewed
 }
 
 // release reports whether g's owner has nothing to do with the key any more,
 // as it wished; false means that the key was taken away from it.
-func (s *shard) release(g *distlock.Grant) bool {
+func (s *shard) release(g *driver.Grant) bool {
 	e := s.keys[g.Key]
 	c := claim{g.Key, g.Owner}
 	if e == nil {

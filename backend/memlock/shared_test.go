@@ -10,13 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // askFor returns a request that waits as long as it takes, in a mode or for one of
 // some permits.
-func askFor(owner string, mode distlock.Mode, permits int) distlock.Request {
+func askFor(owner string, mode driver.Mode, permits int) driver.Request {
 	r := ask("key", owner)
 	r.Mode, r.Permits = mode, permits
 	return r
@@ -27,14 +27,14 @@ func askFor(owner string, mode distlock.Mode, permits int) distlock.Request {
 func TestHintAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
-			mode    distlock.Mode
+			mode    driver.Mode
 			permits int
-			ask     distlock.Request
+			ask     driver.Request
 			want    time.Duration
 		}{
-			{distlock.Exclusive, 2, askFor("one more", distlock.Exclusive, 2), 3 * time.Second},
-			{distlock.Exclusive, 2, askFor("writer", distlock.Exclusive, 0), ttl},
-			{distlock.Shared, 0, askFor("writer", distlock.Exclusive, 0), ttl},
+			{driver.Exclusive, 2, askFor("one more", driver.Exclusive, 2), 3 * time.Second},
+			{driver.Exclusive, 2, askFor("writer", driver.Exclusive, 0), ttl},
+			{driver.Shared, 0, askFor("writer", driver.Exclusive, 0), ttl},
 		} {
 			b := memlock.New()
 			short := askFor("short", c.mode, c.permits)
@@ -42,7 +42,7 @@ func TestHintAmongMany(t *testing.T) {
 			try(t, b, short)
 			try(t, b, askFor("long", c.mode, c.permits))
 			_, err := b.TryAcquire(t.Context(), c.ask)
-			held, ok := errors.AsType[*distlock.HeldError](err)
+			held, ok := errors.AsType[*driver.HeldError](err)
 			if !ok || held.RetryAfter != c.want {
 				t.Errorf("%+v: %v, want %v", c, err, c.want)
 			}
@@ -54,14 +54,14 @@ func TestHintAmongMany(t *testing.T) {
 func TestContended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
-		g := try(t, b, askFor("first", distlock.Exclusive, 0))
+		g := try(t, b, askFor("first", driver.Exclusive, 0))
 		if g.Contended {
 			t.Error("contended, with nobody in line")
 		}
-		grants := make(chan distlock.Grant, 4)
-		for _, r := range []distlock.Request{
-			askFor("reader 1", distlock.Shared, 0), askFor("reader 2", distlock.Shared, 0),
-			askFor("writer", distlock.Exclusive, 0), askFor("reader 3", distlock.Shared, 0),
+		grants := make(chan driver.Grant, 4)
+		for _, r := range []driver.Request{
+			askFor("reader 1", driver.Shared, 0), askFor("reader 2", driver.Shared, 0),
+			askFor("writer", driver.Exclusive, 0), askFor("reader 3", driver.Shared, 0),
 		} {
 			go func() {
 				g, err := b.Acquire(t.Context(), r)
@@ -72,7 +72,7 @@ func TestContended(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		if again := try(t, b, askFor("first", distlock.Exclusive, 0)); !again.Contended {
+		if again := try(t, b, askFor("first", driver.Exclusive, 0)); !again.Contended {
 			t.Error("not contended, with a line")
 		}
 		release(t, b, g)
@@ -90,10 +90,10 @@ func TestContended(t *testing.T) {
 // Dropping a key drops it for all who have it.
 func TestDropOfReaders(t *testing.T) {
 	b := memlock.New()
-	one, two := try(t, b, askFor("1", distlock.Shared, 0)), try(t, b, askFor("2", distlock.Shared, 0))
+	one, two := try(t, b, askFor("1", driver.Shared, 0)), try(t, b, askFor("2", driver.Shared, 0))
 	b.Drop("key")
-	for _, r := range b.Renew(t.Context(), []distlock.Grant{one, two}) {
-		if r.Status != distlock.Lost {
+	for _, r := range driver.RenewAll(t.Context(), b, []driver.Grant{one, two}) {
+		if r.Status != driver.Lost {
 			t.Errorf("renewal: %v", r.Status)
 		}
 	}
@@ -106,14 +106,14 @@ func TestNothingRemainsOfAnyKind(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for j := range 500 {
-				r := askFor(strconv.Itoa(i)+"/"+strconv.Itoa(j), distlock.Mode(j%2), (j+1)%2*rand.N(4))
+				r := askFor(strconv.Itoa(i)+"/"+strconv.Itoa(j), driver.Mode(j%2), (j+1)%2*rand.N(4))
 				ctx, cancel := context.WithCancel(t.Context())
 				if j%3 == 0 {
 					go cancel()
 				}
 				_, _ = b.Acquire(ctx, r)
 				cancel()
-				if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Errorf("Release: %v", err)
 				}
 			}

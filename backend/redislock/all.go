@@ -11,11 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
-var _ distlock.AllAcquirer = (*Backend)(nil)
+var _ driver.AllAcquirer = (*Backend)(nil)
 
 var (
 	//go:embed all.lua
@@ -31,7 +31,7 @@ var errApart = fmt.Errorf("redislock: the keys are not all on one server for cer
 // with [errors.ErrUnsupported] if that is not possible: in a Cluster, whose scripts
 // may only use keys of one slot; with [WithWaitReplicas]; and for locks that are
 // not exclusive.
-func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]distlock.Grant, error) {
+func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 	if !b.nodes.together() || b.opts.replicas.n > 0 {
 		return nil, errApart
 	}
@@ -66,8 +66,8 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]d
 		return nil, b.foreignAt(ctx, rs, i)
 	}
 	if err == nil {
-		var grants []distlock.Grant
-		if grants, err = allGranted(line, rs, sent); err == nil || errors.Is(err, distlock.ErrNotAcquired) || rediskit.Answered(err) {
+		var grants []driver.Grant
+		if grants, err = allGranted(line, rs, sent); err == nil || errors.Is(err, driver.ErrNotAcquired) || rediskit.Answered(err) {
 			return grants, err
 		}
 	}
@@ -79,7 +79,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []distlock.Request) ([]d
 
 // foreignAt returns the error for the request with that number, counted from one, whose
 // key has a value of another type.
-func (b *Backend) foreignAt(ctx context.Context, rs []distlock.Request, number string) error {
+func (b *Backend) foreignAt(ctx context.Context, rs []driver.Request, number string) error {
 	i, err := strconv.Atoi(number)
 	if err != nil || i < 1 || i > len(rs) {
 		return fmt.Errorf("redislock: acquire all answered FOREIGN %q", number)
@@ -90,7 +90,7 @@ func (b *Backend) foreignAt(ctx context.Context, rs []distlock.Request, number s
 }
 
 // allGranted reads what all.lua said.
-func allGranted(line string, rs []distlock.Request, sent time.Time) ([]distlock.Grant, error) {
+func allGranted(line string, rs []driver.Request, sent time.Time) ([]driver.Grant, error) {
 	if text, ok := strings.CutPrefix(line, "-"); ok {
 		return nil, replyError(text)
 	}
@@ -101,9 +101,9 @@ func allGranted(line string, rs []distlock.Request, sent time.Time) ([]distlock.
 			return nil, held
 		}
 	case len(words) == 1+2*len(rs) && words[0] == "1":
-		grants := make([]distlock.Grant, len(rs))
+		grants := make([]driver.Grant, len(rs))
 		for i := range rs {
-			g := rs[i].Claim()
+			g := rs[i].Grant()
 			var err, err2 error
 			g.Token, err = strconv.ParseUint(words[1+2*i], 10, 64)
 			g.LastToken, err2 = strconv.ParseUint(words[2+2*i], 10, 64)

@@ -9,16 +9,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // requestAll asks for three keys, of which lockKey is neither first nor last.
-func requestAll() []distlock.Request {
-	return []distlock.Request{request("a"), request(lockKey), request("z")}
+func requestAll() []driver.Request {
+	return []driver.Request{request("a"), request(lockKey), request("z")}
 }
 
 // untouched checks that f fails and changes nothing.
@@ -43,20 +43,20 @@ func TestAcquireAllOrNothing(t *testing.T) {
 			t.Helper()
 			_, err := b.TryAcquire(t.Context(), request(lockKey))
 			noError(t, err)
-		}, distlock.ErrNotAcquired},
+		}, driver.ErrNotAcquired},
 		"shared": {func(t *testing.T, _ server, b *redislock.Backend) {
 			t.Helper()
 			_, err := b.TryAcquire(t.Context(), reader(lockKey))
 			noError(t, err)
-		}, distlock.ErrNotAcquired},
+		}, driver.ErrNotAcquired},
 		"free, but waited for": {func(t *testing.T, s server, _ *redislock.Backend) {
 			t.Helper()
 			noError(t, s.ZAdd(t.Context(), queueKey, redis.Z{Score: 1, Member: "elsewhere:o"}).Err())
-		}, distlock.ErrNotAcquired},
+		}, driver.ErrNotAcquired},
 		"another's": {func(t *testing.T, s server, _ *redislock.Backend) {
 			t.Helper()
 			noError(t, s.RPush(t.Context(), lockKey, "x").Err())
-		}, distlock.ErrNotAcquired},
+		}, driver.ErrNotAcquired},
 		"no fence": {func(t *testing.T, s server, _ *redislock.Backend) {
 			t.Helper()
 			noError(t, s.Set(t.Context(), fenceKey, "x", 0).Err())
@@ -70,7 +70,7 @@ func TestAcquireAllOrNothing(t *testing.T) {
 					_, err := b.TryAcquireAll(t.Context(), requestAll())
 					return err
 				})
-				if errors.Is(err, distlock.ErrNotAcquired) != (c.want != nil) {
+				if errors.Is(err, driver.ErrNotAcquired) != (c.want != nil) {
 					t.Errorf("the error is %v, want %v", err, c.want)
 				}
 				if n := b.Doubts(); n != 0 {
@@ -120,14 +120,14 @@ func TestAcquireAllInDoubt(t *testing.T) {
 	}
 	rs = requestAll()
 	n.HoldAt(scriptCall)
-	if _, err := b.TryAcquireAll(t.Context(), rs); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := b.TryAcquireAll(t.Context(), rs); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Fatalf("without an answer: %v", err)
 	}
 	if got := b.Doubts(); got != len(rs) {
 		t.Errorf("%d doubts, want one for each owner", got)
 	}
 	for _, r := range rs {
-		mustRelease(t, b, r.Claim())
+		mustRelease(t, b, r.Grant())
 	}
 	scripts := func() string {
 		_, rest, _ := strings.Cut(s.Info(t.Context(), "commandstats").Val(), "cmdstat_evalsha:calls=")
@@ -146,7 +146,7 @@ func TestAcquireAllInDoubt(t *testing.T) {
 
 func TestAcquireAllApart(t *testing.T) {
 	testmode.Long(t)
-	apart := func(t *testing.T, b *redislock.Backend, rs []distlock.Request) {
+	apart := func(t *testing.T, b *redislock.Backend, rs []driver.Request) {
 		t.Helper()
 		if _, err := b.TryAcquireAll(t.Context(), rs); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("the error is %v", err)
@@ -155,7 +155,7 @@ func TestAcquireAllApart(t *testing.T) {
 	t.Run("cluster", func(t *testing.T) {
 		servers := redistest.StartCluster(t, 2)
 		apart(t, newBackend(t, redistest.ClusterClient(t, servers)), requestAll())
-		var many []distlock.Request
+		var many []driver.Request
 		for i := range 10 {
 			many = append(many, request(fmt.Sprint(i)))
 		}
@@ -166,6 +166,6 @@ func TestAcquireAllApart(t *testing.T) {
 		apart(t, newBackend(t, s.Client, redislock.WithWaitReplicas(1, 20*time.Millisecond)), requestAll())
 	})
 	t.Run("shared", func(t *testing.T) {
-		apart(t, newBackend(t, s.Client), []distlock.Request{request("a"), reader("b")})
+		apart(t, newBackend(t, s.Client), []driver.Request{request("a"), reader("b")})
 	})
 }

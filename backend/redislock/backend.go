@@ -15,14 +15,13 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var (
-	_ distlock.Backend   = (*Backend)(nil)
-	_ distlock.Queuer    = (*Backend)(nil)
-	_ distlock.Prolonger = (*Backend)(nil)
-	_ distlock.Router    = (*Backend)(nil)
-	_ distlock.Sharer    = (*Backend)(nil)
+	_ driver.Backend  = (*Backend)(nil)
+	_ driver.Queuer   = (*Backend)(nil)
+	_ driver.Extender = (*Backend)(nil)
 )
 
 // Backend keeps locks in Redis. It is safe for concurrent use. Make one for each
@@ -79,9 +78,9 @@ func (b *Backend) Close() error {
 }
 
 // TryAcquire makes one attempt, in one round trip. It fails with a
-// [*distlock.HeldError] if another owner has the key, or if the key is free but
+// [*driver.HeldError] if another owner has the key, or if the key is free but
 // others wait for it; then it also passes the key on to the first of them.
-func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, _, err := b.attempt(ctx, r, try)
 	return g, err
 }
@@ -91,10 +90,10 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 // every twenty seconds at the least. An r.Backoff of nil means
 // [distlock.DefaultRetryInterval] and no limit. If ctx ends, the error also names the
 // holder. For a lock of another kind it does not queue, but it checks as often.
-func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	backoff := r.Backoff
 	if backoff == nil {
-		backoff = distlock.NewBackoff(distlock.DefaultRetryInterval, 0)
+		backoff = driver.NewBackoff(distlock.DefaultRetryInterval, 0)
 	}
 	// Before the first attempt, which queues: the message may come at once.
 	wake, leave := b.inbox.join(r.Owner)
@@ -103,17 +102,17 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 	var held error // what the last answer was
 	for {
 		g, left, err := b.attempt(ctx, r, enqueue)
-		if !errors.Is(err, distlock.ErrNotAcquired) {
+		if !errors.Is(err, driver.ErrNotAcquired) {
 			return g, ended(ctx, held, err)
 		}
 		held = err
 		wait, ok := backoff.Wait()
 		if !ok {
-			return distlock.Grant{}, err
+			return driver.Grant{}, err
 		}
 		b.inbox.open()
 		if err := sleep(ctx, wake, nextLook(wait, left)); err != nil {
-			return distlock.Grant{}, ended(ctx, held, err)
+			return driver.Grant{}, ended(ctx, held, err)
 		}
 	}
 }
@@ -153,12 +152,12 @@ func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
 
 // attempt runs acquire.lua or share.lua once. If the key is held by another it
 // returns the time left of the present lease, zero if unknown, and a HeldError.
-func (b *Backend) attempt(ctx context.Context, r distlock.Request, how string) (distlock.Grant, time.Duration, error) {
+func (b *Backend) attempt(ctx context.Context, r driver.Request, how string) (driver.Grant, time.Duration, error) {
 	if err := checkRequest(r); err != nil {
-		return distlock.Grant{}, 0, err
+		return driver.Grant{}, 0, err
 	}
 	if err := ctx.Err(); err != nil {
-		return distlock.Grant{}, 0, err // nothing was sent
+		return driver.Grant{}, 0, err // nothing was sent
 	}
 	b.look.Do(b.checkEviction)
 
@@ -182,28 +181,28 @@ func (b *Backend) attempt(ctx context.Context, r distlock.Request, how string) (
 	switch {
 	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
 		left, err := b.wrongType(ctx, r.Key, a.err)
-		if how == prolong && errors.Is(err, distlock.ErrForeign) {
-			err = fmt.Errorf("redislock: the owner does not have the key: %w", distlock.ErrLost)
+		if how == prolong && errors.Is(err, driver.ErrForeign) {
+			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 		}
-		return distlock.Grant{}, left, err
+		return driver.Grant{}, left, err
 	case a.err != nil:
-		return distlock.Grant{}, 0, a.err
+		return driver.Grant{}, 0, a.err
 	}
 	g, left, err := b.verdict(r, a)
 	if err == nil && how != prolong && a.confirmed < b.opts.replicas.n {
-		return distlock.Grant{}, 0, b.opts.replicas.unconfirmed(a.confirmed)
+		return driver.Grant{}, 0, b.opts.replicas.unconfirmed(a.confirmed)
 	}
 	return g, left, err
 }
 
 // verdict reads what acquire.lua or share.lua said.
-func (b *Backend) verdict(r distlock.Request, a answer) (distlock.Grant, time.Duration, error) {
+func (b *Backend) verdict(r driver.Request, a answer) (driver.Grant, time.Duration, error) {
 	status, rest, _ := strings.Cut(a.line, " ")
 	switch status {
 	case "1":
 		first, rest, _ := strings.Cut(rest, " ")
 		last, others, _ := strings.Cut(rest, " ")
-		g := r.Claim()
+		g := r.Grant()
 		var err, err2 error
 		g.Token, err = strconv.ParseUint(first, 10, 64)
 		g.LastToken, err2 = strconv.ParseUint(last, 10, 64)
@@ -213,18 +212,18 @@ func (b *Backend) verdict(r distlock.Request, a answer) (distlock.Grant, time.Du
 		}
 	case "0":
 		if held := heldError(rest); held != nil {
-			return distlock.Grant{}, held.RetryAfter, held
+			return driver.Grant{}, held.RetryAfter, held
 		}
 	case "2":
-		return distlock.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", distlock.ErrLost)
+		return driver.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 	}
 	b.doubts.add(r.Owner)
-	return distlock.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
+	return driver.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
 }
 
 // heldError parses what scripts return after the 0 of a refusal: see refusal in
 // lib.lua. It returns nil if the reply has another form.
-func heldError(rest string) *distlock.HeldError {
+func heldError(rest string) *driver.HeldError {
 	words := strings.Fields(rest)
 	if len(words) == 0 {
 		return nil
@@ -233,7 +232,7 @@ func heldError(rest string) *distlock.HeldError {
 	if err != nil {
 		return nil //nolint:nilerr // the caller reports the reply
 	}
-	held := &distlock.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
+	held := &driver.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
 	if len(words) > 1 {
 		if us, err := strconv.ParseInt(words[1], 10, 64); err == nil && us > 0 {
 			held.Held = time.Duration(us) * time.Microsecond
@@ -248,24 +247,24 @@ func heldError(rest string) *distlock.HeldError {
 // Prolong extends g and mints further tokens, in one round trip, unless others
 // wait for the key. It is what a process asks that hands a key from one of its own
 // to the next. Only exclusive locks are handed on: for others the error wraps
-// [distlock.ErrNotAcquired], too.
-func (b *Backend) Prolong(ctx context.Context, g distlock.Grant, tokens int) (distlock.Grant, error) {
+// [driver.ErrNotAcquired], too.
+func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 	if wants(g.Mode, g.Permits) != "" {
-		return distlock.Grant{}, errProlong
+		return driver.Grant{}, errProlong
 	}
-	r := distlock.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
+	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
 	more, _, err := b.attempt(ctx, r, prolong)
 	return more, err
 }
 
 // Release gives the key back, or the place in its queue, and passes the key on
-// to the first who waits. It fails with [distlock.ErrLost] if another owner has
+// to the first who waits. It fails with [driver.ErrLost] if another owner has
 // the key, or if nobody has and g is a grant, with tokens, whose lease must have
 // ended; unless it had to be sent twice: then it was the first that gave the key
 // back, as far as anybody can tell. After a release that was answered the server refuses the owner for as
 // long as an attempt of it may still be on its way: an owner is good for one
 // acquisition.
-func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
+func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
@@ -289,9 +288,9 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 	case !a.sure:
 		return nil // sent twice: the first was applied, as far as anybody can tell
 	case a.line == foundNobody:
-		return fmt.Errorf("redislock: the lease has ended: %w", distlock.ErrLost)
+		return fmt.Errorf("redislock: the lease has ended: %w", driver.ErrLost)
 	default:
-		return fmt.Errorf("redislock: another has the key: %w", distlock.ErrLost)
+		return fmt.Errorf("redislock: another has the key: %w", driver.ErrLost)
 	}
 }
 
@@ -301,7 +300,7 @@ const (
 	foundNobody = "2"
 )
 
-func checkRequest(r distlock.Request) error {
+func checkRequest(r driver.Request) error {
 	if r.TTL < time.Millisecond {
 		return fmt.Errorf("redislock: a TTL of %v is less than a millisecond", r.TTL)
 	}

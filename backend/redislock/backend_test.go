@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestNewPanics(t *testing.T) {
@@ -56,12 +56,12 @@ func TestTryAcquireRelease(t *testing.T) {
 		}
 
 		_, err = b.TryAcquire(t.Context(), request("k"))
-		var held *distlock.HeldError
+		var held *driver.HeldError
 		if !errors.As(err, &held) || held.RetryAfter > r.TTL || held.RetryAfter < r.TTL-5*time.Second {
 			t.Errorf("held: %v", err)
 		}
-		other := request("k").Claim()
-		if err := b.Release(t.Context(), other); !errors.Is(err, distlock.ErrLost) {
+		other := request("k").Grant()
+		if err := b.Release(t.Context(), other); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("release by another: %v", err)
 		}
 		for range 2 {
@@ -78,25 +78,25 @@ func TestTryAcquireRelease(t *testing.T) {
 func TestBadRequests(t *testing.T) {
 	b := newBackend(t, redistestClosedClient(t))
 	good := request("k")
-	for name, change := range map[string]func(*distlock.Request){
-		"no key":         func(r *distlock.Request) { r.Key = "" },
-		"no owner":       func(r *distlock.Request) { r.Owner = "" },
-		"reserved owner": func(r *distlock.Request) { r.Owner = "-" },
-		"space":          func(r *distlock.Request) { r.Owner = "secret owner" },
-		"newline":        func(r *distlock.Request) { r.Owner = "secret\n" },
-		"not ASCII":      func(r *distlock.Request) { r.Owner = "secretä" },
-		"short TTL":      func(r *distlock.Request) { r.TTL = time.Millisecond - 1 },
+	for name, change := range map[string]func(*driver.Request){
+		"no key":         func(r *driver.Request) { r.Key = "" },
+		"no owner":       func(r *driver.Request) { r.Owner = "" },
+		"reserved owner": func(r *driver.Request) { r.Owner = "-" },
+		"space":          func(r *driver.Request) { r.Owner = "secret owner" },
+		"newline":        func(r *driver.Request) { r.Owner = "secret\n" },
+		"not ASCII":      func(r *driver.Request) { r.Owner = "secretä" },
+		"short TTL":      func(r *driver.Request) { r.TTL = time.Millisecond - 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := good
 			change(&r)
-			for _, acquire := range []func(context.Context, distlock.Request) (distlock.Grant, error){b.Acquire, b.TryAcquire} {
-				if _, err := acquire(t.Context(), r); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, distlock.ErrNotAcquired) {
+			for _, acquire := range []func(context.Context, driver.Request) (driver.Grant, error){b.Acquire, b.TryAcquire} {
+				if _, err := acquire(t.Context(), r); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("acquire: %v", err)
 				}
 			}
 			if r.TTL == good.TTL {
-				if err := b.Release(t.Context(), r.Claim()); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, distlock.ErrLost) {
+				if err := b.Release(t.Context(), r.Grant()); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, driver.ErrLost) {
 					t.Errorf("release: %v", err)
 				}
 			}
@@ -127,10 +127,10 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	if _, err := b.TryAcquire(t.Context(), r); !closed(err) {
 		t.Errorf("acquire: %v", err)
 	}
-	if err := b.Release(t.Context(), r.Claim()); !closed(err) {
+	if err := b.Release(t.Context(), r.Grant()); !closed(err) {
 		t.Errorf("release: %v", err)
 	}
-	if got := b.Renew(t.Context(), []distlock.Grant{r.Claim()}); got[0].Status != distlock.Unknown || !closed(got[0].Err) {
+	if got := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()}); got[0].Status != driver.Unknown || !closed(got[0].Err) {
 		t.Errorf("renew: %v", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +138,7 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	if _, err := b.Acquire(ctx, r); err != context.Canceled { //nolint:errorlint // as it is
 		t.Errorf("acquire: %v", err)
 	}
-	if err := b.Release(ctx, r.Claim()); err != context.Canceled { //nolint:errorlint // as it is
+	if err := b.Release(ctx, r.Grant()); err != context.Canceled { //nolint:errorlint // as it is
 		t.Errorf("release: %v", err)
 	}
 }

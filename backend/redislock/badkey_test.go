@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
@@ -27,7 +27,7 @@ func TestBadKeyFailsAlone(t *testing.T) {
 				}
 				for range 10 {
 					r.Owner = request("").Owner
-					var g distlock.Grant
+					var g driver.Grant
 					var err error
 					if w%2 == 0 {
 						g, err = b.TryAcquire(t.Context(), r)
@@ -35,7 +35,7 @@ func TestBadKeyFailsAlone(t *testing.T) {
 						g, err = b.Acquire(t.Context(), r)
 					}
 					if w < 4 {
-						if err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+						if err == nil || errors.Is(err, driver.ErrNotAcquired) {
 							t.Errorf("the bad key: %v", err)
 						}
 						readable(t, "the bad key", err, says)

@@ -10,14 +10,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // takeAll acquires many locks at once and returns what came of each.
-func takeAll(b distlock.Backend, keys []string) ([]distlock.Grant, []error) {
-	grants, errs := make([]distlock.Grant, len(keys)), make([]error, len(keys))
+func takeAll(b driver.Backend, keys []string) ([]driver.Grant, []error) {
+	grants, errs := make([]driver.Grant, len(keys)), make([]error, len(keys))
 	var wg sync.WaitGroup
 	for i, key := range keys {
 		wg.Go(func() { grants[i], errs[i] = b.TryAcquire(context.Background(), request(key)) })
@@ -26,7 +26,7 @@ func takeAll(b distlock.Backend, keys []string) ([]distlock.Grant, []error) {
 	return grants, errs
 }
 
-func giveAll(t *testing.T, b distlock.Backend, grants []distlock.Grant) {
+func giveAll(t *testing.T, b driver.Backend, grants []driver.Grant) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for _, g := range grants {
@@ -51,7 +51,7 @@ func TestPlainClientOfACluster(t *testing.T) {
 			keys = append(keys, fmt.Sprint("k:", i))
 		}
 		grants, errs := takeAll(b, keys)
-		var here []distlock.Grant
+		var here []driver.Grant
 		for i, err := range errs {
 			there := c.Slot(t, keys[i]) >= 16384/2
 			if there && !redis.HasErrorPrefix(err, "MOVED") || !there && err != nil {
@@ -72,7 +72,7 @@ func TestPlainClientOfACluster(t *testing.T) {
 // One key that is of a foreign type fails alone, in whatever company.
 func TestOneOfManyFails(t *testing.T) {
 	testmode.Long(t)
-	check := func(t *testing.T, b distlock.Backend, c redis.UniversalClient) {
+	check := func(t *testing.T, b driver.Backend, c redis.UniversalClient) {
 		t.Helper()
 		keys := loadKeys(50)
 		if err := c.RPush(t.Context(), keys[17], "foreign").Err(); err != nil {
@@ -81,7 +81,7 @@ func TestOneOfManyFails(t *testing.T) {
 		for range 10 {
 			grants, errs := takeAll(b, keys)
 			for i, err := range errs {
-				if i == 17 && !errors.Is(err, distlock.ErrForeign) || i != 17 && err != nil {
+				if i == 17 && !errors.Is(err, driver.ErrForeign) || i != 17 && err != nil {
 					t.Errorf("%s: %v", keys[i], err)
 				}
 			}

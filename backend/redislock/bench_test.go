@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // BenchmarkLockUnlock sets the Backend beside the least that a lock on one Redis
@@ -78,7 +78,7 @@ func onOwnKeys(b *testing.B, goroutines int, lockUnlock func(context.Context, st
 func BenchmarkHandOver(b *testing.B) {
 	s := realServer(b)
 	b.ReportAllocs()
-	backends := [2]distlock.Queuer{newBackend(b, s.Client), newBackend(b, s.real.Client(b))}
+	backends := [2]driver.Queuer{newBackend(b, s.Client), newBackend(b, s.real.Client(b))}
 	done := make(chan error, 2)
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -88,7 +88,7 @@ func BenchmarkHandOver(b *testing.B) {
 			for left.Add(-1) >= 0 {
 				g, err := q.Acquire(context.Background(), request("k"))
 				if err == nil {
-					err = q.(distlock.Backend).Release(context.Background(), g)
+					err = q.(driver.Backend).Release(context.Background(), g)
 				}
 				if err != nil {
 					done <- err
@@ -111,7 +111,7 @@ func BenchmarkRenew(b *testing.B) {
 	backend := newBackend(b, s.Client)
 	grants := hold(b, backend, 256)
 	for b.Loop() {
-		if got := backend.Renew(context.Background(), grants); got[255].Status != distlock.Renewed {
+		if got := driver.RenewAll(context.Background(), backend, grants); got[255].Status != driver.Renewed {
 			b.Fatal(got[255])
 		}
 	}

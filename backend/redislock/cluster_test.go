@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -126,7 +127,7 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 			}
 	}
 
-	var g distlock.Grant
+	var g driver.Grant
 	r := request(lockKey)
 	take := func() (err error) { g, err = b.TryAcquire(context.Background(), r); return err }
 	give := func() error { return b.Release(context.Background(), g) }
@@ -277,7 +278,7 @@ func TestRow18MasterStopped(t *testing.T) {
 	stopped.Cont()
 	for m, ss := range leases {
 		for _, s := range ss {
-			if err := s.Release(t.Context()); (err == nil) == (m == stopped) || err != nil && !errors.Is(err, distlock.ErrLost) {
+			if err := s.Release(t.Context()); (err == nil) == (m == stopped) || err != nil && !errors.Is(err, driver.ErrLost) {
 				t.Errorf("%s, stopped %v: release: %v", s.Key(), m == stopped, err)
 			}
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
@@ -47,8 +47,8 @@ func TestConformanceACL(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s, admin := aclServer(t)
-	asUser := make(map[distlock.Backend]bool)
-	add := func(t *testing.T) distlock.Backend {
+	asUser := make(map[driver.Backend]bool)
+	add := func(t *testing.T) driver.Backend {
 		t.Helper()
 		b := redislock.New(s.Client(t, redistest.AsUser))
 		asUser[b] = true
@@ -56,13 +56,13 @@ func TestConformanceACL(t *testing.T) {
 	}
 	locktest.Run(t, add, locktest.Features{
 		Resend: resend,
-		Drop: func(t *testing.T, _ distlock.Backend, key string) {
+		Drop: func(t *testing.T, _ driver.Backend, key string) {
 			t.Helper()
 			if n, err := admin.Del(context.Background(), key).Result(); err != nil || n != 1 {
 				t.Fatalf("DEL: %d, %v", n, err)
 			}
 		},
-		Peer: func(t *testing.T, _ distlock.Backend) distlock.Backend { t.Helper(); return add(t) },
+		Peer: func(t *testing.T, _ driver.Backend) driver.Backend { t.Helper(); return add(t) },
 	})
 	if len(asUser) < 50 {
 		t.Errorf("only %d backends were made", len(asUser))

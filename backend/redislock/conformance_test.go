@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
@@ -22,20 +22,20 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 		admin  redis.UniversalClient
 		client func() redis.UniversalClient
 	}
-	stores := make(map[distlock.Backend]store)
-	add := func(s store) distlock.Backend {
+	stores := make(map[driver.Backend]store)
+	add := func(s store) driver.Backend {
 		b := redislock.New(s.client())
 		stores[b] = s
 		return b
 	}
-	f.Drop = func(t *testing.T, b distlock.Backend, key string) {
+	f.Drop = func(t *testing.T, b driver.Backend, key string) {
 		t.Helper()
 		if n, err := stores[b].admin.Del(context.Background(), key).Result(); err != nil || n != 1 {
 			t.Fatalf("DEL: %d, %v", n, err)
 		}
 	}
-	f.Peer = func(_ *testing.T, first distlock.Backend) distlock.Backend { return add(stores[first]) }
-	locktest.Run(t, func(t *testing.T) distlock.Backend {
+	f.Peer = func(_ *testing.T, first driver.Backend) driver.Backend { return add(stores[first]) }
+	locktest.Run(t, func(t *testing.T) driver.Backend {
 		client := start(t)
 		return add(store{client(), client})
 	}, f)

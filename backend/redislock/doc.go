@@ -16,7 +16,7 @@
 // redislock, redsync, and the usual Spring aspects: locks of theirs are seen as
 // held here, and locks of this package are seen as held there.
 //
-// A lock that several have, as readers ([distlock.Shared]) or with permits, is a
+// A lock that several have, as readers ([driver.Shared]) or with permits, is a
 // sorted set at the same key, of "r owner" or "p owner" by the server's time in
 // microseconds at which the lease of each ends; the key ends with the last of them.
 // Kits that take a lock with SET NX see such a lock as held too; a kit that reads the

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // The usual way: a Locker over the application's own client.
@@ -73,7 +74,7 @@ func Example_interoperation() {
 	locker := distlock.New(redislock.New(rdb), distlock.Config{})
 	defer locker.Close()
 	_, err := locker.TryAcquire(ctx, "orders:42", distlock.Opts{})
-	fmt.Println(errors.Is(err, distlock.ErrNotAcquired))
+	fmt.Println(errors.Is(err, driver.ErrNotAcquired))
 	// Output:
 	// true
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
@@ -18,7 +19,7 @@ type failover struct {
 	t            *testing.T
 	b            *redislock.Backend
 	master, heir *redistest.Server
-	kept, doomed []distlock.Grant
+	kept, doomed []driver.Grant
 
 	locker    *distlock.Locker
 	toDoom    []string
@@ -39,7 +40,7 @@ func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistes
 	return f
 }
 
-func (f *failover) take(key string) distlock.Grant {
+func (f *failover) take(key string) driver.Grant {
 	f.t.Helper()
 	r := request(key)
 	r.TTL = 2 * time.Minute
@@ -68,22 +69,22 @@ func (f *failover) cut() {
 // what became of its lock, and a release says the same.
 func (f *failover) check() {
 	f.t.Helper()
-	renewals := func(grants []distlock.Grant) (known bool) {
-		for _, r := range f.b.Renew(f.t.Context(), grants) {
-			if r.Status == distlock.Unknown {
+	renewals := func(grants []driver.Grant) (known bool) {
+		for _, r := range driver.RenewAll(f.t.Context(), f.b, grants) {
+			if r.Status == driver.Unknown {
 				return false
 			}
 		}
 		return true
 	}
 	eventually(f.t, "renewals are answered again", func() bool { return renewals(f.kept) && renewals(f.doomed) })
-	renewed(f.t, f.b.Renew(f.t.Context(), f.kept), all(distlock.Renewed))
-	renewed(f.t, f.b.Renew(f.t.Context(), f.doomed), all(distlock.Lost))
+	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.kept), all(driver.Renewed))
+	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.doomed), all(driver.Lost))
 
 	// Its lease would go on for longer than this waits: renewal tells it.
 	over := f.doomedOne.Until()
 	<-f.doomedOne.Context().Done()
-	if err := f.doomedOne.Check(); !errors.Is(err, distlock.ErrLost) || !time.Now().Before(over) {
+	if err := f.doomedOne.Check(); !errors.Is(err, driver.ErrLost) || !time.Now().Before(over) {
 		f.t.Errorf("the doomed lease: %v, at %v, with a deadline of %v", err, time.Now(), over)
 	}
 
@@ -93,7 +94,7 @@ func (f *failover) check() {
 			if next.Token <= g.LastToken {
 				f.t.Errorf("token %d after %d", next.Token, g.LastToken)
 			}
-			if err := f.b.Release(f.t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+			if err := f.b.Release(f.t.Context(), g); !errors.Is(err, driver.ErrLost) {
 				f.t.Errorf("release of a lock that another has: %v", err)
 			}
 			if err := f.b.Release(f.t.Context(), next); err != nil {
@@ -101,7 +102,7 @@ func (f *failover) check() {
 			}
 			continue
 		}
-		if err := f.b.Release(f.t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+		if err := f.b.Release(f.t.Context(), g); !errors.Is(err, driver.ErrLost) {
 			f.t.Errorf("release of a lock that is lost: %v", err)
 		}
 	}
@@ -110,7 +111,7 @@ func (f *failover) check() {
 			f.t.Errorf("release of a lock that was kept: %v", err)
 		}
 	}
-	if err := f.doomedOne.Release(f.t.Context()); !errors.Is(err, distlock.ErrLost) {
+	if err := f.doomedOne.Release(f.t.Context()); !errors.Is(err, driver.ErrLost) {
 		f.t.Errorf("release of the doomed lease: %v", err)
 	}
 	if err := f.locker.Close(); err != nil {

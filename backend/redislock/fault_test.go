@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -28,15 +29,15 @@ func TestVirtualHungClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := redislock.New(redistest.HungClient(t), redislock.WithOpTimeout(3*time.Second))
 		r := request("k")
-		g := r.Claim()
+		g := r.Grant()
 
 		for name, op := range map[string]func(context.Context) error{
 			"TryAcquire": func(ctx context.Context) error { _, err := b.TryAcquire(ctx, r); return err },
 			"Acquire":    func(ctx context.Context) error { _, err := b.Acquire(ctx, r); return err },
 			"Release":    func(ctx context.Context) error { return b.Release(ctx, g) },
 			"Renew": func(ctx context.Context) error {
-				got := b.Renew(ctx, []distlock.Grant{g})
-				if got[0].Status != distlock.Unknown {
+				got := driver.RenewAll(ctx, b, []driver.Grant{g})
+				if got[0].Status != driver.Unknown {
 					t.Errorf("renewal: %v", got)
 				}
 				return got[0].Err
@@ -122,7 +123,7 @@ func TestOvertakenAcquire(t *testing.T) {
 				if n := b.Doubts(); n != 1 {
 					t.Errorf("%d doubts", n)
 				}
-				if err := b.Release(t.Context(), r.Claim()); err != nil {
+				if err := b.Release(t.Context(), r.Grant()); err != nil {
 					t.Errorf("release: %v", err)
 				}
 				if n := b.Doubts(); n != 0 {
@@ -215,17 +216,17 @@ func TestStoppedServer(t *testing.T) {
 	for round := range 10 {
 		s.real.Stop()
 		var wg sync.WaitGroup
-		claims := make(chan distlock.Grant, 8)
+		claims := make(chan driver.Grant, 8)
 		for i := range cap(claims) {
 			wg.Go(func() {
 				r := request(lockKey)
-				claims <- r.Claim()
+				claims <- r.Grant()
 				op := b.TryAcquire
 				if i%2 == 1 {
 					op = b.Acquire
 				}
 				prompt("acquire", func() {
-					if _, err := op(t.Context(), r); err == nil || contextError(err) || errors.Is(err, distlock.ErrNotAcquired) {
+					if _, err := op(t.Context(), r); err == nil || contextError(err) || errors.Is(err, driver.ErrNotAcquired) {
 						t.Errorf("acquire: %v", err)
 					}
 				})
@@ -234,14 +235,14 @@ func TestStoppedServer(t *testing.T) {
 		wg.Wait()
 		close(claims)
 		prompt("renew", func() {
-			if got := b.Renew(t.Context(), []distlock.Grant{request("k").Claim()}); got[0].Status != distlock.Unknown {
+			if got := driver.RenewAll(t.Context(), b, []driver.Grant{request("k").Grant()}); got[0].Status != driver.Unknown {
 				t.Errorf("renew: %v", got)
 			}
 		})
 		cancelled, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(limit/5, cancel)
 		prompt("release", func() {
-			if err := patient.Release(cancelled, request("k").Claim()); !errors.Is(err, context.Canceled) {
+			if err := patient.Release(cancelled, request("k").Grant()); !errors.Is(err, context.Canceled) {
 				t.Errorf("release: %v", err)
 			}
 		})
@@ -250,7 +251,7 @@ func TestStoppedServer(t *testing.T) {
 		for claim := range claims {
 			eventually(t, "a release is answered", func() bool {
 				err := b.Release(t.Context(), claim)
-				return err == nil || errors.Is(err, distlock.ErrLost)
+				return err == nil || errors.Is(err, driver.ErrLost)
 			})
 		}
 		if n := s.Exists(t.Context(), lockKey, queueKey).Val(); n != 0 {
@@ -289,7 +290,7 @@ func TestRow04RestartedEmpty(t *testing.T) {
 	defer locker.Close()
 	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
 	r := request(lockKey)
-	r.Backoff = distlock.NewBackoff(20*time.Millisecond, 0)
+	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
 	eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.real.Kill()
@@ -301,7 +302,7 @@ func TestRow04RestartedEmpty(t *testing.T) {
 			return false
 		}
 	})
-	if w.err == nil || contextError(w.err) || errors.Is(w.err, distlock.ErrNotAcquired) {
+	if w.err == nil || contextError(w.err) || errors.Is(w.err, driver.ErrNotAcquired) {
 		t.Errorf("acquire: %v", w.err)
 	}
 	s.real.Restart()
@@ -311,17 +312,17 @@ func TestRow04RestartedEmpty(t *testing.T) {
 	if w.err != nil || w.grant.Token <= g.LastToken {
 		t.Errorf("%+v, %v after token %d", w.grant, w.err, g.LastToken)
 	}
-	if got := b.Renew(t.Context(), []distlock.Grant{g}); got[0].Status != distlock.Lost {
+	if got := driver.RenewAll(t.Context(), b, []driver.Grant{g}); got[0].Status != driver.Lost {
 		t.Errorf("renewal of what was lost: %v", got)
 	}
-	if err := b.Release(t.Context(), g); !errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("release of what was lost: %v", err)
 	}
 	if err := b.Release(t.Context(), w.grant); err != nil {
 		t.Error(err)
 	}
 	<-lease.Context().Done()
-	matches(t, "the holder", lease.Check(), distlock.ErrLost)
+	matches(t, "the holder", lease.Check(), driver.ErrLost)
 	says(t, "the holder", lease.Check(), "the store says") // it has not just run out
 }
 

@@ -89,15 +89,6 @@ func (f *fleet) noticed(prompt bool) {
 	}
 }
 
-// route returns the address of the server that has the key, as far as that is
-// known without asking anybody.
-func (f *fleet) route(key string) string {
-	if at := f.known(key); at != nil {
-		return at.Options().Addr
-	}
-	return ""
-}
-
 // serverOf returns the server that has the key, if it is known without asking a server.
 // Errors name it if it does not answer.
 func (f *fleet) serverOf(key string) *rediskit.Server {

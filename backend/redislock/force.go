@@ -21,7 +21,7 @@ var (
 // head of the queue, in one script, which may be repeated. It fails, and does
 // nothing, if the value at the key is not a lock of this package and does not look like
 // one: a string that does not expire, a string that is neither a UUID nor the value in
-// the fence, or a value of another type. The error wraps [distlock.ErrForeign] then.
+// the fence, or a value of another type. The error wraps [driver.ErrForeign] then.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if key == "" {
 		return false, errors.New("redislock: the key is empty")

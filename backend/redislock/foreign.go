@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // value describes the value at a key.
@@ -69,7 +69,7 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 	case at[2].kind != "zset" && at[2].kind != "none":
 		return 0, fmt.Errorf("%w: the queue %q is %v", found, names[2], at[2])
 	case isLine(found, ""):
-		return 0, fmt.Errorf("redislock: %w", distlock.ErrForeign) // it has just gone
+		return 0, fmt.Errorf("redislock: %w", driver.ErrForeign) // it has just gone
 	default:
 		return 0, found
 	}
@@ -87,7 +87,7 @@ func isLine(err error, prefix string) bool {
 // foreign returns the error for a request whose key has a lock of another kind.
 func foreign(v value) error {
 	if v.left > 0 {
-		return fmt.Errorf("redislock: %w: %v, %v left", distlock.ErrForeign, v, v.left)
+		return fmt.Errorf("redislock: %w: %v, %v left", driver.ErrForeign, v, v.left)
 	}
-	return fmt.Errorf("redislock: %w: %v", distlock.ErrForeign, v)
+	return fmt.Errorf("redislock: %w: %v", driver.ErrForeign, v)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -27,31 +28,31 @@ func TestForeignLock(t *testing.T) {
 
 		check := func(what string, err error) {
 			t.Helper()
-			matches(t, what, err, distlock.ErrNotAcquired)
-			if !errors.Is(err, distlock.ErrForeign) || !regexp.MustCompile(`a hash, [\d.]+s left`).MatchString(err.Error()) {
+			matches(t, what, err, driver.ErrNotAcquired)
+			if !errors.Is(err, driver.ErrForeign) || !regexp.MustCompile(`a hash, [\d.]+s left`).MatchString(err.Error()) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+		for _, r := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
 			_, err := b.TryAcquire(ctx, r)
 			check("TryAcquire", err)
-			r.Backoff = distlock.NewBackoff(time.Millisecond, 3)
+			r.Backoff = driver.NewBackoff(time.Millisecond, 3)
 			_, err = b.Acquire(ctx, r)
 			check("Acquire", err)
 			if n := b.Doubts(); n != 0 && s.mini != nil {
 				t.Errorf("%d doubts about what was refused", n)
 			}
-			g := r.Claim()
+			g := r.Grant()
 			g.Token, g.LastToken = 1, 1
-			renewed(t, b.Renew(ctx, []distlock.Grant{g}), all(distlock.Lost))
-			matches(t, "Release", b.Release(ctx, g), distlock.ErrLost)
+			renewed(t, driver.RenewAll(ctx, b, []driver.Grant{g}), all(driver.Lost))
+			matches(t, "Release", b.Release(ctx, g), driver.ErrLost)
 		}
-		_, err := b.TryAcquireAll(ctx, []distlock.Request{request("a"), request(lockKey), request("z")})
+		_, err := b.TryAcquireAll(ctx, []driver.Request{request("a"), request(lockKey), request("z")})
 		check("TryAcquireAll", err)
 		_, err = b.ForceRelease(ctx, lockKey)
 		check("ForceRelease", err)
-		_, err = b.Prolong(ctx, request(lockKey).Claim(), 1)
-		matches(t, "Prolong", err, distlock.ErrLost)
+		_, err = b.Extend(ctx, request(lockKey).Grant(), 1)
+		matches(t, "Prolong", err, driver.ErrLost)
 
 		_, err = distlock.New(b, distlock.Config{}).ForceRelease(ctx, lockKey)
 		check("ForceRelease by a Locker", err)
@@ -65,15 +66,15 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 		b := newBackend(t, s.Client)
 		s.HSet(t.Context(), lockKey, "redisson", "1")
 		r := request(lockKey)
-		r.Backoff = distlock.NewBackoff(5*time.Millisecond, 0)
+		r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
 		w := acquire(t.Context(), b, r)
 		before := must(s.TTL(t.Context(), lockKey).Result())
 		eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		_, err := b.Acquire(ctx, request(lockKey))
-		matches(t, "whose context ends", err, distlock.ErrNotAcquired, context.DeadlineExceeded)
-		if !errors.Is(err, distlock.ErrForeign) {
+		matches(t, "whose context ends", err, driver.ErrNotAcquired, context.DeadlineExceeded)
+		if !errors.Is(err, driver.ErrForeign) {
 			t.Errorf("whose context ends: %v", err)
 		}
 		if after := s.TTL(t.Context(), lockKey).Val(); after != before {
@@ -101,7 +102,7 @@ func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
 		eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 
 		held, err := b.ForceRelease(t.Context(), lockKey)
-		if held || !errors.Is(err, distlock.ErrForeign) {
+		if held || !errors.Is(err, driver.ErrForeign) {
 			t.Errorf("ForceRelease: %v, %v", held, err)
 		}
 		if got := s.Get(t.Context(), lockKey).Val(); got != "precious" {
@@ -206,7 +207,7 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 
 		check := func(what string, err error, holder string) {
 			t.Helper()
-			held := new(distlock.HeldError)
+			held := new(driver.HeldError)
 			if !errors.As(err, &held) || held.Holder != holder || held.RetryAfter <= 0 || held.RetryAfter > r.TTL {
 				t.Errorf("%s: %+v", what, err)
 			}
@@ -214,7 +215,7 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 				t.Errorf("%s: held for %v", what, held.Held)
 			}
 		}
-		for _, other := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+		for _, other := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
 			_, err := b.TryAcquire(t.Context(), other)
 			check("TryAcquire", err, "web-3/1432")
 			// The server has the waiter in its queue before the waiter has the answer.
@@ -229,14 +230,14 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 				if err = w.err; !errors.Is(err, context.Canceled) {
 					t.Errorf("a waiter: %v", err)
 				}
-				if err := b.Release(t.Context(), r.Claim()); !errors.Is(err, distlock.ErrLost) {
+				if err := b.Release(t.Context(), r.Grant()); !errors.Is(err, driver.ErrLost) {
 					t.Errorf("a waiter that leaves: %v", err)
 				}
-				return errors.As(err, new(*distlock.HeldError))
+				return errors.As(err, new(*driver.HeldError))
 			})
 			check("a waiter", err, "web-3/1432")
 		}
-		_, err := b.TryAcquireAll(t.Context(), []distlock.Request{request("a"), request(lockKey)})
+		_, err := b.TryAcquireAll(t.Context(), []driver.Request{request("a"), request(lockKey)})
 		check("TryAcquireAll", err, "web-3/1432")
 
 		s.Set(t.Context(), lockKey, "of redislock or Spring", r.TTL)
@@ -253,7 +254,7 @@ func TestForeignLockWithoutType(t *testing.T) {
 	b := newBackend(t, s.real.Client(t, redistest.AsUser))
 	s.HSet(t.Context(), "shop:hash", "a", "1")
 	_, err := b.TryAcquire(t.Context(), request("shop:hash"))
-	if !errors.Is(err, distlock.ErrForeign) {
+	if !errors.Is(err, driver.ErrForeign) {
 		t.Errorf("TryAcquire: %v", err)
 	}
 	if infos := mustInspect(t, b, "shop:hash"); len(infos) != 1 || infos[0].Foreign != "unknown" {

@@ -14,11 +14,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
-var _ distlock.Inspector = (*Backend)(nil)
+var _ driver.Inspector = (*Backend)(nil)
 
 var (
 	//go:embed ours.lua
@@ -45,15 +45,15 @@ const (
 // the prefix is the key itself; then anything else at the key is, too, as foreign. Of
 // sharers, the token of the latest is known, and of no other. A lock that was held
 // before the fence went has no token to show either.
-func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
-	found := make(map[string]distlock.KeyInfo)
+func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+	found := make(map[string]driver.KeyInfo)
 	if err := b.inspectExactly(ctx, prefix, found); err != nil {
 		return nil, err
 	}
 	err := b.scan(ctx, pattern(prefix), func(names []string) (bool, error) {
 		keys := candidates(names, prefix)
 		for batch := range slices.Chunk(keys, inspectBatch) {
-			infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.KeyInfo, error) {
+			infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]driver.KeyInfo, error) {
 				return readLocks(ctx, c, batch, false)
 			})
 			if err != nil {
@@ -70,7 +70,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]dist
 		}
 		return true, nil
 	})
-	sorted := make([]distlock.KeyInfo, 0, len(found))
+	sorted := make([]driver.KeyInfo, 0, len(found))
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		sorted = append(sorted, found[key])
 	}
@@ -78,17 +78,17 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]dist
 }
 
 // inspectExactly finds the value at the key, whatever its type.
-func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]distlock.KeyInfo) error {
+func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
 	if key == "" || strings.ContainsAny(key, "{}") { // the key of no lock
 		return nil
 	}
-	infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]distlock.KeyInfo, error) {
+	infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]driver.KeyInfo, error) {
 		return readLocks(ctx, c, []string{key}, true)
 	})
 	if err != nil {
 		return err
 	}
-	info := distlock.KeyInfo{Key: key}
+	info := driver.KeyInfo{Key: key}
 	if len(infos) > 0 {
 		info = infos[0]
 	}
@@ -101,7 +101,7 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 		case v.kind == "none", v.kind == "string" && v.left > 0: // it was removed, or set, between the two requests
 		default:
 			info.Foreign = cmp.Or(v.kind, "unknown")
-			info.Held, info.Holders = 1, []distlock.HolderInfo{{ExpiresIn: v.left}}
+			info.Held, info.Holders = 1, []driver.HolderInfo{{ExpiresIn: v.left}}
 		}
 	}
 	if info.Held > 0 || info.Waiting > 0 {
@@ -172,13 +172,13 @@ func candidates(names []string, prefix string) []string {
 
 // readLocks asks about some keys, and returns what is to be said of those that are
 // locks, with exact also of other kits.
-func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exact bool) ([]distlock.KeyInfo, error) {
+func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exact bool) ([]driver.KeyInfo, error) {
 	cmds := make([]*redis.Cmd, len(keys))
 	send := func(which []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) {
 		pipe := c.Pipeline()
 		for _, i := range which {
 			names := lockKeys(keys[i])
-			cmds[i] = eval(pipe, ctx, names[:], distlock.MaxHolderInfos, flag(exact))
+			cmds[i] = eval(pipe, ctx, names[:], driver.MaxHolderInfos, flag(exact))
 		}
 		rediskit.Exec(ctx, pipe)
 	}
@@ -195,7 +195,7 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 			return inspectScript.Eval(ctx, s, keys, args...)
 		})
 	}
-	var infos []distlock.KeyInfo
+	var infos []driver.KeyInfo
 	for i, cmd := range cmds {
 		reply, err := cmd.Slice()
 		if errors.Is(err, redis.Nil) {
@@ -214,8 +214,8 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 }
 
 // keyInfo reads what inspect.lua said of one lock.
-func keyInfo(key string, reply []any) (distlock.KeyInfo, error) {
-	info := distlock.KeyInfo{Key: key}
+func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
+	info := driver.KeyInfo{Key: key}
 	if len(reply) == 5 {
 		kind, ok1 := reply[0].(string)
 		held, ok2 := reply[1].(int64)
@@ -226,7 +226,7 @@ func keyInfo(key string, reply []any) (distlock.KeyInfo, error) {
 			info.Held, info.Waiting = int(held), int(waiting)
 			info.Semaphore = kind == "p"
 			if kind == "r" {
-				info.Mode = distlock.Shared
+				info.Mode = driver.Shared
 			}
 			f := readFence(fence)
 			for pair := range slices.Chunk(holders, 2) {
@@ -266,7 +266,7 @@ func readFence(text string) minted {
 // microseconds of the server's time, and a block of them ends at the moment in
 // which it is minted, so the last tells when that was: unless more than a token a
 // microsecond was asked for, or the server's clock was set back.
-func (f minted) holderInfo(pair []any) (h distlock.HolderInfo, err error) {
+func (f minted) holderInfo(pair []any) (h driver.HolderInfo, err error) {
 	if len(pair) != 2 {
 		return h, errors.New("redislock: inspect answered with half a holder")
 	}
@@ -276,7 +276,7 @@ func (f minted) holderInfo(pair []any) (h distlock.HolderInfo, err error) {
 	if !ok1 || !ok2 || err != nil {
 		return h, errors.New("redislock: inspect answered with a holder that is none")
 	}
-	h.Owner, h.Holder = distlock.Fingerprint(owner), distlock.HolderOf(owner)
+	h.Owner, h.Holder = driver.Fingerprint(owner), driver.HolderOf(owner)
 	h.ExpiresIn = max(time.Duration(ms)*time.Millisecond, 0)
 	if owner == f.holder {
 		h.Token, h.Since = f.first, time.UnixMicro(int64(f.last))

@@ -11,13 +11,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-func mustInspect(t *testing.T, b *redislock.Backend, prefix string) []distlock.KeyInfo {
+func mustInspect(t *testing.T, b *redislock.Backend, prefix string) []driver.KeyInfo {
 	t.Helper()
 	infos, err := b.Inspect(t.Context(), prefix, 10_000)
 	if err != nil {
@@ -26,7 +26,7 @@ func mustInspect(t *testing.T, b *redislock.Backend, prefix string) []distlock.K
 	return infos
 }
 
-func keysOf(infos []distlock.KeyInfo) (keys []string) {
+func keysOf(infos []driver.KeyInfo) (keys []string) {
 	for _, info := range infos {
 		keys = append(keys, info.Key)
 	}
@@ -47,7 +47,7 @@ func TestInspectOthersKeys(t *testing.T) {
 		s.Set(ctx, "shop:aspect", uuid.NewString(), time.Hour) // of the usual aspects
 		s.Set(ctx, "shop:busy", "redsync", time.Hour)          // somebody here waits for it
 		waiter := request("shop:busy")
-		waiter.Backoff = distlock.NewBackoff(time.Millisecond, 2)
+		waiter.Backoff = driver.NewBackoff(time.Millisecond, 2)
 		if _, err := b.Acquire(ctx, waiter); err == nil {
 			t.Fatal("granted")
 		}
@@ -86,7 +86,7 @@ func TestInspectOthersKeys(t *testing.T) {
 		if held, err := b.ForceRelease(ctx, "shop:aspect"); !held || err != nil {
 			t.Errorf("ForceRelease of another kit's lock: %v, %v", held, err)
 		}
-		if err := b.Release(ctx, waiter.Claim()); err != nil {
+		if err := b.Release(ctx, waiter.Grant()); err != nil {
 			t.Log(err)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // The record is shared with redsync, bsm's redislock and Spring's aspects: they take
@@ -38,7 +38,7 @@ func TestInteropOfRecords(t *testing.T) {
 				t.Errorf("%s does not get what is free: %v", name, err)
 			}
 			_, err := b.TryAcquire(ctx, request(name))
-			matches(t, name, err, distlock.ErrNotAcquired)
+			matches(t, name, err, driver.ErrNotAcquired)
 			if infos := mustInspect(t, b, name); len(infos) != 1 || infos[0].Foreign != "" || infos[0].Held != 1 || infos[0].Holders[0].Holder != "" || infos[0].Holders[0].ExpiresIn <= 0 {
 				t.Errorf("%s: listed %+v", name, infos)
 			}

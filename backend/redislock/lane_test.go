@@ -15,8 +15,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
@@ -49,7 +49,7 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 	before := s.scriptCalls(t)
 	var all sync.WaitGroup
 	var come atomic.Int64
-	grants := make([]distlock.Grant, n)
+	grants := make([]driver.Grant, n)
 	errs := make([]error, n)
 	s.paused(func() {
 		for i := range n {
@@ -64,11 +64,11 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 	for i, err := range errs {
 		switch {
 		case i == 7:
-			if !errors.Is(err, distlock.ErrForeign) {
+			if !errors.Is(err, driver.ErrForeign) {
 				t.Errorf("the foreign key: %v", err)
 			}
 		case i == 9:
-			if !errors.Is(err, distlock.ErrNotAcquired) {
+			if !errors.Is(err, driver.ErrNotAcquired) {
 				t.Errorf("the key that is held: %v", err)
 			}
 		case err != nil:
@@ -150,7 +150,7 @@ func TestCallersLeave(t *testing.T) {
 					gone.Add(1)
 				}
 				// The Locker releases in any case. The context of that does not end.
-				if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Error(err)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // register is what the locks of a load protect, in the memory of the test. It
@@ -177,7 +178,7 @@ func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
 	case err == nil:
 	case errors.Is(err, distlock.ErrUnavailable):
 		kind = "unavailable"
-	case errors.Is(err, distlock.ErrLost):
+	case errors.Is(err, driver.ErrLost):
 		kind = "lost"
 	default:
 		l.t.Errorf("%s: release: %v", key, err)

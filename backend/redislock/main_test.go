@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -106,10 +106,10 @@ func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option)
 	return b
 }
 
-func request(key string) distlock.Request {
-	return distlock.Request{
+func request(key string) driver.Request {
+	return driver.Request{
 		Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1,
-		Backoff: distlock.NewBackoff(5*time.Second, 0),
+		Backoff: driver.NewBackoff(5*time.Second, 0),
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // nodes knows how the keys are spread over servers, as far as renewal has to
@@ -56,7 +56,7 @@ func (n nodes) silent() {
 // group splits the grants that picked lists by the server that has them, so that
 // one that hangs delays no others. It need not be right: a pipeline follows
 // redirections.
-func (n nodes) group(ctx context.Context, calls *calls, grants []distlock.Grant, picked []int) [][]int {
+func (n nodes) group(ctx context.Context, calls *calls, grants []driver.Grant, picked []int) [][]int {
 	server := n.server()
 	if server == nil {
 		return [][]int{picked}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -54,10 +55,10 @@ func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string) {
 	r := request(lockKey)
 	_, err := b.Acquire(t.Context(), r)
 	readable(t, "Acquire", err, "^redislock: "+pattern)
-	g := r.Claim()
-	readable(t, "Renew", b.Renew(t.Context(), []distlock.Grant{g})[0].Err, "^redislock: "+pattern)
+	g := r.Grant()
+	readable(t, "Renew", driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Err, "^redislock: "+pattern)
 	readable(t, "Release", b.Release(t.Context(), g), "^redislock: "+pattern)
-	_, err = b.TryAcquireAll(t.Context(), []distlock.Request{request("a"), request("b")})
+	_, err = b.TryAcquireAll(t.Context(), []driver.Request{request("a"), request("b")})
 	if strings.Contains(pattern, "NOAUTH") || err == nil || !strings.Contains(err.Error(), "unsupported") {
 		readable(t, "TryAcquireAll", err, "^redislock: "+pattern)
 	}
@@ -160,15 +161,15 @@ func TestOutageTextKilled(t *testing.T) {
 	defer b.Close()
 	g := must(b.TryAcquire(t.Context(), request(lockKey)))
 	r := request(lockKey)
-	r.Backoff = distlock.NewBackoff(100*time.Millisecond, 0)
+	r.Backoff = driver.NewBackoff(100*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
 	eventually(t, "it waits", func() bool { return c.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.Kill()
 
 	refused := `^redislock: (no answer within the operation timeout of 500ms: )?dial tcp ` + s.Addr() + `: connect: connection refused`
 	for range 3 {
-		got := b.Renew(t.Context(), []distlock.Grant{g})[0]
-		if got.Status != distlock.Unknown {
+		got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
+		if got.Status != driver.Unknown {
 			t.Errorf("renewal: %v", got.Status)
 		}
 		readable(t, "the holder's renewal", got.Err, refused)

@@ -8,11 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
-var _ distlock.Pinger = (*Backend)(nil)
+var _ driver.Pinger = (*Backend)(nil)
 
 // Ping asks every server that stores keys: the single server, the master that Sentinel
 // names, all masters of a Cluster, all shards of a Ring that are up. One round trip

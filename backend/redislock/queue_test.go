@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // waiting is an Acquire on a goroutine.
 type waiting struct {
-	grant distlock.Grant
+	grant driver.Grant
 	err   error
 	done  chan struct{}
 }
 
-func acquire(ctx context.Context, b *redislock.Backend, r distlock.Request) *waiting {
+func acquire(ctx context.Context, b *redislock.Backend, r driver.Request) *waiting {
 	w := &waiting{done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
@@ -122,13 +122,13 @@ func TestBackoffSpent(t *testing.T) {
 		}
 		for _, attempts := range []int{1, 3} {
 			r := request("k")
-			r.Backoff = distlock.NewBackoff(10*time.Millisecond, attempts)
+			r.Backoff = driver.NewBackoff(10*time.Millisecond, attempts)
 			_, err := b.Acquire(t.Context(), r)
-			var held *distlock.HeldError
+			var held *driver.HeldError
 			if !errors.As(err, &held) || held.RetryAfter <= 0 {
 				t.Errorf("%d attempts: %v", attempts, err)
 			}
-			if err := b.Release(t.Context(), r.Claim()); !errors.Is(err, distlock.ErrLost) {
+			if err := b.Release(t.Context(), r.Grant()); !errors.Is(err, driver.ErrLost) {
 				t.Errorf("release: %v", err)
 			}
 		}
@@ -164,7 +164,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		}
 		cancel()
 		<-w.done
-		if err := b.Release(t.Context(), r.Claim()); !errors.Is(err, distlock.ErrLost) {
+		if err := b.Release(t.Context(), r.Grant()); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("release: %v", err)
 		}
 		if n := s.Exists(t.Context(), queueKey).Val(); n != 0 {
@@ -196,9 +196,9 @@ func TestManyCancelled(t *testing.T) {
 				t.Errorf("acquire: %v", err)
 			}
 			start := time.Now()
-			err := b.Release(t.Context(), r.Claim())
+			err := b.Release(t.Context(), r.Grant())
 			again := err == nil && time.Since(start) >= resend // among so many, one may have to be sent again
-			if !again && !errors.Is(err, distlock.ErrLost) {
+			if !again && !errors.Is(err, driver.ErrLost) {
 				t.Errorf("release: %v", err)
 			}
 		})
@@ -232,7 +232,7 @@ func TestRow15SubscriberKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = request(lockKey)
-	r.Backoff = distlock.NewBackoff(time.Hour, 0)
+	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	w := acquire(t.Context(), b, r)
 	subscribed := func() bool {
 		return s.PubSubNumSub(t.Context(), "distlock:inbox:"+b.Member("")[:36]).Val() != nil && s.inboxes(t) == 1
@@ -281,7 +281,7 @@ func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 		t.Errorf("%d inboxes before anybody has waited", n)
 	}
 	waiter := request("k")
-	waiter.Backoff = distlock.NewBackoff(100*time.Millisecond, 0)
+	waiter.Backoff = driver.NewBackoff(100*time.Millisecond, 0)
 	w := acquire(t.Context(), b, waiter)
 	eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 	for range 2 {

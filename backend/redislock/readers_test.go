@@ -16,6 +16,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -47,7 +48,7 @@ func beReaders(addr string) error {
 		return errors.Join(errs...)
 	}
 	err := each(func(i int) (err error) {
-		leases[i], err = locker.Acquire(ctx, lockKey, distlock.Opts{Mode: distlock.Shared, KeyTimeout: readersLease})
+		leases[i], err = locker.Acquire(ctx, lockKey, distlock.Opts{Mode: driver.Shared, KeyTimeout: readersLease})
 		return err
 	})
 	if err != nil {
@@ -110,7 +111,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 	locker := distlock.New(redislock.New(s.real.Client(t), unhurried), distlock.Config{})
 	defer locker.Close()
 	once := distlock.Opts{RetryCount: 1}
-	if _, err := locker.Acquire(t.Context(), lockKey, once); !errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := locker.Acquire(t.Context(), lockKey, once); !errors.Is(err, driver.ErrNotAcquired) {
 		t.Fatalf("a writer among the readers: %v", err)
 	}
 
@@ -126,8 +127,8 @@ func TestReadersInFourProcesses(t *testing.T) {
 	}()
 	eventually(t, "the writer waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	late := once
-	late.Mode = distlock.Shared
-	if _, err := locker.Acquire(t.Context(), lockKey, late); !errors.Is(err, distlock.ErrNotAcquired) {
+	late.Mode = driver.Shared
+	if _, err := locker.Acquire(t.Context(), lockKey, late); !errors.Is(err, driver.ErrNotAcquired) {
 		t.Fatalf("a reader behind the writer: %v", err)
 	}
 

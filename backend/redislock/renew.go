@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // One script or pipeline carries no more renewals than this: a script stops the
@@ -20,25 +20,18 @@ const renewBatch = 256
 
 var errNotSent = errors.New("redislock: not sent, because the batch before it failed")
 
-// Route returns the address of the server that has key, or nothing if there is but
-// one server, or before the Backend has asked a Cluster for the first time. It
-// never blocks.
-func (b *Backend) Route(key string) string { return b.fleet.route(key) }
-
 // Renew extends the grants with one script for every 256 of them, exclusive ones
 // and others apart, or, where the keys are spread over several servers, with one
-// pipeline for as many on each. No server's part waits for another's, but Renew
-// returns with the last of them: a Locker keeps them apart by their [Backend.Route].
-// What a server did not answer within the operation timeout is Unknown, and so is
+// pipeline for as many on each. No server's part waits for another's: each result is
+// reported with the answer of its server. What a server did not answer within the operation timeout is Unknown, and so is
 // what would have been sent to it next.
-func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	grants = slices.Clone(grants) // what is left behind may still read it
-	results := make([]distlock.RenewResult, len(grants))
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
 		// A PEXPIRE of zero would delete the lock.
 		if g.TTL < time.Millisecond {
-			results[i].Err = fmt.Errorf("redislock: a TTL of %v is less than a millisecond", g.TTL)
+			report(i, driver.RenewResult{Err: fmt.Errorf("redislock: a TTL of %v is less than a millisecond", g.TTL)})
 			continue
 		}
 		valid = append(valid, i)
@@ -49,41 +42,39 @@ func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock
 		byScript(grants, group)
 	}
 	if len(groups) == 1 {
-		b.renewNode(ctx, grants, groups[0], results)
-		return results
+		b.renewNode(ctx, grants, groups[0], report)
+		return
 	}
 	var wg sync.WaitGroup
 	for _, group := range groups {
-		// Each group writes to its own elements of results.
-		wg.Go(func() { b.renewNode(ctx, grants, group, results) })
+		wg.Go(func() { b.renewNode(ctx, grants, group, report) })
 	}
 	wg.Wait()
-	return results
 }
 
 // renewNode renews those grants that group lists, batch after batch, until one
 // has no answer.
-func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group []int, results []distlock.RenewResult) {
+func (b *Backend) renewNode(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
 	for len(group) > 0 {
 		batch := group[:sameScript(grants, group)]
 		group = group[len(batch):]
 
 		server := b.fleet.serverOf(grants[batch[0]].Key)
-		answers, err := callAt(ctx, b.calls, server, func(ctx context.Context, c redis.UniversalClient) ([]distlock.RenewResult, error) {
+		answers, err := callAt(ctx, b.calls, server, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
 			return b.renewBatch(ctx, c, grants, batch)
 		})
 		for n, i := range batch {
-			if err != nil {
-				results[i].Err = err
-			} else {
-				results[i] = answers[n]
-				results[i].Err = server.Explain(answers[n].Err)
+			r := driver.RenewResult{Err: err}
+			if err == nil {
+				r = answers[n]
+				r.Err = server.Explain(r.Err)
 			}
+			report(i, r)
 		}
 		if err != nil {
 			b.nodes.silent()
 			for _, i := range group {
-				results[i].Err = fmt.Errorf("%w: %w", errNotSent, err)
+				report(i, driver.RenewResult{Err: fmt.Errorf("%w: %w", errNotSent, err)})
 			}
 			return
 		}
@@ -91,7 +82,7 @@ func (b *Backend) renewNode(ctx context.Context, grants []distlock.Grant, group 
 }
 
 // renewBatch writes to nothing but what it returns: it may be left behind.
-func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
+func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	if b.nodes.together() {
 		answers, err := renewScripted(ctx, c, grants, batch)
 		if !redis.HasErrorPrefix(err, "CROSSSLOT") {
@@ -103,7 +94,7 @@ func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grant
 	return renewPipelined(ctx, c, grants, batch)
 }
 
-func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
+func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	keys := make([]string, 0, len(batch))
 	args := make([]any, 0, 2*len(batch))
 	for _, i := range batch {
@@ -115,7 +106,7 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlo
 	if err != nil {
 		return nil, err
 	}
-	results := make([]distlock.RenewResult, len(batch))
+	results := make([]driver.RenewResult, len(batch))
 	for n, renewed := range reply {
 		results[n] = renewResult(renewed)
 	}
@@ -125,8 +116,8 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []distlo
 // renewPipelined sends one script call for each lock. Every answer stands for
 // itself; those that say NOSCRIPT are sent once more, with the script. It fails
 // if there was no answer at all.
-func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distlock.Grant, batch []int) ([]distlock.RenewResult, error) {
-	results := make([]distlock.RenewResult, len(batch))
+func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+	results := make([]driver.RenewResult, len(batch))
 	script := renewal(grants[batch[0]])
 	send := func(ns []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) (missing []int) {
 		pipe := c.Pipeline()
@@ -163,15 +154,15 @@ func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []distl
 			return script.Eval(ctx, s, keys, args...)
 		})
 	}
-	if !slices.ContainsFunc(results, func(r distlock.RenewResult) bool { return rediskit.Answered(r.Err) }) {
+	if !slices.ContainsFunc(results, func(r driver.RenewResult) bool { return rediskit.Answered(r.Err) }) {
 		return nil, results[0].Err
 	}
 	return results, nil
 }
 
-func renewResult(renewed int64) distlock.RenewResult {
+func renewResult(renewed int64) driver.RenewResult {
 	if renewed == 1 {
-		return distlock.RenewResult{Status: distlock.Renewed}
+		return driver.RenewResult{Status: driver.Renewed}
 	}
-	return distlock.RenewResult{Status: distlock.Lost}
+	return driver.RenewResult{Status: driver.Lost}
 }

@@ -8,16 +8,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // hold acquires n keys, for longer than a slow machine needs for that.
-func hold(t testing.TB, b *redislock.Backend, n int) []distlock.Grant {
+func hold(t testing.TB, b *redislock.Backend, n int) []driver.Grant {
 	t.Helper()
-	grants := make([]distlock.Grant, n)
+	grants := make([]driver.Grant, n)
 	for i := range grants {
 		r := request(fmt.Sprint("k", i))
 		r.TTL = time.Minute
@@ -30,17 +30,17 @@ func hold(t testing.TB, b *redislock.Backend, n int) []distlock.Grant {
 	return grants
 }
 
-func renewed(t testing.TB, got []distlock.RenewResult, want func(i int) distlock.RenewStatus) {
+func renewed(t testing.TB, got []driver.RenewResult, want func(i int) driver.RenewStatus) {
 	t.Helper()
 	for i, r := range got {
-		if r.Status != want(i) || (r.Status == distlock.Unknown) != (r.Err != nil) {
+		if r.Status != want(i) || (r.Status == driver.Unknown) != (r.Err != nil) {
 			t.Fatalf("number %d: %v, %v instead of %v", i, r.Status, r.Err, want(i))
 		}
 	}
 }
 
-func all(s distlock.RenewStatus) func(int) distlock.RenewStatus {
-	return func(int) distlock.RenewStatus { return s }
+func all(s driver.RenewStatus) func(int) driver.RenewStatus {
+	return func(int) driver.RenewStatus { return s }
 }
 
 func TestRenewBatches(t *testing.T) {
@@ -50,25 +50,25 @@ func TestRenewBatches(t *testing.T) {
 	s.Set(t.Context(), "k7", "another", time.Minute)
 	s.Del(t.Context(), "k300")
 	grants[400].TTL = 500 * time.Microsecond // would delete it
-	want := func(i int) distlock.RenewStatus {
+	want := func(i int) driver.RenewStatus {
 		switch i {
 		case 7, 300:
-			return distlock.Lost
+			return driver.Lost
 		case 400:
-			return distlock.Unknown
+			return driver.Unknown
 		default:
-			return distlock.Renewed
+			return driver.Renewed
 		}
 	}
 	before := s.commandCalls(t, "evalsha")
-	renewed(t, b.Renew(t.Context(), grants), want)
+	renewed(t, driver.RenewAll(t.Context(), b, grants), want)
 	if n := s.commandCalls(t, "evalsha") - before; n != 3 {
 		t.Errorf("%d scripts for 600 renewals", n)
 	}
 	if n := s.Exists(t.Context(), "k300", "k400").Val(); n != 1 {
 		t.Errorf("of a lost and a held key %d exist", n)
 	}
-	if got := b.Renew(t.Context(), nil); len(got) != 0 {
+	if got := driver.RenewAll(t.Context(), b, nil); len(got) != 0 {
 		t.Errorf("%d results for none", len(got))
 	}
 }
@@ -84,7 +84,7 @@ func TestScriptFlush(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.ScriptFlush(t.Context())
-			renewed(t, b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Renewed))
+			renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Renewed))
 			s.ScriptFlush(t.Context())
 			if err := b.Release(t.Context(), g); err != nil {
 				t.Fatal(err)
@@ -101,7 +101,7 @@ func TestRenewCrossSlot(t *testing.T) {
 	b := newBackend(t, nodes[0].Client(t))
 	grants := hold(t, b, 20)
 	for range 2 {
-		renewed(t, b.Renew(t.Context(), grants), all(distlock.Renewed))
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
 	}
 }
 
@@ -128,10 +128,10 @@ func TestCluster(t *testing.T) {
 	}
 
 	t.Run("renew", func(t *testing.T) {
-		renewed(t, b.Renew(t.Context(), grants), all(distlock.Renewed))
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
 		// One node has forgotten the script.
 		nodes[1].Client(t).ScriptFlush(t.Context())
-		renewed(t, b.Renew(t.Context(), grants), all(distlock.Renewed))
+		renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
 	})
 
 	t.Run("queue", func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestCluster(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := request(key)
-			r.Backoff = distlock.NewBackoff(time.Hour, 0)
+			r.Backoff = driver.NewBackoff(time.Hour, 0)
 			w := acquire(t.Context(), peer, r)
 			eventually(t, "it waits", func() bool { return peer.Waiters() == 1 })
 			if err := b.Release(t.Context(), g); err != nil {
@@ -163,11 +163,11 @@ func TestCluster(t *testing.T) {
 		nodes[2].Stop()
 		defer nodes[2].Cont()
 		start := time.Now()
-		renewed(t, b.Renew(t.Context(), grants), func(i int) distlock.RenewStatus {
+		renewed(t, driver.RenewAll(t.Context(), b, grants), func(i int) driver.RenewStatus {
 			if at[i] == nodes[2] {
-				return distlock.Unknown
+				return driver.Unknown
 			}
-			return distlock.Renewed
+			return driver.Renewed
 		})
 		if d := time.Since(start); d > limit+5*time.Second {
 			t.Errorf("it took %v", d)
@@ -189,10 +189,10 @@ func TestRing(t *testing.T) {
 	t.Cleanup(func() { _ = ring.Close() })
 	b := newBackend(t, ring)
 	grants := hold(t, b, 20)
-	renewed(t, b.Renew(t.Context(), grants), all(distlock.Renewed))
+	renewed(t, driver.RenewAll(t.Context(), b, grants), all(driver.Renewed))
 
 	r := request(grants[0].Key)
-	r.Backoff = distlock.NewBackoff(50*time.Millisecond, 0)
+	r.Backoff = driver.NewBackoff(50*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
 	eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 	for _, g := range grants {
@@ -215,11 +215,11 @@ func TestRenewThroughAWrapper(t *testing.T) {
 	grants := hold(t, b, 300)
 	s.Del(t.Context(), "k7")
 	s.ScriptFlush(t.Context())
-	renewed(t, b.Renew(t.Context(), grants), func(i int) distlock.RenewStatus {
+	renewed(t, driver.RenewAll(t.Context(), b, grants), func(i int) driver.RenewStatus {
 		if i == 7 {
-			return distlock.Lost
+			return driver.Lost
 		}
-		return distlock.Renewed
+		return driver.Renewed
 	})
 }
 
@@ -229,12 +229,12 @@ func TestRenewStopsAtTheFirstFailure(t *testing.T) {
 	grants := hold(t, newBackend(t, s.Client), 1000)
 	s.real.Stop()
 	start := time.Now()
-	got := b.Renew(t.Context(), grants)
+	got := driver.RenewAll(t.Context(), b, grants)
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("it took %v", d)
 	}
 	for i, r := range got {
-		if r.Status != distlock.Unknown || r.Err == nil {
+		if r.Status != driver.Unknown || r.Err == nil {
 			t.Fatalf("number %d: %v, %v", i, r.Status, r.Err)
 		}
 	}
@@ -243,6 +243,6 @@ func TestRenewStopsAtTheFirstFailure(t *testing.T) {
 	}
 	s.real.Cont()
 	eventually(t, "it renews again", func() bool {
-		return b.Renew(t.Context(), grants)[999].Status == distlock.Renewed
+		return driver.RenewAll(t.Context(), b, grants)[999].Status == driver.Renewed
 	})
 }

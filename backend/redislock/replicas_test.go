@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -18,7 +18,7 @@ const confirmation = 200 * time.Millisecond
 
 // confirmed acquires until the replica has confirmed it in time, which it may not
 // on a machine that is busy.
-func confirmed(t *testing.T, b *redislock.Backend, r distlock.Request) (g distlock.Grant) {
+func confirmed(t *testing.T, b *redislock.Backend, r driver.Request) (g driver.Grant) {
 	t.Helper()
 	eventually(t, "the replica confirms in time", func() (ok bool) {
 		var err error
@@ -46,10 +46,10 @@ func TestWaitReplicas(t *testing.T) {
 	// The user's own timeout is shorter than the wait.
 	c := s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = confirmation / 4 })
 	b := newBackend(t, c, redislock.WithWaitReplicas(1, confirmation))
-	for name, r := range map[string]func() distlock.Request{
-		"exclusive": func() distlock.Request { return request("exclusive") },
-		"reader":    func() distlock.Request { return reader("reader") },
-		"permit":    func() distlock.Request { return permit("permit", 2) },
+	for name, r := range map[string]func() driver.Request{
+		"exclusive": func() driver.Request { return request("exclusive") },
+		"reader":    func() driver.Request { return reader("reader") },
+		"permit":    func() driver.Request { return permit("permit", 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.ScriptFlush(t.Context())
@@ -64,13 +64,13 @@ func TestWaitReplicas(t *testing.T) {
 			for range 2 {
 				start := time.Now()
 				_, err := b.TryAcquire(t.Context(), cut)
-				if d := time.Since(start); err == nil || errors.Is(err, distlock.ErrNotAcquired) || d < confirmation {
+				if d := time.Since(start); err == nil || errors.Is(err, driver.ErrNotAcquired) || d < confirmation {
 					t.Errorf("without the replica: %v after %v", err, d)
 				}
 			}
 			if name != "exclusive" { // beside the other
 				other := r()
-				if _, err := b.Acquire(t.Context(), other); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+				if _, err := b.Acquire(t.Context(), other); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("without the replica: %v", err)
 				}
 				mustReleaseAny(t, b, other)
@@ -82,7 +82,7 @@ func TestWaitReplicas(t *testing.T) {
 			if again := confirmed(t, b, cut); again.Token <= g.LastToken {
 				t.Errorf("token %d after %d", again.Token, g.LastToken)
 			}
-			if err := b.Release(t.Context(), cut.Claim()); err != nil {
+			if err := b.Release(t.Context(), cut.Grant()); err != nil {
 				t.Error(err)
 			}
 			if n := s.Exists(t.Context(), name).Val(); n != 0 {
@@ -92,9 +92,9 @@ func TestWaitReplicas(t *testing.T) {
 	}
 }
 
-func mustReleaseAny(t *testing.T, b *redislock.Backend, r distlock.Request) {
+func mustReleaseAny(t *testing.T, b *redislock.Backend, r driver.Request) {
 	t.Helper()
-	if err := b.Release(t.Context(), r.Claim()); err != nil && !errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 		t.Fatal(err)
 	}
 }
@@ -106,7 +106,7 @@ func TestWaitReplicasCluster(t *testing.T) {
 	b := newBackend(t, redistest.ClusterClient(t, nodes), redislock.WithWaitReplicas(1, 20*time.Millisecond))
 	for _, key := range []string{"a", "b", "c", "d"} {
 		r := request(key)
-		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("%s: %v", key, err)
 		}
 		asked := 0

@@ -6,6 +6,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -34,7 +35,7 @@ func TestRow06OldMasterStillWrites(t *testing.T) {
 
 	// Others come to the new master.
 	r := request(lockKey)
-	r.TTL, r.Backoff = time.Minute, distlock.NewBackoff(50*time.Millisecond, 0)
+	r.TTL, r.Backoff = time.Minute, driver.NewBackoff(50*time.Millisecond, 0)
 	others := newBackend(t, heir.Client(t))
 	next := acquire(t.Context(), others, r)
 
@@ -49,7 +50,7 @@ func TestRow06OldMasterStillWrites(t *testing.T) {
 	if now := time.Now(); now.Before(deadline) {
 		t.Errorf("given up %v before the deadline", deadline.Sub(now))
 	}
-	matches(t, "the old holder", lease.Check(), distlock.ErrLost)
+	matches(t, "the old holder", lease.Check(), driver.ErrLost)
 	says(t, "the old holder", lease.Check(), "the lease of 5s ran out")
 	if n := old.real.ErrorStat(t, "NOREPLICAS"); n < first+2 {
 		t.Errorf("%d refusals at first, %d in the end: it did not try on", first, n)
@@ -63,6 +64,6 @@ func TestRow06OldMasterStillWrites(t *testing.T) {
 		t.Errorf("token %d after %d, %v", next.grant.Token, lease.Token(), next.err)
 	}
 	old.ConfigSet(t.Context(), "min-replicas-to-write", "0") // or Close tries in vain to clean up
-	matches(t, "release by the old holder", lease.Release(t.Context()), distlock.ErrLost)
+	matches(t, "release by the old holder", lease.Release(t.Context()), driver.ErrLost)
 	mustRelease(t, others, next.grant)
 }

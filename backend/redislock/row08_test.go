@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -33,15 +33,15 @@ func newLossy(t *testing.T, over func(*redis.Client) redis.UniversalClient, chan
 	s.network = spoilnet.TCP(s.real.Addr())
 	c := s.real.Client(t, func(o *redis.Options) { o.Dialer = s.network.DialContext }, change)
 	s.b, s.other = newBackend(t, over(c), opts...), newBackend(t, s.Client)
-	for _, r := range []distlock.Request{request("warm"), reader("warm")} {
-		var g distlock.Grant
+	for _, r := range []driver.Request{request("warm"), reader("warm")} {
+		var g driver.Grant
 		eventually(t, "it is acquired", func() bool {
 			var err error
 			g, err = s.b.Acquire(t.Context(), r)
 			return err == nil
 		})
 		eventually(t, "it is renewed", func() bool {
-			return s.b.Renew(t.Context(), []distlock.Grant{g})[0].Status == distlock.Renewed
+			return driver.RenewAll(t.Context(), s.b, []driver.Grant{g})[0].Status == driver.Renewed
 		})
 		s.giveBack(g)
 	}
@@ -50,11 +50,11 @@ func newLossy(t *testing.T, over func(*redis.Client) redis.UniversalClient, chan
 
 // giveBack releases, again if there was no answer: an impatient client does not wait
 // for a slow machine.
-func (s *lossy) giveBack(g distlock.Grant) {
+func (s *lossy) giveBack(g driver.Grant) {
 	s.t.Helper()
 	eventually(s.t, "the release is answered", func() bool {
 		err := s.b.Release(s.t.Context(), g)
-		if errors.Is(err, distlock.ErrLost) {
+		if errors.Is(err, driver.ErrLost) {
 			s.t.Errorf("release: %v", err)
 		}
 		return err == nil
@@ -73,8 +73,8 @@ func (s *lossy) lose() {
 }
 
 // has reports whether the owner has the lock.
-func (s *lossy) has(r distlock.Request) bool {
-	if r.Mode == distlock.Shared {
+func (s *lossy) has(r driver.Request) bool {
+	if r.Mode == driver.Shared {
 		return s.ZScore(context.Background(), r.Key, "r "+r.Owner).Err() == nil
 	}
 	return s.Get(context.Background(), r.Key).Val() == r.Owner
@@ -82,10 +82,10 @@ func (s *lossy) has(r distlock.Request) bool {
 
 // acquired waits for the grant of an attempt whose reply is lost, and checks that
 // it is the one which the server has made then, and no second one.
-func (s *lossy) acquired(r distlock.Request, attempt func(context.Context, distlock.Request) (distlock.Grant, error)) distlock.Grant {
+func (s *lossy) acquired(r driver.Request, attempt func(context.Context, driver.Request) (driver.Grant, error)) driver.Grant {
 	s.t.Helper()
 	lost := s.lost.Load()
-	done := make(chan distlock.Grant)
+	done := make(chan driver.Grant)
 	go func() {
 		defer close(done)
 		for {
@@ -94,7 +94,7 @@ func (s *lossy) acquired(r distlock.Request, attempt func(context.Context, distl
 			case err == nil:
 				done <- g
 				return
-			case errors.Is(err, distlock.ErrNotAcquired):
+			case errors.Is(err, driver.ErrNotAcquired):
 				s.t.Errorf("it waits for itself: %v", err)
 				return
 			}
@@ -116,7 +116,7 @@ func (s *lossy) acquired(r distlock.Request, attempt func(context.Context, distl
 }
 
 // released gives a lock back, loses the reply, and tries again until there is one.
-func (s *lossy) released(g distlock.Grant) {
+func (s *lossy) released(g driver.Grant) {
 	s.t.Helper()
 	lost := s.lost.Load()
 	s.lose()
@@ -149,12 +149,12 @@ func TestRow08LostReplies(t *testing.T) {
 			o.MaxRetries = -1
 		}},
 	} {
-		for mode, ask := range map[string]func(string) distlock.Request{"exclusive": request, "reader": reader} {
+		for mode, ask := range map[string]func(string) driver.Request{"exclusive": request, "reader": reader} {
 			t.Run(client+"/"+mode, func(t *testing.T) {
 				s := newLossy(t, c.over, c.change, prompt)
-				ask := func() distlock.Request {
+				ask := func() driver.Request {
 					r := ask(lockKey)
-					r.TTL, r.Backoff = time.Minute, distlock.NewBackoff(time.Hour, 0)
+					r.TTL, r.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
 					return r
 				}
 				r := ask()
@@ -168,16 +168,16 @@ func TestRow08LostReplies(t *testing.T) {
 
 				s.lose()
 				eventually(t, "the renewal is answered", func() bool {
-					got := s.b.Renew(t.Context(), []distlock.Grant{g})[0]
-					if got.Status == distlock.Lost {
+					got := driver.RenewAll(t.Context(), s.b, []driver.Grant{g})[0]
+					if got.Status == driver.Lost {
 						t.Error("the renewal denies its own lock")
 					}
-					return got.Status == distlock.Renewed
+					return got.Status == driver.Renewed
 				})
 
 				// The next is there already when the release is repeated.
 				next := request(lockKey)
-				next.TTL, next.Backoff = time.Minute, distlock.NewBackoff(time.Hour, 0)
+				next.TTL, next.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
 				w := acquire(t.Context(), s.other, next)
 				eventually(t, "another waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 				s.released(g)
@@ -192,7 +192,7 @@ func TestRow08LostReplies(t *testing.T) {
 
 				// It is passed on to one who waits, and the reply to the claim is lost.
 				r = ask()
-				claimed := make(chan distlock.Grant)
+				claimed := make(chan driver.Grant)
 				go func() { claimed <- s.acquired(r, s.b.Acquire) }()
 				eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 				s.lose()
@@ -217,7 +217,7 @@ func TestRow08LostRepliesGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, queued := range []bool{false, true} {
 		s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return wrapped{c} }, func(o *redis.Options) { o.MaxRetries = -1 })
-		var held distlock.Grant
+		var held driver.Grant
 		if queued {
 			held = mustTry(t, s.other, request(lockKey))
 		}
@@ -266,10 +266,10 @@ func TestRow08ReleaseSentTwice(t *testing.T) {
 		s.lose()
 		done := make(chan error)
 		go func() { done <- s.b.Release(t.Context(), g) }()
-		eventually(t, "the release was applied", func() bool { return s.lost.Load() > lost && !s.has(distlock.Request{Key: lockKey, Owner: g.Owner}) })
+		eventually(t, "the release was applied", func() bool { return s.lost.Load() > lost && !s.has(driver.Request{Key: lockKey, Owner: g.Owner}) })
 		mustRelease(t, s.other, must(s.other.Acquire(t.Context(), request(lockKey))))
 		err := <-done
-		if err != nil && !errors.Is(err, distlock.ErrLost) {
+		if err != nil && !errors.Is(err, driver.ErrLost) {
 			continue // the server was not prompt, so this was sent once
 		}
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -58,7 +59,7 @@ func TestRow09ServerSleeps(t *testing.T) {
 		t.Error("the holder was told when the server went on")
 	default:
 	}
-	matches(t, "the holder", lease.Check(), distlock.ErrLost)
+	matches(t, "the holder", lease.Check(), driver.ErrLost)
 	l := <-next
 	if l == nil {
 		t.FailNow()
@@ -66,7 +67,7 @@ func TestRow09ServerSleeps(t *testing.T) {
 	if l.Token() <= lease.Token() {
 		t.Errorf("token %d after %d", l.Token(), lease.Token())
 	}
-	matches(t, "release by the one before", lease.Release(t.Context()), distlock.ErrLost)
+	matches(t, "release by the one before", lease.Release(t.Context()), driver.ErrLost)
 	matches(t, "the next", l.Release(t.Context()))
 	for i, locker := range lockers {
 		if err := locker.Close(); err != nil {
@@ -157,13 +158,14 @@ type renewing struct {
 	now, most atomic.Int64
 }
 
-func (r *renewing) Renew(ctx context.Context, g []distlock.Grant) []distlock.RenewResult {
+func (r *renewing) Renew(ctx context.Context, g []driver.Grant, report func(int, driver.RenewResult)) {
 	now := r.now.Add(1)
 	defer r.now.Add(-1)
 	for {
 		most := r.most.Load()
 		if now <= most || r.most.CompareAndSwap(most, now) {
-			return r.Backend.Renew(ctx, g)
+			r.Backend.Renew(ctx, g, report)
+			return
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
@@ -35,7 +35,7 @@ func TestRow15MessageLost(t *testing.T) {
 			var line []*waiting
 			for range 3 {
 				r := request(lockKey)
-				r.Backoff = distlock.NewBackoff(poll, 0)
+				r.Backoff = driver.NewBackoff(poll, 0)
 				line = append(line, acquire(t.Context(), b, r))
 				synctest.Wait()
 			}
@@ -77,7 +77,7 @@ func TestRow15BufferOverflow(t *testing.T) {
 	r.TTL = time.Minute
 	g := mustTry(t, b, r)
 	r = request(lockKey)
-	r.Backoff = distlock.NewBackoff(time.Hour, 0)
+	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	w := acquire(t.Context(), b, r)
 	eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 	inbox := s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0]

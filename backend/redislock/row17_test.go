@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -19,7 +20,7 @@ import (
 func matches(t *testing.T, what string, err error, want ...error) {
 	t.Helper()
 	for _, e := range []error{
-		distlock.ErrNotAcquired, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull, distlock.ErrUnavailable,
+		driver.ErrNotAcquired, driver.ErrLost, distlock.ErrKey, distlock.ErrQueueFull, distlock.ErrUnavailable,
 		distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade, context.Canceled, context.DeadlineExceeded,
 	} {
 		if got := errors.Is(err, e); got != slices.Contains(want, e) {
@@ -71,7 +72,7 @@ func TestRow17Refusals(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			_, err = locker.Acquire(ctx, "free", opts)
 			cancel()
-			matches(t, "Acquire", err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded)
+			matches(t, "Acquire", err, distlock.ErrUnavailable, driver.ErrNotAcquired, context.DeadlineExceeded)
 			says(t, "Acquire", err, refusal.Error)
 
 			refreshed, released := held.Refresh(t.Context()), leaving.Release(t.Context())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -24,7 +25,7 @@ import (
 // thought of, each once or, where two of them think of the same, twice.
 func flood(t *testing.T, lockers []*distlock.Locker, workers, n int, name string) {
 	t.Helper()
-	kinds := []distlock.Opts{{}, {}, {}, {Mode: distlock.Shared}, {Permits: 2}}
+	kinds := []distlock.Opts{{}, {}, {}, {Mode: driver.Shared}, {Permits: 2}}
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {

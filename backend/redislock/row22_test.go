@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -56,7 +57,7 @@ func TestRow22ForeignValues(t *testing.T) {
 	} {
 		is := distlock.ErrUnavailable
 		if key == lockKey {
-			is = distlock.ErrNotAcquired
+			is = driver.ErrNotAcquired
 		}
 		places[key] = make(map[string]place)
 		for name, put := range types {
@@ -77,7 +78,7 @@ func TestRow22ForeignValues(t *testing.T) {
 				b := newBackend(t, s.Client)
 				locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
 				defer locker.Close()
-				for _, o := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 2}} {
+				for _, o := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 2}} {
 					o.KeyTimeout, o.RetryInterval = 300*time.Millisecond, 10*time.Millisecond
 					_, err := locker.TryAcquire(t.Context(), lockKey, o)
 					matches(t, "TryAcquire", err, p.is)
@@ -86,20 +87,20 @@ func TestRow22ForeignValues(t *testing.T) {
 					_, err = locker.Acquire(t.Context(), lockKey, o)
 					matches(t, "Acquire", err, p.is)
 					says(t, "Acquire", err, p.says)
-					if foreign := errors.Is(err, distlock.ErrForeign); foreign != (key == lockKey) {
+					if foreign := errors.Is(err, driver.ErrForeign); foreign != (key == lockKey) {
 						t.Errorf("Acquire: %v is of another kind of lock: %v", err, foreign)
 					}
 				}
 				if key != queueKey {
-					if held, err := locker.ForceRelease(t.Context(), lockKey); held || errors.Is(err, distlock.ErrForeign) != (key == lockKey) || errors.Is(err, distlock.ErrUnavailable) == (key == lockKey) {
+					if held, err := locker.ForceRelease(t.Context(), lockKey); held || errors.Is(err, driver.ErrForeign) != (key == lockKey) || errors.Is(err, distlock.ErrUnavailable) == (key == lockKey) {
 						t.Errorf("ForceRelease: %v, %v", held, err)
 					}
 				}
-				for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
-					g := r.Claim()
+				for _, r := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+					g := r.Grant()
 					g.Token, g.LastToken = 1, 1
-					renewed(t, b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Lost))
-					if err := b.Release(t.Context(), g); err == nil || key == lockKey && !errors.Is(err, distlock.ErrLost) {
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
+					if err := b.Release(t.Context(), g); err == nil || key == lockKey && !errors.Is(err, driver.ErrLost) {
 						t.Errorf("what is another's was released: %v", err)
 					}
 				}
@@ -132,19 +133,19 @@ func TestRow22LockOfAnotherKit(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	s.Set(t.Context(), lockKey, "of redislock or Spring", time.Hour)
-	for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
+	for _, r := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 2)} {
 		_, err := b.TryAcquire(t.Context(), r)
-		matches(t, "TryAcquire", err, distlock.ErrNotAcquired)
-		g := r.Claim()
+		matches(t, "TryAcquire", err, driver.ErrNotAcquired)
+		g := r.Grant()
 		g.Token, g.LastToken = 1, 1
-		renewed(t, b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Lost))
-		matches(t, "Release", b.Release(t.Context(), g), distlock.ErrLost)
+		renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Lost))
+		matches(t, "Release", b.Release(t.Context(), g), driver.ErrLost)
 	}
 	if v, ttl := s.Get(t.Context(), lockKey).Val(), s.TTL(t.Context(), lockKey).Val(); v != "of redislock or Spring" || ttl < 50*time.Minute {
 		t.Errorf("the other kit's lock is %q, for %v", v, ttl)
 	}
 	r := request(lockKey)
-	r.Backoff = distlock.NewBackoff(20*time.Millisecond, 0)
+	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
 	eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.Del(t.Context(), lockKey)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -109,15 +110,15 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	for _, o := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 1}} {
+	for _, o := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 1}} {
 		s, err := l.Acquire(ctx, key, o)
 		if err != nil {
 			t.Fatalf("%q: %v", key, err)
 		}
 		r := request(key)
 		r.Mode, r.Permits = o.Mode, o.Permits
-		if o.Mode == distlock.Shared {
-			r.Mode = distlock.Exclusive // one that has to wait
+		if o.Mode == driver.Shared {
+			r.Mode = driver.Exclusive // one that has to wait
 		}
 		w := acquire(ctx, b, r)
 		// Not to be sure that it waits: either way it gets the key.

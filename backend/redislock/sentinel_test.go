@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -92,7 +92,7 @@ func TestRow05WaitReplicas(t *testing.T) {
 	s.Master.CutOff(t, s.Replica)
 	for _, key := range []string{"doomed", "doomed too"} {
 		_, err := b.TryAcquire(t.Context(), request(key))
-		if err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		if err == nil || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("without the replica: %v", err)
 		}
 	}
@@ -101,19 +101,19 @@ func TestRow05WaitReplicas(t *testing.T) {
 	eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
 
 	other := newBackend(t, s.Client(t)) // which does not wait: there is no replica now
-	var g distlock.Grant
+	var g driver.Grant
 	eventually(t, "the heir grants what was not", func() bool {
 		var err error
 		g, err = other.TryAcquire(t.Context(), request("doomed"))
 		return err == nil
 	})
 	mustRelease(t, other, g)
-	if _, err := other.TryAcquire(t.Context(), request("kept")); !errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := other.TryAcquire(t.Context(), request("kept")); !errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("a second holder: %v", err)
 	}
 	eventually(t, "renewals are answered again", func() bool {
-		return b.Renew(t.Context(), []distlock.Grant{kept})[0].Status != distlock.Unknown
+		return driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0].Status != driver.Unknown
 	})
-	renewed(t, b.Renew(t.Context(), []distlock.Grant{kept}), all(distlock.Renewed))
+	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{kept}), all(driver.Renewed))
 	mustRelease(t, b, kept)
 }

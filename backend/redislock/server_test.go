@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
@@ -87,8 +87,8 @@ func useShared(t *testing.T, s server, b *redislock.Backend) error {
 	if err != nil {
 		return err
 	}
-	got := b.Renew(t.Context(), []distlock.Grant{g})
-	if got[0].Status != distlock.Renewed {
+	got := driver.RenewAll(t.Context(), b, []driver.Grant{g})
+	if got[0].Status != driver.Renewed {
 		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got[0].Status), got[0].Err)
 	}
 	// One that has ended, and one beside it.
@@ -118,7 +118,7 @@ func TestACL(t *testing.T) {
 		if err := useShared(t, s, b); err != nil {
 			return err
 		}
-		if got := b.Renew(t.Context(), []distlock.Grant{g}); got[0].Status != distlock.Renewed {
+		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g}); got[0].Status != driver.Renewed {
 			return errors.Join(fmt.Errorf("the renewal: %v", got[0].Status), got[0].Err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

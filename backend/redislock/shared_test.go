@@ -11,25 +11,25 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-func reader(key string) distlock.Request {
+func reader(key string) driver.Request {
 	r := request(key)
-	r.Mode = distlock.Shared
+	r.Mode = driver.Shared
 	return r
 }
 
-func permit(key string, n int) distlock.Request {
+func permit(key string, n int) driver.Request {
 	r := request(key)
 	r.Permits = n
 	return r
 }
 
-func mustTry(t testing.TB, b *redislock.Backend, r distlock.Request) distlock.Grant {
+func mustTry(t testing.TB, b *redislock.Backend, r driver.Request) driver.Grant {
 	t.Helper()
 	g, err := b.TryAcquire(t.Context(), r)
 	if err != nil {
@@ -41,7 +41,7 @@ func mustTry(t testing.TB, b *redislock.Backend, r distlock.Request) distlock.Gr
 	return g
 }
 
-func mustRelease(t testing.TB, b *redislock.Backend, g distlock.Grant) {
+func mustRelease(t testing.TB, b *redislock.Backend, g driver.Grant) {
 	t.Helper()
 	if err := b.Release(t.Context(), g); err != nil {
 		t.Fatal(err)
@@ -51,23 +51,23 @@ func mustRelease(t testing.TB, b *redislock.Backend, g distlock.Grant) {
 func TestSharedAndPermits(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b, peer := newBackend(t, s.Client), newBackend(t, s.Client)
-		for name, r := range map[string]func() distlock.Request{
-			"readers": func() distlock.Request { return reader("readers") },
-			"permits": func() distlock.Request { return permit("permits", 2) },
+		for name, r := range map[string]func() driver.Request{
+			"readers": func() driver.Request { return reader("readers") },
+			"permits": func() driver.Request { return permit("permits", 2) },
 		} {
 			g1, g2 := mustTry(t, b, r()), mustTry(t, peer, r())
 			if g2.Token <= g1.LastToken {
 				t.Errorf("%s: token %d after %d", name, g2.Token, g1.LastToken)
 			}
-			if _, err := b.TryAcquire(t.Context(), request(name)); !errors.Is(err, distlock.ErrNotAcquired) {
+			if _, err := b.TryAcquire(t.Context(), request(name)); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Errorf("%s: an exclusive lock beside them: %v", name, err)
 			}
-			if _, err := b.Prolong(t.Context(), g1, 5); !errors.Is(err, distlock.ErrNotAcquired) {
+			if _, err := b.Extend(t.Context(), g1, 5); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Errorf("%s: prolonged: %v", name, err)
 			}
 			eventually(t, "a release by another is refused", func() bool {
-				err := b.Release(t.Context(), r().Claim())
-				if err != nil && !errors.Is(err, distlock.ErrLost) {
+				err := b.Release(t.Context(), r().Grant())
+				if err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Fatalf("%s: release by another: %v", name, err)
 				}
 				return err != nil // a release that was sent twice is no error
@@ -75,10 +75,10 @@ func TestSharedAndPermits(t *testing.T) {
 			mustRelease(t, b, g1)
 			mustRelease(t, b, g2)
 			mustRelease(t, b, g1)
-			mustRelease(t, b, r().Claim())
-			never := r().Claim()
+			mustRelease(t, b, r().Grant())
+			never := r().Grant()
 			never.Token, never.LastToken = 1, 1
-			if err := b.Release(t.Context(), never); !errors.Is(err, distlock.ErrLost) {
+			if err := b.Release(t.Context(), never); !errors.Is(err, driver.ErrLost) {
 				t.Errorf("%s: release of what is gone: %v", name, err)
 			}
 			if g := mustTry(t, b, request(name)); g.Token <= g2.LastToken {
@@ -88,7 +88,7 @@ func TestSharedAndPermits(t *testing.T) {
 		if _, err := b.TryAcquire(t.Context(), permit("none left", 1)); err != nil {
 			t.Fatal(err)
 		}
-		var held *distlock.HeldError
+		var held *driver.HeldError
 		if _, err := b.TryAcquire(t.Context(), permit("none left", 1)); !errors.As(err, &held) || held.RetryAfter < 5*time.Second {
 			t.Errorf("a permit too many: %v", err)
 		}
@@ -97,18 +97,18 @@ func TestSharedAndPermits(t *testing.T) {
 
 func TestBadModes(t *testing.T) {
 	b := newBackend(t, redistestClosedClient(t))
-	for name, change := range map[string]func(*distlock.Request){
-		"unknown mode":     func(r *distlock.Request) { r.Mode = 7 },
-		"negative permits": func(r *distlock.Request) { r.Permits = -1 },
-		"both":             func(r *distlock.Request) { r.Mode, r.Permits = distlock.Shared, 2 },
+	for name, change := range map[string]func(*driver.Request){
+		"unknown mode":     func(r *driver.Request) { r.Mode = 7 },
+		"negative permits": func(r *driver.Request) { r.Permits = -1 },
+		"both":             func(r *driver.Request) { r.Mode, r.Permits = driver.Shared, 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := request("k")
 			change(&r)
-			if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, distlock.ErrNotAcquired) {
+			if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, driver.ErrNotAcquired) {
 				t.Errorf("acquire: %v", err)
 			}
-			if err := b.Release(t.Context(), r.Claim()); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, distlock.ErrLost) {
+			if err := b.Release(t.Context(), r.Grant()); err == nil || errors.Is(err, redis.ErrClosed) || errors.Is(err, driver.ErrLost) {
 				t.Errorf("release: %v", err)
 			}
 		})
@@ -120,7 +120,7 @@ func TestBadModes(t *testing.T) {
 func TestThousandReaders(t *testing.T) {
 	s := realServer(t)
 	bs := []*redislock.Backend{newBackend(t, s.Client), newBackend(t, s.Client), newBackend(t, s.Client), newBackend(t, s.Client)}
-	grants := make([]distlock.Grant, 1000)
+	grants := make([]driver.Grant, 1000)
 	var wg sync.WaitGroup
 	for i := range grants {
 		wg.Go(func() {
@@ -147,15 +147,15 @@ func TestThousandReaders(t *testing.T) {
 		highest = max(highest, g.LastToken)
 	}
 	for i, b := range bs {
-		mine := make([]distlock.Grant, 0, 250)
+		mine := make([]driver.Grant, 0, 250)
 		for j := i; j < len(grants); j += len(bs) {
 			mine = append(mine, grants[j])
 		}
-		renewed(t, b.Renew(t.Context(), mine), all(distlock.Renewed))
+		renewed(t, driver.RenewAll(t.Context(), b, mine), all(driver.Renewed))
 	}
 
 	r := request(lockKey)
-	r.Backoff = distlock.NewBackoff(time.Hour, 0)
+	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	w := acquire(t.Context(), bs[0], r)
 	eventually(t, "the writer waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	for i, g := range grants {
@@ -182,14 +182,14 @@ func TestRenewSharedBatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBackend(t, c)
-			var grants []distlock.Grant
+			var grants []driver.Grant
 			for i := range 600 {
 				r := request(fmt.Sprint(name, i/3*3))
 				switch i % 3 {
 				case 0:
 					r.Key += "x"
 				case 1:
-					r.Mode = distlock.Shared
+					r.Mode = driver.Shared
 				case 2:
 					r.Key += "p"
 					r.Permits = 2
@@ -202,11 +202,11 @@ func TestRenewSharedBatches(t *testing.T) {
 				}
 			}
 			before := s.commandCalls(t, "evalsha")
-			renewed(t, b.Renew(t.Context(), grants), func(i int) distlock.RenewStatus {
+			renewed(t, driver.RenewAll(t.Context(), b, grants), func(i int) driver.RenewStatus {
 				if i == 7 || i == 300 || i == 596 {
-					return distlock.Lost
+					return driver.Lost
 				}
-				return distlock.Renewed
+				return driver.Renewed
 			})
 			if n := s.commandCalls(t, "evalsha") - before; name == "one script" && n != 3 {
 				t.Errorf("%d scripts for 200 exclusive locks and 400 others", n)
@@ -223,7 +223,7 @@ func TestSharedCluster(t *testing.T) {
 		key := fmt.Sprint("k", i)
 		g := mustTry(t, b, request(key))
 		r := reader(key)
-		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), peer, r)
 		eventually(t, "it waits", func() bool { return peer.Waiters() == 1 })
 		mustRelease(t, b, g)
@@ -246,18 +246,18 @@ func TestVirtualDeadReader(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		alive := mustTry(t, b, reader(lockKey))
 		r := request(lockKey)
-		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), b, r)
 		time.Sleep(time.Second)
-		renewed(t, b.Renew(t.Context(), []distlock.Grant{alive}), all(distlock.Renewed))
+		renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{alive}), all(driver.Renewed))
 		time.Sleep(time.Second)
 		mustRelease(t, b, alive)
 		<-w.done
 		if d := time.Since(start); w.err != nil || d < dead.TTL || d > dead.TTL+10*time.Millisecond {
 			t.Errorf("it took %v after a lease of %v: %v", d, dead.TTL, w.err)
 		}
-		renewed(t, b.Renew(t.Context(), []distlock.Grant{dead}), all(distlock.Lost))
-		if err := b.Release(t.Context(), dead); !errors.Is(err, distlock.ErrLost) {
+		renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{dead}), all(driver.Lost))
+		if err := b.Release(t.Context(), dead); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("release of what has ended: %v", err)
 		}
 	})
@@ -273,7 +273,7 @@ func TestVirtualDeadPermit(t *testing.T) {
 		long.TTL = time.Hour
 		mustTry(t, b, long)
 		r := permit(lockKey, 2)
-		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		start := time.Now()
 		if _, err := b.Acquire(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -300,12 +300,12 @@ func TestVirtualSharedWithoutMessages(t *testing.T) {
 		var readers []*waiting
 		for range 20 {
 			r := reader(lockKey)
-			r.Backoff = distlock.NewBackoff(poll, 0)
+			r.Backoff = driver.NewBackoff(poll, 0)
 			readers = append(readers, acquire(t.Context(), deaf, r))
 		}
 		synctest.Wait()
 		w := request(lockKey)
-		w.Backoff = distlock.NewBackoff(poll, 0)
+		w.Backoff = driver.NewBackoff(poll, 0)
 		writer := acquire(t.Context(), deaf, w)
 		synctest.Wait()
 
@@ -339,8 +339,8 @@ func TestVirtualWriterAmongReaders(t *testing.T) {
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer stop()
-		patient := func(r distlock.Request) distlock.Request {
-			r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		patient := func(r driver.Request) driver.Request {
+			r.Backoff = driver.NewBackoff(time.Hour, 0)
 			return r
 		}
 		for i := range 10 {
@@ -382,10 +382,10 @@ func TestSharedExclusion(t *testing.T) {
 			var mu sync.Mutex
 			var readers, writers int
 			var highest uint64
-			in := func(g distlock.Grant, n int) {
+			in := func(g driver.Grant, n int) {
 				mu.Lock()
 				defer mu.Unlock()
-				if g.Mode == distlock.Shared || g.Permits > 0 {
+				if g.Mode == driver.Shared || g.Permits > 0 {
 					readers += n
 				} else {
 					writers += n
@@ -411,7 +411,7 @@ func TestSharedExclusion(t *testing.T) {
 						case permits > 0:
 							r.Permits = permits
 						default:
-							r.Mode = distlock.Shared
+							r.Mode = driver.Shared
 						}
 						g, err := b.Acquire(t.Context(), r)
 						if err != nil {

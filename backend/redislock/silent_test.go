@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
@@ -59,7 +59,7 @@ func TestOwnersAreComparedAsAWhole(t *testing.T) {
 		const uuid = "6b1e4a3f-a10f-4c1e-9066-e476dbbcd8e6"
 		owners := []string{uuid, uuid + "@web-3/1", uuid + "@web-3/14", uuid[:35] + "7@web-3/14"}
 		for _, has := range owners {
-			for _, r := range []distlock.Request{request(lockKey), reader(lockKey), permit(lockKey, 1)} {
+			for _, r := range []driver.Request{request(lockKey), reader(lockKey), permit(lockKey, 1)} {
 				s.FlushAll(t.Context())
 				r.Owner = has
 				g := must(b.TryAcquire(t.Context(), r))
@@ -69,10 +69,10 @@ func TestOwnersAreComparedAsAWhole(t *testing.T) {
 					}
 					o := g
 					o.Owner = other
-					renewed(t, b.Renew(t.Context(), []distlock.Grant{o}), all(distlock.Lost))
-					matches(t, "release", b.Release(t.Context(), o), distlock.ErrLost)
+					renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{o}), all(driver.Lost))
+					matches(t, "release", b.Release(t.Context(), o), driver.ErrLost)
 				}
-				renewed(t, b.Renew(t.Context(), []distlock.Grant{g}), all(distlock.Renewed))
+				renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{g}), all(driver.Renewed))
 				mustRelease(t, b, g)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -54,7 +55,7 @@ func TestStepLosesItsKey(t *testing.T) {
 		})
 		const gone = `"shop:pay": lock lost: the store says that this owner does not have the key`
 		const want = "distlock: step " + gone + "; undo: restored from the record; distlock: release " + gone
-		if !errors.Is(err, distlock.ErrLost) || !errors.Is(err, errUndo) || err.Error() != want {
+		if !errors.Is(err, driver.ErrLost) || !errors.Is(err, errUndo) || err.Error() != want {
 			t.Errorf("the error is\n%v, want\n%s", err, want)
 		}
 		if text, err := os.ReadFile(data); err != nil || string(text) != "100" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -128,16 +129,16 @@ func mustNotGetIn(t *testing.T, c *redis.Client, logger *slog.Logger, want strin
 	errs := make(map[string]error)
 	_, errs["TryAcquire"] = l.TryAcquire(ctx, lockKey, distlock.Opts{})
 	_, errs["Acquire"] = l.Acquire(ctx, lockKey, distlock.Opts{RetryCount: 2, RetryInterval: time.Millisecond})
-	_, errs["a reader"] = l.Acquire(ctx, lockKey, distlock.Opts{RetryCount: 1, Mode: distlock.Shared})
+	_, errs["a reader"] = l.Acquire(ctx, lockKey, distlock.Opts{RetryCount: 1, Mode: driver.Shared})
 	for name, err := range errs {
 		if !errors.Is(err, distlock.ErrUnavailable) {
 			t.Errorf("%s: %v, want ErrUnavailable", name, err)
 		}
 		tells(t, err, want)
 	}
-	g := request(lockKey).Claim()
-	got := b.Renew(ctx, []distlock.Grant{g})
-	if got[0].Status != distlock.Unknown {
+	g := request(lockKey).Grant()
+	got := driver.RenewAll(ctx, b, []driver.Grant{g})
+	if got[0].Status != driver.Unknown {
 		t.Errorf("Renew: %v", got[0].Status)
 	}
 	tells(t, got[0].Err, want)
@@ -152,14 +153,14 @@ func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislo
 	defer two.Close()
 	const patient = 15 * time.Second // less than anybody waits who gets no message
 	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: time.Minute}
-	for _, kind := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 1}} {
+	for _, kind := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 1}} {
 		ctx, cancel := context.WithTimeout(t.Context(), patient)
 		t.Cleanup(cancel)
 		kind.KeyTimeout = o.KeyTimeout
 		s, err := one.Acquire(ctx, lockKey, kind)
 		noError(t, err)
 		noError(t, s.Refresh(ctx))
-		if _, err := two.TryAcquire(ctx, lockKey, distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, distlock.ErrUnavailable) {
+		if _, err := two.TryAcquire(ctx, lockKey, distlock.Opts{}); !errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, distlock.ErrUnavailable) {
 			t.Errorf("%v: the other: %v", kind.Mode, err)
 		}
 		waited := make(chan error, 1)
@@ -185,10 +186,10 @@ func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislo
 		if n := admin.Del(t.Context(), lockKey).Val(); n != 1 {
 			t.Errorf("%d keys deleted", n)
 		}
-		if err := s.Refresh(ctx); !errors.Is(err, distlock.ErrLost) {
+		if err := s.Refresh(ctx); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("%v: after the loss: %v", kind.Mode, err)
 		}
-		if err := s.Release(ctx); !errors.Is(err, distlock.ErrLost) {
+		if err := s.Release(ctx); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("%v: release after the loss: %v", kind.Mode, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // A release whose answer was lost is sent again. If so many have released meanwhile
@@ -30,7 +30,7 @@ func TestUnshareSentTwice(t *testing.T) {
 	mustRelease(t, b, mustTry(t, b, reader(lockKey))) // the server has the scripts
 	for range 100 {
 		g := mustTry(t, b, reader(lockKey))
-		crowd := make([]distlock.Grant, 20)
+		crowd := make([]driver.Grant, 20)
 		for i := range crowd {
 			crowd[i] = mustTry(t, other, reader(lockKey))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
@@ -47,7 +48,7 @@ func TestVirtualWatchdogForHours(t *testing.T) {
 			if err := lease.Check(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := other.TryAcquire(t.Context(), lockKey, distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
+			if _, err := other.TryAcquire(t.Context(), lockKey, distlock.Opts{}); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Fatalf("another got: %v", err)
 			}
 		}
@@ -58,7 +59,7 @@ func TestVirtualWatchdogForHours(t *testing.T) {
 		if d := time.Since(gone); d > 10*time.Second {
 			t.Errorf("told of the loss after %v", d)
 		}
-		if err := lease.Release(t.Context()); !errors.Is(err, distlock.ErrLost) {
+		if err := lease.Release(t.Context()); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("Release: %v", err)
 		}
 	})
@@ -97,7 +98,7 @@ func TestVirtualPartition(t *testing.T) {
 				if next.Token() <= lease.Token() {
 					t.Errorf("token %d after %d", next.Token(), lease.Token())
 				}
-				if err := lease.Release(t.Context()); !errors.Is(err, distlock.ErrLost) {
+				if err := lease.Release(t.Context()); !errors.Is(err, driver.ErrLost) {
 					t.Errorf("Release: %v", err)
 				}
 				if err := next.Release(t.Context()); err != nil {
@@ -122,7 +123,7 @@ func TestVirtualWaitBudget(t *testing.T) {
 			least := time.Duration(attempts-1) * 5 * time.Second
 			start := time.Now()
 			_, err := other.Acquire(t.Context(), lockKey, o)
-			if d := time.Since(start); !errors.Is(err, distlock.ErrNotAcquired) || d < least || d > 2*least {
+			if d := time.Since(start); !errors.Is(err, driver.ErrNotAcquired) || d < least || d > 2*least {
 				t.Errorf("%d attempts: %v after %v", attempts, err, d)
 			}
 		}

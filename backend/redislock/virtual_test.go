@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
@@ -29,7 +29,7 @@ func TestVirtualHours(t *testing.T) {
 		}
 		// Polls so rarely that its queue would end before it comes again.
 		patient := request(lockKey)
-		patient.Backoff = distlock.NewBackoff(10*time.Minute, 0)
+		patient.Backoff = driver.NewBackoff(10*time.Minute, 0)
 		w := acquire(t.Context(), b, patient)
 		synctest.Wait()
 
@@ -42,13 +42,13 @@ func TestVirtualHours(t *testing.T) {
 
 		last := newBackend(t, redistest.VirtualClient(t, m))
 		r := request(lockKey)
-		r.Backoff = distlock.NewBackoff(5*time.Second, 0)
+		r.Backoff = driver.NewBackoff(5*time.Second, 0)
 		w2 := acquire(t.Context(), last, r)
 		synctest.Wait()
 
 		for range 3 * 60 * 3 {
 			time.Sleep(20 * time.Second)
-			if got := b.Renew(t.Context(), []distlock.Grant{held}); got[0].Status != distlock.Renewed {
+			if got := driver.RenewAll(t.Context(), b, []driver.Grant{held}); got[0].Status != driver.Renewed {
 				t.Fatalf("renewal: %+v", got)
 			}
 		}
@@ -88,7 +88,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := request(lockKey)
-		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), b, r)
 		synctest.Wait()
 		ticket := c.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
@@ -127,7 +127,7 @@ func TestVirtualDeadHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := request(lockKey)
-		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		start := time.Now()
@@ -156,7 +156,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 			t.Fatal(err)
 		}
 		waiter := request(lockKey)
-		waiter.Backoff = distlock.NewBackoff(time.Hour, 0)
+		waiter.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), b, waiter)
 		time.Sleep(time.Minute)
 		select {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var errGone = errors.New("redlock: this owner has released the lock")
@@ -20,7 +20,7 @@ var errGone = errors.New("redlock: this owner has released the lock")
 // the lock if it was granted, and give it back if not.
 type attempt struct {
 	b          *Backend
-	r          distlock.Request
+	r          driver.Request
 	claim      *claim
 	generation int
 
@@ -43,8 +43,8 @@ const (
 // answer is what is known of one node.
 type answer struct {
 	kind   kind
-	memory time.Duration      // of a node that has the lock for us
-	other  distlock.HeldError // what is known of another holder
+	memory time.Duration    // of a node that has the lock for us
+	other  driver.HeldError // what is known of another holder
 	token  token
 	err    error
 	back   bool // it was seen to that what was taken is given back
@@ -68,26 +68,26 @@ func (k kind) ours() bool { return k == taken || k == already }
 // has granted it or cannot any more. Nodes that are slower than that get the
 // lock, too, in the background.
 //
-// It fails with a [*distlock.HeldError] if others have the key on so many nodes
+// It fails with a [*driver.HeldError] if others have the key on so many nodes
 // that no quorum is left, even if several owners share these nodes. If this is only
 // because of nodes whose key is of a foreign type, it fails with
-// [distlock.ErrForeign]. It fails with the errors of the nodes if too many did not
+// [driver.ErrForeign]. It fails with the errors of the nodes if too many did not
 // answer, refused or are not trusted yet. In each case the nodes that it has taken are
 // given back in the background.
-func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := first(checkNames(r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return distlock.Grant{}, err // nothing was sent
+		return driver.Grant{}, err // nothing was sent
 	}
 	if err := b.start(ctx); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 
 	c, generation, ok := b.claims.start(r.Owner)
 	if !ok {
-		return distlock.Grant{}, errGone
+		return driver.Grant{}, errGone
 	}
 	defer b.claims.drop(c)
 	a := &attempt{
@@ -95,7 +95,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 		answers: make([]answer, len(b.nodes)),
 		decided: make(chan struct{}),
 	}
-	g := r.Claim()
+	g := r.Grant()
 	g.Sent = time.Now()
 	for i := range b.nodes {
 		a.send(ctx, i)
@@ -106,12 +106,12 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 		a.fail(ctx.Err(), false)
 	}
 	if err := a.error(); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	if b.opts.tokens {
 		t, err := a.mint(ctx)
 		if err != nil {
-			return distlock.Grant{}, err
+			return driver.Grant{}, err
 		}
 		g.Token, g.LastToken = t.first, t.last
 	}
@@ -155,7 +155,7 @@ func parse(reply []any, sure bool, err error) answer {
 	switch {
 	case len(reply) == 4 && ints == 3 && n[0] == 0:
 		owner, _ := reply[3].(string)
-		return answer{kind: held, other: distlock.HeldError{
+		return answer{kind: held, other: driver.HeldError{
 			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: holderOf(owner),
 		}}
 	case len(reply) == 6 && ints == 6 && (n[0] == 1 || n[0] == 2):
@@ -178,7 +178,7 @@ const foreignPrefix = "FOREIGN "
 // may be behind it.
 func holderOf(record string) string {
 	owner, _, _ := strings.Cut(record, " ")
-	return distlock.HolderOf(owner)
+	return driver.HolderOf(owner)
 }
 
 // leaseLeft is what is left of another's lease if its key lives for so many
@@ -244,9 +244,9 @@ func (a *attempt) judge() {
 
 // held returns the holder of the key, and when enough nodes become free for a quorum.
 // If the nodes do not agree on a holder, nobody may have the lock.
-func (a *attempt) held(missing int) *distlock.HeldError {
+func (a *attempt) held(missing int) *driver.HeldError {
 	var left []time.Duration
-	var all *distlock.HeldError
+	var all *driver.HeldError
 	for _, ans := range a.answers {
 		if ans.kind != held {
 			continue
@@ -279,7 +279,7 @@ func (a *attempt) foreign() error {
 			_, kind, _ = strings.Cut(ans.err.Error(), foreignPrefix)
 		}
 	}
-	return fmt.Errorf("redlock: %w: a %s on %d of %d nodes", distlock.ErrForeign, kind, n, len(a.answers))
+	return fmt.Errorf("redlock: %w: a %s on %d of %d nodes", driver.ErrForeign, kind, n, len(a.answers))
 }
 
 func (a *attempt) nodeErrors() error {

@@ -9,14 +9,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var (
-	_ distlock.Backend = (*Backend)(nil)
-	_ distlock.Limiter = (*Backend)(nil)
-	_ distlock.Pinger  = (*Backend)(nil)
+	_ driver.Backend = (*Backend)(nil)
+	_ driver.Pinger  = (*Backend)(nil)
 )
 
 // Backend keeps locks on a quorum of Redis masters. It is safe for concurrent
@@ -94,8 +93,8 @@ func (b *Backend) limit(ttl time.Duration) time.Duration {
 	return max(min(b.opts.nodeTimeout, ttl/4), time.Millisecond)
 }
 
-// MaxTTL implements [distlock.Limiter]. It returns the value of [WithMaxLease].
-func (b *Backend) MaxTTL() time.Duration { return b.opts.maxLease }
+// Features implements [driver.Backend]. MaxTTL is the value of [WithMaxLease].
+func (b *Backend) Features() driver.Features { return driver.Features{MaxTTL: b.opts.maxLease} }
 
 func (b *Backend) checkTTL(ttl time.Duration) error {
 	switch {

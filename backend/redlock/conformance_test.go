@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -23,23 +23,23 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 			}
 			opts := append([]redlock.Option{redlock.WithMaxLease(10 * time.Minute), redlock.WithTrustedStart(),
 				redlock.WithNodeTimeout(10 * time.Second)}, opts...)
-			fleets := make(map[distlock.Backend]*fleet)
-			add := func(f *fleet) distlock.Backend {
+			fleets := make(map[driver.Backend]*fleet)
+			add := func(f *fleet) driver.Backend {
 				b := redlock.New(f.clients(), opts...)
 				fleets[b] = f
 				return b
 			}
 			f.NoTokens = name == "plain"
 			f.Settle = 5 * time.Second
-			f.Drop = func(t *testing.T, b distlock.Backend, key string) {
+			f.Drop = func(t *testing.T, b driver.Backend, key string) {
 				t.Helper()
 				if f.Bubble {
 					synctest.Wait() // nodes that are late have it, too
 				}
 				fleets[b].del(t, key, upTo(len(fleets[b].admins))...)
 			}
-			f.Peer = func(_ *testing.T, first distlock.Backend) distlock.Backend { return add(fleets[first]) }
-			locktest.Run(t, func(t *testing.T) distlock.Backend { return add(start(t)) }, f)
+			f.Peer = func(_ *testing.T, first driver.Backend) driver.Backend { return add(fleets[first]) }
+			locktest.Run(t, func(t *testing.T) driver.Backend { return add(start(t)) }, f)
 		})
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
@@ -27,13 +27,13 @@ func TestVirtualHungClients(t *testing.T) {
 		}
 		const limit = 100 * time.Millisecond
 		r := request()
-		g := r.Claim()
+		g := r.Grant()
 		for name, op := range map[string]func(context.Context, *redlock.Backend) error{
 			"TryAcquire": func(ctx context.Context, b *redlock.Backend) error { _, err := b.TryAcquire(ctx, r); return err },
 			"Release":    func(ctx context.Context, b *redlock.Backend) error { return b.Release(ctx, g) },
 			"Renew": func(ctx context.Context, b *redlock.Backend) error {
-				got := b.Renew(ctx, []distlock.Grant{g})
-				if got[0].Status != distlock.Unknown {
+				got := driver.RenewAll(ctx, b, []driver.Grant{g})
+				if got[0].Status != driver.Unknown {
 					t.Errorf("renewal: %v", got)
 				}
 				return got[0].Err
@@ -42,7 +42,7 @@ func TestVirtualHungClients(t *testing.T) {
 			b := redlock.New(cs, redlock.WithNodeTimeout(limit))
 			start := time.Now()
 			err := op(t.Context(), b)
-			if d := time.Since(start); d != limit || err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, distlock.ErrLost) {
+			if d := time.Since(start); d != limit || err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrLost) {
 				t.Errorf("%s: %v after %v", name, err, d)
 			}
 			if d := stop(t, b); d > limit {

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
@@ -152,12 +152,12 @@ func eventually(tb testing.TB, what string, cond func() bool) {
 }
 
 // The lease is longer than eventually waits: what comes free was released.
-func request() distlock.Request {
-	return distlock.Request{Key: lockKey, Owner: uuid.NewString(), TTL: 50 * time.Second, Tokens: 1}
+func request() driver.Request {
+	return driver.Request{Key: lockKey, Owner: uuid.NewString(), TTL: 50 * time.Second, Tokens: 1}
 }
 
 // acquire takes a key that nothing but a busy machine keeps from being taken.
-func acquire(tb testing.TB, b *redlock.Backend, r distlock.Request) distlock.Grant {
+func acquire(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
 	tb.Helper()
 	g, err := b.TryAcquire(context.Background(), r)
 	if err != nil {
@@ -169,10 +169,10 @@ func acquire(tb testing.TB, b *redlock.Backend, r distlock.Request) distlock.Gra
 // everywhere acquires when all nodes are free, and waits until all have it. A node
 // is given no more than a part of the lease: if that is short, a machine that is
 // busy may need several attempts.
-func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r distlock.Request) distlock.Grant {
+func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
 	tb.Helper()
 	f.allFree(tb)
-	var g distlock.Grant
+	var g driver.Grant
 	eventually(tb, "a quorum has the lock", func() bool {
 		var err error
 		g, err = b.TryAcquire(context.Background(), r)
@@ -190,21 +190,21 @@ func (f *fleet) warm(tb testing.TB, b *redlock.Backend) {
 	f.allFree(tb)
 }
 
-func release(tb testing.TB, b *redlock.Backend, g distlock.Grant) {
+func release(tb testing.TB, b *redlock.Backend, g driver.Grant) {
 	tb.Helper()
 	if err := b.Release(context.Background(), g); err != nil {
 		tb.Fatalf("Release: %v", err)
 	}
 }
 
-func status(tb testing.TB, b *redlock.Backend, g distlock.Grant) distlock.RenewStatus {
+func status(tb testing.TB, b *redlock.Backend, g driver.Grant) driver.RenewStatus {
 	tb.Helper()
-	return b.Renew(context.Background(), []distlock.Grant{g})[0].Status
+	return driver.RenewAll(context.Background(), b, []driver.Grant{g})[0].Status
 }
 
-func mustBeHeld(tb testing.TB, err error) *distlock.HeldError {
+func mustBeHeld(tb testing.TB, err error) *driver.HeldError {
 	tb.Helper()
-	held, ok := errors.AsType[*distlock.HeldError](err)
+	held, ok := errors.AsType[*driver.HeldError](err)
 	if !ok {
 		tb.Fatalf("the key is held, and the error is %v", err)
 	}
@@ -214,7 +214,7 @@ func mustBeHeld(tb testing.TB, err error) *distlock.HeldError {
 // mustFail checks an error that says that too few nodes can be asked.
 func mustFail(tb testing.TB, err error) {
 	tb.Helper()
-	if err == nil || errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
 		tb.Fatalf("too few nodes answer, and the error is %v", err)
 	}
 }

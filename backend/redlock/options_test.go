@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestPanics(t *testing.T) {
@@ -56,23 +56,23 @@ func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	cs := unreachable(t, 3)
 	b := redlock.New(cs, redlock.WithMaxLease(20*time.Second))
-	for name, change := range map[string]func(*distlock.Request){
-		"no key":       func(r *distlock.Request) { r.Key = "" },
-		"no owner":     func(r *distlock.Request) { r.Owner = "" },
-		"reserved":     func(r *distlock.Request) { r.Owner = "-" },
-		"long owner":   func(r *distlock.Request) { r.Owner = strings.Repeat("x", 129) },
-		"space":        func(r *distlock.Request) { r.Owner = "a b" },
-		"no TTL":       func(r *distlock.Request) { r.TTL = 0 },
-		"too short":    func(r *distlock.Request) { r.TTL = time.Millisecond - 1 },
-		"too long":     func(r *distlock.Request) { r.TTL = 20*time.Second + 1 },
-		"negative TTL": func(r *distlock.Request) { r.TTL = -time.Second },
+	for name, change := range map[string]func(*driver.Request){
+		"no key":       func(r *driver.Request) { r.Key = "" },
+		"no owner":     func(r *driver.Request) { r.Owner = "" },
+		"reserved":     func(r *driver.Request) { r.Owner = "-" },
+		"long owner":   func(r *driver.Request) { r.Owner = strings.Repeat("x", 129) },
+		"space":        func(r *driver.Request) { r.Owner = "a b" },
+		"no TTL":       func(r *driver.Request) { r.TTL = 0 },
+		"too short":    func(r *driver.Request) { r.TTL = time.Millisecond - 1 },
+		"too long":     func(r *driver.Request) { r.TTL = 20*time.Second + 1 },
+		"negative TTL": func(r *driver.Request) { r.TTL = -time.Second },
 	} {
 		r := request()
 		change(&r)
-		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) || strings.Contains(err.Error(), "node") {
+		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) || strings.Contains(err.Error(), "node") {
 			t.Errorf("%s: TryAcquire: %v", name, err)
 		}
-		if got := b.Renew(t.Context(), []distlock.Grant{r.Claim()}); got[0].Status != distlock.Unknown || got[0].Err == nil {
+		if got := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()}); got[0].Status != driver.Unknown || got[0].Err == nil {
 			t.Errorf("%s: Renew: %v", name, got)
 		}
 	}

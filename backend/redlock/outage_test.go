@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -35,7 +36,7 @@ func TestRow23MinorityHangs(t *testing.T) {
 				r := request()
 				start := time.Now()
 				g := acquire(t, b, r)
-				if got := status(t, b, g); got != distlock.Renewed {
+				if got := status(t, b, g); got != driver.Renewed {
 					t.Fatalf("round %d: %v", i, got)
 				}
 				if _, err := b.TryAcquire(t.Context(), request()); err == nil {
@@ -80,15 +81,15 @@ func TestRow23MajorityHangs(t *testing.T) {
 			t.Errorf("it took %v", d)
 		}
 	}
-	got := b.Renew(t.Context(), []distlock.Grant{r.Claim()})
-	if got[0].Status == distlock.Renewed {
+	got := driver.RenewAll(t.Context(), b, []driver.Grant{r.Grant()})
+	if got[0].Status == driver.Renewed {
 		t.Errorf("renewal: %+v", got[0])
 	}
 	eventually(t, "the others are free", func() bool {
 		return f.admins[1].Exists(t.Context(), lockKey).Val()+f.admins[3].Exists(t.Context(), lockKey).Val() == 0
 	})
-	err := b.Release(t.Context(), r.Claim())
-	if err == nil || errors.Is(err, distlock.ErrLost) {
+	err := b.Release(t.Context(), r.Grant())
+	if err == nil || errors.Is(err, driver.ErrLost) {
 		t.Errorf("release: %v", err)
 	}
 	for _, i := range []int{0, 2, 4} {
@@ -115,7 +116,7 @@ func TestRow17MajorityDown(t *testing.T) {
 		f.servers[i].Kill()
 	}
 	_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second})
-	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) {
+	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("acquire: %v", err)
 	}
 	for _, i := range []int{0, 2, 4} {
@@ -134,18 +135,18 @@ func TestRenewWithoutQuorum(t *testing.T) {
 	for _, i := range []int{0, 2, 4} {
 		f.servers[i].Stop()
 	}
-	got := b.Renew(t.Context(), []distlock.Grant{g})
-	if got[0].Status != distlock.Unknown || got[0].Err == nil || errors.Is(got[0].Err, context.DeadlineExceeded) {
+	got := driver.RenewAll(t.Context(), b, []driver.Grant{g})
+	if got[0].Status != driver.Unknown || got[0].Err == nil || errors.Is(got[0].Err, context.DeadlineExceeded) {
 		t.Errorf("renewal: %+v", got[0])
 	}
 	for _, i := range []int{0, 2, 4} {
 		f.servers[i].Cont()
 	}
-	eventually(t, "it is renewed again", func() bool { return status(t, b, g) == distlock.Renewed })
+	eventually(t, "it is renewed again", func() bool { return status(t, b, g) == driver.Renewed })
 	// Or a node that is late is given back what it has just lost.
 	eventually(t, "nothing is under way", func() bool { return b.Claims() == 0 })
 	f.del(t, lockKey, 0, 2, 4)
-	if got := status(t, b, g); got != distlock.Lost {
+	if got := status(t, b, g); got != driver.Lost {
 		t.Errorf("deleted on three: %v", got)
 	}
 	if n := f.have(lockKey, g.Owner); n != 2 {
@@ -184,13 +185,13 @@ func TestRow08LostReplies(t *testing.T) {
 			}
 			if tryAgain {
 				g := acquire(t, b, r)
-				if got := status(t, b, g); got != distlock.Renewed {
+				if got := status(t, b, g); got != driver.Renewed {
 					t.Error(got)
 				}
 				quietly(t, b, g) // what gives back the first attempt leaves the second alone
 				release(t, b, g)
 			} else {
-				release(t, b, r.Claim())
+				release(t, b, r.Grant())
 			}
 			quiet(t, b)
 			f.allFree(t)
@@ -211,13 +212,13 @@ func TestTriesAgainLater(t *testing.T) {
 		for _, n := range networks[:2] {
 			n.DeafenAt(callOf(redlock.AcquireHash))
 		}
-		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+		if _, err := b.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("TryAcquire without replies: %v", err)
 		}
 		quiet(t, b)
 		f.allFree(t)
 	}
-	var g distlock.Grant
+	var g driver.Grant
 	eventually(t, "the owner has the free key", func() (ok bool) {
 		quiet(t, b)
 		time.Sleep(20 * time.Millisecond) // as a Locker pauses
@@ -234,10 +235,10 @@ func TestTriesAgainLater(t *testing.T) {
 }
 
 // quietly waits until nothing is owed, and checks that the grant is still one.
-func quietly(t *testing.T, b *redlock.Backend, g distlock.Grant) {
+func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
 	eventually(t, "nothing is owed", func() bool { return b.Debts() == 0 })
-	if got := status(t, b, g); got != distlock.Renewed {
+	if got := status(t, b, g); got != driver.Renewed {
 		t.Errorf("after the debts were paid: %v", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Ping implements [distlock.Pinger]. It returns nil if a quorum of the nodes answers.
+// Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers.
 // Otherwise the error says which nodes do not answer, and why.
 func (b *Backend) Ping(ctx context.Context) error {
 	answers := make(chan error, len(b.nodes))

@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Release gives the key back on all nodes, and returns when it is clear for a
 // quorum what became of that. It goes on in the background with the others, until
 // they have answered or the lease has run out there.
 //
-// It fails with [distlock.ErrLost] if the owner has the key on so few nodes that
+// It fails with [driver.ErrLost] if the owner has the key on so few nodes that
 // it is no holder, and either g has tokens or another may hold it. A grant
 // without tokens that nobody holds cannot be told from one that was released
 // before, and so is no error. If too many nodes do not answer, it fails with
@@ -19,7 +19,7 @@ import (
 //
 // After a release an attempt of the same owner that is still on its way is
 // refused: an owner is good for one acquisition.
-func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
+func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
@@ -105,6 +105,6 @@ func (t *tally) add(found int64, err error) (bool, error) {
 }
 
 var (
-	errTaken      = fmt.Errorf("redlock: another has the key: %w", distlock.ErrLost)
-	errLeaseEnded = fmt.Errorf("redlock: the owner has not got the key any more: %w", distlock.ErrLost)
+	errTaken      = fmt.Errorf("redlock: another has the key: %w", driver.ErrLost)
+	errLeaseEnded = fmt.Errorf("redlock: the owner has not got the key any more: %w", driver.ErrLost)
 )

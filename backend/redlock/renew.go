@@ -8,13 +8,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // renewal is one Renew. It outlives the call, as an attempt does.
 type renewal struct {
 	b      *Backend
-	grants []distlock.Grant
+	grants []driver.Grant
 	valid  []int // those that are renewed
 	claims []*claim
 	limit  time.Duration
@@ -22,7 +22,7 @@ type renewal struct {
 
 	mu        sync.Mutex
 	counts    []count
-	results   []distlock.RenewResult
+	results   []driver.RenewResult
 	undecided int
 	nodes     int // that are not through
 	decided   chan struct{}
@@ -43,12 +43,12 @@ type count struct {
 //
 // Where a lock is missing that a quorum has extended, on a node that is trusted,
 // it is put again, in the background. A lock that is lost is never created anew.
-func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
+func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	v := &renewal{
 		b: b, grants: slices.Clone(grants), limit: b.opts.nodeTimeout, sent: time.Now(),
 		claims:  make([]*claim, len(grants)),
 		counts:  make([]count, len(grants)),
-		results: make([]distlock.RenewResult, len(grants)),
+		results: make([]driver.RenewResult, len(grants)),
 		nodes:   len(b.nodes),
 		decided: make(chan struct{}),
 	}
@@ -60,7 +60,8 @@ func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock
 		v.valid = append(v.valid, i)
 	}
 	if len(v.valid) == 0 {
-		return v.results
+		reportAll(v.results, report)
+		return
 	}
 	v.undecided = len(v.valid)
 	for _, i := range v.valid {
@@ -75,14 +76,20 @@ func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock
 	case <-ctx.Done():
 	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
 	results := slices.Clone(v.results)
 	for _, i := range v.valid {
 		if !v.counts[i].over {
 			results[i].Err = ctx.Err()
 		}
 	}
-	return results
+	v.mu.Unlock()
+	reportAll(results, report)
+}
+
+func reportAll(results []driver.RenewResult, report func(int, driver.RenewResult)) {
+	for i, r := range results {
+		report(i, r)
+	}
 }
 
 // send renews those that group lists on one node, batch after batch, until one
@@ -147,9 +154,9 @@ func (v *renewal) judge(i int) bool {
 	pending := all - c.mine - c.gone - c.failed
 	switch {
 	case c.mine >= quorum:
-		result.Status = distlock.Renewed
+		result.Status = driver.Renewed
 	case c.gone > all-quorum:
-		result.Status = distlock.Lost
+		result.Status = driver.Lost
 	case c.mine+pending < quorum && c.gone+pending <= all-quorum:
 		result.Err = &quorumError{all, c.errs}
 	default:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // restore puts locks that a quorum has just extended on a node where nobody has
@@ -25,7 +25,7 @@ func (v *renewal) restore(ctx context.Context, n *node) {
 	}
 	for _, i := range v.valid {
 		g := v.grants[i]
-		if v.results[i].Status != distlock.Renewed || !slices.Contains(v.counts[i].missing, n.index) ||
+		if v.results[i].Status != driver.Renewed || !slices.Contains(v.counts[i].missing, n.index) ||
 			time.Since(v.sent) > g.TTL/2 { // what the quorum said is getting old
 			continue
 		}

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -24,17 +24,17 @@ func TestRow04RestartedEmpty(t *testing.T) {
 	g := f.everywhere(t, b, shorter(request(), lease))
 	restarted := time.Now()
 	f.restart(upTo(3)...)
-	got := distlock.Unknown
+	got := driver.Unknown
 	eventually(t, "a renewal is answered", func() bool {
 		got = status(t, b, g)
-		return got != distlock.Unknown
+		return got != driver.Unknown
 	})
-	if got != distlock.Lost {
+	if got != driver.Lost {
 		t.Errorf("renewal: %v", got)
 	}
 	releaseLost(t, b, g)
 
-	var next distlock.Grant
+	var next driver.Grant
 	eventually(t, "it is granted again", func() bool {
 		var err error
 		next, err = b.TryAcquire(t.Context(), shorter(request(), lease))

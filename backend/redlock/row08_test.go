@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -30,7 +30,7 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 	}
 
 	deafen()
-	if got := status(t, b, g); got != distlock.Unknown {
+	if got := status(t, b, g); got != driver.Unknown {
 		t.Errorf("a renewal without a majority: %v", got)
 	}
 	for _, n := range networks {
@@ -38,16 +38,16 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 	}
 	eventually(t, "it is renewed", func() bool {
 		got := status(t, b, g)
-		if got == distlock.Lost {
+		if got == driver.Lost {
 			t.Fatal("the renewal denies its own lock")
 		}
-		return got == distlock.Renewed
+		return got == driver.Renewed
 	})
 	// Or the connections that are deaf are none that the release uses.
 	eventually(t, "all nodes answer", func() bool { return b.Busy() == 0 && f.have(lockKey, g.Owner) == 3 })
 
 	deafen()
-	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
 		t.Errorf("a release without a majority: %v", err)
 	}
 	f.allFree(t)
@@ -57,7 +57,7 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 	}
 	eventually(t, "the release is answered", func() bool {
 		err := b.Release(context.Background(), g)
-		return err == nil || errors.Is(err, distlock.ErrLost)
+		return err == nil || errors.Is(err, driver.ErrLost)
 	})
 	quiet(t, b)
 	if n := f.have(lockKey, next.Owner); n != 3 {

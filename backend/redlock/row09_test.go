@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -36,10 +36,10 @@ func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 		case <-tick.C:
 			asked := time.Now()
 			got := status(t, b, g)
-			if got == distlock.Unknown && time.Since(asked) >= limit {
+			if got == driver.Unknown && time.Since(asked) >= limit {
 				continue // the machine stood still: those who are awake need no such time
 			}
-			if got != distlock.Renewed {
+			if got != driver.Renewed {
 				t.Fatalf("renewal: %v", got)
 			}
 			renewals++
@@ -58,7 +58,7 @@ func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 		t.Errorf("%d of %d renewals were under way at once", most, renewals)
 	}
 	eventually(t, "the node answers again", func() bool {
-		return status(t, b, g) == distlock.Renewed && f.have(lockKey, g.Owner) == 3
+		return status(t, b, g) == driver.Renewed && f.have(lockKey, g.Owner) == 3
 	})
 	release(t, b, g)
 	quiet(t, b)

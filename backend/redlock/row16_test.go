@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // The nodes forget their scripts all the time: nobody sees it, and nothing is done
@@ -45,7 +45,7 @@ func TestRow16ScriptFlush(t *testing.T) {
 			t.Fatalf("token %d after %d", g.Token, last)
 		}
 		last = g.LastToken
-		if got := status(t, b, g); got != distlock.Renewed {
+		if got := status(t, b, g); got != driver.Renewed {
 			t.Fatalf("renewal: %v", got)
 		}
 		release(t, b, g)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -61,12 +62,12 @@ func TestRow17Refusals(t *testing.T) {
 				ends = append(ends, refusal.Begin(t, s))
 			}
 			_, err := locker.TryAcquire(t.Context(), "free", opts)
-			check("TryAcquire", err, words, distlock.ErrUnavailable, distlock.ErrNotAcquired)
+			check("TryAcquire", err, words, distlock.ErrUnavailable, driver.ErrNotAcquired)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			_, err = locker.Acquire(ctx, "free", opts)
 			cancel()
-			check("Acquire", err, words, distlock.ErrUnavailable, distlock.ErrLost)
-			check("Acquire", err, words, context.DeadlineExceeded, distlock.ErrLost)
+			check("Acquire", err, words, distlock.ErrUnavailable, driver.ErrLost)
+			check("Acquire", err, words, context.DeadlineExceeded, driver.ErrLost)
 
 			refreshed, released := held.Refresh(t.Context()), leaving.Release(t.Context())
 			if refusal.Error == "OOM" {
@@ -74,8 +75,8 @@ func TestRow17Refusals(t *testing.T) {
 					t.Errorf("on full nodes: %v", err)
 				}
 			} else {
-				check("renewal", refreshed, words, distlock.ErrUnavailable, distlock.ErrLost)
-				check("release", released, words, distlock.ErrUnavailable, distlock.ErrLost)
+				check("renewal", refreshed, words, distlock.ErrUnavailable, driver.ErrLost)
+				check("release", released, words, distlock.ErrUnavailable, driver.ErrLost)
 			}
 			if err := held.Check(); err != nil {
 				t.Errorf("who holds a lock meanwhile: %v", err)

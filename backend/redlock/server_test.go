@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
@@ -39,10 +39,10 @@ func TestACL(t *testing.T) {
 		if _, err := b.TryAcquire(ctx, r); err != nil {
 			return err
 		}
-		if _, err := b.TryAcquire(ctx, request()); !errors.Is(err, distlock.ErrNotAcquired) {
+		if _, err := b.TryAcquire(ctx, request()); !errors.Is(err, driver.ErrNotAcquired) {
 			return fmt.Errorf("held: %w", err)
 		}
-		if got := b.Renew(ctx, []distlock.Grant{g}); got[0].Status != distlock.Renewed {
+		if got := driver.RenewAll(ctx, b, []driver.Grant{g}); got[0].Status != driver.Renewed {
 			return errors.Join(fmt.Errorf("the renewal: %v", got[0].Status), got[0].Err)
 		}
 		return b.Release(ctx, g)
@@ -77,10 +77,10 @@ func TestRightTakenAway(t *testing.T) {
 	for _, c := range f.admins {
 		redistest.SetUser(t, c, append(rules, "-get"))
 	}
-	if got := status(t, b, g); got != distlock.Unknown {
+	if got := status(t, b, g); got != driver.Unknown {
 		t.Errorf("renewal: %v", got)
 	}
-	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
 		t.Errorf("release: %v", err)
 	}
 	for _, c := range f.admins {
@@ -104,7 +104,7 @@ func TestRow17OutOfMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := status(t, b, g); got != distlock.Renewed {
+	if got := status(t, b, g); got != driver.Renewed {
 		t.Errorf("renewal: %v", got)
 	}
 	release(t, b, g)
@@ -140,13 +140,13 @@ func TestRow22ForeignRecords(t *testing.T) {
 	}
 	r := request()
 	_, err := b.TryAcquire(ctx, r)
-	if !errors.Is(err, distlock.ErrForeign) || !strings.Contains(err.Error(), "a list on ") {
+	if !errors.Is(err, driver.ErrForeign) || !strings.Contains(err.Error(), "a list on ") {
 		t.Errorf("acquire: %v", err)
 	}
-	if got := status(t, b, r.Claim()); got != distlock.Lost {
+	if got := status(t, b, r.Grant()); got != driver.Lost {
 		t.Errorf("renewal: %v", got)
 	}
-	if err := b.Release(ctx, r.Claim()); !errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(ctx, r.Grant()); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("release: %v", err)
 	}
 	for _, c := range f.admins {

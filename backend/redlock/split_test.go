@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // What was taken on a minority is given back at once, and the hint is when a
@@ -70,7 +70,7 @@ func TestVirtualDrift(t *testing.T) {
 			t.Errorf("granted for %v, on the node for %v", g.TTL, d)
 		}
 		time.Sleep(5 * time.Second)
-		if got := status(t, b, g); got != distlock.Renewed {
+		if got := status(t, b, g); got != driver.Renewed {
 			t.Fatal(got)
 		}
 		synctest.Wait()
@@ -93,10 +93,10 @@ func TestRivals(t *testing.T) {
 		wg.Go(func() {
 			for range visits {
 				r := request()
-				backoff := distlock.NewBackoff(3*time.Millisecond, 0)
+				backoff := driver.NewBackoff(3*time.Millisecond, 0)
 				g, err := b.TryAcquire(t.Context(), r)
 				for ; err != nil; g, err = b.TryAcquire(t.Context(), r) {
-					if !errors.Is(err, distlock.ErrNotAcquired) {
+					if !errors.Is(err, driver.ErrNotAcquired) {
 						t.Error(err)
 					}
 					d, _ := backoff.Wait()
@@ -107,7 +107,7 @@ func TestRivals(t *testing.T) {
 					t.Errorf("%d are inside", inside)
 				}
 				mu.Unlock()
-				if got := b.Renew(t.Context(), []distlock.Grant{g})[0]; got.Status != distlock.Renewed {
+				if got := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; got.Status != driver.Renewed {
 					t.Errorf("renewal: %+v", got)
 				}
 				mu.Lock()
@@ -133,7 +133,7 @@ func TestVirtualRestore(t *testing.T) {
 		g := acquire(t, b, request())
 		synctest.Wait()
 		f.del(t, lockKey, 1, 4)
-		if got := status(t, b, g); got != distlock.Renewed {
+		if got := status(t, b, g); got != driver.Renewed {
 			t.Fatal(got)
 		}
 		synctest.Wait()
@@ -143,7 +143,7 @@ func TestVirtualRestore(t *testing.T) {
 		// Not where another has it, and not where the node is not trusted.
 		f.put(t, "another", time.Minute, 0)
 		f.admins[2].FlushAll(t.Context())
-		if got := status(t, b, g); got != distlock.Renewed {
+		if got := status(t, b, g); got != driver.Renewed {
 			t.Fatal(got)
 		}
 		synctest.Wait()
@@ -152,7 +152,7 @@ func TestVirtualRestore(t *testing.T) {
 		}
 		// And not if no quorum has it.
 		f.del(t, lockKey, 3)
-		if got := status(t, b, g); got != distlock.Lost {
+		if got := status(t, b, g); got != driver.Lost {
 			t.Fatal(got)
 		}
 		synctest.Wait()
@@ -168,9 +168,9 @@ func TestVirtualRestore(t *testing.T) {
 }
 
 // releaseLost releases what another may have somewhere.
-func releaseLost(t *testing.T, b *redlock.Backend, g distlock.Grant) {
+func releaseLost(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
-	if err := b.Release(context.Background(), g); !errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("release of what is lost: %v", err)
 	}
 }
@@ -185,7 +185,7 @@ func TestReleaseDuringRenewal(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			b.Renew(context.Background(), []distlock.Grant{g})
+			driver.RenewAll(context.Background(), b, []driver.Grant{g})
 		}()
 		release(t, b, g)
 		<-done

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -47,12 +47,12 @@ func TestRow04TokensOverRestarts(t *testing.T) {
 	f := realFleet(t, 5)
 	const lease = 200 * time.Millisecond
 	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease), redlock.WithNodeTimeout(50*time.Millisecond))
-	var last distlock.Grant
+	var last driver.Grant
 	grant := func(what string) {
 		t.Helper()
 		r := shorter(request(), lease)
 		r.Tokens = 16
-		var g distlock.Grant
+		var g driver.Grant
 		eventually(t, "it is granted "+what, func() (ok bool) {
 			var err error
 			g, err = b.TryAcquire(context.Background(), r)
@@ -89,7 +89,7 @@ func TestRow04TokensOverRestarts(t *testing.T) {
 			for n := range 5 {
 				ok = ok && f.admins[n].Exists(context.Background(), redlock.MarkerKey).Val() == 1
 			}
-			_ = b.Release(context.Background(), r.Claim())
+			_ = b.Release(context.Background(), r.Grant())
 			return ok
 		})
 	}

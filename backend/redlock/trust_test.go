@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -47,7 +47,7 @@ func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 					_ = other.Release(t.Context(), second) // it may have ended
 					break
 				}
-				if errors.Is(err, distlock.ErrNotAcquired) {
+				if errors.Is(err, driver.ErrNotAcquired) {
 					mustBeHeld(t, err)
 				}
 				if time.Since(g.Sent) > 10*lease {
@@ -75,9 +75,9 @@ func TestRow23RollingRestart(t *testing.T) {
 		sent := time.Now()
 		got := status(t, b, g)
 		switch {
-		case got == distlock.Renewed:
+		case got == driver.Renewed:
 			last = sent
-		case got == distlock.Unknown && time.Since(sent) > lease/5:
+		case got == driver.Unknown && time.Since(sent) > lease/5:
 			// Nearly as long as a node is given: the machine stood still.
 		case time.Since(last) < lease:
 			t.Fatalf("%v, %v after the last renewal", got, time.Since(last))
@@ -187,7 +187,7 @@ func TestVirtualClockSetBack(t *testing.T) {
 	})
 }
 
-func shorter(r distlock.Request, ttl time.Duration) distlock.Request {
+func shorter(r driver.Request, ttl time.Duration) driver.Request {
 	r.TTL = ttl
 	return r
 }

@@ -9,26 +9,27 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var (
-	errHeld     = fmt.Errorf("zklock: it is not the owner's turn: %w", distlock.ErrNotAcquired) // callers get a HeldError
-	errGivenUp  = fmt.Errorf("%w: released while waiting", distlock.ErrNotAcquired)
+	errHeld     = fmt.Errorf("zklock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
+	errGivenUp  = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
 	errReleased = errors.New("zklock: the owner has released the key: take another one")
 )
 
 // TryAcquire makes one attempt. It stands in line as everybody else does, and
 // leaves the line at once if it is not its turn: two round trips if it gets the
-// key, four if not. It fails with a [*distlock.HeldError] then, which names the first
+// key, four if not. It fails with a [*driver.HeldError] then, which names the first
 // in line; of a holder in another process it counts Held from when that joined the
 // line.
 //
 // The grant's TTL is shorter than was asked for if the session's timeout does not
 // carry it.
-func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	p, err := b.enter(ctx, &r, false)
 	if err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	op, end := b.bound(ctx)
 	defer end()
@@ -36,7 +37,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	if wait.own != "" {
 		err = b.held(op, r.Key, wait)
 	}
-	if errors.Is(err, distlock.ErrNotAcquired) && b.table.removeUnqueued(p) {
+	if errors.Is(err, driver.ErrNotAcquired) && b.table.removeUnqueued(p) {
 		_, _ = b.leave(op, p) // goes on in the background if need be
 	}
 	return g, err
@@ -46,14 +47,14 @@ func (b *Backend) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 // only because of which it has to wait. Besides it looks again when r.Backoff says
 // so. If the session is lost meanwhile, it stands in line again in the next one.
 // An r.Backoff of nil means [distlock.DefaultRetryInterval] and no limit.
-func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	p, err := b.enter(ctx, &r, true)
 	if err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	w := waiter{backoff: r.Backoff}
 	if w.backoff == nil {
-		w.backoff = distlock.NewBackoff(distlock.DefaultRetryInterval, 0)
+		w.backoff = driver.NewBackoff(distlock.DefaultRetryInterval, 0)
 	}
 	defer w.stop()
 	for {
@@ -66,7 +67,7 @@ func (b *Backend) Acquire(ctx context.Context, r distlock.Request) (distlock.Gra
 			}
 			w.last, w.why = wait, err
 			if err := w.sleep(ctx, b, p, wait); err != nil {
-				return distlock.Grant{}, b.ended(ctx, p, &w, err)
+				return driver.Grant{}, b.ended(ctx, p, &w, err)
 			}
 		}
 	}
@@ -91,7 +92,7 @@ func (b *Backend) ended(ctx context.Context, p *place, w *waiter, err error) err
 
 // refusal returns why a waiter did not get the key.
 func (b *Backend) refusal(ctx context.Context, p *place, w *waiter) error {
-	if errors.Is(w.why, distlock.ErrForeign) {
+	if errors.Is(w.why, driver.ErrForeign) {
 		return w.why
 	}
 	return b.heldNow(ctx, p, w.last)
@@ -99,7 +100,7 @@ func (b *Backend) refusal(ctx context.Context, p *place, w *waiter) error {
 
 // enter checks r and returns its owner's place. Who waits keeps it also if the
 // key is held.
-func (b *Backend) enter(ctx context.Context, r *distlock.Request, waits bool) (*place, error) {
+func (b *Backend) enter(ctx context.Context, r *driver.Request, waits bool) (*place, error) {
 	if err := checkRequest(r); err != nil {
 		return nil, err
 	}
@@ -160,9 +161,9 @@ type waiting struct {
 // attempt stands in line with p, unless it does already, and looks whether it is
 // its turn. If not, the error is errHeld, or errEphemeral, and what to wait for comes
 // with it.
-func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (distlock.Grant, waiting, error) {
+func (b *Backend) attempt(ctx context.Context, p *place, r *driver.Request) (driver.Grant, waiting, error) {
 	if !p.take(ctx) {
-		return distlock.Grant{}, waiting{}, b.link.cause(ctx)
+		return driver.Grant{}, waiting{}, b.link.cause(ctx)
 	}
 	late := false // somebody else puts back the turn
 	defer func() {
@@ -172,11 +173,11 @@ func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (d
 	}()
 	for ctx.Err() == nil {
 		if p.isGone() {
-			return distlock.Grant{}, waiting{}, errGivenUp
+			return driver.Grant{}, waiting{}, errGivenUp
 		}
 		s, err := b.link.ready(ctx)
 		if err != nil {
-			return distlock.Grant{}, waiting{}, err
+			return driver.Grant{}, waiting{}, err
 		}
 		sent := time.Now()
 		if p.node != "" && p.session != s {
@@ -184,7 +185,7 @@ func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (d
 			b.table.lost(p)
 		}
 		if err := b.find(ctx, p, s); err != nil {
-			return distlock.Grant{}, waiting{}, err
+			return driver.Grant{}, waiting{}, err
 		}
 		var born int64 // the ID of the transaction that made the node just now
 		if p.node == "" {
@@ -198,17 +199,17 @@ func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (d
 					go b.abandon(p, made)
 				}
 				if errors.Is(err, errEphemeral) {
-					return distlock.Grant{}, waiting{session: s, on: []string{p.parent}}, err
+					return driver.Grant{}, waiting{session: s, on: []string{p.parent}}, err
 				}
-				return distlock.Grant{}, waiting{}, err
+				return driver.Grant{}, waiting{}, err
 			}
 			sent, born = birth.sent, birth.zxid
 		} else if _, err := b.link.sync().wait(ctx); err != nil {
-			return distlock.Grant{}, waiting{}, err
+			return driver.Grant{}, waiting{}, err
 		}
 		v, err := b.look(ctx, p, born)
 		if err != nil {
-			return distlock.Grant{}, waiting{}, err
+			return driver.Grant{}, waiting{}, err
 		}
 		switch {
 		case !v.mine:
@@ -219,33 +220,33 @@ func (b *Backend) attempt(ctx context.Context, p *place, r *distlock.Request) (d
 		case len(v.own) > 0: // nobody shall wait for itself
 			for _, path := range v.own {
 				if _, err := b.link.remove(path).wait(ctx); err != nil {
-					return distlock.Grant{}, waiting{}, err
+					return driver.Grant{}, waiting{}, err
 				}
 			}
 		case len(v.blockers) > 0:
-			return distlock.Grant{}, waiting{s, v.blockers, p.node, p.made, v.first}, errHeld
+			return driver.Grant{}, waiting{s, v.blockers, p.node, p.made, v.first}, errHeld
 		default:
 			g, err := b.granted(p, r, s, &v, sent)
 			return g, waiting{}, err
 		}
 	}
-	return distlock.Grant{}, waiting{}, b.link.cause(ctx)
+	return driver.Grant{}, waiting{}, b.link.cause(ctx)
 }
 
 // granted records that it is p's turn.
-func (b *Backend) granted(p *place, r *distlock.Request, s *session, v *view, sent time.Time) (distlock.Grant, error) {
-	g := r.Claim()
+func (b *Backend) granted(p *place, r *driver.Request, s *session, v *view, sent time.Time) (driver.Grant, error) {
+	g := r.Grant()
 	g.TTL = min(r.TTL, s.maxLease())
 	g.Sent, g.Contended = sent, v.contended
 	var err error
 	if g.Token, g.LastToken, err = tokens(v.czxid, r.Tokens); err != nil {
-		return distlock.Grant{}, err
+		return driver.Grant{}, err
 	}
 	if had, ok := b.table.holding(p.claim); ok {
 		g.Token, g.LastToken = had.grant.Token, had.grant.LastToken
 	}
 	if !b.table.hold(p, s, g) {
-		return distlock.Grant{}, errGivenUp // and whoever did that deletes the node
+		return driver.Grant{}, errGivenUp // and whoever did that deletes the node
 	}
 	return g, nil
 }

@@ -7,16 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var (
-	_ distlock.Backend   = (*Backend)(nil)
-	_ distlock.Queuer    = (*Backend)(nil)
-	_ distlock.Prolonger = (*Backend)(nil)
-	_ distlock.Sharer    = (*Backend)(nil)
-	_ distlock.Inspector = (*Backend)(nil)
-	_ distlock.Pinger    = (*Backend)(nil)
+	_ driver.Backend   = (*Backend)(nil)
+	_ driver.Queuer    = (*Backend)(nil)
+	_ driver.Extender  = (*Backend)(nil)
+	_ driver.Inspector = (*Backend)(nil)
+	_ driver.Pinger    = (*Backend)(nil)
 )
 
 // Backend keeps locks in ZooKeeper. It is safe for concurrent use. Make one for
@@ -87,7 +86,7 @@ func (b *Backend) goOn(f func()) {
 	}
 }
 
-// Ping implements [distlock.Pinger]. It returns nil if there is a session and the
+// Ping implements [driver.Pinger]. It returns nil if there is a session and the
 // leader answers.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.bound(ctx)
@@ -99,11 +98,11 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return err
 }
 
-// Shares implements [distlock.Sharer]. Whoever asks stands in one line, whatever
-// it asks for: a reader does not overtake a writer that waits, and readers who
+// Features implements [driver.Backend]. All requests wait in one queue, whatever they
+// ask for: a reader does not overtake a writer that waits, and readers who
 // stand at the head one behind the other have the key together. So do those who
 // ask for permits.
-func (b *Backend) Shares() {}
+func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // node returns the path of the node that stands for key.
 func (b *Backend) node(key string) (string, error) {
@@ -117,12 +116,12 @@ func (b *Backend) node(key string) (string, error) {
 	return path, nil
 }
 
-func checkRequest(r *distlock.Request) error {
+func checkRequest(r *driver.Request) error {
 	switch {
 	case r.TTL < time.Millisecond:
 		return fmt.Errorf("zklock: a TTL of %v is less than a millisecond", r.TTL)
-	case r.Permits < 0, r.Permits > 0 && r.Mode != distlock.Exclusive,
-		r.Mode != distlock.Exclusive && r.Mode != distlock.Shared:
+	case r.Permits < 0, r.Permits > 0 && r.Mode != driver.Exclusive,
+		r.Mode != driver.Exclusive && r.Mode != driver.Shared:
 		return fmt.Errorf("zklock: mode %v with %d permits makes no sense", r.Mode, r.Permits)
 	case r.Key == "", r.Owner == "":
 		return fmt.Errorf("zklock: key %q or owner %q is empty", r.Key, r.Owner)

@@ -11,8 +11,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // contender takes and gives back the lock for a key, once.
@@ -20,7 +20,7 @@ type contender func(key string) error
 
 func ours(b *zklock.Backend) contender {
 	return func(key string) error {
-		g, err := b.Acquire(context.Background(), distlock.Request{Key: key, Owner: uuid.NewString(), TTL: time.Second, Tokens: 64})
+		g, err := b.Acquire(context.Background(), driver.Request{Key: key, Owner: uuid.NewString(), TTL: time.Second, Tokens: 64})
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -18,7 +18,7 @@ import (
 func conform(t *testing.T, servers []string) {
 	t.Helper()
 	admin := newAdmin(t, servers...)
-	open := func(t *testing.T) distlock.Backend {
+	open := func(t *testing.T) driver.Backend {
 		b, err := zklock.New(servers, zklock.WithSessionTimeout(5*time.Minute), zklock.WithOpTimeout(20*time.Second))
 		if err != nil {
 			t.Fatal(err)
@@ -27,8 +27,8 @@ func conform(t *testing.T, servers []string) {
 	}
 	locktest.Run(t, open, locktest.Features{
 		Lease: 400 * time.Millisecond,
-		Drop:  func(t *testing.T, _ distlock.Backend, key string) { drop(t, admin, key) },
-		Peer:  func(t *testing.T, _ distlock.Backend) distlock.Backend { return open(t) },
+		Drop:  func(t *testing.T, _ driver.Backend, key string) { drop(t, admin, key) },
+		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
 	})
 }
 

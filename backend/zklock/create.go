@@ -8,12 +8,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // errEphemeral: another program has an ephemeral node in place of the key's node. Such
 // a node cannot have children.
-var errEphemeral = fmt.Errorf("%w: %s", distlock.ErrForeign, ephemeralNode)
+var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 const ephemeralNode = "ephemeral node"
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -127,7 +127,7 @@ func TestCurator(t *testing.T) {
 		key := "curator-rw"
 		path := parentOf(key)
 		reader := request(key)
-		reader.Mode = distlock.Shared
+		reader.Mode = driver.Shared
 		r := mustTry(t, b, reader)
 		c.must("true", "try", "read", path)
 		c.must("false", "try", "write", path)
@@ -141,7 +141,7 @@ func TestCurator(t *testing.T) {
 		c.must("false", "try", "read", path)
 		c.must("false", "try", "write", path)
 		late := request(key)
-		late.Mode = distlock.Shared
+		late.Mode = driver.Shared
 		mustRelease(t, b, w)
 		c.must("true", "try", "write", path)
 		behind := queue(t, b, late)

@@ -10,8 +10,8 @@
 // Each owner that asks for a key has an ephemeral sequential node below the key's
 // node. The one with the smallest number has the key, and each other waits for the
 // one before it, so that a release wakes exactly one. It keeps the whole contract
-// of [distlock.Backend], [distlock.Queuer], [distlock.Prolonger], [distlock.Sharer],
-// [distlock.Inspector] and [distlock.Pinger].
+// of [driver.Backend], [driver.Queuer], [driver.Extender],
+// [driver.Inspector] and [driver.Pinger].
 //
 // # Guarantees
 //

@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -52,7 +52,7 @@ func TestRow08LostCreateReply(t *testing.T) {
 	}()
 	eventually(t, patience, "the node is there", func() bool { return n.Deaf() == 1 && len(children(t, admin, parentOf(key))) == 1 })
 	n.Kill()
-	if err := <-result; err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if err := <-result; err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire without a reply: %v", err)
 	}
 	node := children(t, admin, parentOf(key))
@@ -83,10 +83,10 @@ func TestRow08LostCreateGivenUp(t *testing.T) {
 	n.DeafenAt(creates)
 	r := request(key)
 	start := time.Now()
-	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire without a reply: %v", err)
 	}
-	if err := b.Release(context.Background(), r.Claim()); err == nil {
+	if err := b.Release(context.Background(), r.Grant()); err == nil {
 		t.Error("Release without a reply is certain of it")
 	}
 	if d := time.Since(start); d > patience {
@@ -120,7 +120,7 @@ func TestRow09LateCreate(t *testing.T) {
 	if _, err := b.TryAcquire(context.Background(), r); err == nil {
 		t.Error("TryAcquire without a reply succeeds")
 	}
-	_ = b.Release(context.Background(), r.Claim())
+	_ = b.Release(context.Background(), r.Grant())
 	eventually(t, patience, "the request is on its way", func() bool { return n.Held() == 1 })
 	if err := n.Deliver(); err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestNodeDeleted(t *testing.T) {
 	if err := admin.Delete(parentOf(key)+"/"+names[1], -1); err != nil {
 		t.Fatal(err)
 	}
-	if s := renewed(t, b, g); s.Status != distlock.Renewed {
+	if s := renewed(t, b, g); s.Status != driver.Renewed {
 		t.Errorf("the holder is %v", s)
 	}
 	first.mustWait(t)
@@ -207,17 +207,17 @@ func TestNodeDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	g2 := second.served(t)
-	if s := renewed(t, b, g); s.Status != distlock.Lost {
+	if s := renewed(t, b, g); s.Status != driver.Lost {
 		t.Errorf("the deposed holder is %v", s)
 	}
-	if err := b.Release(context.Background(), g); !errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("Release by the deposed holder: %v", err)
 	}
 	first.mustWait(t)
 	mustRelease(t, other, g2)
 	first.cancel()
 	<-first.done
-	_ = b.Release(context.Background(), first.request.Claim())
+	_ = b.Release(context.Background(), first.request.Grant())
 	mustRelease(t, b, mustTry(t, b, request(key)))
 }
 
@@ -231,7 +231,7 @@ func TestStolenName(t *testing.T) {
 	const key = "stolen"
 	g := mustTry(t, other, request(key))
 	r := request(key)
-	r.Backoff = distlock.NewBackoff(20*time.Millisecond, 0)
+	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
 	w := queue(t, b, r)
 	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 	steal := func(name string) string {
@@ -251,7 +251,7 @@ func TestStolenName(t *testing.T) {
 	})
 	w.mustWait(t)
 	steal(names[0])
-	if s := renewed(t, other, g); s.Status != distlock.Lost {
+	if s := renewed(t, other, g); s.Status != driver.Lost {
 		t.Errorf("the holder whose node is another's now is %v", s)
 	}
 	mustRelease(t, b, w.served(t))
@@ -268,10 +268,10 @@ func TestOverflow(t *testing.T) {
 	keepParent(t, admin, key)
 	plant(t, admin, parentOf(key)+"/_c_9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11-lock--2147483648", zk.FlagEphemeral)
 	r := request(key)
-	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire: %v", err)
 	}
-	if _, err := b.Acquire(context.Background(), r); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := b.Acquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("Acquire: %v", err)
 	}
 }
@@ -305,7 +305,7 @@ func TestCredentialsNotWritten(t *testing.T) {
 	g := mustTry(t, b, request("key"))
 	armed.Store(true)
 	n.Kill()
-	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == distlock.Renewed })
+	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == driver.Renewed })
 	if armed.Load() {
 		t.Error("the credentials were not repeated, and the test shows nothing")
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // lastLook limits the time to find the holder of the key when a wait is over: the
@@ -15,10 +15,10 @@ const lastLook = 100 * time.Millisecond
 // the key for the time, by the servers' clock, from the creation of that node to the
 // creation of our own, plus the time that has passed here since then. Values that are
 // not known are left out.
-func (b *Backend) held(ctx context.Context, key string, what waiting) *distlock.HeldError {
-	err := &distlock.HeldError{}
+func (b *Backend) held(ctx context.Context, key string, what waiting) *driver.HeldError {
+	err := &driver.HeldError{}
 	if g, since, ok := b.table.find(key, what.first); ok {
-		err.Holder = distlock.HolderOf(g.Owner)
+		err.Holder = driver.HolderOf(g.Owner)
 		err.Held, err.RetryAfter = time.Since(since), max(time.Until(g.Sent.Add(g.TTL)), 0)
 		return err
 	}
@@ -36,18 +36,18 @@ func (b *Backend) held(ctx context.Context, key string, what waiting) *distlock.
 }
 
 // heldNow is held for the end of a wait. It works even if ctx has ended.
-func (b *Backend) heldNow(ctx context.Context, p *place, what waiting) *distlock.HeldError {
+func (b *Backend) heldNow(ctx context.Context, p *place, what waiting) *driver.HeldError {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), min(lastLook, b.opts.opTimeout))
 	defer end()
 	names, err := b.link.children(p.parent).wait(ctx)
 	if err != nil {
-		return &distlock.HeldError{}
+		return &driver.HeldError{}
 	}
 	if l, err := parseLine(names); err == nil && len(l) > 0 && l[0].guid != p.guid {
 		what.first = p.parent + "/" + l[0].name
 		return b.held(ctx, p.claim.key, what)
 	}
-	return &distlock.HeldError{}
+	return &driver.HeldError{}
 }
 
 // maxHolderName bounds the name of a holder that others have written.

@@ -10,12 +10,12 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // named is a request by an owner that has a name.
-func named(key, name string) distlock.Request {
+func named(key, name string) driver.Request {
 	r := request(key)
 	r.Owner += "@" + name
 	return r
@@ -23,7 +23,7 @@ func named(key, name string) distlock.Request {
 
 func mustName(tb testing.TB, err error, name string, since time.Time) {
 	tb.Helper()
-	held, ok := errors.AsType[*distlock.HeldError](err)
+	held, ok := errors.AsType[*driver.HeldError](err)
 	if !ok {
 		tb.Fatalf("the error does not say who has the key: %v", err)
 	}
@@ -39,7 +39,7 @@ func mustName(tb testing.TB, err error, name string, since time.Time) {
 }
 
 func isNamed(err error) bool {
-	held, ok := errors.AsType[*distlock.HeldError](err)
+	held, ok := errors.AsType[*driver.HeldError](err)
 	return ok && held.Holder != ""
 }
 
@@ -59,23 +59,23 @@ func TestHolderNames(t *testing.T) {
 	if err != nil || len(infos) != 1 || len(infos[0].Holders) != 1 {
 		t.Fatalf("Inspect: %+v, %v", infos, err)
 	}
-	if h := infos[0].Holders[0]; h.Holder != web || h.Owner != distlock.Fingerprint(r.Owner) {
+	if h := infos[0].Holders[0]; h.Holder != web || h.Owner != driver.Fingerprint(r.Owner) {
 		t.Errorf("another process sees the holder as %+v", h)
 	}
 	for name, from := range map[string]*zklock.Backend{"of the same session": b, "of another": other} {
 		t.Run(name, func(t *testing.T) {
 			_, err := from.TryAcquire(context.Background(), named(key, batch))
 			mustName(t, err, web, began)
-			if held, _ := errors.AsType[*distlock.HeldError](err); held.Held <= 0 || from == b != (held.RetryAfter > 0) {
+			if held, _ := errors.AsType[*driver.HeldError](err); held.Held <= 0 || from == b != (held.RetryAfter > 0) {
 				t.Errorf("TryAcquire: %+v", held)
 			}
 
 			// When a wait is over there is little time to find the holder.
 			eventually(t, patience, "who gives up is told", func() bool {
 				r := named(key, batch)
-				r.Backoff = distlock.NewBackoff(time.Millisecond, 2)
+				r.Backoff = driver.NewBackoff(time.Millisecond, 2)
 				_, err = from.Acquire(context.Background(), r)
-				mustRelease(t, from, r.Claim())
+				mustRelease(t, from, r.Grant())
 				return isNamed(err)
 			})
 			mustName(t, err, web, began)
@@ -84,7 +84,7 @@ func TestHolderNames(t *testing.T) {
 				eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 				w.cancel()
 				<-w.done
-				mustRelease(t, from, w.request.Claim())
+				mustRelease(t, from, w.request.Grant())
 				err = w.err
 				if !errors.Is(err, context.Canceled) {
 					t.Fatalf("Acquire that was cancelled: %v", err)

@@ -8,18 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // inspections is how many keys one Inspect looks at at once.
 const inspections = 64
 
-// Inspect implements [distlock.Inspector]. It reads the names of all keys there
+// Inspect implements [driver.Inspector]. It reads the names of all keys there
 // are, and the line of each that has the prefix. Of the holders of other processes
 // it does not know when their leases end, and of those who prolonged theirs it
 // shows the first tokens. An ephemeral node of another program is foreign, because it
 // cannot contain locks. With [WithPath] the error wraps [errors.ErrUnsupported].
-func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]distlock.KeyInfo, error) {
+func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	if b.opts.path != nil {
 		return nil, fmt.Errorf("zklock: the keys of nodes are not known with WithPath: %w", errors.ErrUnsupported)
 	}
@@ -27,7 +27,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]dist
 	if err != nil {
 		return nil, err
 	}
-	var found []distlock.KeyInfo
+	var found []driver.KeyInfo
 	for len(keys) > 0 && len(found) < limit {
 		n := min(len(keys), inspections)
 		looks := make([]*pending[[]string], n)
@@ -99,18 +99,18 @@ func rootPath(root string) string {
 }
 
 // inspect tells what is known of one key.
-func (b *Backend) inspect(ctx context.Context, key string, l line) (distlock.KeyInfo, error) {
+func (b *Backend) inspect(ctx context.Context, key string, l line) (driver.KeyInfo, error) {
 	op, end := b.bound(ctx)
 	defer end()
-	info := distlock.KeyInfo{Key: key, Held: l.holders()}
+	info := driver.KeyInfo{Key: key, Held: l.holders()}
 	info.Waiting = len(l) - info.Held
 	if len(l) == 0 {
 		return b.inspectNode(op, info)
 	}
-	for _, n := range l[:min(info.Held, distlock.MaxHolderInfos)] {
+	for _, n := range l[:min(info.Held, driver.MaxHolderInfos)] {
 		info.Semaphore = n.kind.permits > 0
 		if n.kind.shared {
-			info.Mode = distlock.Shared
+			info.Mode = driver.Shared
 		}
 		path := b.opts.root + "/" + EscapeKey(key) + "/" + n.name
 		node, err := b.link.content(path).wait(op)
@@ -122,19 +122,19 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (distlock.Key
 			continue
 		}
 		name := holderName(node.data)
-		h := distlock.HolderInfo{
-			Owner: distlock.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
+		h := driver.HolderInfo{
+			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
 		}
 		if h.Token, _, err = tokens(node.stat.Czxid, 1); err != nil {
 			return info, err
 		}
 		if g, _, ok := b.table.find(key, path); ok {
-			h.Owner, h.Token = distlock.Fingerprint(g.Owner), g.Token
+			h.Owner, h.Token = driver.Fingerprint(g.Owner), g.Token
 			h.ExpiresIn = time.Until(g.Sent.Add(g.TTL))
 		}
 		info.Holders = append(info.Holders, h)
 	}
-	slices.SortStableFunc(info.Holders, func(x, y distlock.HolderInfo) int {
+	slices.SortStableFunc(info.Holders, func(x, y driver.HolderInfo) int {
 		switch {
 		case x.ExpiresIn > 0 && y.ExpiresIn > 0:
 			return int(x.ExpiresIn - y.ExpiresIn)
@@ -149,16 +149,16 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (distlock.Key
 }
 
 // inspectNode returns what another program may have created as the node of a key.
-func (b *Backend) inspectNode(ctx context.Context, info distlock.KeyInfo) (distlock.KeyInfo, error) {
+func (b *Backend) inspectNode(ctx context.Context, info driver.KeyInfo) (driver.KeyInfo, error) {
 	node, err := b.link.content(b.opts.root + "/" + EscapeKey(info.Key)).wait(ctx)
 	if err == nil && node.stat.EphemeralOwner != 0 {
 		info.Foreign, info.Held = ephemeralNode, 1
-		info.Holders = []distlock.HolderInfo{{Holder: holderName(node.data), Since: time.UnixMilli(node.stat.Ctime)}}
+		info.Holders = []driver.HolderInfo{{Holder: holderName(node.data), Since: time.UnixMilli(node.stat.Ctime)}}
 	}
 	return info, err
 }
 
-// ForceRelease implements [distlock.Inspector]. It deletes the nodes of those who
+// ForceRelease implements [driver.Inspector]. It deletes the nodes of those who
 // have the key, and ZooKeeper tells who waits.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	parent, err := b.node(key)

@@ -10,20 +10,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // patience bounds what must happen soon.
 const patience = 15 * time.Second
 
-func request(key string) distlock.Request {
-	return distlock.Request{Key: key, Owner: uuid.NewString(), TTL: 10 * time.Minute, Tokens: 1}
+func request(key string) driver.Request {
+	return driver.Request{Key: key, Owner: uuid.NewString(), TTL: 10 * time.Minute, Tokens: 1}
 }
 
 func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
 
-func mustTry(tb testing.TB, b *zklock.Backend, r distlock.Request) distlock.Grant {
+func mustTry(tb testing.TB, b *zklock.Backend, r driver.Request) driver.Grant {
 	tb.Helper()
 	g, err := b.TryAcquire(context.Background(), r)
 	if err != nil {
@@ -34,12 +34,12 @@ func mustTry(tb testing.TB, b *zklock.Backend, r distlock.Request) distlock.Gran
 
 func mustBeBusy(tb testing.TB, b *zklock.Backend, key string) {
 	tb.Helper()
-	if _, err := b.TryAcquire(context.Background(), request(key)); !errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := b.TryAcquire(context.Background(), request(key)); !errors.Is(err, driver.ErrNotAcquired) {
 		tb.Fatalf("TryAcquire of a held key: %v", err)
 	}
 }
 
-func mustRelease(tb testing.TB, b *zklock.Backend, g distlock.Grant) {
+func mustRelease(tb testing.TB, b *zklock.Backend, g driver.Grant) {
 	tb.Helper()
 	if err := b.Release(context.Background(), g); err != nil {
 		tb.Fatalf("Release by the holder: %v", err)
@@ -51,11 +51,11 @@ func mustRelease(tb testing.TB, b *zklock.Backend, g distlock.Grant) {
 const impatience = time.Second
 
 // tryLong is mustTry for a Backend that is impatient: its calls can be repeated.
-func tryLong(tb testing.TB, b *zklock.Backend, r distlock.Request) (g distlock.Grant) {
+func tryLong(tb testing.TB, b *zklock.Backend, r driver.Request) (g driver.Grant) {
 	tb.Helper()
 	eventually(tb, patience, "it has the free key", func() (ok bool) {
 		var err error
-		if g, err = b.TryAcquire(context.Background(), r); errors.Is(err, distlock.ErrNotAcquired) {
+		if g, err = b.TryAcquire(context.Background(), r); errors.Is(err, driver.ErrNotAcquired) {
 			tb.Fatalf("TryAcquire of a free key: %v", err)
 		}
 		return err == nil
@@ -64,11 +64,11 @@ func tryLong(tb testing.TB, b *zklock.Backend, r distlock.Request) (g distlock.G
 }
 
 // releaseLong is mustRelease for a Backend that is impatient.
-func releaseLong(tb testing.TB, b *zklock.Backend, g distlock.Grant) {
+func releaseLong(tb testing.TB, b *zklock.Backend, g driver.Grant) {
 	tb.Helper()
 	eventually(tb, patience, "the release is answered", func() bool {
 		err := b.Release(context.Background(), g)
-		if errors.Is(err, distlock.ErrLost) {
+		if errors.Is(err, driver.ErrLost) {
 			tb.Fatalf("Release by the holder: %v", err)
 		}
 		return err == nil
@@ -88,25 +88,25 @@ func hearsAll(tb testing.TB, b *zklock.Backend) {
 	mustRelease(tb, b, mustTry(tb, b, request("of "+uuid.NewString())))
 }
 
-func renewed(tb testing.TB, b *zklock.Backend, g distlock.Grant) distlock.RenewResult {
+func renewed(tb testing.TB, b *zklock.Backend, g driver.Grant) driver.RenewResult {
 	tb.Helper()
-	return b.Renew(context.Background(), []distlock.Grant{g})[0]
+	return driver.RenewAll(context.Background(), b, []driver.Grant{g})[0]
 }
 
 // inLine is an Acquire on a goroutine of its own.
 type inLine struct {
-	request distlock.Request
+	request driver.Request
 	cancel  context.CancelFunc
 	done    chan struct{}
-	grant   distlock.Grant
+	grant   driver.Grant
 	err     error
 }
 
 // queue starts an Acquire that does not look by itself for a long time.
-func queue(tb testing.TB, b *zklock.Backend, r distlock.Request) *inLine {
+func queue(tb testing.TB, b *zklock.Backend, r driver.Request) *inLine {
 	tb.Helper()
 	if r.Backoff == nil {
-		r.Backoff = distlock.NewBackoff(time.Hour, 0)
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &inLine{request: r, cancel: cancel, done: make(chan struct{})}
@@ -121,7 +121,7 @@ func queue(tb testing.TB, b *zklock.Backend, r distlock.Request) *inLine {
 	return w
 }
 
-func (w *inLine) served(tb testing.TB) distlock.Grant {
+func (w *inLine) served(tb testing.TB) driver.Grant {
 	tb.Helper()
 	select {
 	case <-w.done:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // A lock's nodes have Curator's names: _c_, a UUID that says whose it is, a dash,
@@ -37,11 +37,11 @@ type kind struct {
 	permits int // 0: it is none
 }
 
-func (o *options) kindOf(mode distlock.Mode, permits int) kind {
+func (o *options) kindOf(mode driver.Mode, permits int) kind {
 	switch {
 	case permits > 0:
 		return kind{tag: tagPart + strconv.Itoa(permits) + tagEnd, permits: permits}
-	case mode == distlock.Shared:
+	case mode == driver.Shared:
 		return kind{tag: tagRead, shared: true}
 	default:
 		return kind{tag: o.exclusive}
@@ -64,7 +64,7 @@ func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + k.tag
 // the same, so an owner's node can be found after the reply to its creation was lost.
 func guidOf(owner string) string {
 	id := owner
-	if distlock.HolderOf(owner) != "" {
+	if driver.HolderOf(owner) != "" {
 		id = owner[:uuidLen]
 	}
 	if u, err := uuid.Parse(id); err == nil && u.String() == id {

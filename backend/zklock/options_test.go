@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestOptionsRefused(t *testing.T) {
@@ -52,10 +52,10 @@ func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))
 	start := time.Now()
-	if _, err := b.TryAcquire(context.Background(), request("key")); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := b.TryAcquire(context.Background(), request("key")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire: %v", err)
 	}
-	if err := b.Release(context.Background(), request("key").Claim()); err == nil {
+	if err := b.Release(context.Background(), request("key").Grant()); err == nil {
 		t.Error("Release succeeds")
 	}
 	if _, err := b.Inspect(context.Background(), "", 1); err == nil {
@@ -69,7 +69,7 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 	<-w.done
-	if w.err == nil || errors.Is(w.err, distlock.ErrNotAcquired) {
+	if w.err == nil || errors.Is(w.err, driver.ErrNotAcquired) {
 		t.Errorf("Acquire: %v", w.err)
 	}
 	if _, err := b.TryAcquire(context.Background(), request("key")); err == nil {
@@ -110,7 +110,7 @@ func TestDigest(t *testing.T) {
 	for _, b := range []*zklock.Backend{
 		newBackend(t, []string{addr}, root), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "guess")),
 	} {
-		if _, err := b.TryAcquire(context.Background(), request("key")); !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, distlock.ErrNotAcquired) {
+		if _, err := b.TryAcquire(context.Background(), request("key")); !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("TryAcquire of a stranger: %v", err)
 		}
 	}
@@ -145,7 +145,7 @@ func TestPath(t *testing.T) {
 	if _, err := b.Inspect(context.Background(), "", 1); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Inspect: %v", err)
 	}
-	if _, err := b.TryAcquire(context.Background(), request("a//b")); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := b.TryAcquire(context.Background(), request("a//b")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("a path that is none: %v", err)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // claim is an owner's on a key.
@@ -27,13 +27,13 @@ type place struct {
 	doubt   bool      // there may be a node that is not known
 
 	// The table's mutex guards these.
-	queued bool           // it is kept while another has the key
-	held   bool           // it has the key, as follows
-	since  time.Time      // when it got it
-	grant  distlock.Grant // as it was confirmed last
-	path   string         // of the node that was
-	of     *session       // whose node
-	index  int            // in the schedule
+	queued bool         // it is kept while another has the key
+	held   bool         // it has the key, as follows
+	since  time.Time    // when it got it
+	grant  driver.Grant // as it was confirmed last
+	path   string       // of the node that was
+	of     *session     // whose node
+	index  int          // in the schedule
 }
 
 // take takes the turn. What it returns false for is that ctx has ended.
@@ -55,7 +55,7 @@ func (p *place) put() { <-p.turn }
 
 // data returns the data of the node, for people: the name of the holder. Curator writes
 // the client's address there.
-func (p *place) data() []byte { return []byte(distlock.HolderOf(p.claim.owner)) }
+func (p *place) data() []byte { return []byte(driver.HolderOf(p.claim.owner)) }
 
 // isGone reports whether the place has been given up.
 func (p *place) isGone() bool {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -75,8 +75,8 @@ func TestOneWatchForMany(t *testing.T) {
 	var line []*inLine
 	for range 20 {
 		r := request("key")
-		r.Mode = distlock.Shared
-		r.Backoff = distlock.NewBackoff(2*time.Millisecond, 0)
+		r.Mode = driver.Shared
+		r.Backoff = driver.NewBackoff(2*time.Millisecond, 0)
 		line = append(line, queue(t, b, r))
 	}
 	eventually(t, patience, "places in line", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
@@ -118,14 +118,14 @@ func TestHalfOfAThousandLeave(t *testing.T) {
 				ctx = leaving
 			}
 			req := request(key)
-			req.Backoff = distlock.NewBackoff(time.Minute, 0)
+			req.Backoff = driver.NewBackoff(time.Minute, 0)
 			g, err := b.Acquire(ctx, req)
 			switch {
 			case leaves:
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("Acquire of one who leaves: %v", err)
 				}
-				g = req.Claim()
+				g = req.Grant()
 			case err != nil:
 				t.Errorf("Acquire: %v", err)
 				return

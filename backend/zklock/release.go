@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // sweepPause is how long what failed in the background waits before it is tried
@@ -14,10 +14,10 @@ const sweepPause = 100 * time.Millisecond
 
 // Release deletes the owner's node, in one round trip. If there is no answer it
 // returns an error and goes on in the background until the node is gone or the
-// session is. It fails with [distlock.ErrLost] if g is a grant, with tokens, and
+// session is. It fails with [driver.ErrLost] if g is a grant, with tokens, and
 // the node was gone already, or if another has the key. Of the releases of the
 // past a bounded number is remembered; repeating one of these is no error.
-func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
+func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	parent, err := b.node(g.Key)
 	if err != nil {
 		return err
@@ -35,14 +35,14 @@ func (b *Backend) Release(ctx context.Context, g distlock.Grant) error {
 		return err
 	case wasHeld && !existed:
 		b.table.forget(c)
-		return fmt.Errorf("zklock: the owner's node was deleted: %w", distlock.ErrLost)
+		return fmt.Errorf("zklock: the owner's node was deleted: %w", driver.ErrLost)
 	}
 	return nil
 }
 
 // releaseUnknown answers for an owner who has no place: the server tells what is
 // left of it.
-func (b *Backend) releaseUnknown(ctx context.Context, parent string, g *distlock.Grant) error {
+func (b *Backend) releaseUnknown(ctx context.Context, parent string, g *driver.Grant) error {
 	l, err := b.line(ctx, parent)
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (b *Backend) releaseUnknown(ctx context.Context, parent string, g *distlock
 	case found, b.table.wasReleased(claim{g.Key, g.Owner}):
 		return nil
 	case len(l) > 0:
-		return fmt.Errorf("zklock: another has the key: %w", distlock.ErrLost)
+		return fmt.Errorf("zklock: another has the key: %w", driver.ErrLost)
 	case g.Token != 0:
-		return fmt.Errorf("zklock: the lease has ended: %w", distlock.ErrLost)
+		return fmt.Errorf("zklock: the lease has ended: %w", driver.ErrLost)
 	}
 	return nil
 }

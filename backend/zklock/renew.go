@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // renewals is how many nodes one Renew looks at at once.
@@ -17,8 +17,7 @@ const renewals = 256
 // node, all at once. A lease may be made longer than the session's timeout
 // carries, for [distlock.Opts].MinHold: it lasts for as long as the process lives,
 // and no longer than the session if it does not.
-func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock.RenewResult {
-	results := make([]distlock.RenewResult, len(grants))
+func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	op, end := b.bound(ctx)
 	defer end()
 	sent := time.Now()
@@ -28,22 +27,23 @@ func (b *Backend) Renew(ctx context.Context, grants []distlock.Grant) []distlock
 		}
 		return b.link.sync().wait(op)
 	})
-	for len(grants) > 0 {
-		n := min(len(grants), renewals)
-		b.renew(op, confirmed, sent, grants[:n], results[len(results)-len(grants):])
-		grants = grants[n:]
+	for first := 0; first < len(grants); first += renewals {
+		group := grants[first:min(first+renewals, len(grants))]
+		for i, r := range b.renew(op, confirmed, sent, group) {
+			report(first+i, r)
+		}
 	}
-	return results
 }
 
 // renew renews some when the leader has answered.
-func (b *Backend) renew(ctx context.Context, confirmed *pending[struct{}], sent time.Time, grants []distlock.Grant, results []distlock.RenewResult) {
+func (b *Backend) renew(ctx context.Context, confirmed *pending[struct{}], sent time.Time, grants []driver.Grant) []driver.RenewResult {
+	results := make([]driver.RenewResult, len(grants))
 	has := make([]holding, len(grants))
 	looks := make([]*pending[zk.Stat], len(grants))
 	for i := range grants {
 		h, ok := b.table.holding(claim{grants[i].Key, grants[i].Owner})
 		if !ok {
-			results[i].Status = distlock.Lost
+			results[i].Status = driver.Lost
 			continue
 		}
 		if _, err := confirmed.wait(ctx); err == nil {
@@ -65,14 +65,14 @@ func (b *Backend) renew(ctx context.Context, confirmed *pending[struct{}], sent 
 				results[i].Err = err
 			case stat.EphemeralOwner != h.of.id:
 				b.giveUp(h.place)
-				results[i].Status = distlock.Lost
+				results[i].Status = driver.Lost
 				continue
 			case b.link.session() == h.of:
 				g := h.grant
 				g.Sent, g.TTL = sent, grants[i].TTL
-				results[i].Status = distlock.Lost
+				results[i].Status = driver.Lost
 				if b.table.extend(h.place, g) {
-					results[i].Status = distlock.Renewed
+					results[i].Status = driver.Renewed
 				}
 				continue
 			default:
@@ -82,10 +82,11 @@ func (b *Backend) renew(ctx context.Context, confirmed *pending[struct{}], sent 
 		select {
 		case <-h.of.ended: // and the node with it, whatever the answer was
 			b.giveUp(h.place)
-			results[i] = distlock.RenewResult{Status: distlock.Lost}
+			results[i] = driver.RenewResult{Status: driver.Lost}
 		default:
 		}
 	}
+	return results
 }
 
 // giveUp gives up the place of an owner who has lost the key.

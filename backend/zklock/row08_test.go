@@ -6,8 +6,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -31,22 +31,22 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 
 	n.Deafen()
-	if got := renewed(t, b, g); got.Status != distlock.Unknown || got.Err == nil {
+	if got := renewed(t, b, g); got.Status != driver.Unknown || got.Err == nil {
 		t.Errorf("renewed without a reply: %v", got)
 	}
 	n.Kill()
 	eventually(t, patience, "it is renewed", func() bool {
 		got := renewed(t, b, g)
-		if got.Status == distlock.Lost {
+		if got.Status == driver.Lost {
 			t.Fatal("the renewal denies its own lock")
 		}
-		return got.Status == distlock.Renewed
+		return got.Status == driver.Renewed
 	})
 	w.mustWait(t)
 
 	name := []byte(inOrder(children(t, admin, parentOf(key)))[0])
 	n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, name) })
-	if err := b.Release(context.Background(), g); err == nil || errors.Is(err, distlock.ErrLost) {
+	if err := b.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
 		t.Errorf("Release without a reply: %v", err)
 	}
 	next := w.served(t) // so it was carried out
@@ -56,7 +56,7 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 	n.Kill()
 	releaseLong(t, b, g)
 	isUp(t, b, "of "+key)
-	if got := renewed(t, other, next); got.Status != distlock.Renewed {
+	if got := renewed(t, other, next); got.Status != driver.Renewed {
 		t.Errorf("the next one's lock after the release was repeated: %v", got)
 	}
 	mustRelease(t, other, next)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -37,7 +38,7 @@ func TestRow09ServerStopped(t *testing.T) {
 
 	server.Stop(t)
 	time.Sleep(session + session/2)
-	if err := context.Cause(lease.Context()); !errors.Is(err, distlock.ErrLost) {
+	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("the holder was told %v", err)
 	}
 	next.mustWait(t)
@@ -49,10 +50,10 @@ func TestRow09ServerStopped(t *testing.T) {
 	if g.Token <= lease.Token() {
 		t.Errorf("token %d after token %d", g.Token, lease.Token())
 	}
-	if err := lease.Release(context.Background()); !errors.Is(err, distlock.ErrLost) {
+	if err := lease.Release(context.Background()); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("release by the one before: %v", err)
 	}
-	if got := renewed(t, other, g); got.Status != distlock.Renewed {
+	if got := renewed(t, other, g); got.Status != driver.Renewed {
 		t.Errorf("the next one's lock: %v", got)
 	}
 	mustRelease(t, other, g)

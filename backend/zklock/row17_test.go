@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // TestRow17NoServer: who asks for a key without a server is told that this is the
@@ -23,13 +24,13 @@ func TestRow17NoServer(t *testing.T) {
 	defer locker.Close()
 	opts := distlock.Opts{KeyTimeout: 2 * time.Second, RetryInterval: 20 * time.Millisecond}
 	_, err := locker.TryAcquire(context.Background(), "key", opts)
-	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) {
+	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, err = locker.Acquire(ctx, "key", opts)
-	for _, want := range []error{distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded} {
+	for _, want := range []error{distlock.ErrUnavailable, driver.ErrNotAcquired, context.DeadlineExceeded} {
 		if !errors.Is(err, want) {
 			t.Errorf("Acquire: %v, want %v", err, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // TestRow22ForeignNodes finds nodes of others where locks are. Those in the line
@@ -38,7 +39,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 	}
 	g := mustTry(t, b, request(key))
 	mustBeBusy(t, other, key)
-	if got := renewed(t, b, g); got.Status != distlock.Renewed {
+	if got := renewed(t, b, g); got.Status != driver.Renewed {
 		t.Errorf("renewal: %v", got)
 	}
 	mustRelease(t, b, g)
@@ -63,7 +64,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		_, err = locker.Acquire(ctx, barren, distlock.Opts{RetryInterval: time.Millisecond})
-		return errors.Is(err, distlock.ErrForeign)
+		return errors.Is(err, driver.ErrForeign)
 	})
 	mustBeForeign(t, err)
 	if !errors.Is(err, context.DeadlineExceeded) {
@@ -101,7 +102,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 
 func mustBeForeign(tb testing.TB, err error) {
 	tb.Helper()
-	if !errors.Is(err, distlock.ErrForeign) || errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), "ephemeral node") {
+	if !errors.Is(err, driver.ErrForeign) || errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), "ephemeral node") {
 		tb.Errorf("where another has an ephemeral node: %v", err)
 	}
 }

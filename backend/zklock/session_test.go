@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/stall"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
@@ -114,7 +115,7 @@ func TestRow12CutForLonger(t *testing.T) {
 	default:
 		t.Errorf("the holder's context was cancelled %v after another had the key", -margin)
 	}
-	if !errors.Is(context.Cause(lease.Context()), distlock.ErrLost) {
+	if !errors.Is(context.Cause(lease.Context()), driver.ErrLost) {
 		t.Errorf("cancelled because of %v", context.Cause(lease.Context()))
 	}
 	if g.Token <= lease.Token() {
@@ -132,7 +133,7 @@ func TestRow12CutForLonger(t *testing.T) {
 	mustRelease(t, other, held)
 	mustRelease(t, cut, w.served(t))
 	mustRelease(t, other, g)
-	if err := lease.Release(context.Background()); !errors.Is(err, distlock.ErrLost) {
+	if err := lease.Release(context.Background()); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("Release of the lost lease: %v", err)
 	}
 	if err := locker.Do(context.Background(), "cut", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
@@ -170,7 +171,7 @@ func TestRow12CutForLess(t *testing.T) {
 
 	network.Hang(true)
 	mustRelease(t, other, held)
-	if s := renewed(t, cut, g); s.Status != distlock.Unknown || s.Err == nil {
+	if s := renewed(t, cut, g); s.Status != driver.Unknown || s.Err == nil {
 		t.Errorf("renewed without a connection: %v", s)
 	}
 	w.mustWait(t)
@@ -178,10 +179,10 @@ func TestRow12CutForLess(t *testing.T) {
 	network.CloseCut()
 	eventually(t, patience, "it is renewed", func() bool {
 		s := renewed(t, cut, g)
-		if s.Status == distlock.Lost {
+		if s.Status == driver.Lost {
 			t.Fatal("lost although the session goes on")
 		}
-		return s.Status == distlock.Renewed
+		return s.Status == driver.Renewed
 	})
 	releaseLong(t, cut, w.served(t))
 	releaseLong(t, cut, g)
@@ -206,11 +207,11 @@ func TestRow12ServerRestarted(t *testing.T) {
 	eventually(t, patience, "it watches", func() bool { return server.Metric(t, "zk_watch_count") == 1 })
 	hearsAll(t, other)
 	server.Kill()
-	if s := renewed(t, b, g); s.Status != distlock.Unknown {
+	if s := renewed(t, b, g); s.Status != driver.Unknown {
 		t.Errorf("renewed without a server: %v", s)
 	}
 	server.Restart(t)
-	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == distlock.Renewed })
+	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == driver.Renewed })
 	w.mustWait(t)
 	releaseLong(t, b, g)
 	if next := w.served(t); next.Token <= g.Token {
@@ -255,18 +256,18 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 	children(t, admin, parentOf(r.Key)) // a session cannot begin without the leader
 	leader.Stop(t)
 	defer leader.Cont(t)
-	eventually(t, patience, "the leader is silent", func() bool { return renewed(t, b, g).Status == distlock.Unknown })
-	if s := renewed(t, b, g); s.Status != distlock.Unknown {
+	eventually(t, patience, "the leader is silent", func() bool { return renewed(t, b, g).Status == driver.Unknown })
+	if s := renewed(t, b, g); s.Status != driver.Unknown {
 		t.Errorf("renewed without a leader: %v", s)
 	}
-	if _, err := again.TryAcquire(context.Background(), other); err == nil || errors.Is(err, distlock.ErrNotAcquired) {
+	if _, err := again.TryAcquire(context.Background(), other); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire by the holder without a leader: %v", err)
 	}
 	if names, _, err := admin.Children(parentOf(r.Key)); err != nil || len(names) != 1 {
 		t.Errorf("the follower does not show the node any more, and the test shows nothing: %q, %v", names, err)
 	}
 	leader.Cont(t)
-	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == distlock.Renewed })
+	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == driver.Renewed })
 	releaseLong(t, b, g)
 }
 
@@ -284,10 +285,10 @@ func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 		wg.Go(func() {
 			visit := func() {
 				req := request("killed")
-				var g distlock.Grant
+				var g driver.Grant
 				for deadline := time.Now().Add(time.Minute); ; {
 					var err error
-					req.Backoff = distlock.NewBackoff(time.Second, 0)
+					req.Backoff = driver.NewBackoff(time.Second, 0)
 					if g, err = b.Acquire(context.Background(), req); err == nil {
 						break
 					}

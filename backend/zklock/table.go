@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // table is what a Backend knows about its owners: their places, which of them have
@@ -132,7 +132,7 @@ func (t *table) lost(p *place) {
 
 // hold records that p has the key as g says. It returns false if the place was
 // given up meanwhile.
-func (t *table) hold(p *place, s *session, g distlock.Grant) bool {
+func (t *table) hold(p *place, s *session, g driver.Grant) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.isGone() {
@@ -155,7 +155,7 @@ func (t *table) hold(p *place, s *session, g distlock.Grant) bool {
 // holding is what a place has.
 type holding struct {
 	place *place
-	grant distlock.Grant
+	grant driver.Grant
 	path  string
 	of    *session
 }
@@ -172,7 +172,7 @@ func (t *table) holding(c claim) (holding, bool) {
 }
 
 // find returns the grant whose node is at path, and when its owner got it.
-func (t *table) find(key, path string) (g distlock.Grant, since time.Time, ok bool) {
+func (t *table) find(key, path string) (g driver.Grant, since time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.holders[key] {
@@ -180,12 +180,12 @@ func (t *table) find(key, path string) (g distlock.Grant, since time.Time, ok bo
 			return p.grant, p.since, true
 		}
 	}
-	return distlock.Grant{}, time.Time{}, false
+	return driver.Grant{}, time.Time{}, false
 }
 
 // extend records that g was confirmed, which continues what p has. It returns false
 // if that was over before.
-func (t *table) extend(p *place, g distlock.Grant) bool {
+func (t *table) extend(p *place, g driver.Grant) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !p.held || p.ended(time.Now()) {

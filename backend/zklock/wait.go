@@ -6,15 +6,15 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // errSpent ends a wait when its budget has.
-var errSpent = fmt.Errorf("zklock: no attempt is left: %w", distlock.ErrNotAcquired)
+var errSpent = fmt.Errorf("zklock: no attempt is left: %w", driver.ErrNotAcquired)
 
 // waiter is one call of Acquire that waits.
 type waiter struct {
-	backoff *distlock.Backoff
+	backoff driver.Backoff
 	last    waiting     // what it waited for last
 	why     error       // why it waited; nil if it has not waited yet
 	alarm   *time.Timer // when to look without having been woken; nil: not set

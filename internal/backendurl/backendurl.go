@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Usage describes the values of a -backend flag, for its help text.
@@ -27,11 +27,11 @@ const reachTimeout = 3 * time.Second
 // that it names: for a command, a mistake in its usage.
 var ErrURL = errors.New("invalid backend")
 
-// Backend is a store that was opened. It is not a [distlock.Backend] itself: a
+// Backend is a store that was opened. It is not a [driver.Backend] itself: a
 // wrapper would hide the optional abilities of the one that it wraps.
 type Backend struct {
 	// Backend is for [distlock.New]. Closing it is the Locker's business.
-	Backend distlock.Backend
+	Backend driver.Backend
 
 	close sync.Once
 	end   func() error // closes what the Backend stands on

@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -26,7 +27,7 @@ func use(t *testing.T, rawURL string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := b.Backend.(distlock.Queuer); !ok {
+	if _, ok := b.Backend.(driver.Queuer); !ok {
 		t.Errorf("the Backend of %s is no Queuer", rawURL)
 	}
 	l := distlock.New(b.Backend, distlock.Config{})

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -68,7 +69,7 @@ func TestRow10Suspended(t *testing.T) {
 		const lease = 2 * time.Second
 		jumped := func(d time.Duration) *distlock.Locker {
 			return s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
-				func(b distlock.Backend) distlock.Backend { return jumper{b, d} })
+				func(b driver.Backend) driver.Backend { return jumper{b, d} })
 		}
 		// Whether it slept or its clock was set on, nobody can tell: no lease.
 		o := distlock.Opts{KeyTimeout: time.Minute, RetryCount: 1}
@@ -92,19 +93,19 @@ func TestRow10Suspended(t *testing.T) {
 // jumper is a Backend whose process has its wall clock moved on by d between each
 // request and its answer, while the monotonic clock stands still.
 type jumper struct {
-	distlock.Backend
+	driver.Backend
 	d time.Duration
 }
 
-// TryAcquire implements [distlock.Backend].
-func (j jumper) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+// TryAcquire implements [driver.Backend].
+func (j jumper) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := j.Backend.TryAcquire(ctx, r)
 	g.Sent = moveWall(g.Sent, -j.d)
 	return g, err
 }
 
-// Release implements [distlock.Backend].
-func (j jumper) Release(ctx context.Context, g distlock.Grant) error {
+// Release implements [driver.Backend].
+func (j jumper) Release(ctx context.Context, g driver.Grant) error {
 	return j.Backend.Release(ctx, g)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
@@ -22,7 +23,7 @@ func TestRow13PanicAndGoexit(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		var n calls
 		l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
-			func(b distlock.Backend) distlock.Backend { return count(b, &n) })
+			func(b driver.Backend) driver.Backend { return count(b, &n) })
 		other := s.locker(t)
 		o := distlock.Opts{KeyTimeout: 2 * patience} // nothing ends by itself
 		boom := errors.New("boom")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
@@ -31,7 +32,7 @@ func TestRow14ThousandCancelled(t *testing.T) {
 		var n calls
 		for range processes {
 			l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
-				func(b distlock.Backend) distlock.Backend { return count(b, &n) })
+				func(b driver.Backend) driver.Backend { return count(b, &n) })
 			for range waiters + 1 { // one is too many: then the others are in line
 				all.Go(func() {
 					_, err := l.Acquire(ctx, key, o)
@@ -90,7 +91,7 @@ func TestRow14GrantInFlight(t *testing.T) {
 		}
 		l, other := s.locker(t), s.locker(t)
 		var cancel atomic.Pointer[context.CancelFunc] // what cancels the next who is granted the key
-		leaver := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network), func(b distlock.Backend) distlock.Backend {
+		leaver := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network), func(b driver.Backend) driver.Backend {
 			return delay(b, func() {
 				if f := cancel.Swap(nil); f != nil {
 					(*f)()

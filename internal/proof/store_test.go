@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -50,7 +51,7 @@ func (a address) gone(lease time.Duration) time.Duration {
 
 // backend returns a Backend of a process of its own, and what closes all that it
 // stands on. Its connections go over the network.
-func (a address) backend(network *spoilnet.Network) (distlock.Backend, func() error, error) {
+func (a address) backend(network *spoilnet.Network) (driver.Backend, func() error, error) {
 	if a.Kind == "zklock" {
 		b, err := zklock.New(a.Addrs, zklock.WithRoot(a.Root), zklock.WithSessionTimeout(a.Session),
 			zklock.WithOpTimeout(5*time.Second), zklock.WithDialer(network.DialTimeout))
@@ -106,7 +107,7 @@ func (s *store) locker(tb testing.TB) *distlock.Locker {
 // lockerWith is locker with a configuration, over a network, and over what wrap
 // makes of the Backend.
 func (s *store) lockerWith(
-	tb testing.TB, cfg distlock.Config, n *spoilnet.Network, wrap func(distlock.Backend) distlock.Backend,
+	tb testing.TB, cfg distlock.Config, n *spoilnet.Network, wrap func(driver.Backend) driver.Backend,
 ) *distlock.Locker {
 	tb.Helper()
 	b, end, err := s.backend(n)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
@@ -68,7 +69,7 @@ func (v *virtual) locker(t *testing.T, cfg distlock.Config) (*distlock.Locker, n
 		ns = append(ns, n)
 		clients = append(clients, redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext }))
 	}
-	var b distlock.Backend
+	var b driver.Backend
 	if v.kind == "redlock" {
 		b = newRedlock(clients)
 	} else {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // calls are how often a Backend was called, and has answered.
@@ -14,18 +14,18 @@ type calls struct{ attempts, releases atomic.Int64 }
 // counted counts the calls of a Backend. It hides all abilities but that of a
 // Queuer.
 type counted struct {
-	distlock.Backend
+	driver.Backend
 	calls *calls
 }
 
-// TryAcquire implements [distlock.Backend].
-func (c counted) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+// TryAcquire implements [driver.Backend].
+func (c counted) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	defer c.calls.attempts.Add(1)
 	return c.Backend.TryAcquire(ctx, r)
 }
 
-// Release implements [distlock.Backend].
-func (c counted) Release(ctx context.Context, g distlock.Grant) error {
+// Release implements [driver.Backend].
+func (c counted) Release(ctx context.Context, g driver.Grant) error {
 	c.calls.releases.Add(1)
 	return c.Backend.Release(ctx, g)
 }
@@ -33,7 +33,7 @@ func (c counted) Release(ctx context.Context, g distlock.Grant) error {
 // Close closes the Backend.
 func (c counted) Close() error { return closeBackend(c.Backend) }
 
-func closeBackend(b distlock.Backend) error {
+func closeBackend(b driver.Backend) error {
 	if c, ok := b.(io.Closer); ok {
 		return c.Close()
 	}
@@ -42,13 +42,13 @@ func closeBackend(b distlock.Backend) error {
 
 type countedQueue struct {
 	counted
-	distlock.Queuer
+	driver.Queuer
 }
 
 // count returns a Backend that counts the calls of b.
-func count(b distlock.Backend, n *calls) distlock.Backend {
+func count(b driver.Backend, n *calls) driver.Backend {
 	c := counted{b, n}
-	if q, ok := b.(distlock.Queuer); ok {
+	if q, ok := b.(driver.Queuer); ok {
 		return countedQueue{c, q}
 	}
 	return c
@@ -56,12 +56,12 @@ func count(b distlock.Backend, n *calls) distlock.Backend {
 
 // late is a Backend whose caller is told of a grant only when after has returned.
 type late struct {
-	distlock.Backend
+	driver.Backend
 	after func()
 }
 
-// TryAcquire implements [distlock.Backend].
-func (l late) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+// TryAcquire implements [driver.Backend].
+func (l late) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := l.Backend.TryAcquire(ctx, r)
 	if err == nil {
 		l.after()
@@ -74,11 +74,11 @@ func (l late) Close() error { return closeBackend(l.Backend) }
 
 type lateQueue struct {
 	late
-	queuer distlock.Queuer
+	queuer driver.Queuer
 }
 
-// Acquire implements [distlock.Queuer].
-func (l lateQueue) Acquire(ctx context.Context, r distlock.Request) (distlock.Grant, error) {
+// Acquire implements [driver.Queuer].
+func (l lateQueue) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := l.queuer.Acquire(ctx, r)
 	if err == nil {
 		l.after()
@@ -87,9 +87,9 @@ func (l lateQueue) Acquire(ctx context.Context, r distlock.Request) (distlock.Gr
 }
 
 // delay returns a Backend that calls after before it tells of a grant by b.
-func delay(b distlock.Backend, after func()) distlock.Backend {
+func delay(b driver.Backend, after func()) driver.Backend {
 	l := late{b, after}
-	if q, ok := b.(distlock.Queuer); ok {
+	if q, ok := b.(driver.Queuer); ok {
 		return lateQueue{l, q}
 	}
 	return l

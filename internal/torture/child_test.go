@@ -19,6 +19,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
@@ -195,7 +196,7 @@ func (k *kid) watchStalls(stop <-chan struct{}) {
 }
 
 // open returns the backend, and what closes the clients below it.
-func (k *kid) open() (distlock.Backend, func(), error) {
+func (k *kid) open() (driver.Backend, func(), error) {
 	var clients []redis.UniversalClient
 	if k.Backend != "zklock" {
 		for _, addr := range k.Addrs {

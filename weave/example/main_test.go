@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 func TestMain(m *testing.M) {
@@ -143,7 +144,7 @@ func TestPanic(t *testing.T) {
 
 func free(t *testing.T, store *memlock.Backend, key string) {
 	t.Helper()
-	r := distlock.Request{Key: key, Owner: "another", TTL: time.Minute}
+	r := driver.Request{Key: key, Owner: "another", TTL: time.Minute}
 	g, err := store.TryAcquire(t.Context(), r)
 	if err == nil {
 		err = store.Release(t.Context(), g)

@@ -1,4 +1,5 @@
-package distlock
+// Package owner makes the owners of locks: a random UUID, and the name of the holder.
+package owner
 
 import (
 	"crypto/rand"
@@ -9,16 +10,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxHolder bounds the name of a holder, which is stored with every lock.
-const maxHolder = 64
+// MaxHolder is the most bytes of the name of a holder, which is stored with every lock.
+const MaxHolder = 64
 
 // uuidLen is the length of the part of an owner that is random.
 const uuidLen = 36
 
-// newOwner returns a random UUID (version 4) followed by the name of the holder. It
+// New returns a random UUID (version 4) followed by the name of the holder. It
 // makes one allocation, because every acquisition needs an owner. The suffix is empty
 // or "@" and the name.
-func newOwner(suffix string) string {
+func New(suffix string) string {
 	var u uuid.UUID
 	_, _ = rand.Read(u[:]) // never fails: it ends the program instead
 	u[6] = u[6]&0x0f | 0x40
@@ -26,7 +27,7 @@ func newOwner(suffix string) string {
 	if suffix == "" {
 		return u.String()
 	}
-	var text [uuidLen + 1 + maxHolder]byte
+	var text [uuidLen + 1 + MaxHolder]byte
 	hexUUID(text[:], u)
 	n := copy(text[uuidLen:], suffix)
 	return string(text[:uuidLen+n])
@@ -46,38 +47,38 @@ func hexUUID(dst []byte, u uuid.UUID) {
 	}
 }
 
-// HolderOf returns the name of the holder in an owner. It returns "" if the owner has
+// Holder returns the name of the holder in an owner. It returns "" if the owner has
 // no name or was not made by this package.
-func HolderOf(owner string) string {
+func Holder(owner string) string {
 	if len(owner) <= uuidLen+1 || owner[uuidLen] != '@' || uuid.Validate(owner[:uuidLen]) != nil {
 		return ""
 	}
 	name := owner[uuidLen+1:]
-	if len(name) > maxHolder || strings.ContainsFunc(name, notInHolder) {
+	if len(name) > MaxHolder || strings.ContainsFunc(name, Excluded) {
 		return ""
 	}
 	return name
 }
 
-// defaultHolder returns the host name and the process id, such as web-3/1432.
-func defaultHolder() string {
+// DefaultHolder returns the host name and the process id, such as web-3/1432.
+func DefaultHolder() string {
 	pid := "/" + strconv.Itoa(os.Getpid())
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "unknown"
 	}
 	host = strings.Map(func(r rune) rune {
-		if notInHolder(r) {
+		if Excluded(r) {
 			return '_'
 		}
 		return r
 	}, host)
-	return host[:min(len(host), maxHolder-len(pid))] + pid
+	return host[:min(len(host), MaxHolder-len(pid))] + pid
 }
 
-// notInHolder reports whether the name of a holder must not contain r: stores separate
+// Excluded reports whether the name of a holder must not contain r: stores separate
 // owners with spaces and colons.
-func notInHolder(r rune) bool {
+func Excluded(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
 		return false

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // limited is a store that keeps a key for at most half a minute.
 type limited struct{ *store }
 
-func (limited) MaxTTL() time.Duration { return 30 * time.Second }
+func (limited) Features() driver.Features { return driver.Features{MaxTTL: 30 * time.Second} }
 
 // Options that the store would refuse when the work is done, or at every attempt, are
 // refused before anything is sent.
-func TestLimiter(t *testing.T) {
+func TestMaxTTL(t *testing.T) {
 	s := limited{newStore()}
 	l := distlock.New(s, distlock.Config{})
 	defer closeLocker(t, l)
@@ -59,7 +60,7 @@ func TestLimiter(t *testing.T) {
 }
 
 // The limit applies to the default, too.
-func TestLimiterBelowTheDefault(t *testing.T) {
+func TestMaxTTLBelowTheDefault(t *testing.T) {
 	l := distlock.New(tight{newStore()}, distlock.Config{})
 	defer closeLocker(t, l)
 	_, err := l.Acquire(t.Context(), "k", distlock.Opts{})
@@ -71,7 +72,7 @@ func TestLimiterBelowTheDefault(t *testing.T) {
 
 type tight struct{ *store }
 
-func (tight) MaxTTL() time.Duration { return 2 * time.Second }
+func (tight) Features() driver.Features { return driver.Features{MaxTTL: 2 * time.Second} }
 
 func nothing(context.Context) error { return nil }
 

@@ -1,18 +1,18 @@
-package distlock_test
+package backoff_test
 
 import (
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/backoff"
 )
 
 func TestBackoffIntervals(t *testing.T) {
 	const interval = 100 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		for attempts := range 20 {
-			b := distlock.NewBackoff(interval, attempts)
+			b := backoff.New(interval, attempts)
 			made := 1 // the first attempt is at once
 			for made < 50 {
 				d, ok := b.Wait()
@@ -36,7 +36,7 @@ func TestBackoffSpreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := map[time.Duration]bool{}
 		for range 100 {
-			d, _ := distlock.NewBackoff(time.Second, 2).Wait()
+			d, _ := backoff.New(time.Second, 2).Wait()
 			waits[d] = true
 		}
 		if len(waits) < 90 {
@@ -48,7 +48,7 @@ func TestBackoffSpreads(t *testing.T) {
 // Wake-ups cost no attempt: they leave what is left of the interval.
 func TestBackoffWakeUpIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := distlock.NewBackoff(time.Second, 2)
+		b := backoff.New(time.Second, 2)
 		start := time.Now()
 		first, _ := b.Wait()
 		for time.Since(start) < time.Second {
@@ -71,7 +71,7 @@ func TestBackoffSlowAttempts(t *testing.T) {
 	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			for attempts := 2; attempts < 20; attempts++ {
-				b := distlock.NewBackoff(interval, attempts)
+				b := backoff.New(interval, attempts)
 				start, made := time.Now(), 0
 				for {
 					began := time.Since(start)
@@ -97,7 +97,7 @@ func TestBackoffSlowAttempts(t *testing.T) {
 // Without a limit every failure is followed by a pause, however slow it was.
 func TestBackoffWithoutLimitPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := distlock.NewBackoff(time.Second, 0)
+		b := backoff.New(time.Second, 0)
 		b.Wait()
 		for range 10 {
 			time.Sleep(time.Minute)
@@ -115,7 +115,7 @@ func TestBackoffIntervalsFollowEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		short := 0
 		for range 200 {
-			b := distlock.NewBackoff(interval, 100)
+			b := backoff.New(interval, 100)
 			d, _ := b.Wait()
 			end := time.Now().Add(d)
 			time.Sleep(d + interval/2)

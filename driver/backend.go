@@ -1,0 +1,118 @@
+package driver
+
+import (
+	"context"
+	"time"
+)
+
+// Backend takes, renews and releases locks in one store.
+//
+// Every method must be safe for concurrent use, must bound its own network
+// operations (a hung server must not hang a caller beyond a few seconds, nor
+// beyond its context), and must return soon after ctx ends.
+//
+// A Backend belongs to one Locker, which closes it if it is an [io.Closer].
+type Backend interface {
+	// Features returns what the backend supports. The answer must not change.
+	Features() Features
+
+	// TryAcquire makes one attempt and never waits for a holder.
+	//
+	// It must be idempotent for one Owner: an owner that already holds the key
+	// succeeds, with the same tokens and with a lease of TTL from now. This makes a
+	// lost reply harmless.
+	//
+	// If another owner holds the key, the error must wrap [ErrNotAcquired]; a
+	// [*HeldError] also says when to look again and names the holder. If the key
+	// contains a lock of another kind, the error must wrap [ErrForeign]. Any other
+	// error means that the outcome is unknown: the Locker tries again with the same
+	// Owner or calls Release. The error should contain the address of the server and
+	// the cause.
+	TryAcquire(ctx context.Context, r Request) (Grant, error)
+
+	// Renew extends each grant to a full TTL from now, in as few round trips as it
+	// can. It must report one result for each grant, by its index, as soon as the
+	// result is known: the silence of one server must not delay the results of
+	// another. It may call report from several goroutines at once, but must not call
+	// it after it has returned. A grant without a report is [Unknown].
+	//
+	// The TTL is that of the grant. For MinHold it differs from the one that was first
+	// asked for, and may be longer or shorter; a backend that cannot take any TTL
+	// declares [Features].MaxTTL. A grant that is gone must be reported [Lost] and
+	// must never be created anew.
+	Renew(ctx context.Context, grants []Grant, report func(i int, r RenewResult))
+
+	// Release gives the key back if g.Owner still has it, and gives up the owner's
+	// place in the store's queue if it waits there. A grant of another owner must not
+	// be touched: then the error must wrap [ErrLost]. Releasing again what this owner
+	// has released is not an error. Neither is releasing what was never granted
+	// ([Request.Grant]) if nobody has the key. Any other error means that the outcome
+	// is unknown.
+	//
+	// After a release an owner is used no more. A backend may refuse it, so that an
+	// attempt that arrives late takes the key for nobody.
+	Release(ctx context.Context, g Grant) error
+}
+
+// Features declares what a [Backend] supports. The Locker refuses options that need
+// more.
+type Features struct {
+	// Sharing reports whether the backend honours [Request].Mode and
+	// [Request].Permits.
+	Sharing bool
+
+	// MaxTTL is the longest TTL that the store keeps a key for; 0 means no limit. The
+	// Locker never asks for more. TryAcquire and Renew must refuse a longer TTL at
+	// once, with an error that wraps none of this package's errors: nothing was
+	// granted, and nothing is lost.
+	MaxTTL time.Duration
+}
+
+// Queuer is an ability of a [Backend] that keeps waiters in a queue in order of
+// arrival and wakes the first when the key becomes free. The Locker then does not
+// poll.
+type Queuer interface {
+	// Acquire is TryAcquire that waits for its turn. It returns when the key is
+	// granted, when ctx ends (an error that wraps ctx.Err(), and a [*HeldError] if
+	// the holder is known), when r.Backoff is spent (an error that wraps
+	// [ErrNotAcquired]), or when the backend fails (any other error). After an error
+	// the Locker either calls Acquire again with the same Owner, which must keep its
+	// place, or calls Release, which must give it up.
+	//
+	// A message from the store may only save time: an implementation must also
+	// look again when r.Backoff says so.
+	Acquire(ctx context.Context, r Request) (Grant, error)
+}
+
+// Extender is an ability of a [Queuer] that knows whether other owners wait in the
+// store's queue. While a Locker hands a key from one goroutine to the next, it then
+// asks whether it may continue, instead of giving the key back to find out.
+type Extender interface {
+	// Extend extends g to a full TTL from now and issues more tokens: as many as
+	// asked for or fewer, but at least one, each larger than all before. It returns g
+	// with the new tokens and the new time of sending.
+	//
+	// If other owners wait it changes nothing, and the error wraps [ErrNotAcquired].
+	// If g.Owner does not have the key, it creates nothing, and the error wraps
+	// [ErrLost]. Any other error means that the outcome is unknown.
+	Extend(ctx context.Context, g Grant, tokens int) (Grant, error)
+}
+
+// AllAcquirer is an ability of a [Backend] that can take several keys in one step. The
+// Locker tries this first when it is asked for several keys.
+type AllAcquirer interface {
+	// TryAcquireAll makes one attempt for all requests. No two of them are for the
+	// same key or by the same owner. Either each is granted, as by TryAcquire, or
+	// nothing has changed. If another owner has one of the keys, or waits for it, the
+	// error must wrap [ErrNotAcquired]. If these keys cannot be taken in one step, the
+	// error wraps [errors.ErrUnsupported], and nothing has changed either. With any
+	// other error the outcome is unknown.
+	TryAcquireAll(ctx context.Context, rs []Request) ([]Grant, error)
+}
+
+// Pinger is an ability of a [Backend] that can check whether its store answers.
+type Pinger interface {
+	// Ping returns nil if the store could grant a lock now, as far as one round
+	// trip can tell. The error contains the address of the server and the cause.
+	Ping(ctx context.Context) error
+}

@@ -1,0 +1,14 @@
+// Package driver is the contract between a [distlock.Locker] and its store: what the
+// author of a store implements. Programs that only use locks need the package distlock
+// alone.
+//
+// A store is a [Backend]. Its optional abilities are interfaces that the same type
+// implements: [Queuer], [Extender], [AllAcquirer], [Inspector] and [Pinger]. What else
+// it can do, and its limits, it declares in [Features].
+//
+// A Backend speaks the protocol of one store. Retries, the schedule of renewals,
+// re-entry and the queue inside the process belong to the Locker. Package locktest is
+// the conformance suite: each "must" in this package is one of its cases.
+//
+// [distlock.Locker]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker
+package driver

@@ -1,0 +1,84 @@
+package driver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
+
+// Inspector is an ability of a [Backend] that can list the holders of keys and take a
+// key away: for operators, dashboards and command lines.
+type Inspector interface {
+	// Inspect returns the keys with the prefix that are held or waited for, in order
+	// of the keys, at most limit of them; if there are more, it is not specified which.
+	// Every key that is held or waited for during the whole call is among them, others
+	// may be. With an error it returns what was found before.
+	Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error)
+
+	// ForceRelease takes the key away from all its holders and passes it on to those
+	// that wait. It returns whether the key was held. The next renewal of a former
+	// holder must say [Lost], and its Release must wrap [ErrLost]; every later grant
+	// must have a larger token.
+	ForceRelease(ctx context.Context, key string) (held bool, err error)
+}
+
+// KeyInfo is what an [Inspector] knows about a key.
+type KeyInfo struct {
+	Key string
+
+	// Foreign is set if the key contains something that is not a lock of this
+	// package. It is the type as the store calls it, such as "hash". Such a key is
+	// listed only if the prefix is the key itself. It has one holder, of which only
+	// ExpiresIn may be known.
+	Foreign string
+
+	// Mode is how it is held. Semaphore reports whether the holders have permits.
+	Mode      Mode
+	Semaphore bool
+
+	// Held is the number of holders; 0 if the key is free. Holders are these, at most
+	// [MaxHolderInfos], those whose lease ends first in front. A waiter that was
+	// passed the key is a holder.
+	Held    int
+	Holders []HolderInfo
+
+	// Waiting is how many places are taken in the store's queue. A process has one
+	// for each key, however many of its goroutines wait, except for semaphores and
+	// readers with leases of their own. Abandoned places may be counted.
+	Waiting int
+}
+
+// HolderInfo is what an [Inspector] knows about one holder of a key.
+type HolderInfo struct {
+	// Owner identifies the owner without revealing it: see [Fingerprint].
+	Owner string
+
+	// Holder is the name of the holder, or "" if it has none.
+	Holder string
+
+	// Token is the first of the tokens that were last issued to the owner; a process
+	// that hands the key from one goroutine to the next gives them out one by one. It
+	// is 0 if the store does not know it.
+	Token uint64
+
+	// Since is when these tokens were issued, by the store's clock: when the key was
+	// granted, or when a process that continues to hand it over asked for more. It is
+	// zero if the store does not know it.
+	Since time.Time
+
+	// ExpiresIn is when the lease ends unless it is renewed; 0 or less if the
+	// store does not know, or it never ends.
+	ExpiresIn time.Duration
+}
+
+// MaxHolderInfos is how many holders a [KeyInfo] lists at most.
+const MaxHolderInfos = 100
+
+// Fingerprint returns a short text that identifies an owner and can be shown to anybody.
+// The owner itself cannot: with it, anybody can release the lock. The fingerprint is
+// part of a SHA-256 digest, in hex.
+func Fingerprint(owner string) string {
+	digest := sha256.Sum256([]byte(owner))
+	return hex.EncodeToString(digest[:6])
+}

@@ -1,0 +1,94 @@
+package driver
+
+import (
+	"time"
+
+	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/owner"
+)
+
+// Request asks for a key.
+type Request struct {
+	Key string
+
+	// Owner is a random UUID in its usual form of 36 characters, with 122 random bits,
+	// fresh for every acquisition. It may be followed by "@" and the name of the
+	// holder, which is for people: [HolderOf] returns it. Both are printable ASCII
+	// without spaces and colons. A backend stores the owner unchanged; if the store has
+	// a separate place for the name, the backend may keep the name there.
+	Owner string
+
+	// TTL is the length of the lease: whole milliseconds, at least one.
+	TTL time.Duration
+
+	// Mode and Permits say who may hold the key at the same time: see [Sharing]. They
+	// are zero unless the backend declares [Features].Sharing.
+	Mode    Mode
+	Permits int
+
+	// Tokens is how many fencing tokens the grant should carry: at least 1.
+	// A backend may give fewer than asked for, but at least one, or none to anybody.
+	Tokens int
+
+	// Backoff says when a [Queuer] looks again without having been woken, and when it
+	// gives up. It belongs to this acquisition. TryAcquire ignores it.
+	Backoff Backoff
+}
+
+// Sharing returns the part of r that says who may hold the key at the same time.
+func (r Request) Sharing() Sharing { return Sharing{r.Mode, r.Permits} }
+
+// Grant returns the grant that r asks for, without tokens and time. Release takes it to
+// give up a request whose outcome is unknown.
+func (r Request) Grant() Grant {
+	return Grant{Key: r.Key, Owner: r.Owner, TTL: r.TTL, Mode: r.Mode, Permits: r.Permits}
+}
+
+// Grant is a key that an owner has for a TTL.
+type Grant struct {
+	Key   string
+	Owner string
+
+	// TTL is that of the request, or less if the store does not keep a key for so
+	// long.
+	TTL time.Duration
+
+	// Mode and Permits are those of the request.
+	Mode    Mode
+	Permits int
+
+	// Token to LastToken are this grant's fencing tokens, each larger than every
+	// token of every earlier grant of the key. Both are zero if the backend has
+	// none to give.
+	Token, LastToken uint64
+
+	// Sent is the time just before the request that was granted was sent. The
+	// lease counts from here: the reply tells nothing about when the server
+	// started its clock.
+	Sent time.Time
+
+	// Contended reports whether other owners wait in the store's queue.
+	Contended bool
+}
+
+// Sharing returns the part of g that says who may hold the key at the same time.
+func (g Grant) Sharing() Sharing { return Sharing{g.Mode, g.Permits} }
+
+// Backoff is the wait budget of one acquisition. It is not safe for concurrent use.
+type Backoff interface {
+	// Wait returns how long to wait before the next attempt unless woken earlier. It
+	// returns false if the budget is spent.
+	Wait() (time.Duration, bool)
+}
+
+// NewBackoff returns a wait budget of the given attempts; 0 means no limit, 1 means one
+// attempt and no wait. A wait is uniform in [interval, 2*interval). The interval must be
+// positive. The Locker makes the budgets of its requests itself; this is for a Backend
+// that is called without one, and for its tests.
+func NewBackoff(interval time.Duration, attempts int) Backoff {
+	return backoff.New(interval, attempts)
+}
+
+// HolderOf returns the name of the holder in an owner. It returns "" if the owner has
+// no name or was not made by a Locker.
+func HolderOf(o string) string { return owner.Holder(o) }
