@@ -4,7 +4,7 @@
 // [driver.AllAcquirer],and [driver.Pinger], is a case of it.
 //
 //	func TestConformance(t *testing.T) {
-//		locktest.Run(t, func(t *testing.T) distlock.Backend {
+//		locktest.Run(t, func(t *testing.T) driver.Backend {
 //			return mylock.New(startServer(t))
 //		}, locktest.Features{})
 //	}
