@@ -21,10 +21,15 @@ help: ## Show what can be made
 run: ## Serve the example shop on the embedded store
 	go run ./example_service
 
+# The pattern work stands for the packages of all modules that go.work names.
+
+.PHONY: test
+test: ## Run the quick tests of all modules
+	go run ./internal/retest work
+
 .PHONY: check
-check: ## Run the quick tests, go vet and gofmt
-	go run ./internal/retest ./...
-	go vet ./...
+check: test ## Run the quick tests, go vet and gofmt
+	go vet work
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
 
 .PHONY: check-full
@@ -33,30 +38,31 @@ check-full: ## Run all that CI runs: the long tests, too, and the race detector 
 
 .PHONY: test-long
 test-long: ## Run all tests, the long ones, too; a missing server is a failure
-	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go run ./internal/retest -timeout=20m ./...
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go run ./internal/retest -timeout=20m work
 
 .PHONY: race
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
-	go test -race -shuffle=on -count=$(COUNT) ./...
+	go test -race -shuffle=on -count=$(COUNT) work
 
-.PHONY: test-nested
-test-nested: ## Run the tests of the nested modules
-	retest=$$(mktemp) && trap 'rm "$$retest"' EXIT && go build -o "$$retest" ./internal/retest && \
-		for mod in bench/peers weave/releases; do (cd "$$mod" && go vet ./... && "$$retest" ./...); done
+.PHONY: test-weavers
+test-weavers: ## Run the woven example and the tests of what is refused, with two releases of the weaver
+	export GOWORK=off; go -C weave/example vet ./... && go -C weave/releases vet ./... && \
+		retest=$$(mktemp) && trap 'rm "$$retest"' EXIT && go build -o "$$retest" ./internal/retest && \
+		cd weave/releases && "$$retest" ./...
 
 .PHONY: woven
 woven: ## Run the woven example and its tests with the weaver that its go.mod names
-	cd weave/example && go tool orchestrion go run . && go tool orchestrion go test ./...
+	export GOWORK=off; cd weave/example && go tool orchestrion go run . && go tool orchestrion go test ./...
 
 .PHONY: vet-directives
 vet-directives: ## Check the //distlock:lock comments of the examples
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./cmd/distlockvet && \
 		go vet -vettool="$$dir/distlockvet" ./example_annotation ./example_service && \
-		go -C weave/example vet -vettool="$$dir/distlockvet" -distlock.woven ./...
+		GOWORK=off go -C weave/example vet -vettool="$$dir/distlockvet" -distlock.woven ./...
 
 .PHONY: bench
 bench: ## Run the Go benchmarks
-	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) work
 
 .PHONY: load
 load: ## Run the load test on the embedded store
@@ -64,11 +70,11 @@ load: ## Run the load test on the embedded store
 
 .PHONY: peers
 peers: ## Set the lock beside other libraries, on a redis-server of its own (10 minutes and more)
-	go -C bench/peers run .
+	go run ./bench/peers
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME
-	for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...); do \
+	for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' work); do \
 		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$pkg"/*_test.go | sed 's/^func //'); do \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg"; \
 		done; \
@@ -76,7 +82,7 @@ fuzz: ## Fuzz every target for FUZZTIME
 
 .PHONY: torture
 torture: ## Put BACKEND (redislock, redlock, zklock) through DUR of faults; SEED fixes the plan, 0 chooses one
-	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./internal/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./internal/proof/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
 
 .PHONY: mutants
 mutants: ## Break the kit's rules one by one; a test must notice each
@@ -84,17 +90,25 @@ mutants: ## Break the kit's rules one by one; a test must notice each
 
 .PHONY: lint
 lint: ## Run the linter
-	$(GOLANGCI) run ./...
+	$(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
 
 .PHONY: generate
 generate: ## Write the generated code anew (needs protoc)
-	go generate ./...
+	go generate work
 
 .PHONY: generate-check
 generate-check: generate ## Fail if the generated code is not up to date
 	git diff --exit-code
 	test -z "$$(git status --porcelain)"
 
+# cmd has no replace directive, because go install would refuse it, and go mod tidy
+# ignores the workspace: so the check adds one to a copy. go mod tidy -e goes on
+# without a module that only the tests of a module in bench import, and that the
+# module proxy does not have.
 .PHONY: tidy-check
-tidy-check: ## Fail if go.mod or go.sum is not tidy
-	go mod tidy -diff
+tidy-check: ## Fail if a go.mod or go.sum is not tidy
+	for mod in . example_service internal/proof; do go -C "$$mod" mod tidy -diff; done
+	go -C bench mod tidy -e -diff
+	tmp=$$(mktemp -d) && trap 'rm -r "$$tmp"' EXIT && cp cmd/go.mod cmd/go.sum "$$tmp" && \
+		go mod edit -replace "github.com/distlock-go/distlock=$$PWD" "$$tmp/go.mod" && \
+		go -C cmd mod tidy -modfile "$$tmp/go.mod" -diff

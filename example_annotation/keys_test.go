@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/httpmw"
 )
@@ -95,7 +96,7 @@ func TestSameKeyWhicheverWay(t *testing.T) {
 		t.Errorf("over HTTP: %s, annotated: %s", http, annotated)
 	}
 
-	params, err := grpcmw.Fields("sku").Params(ctx, "/shop/PlaceOrder", &shopv1.PlaceOrderRequest{Sku: "tea"})
+	params, err := grpcmw.Fields("value").Params(ctx, "/shop/Reserve", wrapperspb.String("tea"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,10 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	if c.rounds == 0 {
 		c.rounds = rounds
 	}
-	return c, c.check()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // check refuses names that nothing has.

@@ -10,7 +10,6 @@ import (
 type histogram struct {
 	Counts map[int]int64 `json:",omitempty"` // by bucket
 	N      int64
-	Sum    time.Duration
 	Max    time.Duration
 }
 
@@ -39,7 +38,6 @@ func (h *histogram) add(d time.Duration) {
 	}
 	h.Counts[bucket(d)]++
 	h.N++
-	h.Sum += d
 	h.Max = max(h.Max, d)
 }
 
@@ -51,15 +49,7 @@ func (h *histogram) merge(o histogram) {
 		h.Counts[b] += n
 	}
 	h.N += o.N
-	h.Sum += o.Sum
 	h.Max = max(h.Max, o.Max)
-}
-
-func (h *histogram) mean() time.Duration {
-	if h.N == 0 {
-		return 0
-	}
-	return h.Sum / time.Duration(h.N)
 }
 
 // quantile returns the duration that the part q of all is not above, 0 if there

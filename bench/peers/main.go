@@ -4,7 +4,7 @@
 // go-zookeeper. All work on the same server in the same run, turn by turn, and what
 // counts are the ratios: a figure holds for one machine on one day.
 //
-//	go -C bench/peers run . -redis redis://127.0.0.1:6379/0
+//	go run ./bench/peers -redis redis://127.0.0.1:6379/0
 //
 // Without -redis it starts a redis-server from PATH and stops it in the end. A
 // server that has other work to do spoils the figures, F8's most of all. Nothing
@@ -13,10 +13,8 @@
 // temporary files before it answers; without one F14 is left out. All takes about
 // thirteen minutes; -short takes about one, and -only picks goals.
 //
-// The peers are in a module of their own, and in no workspace with the library,
-// so that whoever builds or tests the library needs none of them and gets no
-// version of anything because of them. That is why it is not go run ./bench/peers,
-// and why the names of files are relative to this directory.
+// The peers are requirements of the module bench: a program that uses the library
+// does not get them.
 //
 // # What is measured
 //

@@ -58,6 +58,7 @@ func server(t *testing.T) string {
 // The smoke test: every scenario and every peer does some work, and the tables
 // and files have what they are said to have.
 func TestEveryScenario(t *testing.T) {
+	testmode.Long(t)
 	url := server(t)
 	needZooKeeper(t)
 	dir := t.TempDir()

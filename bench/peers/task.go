@@ -17,8 +17,6 @@ type task struct {
 	Profile    string        // directory for CPU profiles, or none
 }
 
-func (t *task) everyone() int { return t.Procs * t.Goroutines }
-
 // order is what the parent tells a child to do next.
 type order struct {
 	Start int64         // when to begin, in nanoseconds since 1970: the same for all processes

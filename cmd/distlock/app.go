@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/distlock-go/distlock/internal/version"
+	"github.com/distlock-go/distlock/cmd/internal/version"
 )
 
 // execute is the whole program but for what belongs to the process. It returns

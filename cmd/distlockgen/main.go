@@ -35,7 +35,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/distlock-go/distlock/internal/version"
+	"github.com/distlock-go/distlock/cmd/internal/version"
 )
 
 func main() {

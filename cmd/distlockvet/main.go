@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/tools/go/analysis/multichecker"
 
-	"github.com/distlock-go/distlock/internal/version"
+	"github.com/distlock-go/distlock/cmd/internal/version"
 )
 
 func main() {

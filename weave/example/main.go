@@ -1,7 +1,7 @@
 // Command example takes payments under a lock. The lock is a comment on Pay itself,
 // which the weaver writes into it:
 //
-//	go tool orchestrion go run .
+//	GOWORK=off go tool orchestrion go run .
 package main
 
 import (

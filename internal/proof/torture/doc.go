@@ -1,7 +1,7 @@
 // Package torture puts a backend through a seeded plan of faults and checks what
 // its holders saw against what the kit promises. It consists of tests alone:
 //
-//	DISTLOCK_TEST_LONG=1 go test ./internal/torture -run Torture -v -seed 7 -dur 60s -backend redislock
+//	DISTLOCK_TEST_LONG=1 go test ./internal/proof/torture -run Torture -v -seed 7 -dur 60s -backend redislock
 //
 // Child processes, which are the test binary again, have workers that take a few
 // keys, use a register that checks fencing tokens, and give the keys back: one key,
