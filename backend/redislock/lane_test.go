@@ -220,6 +220,7 @@ func TestVirtualQueueBehindAHungServer(t *testing.T) {
 		if err := b.Release(t.Context(), g); err != nil {
 			t.Error(err)
 		}
+		synctest.Wait() // the caller has its answer before the batch has ended
 		if b.Aloft() != 0 || b.Queued() != 0 {
 			t.Errorf("%d flights, %d queued", b.Aloft(), b.Queued())
 		}
