@@ -90,7 +90,7 @@ func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
 	case len(keys) > maxSet:
 		return nil, &Error{Op: "options", Err: fmt.Errorf("keys has %d elements, more than %d", len(keys), maxSet)}
 	}
-	if err := errors.Join(o.validateNumbers(), l.supports(o)); err != nil {
+	if err := errors.Join(o.validateGivenKey(), l.supports(o)); err != nil {
 		return nil, &Error{Op: "options", Err: err}
 	}
 	full := make([]string, len(keys))

@@ -116,7 +116,7 @@ func Call[T any](
 // ends, and should hand [Lease.Context] to what it calls.
 func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
 	full := o.Prefix + key
-	if err := o.validateNumbers(); err != nil {
+	if err := o.validateGivenKey(); err != nil {
 		return nil, &Error{Op: "options", Key: full, Err: err}
 	}
 	if err := l.supports(&o); err != nil {

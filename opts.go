@@ -28,8 +28,9 @@ type Opts struct {
 	Prefix string
 	Value  string
 
-	// ParamLock lets the parameters take part in the key, so that each request
-	// locks its own thing. The default is one lock for the whole function.
+	// ParamLock makes the parameters part of the key, so each request locks only what it
+	// is about. The default is one lock for the whole function. Where the caller gives
+	// the key ([Locker.Do]), ParamLock, Params and Hasher are refused.
 	ParamLock bool
 
 	// Params selects the part of the request that takes part; see [By]. The
@@ -145,8 +146,7 @@ func (o Opts) Validate() error {
 	return nil
 }
 
-// validateNumbers checks what matters for every use, also where the caller
-// gives the key. It allocates only if something is wrong.
+// validateNumbers checks the fields that matter for every use. It allocates only if something is wrong.
 func (o *Opts) validateNumbers() error {
 	var errs []error
 	for _, d := range [...]struct {
@@ -181,6 +181,27 @@ func (o *Opts) validateNumbers() error {
 		errs = append(errs, errors.New("Mode is unknown: "+o.Mode.String()))
 	}
 	if err := o.validatePermits(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// validateGivenKey checks the options for a lock whose key the caller gives. It refuses
+// the fields that make keys of parameters: if it ignored them, callers that ask for a
+// lock per parameter would share one. It allocates only if something is wrong.
+func (o *Opts) validateGivenKey() error {
+	const advice = " is set, but the key is given, not made of parameters: use Wrap, or make the key with NewKeyBuilder"
+	var errs []error
+	if o.ParamLock {
+		errs = append(errs, errors.New("ParamLock"+advice))
+	}
+	if o.Params.isSet() {
+		errs = append(errs, errors.New("Params"+advice))
+	}
+	if o.Hasher != nil {
+		errs = append(errs, errors.New("Hasher"+advice))
+	}
+	if err := o.validateNumbers(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,52 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Where the caller gives the key, the fields that make keys of parameters are refused:
+// ignored, they would leave all callers with one lock.
+func TestGivenKeyRefusesFieldsForParameters(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	l := distlock.New(s, distlock.Config{})
+	defer closeLocker(t, l)
+	fn := func(context.Context) error { return errors.New("fn ran") }
+	var key string // of its own for each call, which may take it
+	for name, lock := range map[string]func(o distlock.Opts) error{
+		"Do": func(o distlock.Opts) error { return l.Do(t.Context(), key, o, fn) },
+		"Call": func(o distlock.Opts) error {
+			_, err := distlock.Call(t.Context(), l, key, o, func(ctx context.Context) (int, error) { return 0, fn(ctx) })
+			return err
+		},
+		"Acquire":    func(o distlock.Opts) error { _, err := l.Acquire(t.Context(), key, o); return err },
+		"TryAcquire": func(o distlock.Opts) error { _, err := l.TryAcquire(t.Context(), key, o); return err },
+		"AcquireAll": func(o distlock.Opts) error { _, err := l.AcquireAll(t.Context(), []string{key}, o); return err },
+		"DoAll":      func(o distlock.Opts) error { return l.DoAll(t.Context(), []string{key}, o, fn) },
+		"Lead":       func(o distlock.Opts) error { return l.Lead(t.Context(), key, o, fn) },
+	} {
+		for field, o := range map[string]distlock.Opts{
+			"ParamLock": {ParamLock: true},
+			"Params":    {Params: distlock.By(func(o order) any { return o.ID })},
+			"Hasher":    {Hasher: distlock.Plain},
+		} {
+			key = name + ":" + field
+			err := lock(o)
+			e := new(distlock.Error)
+			want := field + " is set, but the key is given, not made of parameters: use Wrap, or make the key with NewKeyBuilder"
+			if !errors.As(err, &e) || e.Op != "options" || e.Err.Error() != want || !strings.HasPrefix(err.Error(), "distlock: options") {
+				t.Errorf("%s with %s: %v, want %s", name, field, err, want)
+			}
+		}
+	}
+	for _, op := range []string{"try", "wait", "all"} {
+		if calls := s.seen(op); len(calls) > 0 {
+			t.Errorf("the store was asked: %v", calls)
+		}
+	}
+}
