@@ -1,5 +1,5 @@
-// Package backendurl opens the store of locks that the -backend flag of a
-// command names, so that all commands of this module take the same values.
+// Package backendurl opens the store that the -backend flag of a command names. All
+// commands of this module accept the same values.
 package backendurl
 
 import (
@@ -18,42 +18,41 @@ const Usage = "where the locks are: embedded (inside this process), " +
 	"redis://[user:password@]host:port/db (rediss://… for TLS), or " +
 	"zk://[user:password@]host:port,host:port/chroot"
 
-// reachTimeout bounds the question whether the store is there. It is short
-// because somebody looks at a terminal, and long enough for a TLS handshake
-// around the world.
+// reachTimeout limits the check that the store answers. It is short because a user
+// waits at a terminal, and long enough for a TLS handshake around the world.
 const reachTimeout = 3 * time.Second
 
-// ErrURL marks what is wrong with the value itself, as opposed to the store
-// that it names: for a command, a mistake in its usage.
+// ErrURL means that the value itself is invalid, as opposed to the store that it names.
+// A command reports it as a mistake in its usage.
 var ErrURL = errors.New("invalid backend")
 
-// Backend is a store that was opened. It is not a [driver.Backend] itself: a
-// wrapper would hide the optional abilities of the one that it wraps.
+// Backend is an open store. It does not implement [driver.Backend]: a wrapper would
+// hide the optional abilities of the backend that it wraps.
 type Backend struct {
-	// Backend is for [distlock.New]. Closing it is the Locker's business.
+	// Backend is for [distlock.New]. The Locker closes it.
 	Backend driver.Backend
 
 	close sync.Once
-	end   func() error // closes what the Backend stands on
+	end   func() error // closes the client and the server
 	err   error        // of end
 }
 
-// Close closes the client, and the server if it is the embedded one. Close the
-// [distlock.Locker] first: it still has locks to give back. Only the first call
-// does anything; the others return the same.
+// Close closes the client, and the server if it is embedded. Close the
+// [distlock.Locker] first, because it still has locks to release. Further calls do
+// nothing and return the same error.
 func (b *Backend) Close() error {
 	b.close.Do(func() { b.err = b.end() })
 	return b.err
 }
 
-// opener opens the backend that a URL names. Its errors may not quote the URL,
-// which may have a password in it; if they are about the URL, they wrap ErrURL.
+// opener opens the backend that a URL names. Its errors must not quote the URL, which
+// may contain a password. An error about the URL itself wraps ErrURL.
 type opener func(ctx context.Context, rawURL string) (*Backend, error)
 
-// schemes are the values there are. New kinds of backends are added here.
+// schemes are the supported kinds of values.
 var schemes = []struct {
 	name string
-	form string // what a whole value looks like
+	form string // the form of a whole value
 	open opener
 }{
 	{"embedded", "embedded", openEmbedded},
@@ -62,9 +61,9 @@ var schemes = []struct {
 	{"zk", "zk://[user:password@]host:port,host:port/chroot", openZooKeeper},
 }
 
-// Open opens the backend that rawURL names and makes sure that it answers, which
-// takes a few seconds at most. Errors are one line and name rawURL, without user
-// and password; they match [ErrURL] if rawURL itself is what is wrong.
+// Open opens the backend that rawURL names and checks that it answers, which takes at
+// most a few seconds. An error is one line that names rawURL without user and password.
+// It wraps [ErrURL] if rawURL is invalid.
 func Open(ctx context.Context, rawURL string) (*Backend, error) {
 	b, err := find(rawURL)(ctx, rawURL)
 	if err != nil {
@@ -73,7 +72,7 @@ func Open(ctx context.Context, rawURL string) (*Backend, error) {
 	return b, nil
 }
 
-// find returns the opener for rawURL, or one that says why there is none.
+// find returns the opener for rawURL, or an opener that fails because there is none.
 func find(rawURL string) opener {
 	name, _, isURL := strings.Cut(rawURL, "://")
 	for _, s := range schemes {

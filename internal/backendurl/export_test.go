@@ -8,15 +8,15 @@ import (
 // Redact is redact.
 var Redact = redact
 
-// Parsed is what a URL says, as far as the parsers give it away.
+// Parsed is the part of a parsed URL that tests can see.
 type Parsed struct {
 	Servers        []string
-	User, Password string // of Redis only
+	User, Password string // for Redis only
 	TLS            bool
 }
 
-// Parse does what Open does before it reaches for the store. Open fails for the
-// same URLs without having reached for anything.
+// Parse parses rawURL as Open does, without a connection. Open fails for the same URLs
+// before it connects.
 func Parse(rawURL string) (Parsed, error) {
 	name, _, isURL := strings.Cut(strings.ToLower(rawURL), "://")
 	switch {

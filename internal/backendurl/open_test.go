@@ -19,8 +19,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// use takes and releases a lock, and checks that the optional abilities came
-// through.
+// use acquires and releases a lock, and checks that the optional abilities are not
+// hidden.
 func use(t *testing.T, rawURL string) {
 	t.Helper()
 	b, err := backendurl.Open(t.Context(), rawURL)
@@ -68,9 +68,9 @@ func TestRedis(t *testing.T) {
 	}
 }
 
-// TestRediss puts TLS in front of a server.
+// TestRediss uses a proxy that adds TLS to a server.
 func TestRediss(t *testing.T) {
-	t.Parallel() // the client takes its time to give up
+	t.Parallel() // the client takes a while to give up
 	inner := listen(t)
 	withCert := httptest.NewTLSServer(nil)
 	defer withCert.Close()
@@ -195,7 +195,7 @@ func TestBadURL(t *testing.T) {
 
 func TestUnreachable(t *testing.T) {
 	testmode.Long(t)
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestUnreachable(t *testing.T) {
 			if strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
 				t.Errorf("%q is not fit to be seen", msg)
 			}
-			if d := time.Since(start); d > 15*time.Second { // five times the limit: the machine may be slow
+			if d := time.Since(start); d > 15*time.Second { // five times the limit, for slow machines
 				t.Errorf("took %v", d)
 			}
 		})

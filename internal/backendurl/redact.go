@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// errNotEncoded is all that is said about a URL of which it is not certain where
-// the password ends.
+// errNotEncoded is the whole message for a URL in which the end of the password is
+// uncertain.
 var errNotEncoded = errors.New("not a URL; special characters in user and password must be percent-encoded")
 
-// Name returns what a URL names, for the reader of a report: the URL without what
-// may be secret, which are user, password and parameters.
+// Name returns rawURL for reports, without the parts that may be secret: user, password
+// and parameters.
 func Name(rawURL string) string {
 	name, _, _ := strings.Cut(redact(rawURL), "?")
 	return strings.Replace(name, hidden+"@", "", 1)
 }
 
-// hidden stands for what was cut out.
+// hidden replaces user and password.
 const hidden = "xxxxx"
 
-// redact cuts user and password out of a URL, valid or not: everything up to the
-// last @, so that a password with reserved characters does not come through. The
-// user goes too, because passwords are often put there by mistake.
+// redact removes user and password from a URL, valid or not: everything up to the last
+// @, so that no part of a password with reserved characters is left. The user is
+// removed too, because passwords are often put there by mistake.
 func redact(rawURL string) string {
 	at := strings.LastIndexByte(rawURL, '@')
 	if at < 0 {

@@ -26,26 +26,25 @@ func openRedis(ctx context.Context, rawURL string) (*Backend, error) {
 	tune(opts)
 	client := redis.NewClient(opts)
 	if err := reach(ctx, client); err != nil {
-		_ = client.Close() // it never worked
+		_ = client.Close() // it was never used
 		return nil, err
 	}
 	return &Backend{Backend: redislock.New(client), end: client.Close}, nil
 }
 
-// parseRedis is [redis.ParseURL] with two differences: it refuses what that
-// would silently take for something else, and its errors never contain a
-// password.
+// parseRedis is [redis.ParseURL] with two differences: it refuses URLs that ParseURL
+// silently understands in another way, and its errors never contain a password.
 func parseRedis(rawURL string) (*redis.Options, error) {
 	u, err := url.Parse(rawURL)
 	if strings.ContainsRune(rawURL, '@') {
-		// Errors quote pieces of the URL. They are fit to be seen only if all
-		// that is secret was recognised as such.
+		// Errors quote parts of the URL. They are safe to show only if the secret was
+		// recognised as such.
 		if err != nil || u.User == nil || strings.ContainsRune(u.Path+u.RawQuery+u.Fragment, '@') {
 			return nil, errNotEncoded
 		}
 	}
 	if err != nil {
-		return nil, errors.Unwrap(err) // the URL around it is the caller's to name
+		return nil, errors.Unwrap(err) // the caller adds the URL
 	}
 	if u.Fragment != "" || strings.HasSuffix(rawURL, "#") {
 		return nil, errors.New("unexpected #; percent-encode it if it belongs to the password")
@@ -67,7 +66,7 @@ func parseRedis(rawURL string) (*redis.Options, error) {
 	return opts, nil
 }
 
-// printable keeps an error that quotes what was decoded on one line.
+// printable keeps an error that quotes decoded text on one line.
 func printable(err error) error {
 	text := err.Error()
 	if !strings.ContainsFunc(text, unicode.IsControl) {
@@ -81,7 +80,7 @@ func printable(err error) error {
 	}, text))
 }
 
-// checkPort refuses what nothing can listen on.
+// checkPort refuses ports on which no server can listen.
 func checkPort(port string) error {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
 		return fmt.Errorf("invalid port %q", port)
@@ -89,9 +88,9 @@ func checkPort(port string) error {
 	return nil
 }
 
-// tune sets what matters under load, unless the URL did. All locks share the
-// client, so connections should not be what callers wait for; above the number
-// of processors more of them only help against latency.
+// tune sets options that matter under load, unless the URL has set them. All locks
+// share the client, so callers should not wait for a connection. More connections than
+// processors only help against latency.
 func tune(opts *redis.Options) {
 	quieten()
 	if opts.PoolSize == 0 {
@@ -100,24 +99,24 @@ func tune(opts *redis.Options) {
 	opts.ContextTimeoutEnabled = true
 }
 
-// reach pings the server. A replica is enough: it can be inspected.
+// reach pings the server. A replica is enough, because it can be inspected.
 func reach(ctx context.Context, client *redis.Client) error {
 	b := redislock.New(client, redislock.WithOpTimeout(reachTimeout))
 	err := b.Ping(ctx)
 	if redis.HasErrorPrefix(err, "READONLY") {
 		err = nil
 	}
-	_ = b.Close() // which leaves the client open
+	_ = b.Close() // the client stays open
 	return err
 }
 
-// quieten moves what go-redis says about every failed connection from stderr to
-// slog's debug level: the command that opened the backend reports its own errors.
+// quieten moves the messages of go-redis about failed connections from stderr to slog's
+// debug level. The command that opens the backend reports its own errors.
 var quieten = sync.OnceFunc(func() { redis.SetLogger(debugLogger{}) })
 
 type debugLogger struct{}
 
-// Printf implements the interface that go-redis has for loggers.
+// Printf implements the logger interface of go-redis.
 func (debugLogger) Printf(ctx context.Context, format string, v ...any) {
 	if slog.Default().Enabled(ctx, slog.LevelDebug) {
 		slog.DebugContext(ctx, "redis: "+fmt.Sprintf(format, v...))

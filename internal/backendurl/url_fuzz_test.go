@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
-// mustBeSaid checks that Open refuses a URL that cannot be parsed, in one line
-// that is fit to be seen.
+// mustBeSaid checks that Open refuses an invalid URL with one line that is safe to
+// show.
 func mustBeSaid(t *testing.T, rawURL string) string {
 	t.Helper()
 	b, err := backendurl.Open(t.Context(), rawURL)
@@ -27,7 +27,7 @@ func mustBeSaid(t *testing.T, rawURL string) string {
 	return msg
 }
 
-// mustBeServers checks what is going to be dialled.
+// mustBeServers checks the addresses that the client would dial.
 func mustBeServers(t *testing.T, rawURL string, servers []string) {
 	t.Helper()
 	if len(servers) == 0 {
@@ -41,8 +41,8 @@ func mustBeServers(t *testing.T, rawURL string, servers []string) {
 	}
 }
 
-// FuzzURL: a value of the flag is taken or refused with one line. Nothing that
-// could not be dialled is taken.
+// FuzzURL checks that each value is accepted, or refused with one line. An accepted
+// value names only addresses that can be dialled.
 func FuzzURL(f *testing.F) {
 	for _, seed := range []string{
 		"embedded", "redis://h:1/0", "rediss://u:p@h:1/0?pool_size=2", "zk://u:p@h:1,[::1]:2/a?session_timeout=5s", "zk://h", "redis://",
@@ -66,8 +66,8 @@ func FuzzURL(f *testing.F) {
 // secret is part of every user and password that FuzzPassword makes.
 const secret = "hunter2"
 
-// FuzzPassword puts a secret into the user or the password, among characters that
-// should have been encoded, and looks for it in everything that is ever shown.
+// FuzzPassword puts a secret into the user or the password, next to characters that
+// need encoding, and looks for the secret in everything that is shown.
 func FuzzPassword(f *testing.F) {
 	f.Add("redis", "user:", "", "h:1/0")
 	f.Add("redis", "user:p@", "/x", "h:1/0/1")
@@ -89,7 +89,7 @@ func FuzzPassword(f *testing.F) {
 			shown = append(shown, err.Error(), mustBeSaid(t, rawURL))
 		} else {
 			mustBeServers(t, rawURL, parsed.Servers)
-			shown = append(shown, parsed.Servers...) // errors of the network name them
+			shown = append(shown, parsed.Servers...) // network errors contain the addresses
 		}
 		for _, text := range shown {
 			if strings.Contains(text, secret) {
@@ -99,8 +99,8 @@ func FuzzPassword(f *testing.F) {
 	})
 }
 
-// FuzzEncodedPassword: whoever encodes user and password as the message says gets
-// exactly these.
+// FuzzEncodedPassword checks that a user and a password with correct encoding arrive
+// unchanged.
 func FuzzEncodedPassword(f *testing.F) {
 	f.Add("user", "pass:w@rd/?#%[]")
 	f.Add("", "\x00\xff\n")

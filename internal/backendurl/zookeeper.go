@@ -26,26 +26,26 @@ func openZooKeeper(ctx context.Context, rawURL string) (*Backend, error) {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
 	if err := reachZooKeeper(ctx, b); err != nil {
-		_ = b.Close() // it never worked
+		_ = b.Close() // it was never used
 		return nil, err
 	}
 	return &Backend{Backend: b, end: b.Close}, nil
 }
 
-// reachZooKeeper asks for a sign of life of those who have the majority. A server
-// that does not answer costs a second before the next one is tried, so that one
-// failure says little.
+// reachZooKeeper asks for an answer from a server with a majority. A server that does
+// not answer costs a second before the client tries the next one, so a single failure
+// does not mean much.
 func reachZooKeeper(ctx context.Context, b *zklock.Backend) error {
 	reach, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	for {
-		_, err := b.Inspect(reach, "", 0) // no key, only what it takes to look
+		_, err := b.Inspect(reach, "", 0) // an empty prefix and a limit of 0: no keys are read
 		switch {
 		case err == nil:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, zk.ErrNoAuth): // which is an answer
+		case errors.Is(err, zk.ErrNoAuth): // an answer, too
 			return fmt.Errorf("%w: the nodes are another user's", err)
 		}
 		select {
@@ -56,5 +56,5 @@ func reachZooKeeper(ctx context.Context, b *zklock.Backend) error {
 	}
 }
 
-// retryPause is for failures that take no time themselves.
+// retryPause is for errors that come at once.
 const retryPause = 50 * time.Millisecond

@@ -32,7 +32,7 @@ func TestZooKeeper(t *testing.T) {
 	}
 }
 
-// TestChroot looks for the lock of one URL below the node that the URL names.
+// TestChroot opens the same servers with different chroots.
 func TestChroot(t *testing.T) {
 	testmode.Long(t)
 	addr := zktest.Start(t, zktest.Config{}).Addr()

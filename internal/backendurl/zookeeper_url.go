@@ -11,15 +11,15 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// zkPort is what a server without a port has.
+// zkPort is the default port.
 const zkPort = "2181"
 
-// zkTimeout is the one parameter that a ZooKeeper URL may have: for how long the
-// servers keep the locks of a process that was killed.
+// zkTimeout is the only parameter of a ZooKeeper URL: how long the servers keep the
+// locks of a process that was killed.
 const zkTimeout = "session_timeout"
 
-// parseZooKeeper takes apart what [url.Parse] refuses because of the list of
-// hosts. Like those of parseRedis its errors never contain a password.
+// parseZooKeeper parses a URL that [url.Parse] refuses because of its list of hosts.
+// Like those of parseRedis, its errors never contain a password.
 func parseZooKeeper(rawURL string) (servers []string, opts []zklock.Option, err error) {
 	_, rest, _ := strings.Cut(rawURL, "://")
 	authority, tail := rest, ""
@@ -30,7 +30,7 @@ func parseZooKeeper(rawURL string) (servers []string, opts []zklock.Option, err 
 	if !hasUser {
 		hosts = authority
 	}
-	// Errors quote what is behind the user: it has to be certain where that ends.
+	// Errors quote the part after the user, so it must be certain where that begins.
 	if strings.ContainsRune(hosts+tail, '@') {
 		return nil, nil, errNotEncoded
 	}
@@ -68,14 +68,14 @@ func parseUser(userinfo string) (zklock.Option, error) {
 	return zklock.WithDigest(name, password), nil
 }
 
-// parseHost returns one of the hosts with its port.
+// parseHost returns host with its port, or with the default port.
 func parseHost(host string) (string, error) {
 	if host == "" {
 		return "", errors.New("a host is missing: want host:port,host:port")
 	}
 	u, err := url.Parse("//" + host)
 	if err != nil {
-		return "", errors.Unwrap(err) // the URL around it is the caller's to name
+		return "", errors.Unwrap(err) // the caller adds the URL
 	}
 	port := u.Port()
 	switch {
@@ -94,7 +94,7 @@ func parseHost(host string) (string, error) {
 	return net.JoinHostPort(u.Hostname(), port), nil
 }
 
-// parseTail is what comes behind the hosts: the chroot and the parameter.
+// parseTail parses the part after the hosts: the chroot and the parameter.
 func parseTail(tail string) (opts []zklock.Option, err error) {
 	if strings.ContainsRune(tail, '#') {
 		return nil, errors.New("unexpected #; percent-encode it if it belongs to the password")

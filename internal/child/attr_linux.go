@@ -2,8 +2,8 @@ package child
 
 import "syscall"
 
-// dieWithParent ends a child with the thread that started it: a test binary that
-// panics runs no cleanups.
+// dieWithParent makes the kernel kill the child when the thread that started it ends,
+// because a test binary that panics does not run cleanups.
 func dieWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -1,5 +1,5 @@
-// Package child starts the servers of tests as child processes that end with the
-// test binary, and stops them as a debugger does. Only tests use it.
+// Package child starts the servers of tests as child processes that end with the test
+// binary, and can stop them with SIGSTOP. Only tests use it.
 package child
 
 import (
@@ -7,13 +7,13 @@ import (
 	"runtime"
 )
 
-// Start starts cmd. The channel is closed when the process has ended. Where the
-// system can do that it ends with this one, however this one ends.
+// Start starts cmd and returns a channel that is closed when the process has ended. On
+// Linux the child also ends when this process ends for any reason.
 func Start(cmd *exec.Cmd) (<-chan struct{}, error) {
 	cmd.SysProcAttr = dieWithParent()
 	started, exited := make(chan error), make(chan struct{})
 	go func() {
-		runtime.LockOSThread() // the thread must outlive the child
+		runtime.LockOSThread() // the child is killed when this thread ends
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err

@@ -7,20 +7,20 @@ import (
 	"sync"
 )
 
-// A server that is killed must find its port free when it is started again. The system
-// gives none of these, nor of those that are 10,000 higher, which the bus of a Redis
-// Cluster takes, to who does not say which it wants, such as a client.
+// A killed server must find its port free when it is restarted. The system does not
+// assign ports of this range to clients, nor the ports that are 10,000 higher, which
+// are those of a Redis Cluster's bus.
 const firstPort, ports = 10_000, 6000
 
-// taken are what keeps other processes that choose a port from choosing one of ours, as
-// long as this one lives: the same ports of another protocol, which no server uses.
+// taken reserves the chosen ports against other test processes, for the lifetime of
+// this one: it listens on the same port of another protocol, which servers do not use.
 var taken struct {
 	sync.Mutex
 
 	conns []net.PacketConn
 }
 
-// FreePort returns a port of 127.0.0.1 on which nobody listens, for a server.
+// FreePort returns a free port of 127.0.0.1 for a server.
 func FreePort() (port int, err error) {
 	for range 1000 {
 		port = firstPort + rand.IntN(ports)

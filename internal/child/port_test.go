@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock/internal/child"
 )
 
-// TestFreePort: a port is given once, although nobody listens on it.
+// TestFreePort checks that a port is returned only once, even if it is not in use.
 func TestFreePort(t *testing.T) {
 	given := make(map[int]bool)
 	for range 500 {

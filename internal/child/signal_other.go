@@ -9,8 +9,8 @@ import (
 
 var errNoSignals = errors.New("this system cannot stop a process")
 
-// Stop fails.
+// Stop returns an error.
 func Stop(*os.Process) error { return errNoSignals }
 
-// Cont fails.
+// Cont returns an error.
 func Cont(*os.Process) error { return errNoSignals }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// Cont lets a stopped process go on.
+// Cont continues a stopped process.
 func Cont(p *os.Process) error { return p.Signal(syscall.SIGCONT) }

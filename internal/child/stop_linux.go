@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stop stops a process: its connections stay, and nothing answers. It returns when a
-// child of this process has stopped: the signal takes its time on a machine that is
-// busy.
+// Stop stops a process: its connections stay open, and it does not answer. If the
+// process is a child, Stop waits until it has stopped, which can take a while on a busy
+// machine.
 func Stop(p *os.Process) error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -21,7 +21,8 @@ func Stop(p *os.Process) error {
 	return nil
 }
 
-// hasStopped reports whether a process has stopped, or is no child, or not any more.
+// hasStopped reports whether a process has stopped. It is also true if the process is
+// not a child or has ended.
 func hasStopped(p *os.Process) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WSTOPPED|unix.WNOWAIT|unix.WNOHANG, nil)

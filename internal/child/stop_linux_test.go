@@ -10,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock/internal/child"
 )
 
-// TestStop: a child has stopped when Stop returns, the second time as well.
+// TestStop checks that the child has stopped when Stop returns, also the second time.
 func TestStop(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	exited, err := child.Start(cmd)

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// Stop stops a process: its connections stay, and nothing answers.
+// Stop stops a process: its connections stay open, and it does not answer.
 func Stop(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }

@@ -1,11 +1,11 @@
-// Command matrix writes docs/matrix.md: which test proves what becomes of which
-// fault with which backend, and which mutants the tests have caught. It reads that
-// from the doc comments of the tests, where a paragraph such as
+// Command matrix writes docs/matrix.md: which test proves the outcome of which fault on
+// which backend, and which mutants the tests detect. It reads the doc comments of the
+// tests, where a paragraph such as
 //
 //	// Row 7 (redislock, redlock): the holder is told first. Fails if renewals are
 //	// never given up.
 //
-// says what the test is for, and under which change of the code it was seen to fail.
+// says what the test proves, and which change of the code made it fail.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 // page is the generated file.
 const page = "docs/matrix.md"
 
-// run prints the page, or writes it.
+// run writes the page, or prints it if write is false.
 func run(root string, write bool) error {
 	proofs, err := collect(root)
 	if err != nil {
@@ -46,5 +46,5 @@ func run(root string, write bool) error {
 		_, err := out.WriteTo(os.Stdout)
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, page), out.Bytes(), 0o644) //nolint:gosec // everybody may read it
+	return os.WriteFile(filepath.Join(root, page), out.Bytes(), 0o644) //nolint:gosec // documentation is public
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestPage requires a test for every row and every backend that it applies to, and
-// the page in the repository to say so.
+// TestPage checks that each row has a test for each of its backends, and that the page
+// in the repository is up to date.
 func TestPage(t *testing.T) {
 	root := filepath.Join("..", "..")
 	proofs, err := collect(root)

@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// proof is what a test's comment says of one row.
+// proof is one row's paragraph in the comment of a test.
 type proof struct {
 	row      int
 	backends []string
 	outcome  string // what the test shows
-	fails    string // the change of the code under which it was seen to fail
+	fails    string // the change of the code that made the test fail
 	test     string
-	dir      string // of the test, as ./backend/redislock
+	dir      string // package of the test, such as ./backend/redislock
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 	format = regexp.MustCompile(`^Row (\d+) \(([a-z, ]+)\): (.+?)\. Fails if (.+)\.$`)
 )
 
-// collect reads the tests of the module at root.
+// collect returns the proofs in all tests of the module at root.
 func collect(root string) ([]proof, error) {
 	var proofs []proof
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -62,7 +62,7 @@ func collect(root string) ([]proof, error) {
 	return proofs, err
 }
 
-// proofsIn returns what the doc comments of one file's tests say.
+// proofsIn returns the proofs in the tests of one file.
 func proofsIn(file *ast.File, dir string) ([]proof, error) {
 	var proofs []proof
 	for _, d := range file.Decls {
@@ -87,8 +87,8 @@ func proofsIn(file *ast.File, dir string) ([]proof, error) {
 	return proofs, nil
 }
 
-// paragraphs returns those parts of a doc comment that begin with a row: each goes
-// on to the next one, or to the next empty line.
+// paragraphs returns the parts of a doc comment that begin with a row. Each ends before
+// the next row or the next empty line.
 func paragraphs(doc string) []string {
 	var all []string
 	open := false

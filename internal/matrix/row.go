@@ -9,7 +9,7 @@ import (
 // row is a fault.
 type row struct {
 	fault    string
-	backends []string // those that it must be proved for
+	backends []string // on which the outcome must be proved
 }
 
 const (
@@ -17,11 +17,11 @@ const (
 	quorum = "redlock"
 	zoo    = "zklock"
 	mem    = "memlock"
-	whole  = "any" // the kit itself, whichever backend: counts for all
+	whole  = "any" // independent of the backend: counts for all
 )
 
-// rows are the faults, from the first on. What is missing of the backends cannot
-// happen to them: memlock has no server, and ZooKeeper no scripts.
+// rows are the faults in order. A backend is missing where the fault cannot happen:
+// memlock has no server, and ZooKeeper has no scripts.
 var rows = []row{
 	{"holder stopped (SIGSTOP) for three leases", []string{redis, quorum, zoo}},
 	{"holder killed", []string{redis, quorum, zoo}},
@@ -50,8 +50,8 @@ var rows = []row{
 	{"unknown keys, oversize and invalid parameters", []string{redis, quorum, zoo, mem}},
 }
 
-// complete returns an error that names every row and backend that nobody proves,
-// and every proof of what is no row or no backend.
+// complete returns an error that names each row and backend without a proof, and each
+// proof of an unknown row or backend.
 func complete(proofs []proof) error {
 	var errs []error
 	proved := make(map[int][]string)

@@ -1,6 +1,6 @@
 package mutant
 
-// core has mutants of how the Locker handles times: leases, renewals, and waits.
+// core has mutants of how the Locker handles time: leases, renewals and waits.
 var core = []Mutant{
 	root("one-lock-for-all-parameters", "ParamLock is ignored where the key is given", "TestGivenKeyRefusesFieldsForParameters",
 		Edit{"opts.go", "	if o.ParamLock {\n		errs = append(errs, errors.New(\"ParamLock\"", "	if false {\n		errs = append(errs, errors.New(\"ParamLock\""}),
@@ -90,7 +90,7 @@ var core = []Mutant{
 		Edit{"acquire.go", "Wait: time.Since(start), Err: err", "Wait: 0, Err: err"}),
 }
 
-// root is a mutant of the root package, whose own test must notice.
+// root returns a mutant of the root package. The named test of that package must fail.
 func root(name, rule, test string, edits ...Edit) Mutant {
 	return Mutant{Name: name, Rule: rule, Edits: edits, Package: ".", Test: test}
 }

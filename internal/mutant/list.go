@@ -2,10 +2,10 @@ package mutant
 
 import "slices"
 
-// All are the mutants, in the order in which the table in docs/matrix.md has them.
+// All are the mutants in the order of the table in docs/matrix.md.
 var All = slices.Concat(store, process, core, waiting, zooKeeper, requests, lanes)
 
-// store has mutants of what the Redis backend asks its server for.
+// store has mutants of the requests of the Redis backend to its server.
 var store = []Mutant{
 	{
 		Name: "incr-tokens",
@@ -70,7 +70,7 @@ var store = []Mutant{
 	},
 }
 
-// process has mutants of what a process believes.
+// process has mutants of the state in one process.
 var process = []Mutant{
 	{
 		Name:    "deadline-from-the-reply",
@@ -100,7 +100,7 @@ var process = []Mutant{
 	},
 }
 
-// waiting has mutants of how the Redis backend waits.
+// waiting has mutants of the waits of the Redis backend.
 var waiting = []Mutant{
 	{
 		Name:    "no-poll",

@@ -1,7 +1,7 @@
-// Package mutant breaks the kit's own rules, one at a time, and has tests that must
-// notice: a test that was never seen to fail proves nothing. A mutant is a few
-// edits of the source, which the go command compiles in place of the files as they
-// are ([go build -overlay]); the tree is not touched. Only tests use it.
+// Package mutant breaks the rules of this module one at a time, to show that a test
+// fails: a test that never failed proves nothing. A mutant is a few edits of the
+// source. The go command compiles the edited files in place of the originals ([go build
+// -overlay]); the working tree does not change. Only tests use the package.
 //
 // [go build -overlay]: https://pkg.go.dev/cmd/go#hdr-Compile_packages_and_dependencies
 package mutant
@@ -19,31 +19,32 @@ import (
 	"time"
 )
 
-// Mutant is one rule broken, and who must notice.
+// Mutant is one broken rule and the test that must fail because of it.
 type Mutant struct {
 	Name    string
-	Rule    string // which one is broken, in a few words
+	Rule    string // the rule that is broken, in a few words
 	Edits   []Edit
-	Package string // of the test, as ./backend/redislock
-	Test    string // its name, with subtests behind slashes
+	Package string // the package of the test, such as ./backend/redislock
+	Test    string // name of the test, with subtests after slashes
 	Needs   string // a server that the test starts; "" if it starts none
 }
 
-// Edit replaces Old, which must be there exactly once, in a file of the module.
+// Edit replaces Old by New. Old must occur exactly once in the file.
 type Edit struct{ File, Old, New string }
 
-// ErrSurvived is why a mutant is bad news: the test did not notice.
+// ErrSurvived means that the test passed in spite of the mutant.
 var ErrSurvived = errors.New("mutant: nobody has noticed")
 
-// Run runs the test of m on the mutated source of the module at root, with files of
-// its own in dir. It returns what the test printed, and an error that wraps
-// [ErrSurvived] unless the test failed for its own reasons.
+// Run runs the test of m on the mutated source of the module at root. Its own files are
+// in dir. It returns the output of the test, and an error that wraps [ErrSurvived]
+// unless the test failed for its own reasons.
 func (m *Mutant) Run(ctx context.Context, root, dir string) ([]byte, error) {
 	overlay, err := m.overlay(root, dir)
 	if err != nil {
 		return nil, err
 	}
-	// What is compiled is run once, so neither go vet nor a debugger has a use for it.
+	// The test runs only once, so go vet and debug information are not worth their
+	// time.
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-ldflags=-s -w", "-timeout=3m",
 		"-overlay", overlay, "-run", pattern(m.Test), m.Package)
 	cmd.Dir = root
@@ -62,7 +63,7 @@ func (m *Mutant) Run(ctx context.Context, root, dir string) ([]byte, error) {
 	}
 }
 
-// overlay writes the mutated files to dir, and the go command's list of them.
+// overlay writes the mutated files and the overlay file to dir.
 func (m *Mutant) overlay(root, dir string) (string, error) {
 	files := make(map[string]string)
 	for _, e := range m.Edits {
@@ -98,7 +99,7 @@ func (m *Mutant) overlay(root, dir string) (string, error) {
 	return path, nil
 }
 
-// pattern matches the test of that name alone, and each of its parents.
+// pattern returns a -run pattern that matches only the named test.
 func pattern(test string) string {
 	return "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
 }

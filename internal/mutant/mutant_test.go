@@ -14,8 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// TestMutant breaks the kit's rules one by one, and requires the named test to
-// notice each.
+// TestMutant checks that the named test of each mutant fails.
 func TestMutant(t *testing.T) {
 	testmode.Long(t)
 	root, err := filepath.Abs("../..")
@@ -37,8 +36,8 @@ func TestMutant(t *testing.T) {
 	}
 }
 
-// missing says that a server is not there: its test would be skipped, and nobody
-// notice the mutant.
+// missing returns an error if a server is not installed. The test of the mutant would
+// be skipped.
 func missing(server string) (err error) {
 	switch server {
 	case "":
@@ -52,7 +51,7 @@ func missing(server string) (err error) {
 
 var remark = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: .*$|^ +\w+\.go:\d+: .*$`)
 
-// said returns the first remarks of a test that failed.
+// said returns the first messages of a failed test.
 func said(output []byte) []byte {
 	lines := remark.FindAll(output, 3)
 	for i, l := range lines {
@@ -61,7 +60,7 @@ func said(output []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// TestNotUpToDate gives an edit that the source does not have.
+// TestNotUpToDate has an edit whose text is not in the source.
 func TestNotUpToDate(t *testing.T) {
 	m := mutant.Mutant{Name: "x", Edits: []mutant.Edit{{File: "clock.go", Old: "no such text"}}}
 	if _, err := m.Run(t.Context(), filepath.Join("..", ".."), t.TempDir()); err == nil {
@@ -69,7 +68,7 @@ func TestNotUpToDate(t *testing.T) {
 	}
 }
 
-// TestSurvivor changes nothing that matters.
+// TestSurvivor has an edit that changes nothing that matters.
 func TestSurvivor(t *testing.T) {
 	testmode.Long(t)
 	root, err := filepath.Abs("../..")

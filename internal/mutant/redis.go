@@ -1,6 +1,6 @@
 package mutant
 
-// lanes has mutants of how the Redis backend handles owners and servers that fail.
+// lanes has mutants of how the Redis backend handles owners and failing servers.
 var lanes = []Mutant{
 	{
 		Name: "owner-by-its-beginning",

@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// user is the one whose permissions are tested.
+// user is the account that the tests restrict.
 const user, password = "locker", "pw"
 
-// DocumentedRules returns the ACL rules that the package comment in doc.go gives.
-// If there are fewer than atLeast, it was not understood.
+// DocumentedRules returns the ACL rules in the package comment of doc.go. It fails the
+// test if it finds fewer than atLeast.
 func DocumentedRules(tb testing.TB, atLeast int) (rules []string) {
 	tb.Helper()
 	doc, err := os.ReadFile("doc.go")
@@ -32,8 +32,8 @@ func DocumentedRules(tb testing.TB, atLeast int) (rules []string) {
 	return rules
 }
 
-// SetUser makes a user who may do what the rules say, and nothing else. admin may
-// do everything.
+// SetUser creates a user with the permissions in rules and no others. admin needs all
+// permissions.
 func SetUser(tb testing.TB, admin *redis.Client, rules []string) {
 	tb.Helper()
 	args := []any{"acl", "setuser", user, "reset", "on", ">" + password}
@@ -45,12 +45,12 @@ func SetUser(tb testing.TB, admin *redis.Client, rules []string) {
 	}
 }
 
-// AsUser lets a client be the user of [SetUser]. It is for [Server.Client].
+// AsUser makes a client log in as the user of [SetUser]. Pass it to [Server.Client].
 func AsUser(o *redis.Options) { o.Username, o.Password = user, password }
 
-// MustBeEnough checks that use succeeds with the rules, and that it is refused
-// without any one of the permissions among them, except those that only help.
-// Each time use gets the rules to call [SetUser] with.
+// MustBeEnough checks that use succeeds with rules, and that the server refuses it if
+// any one of the permissions is missing, except those in helps. use receives the rules
+// to call [SetUser] with.
 func MustBeEnough(tb testing.TB, rules []string, helps map[string]bool, use func(rules []string) error) {
 	tb.Helper()
 	if err := use(rules); err != nil {
@@ -66,8 +66,8 @@ func MustBeEnough(tb testing.TB, rules []string, helps map[string]bool, use func
 	}
 }
 
-// refused reports whether the error is about a permission: the user's, or that of
-// a script which the user runs. It may be one of several.
+// refused reports whether err, or an error that it wraps, is about a missing permission
+// of the user or of a script that the user runs.
 func refused(err error) bool {
 	text := fmt.Sprint(err)
 	return strings.Contains(text, "NOPERM") || strings.Contains(text, "The user executing the script can't run this command")

@@ -13,30 +13,30 @@ import (
 
 const slots = 16384
 
-// Cluster is a Redis Cluster of masters and replicas, as they were at the start:
-// after a failover a replica is a master.
+// Cluster is a Redis Cluster. Masters and Replicas are the roles at the start: after a
+// failover a replica is a master.
 type Cluster struct {
 	Masters  []*Server
 	Replicas []*Server // number i is a replica of master i % len(Masters)
 }
 
-// Servers returns all of them, masters first.
+// Servers returns all servers, masters first.
 func (c *Cluster) Servers() []*Server { return slices.Concat(c.Masters, c.Replicas) }
 
-// StartCluster starts a Redis Cluster of n masters without replicas. A master
-// that is stopped stays a master for a minute.
+// StartCluster starts a Redis Cluster of n masters without replicas. The cluster
+// declares a stopped master dead after a minute.
 func StartCluster(tb testing.TB, n int) []*Server {
 	tb.Helper()
 	return startCluster(tb, n, 0, time.Minute).Masters
 }
 
-// FailoverAfter is how long a master of StartClusterWithReplicas or of
-// StartSentinels has to be silent before its replica is to take over: longer than a
-// busy machine stalls, or the wrong one does.
+// FailoverAfter is how long a master of StartClusterWithReplicas or StartSentinels has
+// to be silent before its replica takes over. It is longer than the pauses of a busy
+// machine, so that a slow master does not lose its role.
 const FailoverAfter = 3 * time.Second
 
-// StartClusterWithReplicas starts a Redis Cluster. If a master dies, its replica
-// takes over, however old the data of that is.
+// StartClusterWithReplicas starts a Redis Cluster. If a master dies, its replica takes
+// over, however old the replica's data is.
 func StartClusterWithReplicas(tb testing.TB, masters, replicas int) *Cluster {
 	tb.Helper()
 	return startCluster(tb, masters, replicas, FailoverAfter)
@@ -57,7 +57,7 @@ func startCluster(tb testing.TB, masters, replicas int, timeout time.Duration) *
 			"--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0")
 		c := s.Client(tb)
 		clients[i] = c
-		// Without an epoch of its own for each, masters may fight for their slots.
+		// Masters with the same epoch may compete for slots.
 		if err := c.Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
 			tb.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func startCluster(tb testing.TB, masters, replicas int, timeout time.Duration) *
 	await(clients[0], func() bool {
 		formed := true
 		for i, c := range clients {
-			// A handshake that took too long is forgotten.
+			// A node forgets a handshake that took too long.
 			if i > 0 && strings.Count(c.ClusterNodes(ctx).Val(), "\n") == 1 {
 				c.ClusterMeet(ctx, host, port)
 			}
@@ -95,7 +95,7 @@ func startCluster(tb testing.TB, masters, replicas int, timeout time.Duration) *
 		await(c, func() bool { return inSync(ctx, c) })
 	}
 	for _, c := range clients {
-		// Who may vote is who has slots; and it must know whom for.
+		// Only masters with slots vote, and a voter must know the replica.
 		await(c, func() bool { return strings.Count(c.ClusterNodes(ctx).Val(), "slave ") == replicas })
 	}
 	return cluster
@@ -123,12 +123,12 @@ func nodeID(ctx context.Context, tb testing.TB, s *Server) string {
 	return id
 }
 
-// inSync reports whether the server is a replica that has its master's data.
+// inSync reports whether the server is a replica that has all data of its master.
 func inSync(ctx context.Context, c *redis.Client) bool {
 	return strings.Contains(c.Info(ctx, "replication").Val(), "master_link_status:up")
 }
 
-// agrees reports whether the node knows all n nodes and all slots.
+// agrees reports whether the server knows all n nodes and the owner of every slot.
 func agrees(ctx context.Context, c *redis.Client, n int) bool {
 	info := c.ClusterInfo(ctx).Val()
 	nodes := c.ClusterNodes(ctx).Val()
@@ -136,8 +136,8 @@ func agrees(ctx context.Context, c *redis.Client, n int) bool {
 		strings.Count(nodes, " connected") == n && !strings.Contains(nodes, "handshake")
 }
 
-// ClusterClient returns a client of the cluster that servers are the masters of,
-// and closes it when the test ends.
+// ClusterClient returns a client of the cluster with the given masters, and closes it
+// when the test ends.
 func ClusterClient(tb testing.TB, servers []*Server, change ...func(*redis.ClusterOptions)) *redis.ClusterClient {
 	tb.Helper()
 	o := &redis.ClusterOptions{}

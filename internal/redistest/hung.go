@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// HungClient returns a client whose server never answers, and which itself heeds
-// neither contexts nor timeouts. It may be started in a testing/synctest bubble.
-// When the test ends, what still waits for an answer ends with its connection.
+// HungClient returns a client whose commands never get a reply, and which ignores
+// contexts and timeouts. It works in a testing/synctest bubble. When the test ends, the
+// connection fails, and with it the pending commands.
 func HungClient(tb testing.TB) *redis.Client {
 	tb.Helper()
 	var mu sync.Mutex

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Pause has the server keep back what writes, scripts among it, until the returned
-// function is called or the time has passed. It answers everything else.
+// Pause makes the server delay writes and scripts until the returned function is called
+// or d has passed. Other commands are answered at once.
 func (s *Server) Pause(tb testing.TB, d time.Duration) (end func()) {
 	tb.Helper()
 	c := s.Client(tb)
@@ -24,8 +24,8 @@ func (s *Server) Pause(tb testing.TB, d time.Duration) (end func()) {
 	return end
 }
 
-// Sleep lets the whole server stand still for so long. The returned channel is
-// closed when it goes on.
+// Sleep stops the whole server for d. The returned channel is closed when the server
+// runs again.
 func (s *Server) Sleep(tb testing.TB, d time.Duration) <-chan struct{} {
 	tb.Helper()
 	c := s.Client(tb, func(o *redis.Options) { o.MaxRetries, o.ReadTimeout = -1, d+time.Minute })
@@ -43,7 +43,7 @@ func (s *Server) Sleep(tb testing.TB, d time.Duration) <-chan struct{} {
 	return over
 }
 
-// Stat returns a figure of INFO; zero if there is none of the name.
+// Stat returns a number from INFO, or 0 if INFO has no such field.
 func (s *Server) Stat(tb testing.TB, name string) int {
 	tb.Helper()
 	c := s.Client(tb)

@@ -10,15 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Refusal is a state in which a server answers what writes with an error, although
-// it is alive.
+// Refusal is a state in which a server is alive and answers writes with an error.
 type Refusal struct {
-	Error   string // what the error begins with
-	Cluster bool   // it needs a server of [StartCluster]
+	Error   string // the first word of the error
+	Cluster bool   // needs a server of [StartCluster]
 	begin   func(tb testing.TB, admin *redis.Client) (end func())
 }
 
-// Refusals are the states that a server can be in.
+// Refusals returns the states.
 func Refusals() []Refusal {
 	return []Refusal{
 		{Error: "OOM", begin: settings(map[string]string{"maxmemory": "1"})},
@@ -32,11 +31,11 @@ func Refusals() []Refusal {
 	}
 }
 
-// Begin brings the server into the state and waits until it is there. The returned
-// function does so in the other direction, once.
+// Begin brings the server into the state and waits until writes fail. The returned
+// function ends the state and waits until writes succeed; only its first call does so.
 func (r Refusal) Begin(tb testing.TB, s *Server) (end func()) {
 	tb.Helper()
-	// What was said once stays said: this connection is let in and not closed.
+	// A connection that is authenticated stays authenticated: admin keeps working.
 	admin := s.Client(tb, func(o *redis.Options) { o.PoolSize, o.MaxRetries, o.ReadTimeout = 1, -1, time.Minute })
 	if err := admin.Ping(tb.Context()).Err(); err != nil {
 		tb.Fatal(err)
@@ -54,14 +53,15 @@ func (r Refusal) Begin(tb testing.TB, s *Server) (end func()) {
 
 const probe = "distlock:redistest:probe"
 
-// await writes until the answer is as wanted.
+// await writes until as accepts the result.
 func (r Refusal) await(tb testing.TB, s *Server, as func(error) bool) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test may be over
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own context may be cancelled already
 	defer cancel()
 	var err error
 	poll(ctx, tb, func() bool {
-		// Of its own each time: who may come in is asked but once.
+		// Use a new connection each time: a server authenticates a connection only
+		// once.
 		c := redis.NewClient(&redis.Options{Addr: s.Addr(), MaxRetries: -1})
 		defer c.Close() //nolint:errcheck // nothing is lost
 		err = c.Eval(ctx, "return redis.call('SET', KEYS[1], 'x')", []string{probe}).Err()
@@ -76,7 +76,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// settings changes the configuration.
+// settings returns a function that changes the configuration.
 func settings(to map[string]string) func(tb testing.TB, admin *redis.Client) func() {
 	return func(tb testing.TB, admin *redis.Client) func() {
 		tb.Helper()
@@ -93,8 +93,8 @@ func settings(to map[string]string) func(tb testing.TB, admin *redis.Client) fun
 	}
 }
 
-// orphaned makes the server a replica of a master that is not there. It keeps its
-// data, because it never hears of other data.
+// orphaned makes the server a replica of a master that does not exist. The server keeps
+// its data, because no master sends it other data.
 func orphaned(besides func(testing.TB, *redis.Client) func()) func(testing.TB, *redis.Client) func() {
 	return func(tb testing.TB, admin *redis.Client) func() {
 		tb.Helper()
@@ -110,7 +110,7 @@ func orphaned(besides func(testing.TB, *redis.Client) func()) func(testing.TB, *
 	}
 }
 
-// loading has the server load its data, slowly.
+// loading makes the server load its data, slowly.
 func loading(tb testing.TB, admin *redis.Client) func() {
 	tb.Helper()
 	const keys, prefix = 2000, "distlock:redistest:filler"
@@ -123,7 +123,7 @@ func loading(tb testing.TB, admin *redis.Client) func() {
 	loaded := make(chan error, 1)
 	go func() { loaded <- other.Do(context.Background(), "debug", "reload").Err() }()
 	return func() {
-		end() // it hurries
+		end() // loading finishes faster
 		must(tb, <-loaded)
 		_ = other.Close()
 		for _, key := range admin.Keys(context.Background(), prefix+"*").Val() {
@@ -149,7 +149,7 @@ func busy(tb testing.TB, admin *redis.Client) func() {
 	}
 }
 
-// locked asks for a password that nobody has.
+// locked requires a password that the clients do not have.
 func locked(tb testing.TB, admin *redis.Client) func() {
 	tb.Helper()
 	end := settings(map[string]string{"requirepass": "nobody knows"})(tb, admin)
@@ -157,7 +157,7 @@ func locked(tb testing.TB, admin *redis.Client) func() {
 	return end
 }
 
-// slotless takes all slots away from a Cluster of one server.
+// slotless removes all slots from a Cluster of one server.
 func slotless(tb testing.TB, admin *redis.Client) func() {
 	tb.Helper()
 	must(tb, admin.Do(tb.Context(), "cluster", "delslotsrange", 0, slots-1).Err())

@@ -21,8 +21,8 @@ func StartReplica(tb testing.TB, master *Server) *Server {
 	return s
 }
 
-// Promote makes a replica a master, of which its own master is not told. It waits
-// until that one has noticed that it has no replica any more.
+// Promote turns a replica of old into a master. old is not told; Promote waits until
+// old has noticed that its replica is gone.
 func (s *Server) Promote(tb testing.TB, old *Server) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)

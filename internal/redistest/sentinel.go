@@ -11,18 +11,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// MasterName is what the sentinels of StartSentinels call their master.
+// MasterName is the name of the master of StartSentinels.
 const MasterName = "locks"
 
-// Sentinels are a master and a replica, as they were at the start, and those who
-// watch them.
+// Sentinels are a master, its replica, and the sentinel processes. Master and Replica
+// are the roles at the start.
 type Sentinels struct {
 	Master, Replica *Server
 	Watchers        []*Server
 }
 
-// StartSentinels starts a master, a replica, and three sentinels, of which two
-// must agree that the master is dead.
+// StartSentinels starts a master, a replica, and three sentinels. Two sentinels must
+// agree that the master is dead.
 func StartSentinels(tb testing.TB) *Sentinels {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -60,8 +60,7 @@ func field(pairs []any, name string) string {
 	return ""
 }
 
-// Client returns a client of whatever is the master, and closes it when the test
-// ends.
+// Client returns a client that follows the master, and closes it when the test ends.
 func (s *Sentinels) Client(tb testing.TB, change ...func(*redis.FailoverOptions)) *redis.Client {
 	tb.Helper()
 	o := &redis.FailoverOptions{MasterName: MasterName}
@@ -76,8 +75,8 @@ func (s *Sentinels) Client(tb testing.TB, change ...func(*redis.FailoverOptions)
 	return c
 }
 
-// Failover tells the sentinels to make the replica the master, although the master
-// lives. It does not wait until that is done.
+// Failover tells the sentinels to promote the replica although the master is alive. It
+// does not wait for the end of the failover.
 func (s *Sentinels) Failover(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -86,11 +85,11 @@ func (s *Sentinels) Failover(tb testing.TB) {
 	var err error
 	poll(ctx, tb, func() bool {
 		err = c.Do(ctx, "sentinel", "failover", MasterName).Err()
-		return err == nil // NOGOODSLAVE if the replica has not been looked at yet
+		return err == nil // NOGOODSLAVE until the sentinel has checked the replica
 	}, func() string { return "SENTINEL FAILOVER: " + err.Error() })
 }
 
-// IsMaster reports whether the server is a master, by its own account.
+// IsMaster reports whether the server says that it is a master.
 func (s *Server) IsMaster(tb testing.TB) bool {
 	tb.Helper()
 	c := s.Client(tb, func(o *redis.Options) { o.MaxRetries = -1 })
@@ -98,21 +97,20 @@ func (s *Server) IsMaster(tb testing.TB) bool {
 	return strings.Contains(c.Info(tb.Context(), "replication").Val(), "role:master")
 }
 
-// CutOff keeps what the server writes from now on from its replica, until that one
-// is told to go on. Then the replica is behind, and finds nobody who has what it
-// lacks if this server was killed meanwhile.
+// CutOff stops the server's writes from reaching its replica until the replica process
+// is continued. If the server is killed meanwhile, the replica misses those writes.
 func (s *Server) CutOff(tb testing.TB, replica *Server) {
 	tb.Helper()
 	c := s.Client(tb)
 	defer c.Close() //nolint:errcheck // nothing is lost
 	replica.Stop()
-	// What is in the network already would reach it.
+	// Kill the connection first, so that data in the network does not arrive.
 	if err := c.Do(tb.Context(), "client", "kill", "type", "replica").Err(); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// Replicated waits until the server's one replica has all that was written so far.
+// Replicated waits until the server's only replica has acknowledged all writes.
 func (s *Server) Replicated(tb testing.TB) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)

@@ -1,6 +1,6 @@
-// Package redistest starts Redis servers for tests: real ones, as child
-// processes that can be stopped, killed and started again, and a simulated one
-// whose time is that of a testing/synctest bubble. Only tests import it.
+// Package redistest starts Redis servers for tests: real servers as child processes
+// that can be stopped, killed and restarted, and a simulated server that uses the time
+// of a testing/synctest bubble. Only tests import it.
 package redistest
 
 import (
@@ -23,15 +23,15 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// Server is a redis-server of its own.
+// Server is a redis-server process.
 type Server struct {
 	tb   testing.TB
 	bin  string
 	dir  string
 	port int
-	conf string // a configuration file, or none
+	conf string // configuration file; "" if there is none
 	args []string
-	tls  *tls.Config // of clients, if it speaks nothing but TLS
+	tls  *tls.Config // for clients; nil if the server does not use TLS
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
@@ -40,23 +40,23 @@ type Server struct {
 	stopped bool
 }
 
-// Start starts an empty redis-server that keeps nothing on disk, with args after
-// the defaults, and kills it when the test ends. Without the binary the test is
-// skipped; see [child.RealEnv].
+// Start starts an empty redis-server without persistence, and kills it when the test
+// ends. args are appended to the default arguments. The test is skipped if the binary
+// is missing; see [child.RealEnv].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return launch(tb, "", args)
 }
 
-// launch starts a redis-server. With text, that is what its configuration file
-// says, which it may write to.
+// launch starts a redis-server. If text is not empty, it is the content of the server's
+// configuration file, which the server may rewrite.
 func launch(tb testing.TB, text string, args []string) *Server {
 	tb.Helper()
 	return launchTLS(tb, text, args, nil)
 }
 
-// launchTLS is launch; with clients, they are told to speak TLS, and so is the
-// server, to which args say where its certificate is.
+// launchTLS is launch for a server that uses TLS if clients is not nil: clients is the
+// configuration of its clients, and args name its certificate.
 func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *Server {
 	tb.Helper()
 	bin, err := exec.LookPath("redis-server")
@@ -75,7 +75,7 @@ func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *
 		}
 	}
 	tb.Cleanup(s.Kill)
-	// Another process may take the port between the choice and the start.
+	// Another process may take the port before the server listens on it.
 	for range 5 {
 		if s.port, err = child.FreePort(); err != nil {
 			tb.Fatal(err)
@@ -140,8 +140,8 @@ func (s *Server) start() error {
 // Addr returns host and port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Client returns a client with default options except for those that change
-// sets, and closes it when the test ends.
+// Client returns a client with default options, changed by change, and closes it when
+// the test ends.
 func (s *Server) Client(tb testing.TB, change ...func(*redis.Options)) *redis.Client {
 	tb.Helper()
 	o := &redis.Options{Addr: s.Addr(), TLSConfig: s.tls.Clone()}
@@ -153,7 +153,7 @@ func (s *Server) Client(tb testing.TB, change ...func(*redis.Options)) *redis.Cl
 	return c
 }
 
-// Stop stops the process as a debugger does: connections stay, nothing answers.
+// Stop sends SIGSTOP: connections stay open, and the server does not answer.
 func (s *Server) Stop() {
 	s.tb.Helper()
 	s.mu.Lock()
@@ -164,7 +164,7 @@ func (s *Server) Stop() {
 	s.stopped = true
 }
 
-// Cont lets a stopped process go on.
+// Cont continues a stopped process.
 func (s *Server) Cont() {
 	s.tb.Helper()
 	s.mu.Lock()
@@ -175,7 +175,7 @@ func (s *Server) Cont() {
 	s.stopped = false
 }
 
-// Kill kills the process and waits for its end.
+// Kill kills the process and waits until it has exited.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	cmd, exited := s.cmd, s.exited

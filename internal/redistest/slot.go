@@ -20,11 +20,11 @@ func (c *Cluster) Slot(tb testing.TB, key string) int {
 	return int(slot)
 }
 
-// MoveSlot moves a slot to another master while clients use it, in the order of
-// redis-cli. When half of the keys have moved it calls halfway, and again when all
-// have but the slot has not. Meanwhile clients are sent from the one to the other
-// (ASK), and told to come again if they want several keys of which some are here
-// and some are not (TRYAGAIN).
+// MoveSlot moves a slot to another master while clients use it, in the same order as
+// redis-cli. It calls halfway after half of the keys have moved, and again after all
+// keys have moved but before the slot has. Meanwhile the source redirects clients to
+// the target (ASK), and refuses a command with several keys if only some of them have
+// moved (TRYAGAIN).
 func (c *Cluster) MoveSlot(tb testing.TB, slot int, from, to *Server, halfway func()) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -58,8 +58,8 @@ func (c *Cluster) MoveSlot(tb testing.TB, slot int, from, to *Server, halfway fu
 	}
 }
 
-// moveKeys moves one of so many of the keys that the slot has: all of them if it
-// is 1, until none is left.
+// moveKeys moves one of every oneOf keys of the slot. If oneOf is 1, it repeats that
+// until the slot has no keys.
 func moveKeys(ctx context.Context, tb testing.TB, slot int, source *redis.Client, to *Server, oneOf int) {
 	tb.Helper()
 	host, port, _ := strings.Cut(to.Addr(), ":")
@@ -72,7 +72,7 @@ func moveKeys(ctx context.Context, tb testing.TB, slot int, source *redis.Client
 			if i%oneOf != 0 {
 				continue
 			}
-			// NOKEY, which is no error, if it has gone meanwhile.
+			// The answer is NOKEY, and not an error, if the key is gone meanwhile.
 			if err := source.Do(ctx, "migrate", host, port, key, 0, 5000).Err(); err != nil {
 				tb.Fatalf("MIGRATE %s to %s: %v", strconv.Quote(key), to.Addr(), err)
 			}
@@ -83,8 +83,8 @@ func moveKeys(ctx context.Context, tb testing.TB, slot int, source *redis.Client
 	}
 }
 
-// ErrorStat returns how often the server has answered with an error: MOVED, ASK,
-// TRYAGAIN and so on.
+// ErrorStat returns how often the server has answered with the named error, such as
+// MOVED, ASK or TRYAGAIN.
 func (s *Server) ErrorStat(tb testing.TB, name string) int {
 	tb.Helper()
 	c := s.Client(tb)
@@ -95,6 +95,6 @@ func (s *Server) ErrorStat(tb testing.TB, name string) int {
 	}
 	_, rest, _ := strings.Cut(info, "errorstat_"+name+":count=")
 	digits, _, _ := strings.Cut(rest, "\r")
-	n, _ := strconv.Atoi(digits) // none if it is not there
+	n, _ := strconv.Atoi(digits) // 0 if the server has not counted any
 	return n
 }

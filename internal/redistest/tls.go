@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// Authority signs the certificates of servers.
+// Authority is a certificate authority for servers.
 type Authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority returns an authority that nobody knows yet.
+// NewAuthority returns a new authority.
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{key: newKey(tb)}
@@ -33,16 +33,16 @@ func NewAuthority(tb testing.TB) *Authority {
 	return a
 }
 
-// Trust returns the configuration of a client that takes the authority's word.
+// Trust returns the configuration of a client that trusts the authority.
 func (a *Authority) Trust() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// StartTLS starts a server as [Start] does, which speaks nothing but TLS and asks
-// clients for no certificate. Its own is for 127.0.0.1 and good until notAfter.
-// Clients of the Server trust the authority.
+// StartTLS is [Start] for a server that accepts only TLS and does not ask for client
+// certificates. Its certificate is for 127.0.0.1 and expires at notAfter. Clients of
+// the returned Server trust the authority.
 func (a *Authority) StartTLS(tb testing.TB, notAfter time.Time, args ...string) *Server {
 	tb.Helper()
 	key := newKey(tb)
@@ -69,7 +69,7 @@ func (a *Authority) StartTLS(tb testing.TB, notAfter time.Time, args ...string) 
 	}, args...), a.Trust())
 }
 
-// sign returns a certificate for who has the key, from an hour ago.
+// sign returns a certificate for key that became valid an hour ago.
 func (a *Authority) sign(tb testing.TB, template *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
 	tb.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
@@ -79,7 +79,7 @@ func (a *Authority) sign(tb testing.TB, template *x509.Certificate, key *ecdsa.P
 	template.SerialNumber, template.NotBefore = serial, time.Now().Add(-time.Hour)
 	parent := a.cert
 	if parent == nil {
-		parent = template // its own
+		parent = template // self-signed
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
 	if err != nil {

@@ -11,15 +11,14 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Virtual starts a miniredis whose leases and clock are those of the
-// testing/synctest bubble that it is called in, and closes it at the end of the
-// bubble. No connection of it touches the network, which would keep the bubble's
-// time from moving.
+// Virtual starts a miniredis that uses the time of the testing/synctest bubble that
+// calls it, and closes it at the end of the bubble. Its connections are in memory: a
+// network connection would keep the time of the bubble from advancing.
 func Virtual(tb testing.TB) *miniredis.Miniredis {
 	tb.Helper()
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
-	c, err := m.Dial() // starts it without a port
+	c, err := m.Dial() // starts the server without a port
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -28,14 +27,14 @@ func Virtual(tb testing.TB) *miniredis.Miniredis {
 	return m
 }
 
-// VirtualClient returns a client of m that lives in the bubble, and closes it at
-// the bubble's end.
+// VirtualClient returns a client of m that works in the bubble, and closes it at the
+// end of the bubble.
 func VirtualClient(tb testing.TB, m *miniredis.Miniredis, change ...func(*redis.Options)) *redis.Client {
 	tb.Helper()
 	o := &redis.Options{
-		Addr:   "127.0.0.1:0", // never dialled; a name would be looked up
+		Addr:   "127.0.0.1:0", // not dialled; a name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return m.Dial() },
-		// Asks for what a miniredis does not have.
+		// A miniredis does not support these notifications.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	for _, f := range change {
@@ -44,8 +43,8 @@ func VirtualClient(tb testing.TB, m *miniredis.Miniredis, change ...func(*redis.
 	c := redis.NewClient(o)
 	tb.Cleanup(func() {
 		_ = c.Close()
-		// A connection that is being opened is tried five times, also after that; and
-		// the bubble's time ends with the test.
+		// The client tries five times to open a connection, also after it is closed,
+		// and the bubble's time ends with the test.
 		time.Sleep(time.Second)
 	})
 	return c

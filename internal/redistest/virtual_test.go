@@ -8,8 +8,8 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// The canary: if a new version of the simulated server, of the client or of Go
-// breaks virtual time, this fails, and not everything that is built on it.
+// This test fails if a new version of the simulated server, the client or Go breaks
+// virtual time. It shows the cause when all tests that need virtual time fail.
 func TestVirtualTime(t *testing.T) {
 	wall := time.Now()
 	synctest.Test(t, func(t *testing.T) {

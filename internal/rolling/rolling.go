@@ -1,7 +1,6 @@
-// Package rolling has a timeout for very many short operations that costs no
-// timer for each: a timer that is set and stopped for every call to a server
-// nearby takes longer than much else about the call, because it wakes the
-// scheduler's poller.
+// Package rolling has a timeout for many short operations that does not need a timer
+// for each. Setting and stopping a timer for every call to a nearby server is a large
+// part of the cost of the call, because it wakes the scheduler's poller.
 package rolling
 
 import (
@@ -10,22 +9,22 @@ import (
 	"time"
 )
 
-// Timeout hands out contexts that end after a limit, or up to a quarter of it
-// before. Operations that begin in the same quarter share one. It is safe for
+// Timeout returns contexts that end after a limit, or up to a quarter of the limit
+// earlier. Operations that begin in the same quarter share a timer. It is safe for
 // concurrent use.
 type Timeout struct {
 	limit time.Duration
 
 	mu     sync.Mutex
-	shared context.Context //nolint:containedctx // what it is for
+	shared context.Context //nolint:containedctx // a context is what it shares
 	born   time.Time
 }
 
 // New returns a Timeout with that limit.
 func New(limit time.Duration) *Timeout { return &Timeout{limit: limit} }
 
-// Context returns a context with the values of parent, but neither its
-// cancellation nor its deadline.
+// Context returns a context with the values of parent, without its cancellation and
+// deadline.
 func (t *Timeout) Context(parent context.Context) context.Context {
 	return &rolling{Context: t.current(), parent: parent}
 }
@@ -35,8 +34,8 @@ func (t *Timeout) current() context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shared == nil || now.Sub(t.born) >= t.limit/4 {
-		// The one before is not cancelled: operations go on under it. Each ends by
-		// itself.
+		// Do not cancel the previous context, because operations still use it. It ends
+		// by itself.
 		ctx, cancel := context.WithTimeout(context.Background(), t.limit) //nolint:forbidigo // shared by many callers
 		context.AfterFunc(ctx, cancel)
 		t.shared = ctx
@@ -46,13 +45,13 @@ func (t *Timeout) current() context.Context {
 }
 
 type rolling struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // the shared one
 
 	parent context.Context //nolint:containedctx // for its values
 }
 
-// Value asks the shared context first, which has none but its own means to be
-// cancelled, so that package context knows it for one of its own.
+// Value asks the shared context first. It has no values except those by which package
+// context recognises its own cancellable contexts.
 func (r *rolling) Value(key any) any {
 	if v := r.Context.Value(key); v != nil {
 		return v

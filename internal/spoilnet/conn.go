@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// conn is a connection that can be spoilt.
+// conn is a connection with faults.
 type conn struct {
 	net.Conn
 	network *Network
@@ -18,8 +18,8 @@ type conn struct {
 	kept                     []byte
 }
 
-// Read reads what was not lost. Of a connection that was cut it returns when that
-// is closed, or at the deadline.
+// Read returns what was not lost. On a connection that was cut it blocks until the
+// connection is closed or the deadline has passed.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
@@ -29,7 +29,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		switch {
 		case cut && !errors.Is(err, os.ErrDeadlineExceeded):
 			if err == nil {
-				continue // to the deadline, if there is one
+				continue // until the deadline, if there is one
 			}
 			<-c.closed
 			return 0, net.ErrClosed
@@ -65,12 +65,12 @@ func (c *conn) Close() error {
 	c.closing = true
 	close(c.closed)
 	if len(c.kept) > 0 {
-		return nil // the rest of it still arrives
+		return nil // the held data still arrives
 	}
 	return c.Conn.Close()
 }
 
-// over reports whether nothing will come of the connection any more.
+// over reports whether the connection is closed and has no held data.
 func (c *conn) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package spoilnet spoils the network between a client and its servers, for tests
-// of what a client does then: connections that go dead without a word, requests
-// that arrive late, replies that never do. Only tests use it.
+// Package spoilnet injects faults into the network between a client and its servers:
+// connections that fail silently, requests that arrive late, replies that are lost.
+// Only tests use it.
 package spoilnet
 
 import (
@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// ErrRefused is why a [Network] that refuses connections does not open one.
+// ErrRefused is the error of a [Network] that refuses connections.
 var ErrRefused = errors.New("spoilnet: connection refused")
 
-// Match tells whether what is written to a connection is meant.
+// Match reports whether a fault applies to this write.
 type Match func(written []byte) bool
 
-// Network is a dialer whose connections can be spoilt. The zero value dials what
-// it is asked for; make one with [To] for another. It is safe for concurrent use.
+// Network is a dialer that can inject faults into its connections. The zero value dials
+// the address that it is asked for; [To] and [TCP] return others. It is safe for
+// concurrent use.
 type Network struct {
 	dial func() (net.Conn, error)
 
@@ -31,7 +32,7 @@ type Network struct {
 	deafen   Match
 }
 
-// To returns a Network whose connections are those that dial opens.
+// To returns a Network that opens connections with dial.
 func To(dial func() (net.Conn, error)) *Network { return &Network{dial: dial} }
 
 // TCP returns a Network whose connections all go to addr.
@@ -82,12 +83,12 @@ func (n *Network) each(f func(c *conn)) {
 	}
 }
 
-// Cut cuts the connections that there are without a word, as a firewall does: what
-// is written vanishes, and nothing comes.
+// Cut cuts all open connections silently, as a firewall does: written data is lost, and
+// nothing arrives.
 func (n *Network) Cut() { n.each(func(c *conn) { c.cut = true }) }
 
-// Hang cuts the connections that there are and those to come, until it is called
-// with false.
+// Hang cuts all open and all new connections if on is true. If on is false, new
+// connections work again.
 func (n *Network) Hang(on bool) {
 	n.mu.Lock()
 	n.hanging = on
@@ -97,17 +98,17 @@ func (n *Network) Hang(on bool) {
 	}
 }
 
-// Refuse has no new connections opened, until it is called with false.
+// Refuse makes new connections fail if on is true, or succeed again if it is false.
 func (n *Network) Refuse(on bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.refusing = on
 }
 
-// Kill ends the connections that there are, as a server does that dies.
+// Kill closes all open connections, as a server does when it dies.
 func (n *Network) Kill() { n.closeWhere(func(*conn) bool { return true }) }
 
-// CloseCut ends the connections that were cut.
+// CloseCut closes the connections that were cut.
 func (n *Network) CloseCut() { n.closeWhere(func(c *conn) bool { return c.cut }) }
 
 func (n *Network) closeWhere(which func(c *conn) bool) {
@@ -122,19 +123,18 @@ func (n *Network) closeWhere(which func(c *conn) bool) {
 	}
 }
 
-// Deafen loses what is answered on the connections that there are; what is written
-// goes through.
+// Deafen drops all replies on the open connections. Requests arrive.
 func (n *Network) Deafen() { n.each(func(c *conn) { c.deaf = true }) }
 
-// DeafenAt loses what is answered to the next write that matches, and all that
-// comes later on its connection: the write goes through.
+// DeafenAt drops the reply to the next write that matches, and all later replies on
+// that connection. The write itself arrives.
 func (n *Network) DeafenAt(m Match) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.deafen = m
 }
 
-// Deaf returns how many connections lose what is answered.
+// Deaf returns the number of connections that drop replies.
 func (n *Network) Deaf() (count int) {
 	n.each(func(c *conn) {
 		if c.deaf {
@@ -144,16 +144,15 @@ func (n *Network) Deaf() (count int) {
 	return count
 }
 
-// HoldAt keeps back the next write that matches, and what is written to its
-// connection later, as a network does that has lost a packet: even after it is
-// closed.
+// HoldAt delays the next write that matches, and all later writes on that connection,
+// as a network does after it has lost a packet. The connection may be closed meanwhile.
 func (n *Network) HoldAt(m Match) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.hold = m
 }
 
-// Held returns how many connections have something kept back.
+// Held returns the number of connections with delayed writes.
 func (n *Network) Held() (count int) {
 	n.each(func(c *conn) {
 		if len(c.kept) > 0 {
@@ -163,7 +162,7 @@ func (n *Network) Held() (count int) {
 	return count
 }
 
-// Deliver sends what was kept back.
+// Deliver sends all delayed writes.
 func (n *Network) Deliver() (err error) {
 	n.each(func(c *conn) {
 		c.held = false
@@ -179,8 +178,8 @@ func (n *Network) Deliver() (err error) {
 	return err
 }
 
-// meant reports what is to become of a write, once for each call of HoldAt and
-// DeafenAt.
+// meant reports which faults apply to a write. Each call of HoldAt and DeafenAt applies
+// to one write.
 func (n *Network) meant(p []byte) (hold, deafen bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// echo starts a server that answers each write with itself, and tells what it got.
+// echo starts a server that echoes each write and sends a copy to the channel.
 func echo(t *testing.T) (addr string, got <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

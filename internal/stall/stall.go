@@ -1,6 +1,6 @@
-// Package stall tells for how long a process has stood still, because it was stopped
-// or the machine had no time for it: then whatever it had to do in time came late, and
-// no code is to blame. Only tests use it.
+// Package stall measures how long a process stood still because it was stopped or
+// because the machine was busy. Deadlines missed meanwhile are not the fault of the
+// code. Only tests use it.
 package stall
 
 import (
@@ -10,17 +10,17 @@ import (
 
 const beat = 5 * time.Millisecond
 
-// Watch is a look at the clock, again and again.
+// Watch measures how long the process stood still.
 type Watch struct {
 	mu    sync.Mutex
 	last  time.Time
 	total time.Duration
 }
 
-// Test is what is needed of a testing.TB.
+// Test is the part of testing.TB that Start needs.
 type Test interface{ Cleanup(f func()) }
 
-// Start begins to watch, until the test ends.
+// Start starts a Watch that ends with the test.
 func Start(tb Test) *Watch {
 	w := &Watch{last: time.Now()}
 	done, stopped := make(chan struct{}), make(chan struct{})
@@ -44,7 +44,7 @@ func Start(tb Test) *Watch {
 	return w
 }
 
-// look returns for how long the process has stood still in all.
+// look returns how long the process stood still in total.
 func (w *Watch) look() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,6 +56,6 @@ func (w *Watch) look() time.Duration {
 	return w.total
 }
 
-// Excuses reports whether something may be so late because the process has stood
-// still: once, or before each of several steps.
+// Excuses reports whether the process stood still long enough to explain that something
+// is late, in one step or in several.
 func (w *Watch) Excuses(late time.Duration) bool { return late > beat && w.look() > late/2 }

@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock/internal/stall"
 )
 
-// TestVirtual: where time is virtual nothing stands still, and so there is no excuse.
+// TestVirtual checks that nothing is excused in a bubble, where the clock cannot jump.
 func TestVirtual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := stall.Start(t)

@@ -20,7 +20,7 @@ const (
 	RealTime  = "real"
 )
 
-// Test is the part of testing.TB that is needed here.
+// Test is the part of testing.TB that this package needs.
 type Test interface {
 	Helper()
 	Skip(args ...any)

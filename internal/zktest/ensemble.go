@@ -12,14 +12,14 @@ import (
 	"github.com/distlock-go/distlock/internal/child"
 )
 
-// Ensemble is three servers that replicate each other.
+// Ensemble is three replicated servers.
 type Ensemble struct {
 	Servers []*Server
-	lines   []string // of the configuration, that all have
+	lines   []string // of every server's configuration
 }
 
-// StartEnsemble starts three servers, waits until they serve, and kills them when
-// the test ends.
+// StartEnsemble starts three servers, waits until they accept clients, and kills them
+// when the test ends.
 func StartEnsemble(tb testing.TB, c Config) *Ensemble {
 	tb.Helper()
 	e, err := LaunchEnsemble(tb.TempDir(), c)
@@ -28,13 +28,13 @@ func StartEnsemble(tb testing.TB, c Config) *Ensemble {
 	return e
 }
 
-// LaunchEnsemble is [StartEnsemble] for what outlives a test.
+// LaunchEnsemble is [StartEnsemble] for servers that outlive a test.
 func LaunchEnsemble(dir string, c Config) (*Ensemble, error) {
 	java, path, err := ServerPath()
 	if err != nil {
 		return nil, err
 	}
-	// Another process may take a port between the choice and the start.
+	// Another process may take a port before the server listens on it.
 	for try := range 5 {
 		var e *Ensemble
 		if e, err = launchEnsemble(filepath.Join(dir, strconv.Itoa(try)), java, path, c); err == nil {
@@ -45,8 +45,8 @@ func LaunchEnsemble(dir string, c Config) (*Ensemble, error) {
 }
 
 func launchEnsemble(dir, java, path string, c Config) (*Ensemble, error) {
-	// In ticks. On a machine that is busy a follower is late, which is no reason to
-	// elect another leader.
+	// The limits are in ticks. They are long, so that a follower on a busy machine does
+	// not cause an election.
 	e := &Ensemble{lines: []string{"initLimit=100", "syncLimit=50"}}
 	for id := 1; id <= 3; id++ {
 		s := &Server{java: java, path: path, dir: filepath.Join(dir, strconv.Itoa(id)), config: c}
@@ -83,7 +83,7 @@ func launchEnsemble(dir, java, path string, c Config) (*Ensemble, error) {
 	return e, nil
 }
 
-// Addrs returns the servers' hosts and ports.
+// Addrs returns the addresses of the servers.
 func (e *Ensemble) Addrs() []string {
 	var addrs []string
 	for _, s := range e.Servers {
@@ -92,7 +92,7 @@ func (e *Ensemble) Addrs() []string {
 	return addrs
 }
 
-// Leader returns the server that leads, when there is one.
+// Leader waits for a leader and returns it.
 func (e *Ensemble) Leader(tb testing.TB) *Server {
 	tb.Helper()
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// JarDir is where Debian's packages have their archives.
+// JarDir is the directory of the JAR files of Debian packages.
 const JarDir = "/usr/share/java"
 
-// ErrMissing says what this machine lacks.
+// ErrMissing means that Java or ZooKeeper is not installed.
 var ErrMissing = errors.New("zktest: needs Java and Debian's zookeeper package")
 
-// ClassPath returns the path of Java, and a class path of the archives with the
-// names. It wraps [ErrMissing] if there is no such thing.
+// ClassPath returns the path of the java command and a class path with the named JAR
+// files. The error wraps [ErrMissing] if one of them is not installed.
 func ClassPath(names ...string) (java, path string, err error) {
 	java, err = exec.LookPath("java")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package zktest starts ZooKeeper servers for tests: real ones, as child processes
-// that can be stopped, killed and started again. Only tests import it.
+// Package zktest starts ZooKeeper servers for tests, as child processes that can be
+// stopped, killed and restarted. Only tests import it.
 package zktest
 
 import (
@@ -22,20 +22,21 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// patience bounds what a server does soon, on a machine that is slow and busy.
+// patience limits the wait for a server on a slow and busy machine.
 const patience = time.Minute
 
-// Config is how a server is set up. The zero value works.
+// Config configures a server. The zero value works.
 type Config struct {
-	// Tick is the server's unit of time: sessions time out after two of them at the
-	// least, and at a multiple of them. The default is 200 ms.
+	// Tick is the server's unit of time. The shortest session timeout is two ticks. The
+	// default is 200 ms.
 	Tick time.Duration
 
-	// Properties are Java's, as in "znode.container.checkIntervalMs=100".
+	// Properties are Java system properties, such as
+	// "znode.container.checkIntervalMs=100".
 	Properties []string
 }
 
-// Server is a ZooKeeper server of its own.
+// Server is a ZooKeeper server process.
 type Server struct {
 	java, path string
 	dir        string
@@ -49,8 +50,8 @@ type Server struct {
 	stopped bool
 }
 
-// Start starts an empty standalone server, and kills it when the test ends. The
-// test is skipped if there is none on this machine, or fails; see [child.RealEnv].
+// Start starts an empty standalone server, and kills it when the test ends. The test is
+// skipped if ZooKeeper is not installed; see [child.RealEnv].
 func Start(tb testing.TB, c Config) *Server {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -60,8 +61,8 @@ func Start(tb testing.TB, c Config) *Server {
 	return s
 }
 
-// Need skips the test if err wraps [ErrMissing], unless [child.RealEnv] says that it must
-// run, and fails it because of any other error.
+// Need handles the error of a launch. It skips the test if err wraps [ErrMissing],
+// unless [child.RealEnv] forbids that, and fails the test for any other error.
 func Need(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
@@ -74,15 +75,15 @@ func Need(tb testing.TB, err error) {
 	}
 }
 
-// Launch is [Start] for what outlives a test. The caller has to kill it and to
-// remove dir.
+// Launch is [Start] for a server that outlives a test. The caller has to kill the
+// server and to remove dir.
 func Launch(dir string, c Config) (*Server, error) {
 	java, path, err := ServerPath()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{java: java, path: path, dir: dir, config: c}
-	// Another process may take the port between the choice and the start.
+	// Another process may take the port before the server listens on it.
 	for range 5 {
 		if s.port, err = child.FreePort(); err != nil {
 			return nil, err
@@ -97,10 +98,10 @@ func Launch(dir string, c Config) (*Server, error) {
 	return nil, fmt.Errorf("zktest: the server does not start: %w", err)
 }
 
-// ServerPath is [ClassPath] for the server.
+// ServerPath returns the paths that start the server, as [ClassPath] does.
 func ServerPath() (java, path string, err error) { return ClassPath("zookeeper", "slf4j-nop") }
 
-// boot writes the configuration, with lines at its end, and starts the process.
+// boot writes the configuration, appends lines to it, and starts the process.
 func (s *Server) boot(lines []string) error {
 	tick := s.config.Tick
 	if tick == 0 {
@@ -121,7 +122,7 @@ func (s *Server) boot(lines []string) error {
 		return err
 	}
 	args := []string{"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true",
-		"-Dzookeeper.forceSync=no"} // nobody cuts the power
+		"-Dzookeeper.forceSync=no"} // a power failure is not tested
 	for _, p := range s.config.Properties {
 		args = append(args, "-D"+p)
 	}
@@ -140,8 +141,8 @@ func (s *Server) boot(lines []string) error {
 	return nil
 }
 
-// serves waits until the server serves clients. It says that it is all right long
-// before that.
+// serves waits until the server serves clients. The command ruok says that the server
+// is well long before that.
 func (s *Server) serves() error {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -164,7 +165,7 @@ func (s *Server) serves() error {
 // Addr returns host and port.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Ask sends one of ZooKeeper's four-letter commands.
+// Ask sends a four-letter command and returns the answer.
 func (s *Server) Ask(command string) (string, error) {
 	c, err := net.DialTimeout("tcp", s.Addr(), 5*time.Second)
 	if err != nil {
@@ -179,17 +180,17 @@ func (s *Server) Ask(command string) (string, error) {
 	}
 	answer, err := io.ReadAll(c)
 	if len(answer) > 0 {
-		err = nil // it may reset the connection behind its answer
+		err = nil // the server may reset the connection after its answer
 	}
 	return string(answer), err
 }
 
-// Metric returns one of the figures that the command mntr tells.
+// Metric returns a value from the output of the command mntr.
 func (s *Server) Metric(tb testing.TB, name string) int64 {
 	tb.Helper()
 	var answer string
 	var err error
-	for start := time.Now(); time.Since(start) < patience; { // the end of an answer may be lost
+	for start := time.Now(); time.Since(start) < patience; { // the end of an answer can get lost
 		answer, err = s.Ask("mntr")
 		for text := range strings.Lines(answer) {
 			if f := strings.Fields(text); len(f) == 2 && f[0] == name && strings.HasSuffix(text, "\n") {
@@ -205,7 +206,7 @@ func (s *Server) Metric(tb testing.TB, name string) int64 {
 	return 0
 }
 
-// Stop stops the process as a debugger does: connections stay, nothing answers.
+// Stop sends SIGSTOP: connections stay open, and the server does not answer.
 func (s *Server) Stop(tb testing.TB) {
 	tb.Helper()
 	s.mu.Lock()
@@ -216,7 +217,7 @@ func (s *Server) Stop(tb testing.TB) {
 	s.stopped = true
 }
 
-// Cont lets a stopped process go on.
+// Cont continues a stopped process.
 func (s *Server) Cont(tb testing.TB) {
 	tb.Helper()
 	s.mu.Lock()
@@ -227,7 +228,7 @@ func (s *Server) Cont(tb testing.TB) {
 	s.stopped = false
 }
 
-// Kill kills the process and waits for its end.
+// Kill kills the process and waits until it has exited.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	cmd, exited := s.cmd, s.exited
@@ -239,7 +240,7 @@ func (s *Server) Kill() {
 	<-exited
 }
 
-// Restart starts a killed server again, with its data, on the same port.
+// Restart restarts a killed server with its data, on the same port.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	err := s.boot(nil)

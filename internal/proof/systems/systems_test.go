@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// load checks the types of packages of the workspace, and of all that they import, from
-// the source: to compile it for another system takes twenty times as long.
+// load type-checks packages of the workspace, and everything that they import, from
+// source. Compiling for another system takes twenty times as long.
 func load(t *testing.T, env []string, tests bool, overlay map[string][]byte, patterns ...string) (n int, err error) {
 	t.Helper()
 	pkgs, err := packages.Load(&packages.Config{
