@@ -17,10 +17,10 @@ import (
 	"github.com/distlock-go/distlock/internal/child"
 )
 
-// orderEnv has the order for a process that is to be another one with locks.
+// orderEnv holds the order for a test binary that runs as a child process.
 const orderEnv = "DISTLOCK_TEST_PROOF"
 
-// order is what a child process is told.
+// order tells a child process what to do.
 type order struct {
 	Role     string
 	Store    address
@@ -29,20 +29,20 @@ type order struct {
 	Waiters  int
 }
 
-// task is what a child process works with.
+// task is the state of a child process.
 type task struct {
 	order
 	*distlock.Locker
 
 	register *remote
 	in       *bufio.Scanner
-	awake    chan struct{} // closed when a process that was stopped has looked around
+	awake    chan struct{} // closed when a process that was stopped has checked its lease
 }
 
-// roles are what a child process can be.
+// roles are the tasks of child processes by name.
 var roles = map[string]func(*task) error{"hold": holdKey, "crowd": beCrowd, "close": beClosed}
 
-// beChild does what the order says and returns the exit code.
+// beChild follows the order and returns the exit code.
 func beChild(text string) int {
 	if err := obey(text); err != nil {
 		fmt.Fprintln(os.Stderr, "child:", err)
@@ -70,16 +70,16 @@ func obey(text string) (err error) {
 	return roles[t.Role](t)
 }
 
-// say tells the parent a line.
+// say writes a line to the parent.
 func (t *task) say(what ...any) { fmt.Println(what...) }
 
-// hear returns what the parent says; "" if that is all.
+// hear reads a line from the parent; "" if the parent has closed the pipe.
 func (t *task) hear() string {
 	t.in.Scan()
 	return t.in.Text()
 }
 
-// process is a child process, as its parent sees it.
+// process is the parent's view of a child process.
 type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -87,8 +87,8 @@ type process struct {
 	exited <-chan struct{}
 }
 
-// start starts a child process, which is killed when the test ends if it still
-// runs.
+// start starts a child process. The process is killed at the end of the test if it
+// still runs.
 func start(tb testing.TB, o order) *process {
 	tb.Helper()
 	text, err := json.Marshal(o)
@@ -124,14 +124,14 @@ func start(tb testing.TB, o order) *process {
 	tb.Cleanup(func() {
 		p.kill()
 		for range p.lines {
-			continue // to the end
+			continue // read to the end
 		}
 		_ = out.Close()
 	})
 	return p
 }
 
-// hears waits for a line that begins with word and reads what is behind it.
+// hears waits for a line that begins with word, and parses the rest into values.
 func (p *process) hears(tb testing.TB, word string, values ...any) {
 	tb.Helper()
 	select {
@@ -162,13 +162,13 @@ func (p *process) signal(tb testing.TB, s os.Signal) {
 	}
 }
 
-// kill ends the process without a warning.
+// kill sends SIGKILL and waits until the process has ended.
 func (p *process) kill() {
 	_ = p.cmd.Process.Signal(syscall.SIGKILL) // it may have exited
 	<-p.exited
 }
 
-// ends waits for the end of the process, which must be a good one.
+// ends waits for the process to exit, which must be without an error.
 func (p *process) ends(tb testing.TB) {
 	tb.Helper()
 	await(tb, "the child ends", p.exited)

@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// wallClock is the clock of a real redis-server, that is set while it runs.
+// wallClock is the clock of a real redis-server. It can be set while the server runs.
 type wallClock struct {
 	*store
 
@@ -20,9 +20,9 @@ type wallClock struct {
 	file string
 }
 
-// startClocked starts a redis-server whose clock can be set: a small library that
-// is loaded before the C library moves it. Without a C compiler the test is
-// skipped. The test must not run beside others, because of the environment.
+// startClocked starts a redis-server whose clock can be set, by a small library that is
+// loaded before the C library. Without a C compiler the test is skipped. The test must
+// not run in parallel with others, because it changes the environment.
 func startClocked(t *testing.T) wallClock {
 	t.Helper()
 	cc, err := exec.LookPath("gcc")
@@ -42,7 +42,7 @@ func startClocked(t *testing.T) wallClock {
 	return c
 }
 
-// noCompiler skips the test, or fails it where what is missing is a failure.
+// noCompiler skips the test, or fails it if missing programs are failures.
 func noCompiler(t *testing.T, format string, args ...any) {
 	t.Helper()
 	if child.Required() {
@@ -51,10 +51,10 @@ func noCompiler(t *testing.T, format string, args ...any) {
 	t.Skipf(testmode.LeftOut+format, args...)
 }
 
-// set moves the clock to d from the true time.
+// set sets the clock to the true time plus d.
 func (c wallClock) set(d time.Duration) {
 	c.tb.Helper()
-	f, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o600) // the same file: it is mapped
+	f, err := os.OpenFile(c.file, os.O_CREATE|os.O_WRONLY, 0o600) // the server has mapped this file
 	if err != nil {
 		c.tb.Fatal(err)
 	}

@@ -18,16 +18,16 @@ import (
 // holders.
 const closeTimeout = time.Second
 
-// What the process has that is to be closed.
+// The keys of a process that is to be closed.
 const (
-	heldKey   = "close:held"   // by a function that heeds its context
-	keptKey   = "close:kept"   // by somebody who does not give it back
-	passedKey = "close:passed" // from hand to hand
-	busyKey   = "close:busy"   // by another process
+	heldKey   = "close:held"   // held by a function that returns when its context ends
+	keptKey   = "close:kept"   // held by a caller that does not release it
+	passedKey = "close:passed" // passed from one caller of the process to the next
+	busyKey   = "close:busy"   // held by another process
 )
 
-// beClosed holds keys, hands one on, waits for another, and closes its Locker when
-// it is told to end.
+// beClosed holds keys, passes one on, waits for another, and closes its Locker when the
+// process gets SIGTERM.
 func beClosed(t *task) error {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
@@ -58,7 +58,7 @@ func beClosed(t *task) error {
 	}
 	waiting := newOutcomes()
 	full := make(chan struct{})
-	for range 3 { // in the store's line, at the gate, and one too many
+	for range 3 { // one in the store's queue, one at the gate, one refused
 		all.Go(func() {
 			o := o
 			o.MaxWaiters = 1
@@ -85,9 +85,9 @@ func beClosed(t *task) error {
 	return nil
 }
 
-// outcomes are how several calls ended.
+// outcomes counts how calls ended.
 type outcomes struct {
-	many chan struct{} // closed after so many visits
+	many chan struct{} // closed after that many visits
 
 	mu     sync.Mutex
 	visits int
@@ -113,7 +113,7 @@ func (o *outcomes) visited(many int) {
 	}
 }
 
-// String lists the kinds that there were.
+// String lists the kinds of outcomes that occurred.
 func (o *outcomes) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

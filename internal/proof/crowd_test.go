@@ -11,13 +11,13 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// tooMany are those who come when a crowd is there already.
+// tooMany is the number of callers beyond the limit.
 const tooMany = 10
 
-// beCrowd has many wait for the key, and some more who are too many. Each who is
-// served writes to the register.
+// beCrowd starts as many waiters as the limit allows, and tooMany more. Each waiter
+// that gets the key writes to the register.
 func beCrowd(t *task) error {
-	// One of them waits in the store's line and not at the gate.
+	// One of the waiters is in the store's queue and not at the gate.
 	o := distlock.Opts{KeyTimeout: t.Lease, MaxWaiters: t.Waiters - 1}
 	before := inUse()
 	idle := runtime.NumGoroutine()
@@ -35,7 +35,7 @@ func beCrowd(t *task) error {
 				served.Add(1)
 			case kinds(err) == "queue-full":
 				if refused.Add(1) == tooMany {
-					close(full) // so all others are in line
+					close(full) // so all others wait
 				}
 			default:
 				wrong.Add(1)
@@ -51,8 +51,8 @@ func beCrowd(t *task) error {
 	return nil
 }
 
-// visit writes to the register, if there is one, and looks whether nobody else did
-// meanwhile.
+// visit writes to the register, if there is one, and checks that nobody else has
+// written meanwhile.
 func (t *task) visit(token uint64) error {
 	if t.register == nil {
 		return nil
@@ -71,10 +71,10 @@ func (t *task) visit(token uint64) error {
 
 var errVisit = errors.New("not alone")
 
-// inUse returns how much memory is in use.
+// inUse returns the number of bytes in use.
 func inUse() int64 {
 	runtime.GC()
-	runtime.GC() // what was pooled
+	runtime.GC() // the second collection empties the pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse) //nolint:gosec // it fits

@@ -1,4 +1,4 @@
-// Package proof has no code: its tests put processes and clocks at fault, one row
-// of the fault matrix at a time, and judge what the locks do then through the API
-// that users have.
+// Package proof contains only tests. Each test injects a fault into processes or
+// clocks, for one row of the fault matrix, and checks what the locks do through the
+// public API.
 package proof

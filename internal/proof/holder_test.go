@@ -10,10 +10,11 @@ import (
 	"github.com/distlock-go/distlock/internal/child"
 )
 
-// decoyKey is of a lease whose end nobody notices until the process is awake.
+// decoyKey is the key of a lease that keeps the watchdog busy.
 const decoyKey = "decoy"
 
-// stuckCtx holds up whatever cancels a context below it until it is awake.
+// stuckCtx blocks the cancellation of contexts that are derived from it until awake is
+// closed.
 type stuckCtx struct {
 	context.Context
 	awake <-chan struct{}
@@ -21,8 +22,8 @@ type stuckCtx struct {
 
 func (c stuckCtx) Done() <-chan struct{} { return c.awake }
 
-// AfterFunc is the method that the context package asks for; the function that it
-// returns is called when the context below is cancelled.
+// AfterFunc is the method that package context looks for. The function that it returns
+// is called when a derived context is cancelled.
 func (c stuckCtx) AfterFunc(func()) func() bool {
 	return func() bool {
 		<-c.awake
@@ -30,7 +31,7 @@ func (c stuckCtx) AfterFunc(func()) func() bool {
 	}
 }
 
-// holdKey holds the key and does what it is told with it.
+// holdKey holds the key and obeys the parent's commands.
 func holdKey(t *task) error {
 	lease, err := t.Acquire(context.Background(), key, distlock.Opts{KeyTimeout: t.Lease})
 	if err != nil {
@@ -59,20 +60,20 @@ func holdKey(t *task) error {
 	}
 }
 
-// sleepWalk stops this process between a check and the write that it guards, and
-// says what it finds when it goes on.
+// sleepWalk stops this process between a check and the write that the check guards.
+// When the process continues, it reports the state of its lease.
 func (t *task) sleepWalk(lease *distlock.Lease) error {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		return err
 	}
-	// This lease is over first, which keeps busy what looks after leases in the
-	// background: it might be as quick as this goroutine when the process goes on.
+	// This lease ends first, and its cancellation blocks the watchdog. Otherwise the
+	// watchdog might be as quick as this goroutine when the process continues.
 	decoy, err := t.Acquire(stuckCtx{context.Background(), t.awake}, decoyKey, distlock.Opts{KeyTimeout: t.Lease / 2, NoWatchdog: true})
 	if err != nil {
 		return err
 	}
-	decoy.Context().Done() // creates the context that is to be cancelled
+	decoy.Context().Done() // creates the context that will be cancelled
 	before := lease.Valid()
 	start := time.Now()
 	t.say("stopping")
@@ -80,17 +81,17 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 		return err
 	}
 	for time.Since(start) < 2*t.Lease {
-		continue // until it has stopped, and goes on
+		continue // until it has been stopped and continued
 	}
 	after := lease.Valid()
 	close(t.awake)
 	slept := time.Since(start)
-	wrote, err := t.register.ask("write", lease.Token()) // as if there had been no second check
+	wrote, err := t.register.ask("write", lease.Token()) // as if there were no second check
 	if err != nil {
 		return err
 	}
 	<-lease.Context().Done()
-	_ = decoy.Release(context.Background()) // it was lost
+	_ = decoy.Release(context.Background()) // it is lost
 	t.say("woke", before, after, wrote, int64(slept), kinds(context.Cause(lease.Context())), kinds(lease.Release(context.Background())))
 	return nil
 }

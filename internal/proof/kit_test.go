@@ -11,13 +11,13 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// key is what all contend for.
+// key is the key that all processes lock.
 const key = "shop:order"
 
-// patience bounds what must happen soon, on a machine that is slow and busy.
+// patience limits the wait for an event on a slow and busy machine.
 const patience = 30 * time.Second
 
-// within waits until cond is true, and returns false if it never is.
+// within waits until cond is true, and returns false if it is not true in time.
 func within(d time.Duration, cond func() bool) bool {
 	deadline := time.Now().Add(d)
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -38,7 +38,7 @@ func eventually(tb testing.TB, what string, cond func() bool) {
 	}
 }
 
-// isDone waits until a goroutine is done, and returns false if it never is.
+// isDone waits for done, and returns false if it is not closed in time.
 func isDone(done <-chan struct{}) bool {
 	select {
 	case <-done:
@@ -67,13 +67,13 @@ func mustRelease(tb testing.TB, s *distlock.Lease) {
 	}
 }
 
-// waiting is an Acquire on a goroutine of its own.
+// waiting is an Acquire in a goroutine.
 type waiting struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	lease  *distlock.Lease
 	err    error
-	at     time.Time // when it was done
+	at     time.Time // the time when done was closed
 }
 
 func acquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts) *waiting {
@@ -92,7 +92,7 @@ func acquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts) *wa
 	return w
 }
 
-// served waits for the lease.
+// served waits until Acquire has returned a lease.
 func (w *waiting) served(tb testing.TB) *distlock.Lease {
 	tb.Helper()
 	await(tb, "a waiter is served", w.done)
@@ -102,7 +102,7 @@ func (w *waiting) served(tb testing.TB) *distlock.Lease {
 	return w.lease
 }
 
-// kinds names the package's errors that err matches: "none" for no error.
+// kinds returns the names of the package's errors that err matches: "none" for nil.
 func kinds(err error) string {
 	if err == nil {
 		return "none"
@@ -125,7 +125,7 @@ func kinds(err error) string {
 	return strings.Join(names, "+")
 }
 
-// wantKinds checks that err matches these errors of the package and no other.
+// wantKinds checks that err matches exactly these errors of the package.
 func wantKinds(tb testing.TB, what string, err error, want string) {
 	tb.Helper()
 	if got := kinds(err); got != want {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{}) // it tells of every connection that is refused
+	redis.SetLogger(silence{}) // the client logs every refused connection
 	if text := os.Getenv(orderEnv); text != "" {
 		os.Exit(beChild(text))
 	}

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// register is what a lock protects: a resource that checks tokens. It refuses
-// every token that is not larger than all before it. Processes reach it over the
-// network.
+// register is the resource that a lock protects. It refuses a token that is not larger
+// than all tokens before it. Processes use it over the network.
 type register struct {
 	addr string
 
@@ -75,7 +74,7 @@ func (r *register) serve(c net.Conn) {
 	}
 }
 
-// write reports whether the register took what the holder with the token writes.
+// write reports whether the register accepts a write with the token.
 func (r *register) write(token uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -88,7 +87,7 @@ func (r *register) write(token uint64) bool {
 	return true
 }
 
-// isLast reports whether nobody has written since the holder with the token did.
+// isLast reports whether the last write had the token.
 func (r *register) isLast(token uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +100,7 @@ func (r *register) counts() (writes, refused int) {
 	return r.writes, r.refused
 }
 
-// remote is a register as a process sees it.
+// remote is a connection to a register in another process.
 type remote struct {
 	mu sync.Mutex
 	c  net.Conn

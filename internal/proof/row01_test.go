@@ -9,11 +9,12 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// A process that holds the key is stopped between a check and the write that the
-// check guards, for more than three leases. Another takes the key and writes.
+// A process that holds the key is stopped for more than three leases, between a check
+// and the write that the check guards. Another process takes the key and writes.
 //
-// Row 1 (redislock, redlock, zklock): who wakes up has no valid lease, its old token
-// is refused, and its release is lost. Fails if Valid does not look at the clock.
+// Row 1 (redislock, redlock, zklock): the process that was stopped has no valid lease,
+// its old token is refused, and its release is lost. Fails if Valid does not look at
+// the clock.
 func TestRow01HolderStopped(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 3 * time.Second
@@ -53,12 +54,12 @@ func TestRow01HolderStopped(t *testing.T) {
 			t.Error("the register took an old token")
 		}
 		if s.Kind == "zklock" && strings.HasSuffix(released, "lost+unavailable") {
-			released = "lost" // and there is no new session yet that could have been asked
+			released = "lost" // there is no new session yet that could answer
 		}
 		if cause != "lost" || released != "lost" {
 			t.Errorf("its context ended with %s, its release with %s", cause, released)
 		}
-		// What it released was not the lease of the next.
+		// Its release did not affect the lease of the next holder.
 		if err := held.Refresh(t.Context()); err != nil {
 			t.Errorf("the next holder: %v", err)
 		}

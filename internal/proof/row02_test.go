@@ -7,14 +7,14 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// A process that holds the key is killed while another waits. That one gets it
-// when the lease has run out, and not before.
+// A process that holds the key is killed while another waits. The waiter gets the key
+// when the lease has expired, and not before.
 //
-// Row 2 (redislock, redlock): another gets the key when the lease of the dead has
-// run out, and not before. Fails if the server is told another length of the lease
-// than the holder believes in, longer or shorter.
-// Row 2 (zklock): another gets the key when the session of the dead is over. Fails
-// if the session is asked for with another timeout than the one that was set.
+// Row 2 (redislock, redlock): a waiter gets the key when the lease of the dead process
+// has expired, and not before. Fails if the server gets another length of the lease
+// than the holder assumes, longer or shorter.
+// Row 2 (zklock): a waiter gets the key when the session of the dead process is over. Fails
+// if the session is requested with another timeout than the configured one.
 func TestRow02HolderKilled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease, slack = 2 * time.Second, 10 * time.Second

@@ -9,12 +9,12 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// Five processes with ten waiters each are killed while the key is held. Who waits
-// behind them gets it after a claim window for each process, whatever the number
-// of its waiters.
+// Five processes with ten waiters each are killed while the key is held. The waiter
+// behind them gets the key after one claim window for each process, however many
+// waiters a process had.
 //
-// Row 3 (redislock): one claim window is lost for each dead process. Fails if a
-// lock that is passed on is kept for longer than the claim window.
+// Row 3 (redislock): one claim window is lost for each dead process. Fails if a lock
+// that is passed on is reserved for longer than the claim window.
 func TestRow03WaitersKilled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters, slack = 5, 10, 10 * time.Second
@@ -33,7 +33,7 @@ func TestRow03WaitersKilled(t *testing.T) {
 				return err == nil && len(line) == 1 && line[0].Waiting == n
 			})
 		}
-		inLine(processes) // they wait before they are
+		inLine(processes) // they are in the queue before the last waiter
 		next := acquire(t, s.locker(t), key, o)
 		inLine(processes + 1)
 		for _, p := range dead {

@@ -13,14 +13,14 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// partitions are what can be between a process and its store.
+// partitions are the kinds of partitions between a process and its store.
 var partitions = map[string]func(networks){"both ways": networks.hang, "deaf": networks.deafen}
 
-// The holder is cut off from its store while another waits. In virtual time the
+// The holder is cut off from its store while another process waits. In virtual time the
 // moments are exact.
 //
-// Row 7 (redislock, redlock): the holder is cancelled before another is granted.
-// Fails if a lease is believed in for half a second longer than it was asked for.
+// Row 7 (redislock, redlock): the holder is cancelled before another is granted. Fails
+// if the holder trusts a lease for half a second longer than it lasts.
 func TestRow07Partition(t *testing.T) {
 	for _, kind := range []string{"redislock", "redlock"} {
 		for name, cut := range partitions {
@@ -38,10 +38,10 @@ func TestRow07Partition(t *testing.T) {
 	}
 }
 
-// The same with ZooKeeper, in whose session's timeout there are two leases.
+// The same with ZooKeeper, where a lease is at most half of the session's timeout.
 //
 // Row 7 (zklock): the holder is cancelled before another is granted. Fails if leases
-// are not cut to half of the session's timeout.
+// are not limited to half of the session's timeout.
 func TestRow07PartitionZooKeeper(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -61,15 +61,15 @@ func TestRow07PartitionZooKeeper(t *testing.T) {
 	}
 }
 
-// losses returns a configuration and when a lease of it was lost: not before its
-// context was cancelled.
+// losses returns a configuration, and a channel that gets the time when the Lost hook
+// was called. That is not before the context of the lease was cancelled.
 func losses() (<-chan time.Time, distlock.Config) {
 	at := make(chan time.Time, 1)
 	return at, distlock.Config{Hooks: distlock.Hooks{Lost: func(context.Context, distlock.LostInfo) { at <- time.Now() }}}
 }
 
-// cutOff has l take the key, hold it for a while and be cut off, and other wait
-// for it. The context of the lease must have ended before other has the key.
+// cutOff cuts l off after it has held the key for a while, and other waits for the key.
+// The context of the lease must end before other has the key.
 func cutOff(
 	t *testing.T, l, other *distlock.Locker, lost <-chan time.Time, cut func(), lease, while time.Duration,
 ) {
@@ -87,7 +87,7 @@ func cutOff(
 	if held.Valid() {
 		t.Fatal("another has the key, and the lease is valid")
 	}
-	await(t, "the holder is told", held.Context().Done()) // late, maybe: see below
+	await(t, "the holder is told", held.Context().Done()) // possibly late: the times are compared below
 	cancelled := <-lost
 	t.Logf("cancelled %v and granted %v after the cut", cancelled.Sub(begun), next.at.Sub(begun))
 	switch late := cancelled.Sub(held.Until()); {
@@ -101,7 +101,7 @@ func cutOff(
 	if after.Token() <= held.Token() {
 		t.Errorf("token %d after token %d", after.Token(), held.Token())
 	}
-	// What is released, or comes late, takes nothing away from the next.
+	// A release of the lost lease, or a late request, must not affect the next holder.
 	if err := held.Release(context.Background()); !errors.Is(err, distlock.ErrLost) {
 		t.Errorf("Release of the lost lease: %v", err)
 	}
@@ -111,7 +111,7 @@ func cutOff(
 	mustRelease(t, after)
 }
 
-// heal mends the network. The process that was cut off can lock again.
+// heal repairs the network. The process that was cut off can lock again.
 func heal(t *testing.T, l *distlock.Locker, ns networks) {
 	t.Helper()
 	ns.heal()

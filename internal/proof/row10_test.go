@@ -14,10 +14,10 @@ import (
 )
 
 // The clock of the process is an hour ahead of the server's, or behind it. A lease
-// ends after its time all the same, for the holder first and then for the server.
+// still ends after its time, first for the holder and then for the server.
 //
-// Row 10 (redislock): no early or late belief in the lease. Fails if leases are sent
-// as points in time (PXAT).
+// Row 10 (redislock): the holder trusts the lease exactly as long as it lasts. Fails if
+// leases are sent as points in time (PXAT).
 func TestRow10ClientClock(t *testing.T) {
 	for _, d := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
@@ -60,10 +60,10 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 	mustRelease(t, after)
 }
 
-// The machine is suspended, or its clock is set, while an answer is on its way.
+// The machine is suspended, or its clock is set, while a reply is in flight.
 //
-// Row 10 (redislock): a lease of before the suspend is none. Fails if only the
-// monotonic clock is looked at.
+// Row 10 (redislock): a lease from before the suspension is not valid. Fails if only
+// the monotonic clock is read.
 func TestRow10Suspended(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 2 * time.Second
@@ -71,13 +71,14 @@ func TestRow10Suspended(t *testing.T) {
 			return s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
 				func(b driver.Backend) driver.Backend { return jumper{b, d} })
 		}
-		// Whether it slept or its clock was set on, nobody can tell: no lease.
+		// The process cannot tell a suspension from a clock that was set forward: no
+		// lease.
 		o := distlock.Opts{KeyTimeout: time.Minute, RetryCount: 1}
 		_, err := jumped(time.Hour).Acquire(t.Context(), key, o)
 		wantKinds(t, "a lease of before the suspend", err, "unavailable")
-		s.mustBeEmpty(t) // it was given back
+		s.mustBeEmpty(t) // it was released
 
-		// Set back: the lease ends when it must, and not an hour later.
+		// The clock is set back: the lease ends on time, and not an hour later.
 		begun := time.Now()
 		o = distlock.Opts{KeyTimeout: lease, NoWatchdog: true}
 		held := mustAcquire(t, jumped(-time.Hour), key, o)
@@ -90,8 +91,8 @@ func TestRow10Suspended(t *testing.T) {
 	}, "redislock")
 }
 
-// jumper is a Backend whose process has its wall clock moved on by d between each
-// request and its answer, while the monotonic clock stands still.
+// jumper is a Backend of a process whose wall clock moves by d between each request and
+// its reply, while the monotonic clock stands still.
 type jumper struct {
 	driver.Backend
 	d time.Duration
@@ -109,11 +110,11 @@ func (j jumper) Release(ctx context.Context, g driver.Grant) error {
 	return j.Backend.Release(ctx, g)
 }
 
-// moveWall returns t with only its wall clock moved on by d.
+// moveWall returns t with its wall clock moved by d.
 func moveWall(t time.Time, d time.Duration) time.Time {
 	moved := t.Add(d)
-	// time.Time is {wall uint64; ext int64; loc *Location}, ext being the
-	// monotonic reading.
+	// time.Time is {wall uint64; ext int64; loc *Location}, where ext is the monotonic
+	// reading.
 	(*struct {
 		wall uint64
 		ext  int64

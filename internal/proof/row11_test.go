@@ -10,11 +10,11 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// The server's clock is set by an hour, on and back, while a key is held and
-// waited for.
+// The server's clock is set forward or back by an hour while a key is held and another
+// process waits for it.
 //
-// Row 11 (redislock): tokens rise, live holders can release, and all are served.
-// Fails if a new token is made of the server's time alone.
+// Row 11 (redislock): tokens rise, live holders can release, and all waiters are
+// served. Fails if a new token depends on the server's time alone.
 func TestRow11ServerClock(t *testing.T) {
 	for _, d := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
@@ -34,10 +34,10 @@ func TestRow11ServerClock(t *testing.T) {
 	}
 }
 
-// setClock has tokens minted before and after the clock is set, and set back.
+// setClock acquires the key before and after the clock is set to d, and set back.
 func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func(time.Duration)) {
 	t.Helper()
-	// Long enough that a lease ends by the clock alone, and its renewal soon.
+	// The lease is long enough to end by the clock alone, and its renewal comes soon.
 	o := distlock.Opts{KeyTimeout: 6 * time.Second, RetryInterval: 100 * time.Millisecond}
 	last := uint64(0)
 	rises := func(s *distlock.Lease) {
@@ -55,11 +55,11 @@ func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func
 		for !waitsIn(t, l) {
 			time.Sleep(time.Millisecond)
 		}
-		onward := step > 0 || d < 0 && step == 0 // the clock is set on
+		onward := step > 0 || d < 0 && step == 0 // the clock is set forward
 		set(step)
 		if onward {
-			// All leases are over for the server: whoever waits has the key, and the
-			// holder learns it by its next renewal.
+			// All leases have expired for the server: the waiter has the key, and the
+			// holder notices at its next renewal.
 			after := next.served(t)
 			rises(after)
 			await(t, "the holder is told", held.Context().Done())
@@ -67,7 +67,7 @@ func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func
 			wantKinds(t, "the release of the lost", held.Release(context.Background()), "lost")
 			mustRelease(t, after)
 		} else {
-			// They are all the longer, and can be released.
+			// Leases last longer now, and can still be released.
 			if err := held.Refresh(context.Background()); err != nil {
 				t.Errorf("Refresh: %v", err)
 			}
@@ -85,7 +85,7 @@ func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func
 	}
 }
 
-// waitsIn reports whether one waits for the key.
+// waitsIn reports whether the key has a waiter.
 func waitsIn(tb testing.TB, l *distlock.Locker) bool {
 	tb.Helper()
 	keys, err := l.Inspect(context.Background(), key, 1)

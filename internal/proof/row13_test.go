@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// A function panics, or ends its goroutine: the key is released once, and the
-// panic goes on as it is.
+// A function panics, or ends its goroutine: the key is released once, and the panic
+// continues with its value.
 //
 // Row 13 (redislock, redlock, zklock): the key is released exactly once. Fails if the
 // release is not deferred, and if it is sent twice.
@@ -25,7 +25,7 @@ func TestRow13PanicAndGoexit(t *testing.T) {
 		l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
 			func(b driver.Backend) driver.Backend { return count(b, &n) })
 		other := s.locker(t)
-		o := distlock.Opts{KeyTimeout: 2 * patience} // nothing ends by itself
+		o := distlock.Opts{KeyTimeout: 2 * patience} // no lease expires during the test
 		boom := errors.New("boom")
 		for name, end := range map[string]func(){
 			"panic":  func() { panic(boom) },
@@ -39,7 +39,7 @@ func TestRow13PanicAndGoexit(t *testing.T) {
 				_ = l.Do(context.Background(), key, o, func(context.Context) error { end(); return nil })
 			})
 			gone.Wait()
-			if name == "panic" && recovered != boom { //nolint:errorlint // that very value
+			if name == "panic" && recovered != boom { //nolint:errorlint // the same value
 				t.Errorf("recovered %v", recovered)
 			}
 			next, err := other.TryAcquire(t.Context(), key, o)
@@ -56,8 +56,8 @@ func TestRow13PanicAndGoexit(t *testing.T) {
 	}, "redislock", "redlock", "zklock")
 }
 
-// A function takes no notice of its context when the lease is over. Another
-// process gets the key; in this one nobody is let in until it has returned.
+// A function ignores that its context has ended after the lease was lost. Another
+// process gets the key; in this process no caller enters before the function returns.
 //
 // Row 13 (redislock, redlock, zklock): the gate stays shut until the function has
 // returned. Fails if the gate is opened when the lease is lost.
@@ -79,7 +79,7 @@ func TestRow13IgnoredContext(t *testing.T) {
 		}()
 		<-started
 		mustRelease(t, mustAcquire(t, other, key, distlock.Opts{}))
-		s.mustBeEmpty(t) // and free for everybody
+		s.mustBeEmpty(t) // the key is free everywhere
 
 		second := make(chan error, 1)
 		go func() {

@@ -12,16 +12,16 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// A thousand who wait, in four processes, are cancelled at once.
+// A thousand waiters in four processes are cancelled at once.
 //
-// Row 14 (redislock, zklock): all are back soon, and no place in line is left. Fails
-// if what was given up is not released in the background.
-// Row 14 (redlock): all are back soon. Fails if who pauses between two attempts does
-// not heed its context.
+// Row 14 (redislock, zklock): all calls return soon, and the queue is empty. Fails if
+// an abandoned request is not released in the background.
+// Row 14 (redlock): all calls return soon. Fails if the pause between two attempts ignores
+// the context.
 func TestRow14ThousandCancelled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters = 4, 250
-		// Nobody is back because it has looked again.
+		// No waiter returns because it has asked again.
 		o := distlock.Opts{KeyTimeout: 2 * patience, RetryInterval: 2 * patience, MaxWaiters: waiters - 1}
 		holder := s.locker(t)
 		held := mustAcquire(t, holder, key, o)
@@ -33,7 +33,7 @@ func TestRow14ThousandCancelled(t *testing.T) {
 		for range processes {
 			l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
 				func(b driver.Backend) driver.Backend { return count(b, &n) })
-			for range waiters + 1 { // one is too many: then the others are in line
+			for range waiters + 1 { // one too many: its error tells that the others wait
 				all.Go(func() {
 					_, err := l.Acquire(ctx, key, o)
 					if kinds(err) == "queue-full" {
@@ -52,7 +52,7 @@ func TestRow14ThousandCancelled(t *testing.T) {
 			}
 			return keys[0].Waiting
 		}
-		if s.Kind == "redlock" { // which has no line
+		if s.Kind == "redlock" { // it has no queue
 			eventually(t, "all processes were refused", func() bool { return n.attempts.Load() == processes })
 		} else {
 			eventually(t, "all processes are in line", func() bool { return inLine() == processes })
@@ -76,21 +76,21 @@ func TestRow14ThousandCancelled(t *testing.T) {
 	}, "redislock", "redlock", "zklock")
 }
 
-// The first in line is cancelled while the grant is on its way to it: then those
-// behind it get the key, in its process and in another.
+// The first waiter is cancelled while its grant is in flight: the next waiters get the
+// key, in the same process and in another.
 //
-// Row 14 (redislock, redlock, zklock): a grant in flight is passed on. Fails if what
-// was given up is not released in the background.
+// Row 14 (redislock, redlock, zklock): a grant in flight is passed on. Fails if an
+// abandoned request is not released in the background.
 func TestRow14GrantInFlight(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const rounds = 20
-		// Nothing ends by itself, and those who wait in a line look seldom.
+		// No lease expires during the test, and waiters in a queue rarely ask again.
 		o := distlock.Opts{KeyTimeout: 2 * patience, RetryInterval: patience}
-		if s.Kind == "redlock" { // which has no line
+		if s.Kind == "redlock" { // it has no queue
 			o.RetryInterval = 10 * time.Millisecond
 		}
 		l, other := s.locker(t), s.locker(t)
-		var cancel atomic.Pointer[context.CancelFunc] // what cancels the next who is granted the key
+		var cancel atomic.Pointer[context.CancelFunc] // cancels the next waiter that is granted the key
 		leaver := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network), func(b driver.Backend) driver.Backend {
 			return delay(b, func() {
 				if f := cancel.Swap(nil); f != nil {
@@ -145,14 +145,14 @@ func TestRow14GrantInFlight(t *testing.T) {
 	}, "redislock", "redlock", "zklock")
 }
 
-// A holder's context is cancelled before its release is sent, or meanwhile. The
-// key is free all the same.
+// A holder's context is cancelled before its release is sent, or meanwhile. The key is
+// free all the same.
 //
-// Row 14 (redislock, redlock, zklock): the key is free at once. Fails if the release
-// is sent with the caller's context.
+// Row 14 (redislock, redlock, zklock): the key is free at once. Fails if the release is
+// sent with the caller's context.
 func TestRow14CancelledRelease(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
-		o := distlock.Opts{KeyTimeout: 2 * patience} // nothing ends by itself
+		o := distlock.Opts{KeyTimeout: 2 * patience} // no lease expires during the test
 		l, other := s.locker(t), s.locker(t)
 		for i := range 20 {
 			ctx, cancel := context.WithCancel(context.Background())

@@ -9,16 +9,16 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// 2,500 in each of four processes wait for one key, and ten more in each are too
-// many.
+// Each of four processes has 2,500 waiters for one key, and ten more than its limit
+// allows.
 //
-// Row 20 (redislock): everyone is served or refused, a waiter costs some kilobytes,
-// and an acquisition less than one script. Fails if keys are not handed on inside a
-// process.
+// Row 20 (redislock): every waiter is served or refused, a waiter costs a few
+// kilobytes, and an acquisition less than one script. Fails if keys are not passed on
+// inside a process.
 func TestRow20TenThousandWaiters(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters, lease = 4, 2500, 10 * time.Second
-		// Those who wait should be small: a goroutine with a stack of some kilobytes.
+		// A waiter should be small: a goroutine with a stack of a few kilobytes.
 		const most = 32 << 10
 		admin, ctx := s.admins[0], context.Background()
 		r := newRegister(t)
@@ -62,7 +62,7 @@ func TestRow20TenThousandWaiters(t *testing.T) {
 		if writes != processes*waiters+1 || no != 0 {
 			t.Errorf("the register took %d and refused %d", writes, no)
 		}
-		// However many wait, a script sees four of them.
+		// However many callers wait, the server sees one waiter of each process.
 		calls := scriptCalls(t, s)
 		t.Logf("%d served in %v by %d scripts, the queue took %d bytes", writes, time.Since(begun), calls, used)
 		if calls > processes*waiters || used > 4<<10 {

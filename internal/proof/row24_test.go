@@ -8,16 +8,16 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// A process is told to end while it holds keys, hands one from hand to hand and
+// A process is told to exit while it holds keys, passes one on between its callers, and
 // waits for another.
 //
-// Row 24 (redislock, redlock, zklock): new work is refused, all is released in
-// bounded time. Fails if holders are not told when the Locker is closed; for
-// redislock and redlock, if what is not given back is not released then.
+// Row 24 (redislock, redlock, zklock): new work is refused, and all keys are released
+// in bounded time. Fails if holders are not told when the Locker is closed; for
+// redislock and redlock, also if keys that are not given back are not released then.
 func TestRow24Terminated(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const slack = 15 * time.Second
-		o := distlock.Opts{KeyTimeout: time.Minute} // nothing ends by itself
+		o := distlock.Opts{KeyTimeout: time.Minute} // no lease expires during the test
 		other := s.locker(t)
 		busy := mustAcquire(t, other, busyKey, o)
 		p := start(t, order{Role: "close", Store: s.address, Lease: o.KeyTimeout})
@@ -32,7 +32,7 @@ func TestRow24Terminated(t *testing.T) {
 		}
 		t.Logf("Close took %v", took)
 		if passed == "closed,closed+lost" {
-			passed = "closed" // and one had it
+			passed = "closed" // the others got ErrClosed, and the last one had the key
 		}
 		for what, c := range map[string]struct{ got, want string }{
 			"Close": {closed, "none"}, "new work": {late, "closed"}, "a holder": {held, "closed+lost"},
@@ -42,7 +42,7 @@ func TestRow24Terminated(t *testing.T) {
 				t.Errorf("%s: %s, want %s", what, c.got, c.want)
 			}
 		}
-		// The process is still there, and has nothing.
+		// The process still runs and holds nothing.
 		for _, k := range []string{heldKey, keptKey, passedKey} {
 			l, err := other.TryAcquire(t.Context(), k, o)
 			if err != nil {

@@ -23,25 +23,25 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// address is where a store is: all that another process has to know.
+// address is all that another process has to know about a store.
 type address struct {
 	Kind  string // "redislock", "redlock" or "zklock"
 	Addrs []string
 
-	// In ZooKeeper: the node that all are below, and how long the server keeps what
-	// a dead process had.
+	// For ZooKeeper: the root node, and how long the server keeps the nodes of a dead
+	// process.
 	Root    string
 	Session time.Duration
 }
 
-// dying returns the address for a process that is to be gone soon, with leases of
-// the given length. ZooKeeper's can be half as long as the session.
+// dying returns the address for a process that will be killed, with leases of the given
+// length. ZooKeeper's leases are at most half as long as the session.
 func (a address) dying(lease time.Duration) address {
 	a.Session = 2 * lease
 	return a
 }
 
-// gone is how long the store keeps a lease of a process that is dead.
+// gone returns how long the store keeps a lease of a dead process.
 func (a address) gone(lease time.Duration) time.Duration {
 	if a.Kind == "zklock" {
 		return a.Session
@@ -49,8 +49,8 @@ func (a address) gone(lease time.Duration) time.Duration {
 	return lease
 }
 
-// backend returns a Backend of a process of its own, and what closes all that it
-// stands on. Its connections go over the network.
+// backend returns a Backend with connections of its own, which go through network, and
+// a function that closes the connections.
 func (a address) backend(network *spoilnet.Network) (driver.Backend, func() error, error) {
 	if a.Kind == "zklock" {
 		b, err := zklock.New(a.Addrs, zklock.WithRoot(a.Root), zklock.WithSessionTimeout(a.Session),
@@ -74,13 +74,13 @@ func (a address) backend(network *spoilnet.Network) (driver.Backend, func() erro
 	return redislock.New(clients[0], redislock.WithOpTimeout(5*time.Second)), end, nil
 }
 
-// newRedlock returns a quorum that is patient, because a slow machine is no fault.
+// newRedlock returns a quorum with a long timeout, because a slow machine is not a
+// fault.
 func newRedlock(clients []redis.UniversalClient) *redlock.Backend {
 	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(), redlock.WithNodeTimeout(2*time.Second))
 }
 
-// locker returns a Locker of a process of its own, and what closes it with all
-// that it stands on.
+// locker returns a Locker with connections of its own, and a function that closes both.
 func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, error) {
 	b, end, err := a.backend(new(spoilnet.Network))
 	if err != nil {
@@ -90,22 +90,22 @@ func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, er
 	return l, func() error { return errors.Join(l.Close(), end()) }, nil
 }
 
-// store is a store of one test's own, which processes can share.
+// store is a store for one test, which processes can share.
 type store struct {
 	address
 
-	admins []*redis.Client // none of ZooKeeper
+	admins []*redis.Client // empty for ZooKeeper
 }
 
-// locker returns a Locker as another process has it. It is closed when the test
-// ends.
+// locker returns a Locker with connections of its own, as in another process. It is
+// closed when the test ends.
 func (s *store) locker(tb testing.TB) *distlock.Locker {
 	tb.Helper()
 	return s.lockerWith(tb, distlock.Config{}, new(spoilnet.Network), nil)
 }
 
-// lockerWith is locker with a configuration, over a network, and over what wrap
-// makes of the Backend.
+// lockerWith is locker with a configuration, a network, and a function that wraps the
+// Backend.
 func (s *store) lockerWith(
 	tb testing.TB, cfg distlock.Config, n *spoilnet.Network, wrap func(driver.Backend) driver.Backend,
 ) *distlock.Locker {
@@ -132,8 +132,8 @@ var starts = map[string]func(t *testing.T) *store{
 	"zklock":    startZooKeeper,
 }
 
-// eachStore runs f on stores of the given kinds, at the same time: they mostly
-// wait.
+// eachStore runs f on a store of each of the given kinds, in parallel, because the
+// tests mostly wait.
 func eachStore(t *testing.T, f func(t *testing.T, s *store), kinds ...string) {
 	t.Helper()
 	testmode.Long(t)
@@ -155,14 +155,14 @@ func startRedis(t *testing.T, kind string, servers int) *store {
 		s.admins = append(s.admins, server.Client(t))
 	}
 	if kind == "redlock" {
-		// Its nodes are trusted from the first attempt on.
+		// The first attempt makes the nodes trusted.
 		l := s.locker(t)
 		mustRelease(t, mustAcquire(t, l, "first", distlock.Opts{}))
 	}
 	return s
 }
 
-// zooKeeper is the server of all tests: a JVM takes a second to start.
+// zooKeeper is one server for all tests, because a JVM takes a second to start.
 var zooKeeper struct {
 	sync.Once
 
@@ -174,7 +174,7 @@ var zooKeeper struct {
 func startZooKeeper(t *testing.T) *store {
 	t.Helper()
 	zooKeeper.Do(func() {
-		//nolint:usetesting // it outlives the test that happens to need it first
+		//nolint:usetesting // it outlives the test that starts it
 		if zooKeeper.dir, zooKeeper.err = os.MkdirTemp("", "proof"); zooKeeper.err == nil {
 			zooKeeper.server, zooKeeper.err = zktest.Launch(zooKeeper.dir, zktest.Config{})
 		}
@@ -186,8 +186,8 @@ func startZooKeeper(t *testing.T) *store {
 	}}
 }
 
-// remains returns what is in the store of locks and lines, and all that does not
-// end by itself.
+// remains returns the locks, the queue entries, and everything without an expiry in the
+// store.
 func (s *store) remains(tb testing.TB) (names []string) {
 	tb.Helper()
 	ctx := context.Background()
@@ -212,8 +212,9 @@ func (s *store) remains(tb testing.TB) (names []string) {
 			tb.Fatal(err)
 		}
 		for _, k := range keys {
-			// Fences and tokens outlive their lock for a while; so does the refusal of
-			// who has given up. A node of a quorum remembers since when it remembers.
+			// Fences and tokens outlive their lock for a while, and so does the refusal
+			// of a request that was abandoned. A node of a quorum records the age of
+			// its data.
 			companion := strings.HasSuffix(k, "}:fence") || strings.HasSuffix(k, "}:token") || strings.Contains(k, "}:gone:")
 			if k != "distlock:redlock:memory" && (!companion || c.PTTL(ctx, k).Val() <= 0) {
 				names = append(names, fmt.Sprintf("%s on server %d", k, i))
@@ -223,7 +224,7 @@ func (s *store) remains(tb testing.TB) (names []string) {
 	return names
 }
 
-// mustBeEmpty waits until nothing remains: what is given up is cleared away in the
+// mustBeEmpty waits until nothing remains: abandoned requests are cleaned up in the
 // background.
 func (s *store) mustBeEmpty(tb testing.TB) {
 	tb.Helper()

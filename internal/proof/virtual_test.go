@@ -15,8 +15,7 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// virtual is simulated servers in the bubble that it is started in, where time is
-// exact.
+// virtual has simulated servers in the bubble that starts it. Time is exact there.
 type virtual struct {
 	kind    string
 	servers []*miniredis.Miniredis
@@ -32,17 +31,17 @@ func startVirtual(t *testing.T, kind string) *virtual {
 	return v
 }
 
-// networks lie between one process and the servers.
+// networks are the networks between one process and the servers.
 type networks []*spoilnet.Network
 
-// hang loses all, both ways.
+// hang loses all requests and replies.
 func (ns networks) hang() {
 	for _, n := range ns {
 		n.Hang(true)
 	}
 }
 
-// deafen loses what the servers answer.
+// deafen loses the replies.
 func (ns networks) deafen() {
 	for _, n := range ns {
 		n.Refuse(true)
@@ -50,7 +49,7 @@ func (ns networks) deafen() {
 	}
 }
 
-// heal lets new connections through and ends the old ones.
+// heal lets new connections through and closes the old ones.
 func (ns networks) heal() {
 	for _, n := range ns {
 		n.Hang(false)
@@ -59,7 +58,7 @@ func (ns networks) heal() {
 	}
 }
 
-// locker returns a Locker as another process has it, and its networks.
+// locker returns a Locker with connections of its own, and its networks.
 func (v *virtual) locker(t *testing.T, cfg distlock.Config) (*distlock.Locker, networks) {
 	t.Helper()
 	var ns networks
@@ -84,13 +83,13 @@ func (v *virtual) locker(t *testing.T, cfg distlock.Config) (*distlock.Locker, n
 	return l, ns
 }
 
-// runClocks has the clocks of the servers run, and returns what sets them to d from
-// the true time.
+// runClocks advances the clocks of the servers with the bubble, and returns a function
+// that sets them to the true time plus d.
 func (v *virtual) runClocks(t *testing.T) (set func(d time.Duration)) {
 	t.Helper()
 	var mu sync.Mutex
 	var offset time.Duration
-	tell := func() { // with the mutex
+	tell := func() { // with mu held
 		for _, m := range v.servers {
 			m.SetTime(time.Now().Add(offset))
 		}

@@ -8,11 +8,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// calls are how often a Backend was called, and has answered.
+// calls counts the calls that a Backend has answered or received.
 type calls struct{ attempts, releases atomic.Int64 }
 
-// counted counts the calls of a Backend. It hides all abilities but that of a
-// Queuer.
+// counted counts the calls of a Backend. Of the optional abilities it keeps only that
+// of a Queuer.
 type counted struct {
 	driver.Backend
 	calls *calls
@@ -54,7 +54,7 @@ func count(b driver.Backend, n *calls) driver.Backend {
 	return c
 }
 
-// late is a Backend whose caller is told of a grant only when after has returned.
+// late is a Backend that calls after before it returns a grant.
 type late struct {
 	driver.Backend
 	after func()
@@ -86,7 +86,7 @@ func (l lateQueue) Acquire(ctx context.Context, r driver.Request) (driver.Grant,
 	return g, err
 }
 
-// delay returns a Backend that calls after before it tells of a grant by b.
+// delay returns a Backend that calls after before it returns a grant of b.
 func delay(b driver.Backend, after func()) driver.Backend {
 	l := late{b, after}
 	if q, ok := b.(driver.Queuer); ok {

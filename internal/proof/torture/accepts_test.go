@@ -2,7 +2,8 @@ package torture
 
 import "testing"
 
-// TestCheckerAccepts shows that events that may happen under faults are not violations.
+// TestCheckerAccepts checks that events that faults can cause are not reported as
+// violations.
 func TestCheckerAccepts(t *testing.T) {
 	for name, tell := range map[string]func() *tale{
 		"Quiet": quiet,
@@ -117,7 +118,7 @@ func TestCheckerAccepts(t *testing.T) {
 			s.held("1.0", 50, 24, 1920, 2900).released(ok, 1925, 1926)
 			return s
 		},
-		"MinHoldInSet": func() *tale { // that waited for its other key for a while
+		"MinHoldInSet": func() *tale { // it waited for another key for a while
 			s := quiet()
 			s.held("0.0", 40, 20, 600, 1500).released(ok, 601, 602).inSet(7).keeping(500).Sent = 550 * ms
 			s.held("1.0", 50, 24, 610, 1620).released(ok, 620, 621)

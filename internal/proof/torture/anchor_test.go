@@ -2,15 +2,14 @@ package torture
 
 import "time"
 
-// anchor ties the times of this process to the clock that all share.
+// anchor converts times of this process to the clock that all processes share.
 type anchor struct {
 	local  time.Time
 	shared int64
 }
 
-// newAnchor looks at both clocks until the two looks were close together. Of the
-// looks at the shared clock it takes the one before, so that what it converts is
-// never too late.
+// newAnchor reads both clocks until the two readings are close together. It reads the
+// shared clock first, so that a converted time is never too late.
 func newAnchor() anchor {
 	var a anchor
 	for best := int64(1 << 62); best > 0; {

@@ -20,21 +20,22 @@ func keyNames(keys []int) []string {
 	return names
 }
 
-// leaseOf is the lease of a key: the same for all, so that it is handed over.
+// leaseOf returns the lease of a key: the same for all workers, so that it can be
+// handed over.
 func leaseOf(key int) time.Duration {
 	return min(time.Second+time.Duration(key)*500*time.Millisecond, longestLease)
 }
 
-// ask is what a worker asks for: a key, or several that are all or nothing.
+// ask is a request of a worker, for one key or for a set of keys.
 type ask struct {
 	keys   []int
 	opts   distlock.Opts
 	leads  bool // it campaigns for the key with Lead
 	healed bool
-	giveUp time.Duration // after which it waits no longer; 0: it does
+	giveUp time.Duration // when the worker stops waiting; 0: it waits until it is served
 }
 
-// anyKeys is one key, mostly, or several.
+// anyKeys returns one key, or sometimes several.
 func (w *worker) anyKeys() []int {
 	n := 1
 	if w.rng.IntN(8) == 0 {
@@ -43,7 +44,7 @@ func (w *worker) anyKeys() []int {
 	return w.rng.Perm(w.Keys)[:n]
 }
 
-// askFor chooses how to ask for the keys.
+// askFor chooses the options of a request for the keys.
 func (w *worker) askFor(healed bool, keys ...int) ask {
 	a := ask{keys: keys, healed: healed, opts: distlock.Opts{
 		KeyTimeout: leaseOf(keys[0]), RetryInterval: 50 * time.Millisecond,
@@ -52,7 +53,7 @@ func (w *worker) askFor(healed bool, keys ...int) ask {
 	if !a.leads {
 		w.share(&a)
 	}
-	if w.rng.IntN(15) == 0 { // the shorter the likelier
+	if w.rng.IntN(15) == 0 { // short times are more likely
 		longest := 1 + w.rng.Int64N(int64(longestLease/time.Millisecond)-1)
 		a.opts.MinHold = time.Duration(1+w.rng.Int64N(longest)) * time.Millisecond
 	}

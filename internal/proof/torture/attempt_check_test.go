@@ -7,8 +7,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// TestErrorOf shows that the error of the release of a set is assigned to the keys that
-// it names, or to all keys if it is not known which they are.
+// TestErrorOf checks that the error of the release of a set is assigned to the keys
+// that it names, or to all keys if it names none.
 func TestErrorOf(t *testing.T) {
 	a := &distlock.Error{Key: "a", Err: distlock.ErrLost}
 	b := &distlock.Error{Key: "b", Err: errors.Join(distlock.ErrLost, distlock.ErrUnavailable)}
@@ -20,7 +20,7 @@ func TestErrorOf(t *testing.T) {
 		{errors.Join(b), nil},
 		{errors.Join(b, strange), strange},
 	} {
-		if got := errorOf(test.err, "a"); got != test.want { //nolint:errorlint // that very value
+		if got := errorOf(test.err, "a"); got != test.want { //nolint:errorlint // the same value
 			t.Errorf("of %v: %v", test.err, got)
 		}
 	}

@@ -14,7 +14,7 @@ type attempt struct {
 	worker  *worker
 	parts   []part // one for each key
 	cancel  context.CancelFunc
-	ctx     context.Context // that of the acquisition
+	ctx     context.Context // context of the acquisition
 	giveUp  *time.Timer
 	witness *witness
 	shares  bool // others may have the keys at the same time
@@ -22,11 +22,11 @@ type attempt struct {
 
 // part is the part of an attempt for one key.
 type part struct {
-	at    entry // what its entries have in common
+	at    entry // the fields that all its entries share
 	lease *distlock.Lease
 }
 
-// begin is called before the keys are asked for.
+// begin is called before the request.
 func (w *worker) begin(life context.Context, a ask) *attempt {
 	t := &attempt{
 		worker: w, witness: newWitness(), giveUp: time.NewTimer(time.Hour),
@@ -45,7 +45,7 @@ func (w *worker) begin(life context.Context, a ask) *attempt {
 	return t
 }
 
-// tellBegin gives the attempt its numbers and says that it begins.
+// tellBegin numbers the attempt and writes that it begins.
 func (t *attempt) tellBegin(a ask) {
 	t.parts = nil
 	set := uint64(0)
@@ -61,11 +61,11 @@ func (t *attempt) tellBegin(a ask) {
 	}
 }
 
-// number tells attempts apart.
+// number identifies an attempt.
 func (t *attempt) number() uint64 { return t.parts[0].at.Lease }
 
-// settled is called when the acquisition has ended: from now on only the kit ends its
-// context.
+// settled is called when the acquisition has ended: from now on only the Locker cancels
+// its context.
 func (t *attempt) settled() {
 	t.giveUp.Stop()
 	t.worker.mu.Lock()
@@ -85,7 +85,7 @@ func (t *attempt) refused(err error) {
 	}
 }
 
-// refusal judges the error of an acquisition.
+// refusal classifies the error of an acquisition.
 func (t *attempt) refusal(err error) outcome {
 	var e *distlock.Error
 	ended := t.ctx.Err() != nil && errors.Is(err, t.ctx.Err()) // between two campaigns
@@ -111,7 +111,8 @@ func (t *attempt) granted(leases []*distlock.Lease) {
 	}
 }
 
-// work works under the locks, mostly for a short time, until they are to be released.
+// work uses the locks, mostly for a short time, and returns when they are to be
+// released.
 func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	w, first := t.worker, t.parts[0].at
 	told := make(chan struct{})
@@ -125,10 +126,10 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 	})
 	longest := 20 * time.Millisecond
 	if t.shares {
-		longest *= 10 // so that many are inside
+		longest *= 10 // so that many share the key
 	}
-	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(longest)))) // the shorter the likelier
-	if !first.Healed && w.rng.IntN(50) == 0 {                               // it takes renewals
+	length := time.Duration(w.rng.Int64N(1 + w.rng.Int64N(int64(longest)))) // short times are more likely
+	if !first.Healed && w.rng.IntN(50) == 0 {                               // long enough for renewals
 		length = leaseOf(first.Key)*6/5 + time.Duration(w.rng.Int64N(int64(500*time.Millisecond)))
 	}
 	for start := time.Now(); ; {
@@ -141,7 +142,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 		if left <= 0 {
 			break
 		}
-		// Some look at the context, some do not.
+		// Half of the attempts check the context.
 		if first.Lease%2 == 0 && ctx.Err() != nil {
 			break
 		}
@@ -150,7 +151,7 @@ func (t *attempt) work(ctx context.Context, valid func() bool) error {
 			t.sawValid()
 		}
 	}
-	if !valid() { // then somebody says so
+	if !valid() { // the loss must be reported
 		select {
 		case <-told:
 		case <-time.After(2 * tellBound):
@@ -223,7 +224,7 @@ func errorOf(err error, key string) error {
 	return nil
 }
 
-// verdict judges the error of a release.
+// verdict classifies the error of a release.
 func verdict(err error) outcome {
 	switch {
 	case errors.Is(err, distlock.ErrUnavailable):
@@ -244,7 +245,7 @@ func (w *worker) until(l *distlock.Lease) int64 {
 	return 0
 }
 
-// tell writes an entry with the present time.
+// tell writes an entry with the current time.
 func (w *worker) tell(e entry, what string) {
 	e.What, e.Time = what, now()
 	w.journal.write(e)

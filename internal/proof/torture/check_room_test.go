@@ -2,7 +2,7 @@ package torture
 
 import "time"
 
-// believed returns when the holder believed in the lease, or said so by its clock.
+// believed returns from when to when the holder trusted the lease, by its own clock.
 func (l *lease) believed() (from, to int64) {
 	from, to = l.Acquire.Return, l.Until
 	if l.Release != nil {
@@ -14,9 +14,9 @@ func (l *lease) believed() (from, to int64) {
 	return from, to
 }
 
-// keptUntil returns until when MinHold keeps the key at least after its release; 0 if it
-// does not: because the function took longer, or the lease was lost, or the outcome of
-// the release is unknown.
+// keptUntil returns the earliest time at which MinHold frees the key after its release.
+// It returns 0 if the function took longer, the lease was lost, or the outcome of the
+// release is unknown.
 func (h *history) keptUntil(l *lease) int64 {
 	if l.MinHold == 0 || l.Release == nil || l.Release.Outcome != ok {
 		return 0
@@ -34,8 +34,8 @@ func (h *history) keptUntil(l *lease) int64 {
 	return until
 }
 
-// checkOverlap finds holders that believe at the same time in leases that exclude each
-// other, or in more permits than there are (P1, P2, P8). The lease of a process that
+// checkOverlap finds holders that trust leases at the same time although these exclude
+// each other, or that have too many permits (P1, P2, P8). The lease of a process that
 // did not run still ends by the clock.
 func checkOverlap(h *history, report func(string, ...any)) {
 	span := func(l *lease) (from, to int64) {
@@ -56,8 +56,8 @@ func checkOverlap(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkKept finds leases that were granted while MinHold kept the key after its
-// release.
+// checkKept finds leases that were granted while MinHold kept the key after the release
+// of another.
 func checkKept(h *history, report func(string, ...any)) {
 	span := func(l *lease) (from, to int64) {
 		if l.Orphan {
@@ -77,8 +77,8 @@ func checkKept(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkInside finds workers of one process that got the key while other workers of it
-// had not finished, even if one of these had lost its lease meanwhile (P8).
+// checkInside finds workers that got the key before other workers of the same process
+// had finished, even if these had lost the lease (P8).
 func checkInside(h *history, report func(string, ...any)) {
 	span := func(l *lease) (from, to int64) {
 		if l.Release == nil {
@@ -97,8 +97,8 @@ func checkInside(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkSets finds sets of which some keys were granted and others not, or kept
-// although the set was refused.
+// checkSets finds sets of which only some keys were granted, or kept although the set
+// was refused.
 func checkSets(h *history, report func(string, ...any)) {
 	type set struct {
 		proc   string

@@ -8,18 +8,18 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// tellBound is how long after the end of a lease a process that runs may take to
-// cancel its context, on a machine that is busy.
+// tellBound limits the time from the end of a lease to the cancellation of its context,
+// in a process that runs on a busy machine.
 const tellBound = 2 * time.Second
 
-// pieceSize is how many operations porcupine gets at a time, and patience how long
-// it may think about them.
+// pieceSize is how many operations porcupine gets at a time, and patience is its time
+// limit.
 const (
 	pieceSize = 200
 	patience  = 2 * time.Minute
 )
 
-// violation is a promise that was broken.
+// violation is a broken promise.
 type violation struct {
 	Check string
 	What  string
@@ -43,7 +43,8 @@ type check struct {
 	find func(h *history, report func(format string, args ...any))
 }
 
-// checks are those that need no porcupine. The model is [checkModel].
+// checks are the checks that do not need porcupine. The model is checked by
+// [checkModel].
 var checks = []check{
 	{"documented", checkDocumented},
 	{"tokens", checkTokens},
@@ -58,8 +59,8 @@ var checks = []check{
 	{"empty", checkEmpty},
 }
 
-// violations runs all checks, and returns how many pieces porcupine got, each of
-// at least size operations.
+// violations runs all checks. It also returns the number of pieces that porcupine
+// checked, each with at least size operations.
 func (h *history) violations(size int) (vs []violation, pieces int) {
 	for _, c := range checks {
 		c.find(h, func(format string, args ...any) {
@@ -70,7 +71,7 @@ func (h *history) violations(size int) (vs []violation, pieces int) {
 	return append(vs, found...), pieces
 }
 
-// checkModel has porcupine look for an order of operations that the model allows.
+// checkModel lets porcupine look for an order of operations that the model allows.
 func checkModel(h *history, size int) (found []violation, pieces int) {
 	for key := range h.Keys {
 		for i, ops := range h.cut(key, size) {
@@ -89,7 +90,7 @@ func checkModel(h *history, size int) (found []violation, pieces int) {
 	return found, pieces
 }
 
-// checkDocumented finds errors that are not those of the documentation.
+// checkDocumented finds errors that are not documented.
 func checkDocumented(h *history, report func(string, ...any)) {
 	for _, l := range h.Leases {
 		for name, o := range map[string]*operation{"acquire": &l.Acquire, "release": l.Release} {
@@ -103,9 +104,9 @@ func checkDocumented(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkTokens finds tokens that repeat, and grants with a smaller token than one
-// that was over before they were asked for (P3), also of the terms of leaders. The
-// tokens of leases that may have a key at the same time are in no order.
+// checkTokens finds tokens that occur twice, and grants whose token is smaller than
+// that of a lease that ended before the request (P3), terms of leaders included. The
+// tokens of leases that may share a key have no order.
 func checkTokens(h *history, report func(string, ...any)) {
 	for key := range h.Keys {
 		leases := h.byKey(key)
@@ -116,7 +117,7 @@ func checkTokens(h *history, report func(string, ...any)) {
 			}
 			seen[l.Token] = l
 		}
-		// By return: those before the first that returned later than l was asked for.
+		// Sorted by return: the leases that returned before l was requested.
 		var highest [ways]*lease
 		i := 0
 		for _, l := range bySent(leases) {
@@ -134,8 +135,8 @@ func checkTokens(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkRefused finds writes and reads that the register refused although the lease
-// was confirmed beyond their end (P2, P3).
+// checkRefused finds writes and reads that the register refused although the lease was
+// confirmed beyond their end (P2, P3).
 func checkRefused(h *history, report func(string, ...any)) {
 	for _, l := range h.Leases {
 		for _, w := range l.Uses {
@@ -146,8 +147,8 @@ func checkRefused(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkTold finds leases that were lost and whose holder was not told: by its
-// context soon after, unless the process did not run, and by Release.
+// checkTold finds lost leases that were not reported: by the context soon after the
+// loss, unless the process did not run, and by Release.
 func checkTold(h *history, report func(string, ...any)) {
 	for key := range h.Keys {
 		leases := h.byKey(key)
@@ -183,8 +184,7 @@ func checkTold(h *history, report func(string, ...any)) {
 }
 
 // checkServed finds workers that did not get every key, and then all keys together,
-// when all was well again, and
-// acquisitions that never ended (P5).
+// after the faults had ended, and acquisitions that did not end (P5).
 func checkServed(h *history, report func(string, ...any)) {
 	type want struct {
 		worker string
@@ -195,7 +195,7 @@ func checkServed(h *history, report func(string, ...any)) {
 	for _, l := range h.Leases {
 		w := want{fmt.Sprintf("%s/%d", l.Proc, l.Worker), l.Key}
 		if r := l.Release; l.Healed && l.granted() && r != nil {
-			// A machine that stands still may cost a lease at any time.
+			// A process that does not run can lose a lease at any time.
 			held := h.paused(l.Proc, l.Acquire.Return, r.Return)
 			if l.Set != 0 {
 				w.key = all
@@ -218,8 +218,7 @@ func checkServed(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkEnds finds processes that did not end as they should, or left something
-// behind in themselves.
+// checkEnds finds processes that ended with an error or leaked something.
 func checkEnds(h *history, report func(string, ...any)) {
 	for proc, end := range h.Ends {
 		switch {
@@ -231,7 +230,7 @@ func checkEnds(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkEmpty finds what the store still has.
+// checkEmpty finds data that is left in the store.
 func checkEmpty(h *history, report func(string, ...any)) {
 	for _, what := range h.Left {
 		report("%s", what)

@@ -23,24 +23,26 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// childEnv has the config, as JSON, in a process that is to be a child.
+// childEnv holds the config, as JSON, of a child process.
 const childEnv = "DISTLOCK_TORTURE_CHILD"
 
-// healBound is how long it may take at the most to serve everyone when all is well.
+// healBound limits the time in which all workers are served after the faults have
+// ended.
 const healBound = 60 * time.Second
 
-// Commands to a child, each a line of its input. A child whose input ends ends.
+// Commands to a child, one per line of its input. At the end of the input the child
+// exits.
 const (
-	cmdHang   = "hang"   // connections go dead without a word, new ones too
-	cmdDeafen = "deafen" // what is answered on the connections that there are is lost
-	cmdRefuse = "refuse" // connections end, and no new ones are opened
-	cmdKill   = "kill"   // connections end
-	cmdMend   = "mend"   // the network is well again; connections that were cut end
-	cmdCancel = "cancel" // whoever waits for a lock gives up
-	cmdHeal   = "heal"   // no fault will come any more
+	cmdHang   = "hang"   // open and new connections are cut silently
+	cmdDeafen = "deafen" // replies on open connections are lost
+	cmdRefuse = "refuse" // connections are closed, and new ones refused
+	cmdKill   = "kill"   // connections are closed
+	cmdMend   = "mend"   // the network works again; connections that were cut are closed
+	cmdCancel = "cancel" // all waiting acquisitions are cancelled
+	cmdHeal   = "heal"   // the faults have ended
 )
 
-// config is what a child is told.
+// config is the input of a child process.
 type config struct {
 	Backend  string
 	Addrs    []string
@@ -55,7 +57,7 @@ type config struct {
 	Shares   bool // the backend has readers and permits
 }
 
-// kid is what a child process consists of.
+// kid is the state of a child process.
 type kid struct {
 	config
 	journal *journal
@@ -69,7 +71,7 @@ type kid struct {
 	waiting map[uint64]context.CancelFunc
 }
 
-// beChild is what a child process does. It returns the exit status.
+// beChild runs a child process. It returns the exit status.
 func beChild(text string) int {
 	k := &kid{anchor: newAnchor(), healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
 	if err := json.Unmarshal([]byte(text), &k.config); err != nil {
@@ -81,7 +83,7 @@ func beChild(text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	redis.SetLogger(silence{}) // it tells of every connection that is lost
+	redis.SetLogger(silence{}) // the client logs every lost connection
 	life, end := context.WithCancel(context.Background())
 	defer end()
 	go k.obey(os.Stdin, end)
@@ -98,15 +100,15 @@ func beChild(text string) int {
 	return 0
 }
 
-// ignoreDial: go-redis looks for a dead server once a second, and notices only then
-// that the client was closed.
+// ignoreDial: go-redis tries to reach a dead server once a second, and notices only
+// then that the client was closed.
 var ignoreDial = goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")
 
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// obey does what the parent says.
+// obey follows the parent's commands.
 func (k *kid) obey(in io.Reader, end context.CancelFunc) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -138,8 +140,8 @@ func (k *kid) obey(in io.Reader, end context.CancelFunc) {
 	os.Exit(3) // the parent is gone
 }
 
-// live has the workers work until all is healed and everyone was served, and closes
-// all that was opened.
+// live runs the workers until all are served after the faults have ended, and closes
+// everything.
 func (k *kid) live(life context.Context) error {
 	backend, closeClients, err := k.open()
 	if err != nil {
@@ -174,8 +176,8 @@ func (k *kid) live(life context.Context) error {
 	return err
 }
 
-// watchStalls records when the process did not run for a while: because it was
-// stopped, or because the machine had no time for it.
+// watchStalls records when the process did not run for a while, because it was stopped
+// or because the machine was busy.
 func (k *kid) watchStalls(stop <-chan struct{}) {
 	const beat, noise = 10 * time.Millisecond, 30 * time.Millisecond
 	tick := time.NewTicker(beat)
@@ -195,7 +197,7 @@ func (k *kid) watchStalls(stop <-chan struct{}) {
 	}
 }
 
-// open returns the backend, and what closes the clients below it.
+// open returns the backend, and a function that closes its clients.
 func (k *kid) open() (driver.Backend, func(), error) {
 	var clients []redis.UniversalClient
 	if k.Backend != "zklock" {

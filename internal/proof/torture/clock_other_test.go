@@ -4,5 +4,5 @@ package torture
 
 import "time"
 
-// now is the time in nanoseconds on the clock that all processes share.
+// now returns the time in nanoseconds on the clock that all processes share.
 func now() int64 { return time.Now().UnixNano() }

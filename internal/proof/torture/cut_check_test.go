@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// randomTale lets some processes take a key in turn, on a lock that works: some
-// leases run out, some releases are lost, some holders write too late, some keep the
-// key, and some share it. Then, unless it is to be true, it changes one detail.
+// randomTale lets some processes take a key in turn, on a correct lock: some leases
+// expire, some releases are lost, some holders write too late, some keep the key, and
+// some share it. If lie is true, it then changes one detail.
 func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 	s := newTale()
-	free, opened := int64(0), int64(0) // when the last have gone, and since when they let in others like them
+	free, opened := int64(0), int64(0) // when the last holders left, and since when the key can be shared with them
 	token, largest := uint64(1), uint64(0)
 	var inside, stale []*lease
 	for range leases {
@@ -46,7 +46,7 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 		user.used(o, at-rng.Int64N(2), at+rng.Int64N(3))
 		gone := at + 3
 		switch rng.IntN(7) {
-		case 0: // it runs out
+		case 0: // the lease expires
 			gone = max(gone, granted+20) + rng.Int64N(5)
 			stale = append(stale, l)
 			if rng.IntN(2) == 0 {
@@ -56,7 +56,7 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 			l.released(unknown, gone, 0)
 			gone += rng.Int64N(30)
 			stale = append(stale, l)
-		case 2: // it keeps the key
+		case 2: // MinHold keeps the key
 			l.keeping(60).released(ok, gone, gone+rng.Int64N(10))
 			gone = max(gone, granted+60) + rng.Int64N(5)
 		default:
@@ -95,8 +95,8 @@ func randomTale(rng *rand.Rand, leases int, lie bool) *tale {
 	return s
 }
 
-// TestCutLosesNothing shows that a history that is cut into pieces is judged as the
-// whole is, and that histories of a lock that works are legal.
+// TestCutLosesNothing checks that a history that is cut into pieces gets the same
+// verdict as the whole, and that histories of a correct lock are legal.
 func TestCutLosesNothing(t *testing.T) {
 	legal, pieces := 0, 0
 	for seed := range uint64(1000) {
@@ -122,8 +122,8 @@ func TestCutLosesNothing(t *testing.T) {
 	t.Logf("%d of 1000 legal, %d pieces", legal, pieces)
 }
 
-// TestCutAtBusyTimes shows that acquisitions that wait all the time do not keep a
-// history from being cut.
+// TestCutAtBusyTimes checks that a history can be cut although there are always
+// acquisitions that wait.
 func TestCutAtBusyTimes(t *testing.T) {
 	s := newTale()
 	for i := range int64(2000) {

@@ -7,8 +7,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// sure reports whether the lease was still confirmed when its process heard of it:
-// at that moment nobody has the key that it excludes.
+// sure reports whether the lease was still confirmed when its process learned of it. At
+// that moment no lease that it excludes has the key.
 func (l *lease) sure() bool { return !l.Orphan && l.Until > l.Acquire.Return }
 
 // sureties are, for each way of having the key, the first time after a moment at which
@@ -22,7 +22,7 @@ func (s *sureties) before(l *lease) {
 	}
 }
 
-// exclude returns when the first of them has the key that excludes l.
+// exclude returns the first time at which a lease that excludes l surely has the key.
 func (s *sureties) exclude(l *lease) int64 {
 	first := int64(never)
 	for way, at := range s {
@@ -33,12 +33,12 @@ func (s *sureties) exclude(l *lease) int64 {
 	return first
 }
 
-// operations returns the steps of the leases of one key. Times are doubled, to
-// leave room between them.
+// operations returns the steps of the leases of one key. Times are doubled, to leave
+// room between them.
 //
-// What takes effect on the store for one lease alone need not be looked for later
-// than the moment at which another that excludes it surely has the key: from then on it
-// changes nothing. So no operation stays open for long.
+// A step that affects only one lease in the store must take effect before another lease
+// that excludes it surely has the key: after that it changes nothing. So no operation
+// stays open for long.
 func (h *history) operations(key int) []porcupine.Operation {
 	leases := h.byKey(key)
 	var ops []porcupine.Operation
@@ -59,7 +59,7 @@ func (h *history) operations(key int) []porcupine.Operation {
 		case h.keptUntil(l) > 0:
 			add(l, stepKeep, ok, r.Call, r.Return)
 			add(l, stepExpire, ok, h.keptUntil(l), next)
-			over = 0 // not before
+			over = 0 // not earlier
 		case r.Outcome == ok:
 			add(l, stepRelease, ok, r.Call, r.Return)
 			over = r.Return
@@ -78,11 +78,11 @@ func (h *history) operations(key int) []porcupine.Operation {
 	return ops
 }
 
-// cut cuts the history of one key into pieces of at least size operations, which
-// can be checked each alone. It is cut at the moment at which a process heard of a
-// grant that was surely its own and excludes all others, if nothing else is going on except acquisitions
-// that are granted later: these wait until the holder is done, so they can be counted from
-// the cut. The pieces are legal if and only if the whole is.
+// cut cuts the history of one key into pieces of at least size operations that can be
+// checked separately. It cuts at the moment when a process learned of a grant that was
+// surely its own and excludes all others, if the only other operations in progress are
+// acquisitions that are granted later. These wait until the holder is done, so they can
+// count from the cut. The pieces are legal if and only if the whole is.
 func (h *history) cut(key, size int) [][]porcupine.Operation {
 	rest := h.operations(key)
 	var pieces [][]porcupine.Operation
@@ -90,7 +90,7 @@ func (h *history) cut(key, size int) [][]porcupine.Operation {
 	var largest uint64                // token that the register accepted
 	for _, l := range h.byKey(key) {
 		at := 2*l.Acquire.Return + 1
-		// Sorted by call: what begins later does not count.
+		// Operations are sorted by call: those that begin later do not count.
 		begun, _ := slices.BinarySearchFunc(rest, at, func(o porcupine.Operation, t int64) int { return cmp.Compare(o.Call, t) })
 		if !l.sure() || l.shares() || begun < size {
 			continue
@@ -123,8 +123,8 @@ func (h *history) cut(key, size int) [][]porcupine.Operation {
 	return append(pieces, slices.Concat(carried, rest))
 }
 
-// separable reports whether what is open at a time is nothing but acquisitions
-// whose leases last beyond it.
+// separable reports whether all operations in progress at a time are acquisitions whose
+// leases outlast it.
 func separable(begun []porcupine.Operation, at int64) bool {
 	for _, o := range begun {
 		i := o.Input.(step)

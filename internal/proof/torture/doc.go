@@ -1,16 +1,15 @@
-// Package torture puts a backend through a seeded plan of faults and checks what
-// its holders saw against what the kit promises. It consists of tests alone:
+// Package torture runs a backend under a seeded plan of faults, and checks the history
+// of its holders against the promises of this module. It contains only tests:
 //
 //	DISTLOCK_TEST_LONG=1 go test ./internal/proof/torture -run Torture -v -seed 7 -dur 60s -backend redislock
 //
-// Child processes, which are the test binary again, have workers that take a few
-// keys, use a register that checks fencing tokens, and give the keys back: one key,
-// or a set that is all or nothing; alone, as readers, or with permits; some keep them
-// for MinHold, some lead for a term or two. Meanwhile processes, servers and
-// connections are stopped, killed, cut. Then the faults end, and every worker must get
-// every key, and all keys together. Each process keeps a journal. The checks run on the
-// merged history at the end.
+// Child processes run the test binary again. Their workers acquire keys, use a register
+// that checks fencing tokens, and release the keys: one key or a set, exclusively, as
+// readers or with permits, some with MinHold and some as leaders. Meanwhile processes,
+// servers and connections are stopped, killed and cut. Then the faults end, and every
+// worker must get every key, and all keys together. Each process writes a journal, and
+// the checks run on the merged history at the end.
 //
-// The seed fixes the plan of faults. It does not fix the history: who comes first
-// is up to the machine.
+// The seed determines the plan of faults, but not the history: the order of the workers
+// depends on the machine.
 package torture

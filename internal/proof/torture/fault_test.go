@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// fault is one that can be injected.
+// fault is a kind of fault.
 type fault struct {
 	name              string
-	backends          []string // that it makes sense for; none: all
-	ofProcess         bool     // of one of the processes, else of one of the servers
-	restarts          bool     // a server is started again
+	backends          []string // where it makes sense; empty: everywhere
+	ofProcess         bool     // of a process, otherwise of a server
+	restarts          bool     // a server is restarted
 	shortest, longest time.Duration
 
 	begin func(r *rig, target int, length time.Duration)
@@ -26,7 +26,7 @@ var (
 	onOneRedis = []string{"redislock"}
 )
 
-// faults are all that there are. The plan of a seed depends on their order.
+// faults are all kinds. The plan of a seed depends on their order.
 var faults = []fault{
 	{
 		name: "stop process", ofProcess: true, shortest: 200 * time.Millisecond, longest: 3500 * time.Millisecond,

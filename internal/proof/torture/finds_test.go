@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestCheckerFinds shows that each promise that is broken is found by the check
-// that is there for it, also where the history is cut in pieces. A check that
-// was never seen to fail proves nothing.
+// TestCheckerFinds checks that each broken promise is found by its check, also in a
+// history that is cut into pieces. A check that has never failed proves nothing.
 func TestCheckerFinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		by   []string
@@ -23,7 +22,7 @@ func TestCheckerFinds(t *testing.T) {
 		}},
 		"TwoHoldersOneOfThemDead": {[]string{"overlap", "model"}, func() *tale {
 			s := quiet()
-			s.held("0.0", 40, 20, 21, 1020) // until when nobody may have the key
+			s.held("0.0", 40, 20, 21, 1020) // the key is taken until then
 			s.held("1.0", 50, 30, 900, 1880).released(ok, 910, 911)
 			return s
 		}},
@@ -56,7 +55,7 @@ func TestCheckerFinds(t *testing.T) {
 		}},
 		"StaleWriteAccepted": {[]string{"model"}, func() *tale {
 			s := quiet()
-			s.h.Leases[1].used(ok, 20, 21) // a token of 11 after one of 30
+			s.h.Leases[1].used(ok, 20, 21) // token 11 after token 30
 			return s
 		}},
 		"GoodWriteRefused": {[]string{"refused", "model"}, func() *tale {
@@ -66,7 +65,8 @@ func TestCheckerFinds(t *testing.T) {
 		}},
 		"ReleaseByAnother": {[]string{"overlap", "told", "model"}, func() *tale {
 			s := quiet()
-			// It knows that its lease is over, but its release lets in the next.
+			// The process knows that its lease is over, but its release frees the key
+			// of another.
 			s.held("1.0", 35, 17, 18, 19).released(failed, 30, 31)
 			s.held("0.0", 40, 20, 21, 1020).released(ok, 200, 201)
 			s.held("1.0", 50, 30, 32, 1030).released(ok, 40, 41)
@@ -294,10 +294,10 @@ func TestCheckerFinds(t *testing.T) {
 	}
 }
 
-// TestPicture shows that porcupine draws what it found.
+// TestPicture checks that porcupine draws a violation.
 func TestPicture(t *testing.T) {
 	s := quiet()
-	s.held("0.0", 29, 20, 21, 1020).released(ok, 22, 23) // the token falls
+	s.held("0.0", 29, 20, 21, 1020).released(ok, 22, 23) // the token decreases
 	found, _ := checkModel(s.h, pieceSize)
 	if len(found) != 1 {
 		t.Fatalf("%d violations", len(found))

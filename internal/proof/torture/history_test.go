@@ -10,27 +10,27 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// outcome is how an operation ended.
+// outcome is the result of an operation.
 type outcome string
 
 const (
 	ok           outcome = "ok"
 	failed       outcome = "failed"       // not acquired; the register refused; the lease was lost before the release
-	unknown      outcome = "unknown"      // the store did not answer, or the process did not live to see it
-	undocumented outcome = "undocumented" // an error that the documentation knows nothing of
+	unknown      outcome = "unknown"      // the store did not answer, or the process died before
+	undocumented outcome = "undocumented" // an error that the documentation does not mention
 )
 
-// never is when something ends that has no end.
+// never is the end of an operation that does not end.
 const never = math.MaxInt64 / 4
 
-// operation is one operation of a worker. What is unknown ends never.
+// operation is one operation of a worker. If its outcome is unknown, it does not end.
 type operation struct {
 	Call, Return int64
 	Outcome      outcome
 	Err          string
 }
 
-// lease is one acquisition, and if it was granted what was done under it.
+// lease is one acquisition and, if it was granted, the use of the lease.
 type lease struct {
 	Proc    string
 	Worker  int
@@ -39,38 +39,38 @@ type lease struct {
 	Healed  bool
 	Acquire operation
 
-	// Sent is a time at which the request that was granted had not been sent yet, at
-	// the earliest that of the call: a lease is never believed in for longer than its
-	// length from there. An older lease can be counted as granted then, if it is
-	// exclusive: no other lease has the key meanwhile.
+	// Sent is a time before the request that was granted was sent, at the earliest the
+	// time of the call. The holder never trusts a lease for longer than its length from
+	// there. An exclusive lease from an earlier request can count as granted then: no
+	// other lease has the key meanwhile.
 	Sent int64
 
 	Token    uint64
 	Handed   bool
-	Grant    string // fingerprint of the owner in the store: a hand-over keeps it
+	Grant    string // fingerprint of the owner in the store: the same after a hand-over
 	Uses     []*operation
-	Release  *operation // nil if the process did not live to call it
-	Until    int64      // by what the store confirmed it had the key until then; 0 if never
-	Expired  bool       // it was not valid when Release was called
+	Release  *operation // nil if the process died before
+	Until    int64      // until when the store confirmed the lease; 0 if never
+	Expired  bool       // not valid when Release was called
 	LostSeen int64      // when the context was cancelled; 0 if it was not
 
-	// Orphan tells that the store lost its data while a process had the key, for this
-	// lease or for one before it in the same process: nobody promises anything then.
+	// Orphan tells that the store lost its data while the process had the key, for this
+	// lease or an earlier one. Nothing is promised then.
 	Orphan bool
 
-	// How the key was asked for.
+	// The options of the acquisition.
 	Mode    distlock.Mode
 	Permits int
 	TTL     int64
 	MinHold int64
-	Set     uint64 // number of the set that it is one of; 0: none
-	Leads   bool   // it is a term of a leader
-	Kept    int    // keys that were not released although their set was refused
+	Set     uint64 // number of its set; 0: none
+	Leads   bool   // a term of a leader
+	Kept    int    // keys not released although their set was refused
 }
 
 // older reports whether the store may have granted the key long before the lease was
 // reported, and may have renewed it meanwhile: for an earlier holder in the process, or
-// for a set that was still waiting for its other keys.
+// for a set that was still waiting for other keys.
 func (l *lease) older() bool { return l.Handed || l.Set != 0 }
 
 func (l *lease) granted() bool { return l.Acquire.Outcome == ok }
@@ -91,34 +91,34 @@ func (l *lease) String() string {
 	return fmt.Sprintf("process %s worker %d key %d%s token %d", l.Proc, l.Worker, l.Key, how, l.Token)
 }
 
-// window is a time in which something was the case.
+// window is a period.
 type window struct{ From, To int64 }
 
 func (w window) overlap(from, to int64) int64 { return max(0, min(w.To, to)-max(w.From, from)) }
 
-// farewell is what a process says of itself at its end.
+// farewell is the last message of a process.
 type farewell struct {
 	Said bool
 	Err  string
 }
 
-// history is all that the checks know.
+// history is the input of the checks.
 type history struct {
 	Keys    int
 	Leases  []*lease            // all acquisitions, by key
 	Losses  []window            // when the store lost all of its data
 	Pauses  map[string][]window // when a process did not run
-	Workers []string            // those who must be served in the healed phase, "process/worker"
-	Ends    map[string]farewell // of the processes that were to end by themselves
-	Left    []string            // what the store still has at the end
+	Workers []string            // the workers that must be served in the healed phase, as "process/worker"
+	Ends    map[string]farewell // of the processes that exit by themselves
+	Left    []string            // data left in the store at the end
 
 	// Deaths are the times from which a process no longer keeps its keys for the rest
-	// of MinHold, where the process itself does so.
+	// of MinHold, for backends where the process itself does that.
 	Deaths map[string]int64
 }
 
-// byKey returns the leases of a key that were granted, in the order in which that
-// was heard of.
+// byKey returns the granted leases of a key, in the order in which their processes
+// learned of them.
 func (h *history) byKey(key int) []*lease {
 	var ls []*lease
 	for _, l := range h.Leases {
@@ -130,12 +130,12 @@ func (h *history) byKey(key int) []*lease {
 	return ls
 }
 
-// bySent returns the leases in the order in which they were asked for.
+// bySent returns the leases in the order of their requests.
 func bySent(ls []*lease) []*lease {
 	return slices.SortedStableFunc(slices.Values(ls), func(a, b *lease) int { return cmp.Compare(a.Sent, b.Sent) })
 }
 
-// paused returns for how long the process did not run between the two times.
+// paused returns how long the process did not run between the two times.
 func (h *history) paused(proc string, from, to int64) (sum int64) {
 	for _, w := range h.Pauses[proc] {
 		sum += w.overlap(from, to)
@@ -143,8 +143,8 @@ func (h *history) paused(proc string, from, to int64) (sum int64) {
 	return sum
 }
 
-// add reads the journal of a process into the history. What the process did not
-// live to see of its uses, the register knows.
+// add reads the journal of a process into the history. The register knows the outcome
+// of uses whose process died first.
 func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 	leases := make(map[uint64]*lease)
 	uses := make(map[uint64]*operation)
@@ -166,7 +166,7 @@ func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 			l.Acquire.end(e)
 			l.Token, l.Grant, l.Handed, l.Until, l.Kept = e.Token, e.Grant, e.Handed, e.Until, e.Kept
 			if sent := e.Until - l.TTL; sent < e.Time && (!l.older() || !l.shares()) {
-				l.Sent = max(l.Sent, sent) // else it was renewed meanwhile
+				l.Sent = max(l.Sent, sent) // otherwise the lease was renewed meanwhile
 			}
 		case beginUse:
 			uses[e.ID] = &operation{Call: e.Time, Return: never, Outcome: unknown}
@@ -200,15 +200,15 @@ func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 			}
 		}
 	}
-	for _, l := range leases { // the register is closed: what it did not get is nothing
+	for _, l := range leases { // the register is closed: it ignores later requests
 		l.Uses = slices.DeleteFunc(l.Uses, func(w *operation) bool { return w.Outcome == unknown })
 	}
 	return nil
 }
 
-// findOrphans marks what the loss of the store's data takes from under its
-// holders. A process that hands a key over among its workers, or lets readers share a
-// lease, does so on one grant of the store.
+// findOrphans marks the leases that lost their data in the store. A process that hands
+// a key over among its workers, or lets readers share a lease, has one grant of the
+// store for them.
 func (h *history) findOrphans() {
 	type chain struct {
 		proc  string
@@ -225,7 +225,7 @@ func (h *history) findOrphans() {
 	for _, ls := range granted {
 		asked := bySent(ls)[0].Sent
 		for _, l := range ls {
-			end := l.Until + 2*int64(longestLease) // whatever was renewed unseen is over by then
+			end := l.Until + 2*int64(longestLease) // unseen renewals are over by then
 			if l.Release != nil && l.Release.Outcome != unknown {
 				end = max(l.Release.Return, h.keptUntil(l))
 			}
@@ -236,7 +236,7 @@ func (h *history) findOrphans() {
 	}
 }
 
-// end completes the operation, unless nobody knows how it ended.
+// end completes the operation, unless its outcome is unknown.
 func (o *operation) end(e entry) {
 	o.Outcome, o.Err = e.Outcome, e.Err
 	if e.Outcome != unknown {

@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// What a journal tells. An operation has two entries, so that one that was cut
-// short by the end of its process is known to have begun.
+// Kinds of entries. An operation has two entries, so that an operation whose process
+// died is known to have begun.
 const (
 	beginAcquire = "acquire?"
 	endAcquire   = "acquire"
@@ -18,11 +18,11 @@ const (
 	endUse       = "use"
 	beginRelease = "release?"
 	endRelease   = "release"
-	sawUntil     = "until" // the lease was valid, and how long it would be
-	sawLoss      = "lost"  // its context was cancelled because of a loss
+	sawUntil     = "until" // the lease is valid, and until when
+	sawLoss      = "lost"  // the context was cancelled because of a loss
 	sawStall     = "stall" // the process did not run for a while
-	sawClose     = "close" // the process gives back all that it has
-	sawEnd       = "bye"   // the process ends, and what it leaks
+	sawClose     = "close" // the process closes its Locker
+	sawEnd       = "bye"   // the process exits, and what it leaked
 )
 
 // entry is a line of a journal.
@@ -34,26 +34,26 @@ type entry struct {
 	Lease   uint64  `json:"l,omitempty"` // number of the acquisition
 	ID      uint64  `json:"i,omitempty"` // number of the use
 	Token   uint64  `json:"n,omitempty"`
-	Until   int64   `json:"u,omitempty"` // how long the lease is valid, if it is
-	Grant   string  `json:"g,omitempty"` // fingerprint of its owner in the store
-	Handed  bool    `json:"h,omitempty"` // it came from a holder in the same process
-	Healed  bool    `json:"p,omitempty"` // it belongs to the phase without faults
+	Until   int64   `json:"u,omitempty"` // end of the lease, if it is valid
+	Grant   string  `json:"g,omitempty"` // fingerprint of the owner in the store
+	Handed  bool    `json:"h,omitempty"` // handed over by a holder in the same process
+	Healed  bool    `json:"p,omitempty"` // in the phase without faults
 	Outcome outcome `json:"o,omitempty"`
 	Err     string  `json:"x,omitempty"`
 	Gap     int64   `json:"d,omitempty"`
 
-	// How the key was asked for.
+	// The options of the acquisition.
 	Mode    distlock.Mode `json:"m,omitempty"`
 	Permits int           `json:"pm,omitempty"`
 	TTL     int64         `json:"tt,omitempty"`
 	MinHold int64         `json:"mh,omitempty"`
-	Set     uint64        `json:"s,omitempty"`  // number of the set that it is one of
-	Leads   bool          `json:"ld,omitempty"` // for a term of a leader
+	Set     uint64        `json:"s,omitempty"`  // number of its set
+	Leads   bool          `json:"ld,omitempty"` // a term of a leader
 	Kept    int           `json:"kp,omitempty"` // keys of a set that were not released although others were not acquired
 }
 
-// journal is the file of one process. Each entry is written at once: a process
-// that is killed loses none.
+// journal is the file of one process. Each entry is written at once, so that a process
+// that is killed does not lose any.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
@@ -76,7 +76,7 @@ func (j *journal) write(e entry) {
 	}
 }
 
-// readJournal reads a journal whose last line may have been cut short.
+// readJournal reads a journal. Its last line may be incomplete.
 func readJournal(path string) ([]entry, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // errEnough is returned by a leader that does not want to be elected again.
 var errEnough = errors.New("enough")
 
-// lead campaigns for a key, and leads for a term, or for two. Each term is an
-// attempt of its own. It reports whether it was elected.
+// lead campaigns for a key, and leads for one term or two. Each term is an attempt. It
+// reports whether it was elected.
 func (w *worker) lead(life context.Context, a ask) (elected bool, failure error) {
 	terms := 1 + w.rng.IntN(2)
 	t := w.begin(life, a)
@@ -30,7 +30,7 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 		t.granted([]*distlock.Lease{lease})
 		failure = t.work(ctx, lease.Valid)
 		if failure == nil && terms > 0 {
-			return nil // and it campaigns again
+			return nil // it campaigns again
 		}
 		return errEnough
 	})
@@ -40,12 +40,12 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 	return elected, failure
 }
 
-// withoutEnough returns the error of the lock when a leader has resigned.
+// withoutEnough removes errEnough from the error of a leader that has resigned.
 func withoutEnough(err error) error {
 	if joined, several := err.(interface{ Unwrap() []error }); several {
 		return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(err error) bool { return err == errEnough })...) //nolint:errorlint // that very value
 	}
-	if err == errEnough { //nolint:errorlint // that very value
+	if err == errEnough { //nolint:errorlint // the same value
 		return nil
 	}
 	return err

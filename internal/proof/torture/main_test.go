@@ -16,7 +16,7 @@ var (
 	keepFlag    = flag.String("keep", "", "directory for the history, which is kept then")
 )
 
-// shortForm is how long faults are injected if nobody says how long.
+// shortForm is how long faults are injected by default.
 const shortForm = 3500 * time.Millisecond
 
 func TestMain(m *testing.M) {

@@ -12,9 +12,9 @@ import (
 const (
 	stepAcquire = "acquire"
 	stepUse     = "use"  // a write, or a read by a lease that shares the key
-	stepKeep    = "keep" // a release for which the holder has the key until it expires
+	stepKeep    = "keep" // a release after which the holder keeps the key until the lease expires
 	stepRelease = "release"
-	stepExpire  = "expire" // of the environment: the lease runs out in the store
+	stepExpire  = "expire" // of the environment: the lease expires in the store
 	stepForget  = "forget" // of the environment: the store loses its data
 	stepFrom    = "from"   // the history was cut here: the state is this
 	stepTo      = "to"     // the history was cut here: the state must be this
@@ -27,18 +27,18 @@ type step struct {
 	state state // of from and to
 }
 
-// state is what the store and the register know of one key.
+// state is the state of the store and the register for one key.
 type state struct {
 	holders []*lease     // in the order of their tokens
-	highest [ways]uint64 // token that was granted for each way, or before in any way
-	largest uint64       // token that the register has written
+	highest [ways]uint64 // largest token granted for each way of having the key, or earlier for any way
+	largest uint64       // the largest token that the register has accepted
 }
 
 func (s state) equal(o state) bool {
 	return s.highest == o.highest && s.largest == o.largest && slices.Equal(s.holders, o.holders)
 }
 
-// with and without return the state in which l has the key, or has it no more.
+// with and without return the state with l as a holder, and without it.
 func (s state) with(l *lease) state {
 	i, _ := slices.BinarySearchFunc(s.holders, l, func(a, b *lease) int { return cmp.Compare(a.Token, b.Token) })
 	s.holders = slices.Insert(slices.Clone(s.holders), i, l)
@@ -65,34 +65,34 @@ func (s state) grants(l *lease) bool {
 	return len(l.rivals(s.holders)) == 0
 }
 
-// model is a lock and the register that it protects. A history of one key is legal
-// if its operations can be put in an order in which each lies between its call and
-// its return, and
+// model is a lock and the register that it protects. A history of one key is legal if
+// its operations can be put in an order in which each lies between its call and its
+// return, and
 //
-//   - an acquisition is granted only if nobody has the key, or only readers have it and
-//     it is a reader, or only permits are held, fewer than the number it asked for. Its
-//     token is larger than the token of every earlier grant, except grants that it may
-//     share the key with (P1, P3);
-//   - the holder stops having the key when its release takes effect, when its lease
-//     runs out in the store, or when the store loses its data, and in no other way
-//     (P6). A lease runs out at any time, or never, from the end of what the store has
-//     confirmed to the holder last (P2), whatever has become of its process (P7). If a
-//     process does not live to ask, that is what it had heard of;
+//   - an acquisition is granted only if the key has no holder, or both it and the holders
+//     are readers, or both have permits and there are fewer holders than the number of
+//     permits it asked for. Its token is larger than the token of every earlier grant,
+//     except grants that it may share the key with (P1, P3);
+//   - a holder loses the key only when its release takes effect, when its lease expires
+//     in the store, or when the store loses its data (P6). A lease may expire at any time
+//     from the end that the store has last confirmed to the holder (P2), even if its
+//     process is dead (P7), or not at all. If a process died, that is the last
+//     confirmation that it received;
 //   - after a release that returned nil before MinHold was over, the holder keeps the
 //     key until then;
 //   - any other release that returned nil took effect on the holder's own grant. A
 //     release that reported a lost lease, or whose outcome is unknown, may have taken
-//     effect at any time from its call on, or never;
+//     effect at any time after its call, or never;
 //   - the register accepts a write, or a read by a lease that shares the key, if the
-//     token is not below the largest it has written, and otherwise refuses it. This
-//     applies to holders and to workers that believe they are holders (P4). A request
-//     whose outcome is unknown may have reached the register, or not.
+//     token is not below the largest that it has accepted, and otherwise refuses it. This
+//     applies to holders and to workers that trust a lost lease (P4). A request with an
+//     unknown outcome may have reached the register, or not.
 //
-// An acquisition that failed, or of which nobody knows how it ended, is not in the
-// history: what it may have taken nobody uses, so it only keeps others waiting.
+// A failed acquisition, or one with an unknown outcome, is not in the history: its
+// grant is not used and only makes others wait.
 //
-// When the store has lost its data, an orphaned lease may also be none: granted
-// besides the others by a process which did not know yet, with whatever token.
+// When the store has lost its data, a lease may also be orphaned: it exists beside the
+// others, with any token, in a process that does not know about the loss yet.
 var model = (&porcupine.NondeterministicModel{
 	Init: func() []any { return []any{state{}} },
 	Step: func(s, input, output any) []any {
@@ -115,7 +115,7 @@ var model = (&porcupine.NondeterministicModel{
 	},
 }).ToModel()
 
-// apply returns the states that the step may lead to.
+// apply returns the states to which the step may lead.
 func (i step) apply(s state, o outcome) []any {
 	l := i.lease
 	switch i.kind {

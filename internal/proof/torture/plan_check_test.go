@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestPlan shows that a seed fixes the plan, that each fault comes, and that no
-// two spoil one process, or one server, or two servers of a quorum at a time.
+// TestPlan checks that a seed determines the plan, that each kind of fault occurs, and
+// that two faults never affect the same process, the same server, or two servers of a
+// quorum at the same time.
 func TestPlan(t *testing.T) {
 	const length = time.Minute
 	for _, backend := range []string{"redislock", "redlock", "zklock"} {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// planned is a fault at its time.
+// planned is a fault and its time.
 type planned struct {
-	at     time.Duration // since the workers have begun
+	at     time.Duration // since the start of the workers
 	length time.Duration
 	fault  *fault
-	target int // number of the process or of the server
+	target int // number of the process or server
 }
 
-// plan is all faults in the order in which they begin.
+// plan has the faults in the order of their beginnings.
 type plan []planned
 
 func (p plan) String() string {
@@ -28,14 +28,13 @@ func (p plan) String() string {
 	return b.String()
 }
 
-// newPlan returns the plan of a seed: the same seed, the same plan. Faults come
-// as from a deck of cards: none again before each has come once. Those of different
-// processes, and those of the servers, overlap at will. One process suffers one at a time, and
-// so do the servers together: of several no more than one is spoilt, which is what
-// a quorum can bear.
+// newPlan returns the plan of a seed. Each kind of fault occurs once before any occurs
+// again, in random order. Faults of different processes, and those of processes and
+// servers, may overlap. A process has one fault at a time, and so has the group of
+// servers, because a quorum tolerates only one bad server.
 func newPlan(seed uint64, length time.Duration, s setup) plan {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	free := make([]time.Duration, s.processes) // from when on the process is well
+	free := make([]time.Duration, s.processes) // when the process is without a fault again
 	var serversFree time.Duration
 	var p plan
 	var deck []*fault
@@ -61,7 +60,7 @@ func newPlan(seed uint64, length time.Duration, s setup) plan {
 			f.target = rng.IntN(s.servers)
 		}
 		f.at = max(f.at, *well)
-		f.length = min(f.length, length-f.at) // all is well at the end
+		f.length = min(f.length, length-f.at) // all faults are over at the end
 		if f.length < deck[0].shortest || f.length < 0 {
 			deck = deck[1:]
 			continue

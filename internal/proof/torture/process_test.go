@@ -50,7 +50,7 @@ func startProcess(tb testing.TB, c config) *process {
 	return p
 }
 
-// tell sends a command. A process that has just ended does not hear it.
+// tell sends a command. A process that has just exited does not get it.
 func (p *process) tell(command string) { _, _ = fmt.Fprintln(p.stdin, command) }
 
 func (p *process) stop(tb testing.TB) {
@@ -67,17 +67,17 @@ func (p *process) cont(tb testing.TB) {
 	}
 }
 
-// kill kills the process and waits for its end.
+// kill kills the process and waits until it has exited.
 func (p *process) kill() {
 	if !p.killed && p.runs() {
 		p.killed, p.killedAt = true, now()
 	}
-	_ = p.cmd.Process.Kill() // it may have ended by itself
+	_ = p.cmd.Process.Kill() // it may have exited
 	<-p.exited
 }
 
-// dump ends a process that does not end by itself, after it has told, if it can, what its
-// goroutines do.
+// dump ends a process that does not exit. If it can, the process first prints its
+// goroutines.
 func (p *process) dump() {
 	_ = child.Cont(p.cmd.Process)
 	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
@@ -98,5 +98,5 @@ func (p *process) runs() bool {
 	}
 }
 
-// journalOf returns the file of a process in the directory of the history.
+// journalOf returns the name of a process's journal in dir.
 func journalOf(dir, proc string) string { return filepath.Join(dir, "process-"+proc+".jsonl") }

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// register is the resource that the locks protect: for each key it takes a write
-// whose token is no smaller than the largest it has written, and answers a read on
-// the same terms. It lives in the process that injects the faults and suffers none.
+// register is the resource that the locks protect. For each key it accepts a write or a
+// read if the token is not smaller than the largest that it has accepted for a write.
+// It is in the process that injects the faults, and has none itself.
 type register struct {
 	listener net.Listener
 	serving  sync.WaitGroup
@@ -93,7 +93,7 @@ func (r *register) use(id useID, key int, token uint64, reads bool) bool {
 	return accepted
 }
 
-// close returns when all earlier requests have been processed.
+// close returns after all earlier requests have been processed.
 func (r *register) close() {
 	r.mu.Lock()
 	r.closed = true

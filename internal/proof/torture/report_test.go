@@ -21,7 +21,7 @@ func (c counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// report says what happened.
+// report returns a summary of the run.
 func (h *history) report(injected map[string]int, vs []violation, pieces int) string {
 	operations, notable := make(counts), make(counts)
 	var slowest time.Duration

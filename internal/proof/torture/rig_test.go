@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// setup is what there is to be tortured.
+// setup describes what is tested.
 type setup struct {
 	backend      string
 	servers      int
 	processes    int
-	workers      int // of each process
+	workers      int // per process
 	keys         int
 	shares       bool          // the backend has readers and permits
 	pace         time.Duration // longest pause between the beginnings of two faults
-	afterRestart time.Duration // in which no server is spoilt again
+	afterRestart time.Duration // time in which the next fault of a server may not begin
 }
 
 func newSetup(backend string) (setup, error) {
@@ -31,10 +31,10 @@ func newSetup(backend string) (setup, error) {
 		s.shares = true
 	case "zklock":
 		s.shares = true
-		// A JVM takes its time, and a session outlives its process.
+		// A JVM starts slowly, and a session outlives its process.
 		s.pace, s.afterRestart = 2*time.Second, 3*time.Second
 	case "redlock":
-		// Two nodes must not come back within the longest lease, and its drift.
+		// Two nodes must not restart within the longest lease and its clock drift.
 		s.servers, s.afterRestart = 3, longestLease+longestLease/10
 	default:
 		return s, fmt.Errorf("there is no backend %q", backend)
@@ -47,10 +47,10 @@ type rig struct {
 	tb        testing.TB
 	setup     setup
 	seed      uint64
-	dir       string // of the history
+	dir       string // for the history
 	store     store
 	register  *register
-	processes []*process // those of now
+	processes []*process // the current ones
 	all       []*process
 
 	losses   []window
@@ -80,7 +80,7 @@ func newRig(tb testing.TB, s setup, seed uint64, dir string) *rig {
 	return r
 }
 
-// spawn starts a process, or another one in the place of one that has ended.
+// spawn starts a process, or a successor of a process that has ended.
 func (r *rig) spawn(i int) {
 	life := 0
 	if p := r.processes[i]; p != nil {
@@ -96,8 +96,8 @@ func (r *rig) spawn(i int) {
 	r.all = append(r.all, r.processes[i])
 }
 
-// beginLoss and endLoss surround the time in which a server loses its data. A
-// quorum loses nothing with one of its servers.
+// beginLoss and endLoss mark the period in which a server loses its data. A quorum does
+// not lose anything with one of its servers.
 func (r *rig) beginLoss() { r.losses = append(r.losses, window{From: now(), To: never}) }
 
 func (r *rig) endLoss() {
@@ -107,9 +107,9 @@ func (r *rig) endLoss() {
 	}
 }
 
-// run injects the faults of the plan, each at its time, and returns when the last
-// is over. What takes longer than planned puts off all that comes later: between two
-// restarts of servers must be as much time as the plan says.
+// run injects the faults of the plan, each at its time, and returns when the last one
+// is over. A fault that takes longer than planned delays all later ones: the time
+// between two restarts of servers must be as long as the plan says.
 func (r *rig) run(p plan, length time.Duration) {
 	type action struct {
 		at time.Duration
@@ -125,8 +125,8 @@ func (r *rig) run(p plan, length time.Duration) {
 			actions = append(actions, action{f.at + f.length, func() { f.fault.end(r, f.target) }})
 		}
 	}
-	// What ends a fault comes before what begins another at the same time: it was
-	// planned earlier.
+	// A fault ends before another begins at the same time, because it was planned
+	// first.
 	slices.SortStableFunc(actions, func(a, b action) int { return cmp.Compare(a.at, b.at) })
 	start := time.Now()
 	for _, a := range actions {
@@ -139,8 +139,8 @@ func (r *rig) run(p plan, length time.Duration) {
 	time.Sleep(time.Until(start.Add(length)))
 }
 
-// heal has every worker take every key without any fault, and returns when the
-// processes have ended, or when that takes far too long.
+// heal lets every worker take every key without faults. It returns when the processes
+// have exited, or after a time limit.
 func (r *rig) heal() {
 	for _, p := range r.processes {
 		p.tell(cmdHeal)
@@ -159,10 +159,10 @@ func (r *rig) heal() {
 	}
 }
 
-// waitEmpty waits until the store has nothing left, or for longer than anything
-// there may last, and returns what it has then.
+// waitEmpty waits until the store is empty, or for longer than any data may live, and
+// returns what is left.
 func (r *rig) waitEmpty() []string {
-	const lasts = 75 * time.Second // a queue's minute
+	const lasts = 75 * time.Second // a queue expires after a minute
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		left, err := r.store.left(r.setup.keys)
 		if err == nil && len(left) == 0 {
@@ -177,7 +177,7 @@ func (r *rig) waitEmpty() []string {
 	}
 }
 
-// history reads the journals when all processes have ended.
+// history reads the journals after all processes have exited.
 func (r *rig) history() (*history, error) {
 	r.register.close()
 	h := &history{
@@ -195,7 +195,7 @@ func (r *rig) history() (*history, error) {
 			}
 		}
 		entries, err := readJournal(p.config.Journal)
-		if err != nil && (!p.killed || !errors.Is(err, os.ErrNotExist)) { // it had no time
+		if err != nil && (!p.killed || !errors.Is(err, os.ErrNotExist)) { // it died too early to write one
 			return nil, err
 		}
 		if err := h.add(proc, entries, r.register.log); err != nil {
@@ -206,13 +206,13 @@ func (r *rig) history() (*history, error) {
 		}
 	}
 	if r.setup.backend != "zklock" {
-		clear(h.Deaths) // the store keeps the keys of the dead
+		clear(h.Deaths) // the store keeps the keys of dead processes
 	}
 	h.findOrphans()
 	return h, nil
 }
 
-// save writes the plan beside the journals.
+// save writes the plan to the directory of the journals.
 func (r *rig) save(p plan) error {
 	return os.WriteFile(filepath.Join(r.dir, "plan.txt"), []byte(p.String()), 0o600)
 }

@@ -14,7 +14,7 @@ const (
 	alone = iota
 	reading
 	permitted
-	ways // how many there are
+	ways // number of ways
 )
 
 func (l *lease) way() int {
@@ -28,8 +28,8 @@ func (l *lease) way() int {
 	}
 }
 
-// excludes reports whether two can never have a key at the same time, however many
-// others have it: only readers are beside readers, and permits beside permits.
+// excludes reports whether the two can never have a key at the same time: readers share
+// only with readers, and permits only with permits.
 func (l *lease) excludes(o *lease) bool { return l.way() != o.way() || l.way() == alone }
 
 // rivals returns the holders that exclude l.

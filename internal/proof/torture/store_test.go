@@ -18,7 +18,7 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// store is the servers that the backend speaks to.
+// store is the servers of the backend.
 type store interface {
 	addrs() []string
 	stop(tb testing.TB, i int)
@@ -26,13 +26,12 @@ type store interface {
 	kill(i int)
 	restart(tb testing.TB, i int) // with its data
 
-	// left returns what is there that a lock should not leave behind.
+	// left returns data that a lock should not leave behind.
 	left(keys int) ([]string, error)
 }
 
-// redisStore is one Redis server, or some that know nothing of each other. What they
-// have answered they have written to a file, so a server that is killed
-// loses nothing.
+// redisStore is one Redis server, or several independent ones. A server writes a change
+// to a file before it replies, so a server that is killed does not lose anything.
 type redisStore struct {
 	servers []*redistest.Server
 	dirs    []string
@@ -44,7 +43,7 @@ func startRedis(tb testing.TB, n int) *redisStore {
 	s := new(redisStore)
 	for range n {
 		dir := tb.TempDir()
-		// With everysec Redis may put off a write that it has answered.
+		// With everysec Redis may reply before it writes.
 		server := redistest.Start(tb, "--dir", dir, "--appendonly", "yes", "--appendfsync", "no")
 		s.servers, s.dirs = append(s.servers, server), append(s.dirs, dir)
 		s.admins = append(s.admins, server.Client(tb))
@@ -64,7 +63,7 @@ func (s *redisStore) cont(_ testing.TB, i int)    { s.servers[i].Cont() }
 func (s *redisStore) kill(i int)                  { s.servers[i].Kill() }
 func (s *redisStore) restart(_ testing.TB, i int) { s.servers[i].Restart() }
 
-// empty removes the data of a server that was killed.
+// empty removes the data of a killed server.
 func (s *redisStore) empty(tb testing.TB, i int) {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(s.dirs[i], "*"))
@@ -78,16 +77,15 @@ func (s *redisStore) empty(tb testing.TB, i int) {
 	}
 }
 
-// command sends a command to one server. It may well end the connection that it
-// came on.
+// command sends a command to one server. The command may close its own connection.
 func (s *redisStore) command(i int, args ...any) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = s.admins[i].Do(ctx, args...).Err()
 }
 
-// left returns the keys that are there, except for what keeps the tokens in order
-// for a while and then ends by itself, and what redlock knows of the server.
+// left returns the keys in the store, except those that keep tokens in order and expire
+// later, and redlock's record of the server.
 func (s *redisStore) left(int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -100,7 +98,7 @@ func (s *redisStore) left(int) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			const gone = -2 // meanwhile
+			const gone = -2 // expired meanwhile
 			ends := strings.HasSuffix(key, "}:fence") || strings.HasSuffix(key, "}:token") || strings.Contains(key, "}:gone:")
 			if ttl == gone || ends && ttl > 0 || key == "distlock:redlock:memory" {
 				continue

@@ -7,10 +7,10 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// ms is the unit of the hand-made histories.
+// ms is the unit of the histories in tests.
 const ms = int64(time.Millisecond)
 
-// tale is a history that is written by hand.
+// tale builds a history for a test.
 type tale struct{ h *history }
 
 func newTale() *tale {
@@ -19,8 +19,8 @@ func newTale() *tale {
 	}}
 }
 
-// held is a lease that was asked for, granted and confirmed as told, in
-// milliseconds, and not released yet.
+// held adds a lease with the times of its call, its return and its confirmed end in
+// milliseconds. It is not released yet.
 func (s *tale) held(proc string, token uint64, call, ret, until int64) *lease {
 	number := uint64(len(s.h.Leases))
 	l := &lease{
@@ -46,7 +46,7 @@ func (l *lease) released(o outcome, call, ret int64) *lease {
 	return l
 }
 
-// handedBy makes it a lease that was handed over by another in the process.
+// handedBy marks l as handed over by o, in the same process.
 func (l *lease) handedBy(o *lease) *lease {
 	l.Handed, l.Grant = true, o.Grant
 	return l
@@ -77,15 +77,15 @@ func (l *lease) inSet(number uint64) *lease {
 	return l
 }
 
-// refused is an acquisition that failed.
+// refused adds an acquisition that failed.
 func (s *tale) refused(proc string, call, ret int64) *lease {
 	l := &lease{Proc: proc, Acquire: operation{Call: call * ms, Return: ret * ms, Outcome: failed}}
 	s.h.Leases = append(s.h.Leases, l)
 	return l
 }
 
-// quiet is a history in which nothing is wrong: two processes take turns, and one of
-// them hands the key over among its workers.
+// quiet is a history without violations: two processes take turns, and one of them
+// hands the key over among its workers.
 func quiet() *tale {
 	s := newTale()
 	s.held("0.0", 10, 0, 2, 1000).used(ok, 3, 4).released(ok, 5, 6)

@@ -9,9 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// TestTorture shows that the kit keeps its promises while processes, servers and
-// connections fail, and that everyone is served and nothing is left when they are
-// well again.
+// TestTorture checks that the locks keep their promises while processes, servers and
+// connections fail, and that afterwards all workers are served and no data is left.
 func TestTorture(t *testing.T) {
 	testmode.Long(t)
 	if raceDetector && *backendFlag == "zklock" {
@@ -22,7 +21,7 @@ func TestTorture(t *testing.T) {
 		t.Fatal(err)
 	}
 	seed, length := *seedFlag, *durFlag
-	if length == 0 { // for everybody who runs all tests: the same each time
+	if length == 0 { // for a run of all tests: the same each time
 		length, s.pace, seed = shortForm, 350*time.Millisecond, max(seed, 1)
 	}
 	if seed == 0 {
@@ -47,7 +46,7 @@ func TestTorture(t *testing.T) {
 	vs, pieces := h.violations(pieceSize)
 	told := make(counts)
 	for _, v := range vs {
-		if told[v.Check]++; told[v.Check] > 5 { // the report has their number
+		if told[v.Check]++; told[v.Check] > 5 { // the report has the total
 			continue
 		}
 		t.Errorf("%s: %s", v.Check, v.What)
@@ -61,12 +60,12 @@ func TestTorture(t *testing.T) {
 		return
 	}
 	if len(h.Workers) != s.processes*s.workers {
-		t.Errorf("%d workers were to be served", len(h.Workers)) // the checks had nothing to look at
+		t.Errorf("%d workers were to be served", len(h.Workers)) // the checks had nothing to check
 	}
 }
 
-// historyDir returns a directory that is removed if the test passes, unless a flag
-// says that it is to be kept.
+// historyDir returns a directory that is removed if the test passes, or the one that
+// the flag names.
 func historyDir(t *testing.T) string {
 	t.Helper()
 	if *keepFlag != "" {
@@ -75,7 +74,7 @@ func historyDir(t *testing.T) string {
 		}
 		return *keepFlag
 	}
-	dir, err := os.MkdirTemp("", "torture-") //nolint:usetesting // it outlives a test that fails
+	dir, err := os.MkdirTemp("", "torture-") //nolint:usetesting // it must outlive a failed test
 	if err != nil {
 		t.Fatal(err)
 	}

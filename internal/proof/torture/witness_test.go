@@ -12,15 +12,15 @@ type witnessKey struct{}
 
 // witness records what the hooks report about an acquisition.
 type witness struct {
-	resigned func(err error) // is called when a leader has resigned
+	resigned func(err error) // called when a leader has resigned
 
 	mu   sync.Mutex
-	keys map[string]bool // that it has now, and whether each came from a holder in this process
+	keys map[string]bool // the keys it has, and whether each came from a holder in this process
 }
 
 func newWitness() *witness { return &witness{keys: make(map[string]bool)} }
 
-// hooks report to the witness that is in the context.
+// hooks reports events to the witness in the context.
 func hooks() distlock.Hooks {
 	of := func(ctx context.Context) (*witness, bool) {
 		w, found := ctx.Value(witnessKey{}).(*witness)
@@ -49,7 +49,7 @@ func hooks() distlock.Hooks {
 	}
 }
 
-// held returns how many keys it has.
+// held returns the number of keys that the acquisition has.
 func (w *witness) held() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// worker is a goroutine that takes keys.
+// worker is a goroutine that acquires keys.
 type worker struct {
 	*kid
 	number   int
@@ -16,7 +16,8 @@ type worker struct {
 	register *registerClient
 }
 
-// work takes keys at random until the faults end, and then each key, and all together.
+// work acquires keys at random until the faults end, then each key, then all keys
+// together.
 func (w *worker) work(life context.Context) (err error) {
 	if w.register, err = dialRegister(w.Register); err != nil {
 		return err
@@ -34,7 +35,7 @@ func (w *worker) work(life context.Context) (err error) {
 	return err
 }
 
-// takeAll takes each key, and then all together, when the faults have ended.
+// takeAll acquires each key, and then all keys together, after the faults have ended.
 func (w *worker) takeAll(life context.Context) error {
 	for _, key := range w.rng.Perm(w.Keys) {
 		if _, err := w.round(life, w.askFor(true, key)); err != nil {
@@ -42,7 +43,7 @@ func (w *worker) takeAll(life context.Context) error {
 		}
 	}
 	for {
-		// A machine that pauses may lose a lease while it waits for others.
+		// A process that does not run may lose one lease while it waits for another.
 		got, err := w.round(life, w.askFor(true, w.rng.Perm(w.Keys)...))
 		if got || err != nil || life.Err() != nil {
 			return err
