@@ -11,9 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
-// bench does the runs that c asks for and reports them: as a table on stdout, and
-// in files. A failure does not keep what was measured before it from being
-// reported.
+// bench does the runs of c and reports them: as a table on stdout and in files. After a
+// failure it still reports the results so far.
 func bench(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 	files, err := openFiles(c)
 	if err != nil {
@@ -24,7 +23,7 @@ func bench(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 	for i, locked := range c.settings() {
 		o, err := runLoad(ctx, c, locked, i+1, files.jtl, stderr)
 		if o == nil && ctx.Err() != nil {
-			break // interrupted before it began, which is no failure
+			break // an interrupt before the first run is not a failure
 		}
 		if o != nil {
 			runs = append(runs, o)
@@ -47,7 +46,7 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// report writes what was done, the table, and what the counters say.
+// report writes the number of runs, the table, and the counters.
 func report(w io.Writer, c *config, runs []*outcome, interrupted bool) error {
 	var b strings.Builder
 	if len(runs) > 0 {
@@ -65,7 +64,7 @@ func report(w io.Writer, c *config, runs []*outcome, interrupted bool) error {
 	return err
 }
 
-// summary is the line above the table: what makes two runs comparable.
+// summary returns the line above the table: the settings that affect the result.
 func (c *config) summary() string {
 	g := c.group
 	s := fmt.Sprintf("%s: %s users x %s loops, ramp-up %v, think %v", c.plan, group(int64(g.users)), group(int64(g.loops)), g.rampUp, g.think)
@@ -79,8 +78,8 @@ func (c *config) summary() string {
 	return s + "backend " + backendurl.Name(c.backend)
 }
 
-// files are those that the flags name. They are opened before the load runs, so
-// that it does not run in vain.
+// files are the output files. They are opened before the load runs, so that a bad file
+// name is found first.
 type files struct {
 	jtl  *jtlWriter
 	json *os.File
@@ -109,12 +108,12 @@ func openFiles(c *config) (files, error) {
 func badFile(name, path string, err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
-		err = p.Err // the path is named already
+		err = p.Err // the message names the path already
 	}
 	return badFlag(name, path, err.Error())
 }
 
-// close writes what is left to write.
+// close writes the rest and closes the files.
 func (f files) close(c *config, runs []*outcome) error {
 	err := f.jtl.close()
 	if f.json != nil {
@@ -123,7 +122,7 @@ func (f files) close(c *config, runs []*outcome) error {
 	return err
 }
 
-// abandon closes the files with nothing in them.
+// abandon closes the files without content.
 func (f files) abandon() {
 	_ = f.jtl.close()
 	if f.json != nil {

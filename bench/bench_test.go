@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// readJSON returns the runs of a report.
+// readJSON returns the runs in a report.
 func readJSON(t *testing.T, path string) []map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -44,7 +44,7 @@ func TestWrapOnEmbedded(t *testing.T) {
 	wantContains(t, got.stdout, "\nwrap lock: 60 of 60 increments\n")
 	wantContains(t, got.stdout, "\nwrap no lock: ")
 	if got.stderr != "" {
-		t.Errorf("stderr %q", got.stderr) // no bar where there is no terminal
+		t.Errorf("stderr %q", got.stderr) // no progress bar without a terminal
 	}
 
 	runs := readJSON(t, js)
@@ -94,7 +94,7 @@ func TestWrapOnZooKeeper(t *testing.T) {
 	}
 }
 
-// An interrupt ends the run that goes on, reports it, and leaves out the next.
+// TestInterrupt: an interrupt ends the current run, reports it, and skips the next.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithTimeout(t.Context(), 2*time.Second) // the run has begun by then
@@ -136,6 +136,6 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 		got := runArgs(t.Context(), "-users", "2", "-loops", "1", "-ramp-up", "0", "-think", "0", "-lock", "off", flag, full)
 		got.wantCode(t, 1)
 		wantContains(t, got.stderr, "no space left on device")
-		wantContains(t, got.stdout, "wrap no lock ") // what was measured is not lost
+		wantContains(t, got.stdout, "wrap no lock ") // the results are not lost
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
-// config is what the flags say.
+// config holds the values of the flags.
 type config struct {
 	plan    string
 	lock    string
@@ -28,7 +28,7 @@ type config struct {
 	json    string
 }
 
-// settings are the lock settings that lock stands for, in the order of the runs.
+// settings returns whether the lock is on in each run, in order.
 func (c *config) settings() []bool {
 	switch c.lock {
 	case "on":
@@ -40,8 +40,7 @@ func (c *config) settings() []bool {
 	}
 }
 
-// usageError is a mistake on the command line, as opposed to a failure of what
-// it asks for.
+// usageError is a mistake on the command line, as opposed to a failure at run time.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -51,8 +50,8 @@ func badFlag(name, value, fault string) error {
 	return &usageError{fmt.Errorf("-%s %q: %s", name, value, fault)}
 }
 
-// isUsage reports whether err is a mistake on the command line. Whether a
-// -backend is one is known only when it is opened.
+// isUsage reports whether err is a mistake on the command line. A bad -backend is found
+// only when it is opened.
 func isUsage(err error) bool {
 	var u *usageError
 	return errors.As(err, &u) || errors.Is(err, backendurl.ErrURL)
@@ -76,7 +75,7 @@ func newFlagSet(c *config) *flag.FlagSet {
 	return fs
 }
 
-// parseFlags returns what args ask for, or the first mistake in them.
+// parseFlags parses args, and returns the first mistake in them.
 func parseFlags(args []string) (*config, error) {
 	c := &config{}
 	fs := newFlagSet(c)
@@ -134,14 +133,14 @@ func (c *config) validate(fs *flag.FlagSet) error {
 	}
 }
 
-// validateRemote checks what only the plans with a service look at, and what they
-// do not.
+// validateRemote checks the flags that only apply to plans with a service, and refuses
+// those that do not apply to them.
 func (c *config) validateRemote(fs *flag.FlagSet) error {
 	if c.hold != 0 {
 		return badFlag("hold", c.hold.String(), "-plan "+c.plan+" leaves that to the service")
 	}
 	if c.backend != fs.Lookup("backend").DefValue {
-		// Its value may have a password in it.
+		// The value may contain a password.
 		return &usageError{errors.New("-backend: -plan " + c.plan + " leaves that to the service")}
 	}
 	if fault := c.targetFault(); fault != "" {
@@ -150,7 +149,7 @@ func (c *config) validateRemote(fs *flag.FlagSet) error {
 	return nil
 }
 
-// targetFault says what is wrong with the target of a plan that needs one.
+// targetFault says what is wrong with the target; "" if it is valid.
 func (c *config) targetFault() string {
 	want := "want the URL of the service, such as http://127.0.0.1:8080"
 	if c.plan == "grpc" {
@@ -174,5 +173,5 @@ func (c *config) targetFault() string {
 	return ""
 }
 
-// oneLine keeps the promise of one line for errors that come from elsewhere.
+// oneLine puts the text of an error on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

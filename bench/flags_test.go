@@ -93,7 +93,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// What is above the table is not a place for passwords.
+// The line above the table must not show passwords.
 func TestSummaryHidesPassword(t *testing.T) {
 	t.Parallel()
 	for backend, want := range map[string]string{

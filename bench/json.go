@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// jsonReport is what -json writes.
+// jsonReport is the content of the -json file.
 type jsonReport struct {
 	Runs []jsonRun `json:"runs"`
 }
@@ -20,7 +20,7 @@ type jsonRun struct {
 	Samples    int64   `json:"samples"`
 	Errors     int64   `json:"errors"`
 	Expected   int64   `json:"expected"`
-	Counted    *int64  `json:"counted"` // null if the service could not be asked
+	Counted    *int64  `json:"counted"` // null if the service did not answer
 	Throughput float64 `json:"throughput_per_s"`
 	P50        float64 `json:"p50_ms"`
 	P99        float64 `json:"p99_ms"`

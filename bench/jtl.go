@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// jtlHeader is what JMeter 5 writes by default, in its order.
+// jtlHeader has the columns that JMeter 5 writes by default, in its order.
 var jtlHeader = []string{
 	"timeStamp", "elapsed", "label", "responseCode", "responseMessage", "threadName", "dataType", "success",
 	"failureMessage", "bytes", "sentBytes", "grpThreads", "allThreads", "URL", "Latency", "IdleTime", "Connect",
 }
 
-// jtlSample is one line. Its times are kept as they are until it is written,
-// which is not on the users' time.
+// jtlSample is one line. It is formatted by the writer, so that formatting does not
+// count as the users' time.
 type jtlSample struct {
 	start   time.Time
 	elapsed time.Duration
 	label   string
-	group   int // which run, from 1
+	group   int // number of the run, from 1
 	user    int
 	active  int64 // users at that time
 	result  result
 }
 
-// fields are the values of the columns. Times are whole milliseconds, rounded so
-// that their average is right; bytes are those of the bodies.
+// fields returns the values of the columns. Times are rounded to milliseconds, so that
+// their average is right. Byte counts are those of the bodies.
 func (s *jtlSample) fields() []string {
 	whole := func(d time.Duration) string { return strconv.FormatInt(d.Round(time.Millisecond).Milliseconds(), 10) }
 	r := &s.result
@@ -37,7 +37,7 @@ func (s *jtlSample) fields() []string {
 		failure = oneLine(r.err.Error())
 	}
 	if url == "" {
-		url = "null" // JMeter's word for a sampler that has none
+		url = "null" // JMeter's value for a sampler without a URL
 	}
 	active := strconv.FormatInt(s.active, 10)
 	return []string{
@@ -48,14 +48,14 @@ func (s *jtlSample) fields() []string {
 	}
 }
 
-// jtlWriter writes samples as JMeter's CSV. One goroutine writes; users only put
-// samples into its channel. It may be nil: then it writes nothing.
+// jtlWriter writes samples in JMeter's CSV format. Users only put samples into its
+// channel; one goroutine writes. A nil jtlWriter writes nothing.
 type jtlWriter struct {
 	samples chan jtlSample
 	err     chan error // of the writing, once
 }
 
-// newJTLWriter starts a writer on w, which it closes in the end.
+// newJTLWriter starts a writer on w, and closes w at the end.
 func newJTLWriter(w io.WriteCloser) *jtlWriter {
 	j := &jtlWriter{samples: make(chan jtlSample, 8192), err: make(chan error, 1)}
 	go func() { j.err <- j.writeAll(w) }()
@@ -63,8 +63,8 @@ func newJTLWriter(w io.WriteCloser) *jtlWriter {
 }
 
 func (j *jtlWriter) writeAll(w io.WriteCloser) error {
-	// A csv.Writer remembers its first error and writes nothing after it, so a
-	// full disk does not hold up the users.
+	// A csv.Writer keeps its first error and writes nothing after it, so a full disk
+	// does not slow the users down.
 	lines := csv.NewWriter(bufio.NewWriterSize(w, 64<<10))
 	_ = lines.Write(jtlHeader)
 	for s := range j.samples {
@@ -80,7 +80,7 @@ func (j *jtlWriter) write(s jtlSample) {
 	}
 }
 
-// close writes what is left. No write may come after it.
+// close writes the rest. It must be the last call.
 func (j *jtlWriter) close() error {
 	if j == nil {
 		return nil

@@ -20,7 +20,7 @@ func (b *buffer) Close() error {
 	return nil
 }
 
-// parseJTL returns the lines by column name.
+// parseJTL returns the lines as maps by column name.
 func parseJTL(t *testing.T, text string) []map[string]string {
 	t.Helper()
 	const header = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage," +
@@ -116,7 +116,7 @@ var errFull = errors.New("no space left on device")
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 func (fullDisk) Close() error              { return nil }
 
-// A disk that is full is told in the end, and holds up nobody before.
+// A full disk is reported at the end, and does not slow the users down.
 func TestJTLOnFullDisk(t *testing.T) {
 	t.Parallel()
 	j := newJTLWriter(fullDisk{})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// grace is how long samples that have begun may go on after an interrupt.
+// grace is how long samples may continue after an interrupt.
 const grace = 2 * time.Second
 
 // load is one run of a plan by a thread group.
@@ -17,7 +17,7 @@ type load struct {
 	plan   plan
 	locked bool
 	label  string
-	number int // of the thread group in the JTL file
+	number int // number of the thread group in the JTL file
 	jtl    *jtlWriter
 	bar    *progress
 	stats  *recorder
@@ -26,7 +26,7 @@ type load struct {
 	failure  atomic.Pointer[error]
 }
 
-// labelOf is what a run is called in the table and the JTL file.
+// labelOf returns the name of a run in the table and the JTL file.
 func labelOf(plan string, locked bool) string {
 	if locked {
 		return plan + " lock"
@@ -34,8 +34,8 @@ func labelOf(plan string, locked bool) string {
 	return plan + " no lock"
 }
 
-// runLoad does one run, as thread group number n. With an error there may be an
-// outcome too: of what was done before.
+// runLoad does one run, as thread group number n. If it fails, it returns the outcome
+// so far, if there is one.
 func runLoad(ctx context.Context, c *config, locked bool, n int, jtl *jtlWriter, terminal io.Writer) (*outcome, error) {
 	p, err := openPlan(ctx, c, locked)
 	if err != nil {
@@ -57,7 +57,7 @@ func newLoad(c *config, p plan, locked bool) *load {
 	return &load{cfg: c, plan: p, locked: locked, label: labelOf(c.plan, locked), number: 1, bar: &progress{}, stats: newRecorder()}
 }
 
-// outcome asks what the counters say, also after an interrupt.
+// outcome reads the counters, also after an interrupt.
 func (l *load) outcome(ctx context.Context) (*outcome, error) {
 	o := &outcome{label: l.label, locked: l.locked, tally: l.stats.total(), cutShort: l.cutShort.Load()}
 	if f := l.failure.Load(); f != nil {
@@ -71,8 +71,8 @@ func (l *load) outcome(ctx context.Context) (*outcome, error) {
 	return o, nil
 }
 
-// run returns when all samples are done. When ctx ends, no sample begins any
-// more, and those that began are cut short after a grace.
+// run returns when all samples are done. When ctx ends, no further sample begins, and
+// the current ones are cut short after a grace period.
 func (l *load) run(ctx context.Context) {
 	samples, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -88,7 +88,7 @@ func (l *load) sample(ctx context.Context, user int, active int64) {
 	l.bar.add()
 	if r.err != nil {
 		if ctx.Err() != nil {
-			l.cutShort.Add(1) // says nothing about what is measured
+			l.cutShort.Add(1) // says nothing about the lock
 			return
 		}
 		l.failure.CompareAndSwap(nil, &r.err)

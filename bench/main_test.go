@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ended is what a call of the program left behind.
+// ended is the result of a call of the program.
 type ended struct {
 	code           int
 	stdout, stderr string

@@ -2,21 +2,22 @@ package main
 
 import "fmt"
 
-// outcome is what one run came to.
+// outcome is the result of one run.
 type outcome struct {
 	label    string
 	locked   bool
 	tally    *tally
-	counted  *int64 // what the counters say; nil if they could not be read
-	cutShort int64  // samples that an interrupt ended; they are in no statistic
-	failure  error  // of the first sample that failed
+	counted  *int64 // sum of the counters; nil if it is unknown
+	cutShort int64  // samples that an interrupt ended; they are not in the statistics
+	failure  error  // of the first failed sample
 }
 
-// expected is how many increments were confirmed.
+// expected returns the number of confirmed increments.
 func (o *outcome) expected() int64 { return o.tally.samples - o.tally.errors }
 
-// lost is how many of these are not there. It is negative if there are some that
-// were not confirmed, such as those of samples whose answer did not come.
+// lost returns how many confirmed increments are missing. It is negative if the
+// counters have more increments than were confirmed, for example because replies were
+// lost.
 func (o *outcome) lost() int64 {
 	if o.counted == nil {
 		return 0
@@ -24,7 +25,7 @@ func (o *outcome) lost() int64 {
 	return o.expected() - *o.counted
 }
 
-// counters says in one line what the counters say.
+// counters returns one line about the counters.
 func (o *outcome) counters() string {
 	s := fmt.Sprintf("%s: unknown of %s increments", o.label, group(o.expected()))
 	if o.counted != nil {
@@ -46,8 +47,8 @@ func (o *outcome) counters() string {
 	return s
 }
 
-// verdict is an error if the run did not show what it should. To lose increments
-// without the lock is what it should.
+// verdict returns an error if the run did not show what it should. Without the lock,
+// lost increments are expected.
 func (o *outcome) verdict() error {
 	switch {
 	case o.tally.samples > 0 && o.tally.errors == o.tally.samples:

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// plan is what users do: one kind of sample, each of which adds one to the
-// counter of its user's key, and a way to see what the counters say in the end.
-// It is made for one run, with or without the lock, and starts at zero.
+// plan is what users do: a kind of sample that adds one to the counter of the user's
+// key, and a way to read the counters at the end. It is made for one run, with or
+// without the lock, and its counters start at zero.
 type plan interface {
-	// sample does one sample of a user. It is called for many users at once.
+	// sample does one sample of a user. It is called concurrently.
 	sample(ctx context.Context, user int) result
 
-	// counted is the sum of all counters.
+	// counted returns the sum of all counters.
 	counted(ctx context.Context) (int64, error)
 
 	close() error
 }
 
-// result is what one sample came to. All but err is for the JTL file alone.
+// result is the result of one sample. All fields except err are for the JTL file only.
 type result struct {
-	err            error  // nil: the increment is there, says whoever made it
+	err            error  // nil: the increment was confirmed
 	code, message  string // of the response
 	url            string
 	sent, received int           // bytes of the bodies
-	latency        time.Duration // to the first byte of the response
-	connect        time.Duration // to make the connection, if there was none
+	latency        time.Duration // until the first byte of the response
+	connect        time.Duration // to open a connection, if there was none
 }
 
-// controlTimeout bounds each question that is not a sample, such as what the
-// counters say.
+// controlTimeout limits each request that is not a sample, such as reading the
+// counters.
 const controlTimeout = 10 * time.Second
 
 // openPlan returns c's plan, ready for a run.
@@ -45,13 +45,13 @@ func openPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	}
 }
 
-// keyOf is the key of a user: the users are dealt out like cards.
+// keyOf returns the key of a user: users are assigned to the keys in turn.
 func (c *config) keyOf(user int) int { return user % c.keys }
 
-// usedKeys is how many keys have a user.
+// usedKeys returns how many keys have a user.
 func (c *config) usedKeys() int { return min(c.keys, c.group.users) }
 
-// increments is how many samples the users of a key do.
+// increments returns how many samples the users of a key do.
 func (c *config) increments(key int) int {
 	users := c.group.users / c.keys
 	if key < c.group.users%c.keys {
@@ -60,8 +60,8 @@ func (c *config) increments(key int) int {
 	return users * c.group.loops
 }
 
-// sku is what the plans that buy something buy, one for each key.
+// sku returns the item of a key, for the plans that place orders.
 func sku(key int) string { return fmt.Sprintf("bench-%d", key+1) }
 
-// buyer is what they call a user.
+// buyer returns the name of a user, for the same plans.
 func buyer(user int) string { return fmt.Sprintf("u%d", user+1) }

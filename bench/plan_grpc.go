@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/example_service/shopv1"
 )
 
-// grpcPlan is httpPlan by gRPC.
+// grpcPlan is httpPlan over gRPC.
 type grpcPlan struct {
 	cfg   *config
 	conns []*grpc.ClientConn
@@ -22,11 +22,11 @@ type grpcPlan struct {
 	url   string
 }
 
-// usersPerConn keeps below the streams that HTTP/2 servers commonly allow on one
-// connection. Above, calls would wait in the client.
+// usersPerConn is below the number of streams that HTTP/2 servers commonly allow on one
+// connection. With more users, calls would wait in the client.
 const usersPerConn = 100
 
-// openGRPCPlan fills the stock, and so finds out whether the service is there.
+// openGRPCPlan fills the stock, and so checks that the service answers.
 func openGRPCPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	p := &grpcPlan{cfg: c}
 	method := shopv1.ShopService_PlaceOrder_FullMethodName
@@ -64,7 +64,7 @@ func (p *grpcPlan) dial() error {
 func (p *grpcPlan) fill(ctx context.Context, key int) error {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
-	stock := int32(p.cfg.increments(key)) // it fits: validate bounds all of them
+	stock := int32(p.cfg.increments(key)) // it fits: validate limits the total
 	_, err := p.shops[0].SetItem(ctx, &shopv1.SetItemRequest{Sku: sku(key), Stock: stock})
 	return plain(err)
 }
@@ -94,7 +94,7 @@ func (p *grpcPlan) sample(ctx context.Context, user int) result {
 	return r
 }
 
-// plain is a gRPC error as code and message, without the words around them.
+// plain returns a gRPC error as code and message, without the usual prefix.
 func plain(err error) error {
 	if err == nil {
 		return nil

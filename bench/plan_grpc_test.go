@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/example_service/shopv1"
 )
 
-// fakeGRPC is a fakeShop behind gRPC.
+// fakeGRPC serves a fakeShop over gRPC.
 type fakeGRPC struct {
 	shopv1.UnimplementedShopServiceServer
 	*fakeShop
@@ -75,7 +75,7 @@ func TestGRPCPlan(t *testing.T) {
 	got := runArgs(t.Context(), "-plan", "grpc", "-target", addr, "-users", "101", "-loops", "2", "-ramp-up", "0", "-think", "0", "-keys", "2", "-jtl", jtl)
 	got.wantCode(t, 0)
 	wantContains(t, got.stdout, "grpc lock: 202 of 202 increments\n")
-	wantContains(t, got.stdout, " of 202 increments, ") // some are lost without
+	wantContains(t, got.stdout, " of 202 increments, ") // some are lost
 	shop.wantSold(t, map[string]int64{"bench-1": 102, "bench-2": 100})
 
 	text, err := os.ReadFile(jtl)
@@ -125,7 +125,7 @@ func TestGRPCPlanConnections(t *testing.T) {
 	}
 }
 
-// A service without the calls that the plan needs says so.
+// A service without the methods that the plan needs is reported as such.
 func TestGRPCPlanOtherService(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

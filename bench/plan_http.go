@@ -17,18 +17,18 @@ import (
 	"time"
 )
 
-// httpPlan orders from the example service: a sample is one order of one piece.
-// The counter of a key is what is missing from the stock of its sku, which was
-// filled with as many as its users will order.
+// httpPlan orders from the example service: a sample is an order of one piece. The
+// counter of a key is the number of pieces missing from the stock of its sku, which
+// starts with as many as its users will order.
 type httpPlan struct {
 	cfg       *config
 	base      string
-	orders    []string // the URL to order from, for each key
+	orders    []string // the URL of orders for each key
 	transport *http.Transport
 	client    *http.Client
 }
 
-// openHTTPPlan fills the stock, and so finds out whether the service is there.
+// openHTTPPlan fills the stock, and so checks that the service answers.
 func openHTTPPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	p := newHTTPPlan(c, locked)
 	for key := range p.orders {
@@ -49,8 +49,8 @@ func newHTTPPlan(c *config, locked bool) *httpPlan {
 	for key := range p.orders {
 		p.orders[key] = p.base + path + sku(key) + "/orders"
 	}
-	// As in JMeter, a user has a connection and keeps it. All would go through
-	// two if they were not told otherwise, and dial anew for every sample.
+	// As in JMeter, each user keeps a connection. By default all users would share two
+	// idle connections and dial anew for most samples.
 	p.transport = &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: controlTimeout}).DialContext,
 		MaxConnsPerHost:     c.group.users,
@@ -59,7 +59,7 @@ func newHTTPPlan(c *config, locked bool) *httpPlan {
 	}
 	p.client = &http.Client{
 		Transport: p.transport,
-		// The answer to an order is not somewhere else.
+		// The answer to an order is not at another URL.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p
@@ -89,7 +89,7 @@ func (p *httpPlan) counted(ctx context.Context) (int64, error) {
 	return sum, nil
 }
 
-// control asks for something about an item that is not a sample.
+// control sends a request about an item that is not a sample.
 func (p *httpPlan) control(ctx context.Context, method string, key int, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
@@ -110,7 +110,7 @@ func (p *httpPlan) control(ctx context.Context, method string, key int, in, out 
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if u := (*url.Error)(nil); errors.As(err, &u) {
-			err = u.Err // the method and the URL are named already
+			err = u.Err // the message names the method and the URL already
 		}
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -130,7 +130,7 @@ func (p *httpPlan) control(ctx context.Context, method string, key int, in, out 
 	return nil
 }
 
-// answerLimit is more than the service ever answers.
+// answerLimit is larger than any answer of the service.
 const answerLimit = 64 << 10
 
 func (p *httpPlan) sample(ctx context.Context, user int) result {
@@ -163,7 +163,7 @@ func (p *httpPlan) sample(ctx context.Context, user int) result {
 	return r
 }
 
-// failed is the result of a request that was not answered, in JMeter's words.
+// failed returns the result of a request without a response, in JMeter's terms.
 func (r result) failed(err error) result {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err
@@ -173,7 +173,7 @@ func (r result) failed(err error) result {
 	return r
 }
 
-// refusal is an answer that is not what was asked for. The service says why, as
+// refusal returns the error for an unexpected response. The service gives the reason as
 // problem JSON.
 func refusal(resp *http.Response, body []byte) error {
 	var problem struct{ Title, Detail string }
@@ -190,8 +190,8 @@ func (p *httpPlan) close() error {
 	return nil
 }
 
-// timing takes the times of one request. The transport tells them from other
-// goroutines, and may do so after it gave up.
+// timing records the times of one request. The transport reports them from other
+// goroutines, possibly after the request has failed.
 type timing struct {
 	start     time.Time
 	connected atomic.Int64

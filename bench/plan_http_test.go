@@ -16,12 +16,12 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// fakeHTTP is a fakeShop behind HTTP.
+// fakeHTTP serves a fakeShop over HTTP.
 type fakeHTTP struct {
 	*fakeShop
 
 	url   string
-	conns atomic.Int64 // that were made
+	conns atomic.Int64 // number of connections
 }
 
 func serveHTTP(t *testing.T) *fakeHTTP {
@@ -88,7 +88,7 @@ func TestHTTPPlan(t *testing.T) {
 		"-think", "0", "-keys", "3", "-jtl", jtl, "-json", js)
 	got.wantCode(t, 0)
 	wantContains(t, got.stdout, "http lock: 60 of 60 increments\n")
-	wantContains(t, got.stdout, " of 60 increments, ") // some are lost without
+	wantContains(t, got.stdout, " of 60 increments, ") // some are lost
 	shop.wantSold(t, map[string]int64{"bench-1": 21, "bench-2": 21, "bench-3": 18})
 	if n := shop.conns.Load(); n > 2*20 {
 		t.Errorf("%d connections for 20 users, twice", n)
@@ -173,7 +173,7 @@ func TestUnreachable(t *testing.T) {
 		got := runArgs(t.Context(), append(args, "-json", js)...)
 		got.wantCode(t, 1)
 		wantContains(t, got.stderr, addr)
-		if args[1] != "wrap" { // a Redis client tries again, perhaps until its time is over
+		if args[1] != "wrap" { // a Redis client may retry until its timeout
 			wantContains(t, got.stderr, "connection refused")
 		}
 		if strings.Count(got.stderr, "\n") != 1 {
@@ -185,7 +185,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A service that dies between the run and the count leaves the counter unknown.
+// If the service dies between the run and the count, the counter is unknown.
 func TestHTTPPlanServiceGone(t *testing.T) {
 	t.Parallel()
 	shop := newFakeShop()
@@ -205,7 +205,7 @@ func TestHTTPPlanServiceGone(t *testing.T) {
 	}
 }
 
-// Times of the first sample of a user include the connection, of the others not.
+// Only the time of a user's first sample includes the connection.
 func TestHTTPPlanTimes(t *testing.T) {
 	t.Parallel()
 	shop := serveHTTP(t)

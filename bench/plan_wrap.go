@@ -17,9 +17,10 @@ import (
 //	@DistributedLock(prefix="my-", value="test", keyTimeout=3000, retryCount=0, paramLock=true, retryInterval=200)
 //	test(String, int, Object)
 //
-// It reads a counter, holds, and writes it back plus one. Reading and writing
-// are atomic each, so the program has no data race, but not together: without
-// the lock whoever writes last wins, and the others' increments are lost.
+// It reads a counter, waits for -hold, and writes the counter back plus one. The read
+// and the write are each atomic, so the program has no data race, but they are not
+// atomic together: without the lock the last write wins, and the other increments are
+// lost.
 type wrapPlan struct {
 	cfg      *config
 	counters []atomic.Int64 // one for each key
@@ -27,14 +28,15 @@ type wrapPlan struct {
 	end      func() error
 }
 
-// testParams are the parameters of test; together they are the key.
+// testParams are the parameters of test. Together they are the key.
 type testParams struct {
 	S string
-	N int // which counter
+	N int // the index of the counter
 	O any
 }
 
-// testOpts are those of the annotation above, and room for all users in the line.
+// testOpts returns the options of the annotation above, with room for all users in the
+// queue.
 func testOpts(users int) distlock.Opts {
 	return distlock.Opts{
 		Prefix:        "my-",
@@ -47,8 +49,8 @@ func testOpts(users int) distlock.Opts {
 	}
 }
 
-// openWrapPlan opens the backend without the lock too: a -backend that is wrong
-// is a mistake either way.
+// openWrapPlan also opens the backend for a run without the lock, because a bad
+// -backend is a mistake in either case.
 func openWrapPlan(ctx context.Context, c *config, locked bool) (plan, error) {
 	b, err := backendurl.Open(ctx, c.backend)
 	if err != nil {
@@ -71,7 +73,7 @@ func newWrapPlan(c *config, b driver.Backend, locked bool) *wrapPlan {
 	return p
 }
 
-// increment is the function under test, the same with the lock and without.
+// increment is the function under test, the same with and without the lock.
 func (p *wrapPlan) increment(ctx context.Context, r testParams) (int64, error) {
 	counter := &p.counters[r.N]
 	i := counter.Load()
@@ -82,18 +84,17 @@ func (p *wrapPlan) increment(ctx context.Context, r testParams) (int64, error) {
 	return i + 1, nil
 }
 
-// meanwhile is the time between reading and writing. Without a -hold it is a yield:
-// the scheduler runs whoever else is ready first. The function is so short that
-// else hardly any two users would meet in it on a machine with few processors,
-// and there would be nothing for the lock to prevent. That is not a trick at the
-// expense of the run without the lock: with it the same yield is made.
+// meanwhile runs between reading and writing. Without -hold it yields: the scheduler
+// runs another goroutine first. The function is so short that otherwise hardly any two
+// users would overlap on a machine with few processors, and the lock would have nothing
+// to prevent. The run with the lock makes the same yield, so the comparison is fair.
 func (p *wrapPlan) meanwhile(ctx context.Context) error {
 	if p.cfg.hold == 0 {
 		runtime.Gosched()
 	} else if !pause(ctx, p.cfg.hold) {
 		return context.Cause(ctx)
 	}
-	// Who was stopped for longer than the lease must not write.
+	// A process that was stopped for longer than the lease must not write.
 	if lease, ok := distlock.FromContext(ctx); ok {
 		return lease.Check()
 	}
@@ -101,7 +102,7 @@ func (p *wrapPlan) meanwhile(ctx context.Context) error {
 }
 
 func (p *wrapPlan) sample(ctx context.Context, user int) result {
-	// A new object each time: what counts is what is in it.
+	// Use a new object each time: only its content is part of the key.
 	params := testParams{S: "bench", N: p.cfg.keyOf(user), O: &struct{ Name string }{"object"}}
 	if _, err := p.test(ctx, params); err != nil {
 		return result{err: err, code: "500", message: "Error"}

@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// wrapOnMemlock does a run of the wrap plan.
+// wrapOnMemlock does a run of the wrap plan on memlock.
 func wrapOnMemlock(t *testing.T, locked bool, args ...string) *outcome {
 	t.Helper()
 	c := mustParse(t, args...)
@@ -41,8 +41,7 @@ func TestWrapLocked(t *testing.T) {
 	}
 }
 
-// Users that hold at the same time have read the same value, so of each round
-// one increment is left.
+// Users that overlap have read the same value, so one increment of each round is left.
 func TestWrapUnlocked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +53,7 @@ func TestWrapUnlocked(t *testing.T) {
 	})
 }
 
-// Under the lock the holds come one after the other: those of one key.
+// Under the lock, holds of the same key follow each other.
 func TestWrapKeys(t *testing.T) {
 	t.Parallel()
 	for keys, longest := range map[string]time.Duration{
@@ -85,7 +84,7 @@ func TestWrapOptionsAreThoseOfTheAnnotation(t *testing.T) {
 	}
 }
 
-// What an interrupt ends is no sample, and what it lets go on is one.
+// A sample that an interrupt ends does not count; one that finishes in time does.
 func TestInterruptOfLoad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -103,8 +102,8 @@ func TestInterruptOfLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Holds end at 0.5, 1, 1.5, 2 and 2.5 s. The tenth user waits again, as do
-		// the others that had not come in: all were in line before the interrupt.
+		// Holds end at 0.5, 1, 1.5, 2 and 2.5 s. The tenth user waits again, as do the
+		// users that have not entered: all were in the queue before the interrupt.
 		wantIncrements(t, o, 5, 5)
 		if o.cutShort != 6 || o.tally.errors != 0 {
 			t.Errorf("%d samples cut short, %d errors, want 6 and none", o.cutShort, o.tally.errors)

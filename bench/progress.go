@@ -11,15 +11,16 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows on a terminal how far a run is. Users only count; a goroutine
-// draws.
+// progress shows on a terminal how far a run is. Users only count samples; one
+// goroutine draws.
 type progress struct {
 	samples atomic.Int64
 	quit    chan struct{}
 	drawing sync.WaitGroup
 }
 
-// newProgress starts a bar for a run, which is drawn only if w is a terminal.
+// newProgress starts a progress bar for a run. The bar is drawn only if w is a
+// terminal.
 func newProgress(w io.Writer, label string, total int64) *progress {
 	p := &progress{quit: make(chan struct{})}
 	f, ok := w.(*os.File)
@@ -41,7 +42,7 @@ func (p *progress) draw(bar *progressbar.ProgressBar) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		// What a terminal does not take is no reason to fail.
+		// A failed write to the terminal does not matter.
 		select {
 		case <-ticker.C:
 			_ = bar.Set64(p.samples.Load())
@@ -55,7 +56,7 @@ func (p *progress) draw(bar *progressbar.ProgressBar) {
 // add counts a sample.
 func (p *progress) add() { p.samples.Add(1) }
 
-// close takes the bar away.
+// close removes the bar.
 func (p *progress) close() {
 	close(p.quit)
 	p.drawing.Wait()

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// fakeShop is what the example service does, without what it is made of.
+// fakeShop behaves like the example service.
 type fakeShop struct {
 	mu    sync.Mutex
 	items map[string]*fakeItem
 
-	refuse atomic.Bool // every order
-	leaky  bool        // the lock does nothing
+	refuse atomic.Bool // refuse every order
+	leaky  bool        // the lock has no effect
 }
 
 type fakeItem struct {
@@ -39,7 +39,7 @@ func (s *fakeShop) reset(sku string, stock int64) {
 	i.sold.Store(0)
 }
 
-// order returns what is left, or false if nothing was.
+// order returns the stock that is left, or false if there was none.
 func (s *fakeShop) order(sku string, locked bool) (int64, bool) {
 	i := s.item(sku)
 	if locked && !s.leaky {
@@ -50,13 +50,13 @@ func (s *fakeShop) order(sku string, locked bool) (int64, bool) {
 	if n < 1 || s.refuse.Load() {
 		return 0, false
 	}
-	<-time.After(time.Millisecond) // what reads by then sells the same piece
+	<-time.After(time.Millisecond) // another reader meanwhile sells the same piece
 	i.stock.Store(n - 1)
 	i.sold.Add(1)
 	return n - 1, true
 }
 
-// wantSold checks that the orders are spread over the skus as the users are.
+// wantSold checks that the orders are spread over the skus like the users.
 func (s *fakeShop) wantSold(t *testing.T, want map[string]int64) {
 	t.Helper()
 	s.mu.Lock()

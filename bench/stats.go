@@ -7,22 +7,21 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Times are measured in whole microseconds, from one to ten minutes, and kept
-// with three significant digits.
+// Times are whole microseconds up to ten minutes, with three significant digits.
 const (
 	shortest = time.Microsecond
 	longest  = 10 * time.Minute
 	digits   = 3
 )
 
-// tally is the statistics of samples. It is not safe for concurrent use.
+// tally has the statistics of samples. It is not safe for concurrent use.
 type tally struct {
 	hist        *hdrhistogram.Histogram
 	samples     int64
 	errors      int64
 	sum         time.Duration
 	min, max    time.Duration
-	first, last time.Time // when the first sample began and the last one ended
+	first, last time.Time // start of the first sample and end of the last
 }
 
 func newTally() *tally {
@@ -39,7 +38,7 @@ func (t *tally) add(start time.Time, elapsed time.Duration, ok bool) {
 	t.extend(1, d, d, d, start, start.Add(elapsed))
 }
 
-// merge adds what o counted.
+// merge adds the samples of o.
 func (t *tally) merge(o *tally) {
 	if o.samples == 0 {
 		return
@@ -71,10 +70,10 @@ func (t *tally) mean() time.Duration {
 	return t.sum / time.Duration(t.samples)
 }
 
-// percentile is a time that so many percent of the samples did not exceed.
+// percentile returns a time that p percent of the samples did not exceed.
 func (t *tally) percentile(p float64) time.Duration {
 	d := time.Duration(t.hist.ValueAtPercentile(p)) * time.Microsecond
-	return min(max(d, t.min), t.max) // which are exact
+	return min(max(d, t.min), t.max) // these are exact
 }
 
 func (t *tally) errorPercent() float64 {
@@ -84,8 +83,8 @@ func (t *tally) errorPercent() float64 {
 	return 100 * float64(t.errors) / float64(t.samples)
 }
 
-// throughput is samples per second from the beginning of the first to the end
-// of the last, as in JMeter: ramp-up and think time are in it.
+// throughput returns samples per second from the beginning of the first sample to the
+// end of the last, as in JMeter: with ramp-up and think time.
 func (t *tally) throughput() float64 {
 	span := t.last.Sub(t.first)
 	if span <= 0 {
@@ -94,14 +93,13 @@ func (t *tally) throughput() float64 {
 	return float64(t.samples) / span.Seconds()
 }
 
-// recorder is a tally for many users at once. They are spread over shards: one
-// lock for all would be what they wait for, and a histogram for each user would
-// take 150 KB times a thousand.
+// recorder is a tally for concurrent users. It is sharded: users would wait for a
+// single mutex, and a histogram for each of a thousand users would take 150 KB each.
 type recorder struct {
 	shards [16]struct {
 		mu    sync.Mutex
 		tally *tally
-		_     [48]byte // a cache line each
+		_     [48]byte // each shard has its own cache line
 	}
 }
 
@@ -120,7 +118,7 @@ func (r *recorder) add(user int, start time.Time, elapsed time.Duration, ok bool
 	s.mu.Unlock()
 }
 
-// total is the tally of all users.
+// total returns the tally of all users.
 func (r *recorder) total() *tally {
 	all := newTally()
 	for i := range r.shards {

@@ -9,7 +9,7 @@ import (
 
 func TestStatistics(t *testing.T) {
 	t.Parallel()
-	// 1 ms to 1,000 ms, every tenth failed, one beginning each 2 ms.
+	// 1 ms to 1,000 ms, every tenth failed, one beginning every 2 ms.
 	r := newRecorder()
 	start := time.Now()
 	var users sync.WaitGroup
@@ -36,7 +36,7 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%v %%: %v, want %v within three digits", p, d, want)
 		}
 	}
-	// The last began at 1998 ms and took 1 s.
+	// The last sample began at 1998 ms and took 1 s.
 	if want := 1000 / 2.998; math.Abs(got.throughput()-want) > 1e-9 {
 		t.Errorf("throughput %v, want %v", got.throughput(), want)
 	}

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// tableHeader has the columns of JMeter's Aggregate Report that fit here; times
-// are in milliseconds.
+// tableHeader has the columns of JMeter's Aggregate Report that apply here. Times are
+// in milliseconds.
 var tableHeader = []string{
 	"Label", "# Samples", "Average", "Median", "90% Line", "95% Line", "99% Line", "Min", "Max", "Error %", "Throughput /s",
 }
 
-// writeTable writes the aggregate report of the runs, with a TOTAL if there are
-// several.
+// writeTable writes the aggregate report of the runs, with a TOTAL for more than one
+// run.
 func writeTable(b *strings.Builder, runs []*outcome) {
 	rows := [][]string{tableHeader}
 	total := newTally()
@@ -38,8 +38,7 @@ func tableRow(label string, t *tally) []string {
 		strconv.FormatFloat(t.errorPercent(), 'f', 2, 64)+"%", throughput(t.throughput()))
 }
 
-// align writes the rows with the first column to the left and the others to the
-// right.
+// align writes the rows with the first column aligned left and the others right.
 func align(b *strings.Builder, rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -59,8 +58,8 @@ func align(b *strings.Builder, rows [][]string) {
 	}
 }
 
-// ms is d in milliseconds with three digits, the precision of the histogram, and
-// no less than whole ones.
+// ms formats d in milliseconds with three digits, the precision of the histogram, or
+// more for large values.
 func ms(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond-5*time.Microsecond:
@@ -83,7 +82,7 @@ func throughput(perSecond float64) string {
 	return group(int64(perSecond + 0.5))
 }
 
-// group is n with commas between the thousands.
+// group formats n with commas between thousands.
 func group(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""

@@ -42,7 +42,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// outcomeOf has a sample that took 12 ms, and an error after 34 ms.
+// outcomeOf has a sample of 12 ms, and an error after 34 ms.
 func outcomeOf(label string, locked bool, start time.Time, counted int64) *outcome {
 	o := &outcome{label: label, locked: locked, tally: newTally(), counted: &counted, failure: errors.New("a\nb")}
 	o.tally.add(start, 12*time.Millisecond, true)

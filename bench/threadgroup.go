@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// threadGroup is who sets the load and how fast: JMeter's thread group with a
-// constant timer in it.
+// threadGroup says how many users there are and how fast they go: JMeter's thread group
+// with a constant timer.
 type threadGroup struct {
 	users  int
 	loops  int
-	rampUp time.Duration // the users start evenly over it
-	think  time.Duration // before each sample, the first included
+	rampUp time.Duration // time over which the users start, evenly
+	think  time.Duration // pause before each sample, also the first
 }
 
-// total is how many samples the group does.
+// total returns the number of samples of the group.
 func (g threadGroup) total() int64 { return int64(g.users) * int64(g.loops) }
 
-// startOf is when user i starts, counted from the start of the group.
+// startOf returns when user i starts, counted from the start of the group.
 func (g threadGroup) startOf(i int) time.Duration {
 	whole, rest := g.rampUp/time.Duration(g.users), g.rampUp%time.Duration(g.users)
 	return whole*time.Duration(i) + rest*time.Duration(i)/time.Duration(g.users)
 }
 
-// run calls sample for each sample of each user, of several users at a time,
-// with the number of the user and how many are active. When ctx ends, no sample
-// begins any more; run returns when all that began are over.
+// run calls sample for each sample of each user, for several users at a time, with the
+// number of the user and the number of active users. When ctx ends, no further sample
+// begins; run returns when all samples have ended.
 func (g threadGroup) run(ctx context.Context, sample func(user int, active int64)) {
 	var users sync.WaitGroup
 	defer users.Wait()

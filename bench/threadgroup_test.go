@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// started runs g with samples that take a second, and returns when each sample
-// of each user began.
+// started runs g with samples of one second, and returns the start times of each user's
+// samples.
 func started(ctx context.Context, g threadGroup) map[int][]time.Duration {
 	start := time.Now()
 	var mu sync.Mutex
@@ -66,7 +66,7 @@ func TestRampUpAndThink(t *testing.T) {
 	}
 }
 
-// A long ramp-up of many users is not a product that overflows.
+// A long ramp-up of many users must not overflow.
 func TestRampUpOfMany(t *testing.T) {
 	t.Parallel()
 	g := threadGroup{users: 1_000_000, rampUp: 1_000 * time.Hour}

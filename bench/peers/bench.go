@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// bench is one run of the whole.
+// bench is one run of the benchmark.
 type bench struct {
 	cfg      *config
-	client   *redis.Client // for looking at the server; nil if no scenario needs one
+	client   *redis.Client // for questions to the server; nil if no scenario needs one
 	prefix   string        // of all keys of this run
 	progress io.Writer
 
@@ -78,9 +78,9 @@ func (b *bench) verdict(id string) *verdict {
 	return &b.verdicts[i]
 }
 
-// measure gives everybody in the field a turn in each round, or several if the
-// scenario is split, so that the machine's moods hit all alike. Every turn begins
-// with another one.
+// measure gives each peer a turn in each round, or several turns if the scenario is
+// split, so that changes in the machine's speed affect all peers alike. Each round
+// starts with another peer.
 func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, error) {
 	rounds, split := b.cfg.rounds, max(s.split, 1)
 	if s.rounds > 0 {
@@ -103,7 +103,7 @@ func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, e
 				f = &figure{scenario: s, peer: name}
 				of[name] = f
 			} else if !f.finished() || spent[name] > slowFactor*b.cfg.slice*time.Duration(b.cfg.rounds) {
-				continue // its figure stands, and it takes too long to get another
+				continue // its figure is final, or another turn takes too long
 			}
 			began := time.Now()
 			sl, err := b.slice(ctx, s, name, turn, d)
@@ -125,8 +125,8 @@ func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, e
 	return of, nil
 }
 
-// heat lets everybody work for as long as will be measured. A JVM interprets its
-// code at first, and is three times as fast when it has compiled it.
+// heat lets each peer work for as long as it will be measured. A JVM interprets its
+// code at first, and is three times as fast after it has compiled the code.
 func (b *bench) heat(ctx context.Context, s *scenario) error {
 	for turn := range b.cfg.rounds {
 		for _, name := range s.field {
@@ -143,8 +143,8 @@ func (b *bench) heat(ctx context.Context, s *scenario) error {
 	return nil
 }
 
-// slowFactor is how many times the time for all its turns a peer may spend in a
-// scenario before it gets no further ones.
+// slowFactor is how many times the total time of its turns a peer may use in a scenario
+// before it gets no more turns.
 const slowFactor = 2
 
 func (b *bench) tell(s *scenario, peer string, turn, turns int, sl *slice) {
@@ -156,11 +156,11 @@ func (b *bench) tell(s *scenario, peer string, turn, turns int, sl *slice) {
 		s.id, turn+1, turns, peer, count(float64(sl.locks)), sl.elapsed.Round(time.Millisecond), state)
 }
 
-// errViolated is what makes the exit code 1.
+// errViolated causes exit code 1.
 var errViolated = errors.New("the lock was violated")
 
-// violated says whether two held our lock or a token did not rise, in any
-// scenario with one key.
+// violated returns an error if, in a scenario with one key, two callers held our lock
+// or a token did not rise.
 func (b *bench) violated() error {
 	for _, f := range b.figures {
 		if n := f.violations(); f.peer == ours && n > 0 {

@@ -13,11 +13,11 @@ import (
 type curve struct {
 	class, name string
 	points      []point
-	top         bool // it is the one above
+	top         bool // the topmost curve
 }
 
-// label is the height of the figure at a point: above, unless the other curve is
-// there, and clear of the topmost line.
+// label returns the y position of the text at a point: above the point, or below it for
+// the lower curve, and clear of the topmost line.
 func (c *curve) label(p point) float64 {
 	y := chartY(p.utilisation)
 	switch {
@@ -30,18 +30,18 @@ func (c *curve) label(p point) float64 {
 	}
 }
 
-// point is a number of waiters and a part of the time.
+// point is a number of waiters and the utilisation.
 type point struct {
 	waiters     int
 	utilisation float64
 }
 
-// The chart's measures, in the SVG's units.
+// The dimensions of the chart, in SVG units.
 const (
 	chartWidth, chartHeight = 720, 400
 	plotLeft, plotRight     = 80, 692
 	plotTop, plotBottom     = 90, 336
-	plotInset               = 32 // from the axis to the first point
+	plotInset               = 32 // distance from the axis to the first point
 )
 
 const (
@@ -51,8 +51,7 @@ const (
 	chartYLabel   = "time in which it is held"
 )
 
-// chartStyle makes the colours fit for a light and for a dark page. There is no
-// background, so that the page's own shows.
+// chartStyle has colours for light and dark pages. The background is transparent.
 const chartStyle = `
 text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: #57606a; }
 .title { font-size: 17px; font-weight: 600; fill: #1f2328; }
@@ -112,7 +111,7 @@ func drawChart(curves []curve) string {
 			say(`<circle class="%s-ink" cx="%.1f" cy="%.1f" r="4.5"/>`, c.class, x, y)
 			say(`<text class="value %s-ink" x="%.1f" y="%.1f">%s</text>`, c.class, x, c.label(p), percentText(p.utilisation))
 		}
-		// The legend, to the lower right, where curves that rise leave room.
+		// The legend is at the lower right, where rising curves leave room.
 		y := plotBottom - 24*(len(curves)-i) + 6
 		say(`<line class="line %s" x1="%d" x2="%d" y1="%d" y2="%[4]d"/>`, c.class, plotRight-216, plotRight-190, y)
 		say(`<text class="%s-ink" x="%d" y="%d">%s</text>`, c.class, plotRight-180, y+4, html.EscapeString(c.name))
@@ -121,7 +120,7 @@ func drawChart(curves []curve) string {
 	return b.String()
 }
 
-// percentText is more exact where little is left to gain.
+// percentText shows more digits close to 100 %.
 func percentText(part float64) string {
 	if part < 0.9 {
 		return fmt.Sprintf("%.0f%%", 100*part)
@@ -133,7 +132,7 @@ func chartY(part float64) float64 {
 	return plotBottom - part*(plotBottom-plotTop)
 }
 
-// chartXAt has equal distances for equal ratios.
+// chartXAt maps equal ratios to equal distances.
 func chartXAt(waiters, low, high int) float64 {
 	part := 0.5
 	if high > low {
@@ -142,7 +141,7 @@ func chartXAt(waiters, low, high int) float64 {
 	return plotLeft + plotInset + part*(plotRight-plotLeft-2*plotInset)
 }
 
-// widest returns the points of the curve that has most.
+// widest returns the points of the curve with the most points.
 func widest(curves []curve) (points []point) {
 	for _, c := range curves {
 		if len(c.points) > len(points) {
@@ -152,13 +151,13 @@ func widest(curves []curve) (points []point) {
 	return points
 }
 
-// reach is the fewest and the most waiters.
+// reach returns the smallest and the largest number of waiters.
 func reach(curves []curve) (low, high int) {
 	points := widest(curves)
 	return points[0].waiters, points[len(points)-1].waiters
 }
 
-// describe says in words what the chart shows, for those who cannot see it.
+// describe returns the chart as text, for readers who cannot see it.
 func describe(curves []curve) string {
 	var parts []string
 	for _, c := range curves {
@@ -171,7 +170,7 @@ func describe(curves []curve) string {
 
 var errNoCurve = errors.New("there is nothing to draw: -svg needs F7")
 
-// writeSVG draws what F7 found.
+// writeSVG draws the results of F7.
 func (b *bench) writeSVG(path string) error {
 	us := curve{class: "ours", name: ours, top: true}
 	them := curve{class: "them", name: "polling every 200\u2013400 ms"}

@@ -40,7 +40,8 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// Equal ratios are equal distances, more is higher, and all is in the picture.
+// Equal ratios have equal distances, larger values are higher, and all points are
+// inside.
 func TestChartScale(t *testing.T) {
 	a, b, c := chartXAt(2, 2, 1000), chartXAt(20, 2, 1000), chartXAt(200, 2, 1000)
 	if d := (c - b) - (b - a); d > 1e-9 || d < -1e-9 {

@@ -14,15 +14,14 @@ import (
 	"time"
 )
 
-// childEnv is set in the processes that this one starts from its own binary.
+// childEnv is set in child processes, which run the same binary.
 const childEnv = "DISTLOCK_PEERS_CHILD"
 
-// grace is how long it may take to stop.
+// grace is the time limit for stopping.
 const grace = 3 * time.Second
 
-// child is the whole of a child process: it reads its task and then orders from
-// in, answers on out, and returns the exit code. It ends with its parent, which
-// closes in.
+// child runs a child process: it reads its task and then orders from in, writes reports
+// to out, and returns the exit code. It ends when its parent closes in.
 func child(in io.Reader, out io.Writer) int {
 	reports := json.NewEncoder(out)
 	orders := json.NewDecoder(bufio.NewReader(in))
@@ -67,8 +66,8 @@ func child(in io.Reader, out io.Writer) int {
 	return 0
 }
 
-// await waits for the report of an order, but not much longer than the parent
-// does, who closes the orders when it gives up.
+// await waits for the report of an order, and a little longer than the parent does. The
+// parent closes the orders when it stops waiting.
 func await(done <-chan report, next <-chan order, cancel func()) (report, error) {
 	select {
 	case r := <-done:
@@ -86,7 +85,7 @@ func await(done <-chan report, next <-chan order, cancel func()) (report, error)
 
 var errHangs = errors.New("does not return when its context ends")
 
-// prepare returns what carries out the task's orders, warm, and what ends it.
+// prepare warms up, and returns functions that execute an order and end the task.
 func prepare(t task) (do func(context.Context, order) report, end func(), err error) {
 	if probe, ok := probes[t.Peer]; ok {
 		return probe(t)
@@ -115,8 +114,8 @@ func prepare(t task) (do func(context.Context, order) report, end func(), err er
 	return w.do, func() { stop(); _ = p.Close(); unmap() }, nil
 }
 
-// profile begins a CPU profile of this process, if there is to be one, and
-// returns what ends it.
+// profile starts a CPU profile of this process if the task asks for one, and returns a
+// function that ends it.
 func profile(t task) (stop func(), err error) {
 	if t.Profile == "" {
 		return func() {}, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// commandCount returns how many commands the server has carried out since it was
-// started, those that scripts call included, but for the INFO that tells it.
+// commandCount returns how many commands the server has executed since its start,
+// commands called by scripts included, except the INFO that returns the number.
 func commandCount(ctx context.Context, c *redis.Client) (int64, error) {
 	info, err := c.Info(ctx, "commandstats").Result()
 	if err != nil {
@@ -19,7 +19,7 @@ func commandCount(ctx context.Context, c *redis.Client) (int64, error) {
 	return countCommands(info), nil
 }
 
-// countCommands adds up the calls in an INFO text, whose lines are like
+// countCommands adds up the calls in the text of INFO. Its lines look like
 // "cmdstat_get:calls=21,usec=175,...".
 func countCommands(info string) (sum int64) {
 	for s := bufio.NewScanner(strings.NewReader(info)); s.Scan(); {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// crew is the processes that do a task together. Every slice of every scenario
-// has a fresh one, however few they are: then nobody's garbage, goroutines and
-// connections are in another's way, and one that hangs can be ended.
+// crew is the processes that work on a task together. Each slice of each scenario has a
+// new crew, so that peers do not share garbage, goroutines or connections, and a crew
+// that hangs can be killed.
 type crew struct {
 	task     task
 	dir      string
-	register *register // nil with own keys
+	register *register // nil if each goroutine has its own key
 	unmap    func()
 	members  []*member
 }
@@ -122,18 +122,18 @@ func (m *member) answer(ctx context.Context, limit time.Duration) (report, error
 	}
 }
 
-// result is what a crew did with one order.
+// result is the result of an order.
 type result struct {
-	report                   // of all, added up
-	shares   []int64         // of each process when the first had done its part
-	elapsed  time.Duration   // until the last had
-	held     time.Duration   // of that, from the first grant on
+	report                   // the sum over all processes
+	shares   []int64         // of each process, when the first process had done its part
+	elapsed  time.Duration   // until the last process had done its part
+	held     time.Duration   // how long the lock was held since the first grant
 	span     time.Duration   // from the first grant to the last return
-	problems map[string]bool // what went wrong
+	problems map[string]bool // error messages
 }
 
-// do gives all the same order, to begin at the same moment, and waits until it
-// is done. Who has not done it within o.Limit is stopped.
+// do gives all processes the same order, to begin at the same moment, and waits until
+// they are done. Processes that are not done within o.Limit are stopped.
 func (c *crew) do(ctx context.Context, o order) (result, error) {
 	const lead = 10 * time.Millisecond
 	if c.register != nil {
@@ -168,7 +168,7 @@ func (c *crew) do(ctx context.Context, o order) (result, error) {
 		res.add(a.report, a.err)
 	}
 	res.elapsed = time.Duration(res.End - o.Start)
-	if res.End == 0 { // nobody told
+	if res.End == 0 { // no process reported an end
 		res.elapsed = time.Since(time.Unix(0, o.Start))
 	}
 	if c.register != nil {
@@ -177,7 +177,7 @@ func (c *crew) do(ctx context.Context, o order) (result, error) {
 		for _, n := range c.register.shares(len(c.members)) {
 			locks += n
 		}
-		res.Locks = max(res.Locks, locks) // also of those who do not answer
+		res.Locks = max(res.Locks, locks) // counts processes that do not answer, too
 	}
 	return res, nil
 }
@@ -204,14 +204,14 @@ func (r *result) add(o report, err error) {
 	r.HandOvers.merge(o.HandOvers)
 }
 
-// dismiss ends the processes, by force if they do not end by themselves.
+// dismiss ends the processes, and kills those that do not exit.
 func (c *crew) dismiss() {
 	for _, m := range c.members {
 		_ = m.in.Close()
 	}
 	for _, m := range c.members {
 		t := time.AfterFunc(grace, func() { _ = m.cmd.Process.Kill() })
-		for range m.reports { // until it has ended
+		for range m.reports { // until it has exited
 		}
 		t.Stop()
 	}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// figure is what one peer came to in one scenario, over all rounds.
+// figure is the result of one peer in one scenario, over all rounds.
 type figure struct {
 	scenario *scenario
 	peer     string
 	slices   []*slice
 }
 
-// median returns the middle of the values in all turns.
+// median returns the median over all turns.
 func (f *figure) median(value func(*slice) float64) float64 {
 	values := make([]float64, len(f.slices))
 	for i, s := range f.slices {
@@ -22,7 +22,7 @@ func (f *figure) median(value func(*slice) float64) float64 {
 	return median(values)
 }
 
-// worst returns the largest.
+// worst returns the maximum over all turns.
 func (f *figure) worst(value func(*slice) float64) float64 {
 	w := 0.0
 	for _, s := range f.slices {
@@ -40,7 +40,7 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// rates is how many locks were taken and given back in a second, in each round.
+// rates returns how many locks per second were acquired and released, for each round.
 func (f *figure) rates() []float64 {
 	var rates []float64
 	for s := range f.slices {
@@ -65,7 +65,7 @@ func (f *figure) finished() bool {
 	return len(f.slices) > 0 && !slices.ContainsFunc(f.slices, func(s *slice) bool { return !s.finished })
 }
 
-// waits are those of all rounds.
+// waits returns the waiting times of all rounds.
 func (f *figure) waits() (h histogram) {
 	for _, s := range f.slices {
 		h.merge(s.waits)
@@ -73,7 +73,7 @@ func (f *figure) waits() (h histogram) {
 	return h
 }
 
-// handOver is the median time from one process to another.
+// handOver returns the median time of a hand-over between processes.
 func (f *figure) handOver() time.Duration {
 	var h histogram
 	for _, s := range f.slices {
@@ -82,8 +82,8 @@ func (f *figure) handOver() time.Duration {
 	return h.quantile(0.5)
 }
 
-// longest and mean are the waits of a full queue, and patience is how many times
-// the mean the longest was.
+// longest and mean are the waiting times in a full queue, and patience is longest
+// divided by mean.
 func longest(s *slice) float64 { return float64(s.full.Max) }
 func mean(s *slice) float64    { return float64(s.full.mean()) }
 func patience(s *slice) float64 {
@@ -93,8 +93,8 @@ func patience(s *slice) float64 {
 	return longest(s) / mean(s)
 }
 
-// imbalance is how many times the share of the one with the least the share of
-// the one with the most was. A process that got nothing counts as one with one.
+// imbalance returns the largest share of a process divided by the smallest. A process
+// without a lock counts as one with a single lock.
 func imbalance(s *slice) float64 {
 	if len(s.shares) == 0 {
 		return 0
@@ -102,7 +102,7 @@ func imbalance(s *slice) float64 {
 	return float64(slices.Max(s.shares)) / float64(max(slices.Min(s.shares), 1))
 }
 
-// utilisation is which part of the time the lock was held.
+// utilisation returns the part of the time in which the lock was held.
 func utilisation(s *slice) float64 {
 	if s.span <= 0 {
 		return 0
@@ -110,12 +110,12 @@ func utilisation(s *slice) float64 {
 	return float64(s.held) / float64(s.span)
 }
 
-// commandsPerLock is what an acquisition cost the server.
+// commandsPerLock returns the commands that the server executed for an acquisition.
 func commandsPerLock(s *slice) float64 { return float64(s.commands) / float64(max(s.locks, 1)) }
 
 func overtaking(s *slice) float64 { return float64(s.overtaken.Most) }
 
-// violations adds up what the registers found.
+// violations returns the number of violations that the registers found.
 func (f *figure) violations() (n int64) {
 	for _, s := range f.slices {
 		n += s.overlaps + s.backwards
@@ -123,7 +123,7 @@ func (f *figure) violations() (n int64) {
 	return n
 }
 
-// problems lists what went wrong, each only once.
+// problems returns all error messages, without duplicates.
 func (f *figure) problems() string {
 	all := make(map[string]bool)
 	for _, s := range f.slices {

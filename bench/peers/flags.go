@@ -11,16 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// config is what the flags say.
+// config holds the values of the flags.
 type config struct {
-	redis     string // URL; empty: start one
-	zooKeeper string // URL of the one that was started; empty: none, and F14 is left out
+	redis     string // URL; "": start a server
+	zooKeeper string // URL of the server that was started; "": none, and F14 is skipped
 	only      []string
-	peers     []string // empty: all
+	peers     []string // nil: all
 	short     bool
 	rounds    int
-	slice     time.Duration // of each peer in each round
-	patience  time.Duration // with those who do not finish
+	slice     time.Duration // time of each peer in each round
+	patience  time.Duration // extra time for peers that do not finish
 	json      string
 	svg       string
 	profile   string
@@ -91,7 +91,7 @@ func parseFlags(args []string, stderr io.Writer) (*config, error) {
 	return c, nil
 }
 
-// check refuses names that nothing has.
+// check refuses unknown names.
 func (c *config) check() error {
 	var groups []string
 	for _, s := range scenarios(false) {
@@ -117,7 +117,7 @@ func (c *config) check() error {
 	return nil
 }
 
-// scenarios returns those that are to be measured, with those who take part.
+// scenarios returns the scenarios to measure, with the peers that take part.
 func (c *config) scenarios() []scenario {
 	all := scenarios(c.short)
 	if len(c.only) > 0 {

@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// verdict is a goal and what became of it.
+// verdict is a goal and whether it was met.
 type verdict struct {
 	ID        string  `json:"id"`
 	What      string  `json:"what"`
 	Goal      float64 `json:"goal"`
 	Direction string  `json:"direction"` // how the ratio must compare with the goal: atLeast or atMost
 	Ratio     float64 `json:"ratio"`
-	Ours      float64 `json:"ours"` // the ratio's upper part
+	Ours      float64 `json:"ours"` // the numerator of the ratio
 	Best      float64 `json:"best_peer"`
 	BestName  string  `json:"best_peer_name"`
-	Unit      string  `json:"unit"` // of Ours and Best
+	Unit      string  `json:"unit"` // unit of Ours and Best
 	Met       bool    `json:"met"`
 }
 
-// The directions.
+// The values of Direction.
 const (
 	atLeast = ">="
 	atMost  = "<="
 )
 
-// Units, as the table writes them.
+// Units as they appear in the table.
 const (
 	perSecond = "/s"
 	micros    = "us"
@@ -35,8 +35,8 @@ const (
 	number    = ""
 )
 
-// judged returns v with the ratio, unless there is one, and whether it is met. A
-// ratio that cannot be had, for want of either part, meets no goal.
+// judged returns v with the ratio, unless it has one, and whether the goal is met. A
+// missing ratio does not meet a goal.
 func judged(v verdict) verdict {
 	if v.Ratio == 0 && v.Best != 0 {
 		v.Ratio = v.Ours / v.Best
@@ -52,8 +52,7 @@ func judged(v verdict) verdict {
 	return v
 }
 
-// judge says which goals a scenario meets, given the figures of those who took
-// part.
+// judge returns the verdicts of a scenario, given the figures of its peers.
 func judge(s *scenario, of map[string]*figure) []verdict {
 	us, ok := of[ours]
 	if !ok {
@@ -87,7 +86,7 @@ func judge(s *scenario, of map[string]*figure) []verdict {
 	return nil
 }
 
-// judgeBare is F1: our time for a pair, over that of the bare pair.
+// judgeBare is F1: our time for a pair, divided by that of the bare pair.
 func judgeBare(v verdict, us *figure, of map[string]*figure) []verdict {
 	v.What += ": time over the bare pair's"
 	v.Goal, v.Direction, v.Unit = 1.10, atMost, micros
@@ -98,8 +97,8 @@ func judgeBare(v verdict, us *figure, of map[string]*figure) []verdict {
 	return []verdict{judged(v)}
 }
 
-// judgeRate is F2 to F5 and F14: our locks per second, over those of the best peer that
-// finished. If none did, then over the best of those that were stopped.
+// judgeRate is F2 to F5 and F14: our locks per second, divided by those of the best
+// peer that finished, or of the best peer that was stopped if no peer finished.
 func judgeRate(v verdict, us *figure, of map[string]*figure, goal float64) verdict {
 	v.What += ": locks over the best peer's"
 	v.Goal, v.Direction, v.Unit = goal, atLeast, perSecond
@@ -126,8 +125,8 @@ func best(of map[string]*figure, finished bool) (b *figure) {
 	return b
 }
 
-// judgeLimit is F3's second goal: our locks per second, over the pairs that the
-// server can do at most.
+// judgeLimit is F3's second goal: our locks per second, divided by the maximum number
+// of pairs per second of the server.
 func judgeLimit(v verdict, us *figure, of map[string]*figure) verdict {
 	v.ID += ".limit"
 	v.What += ": locks over pairs in full pipelines"
@@ -139,8 +138,8 @@ func judgeLimit(v verdict, us *figure, of map[string]*figure) verdict {
 	return judged(v)
 }
 
-// judgeWait is F4's second goal: the longest wait over the mean wait, both while
-// all goroutines were there, in the round in the middle.
+// judgeWait is F4's second goal: the longest wait divided by the mean wait, both while
+// all goroutines were waiting. It uses the median of the rounds.
 func judgeWait(v verdict, us *figure) verdict {
 	v.ID += ".wait"
 	v.What += ": longest wait over the mean of a full queue"
@@ -150,8 +149,8 @@ func judgeWait(v verdict, us *figure) verdict {
 	return judged(v)
 }
 
-// judgeOrder is F4's third goal: by how many who came later somebody was
-// overtaken, at most, in any round.
+// judgeOrder is F4's third goal: how many later callers overtook a waiter, at most, in
+// any round.
 func judgeOrder(v verdict, us *figure) verdict {
 	v.ID += ".order"
 	v.What += ": overtaken by so many at most"
@@ -162,7 +161,7 @@ func judgeOrder(v verdict, us *figure) verdict {
 	return v
 }
 
-// judgeShares is F5's second goal: the largest share of a process over the
+// judgeShares is F5's second goal: the largest share of a process divided by the
 // smallest, in the worst round.
 func judgeShares(v verdict, us *figure) verdict {
 	v.ID += ".share"
@@ -192,7 +191,7 @@ func ends(shares []int64) (most, least float64) {
 	return most, least
 }
 
-// judgeRegister is F5's third goal: how often two held the lock or a token did
+// judgeRegister is F5's third goal: how often two callers held the lock or a token did
 // not rise.
 func judgeRegister(v verdict, us *figure) verdict {
 	v.ID += ".register"
@@ -204,9 +203,9 @@ func judgeRegister(v verdict, us *figure) verdict {
 	return v
 }
 
-// judgeTurns is F6: the time from one holder's unlocking to the other's having
-// the lock, over a message from one process to the other and a round trip. All
-// are medians.
+// judgeTurns is F6: the time from the unlock of one holder to the lock of the next,
+// divided by the time of a message between the processes plus a round trip. All are
+// medians.
 func judgeTurns(v verdict, us *figure, of map[string]*figure) []verdict {
 	v.What += ": hand-over over a message and a round trip"
 	v.Goal, v.Direction, v.Unit = 1.3, atMost, micros
@@ -217,7 +216,7 @@ func judgeTurns(v verdict, us *figure, of map[string]*figure) []verdict {
 		v.Best, v.BestName = float64(p.quantile(0.5)+r.quantile(0.5))/1e3, "publish+ping"
 	}
 	if v.Ours == 0 {
-		return []verdict{v} // it never changed hands
+		return []verdict{v} // the lock never changed hands
 	}
 	return []verdict{judged(v)}
 }
@@ -234,8 +233,8 @@ func judgeUtilisation(v verdict, us *figure, of map[string]*figure) verdict {
 	return judged(v)
 }
 
-// judgeCommands is F8: commands that the server carries out for an acquisition,
-// those of scripts included.
+// judgeCommands is F8: commands that the server executes for an acquisition, commands
+// in scripts included.
 func judgeCommands(v verdict, us *figure, of map[string]*figure) verdict {
 	v.What += ": commands per lock"
 	v.Goal, v.Direction, v.Unit = 4, atMost, number
@@ -254,8 +253,8 @@ func judgeCommands(v verdict, us *figure, of map[string]*figure) verdict {
 	return v
 }
 
-// judgeGrowth is F8's second goal: commands per lock with many waiters over those
-// with few.
+// judgeGrowth is F8's second goal: commands per lock with many waiters, divided by
+// those with few.
 func judgeGrowth(few, many verdict) verdict {
 	return judged(verdict{
 		ID: "F8.growth", What: "commands per lock, 1,000 waiters over 64",

@@ -18,7 +18,7 @@ func TestJudged(t *testing.T) {
 		{111, 100, 1.10, atMost, false},
 		{300, 100, 3, atLeast, true},
 		{299, 100, 3, atLeast, false},
-		{300, 0, 3, atLeast, false}, // nothing to compare with
+		{300, 0, 3, atLeast, false}, // there is nothing to compare with
 		{300, 0, 3, atMost, false},
 		{0, 100, 3, atMost, false},
 		{math.Inf(1), 100, 1, atLeast, false},
@@ -31,7 +31,7 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// did is a figure of one slice.
+// did returns a figure with one slice.
 func did(s *scenario, peer string, sl slice) *figure {
 	if sl.elapsed == 0 {
 		sl.elapsed = time.Second
@@ -46,13 +46,13 @@ func TestGoals(t *testing.T) {
 		id    string
 		ours  slice
 		peers map[string]slice
-		want  string // id, ratio, whether it is met, and who is compared with
+		want  string // id, ratio, whether it is met, and the other peer
 	}{
 		{"F1", slice{locks: 1000, finished: true}, map[string]slice{"bare": {locks: 1090, finished: true}, "redsync": {locks: 9000, finished: true}}, "F1 1.09 true bare"},
 		{"F1", slice{locks: 1000, finished: true}, map[string]slice{"bare": {locks: 1110, finished: true}}, "F1 1.11 false bare"},
 		{"F2", slice{locks: 1000, finished: true}, map[string]slice{"bare": {locks: 500, finished: true}, "redsync": {locks: 800, finished: true}}, "F2 1.25 true redsync"},
 		{"F3", slice{locks: 900, finished: true}, map[string]slice{"bare": {locks: 300, finished: true}, "pipeline": {locks: 3000, finished: true}}, "F3 3.00 true bare, F3.limit 0.30 false pipeline"},
-		// Who does not finish is not the best, unless there is nobody else.
+		// A peer that does not finish is the best only if no peer finishes.
 		{"F5", slice{locks: 100, finished: true, shares: []int64{30, 20, 10, 40}}, map[string]slice{"bare": {locks: 2, finished: true}, "redsync": {locks: 50}}, "F5 50.0 true bare, F5.share 4.00 false least, F5.register 0 true "},
 		{"F5", slice{locks: 100, finished: true, shares: []int64{25, 25}, backwards: 2, overlaps: 1}, map[string]slice{"redsync": {locks: 50}}, "F5 2.00 false redsync (did not finish), F5.share 1.00 true least, F5.register 3.00 false "},
 		{"F5", slice{locks: 100, shares: []int64{25, 0}}, map[string]slice{"bare": {locks: 2, finished: true}}, "F5 0 false bare, F5.share 25.0 false least, F5.register 0 true "},
@@ -99,7 +99,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// Every goal of every scenario has a direction and a sentence.
+// Each goal of each scenario has a direction and a sentence.
 func TestGoalsAreDefined(t *testing.T) {
 	for _, s := range scenarios(false) {
 		all := judge(&s, map[string]*figure{ours: did(&s, ours, slice{locks: 1, finished: true})})

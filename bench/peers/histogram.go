@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// histogram counts durations in buckets that are at most 1/128 of their values
-// wide. The zero histogram is empty. It goes from process to process as JSON.
+// histogram counts durations in buckets whose width is at most 1/128 of their values.
+// The zero histogram is empty. Processes exchange it as JSON.
 type histogram struct {
 	Counts map[int]int64 `json:",omitempty"` // by bucket
 	N      int64
 	Max    time.Duration
 }
 
-const fineBits = 7 // of a value's binary digits after the first
+const fineBits = 7 // binary digits of a value after the first
 
 // bucket returns the bucket of d.
 func bucket(d time.Duration) int {
@@ -22,7 +22,7 @@ func bucket(d time.Duration) int {
 	return coarse<<fineBits + int(v>>coarse)
 }
 
-// middle is the value that stands for bucket b.
+// middle returns the value that stands for bucket b.
 func middle(b int) time.Duration {
 	if b < 2<<fineBits {
 		return time.Duration(b)
@@ -52,8 +52,8 @@ func (h *histogram) merge(o histogram) {
 	h.Max = max(h.Max, o.Max)
 }
 
-// quantile returns the duration that the part q of all is not above, 0 if there
-// are none.
+// quantile returns the duration that the fraction q of all values does not exceed, or 0
+// if the histogram is empty.
 func (h *histogram) quantile(q float64) time.Duration {
 	if h.N == 0 {
 		return 0

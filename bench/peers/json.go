@@ -6,21 +6,21 @@ import (
 	"os"
 )
 
-// jsonReport is what -json writes.
+// jsonReport is the content of the -json file.
 type jsonReport struct {
 	Machine   machine      `json:"machine"`
 	Scenarios []verdict    `json:"scenarios"`
 	Figures   []jsonFigure `json:"figures"`
 }
 
-// jsonFigure is a figure. Times are in microseconds; what does not apply is
-// left out.
+// jsonFigure is a figure in JSON. Times are in microseconds; fields that do not apply
+// are omitted.
 type jsonFigure struct {
 	Scenario     string    `json:"scenario"`
 	What         string    `json:"what"`
 	Peer         string    `json:"peer"`
 	Finished     bool      `json:"finished"`
-	Rate         float64   `json:"rate"` // per second, the median of
+	Rate         float64   `json:"rate"` // per second, the median of Rates
 	Rates        []float64 `json:"rates"`
 	Locks        int64     `json:"locks"`
 	P50          float64   `json:"p50_us,omitempty"`
@@ -101,7 +101,7 @@ func (b *bench) writeJSON(path string, m machine) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// round keeps four significant digits of what is not whole.
+// round keeps four significant digits of fractions.
 func round(x float64) float64 {
 	if x == 0 || math.Abs(x) >= 1000 {
 		return math.Round(x)

@@ -10,14 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// machine is where the figures come from, and for which they hold.
+// machine describes the machine on which the figures were measured.
 type machine struct {
 	CPU       string `json:"cpu"`
 	CPUs      int    `json:"cpus"`
 	OS        string `json:"os"`
 	Go        string `json:"go"`
-	Redis     string `json:"redis,omitempty"`     // unless none was needed
-	ZooKeeper string `json:"zookeeper,omitempty"` // the same
+	Redis     string `json:"redis,omitempty"`     // empty if it was not needed
+	ZooKeeper string `json:"zookeeper,omitempty"` // empty if it was not needed
 }
 
 func (b *bench) machine(ctx context.Context) machine {
@@ -48,7 +48,7 @@ func (m machine) String() string {
 	return s
 }
 
-// cpuModel is what Linux says, and elsewhere nothing.
+// cpuModel returns the model on Linux, and otherwise nothing.
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

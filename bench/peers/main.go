@@ -1,29 +1,29 @@
-// Command peers sets the lock beside others that Go programs use with Redis:
-// redislock, redsync, rueidislock, and the bare pair of commands, SET NX PX and a
-// compare-and-delete, that a hand-written lock is; and beside the one of
-// go-zookeeper. All work on the same server in the same run, turn by turn, and what
-// counts are the ratios: a figure holds for one machine on one day.
+// Command peers compares the lock with other locks that Go programs use with Redis:
+// redislock, redsync, rueidislock, and the bare pair of commands of a hand-written
+// lock, SET NX PX and a compare-and-delete; and with the lock of go-zookeeper. All use
+// the same server in the same run, in turn. Only the ratios are comparable: the figures
+// hold for one machine on one day.
 //
 //	go run ./bench/peers -redis redis://127.0.0.1:6379/0
 //
-// Without -redis it starts a redis-server from PATH and stops it in the end. A
-// server that has other work to do spoils the figures, F8's most of all. Nothing
-// is left behind there: all keys are the run's own and expire. For F14 it starts a
-// ZooKeeper, of Debian's package, which writes each change to the directory for
-// temporary files before it answers; without one F14 is left out. All takes about
-// thirteen minutes; -short takes about one, and -only picks goals.
+// Without -redis it starts a redis-server from PATH and stops it at the end. A server
+// with other clients distorts the figures, most of all those of F8. Nothing is left on
+// the server: all keys belong to the run and expire. For F14 it starts the ZooKeeper of
+// Debian's package, which writes each change to disk before it answers; if it is not
+// installed, F14 is skipped. The whole benchmark takes about thirteen minutes, -short
+// about one, and -only selects goals.
 //
 // The peers are requirements of the module bench: a program that uses the library
 // does not get them.
 //
 // # What is measured
 //
-// Each peer is set up as its documentation says; see the file peer_*.go. Each turn
-// has fresh processes, started from this binary, which first warm up. In F4 and F5
-// every goroutine takes the lock as often as the others, ten times at first and
-// then as often as there is time for, so that nobody gains by starving others. A
-// peer that does not get there in -patience is stopped, did not finish, and is not
-// the best peer. Throughput is the median of the rounds.
+// Each peer is set up as its documentation says; see the files peer_*.go. Each turn has
+// new processes of this binary, which first warm up. In F4 and F5 every goroutine takes
+// the lock equally often, ten times at first and then as often as the time allows, so
+// that a peer does not gain by starving some callers. A peer that does not finish
+// within -patience is stopped and cannot be the best peer. Throughput is the median of
+// the rounds.
 //
 //	F1  1 goroutine: our time for lock and unlock, over the bare pair's     <= 1.10
 //	F2  8 goroutines, own keys: our locks/s, over the best peer's           >= 1.0
@@ -32,35 +32,35 @@
 //	F4  1,000 goroutines, one key: our locks/s, over the best peer's        >= 50
 //	    the longest wait, over the mean, while all are in the queue; the
 //	    median of the rounds                                                <= 3
-//	    by how many that came later a waiter was overtaken, at most         <= 64
+//	    by how many later callers a waiter was overtaken, at most           <= 64
 //	F5  4 processes x 64 goroutines, one key: our locks/s in all, over the
 //	    best peer's                                                         >= 50
 //	    the largest share of a process, over the smallest, when the first
 //	    has done its part; the worst round                                  <= 2
 //	    grants while another held the lock, or without a higher token       = 0
-//	F6  2 processes x 1 goroutine, one key: from the beginning of an unlock
-//	    to the other's having the lock, over the sum of a message from
-//	    process to process and a round trip; medians of all                 <= 1.3
+//	F6  2 processes x 1 goroutine, one key: from the start of an unlock to
+//	    the lock in the other process, over the sum of a message between
+//	    the processes and a round trip; medians of all                      <= 1.3
 //	F7  2, 8, 64 and 1,000 goroutines in up to 4 processes want the lock at
-//	    the same time, each once and for 10 ms: the time in which somebody
-//	    holds it, from the first grant to the last unlock                   >= 0.97
+//	    the same time, each once and for 10 ms: the part of the time in
+//	    which it is held, from the first grant to the last unlock           >= 0.97
 //	F8  64 and 1,000 of them in 4 processes: commands that the server
-//	    carried out, those in scripts included, for each lock               <= 4
+//	    executed, those in scripts included, for each lock                  <= 4
 //	    with 1,000 over with 64                                             <= 1.25
-//	F14 ZooKeeper, 100 goroutines: our locks/s, over go-zookeeper's lock's,
+//	F14 ZooKeeper, 100 goroutines: our locks/s, over those of go-zookeeper,
 //	    with own keys                                                       >= 1.0
 //	    with one key                                                        >= 20
 //
-// F7 sets ours beside polling every 200 to 400 ms, and -svg draws that.
+// F7 compares our lock with polling every 200 to 400 ms, and -svg draws the comparison.
 //
-// Every grant of a lock with one key, by whichever process, is checked in memory
-// that the processes share: nobody else is inside, and the token is higher than
-// the last. A violation by ours makes the exit code 1; missing a goal does not.
-// The exit code is 2 for a mistake on the command line.
+// Every grant of a lock with one key, in any process, is checked in memory that the
+// processes share: the lock must not have another holder, and the token must be higher
+// than the last. If our lock violates that, the exit code is 1; missed goals do not
+// affect it. The exit code is 2 for a mistake on the command line.
 //
 // # The file
 //
-// -json writes the machine, the goals ("scenarios") and the figures of everybody:
+// -json writes the machine, the goals ("scenarios") and the figures of all peers:
 //
 //	{"machine":{"cpu","cpus","os","go","redis","zookeeper"},
 //	 "scenarios":[{"id","what","goal","direction","ratio","ours","best_peer","best_peer_name","unit","met"}],
@@ -89,8 +89,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the whole program but for what belongs to the process. It returns the
-// exit code.
+// run is the program without the parts that belong to the process. It returns the exit
+// code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -107,8 +107,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// measureAll runs the benchmark and reports. What was measured is reported also
-// if the lock was violated.
+// measureAll runs the benchmark and reports the results, also if the lock was violated.
 func measureAll(ctx context.Context, cfg *config, stdout, stderr io.Writer) error {
 	stop, err := startServers(ctx, cfg, stderr)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// realEnv, set to 1, makes tests fail that would be skipped for want of a
-// redis-server or a ZooKeeper.
+// realEnv is an environment variable. If it is 1, tests fail instead of being skipped
+// when redis-server or ZooKeeper is missing.
 const realEnv = "DISTLOCK_TEST_REAL"
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// nonePeer locks nothing. It is what a register has to notice.
+// nonePeer does not lock. A register must notice that.
 type nonePeer struct{}
 
 func newNone(string) (Peer, error) { return nonePeer{}, nil }
@@ -55,8 +55,8 @@ func server(t *testing.T) string {
 	return url
 }
 
-// The smoke test: every scenario and every peer does some work, and the tables
-// and files have what they are said to have.
+// TestEveryScenario runs every scenario and every peer briefly, and checks the tables
+// and the files.
 func TestEveryScenario(t *testing.T) {
 	testmode.Long(t)
 	url := server(t)
@@ -120,7 +120,7 @@ func TestEveryScenario(t *testing.T) {
 	}
 }
 
-// Without any server, and without one to start, it says so.
+// Without a server, and without one to start, there is an error.
 func TestNoServer(t *testing.T) {
 	t.Setenv("PATH", "")
 	var stdout, stderr bytes.Buffer

@@ -5,19 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// arrivals records in which order those who wait for a lock came and got it.
+// arrivals records the order in which callers came to wait for a lock and got it.
 type arrivals struct {
 	come, granted atomic.Int64
-	number        []int32 // of the one who got the n-th grant, as they came
+	number        []int32 // of the caller with the n-th grant, in the order of arrival
 }
 
 func newArrivals(most int) *arrivals { return &arrivals{number: make([]int32, most)} }
 
-// arriving is the context of one who asks for a lock. Each look at Done gives it
-// a new number, so that it keeps that of the last look before it waited. A number
-// from before the call would say little: between that and the place in line a
-// goroutine may lose its CPU for as long as a thousand others take for their
-// turns.
+// arriving is the context of a caller that asks for the lock. Each call of Done assigns
+// a new number, so the caller keeps the number of the last call before it waits. A
+// number assigned before the request would not mean much: a goroutine can lose its CPU
+// before it joins the queue, for as long as a thousand others take for their turns.
 type arriving struct {
 	context.Context //nolint:containedctx // it is one
 	arrivals        *arrivals
@@ -41,8 +40,8 @@ func (a *arriving) Done() <-chan struct{} {
 // next returns the number of a caller that arrives now.
 func (a *arrivals) next() int32 { return int32(a.come.Add(1) - 1) }
 
-// grant records that a caller has got the lock. A caller that never looked at Done did
-// not wait and arrived just now: nobody has overtaken it.
+// grant records that a caller has got the lock. A caller that never called Done did not
+// wait and arrived just now, so it was not overtaken.
 func (a *arrivals) grant(by *arriving) {
 	number := by.number
 	if number == unnumbered {
@@ -53,12 +52,12 @@ func (a *arrivals) grant(by *arriving) {
 	}
 }
 
-// overtaken says how many of those who waited saw others get the lock who had
-// come after them.
+// overtaken counts the waiters that were overtaken: a caller that arrived later got the
+// lock first.
 type overtaken struct {
 	Waits int64 // all
-	Some  int64 // those that were overtaken at all
-	Most  int64 // by how many, at most
+	Some  int64 // waits with at least one overtaker
+	Most  int64 // the maximum number of overtakers
 }
 
 func (o *overtaken) merge(p overtaken) {
@@ -67,8 +66,8 @@ func (o *overtaken) merge(p overtaken) {
 	o.Most = max(o.Most, p.Most)
 }
 
-// count is what was recorded. It counts, for each grant, the earlier ones with
-// higher numbers.
+// count evaluates the record. For each grant it counts the earlier grants with higher
+// numbers.
 func (a *arrivals) count() overtaken {
 	n := min(int(a.granted.Load()), len(a.number))
 	o := overtaken{Waits: int64(n)}
@@ -84,7 +83,7 @@ func (a *arrivals) count() overtaken {
 	return o
 }
 
-// counts is a Fenwick tree: sums of prefixes, and changes, in logarithmic time.
+// counts is a Fenwick tree: prefix sums and updates take logarithmic time.
 type counts []int32
 
 func newCounts(n int) counts { return make(counts, n+1) }
@@ -95,7 +94,7 @@ func (c counts) add(i int) {
 	}
 }
 
-// upTo returns how often add was called with i or less.
+// upTo returns how often add was called with a number up to i.
 func (c counts) upTo(i int) (n int64) {
 	for i++; i > 0; i -= i & -i {
 		n += int64(c[i])

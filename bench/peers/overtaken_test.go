@@ -17,7 +17,7 @@ func TestOvertaken(t *testing.T) {
 		"one late":  {[]int32{1, 2, 3, 0}, 1, 3},
 		"one early": {[]int32{3, 0, 1, 2}, 3, 1},
 		"backwards": {[]int32{3, 2, 1, 0}, 3, 3},
-		"gaps":      {[]int32{2, 5, 3, 9, 8}, 2, 1}, // numbers that were replaced by later ones
+		"gaps":      {[]int32{2, 5, 3, 9, 8}, 2, 1}, // numbers that later ones replaced
 	} {
 		a := newArrivals(len(test.order))
 		a.come.Store(10)
@@ -52,7 +52,7 @@ func TestOvertakenAtRandom(t *testing.T) {
 	}
 }
 
-// A number is from the last time that somebody began to wait.
+// A number comes from the last time that the caller began to wait.
 func TestArriving(t *testing.T) {
 	a := newArrivals(2)
 	parent, cancel := context.WithCancel(t.Context())
@@ -70,8 +70,8 @@ func TestArriving(t *testing.T) {
 	}
 }
 
-// A caller that is served at once need not look at Done. It arrived when it was served:
-// after the callers that were waiting, which it has overtaken, and after nobody else.
+// A caller that is served at once may never call Done. It arrived when it was served:
+// after the callers that wait, which it has overtaken.
 func TestArrivingWithoutWaiting(t *testing.T) {
 	a := newArrivals(4)
 	first, second, waits, third := a.arriving(t.Context()), a.arriving(t.Context()), a.arriving(t.Context()), a.arriving(t.Context())

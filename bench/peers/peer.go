@@ -9,34 +9,32 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ours is the name of the kit that all others are compared with.
+// ours is the name of the library under test.
 const ours = "distlock"
 
-// leaseTime is the lease that everybody gets. Nobody holds a lock nearly as
-// long, so renewal has no part in the figures.
+// leaseTime is the lease of all peers. Locks are held for a much shorter time, so
+// renewal does not affect the figures.
 const leaseTime = 10 * time.Second
 
-// Peer takes locks in one store by the means of one library. It is safe for
-// concurrent use.
+// Peer takes locks in one store with one library. It is safe for concurrent use.
 type Peer interface {
-	// Lock waits for the lock and takes it. It fails if ctx ends first.
+	// Lock waits for the lock and acquires it. It fails if ctx ends first.
 	Lock(ctx context.Context, key string) (Held, error)
 
-	// Close gives up the connections. No lock is held then.
+	// Close closes the connections. No lock is held at that time.
 	Close() error
 }
 
 // Held is a lock that is held.
 type Held struct {
-	// Unlock gives the lock back.
+	// Unlock releases the lock.
 	Unlock func(ctx context.Context) error
 
-	// Token is the fencing token, 0 if the library has none.
+	// Token is the fencing token; 0 if the library has none.
 	Token uint64
 }
 
-// makers has the constructor of every peer by name. Those that are measured are
-// picked by the scenarios.
+// makers has the constructor of every peer by name. The scenarios select the peers.
 var makers = map[string]func(url string) (Peer, error){
 	ours:          newDistlock,
 	"bare":        newBare,
@@ -50,7 +48,7 @@ var makers = map[string]func(url string) (Peer, error){
 // everybody is the field of most scenarios, in the order of the tables.
 var everybody = []string{ours, "bare", "redislock", "redsync", "rueidislock"}
 
-// rivals are those that ours is compared with, in any scenario.
+// rivals are the peers that our lock is compared with, in any scenario.
 var rivals = slices.Concat(everybody[1:], []string{goZooKeeper})
 
 func newPeer(name, url string) (Peer, error) {
@@ -66,11 +64,11 @@ func newPeer(name, url string) (Peer, error) {
 	return makePeer(url)
 }
 
-// newClient returns the go-redis client that all peers but rueidislock use. Its
-// pool is go-redis's default, ten connections for each CPU: between ten and a
-// thousand that is about what gave the most locks per second, and more than a
-// hundred gave half of it. But whoever waits for one of them has a minute, not
-// four seconds, since a thousand goroutines share them.
+// newClient returns the go-redis client of all peers except rueidislock. The pool has
+// go-redis's default size, ten connections for each CPU: of the sizes between ten and a
+// thousand that gave about the most locks per second, and sizes above a hundred gave
+// half of it. But a caller may wait a minute for a connection and not four seconds,
+// because a thousand goroutines share them.
 func newClient(url string) (*redis.Client, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {

@@ -10,19 +10,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// barePeer is no library but the pair of commands that the documentation of
-// Redis gives for a lock on one server: SET with NX and PX, and a script that
-// deletes the key if the value is still one's own. It has no token, no renewal
-// and no queue. It is the least that a lock can cost when nobody else wants it.
+// barePeer does not use a library. It uses the commands that the documentation of Redis
+// gives for a lock on one server: SET with NX and PX, and a script that deletes the key
+// if its value is still the caller's. It has no token, no renewal and no queue. It is
+// the minimum cost of a lock without contention.
 //
-// What to do while the lock is held the documentation leaves open. Here the pair
-// is tried again after bareDelay, drawn anew each time from one to two times as
-// much.
+// The documentation does not say how to wait while the lock is held. Here the caller
+// tries again after a random pause of one to two times bareDelay.
 type barePeer struct{ client *redis.Client }
 
-// bareDelay is what did best on one key: with less, a thousand goroutines keep
-// the server so busy with attempts that the one who has the lock cannot give it
-// back.
+// bareDelay gave the best result with one key. With less, a thousand goroutines keep
+// the server so busy that the holder cannot release the lock.
 const bareDelay = 25 * time.Millisecond
 
 var bareUnlock = redis.NewScript(`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)

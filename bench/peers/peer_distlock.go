@@ -8,14 +8,14 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// distlockPeer is this repository's kit with all its defaults: the bound of 64
-// hand-overs, the watchdog, a token for every hold, messages between processes.
+// distlockPeer is this library with all defaults: at most 64 hand-overs in a row, the
+// watchdog, a token for every holder, messages between processes.
 type distlockPeer struct {
 	locker *distlock.Locker
-	end    func() error // closes what the locker stands on
+	end    func() error // closes the client of the locker
 }
 
-// newDistlock makes one for a Redis, or for a ZooKeeper, as the URL says.
+// newDistlock returns a peer for the Redis or ZooKeeper at url.
 func newDistlock(url string) (Peer, error) {
 	if servers, ok := zooKeeperServers(url); ok {
 		b, err := zklock.New(servers)

@@ -14,16 +14,16 @@ const goZooKeeper = "go-zookeeper"
 // zooKeeperScheme begins the URL of a ZooKeeper.
 const zooKeeperScheme = "zk://"
 
-// zooKeeperServers returns the hosts in the URL of a ZooKeeper, or false if it is
-// one of something else.
+// zooKeeperServers returns the hosts in the URL of a ZooKeeper, or false for another
+// URL.
 func zooKeeperServers(url string) ([]string, bool) {
 	hosts, ok := strings.CutPrefix(url, zooKeeperScheme)
 	return strings.Split(hosts, ","), ok
 }
 
-// goZooKeeperPeer is the lock of github.com/go-zookeeper/zk, which is the recipe of
-// ZooKeeper's documentation: everybody has a node in line and watches the one in
-// front. All share one connection, which is how the library wants it. It has no
+// goZooKeeperPeer is the lock of github.com/go-zookeeper/zk, which follows the recipe
+// of ZooKeeper's documentation: each caller creates a sequential node and watches the
+// node before it. All callers share one connection, as the library intends. It has no
 // token.
 type goZooKeeperPeer struct{ conn *zk.Conn }
 
@@ -39,11 +39,10 @@ func newGoZooKeeper(url string) (Peer, error) {
 	return &goZooKeeperPeer{conn: c}, nil
 }
 
-// Lock implements Peer. The library's Lock has no context and may wait for as long
-// as it likes, so it does that on a goroutine of its own, which costs nothing
-// beside the round trips.
+// Lock implements Peer. The library's Lock has no context and may wait without limit,
+// so it runs in a goroutine, whose cost is negligible beside the round trips.
 func (p *goZooKeeperPeer) Lock(ctx context.Context, key string) (Held, error) {
-	// A lock has one holder at a time, so every caller makes its own.
+	// A lock has one holder at a time, so each caller creates its own.
 	l := zk.NewLock(p.conn, "/"+key, zk.WorldACL(zk.PermAll))
 	locked := make(chan error, 1)
 	go func() { locked <- l.Lock() }()
@@ -54,7 +53,7 @@ func (p *goZooKeeperPeer) Lock(ctx context.Context, key string) (Held, error) {
 		}
 		return Held{Unlock: func(context.Context) error { return l.Unlock() }}, nil
 	case <-ctx.Done():
-		go func() { // or those behind it wait until the connection is closed
+		go func() { // otherwise the waiters after it wait until the connection is closed
 			if <-locked == nil {
 				_ = l.Unlock()
 			}

@@ -9,25 +9,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redislockPeer is github.com/bsm/redislock. It does not wait unless it is given
-// a strategy, and no longer than the lease unless the context has a deadline,
-// which it has here.
+// redislockPeer is github.com/bsm/redislock. Without a strategy it does not wait.
+// Without a deadline in the context, as here, it waits no longer than the lease.
 type redislockPeer struct {
 	locker   *redislock.Client
 	client   *redis.Client
 	strategy redislock.RetryStrategy
 }
 
-// newRedislock retries as the library's example of a retry does, every 100 ms,
-// though without that one's limit of three attempts: here everybody waits until
-// the lock is there.
+// newRedislock retries every 100 ms, as the example in the library's documentation
+// does, but without the example's limit of three attempts: here callers wait until they
+// have the lock.
 func newRedislock(url string) (Peer, error) {
 	return newRedislockWith(url, redislock.LinearBackoff(100*time.Millisecond))
 }
 
-// newPolling retries after 200 to 400 ms, drawn anew each time: what lock
-// aspects and most hand-written locks do, and what a lock without messages can do
-// if its waiters must not wear the server out.
+// newPolling retries after a random pause of 200 to 400 ms. Lock aspects and most
+// hand-written locks do that, and a lock without messages has to, or its waiters would
+// overload the server.
 func newPolling(url string) (Peer, error) {
 	return newRedislockWith(url, pollBackoff{})
 }
@@ -49,7 +48,7 @@ func newRedislockWith(url string, strategy redislock.RetryStrategy) (Peer, error
 }
 
 func (p *redislockPeer) Lock(ctx context.Context, key string) (Held, error) {
-	// Both strategies keep no state, so one serves all calls.
+	// Both strategies are stateless, so all calls can share one.
 	lock, err := p.locker.Obtain(ctx, key, leaseTime, &redislock.Options{RetryStrategy: p.strategy})
 	if err != nil {
 		return Held{}, err

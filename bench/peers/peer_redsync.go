@@ -10,10 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redsyncPeer is github.com/go-redsync/redsync with one pool, which is how its
-// documentation uses it with one server: the quorum is then one. The delay
-// between attempts is its default, 50 to 250 ms. The number of attempts is not,
-// since after the 32 of the default it gives up.
+// redsyncPeer is github.com/go-redsync/redsync with one pool, as in its documentation
+// for one server: the quorum is one. The delay between attempts is its default, 50 to
+// 250 ms. The number of attempts is not, because it gives up after 32 attempts by
+// default.
 type redsyncPeer struct {
 	client *redis.Client
 	sync   *redsync.Redsync
@@ -28,10 +28,10 @@ func newRedsync(url string) (Peer, error) {
 }
 
 func (p *redsyncPeer) Lock(ctx context.Context, key string) (Held, error) {
-	// A mutex has one holder at a time, so every caller makes its own.
+	// A mutex has one holder at a time, so each caller creates its own.
 	m := p.sync.NewMutex(key, redsync.WithExpiry(leaseTime), redsync.WithTries(math.MaxInt))
 	if err := m.LockContext(ctx); err != nil {
-		return Held{}, errors.Join(err, ctx.Err()) // redsync does not say that ctx ended
+		return Held{}, errors.Join(err, ctx.Err()) // redsync does not report that ctx ended
 	}
 	return Held{Unlock: func(ctx context.Context) error {
 		ok, err := m.UnlockContext(ctx)

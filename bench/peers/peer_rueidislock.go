@@ -8,15 +8,15 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 )
 
-// rueidislockPeer is github.com/redis/rueidis/rueidislock, set up as its README
-// says for one server of version 7.0.5 or later: one key instead of three, and no
-// notifications about one's own changes. Waiters are woken by the invalidation
-// messages of client-side caching. All calls share one connection, pipelined,
-// which is how the library wants it, so there is no pool to size.
+// rueidislockPeer is github.com/redis/rueidis/rueidislock, set up as its README says
+// for one server of version 7.0.5 or later: one key instead of three, and no
+// notifications of own changes. The invalidation messages of client-side caching wake
+// waiters. All calls are pipelined on one connection, as the library intends, so there
+// is no pool to size.
 //
-// An attempt has a second for its answer instead of 20 ms, which is after what
-// time the next of several keys would be tried. With a thousand goroutines more
-// attempts than not take longer than that, and few locks are got at all.
+// An attempt has a time limit of a second instead of 20 ms, which is when the next of
+// several keys would be tried. With a thousand goroutines most attempts take longer
+// than 20 ms, and few locks would be acquired at all.
 type rueidislockPeer struct{ locker rueidislock.Locker }
 
 func newRueidislock(url string) (Peer, error) {
@@ -43,7 +43,7 @@ func (p *rueidislockPeer) Lock(ctx context.Context, key string) (Held, error) {
 		return Held{}, err
 	}
 	return Held{Unlock: func(context.Context) error {
-		cancel() // returns when the key is deleted, and has no error to tell
+		cancel() // returns when the key is deleted, and cannot fail
 		return nil
 	}}, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// probes measure what the server and the way to it can do, for what no lock can
-// be better than. They are hired as peers are.
+// probes measure limits of the server and the network, which a lock cannot exceed. They
+// run as peers do.
 var probes = map[string]func(task) (do func(context.Context, order) report, end func(), err error){
 	"ping":     newPing,
 	"publish":  newPublish,
@@ -35,9 +35,9 @@ func newPing(t task) (func(context.Context, order) report, func(), error) {
 	}, end, nil
 }
 
-// newPublish measures how long a message takes from one process, through the
-// server, to another. Two processes answer each other, as two that take turns
-// with a lock do.
+// newPublish measures how long a message takes from one process through the server to
+// another. Two processes answer each other, like two processes that take turns with a
+// lock.
 func newPublish(t task) (func(context.Context, order) report, func(), error) {
 	c, err := newClient(t.URL)
 	if err != nil {
@@ -68,8 +68,8 @@ func newPublish(t task) (func(context.Context, order) report, func(), error) {
 	}, end, nil
 }
 
-// receive waits for a message and returns its age, or false if none came for a
-// while: the other process has ended.
+// receive waits for a message and returns its age. It returns false if none came for a
+// while, because the other process has ended.
 func receive(ctx context.Context, sub *redis.PubSub) (time.Duration, bool, error) {
 	msg, err := sub.ReceiveTimeout(ctx, 200*time.Millisecond)
 	now := time.Now()
@@ -88,7 +88,7 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// repeat measures for as long as the order says. What was not ok does not count.
+// repeat measures for as long as the order says. It counts only results that are ok.
 func repeat(o order, measure func() (d time.Duration, ok bool, err error)) report {
 	start := time.Unix(0, o.Start)
 	time.Sleep(time.Until(start))

@@ -18,15 +18,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The pipeline is filled as redis-benchmark -c 50 -P 32 does.
+// The pipeline is filled like that of redis-benchmark -c 50 -P 32.
 const (
 	pipelineConns = 50
-	pipelinePairs = 16 // of two commands
+	pipelinePairs = 16 // of two commands each
 )
 
-// newPipeline measures how many bare pairs the server can do if the client costs
-// next to nothing: bytes that were made in advance, many pairs in one write, and
-// answers that are compared and not parsed.
+// newPipeline measures how many bare pairs the server can execute if the client costs
+// almost nothing: requests are prepared in advance, many pairs are in one write, and
+// replies are compared and not parsed.
 func newPipeline(t task) (func(context.Context, order) report, func(), error) {
 	o, err := redis.ParseURL(t.URL)
 	if err != nil {
@@ -86,7 +86,7 @@ func fill(t task, o order, conns []net.Conn) report {
 	return r
 }
 
-// pair is one bare lock and unlock on the wire.
+// pair returns a lock and an unlock on the wire.
 func pair(key string) []byte {
 	const owner = "00000000-0000-4000-8000-000000000000"
 	lease := strconv.FormatInt(leaseTime.Milliseconds(), 10)

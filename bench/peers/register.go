@@ -5,26 +5,25 @@ import (
 	"time"
 )
 
-// maxProcs is how many processes a register can tell apart.
+// maxProcs is how many processes a register can distinguish.
 const maxProcs = 8
 
-// register checks every grant of one key, whichever process it goes to. It lies
-// in memory that the processes share, so it does not depend on what is measured,
-// nor on what each process believes.
+// register checks every grant of one key, in any process. It is in memory that the
+// processes share, so it depends neither on the lock nor on what a process assumes.
 //
-// Whoever gets the lock enters, and leaves before giving it back. Then one and
-// only one is inside, and tokens rise from each to the next; what is not so is
-// counted. The times are those of the machine's clock, which all share too.
+// A holder calls enter after it has got the lock, and leave before it releases the
+// lock. So there must be one holder at a time, and tokens must rise. The register
+// counts violations. All processes use the machine's clock.
 type register struct {
-	_          cacheLine // fields that change together stay together
+	_          cacheLine // keeps fields that change together in one cache line
 	inside     atomic.Int64
 	last       atomic.Uint64 // token
-	overlaps   atomic.Int64  // two were inside
-	backwards  atomic.Int64  // a token was not larger than the one before
-	enteredAt  atomic.Int64  // by the one inside
-	leftAt     atomic.Int64  // by the last one
-	leftBy     atomic.Int64  // 1 + its process
-	held       atomic.Int64  // how long somebody was inside, in all
+	overlaps   atomic.Int64  // grants while the lock had a holder
+	backwards  atomic.Int64  // grants whose token did not rise
+	enteredAt  atomic.Int64  // by the current holder
+	leftAt     atomic.Int64  // by the last holder
+	leftBy     atomic.Int64  // 1 + process of the last holder
+	held       atomic.Int64  // total time with a holder
 	firstEntry atomic.Int64
 	_          cacheLine
 	grants     [maxProcs]struct {
@@ -35,10 +34,10 @@ type register struct {
 
 type cacheLine [64]byte
 
-// handOver is what enter tells of the passage from the holder before.
+// handOver describes the transition from the previous holder.
 type handOver struct {
-	after time.Duration // since that one left
-	other bool          // it was in another process
+	after time.Duration // since the previous holder left
+	other bool          // the previous holder was in another process
 }
 
 // enter records a grant with this token to process p.
@@ -57,7 +56,7 @@ func (r *register) enter(p int, token uint64, now time.Time) handOver {
 	return handOver{after: time.Duration(at - r.leftAt.Load()), other: by != 0 && by != int64(p+1)}
 }
 
-// leave records that process p is about to give the lock back.
+// leave records that process p is about to release the lock.
 func (r *register) leave(p int, now time.Time) {
 	at := now.UnixNano()
 	r.held.Add(at - r.enteredAt.Load())
@@ -66,8 +65,9 @@ func (r *register) leave(p int, now time.Time) {
 	r.inside.Add(-1)
 }
 
-// begin forgets the times and counts of what was before, but neither violations
-// nor the last token. Nobody is inside, or ever will be again, when it is called.
+// begin resets times and counts, but neither violations nor the last token. The caller
+// makes sure that the lock has no holder and that no old holder will call enter or
+// leave.
 func (r *register) begin() {
 	r.inside.Store(0)
 	r.leftBy.Store(0)
@@ -78,7 +78,7 @@ func (r *register) begin() {
 	}
 }
 
-// shares returns how many grants each of the first n processes got.
+// shares returns the number of grants of each of the first n processes.
 func (r *register) shares(n int) []int64 {
 	s := make([]int64, n)
 	for i := range s {
@@ -87,13 +87,13 @@ func (r *register) shares(n int) []int64 {
 	return s
 }
 
-// utilisation returns for how long the lock was held, and how long that took
-// from the first grant to the last time that somebody left.
+// utilisation returns how long the lock was held, and the time from the first grant to
+// the last leave.
 func (r *register) utilisation() (held, span time.Duration) {
 	return time.Duration(r.held.Load()), time.Duration(r.leftAt.Load() - r.firstEntry.Load())
 }
 
-// violations returns how often two had the lock, and how often a token did not
+// violations returns how often two callers had the lock, and how often a token did not
 // rise.
 func (r *register) violations() (overlaps, backwards int64) {
 	return r.overlaps.Load(), r.backwards.Load()

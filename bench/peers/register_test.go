@@ -18,7 +18,7 @@ func mapped(t *testing.T, path string) *register {
 	return r
 }
 
-// Two mappings of one file are what two processes have.
+// Two mappings of one file are like two processes.
 func TestRegisterIsShared(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "register")
 	a, b := mapped(t, path), mapped(t, path)
@@ -50,7 +50,7 @@ func TestRegisterIsShared(t *testing.T) {
 	if got := b.shares(2); !slices.Equal(got, []int64{0, 0}) {
 		t.Errorf("shares %v after it began anew", got)
 	}
-	b.enter(0, 9, at(40)) // what was before is not forgotten
+	b.enter(0, 9, at(40)) // the last token is kept
 	if _, backwards := a.violations(); backwards != 1 {
 		t.Errorf("%d backwards", backwards)
 	}
@@ -100,7 +100,7 @@ func TestRegisterFindsViolations(t *testing.T) {
 	}
 }
 
-// Under a real lock it is quiet, however many there are.
+// A real lock causes no violation, however many goroutines there are.
 func TestRegisterUnderMutex(t *testing.T) {
 	r := new(register)
 	var mu sync.Mutex

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// openRegister maps the register in the file at path, which it creates if there
-// is none. The returned function unmaps it.
+// openRegister maps the register in the file at path, and creates the file if
+// necessary. The returned function unmaps it.
 func openRegister(path string) (*register, func(), error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -24,7 +24,7 @@ func openRegister(path string) (*register, func(), error) {
 	if err != nil {
 		return nil, nil, os.NewSyscallError("mmap", err)
 	}
-	// A mapping begins at a page, so its atomics are aligned; it is no memory of
-	// Go's, so the collector leaves it alone.
+	// A mapping begins at a page, so its atomics are aligned. The garbage collector
+	// ignores it, because it is outside Go's memory.
 	return (*register)(unsafe.Pointer(&b[0])), func() { _ = syscall.Munmap(b) }, nil
 }

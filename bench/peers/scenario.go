@@ -6,41 +6,41 @@ import (
 	"time"
 )
 
-// scenario is a kind of work, and who does it.
+// scenario is a kind of work and the peers that do it.
 type scenario struct {
 	id    string
 	what  string
 	field []string // peers and probes, in the order of the first round
 	shape shape
 
-	inZooKeeper bool // the locks are there instead of in Redis
-	heat        bool // everybody has turns first that do not count
+	inZooKeeper bool // the locks are in ZooKeeper instead of Redis
+	heat        bool // each peer first has turns that do not count
 
-	rounds int // at most; 0: as many as asked for
+	rounds int // maximum; 0: the number that the flags say
 	long   bool
-	// split makes so many short turns of every one. A client and a server with
-	// nothing else to do fall into a fast or a slow rhythm, depending on who wakes
-	// whom on which CPU, and keep it as long as they live: only many crews have
-	// both in proportion. 0: none.
+	// split is the number of short turns into which a turn is split; 0: none. An
+	// otherwise idle client and server keep a fast or a slow rhythm for as long as they
+	// live, depending on how the CPUs wake each other. Only many crews have both
+	// rhythms in proportion.
 	split int
 }
 
-// shape is what the work looks like.
+// shape describes the work.
 type shape struct {
 	procs      int
-	goroutines int // in all
+	goroutines int // total
 	ownKeys    bool
 	hold       time.Duration
-	loops      int  // locks for each goroutine, again and again; 0: as many as there is time for
-	grow       bool // after the first loops, as many as the time that is left allows
-	order      bool // find out who overtook whom
+	loops      int  // locks for each goroutine, repeatedly; 0: as many as the time allows
+	grow       bool // after the first loops, as many more as the time allows
+	order      bool // find out which callers overtook others
 	commands   bool // count the server's commands
 }
 
 // holdTime is how long F7 and F8 hold the lock.
 const holdTime = 10 * time.Millisecond
 
-// scenarios returns all of them. Short ones are done in seconds.
+// scenarios returns all scenarios. Short ones take seconds.
 func scenarios(short bool) []scenario {
 	loops := 10
 	if short {
@@ -110,7 +110,7 @@ func scenarios(short bool) []scenario {
 	return all
 }
 
-// waiterCounts are the numbers of waiters of F7; F8 has the last two.
+// waiterCounts are the numbers of waiters of F7. F8 uses the last two.
 var waiterCounts = []struct {
 	n           int
 	text, comma string
@@ -118,7 +118,7 @@ var waiterCounts = []struct {
 	{2, "2", "2"}, {8, "8", "8"}, {64, "64", "64"}, {1000, "1000", "1,000"},
 }
 
-// group is the goal that a scenario belongs to: F7 for F7.64.
+// group returns the goal of a scenario: F7 for F7.64.
 func group(id string) string {
 	g, _, _ := strings.Cut(id, ".")
 	return g

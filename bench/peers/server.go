@@ -15,12 +15,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// serverBinary is looked for in PATH.
+// serverBinary is looked up in PATH.
 const serverBinary = "redis-server"
 
-// startServers starts what the scenarios need and cfg does not name, and puts the
-// URLs there. Without a ZooKeeper to start it says so, and there is none, unless
-// nothing would be left to measure.
+// startServers starts the servers that the scenarios need and cfg does not name, and
+// sets their URLs in cfg. If ZooKeeper is missing, it prints a note and the scenarios
+// without ZooKeeper run; it is an error if none are left.
 func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
@@ -56,8 +56,8 @@ func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop fu
 	return stop, nil
 }
 
-// startServer starts a Redis of its own on a free port, which keeps nothing on
-// disk. It returns the URL and what stops it.
+// startServer starts a Redis without persistence on a free port. It returns the URL and
+// a function that stops it.
 func startServer(ctx context.Context) (url string, stop func(), err error) {
 	bin, err := exec.LookPath(serverBinary)
 	if err != nil {
@@ -67,7 +67,7 @@ func startServer(ctx context.Context) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	// Another process may take the port between the choice and the start.
+	// Another process may take the port before the server listens on it.
 	var kill func()
 	for range 5 {
 		if url, kill, err = tryServer(ctx, bin, dir); err == nil || ctx.Err() != nil {
@@ -101,7 +101,7 @@ func tryServer(ctx context.Context, bin, dir string) (string, func(), error) {
 		close(exited)
 	}()
 	stop := func() {
-		_ = cmd.Process.Kill() // there is nothing to save
+		_ = cmd.Process.Kill() // it has no data to save
 		<-exited
 	}
 

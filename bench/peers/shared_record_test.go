@@ -15,9 +15,9 @@ import (
 	backend "github.com/distlock-go/distlock/backend/redislock"
 )
 
-// TestSharedRecord takes one key by this kit and by each of the libraries with the
-// same record, the real ones: a lock of one keeps the other out, and a release of one
-// lets the other in. The name of the holder in our record changes nothing.
+// TestSharedRecord takes one key with this library and with each library that uses the
+// same record. A lock of one excludes the other, and a release of one admits the other.
+// The holder's name in our record makes no difference.
 func TestSharedRecord(t *testing.T) {
 	o, err := redis.ParseURL(server(t))
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// slice is what one peer did in one turn of a scenario.
+// slice is the result of one peer in one turn of a scenario.
 type slice struct {
-	round      int // from 0; has several turns if the scenario is split
+	round      int // from 0; it has several turns if the scenario is split
 	locks      int64
 	elapsed    time.Duration
 	finished   bool
 	problems   map[string]bool
 	errors     int
 	waits      histogram
-	full       spread // of the last orders, when everybody was there
+	full       spread // of the last orders, while all goroutines were waiting
 	overtaken  overtaken
 	handOvers  histogram
 	shares     []int64 // of the last orders
@@ -41,14 +41,13 @@ func (s *slice) add(r result) {
 	}
 }
 
-// overtime is how long the last lock may take of those who stop when their time
-// is up.
+// overtime is how long the last lock of a goroutine may take after its time is up.
 const overtime = 5 * time.Second
 
-// maxSamples bounds what a child has to remember of one order.
+// maxSamples limits how many waits a child records for one order.
 const maxSamples = 4_000_000
 
-// slice lets a fresh crew do the scenario's work once, for about the time d.
+// slice lets a new crew do the scenario's work once, for about the time d.
 func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d time.Duration) (*slice, error) {
 	procs := s.shape.procs
 	if peer == "ping" || peer == "pipeline" {
@@ -99,8 +98,7 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 		}
 	}
 	if s.shape.order && peer == ours && out.finished {
-		// In a run of its own, because it costs time to find out. The others know
-		// no order.
+		// Use a separate order, because recording the order of arrivals costs time.
 		o.Order, o.Loops = true, max(o.Loops/4, 1)
 		r, err := c.do(ctx, o)
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// report writes the tables, and the files that were asked for.
+// report writes the tables and the requested files.
 func (b *bench) report(ctx context.Context, w io.Writer) error {
 	m := b.machine(ctx)
 	var out strings.Builder
@@ -55,7 +55,7 @@ func bestText(v verdict) string {
 	return quantity(v.Best, v.Unit)
 }
 
-// figureTable has a row for everybody in each scenario.
+// figureTable has a row for each peer in each scenario.
 func figureTable(b *strings.Builder, figures []*figure) {
 	rows := [][]string{{"Scenario", "Peer", "Locks/s", "p50", "p99", "Max", "Notes"}}
 	for _, f := range figures {
@@ -69,7 +69,7 @@ func figureTable(b *strings.Builder, figures []*figure) {
 	align(b, rows, "llrrrrl")
 }
 
-// notes says what else is to be said about a figure.
+// notes returns further remarks about a figure.
 func notes(f *figure) (n []string) {
 	add := func(format string, args ...any) { n = append(n, fmt.Sprintf(format, args...)) }
 	s := f.scenario.shape
@@ -105,8 +105,8 @@ func notes(f *figure) (n []string) {
 	return n
 }
 
-// align writes the rows in columns, each to the left or to the right as its
-// letter says.
+// align writes the rows in columns, aligned left or right as the letters in columns
+// say.
 func align(b *strings.Builder, rows [][]string, columns string) {
 	widths := make([]int, len(columns))
 	for _, row := range rows {
@@ -129,7 +129,7 @@ func align(b *strings.Builder, rows [][]string, columns string) {
 	}
 }
 
-// quantity is a figure with its unit.
+// quantity formats a value with its unit.
 func quantity(x float64, unit string) string {
 	switch unit {
 	case perSecond:
@@ -143,7 +143,7 @@ func quantity(x float64, unit string) string {
 	}
 }
 
-// count is x without a fraction, with commas between the thousands.
+// count formats x without a fraction, with commas between thousands.
 func count(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 0, 64)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -152,7 +152,7 @@ func count(x float64) string {
 	return s
 }
 
-// ratio is x with three digits, or more if it is large.
+// ratio formats x with three digits, or more if it is large.
 func ratio(x float64) string {
 	switch {
 	case x == 0:
@@ -166,7 +166,7 @@ func ratio(x float64) string {
 	}
 }
 
-// span is a duration in the unit that suits it.
+// span formats a duration in a suitable unit.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:

@@ -2,45 +2,45 @@ package main
 
 import "time"
 
-// task is what a crew of processes is hired for. The parent writes it to each
-// child as JSON, with the child's own number.
+// task is the work of a crew. The parent writes it to each child as JSON, with the
+// number of the child.
 type task struct {
 	Peer       string        // or the name of a probe
-	URL        string        // of the Redis or the ZooKeeper
-	Key        string        // the one key, or what the goroutines' own keys begin with
-	OwnKeys    bool          // a key for each goroutine
-	Procs      int           // that share the task
-	Proc       int           // this one, from 0
-	Goroutines int           // in each
+	URL        string        // of Redis or ZooKeeper
+	Key        string        // the key, or the prefix of the goroutines' own keys
+	OwnKeys    bool          // each goroutine has its own key
+	Procs      int           // number of processes
+	Proc       int           // number of this process, from 0
+	Goroutines int           // per process
 	Hold       time.Duration // how long a lock is held
-	Register   string        // path of the register, none with OwnKeys
-	Profile    string        // directory for CPU profiles, or none
+	Register   string        // path of the register; "" with OwnKeys
+	Profile    string        // directory for CPU profiles; "": none
 }
 
-// order is what the parent tells a child to do next.
+// order is the next work of a child.
 type order struct {
-	Start int64         // when to begin, in nanoseconds since 1970: the same for all processes
-	Loops int           // locks for each goroutine; 0: as many as it can
+	Start int64         // start in nanoseconds since 1970, the same for all processes
+	Loops int           // locks for each goroutine; 0: as many as the time allows
 	For   time.Duration // how long, if Loops is 0
-	Order bool          // record who overtook whom
-	Limit time.Duration // when to give up what is not done, in any case
+	Order bool          // record which callers overtook others
+	Limit time.Duration // time limit
 }
 
-// report is a child's answer: first that it is ready, then one to each order.
+// report is an answer of a child: first that it is ready, then one for each order.
 type report struct {
 	Err        string    // why the whole task failed
-	Locks      int64     // taken and given back
+	Locks      int64     // acquired and released
 	Start, End int64     // of the first and last goroutine, in nanoseconds since 1970
-	Finished   bool      // nobody was stopped
+	Finished   bool      // all goroutines finished
 	Errors     int       // of Lock and Unlock
-	FirstError string    // one of them
-	Waits      histogram // for the lock; own keys: for the lock and the unlock
-	Full       spread    // of the waits that began and ended while everyone was there
+	FirstError string    // one of the errors
+	Waits      histogram // for the lock; with OwnKeys for lock and unlock together
+	Full       spread    // of the waits that began and ended while all goroutines were waiting
 	Overtaken  overtaken // with order.Order
 	HandOvers  histogram // from a holder in another process
 }
 
-// spread sums up durations.
+// spread summarises durations.
 type spread struct {
 	N        int64
 	Sum, Max time.Duration

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A peer that does not lock is found out, also if no two of its holders are in
-// the same process.
+// A peer that does not lock is detected, also if its holders are in different
+// processes.
 func TestNoneViolates(t *testing.T) {
 	b, err := newBench(&config{redis: server(t), rounds: 1, slice: 100 * time.Millisecond, patience: 5 * time.Second}, io.Discard)
 	if err != nil {

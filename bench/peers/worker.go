@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// worker does one process's part of a task.
+// worker does the part of one process in a task.
 type worker struct {
 	task     task
 	peer     Peer
-	register *register // nil with own keys
+	register *register // nil with OwnKeys
 	lanes    []lane
-	drained  atomic.Bool // somebody has done all his loops
-	arrivals *arrivals   // nil if nobody asked for them
+	drained  atomic.Bool // a goroutine has done all its loops
+	arrivals *arrivals   // nil if they are not recorded
 }
 
 func newWorker(t task, p Peer, r *register) *worker {
@@ -31,8 +31,8 @@ func newWorker(t task, p Peer, r *register) *worker {
 	return w
 }
 
-// warmUp lets every goroutine lock a key of its own a few times: then
-// connections are open, scripts loaded and pages touched.
+// warmUp lets every goroutine take a key of its own a few times, so that connections
+// are open, scripts are loaded and memory is mapped.
 func (w *worker) warmUp(ctx context.Context) error {
 	errs := make(chan error, len(w.lanes))
 	for i := range w.lanes {
@@ -58,7 +58,7 @@ func (w *worker) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// do carries out an order. If ctx ends before that is done, the report says so.
+// do executes an order. If ctx ends first, the report says so.
 func (w *worker) do(ctx context.Context, o order) report {
 	w.drained.Store(false)
 	w.arrivals = nil
@@ -84,7 +84,7 @@ func (w *worker) do(ctx context.Context, o order) report {
 	return r
 }
 
-// lane is one goroutine's part.
+// lane is the part of one goroutine.
 type lane struct {
 	worker *worker
 	key    string
@@ -96,19 +96,19 @@ type lane struct {
 	handOvers []time.Duration
 	arriving  arriving
 	errors    int
-	err       error // the first
+	err       error // the first error
 	stopped   bool
-	_         cacheLine // of the next lane
+	_         cacheLine // keeps the next lane in another cache line
 }
 
-// maxErrors ends a lane. One that fails so often measures nothing.
+// maxErrors ends a lane whose locks fail so often that it measures nothing.
 const maxErrors = 100
 
 func (l *lane) run(parent context.Context, o order, start time.Time) {
 	l.locks, l.full, l.errors, l.err, l.stopped = 0, spread{}, 0, nil, false
 	l.waits, l.handOvers = l.waits[:0], l.handOvers[:0]
-	// Of its own, as a request has. It has a deadline because redislock makes one
-	// if there is none.
+	// A context for each order, as for a request. It has a deadline because redislock
+	// sets one if there is none.
 	ctx, cancel := context.WithTimeout(parent, o.Limit)
 	defer cancel()
 	end := start.Add(o.For)
@@ -124,7 +124,7 @@ func (l *lane) run(parent context.Context, o order, start time.Time) {
 		}
 		if ctx.Err() != nil {
 			l.stopped = true
-			l.waits = append(l.waits, time.Since(asked)) // at least
+			l.waits = append(l.waits, time.Since(asked)) // a lower bound
 			return
 		}
 		l.fail(err)
@@ -136,7 +136,7 @@ func (l *lane) run(parent context.Context, o order, start time.Time) {
 	l.worker.drained.Store(true)
 }
 
-// once takes the lock and gives it back.
+// once acquires the lock and releases it.
 func (l *lane) once(ctx context.Context, asked time.Time, again bool) error {
 	w := l.worker
 	if w.arrivals != nil {
@@ -163,11 +163,11 @@ func (l *lane) once(ctx context.Context, asked time.Time, again bool) error {
 		w.register.leave(w.task.Proc, time.Now())
 	}
 	if err := h.Unlock(ctx); err != nil {
-		l.fail(err) // but it was held
+		l.fail(err) // but the lock was held
 	}
 	l.locks++
 	if w.task.OwnKeys {
-		got = time.Now() // nobody waits, so it is the whole that counts
+		got = time.Now() // without waiters, lock and unlock count together
 	}
 	wait := got.Sub(asked)
 	l.waits = append(l.waits, wait)

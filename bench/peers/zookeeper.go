@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// zooKeeperJar is where Debian's package has the server.
+// zooKeeperJar is the path of the server in Debian's package.
 const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 
-// errNoZooKeeper says that there is none to start.
+// errNoZooKeeper means that ZooKeeper is not installed.
 var errNoZooKeeper = errors.New("it needs java in PATH and Debian's package zookeeper")
 
-// startZooKeeper starts a ZooKeeper of its own on a free port, with the defaults of
-// its documentation: it answers when a change is on the disk. It returns the URL
-// and what stops it.
+// startZooKeeper starts a ZooKeeper on a free port, with the defaults of its
+// documentation: it answers after a change is on disk. It returns the URL and a
+// function that stops it.
 func startZooKeeper(ctx context.Context) (url string, stop func(), err error) {
 	java, err := exec.LookPath("java")
 	if err != nil {
@@ -35,7 +35,7 @@ func startZooKeeper(ctx context.Context) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	// Another process may take the port between the choice and the start.
+	// Another process may take the port before the server listens on it.
 	var addr string
 	var kill func()
 	for range 5 {
@@ -78,7 +78,7 @@ func tryZooKeeper(ctx context.Context, java, dir string) (addr string, stop func
 		close(exited)
 	}()
 	stop = func() {
-		_ = cmd.Process.Kill() // nobody needs what it has
+		_ = cmd.Process.Kill() // its data is not needed
 		<-exited
 	}
 	for limit := time.Now().Add(30 * time.Second); ; {
@@ -97,8 +97,8 @@ func tryZooKeeper(ctx context.Context, java, dir string) (addr string, stop func
 	}
 }
 
-// zooKeeperVersion asks a server for its version. It is empty if the server does
-// not serve.
+// zooKeeperVersion asks a server for its version. It returns "" if the server does not
+// serve clients yet.
 func zooKeeperVersion(addr string) string {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
@@ -107,7 +107,7 @@ func zooKeeperVersion(addr string) string {
 	defer c.Close() //nolint:errcheck // nothing is lost
 	_ = c.SetDeadline(time.Now().Add(time.Second))
 	_, _ = io.WriteString(c, "srvr")
-	answer, _ := io.ReadAll(c) // the server may reset the connection behind it
+	answer, _ := io.ReadAll(c) // the server may reset the connection after the answer
 	return versionIn(string(answer))
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// needZooKeeper skips a test where there is none.
+// needZooKeeper skips a test if ZooKeeper is not installed.
 func needZooKeeper(t *testing.T) {
 	t.Helper()
 	_, err := exec.LookPath("java")
@@ -43,8 +43,7 @@ func TestVersionIn(t *testing.T) {
 	}
 }
 
-// go-zookeeper's lock knows no contexts. The peer does, and leaves nobody behind
-// in the line.
+// go-zookeeper's lock has no contexts. The peer has them, and leaves no node behind.
 func TestGoZooKeeperGivesUp(t *testing.T) {
 	needZooKeeper(t)
 	url, stop, err := startZooKeeper(t.Context())
@@ -77,7 +76,8 @@ func TestGoZooKeeperGivesUp(t *testing.T) {
 	}
 }
 
-// Without a ZooKeeper what needs none is measured. If nothing is, that is an error.
+// Without a ZooKeeper the other scenarios are measured. It is an error if there are
+// none.
 func TestZooKeeperIsLeftOut(t *testing.T) {
 	url := server(t)
 	t.Setenv("PATH", "")
