@@ -13,15 +13,14 @@ import (
 
 const maxBody = 64 << 10
 
-// errSlowBody: the client took too long to send its request.
+// errSlowBody means that the client took too long to send its request.
 var errSlowBody = errors.New("the body did not arrive in time")
 
-// readBody decodes the body into v, strictly: one JSON value with no unknown
-// fields and nothing behind it, which must arrive within limit. The error is an
-// inputError if that is what is wrong.
+// readBody decodes the body into v strictly: it must be a single JSON value without
+// unknown fields, and arrive within limit. Errors in the input are inputErrors.
 func readBody(w http.ResponseWriter, r *http.Request, limit time.Duration, v any) error {
-	// Bound for the body alone, and lifted for the handler. What does not
-	// support deadlines is no connection.
+	// The deadline is for the body only, and is removed for the handler. A writer that
+	// does not support deadlines is not a network connection.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(limit))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -52,7 +51,7 @@ func decodeStrict(body []byte, v any) error {
 	return nil
 }
 
-// jsonReason says what is wrong in the client's words, not in Go's.
+// jsonReason describes err in terms of JSON, not of Go.
 func jsonReason(err error) string {
 	var wrongType *json.UnmarshalTypeError
 	switch {

@@ -19,7 +19,7 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// client talks to one service both ways.
+// client talks to one service over HTTP and gRPC.
 type client struct {
 	base string
 	http *http.Client
@@ -46,14 +46,14 @@ func newClient(t *testing.T, a addresses) *client {
 	}
 }
 
-// answer is what HTTP said.
+// answer is an HTTP response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// problem returns the problem in the answer, which must be one.
+// problem parses the problem in the answer.
 func (a answer) problem(t *testing.T) httpmw.Problem {
 	t.Helper()
 	var p httpmw.Problem
@@ -101,7 +101,7 @@ func (c *client) set(t *testing.T, sku string, stock int) {
 	}
 }
 
-// item tells how a sale stands, over HTTP.
+// item returns the state of a sale, over HTTP.
 func (c *client) item(t *testing.T, sku string) item {
 	t.Helper()
 	var it struct {
@@ -114,18 +114,18 @@ func (c *client) item(t *testing.T, sku string) item {
 	return item{it.SKU, it.Stock, it.Sold}
 }
 
-// result is what became of an order.
+// result is the result of an order.
 type result struct {
 	order
-	err error // errSoldOut, or what should not have been
+	err error // errSoldOut, or an unexpected error
 }
 
-// failure is an answer that is neither sold nor sold out.
+// failure is an answer other than sold or sold out.
 type failure struct{ text string }
 
 func (f *failure) Error() string { return f.text }
 
-// orderHTTP orders one and comes again when told that others are served.
+// orderHTTP orders one piece, and retries when the item is busy.
 func (c *client) orderHTTP(ctx context.Context, prefix, sku string) result {
 	for {
 		a, err := c.do(ctx, "POST", prefix+"/items/"+sku+"/orders", `{"buyer":"u1","quantity":1}`)

@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// releaseSpy is a backend that tells when a key is given back, before it is.
+// releaseSpy is a backend that calls a function before each release.
 type releaseSpy struct {
 	driver.Backend
 
@@ -36,8 +36,8 @@ func newTestLocker(t *testing.T, b driver.Backend) *distlock.Locker {
 	return l
 }
 
-// TestCommitBeforeRelease looks into the database, by a connection of its own,
-// at the moment when the lock is given back.
+// TestCommitBeforeRelease reads the database over another connection at the moment of
+// the release.
 func TestCommitBeforeRelease(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.db")
 	s, other := openTestStore(t, path), openTestStore(t, path)
@@ -65,8 +65,8 @@ func TestCommitBeforeRelease(t *testing.T) {
 	}
 }
 
-// TestLockIsHeldWhileCommitting has another writer take the database while an
-// order thinks, so that it cannot commit, and looks at the lock meanwhile.
+// TestLockIsHeldWhileCommitting lets another writer lock the database while an order is
+// thinking, so that the order cannot commit, and checks the lock meanwhile.
 func TestLockIsHeldWhileCommitting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "shop.db")
 	s, other := openTestStore(t, path), openTestStore(t, path)
@@ -118,8 +118,8 @@ func TestLockIsHeldWhileCommitting(t *testing.T) {
 	}
 }
 
-// TestLostLockWritesNothing has holders come back who do not know, or should
-// know, that their time is over.
+// TestLostLockWritesNothing has holders that continue after their lease has ended, with
+// and without knowing that.
 func TestLostLockWritesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -161,14 +161,13 @@ func TestLostLockWritesNothing(t *testing.T) {
 			if it, err := s.item(t.Context(), "tea"); err != nil || it != (item{"tea", 3, 0}) {
 				t.Error(it, err)
 			}
-			_ = lease.Release(t.Context()) // once more, in one case
+			_ = lease.Release(t.Context()) // a second time, in one case
 		})
 	}
 }
 
-// TestTakenOverWhileThinking has a foreign hand delete the key of an order that
-// thinks. The lock passes to another process, and the order that lost it is told
-// so and has sold nothing.
+// TestTakenOverWhileThinking deletes the key of an order that is thinking. Another
+// process gets the lock, and the first order fails and has sold nothing.
 func TestTakenOverWhileThinking(t *testing.T) {
 	redis := newStore(t)
 	db := filepath.Join(t.TempDir(), "shop.db")

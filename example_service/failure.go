@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// Answers over HTTP that are the shop's own. Clients tell them apart by type.
+// HTTP answers of the shop itself. Clients distinguish them by type.
 var (
 	badRequest = httpmw.Problem{Type: "bad_request", Title: "Invalid request", Status: http.StatusBadRequest}
 	slowBody   = httpmw.Problem{Type: "slow_body", Title: "The body did not arrive in time", Status: http.StatusRequestTimeout}
@@ -29,8 +29,8 @@ func problemOfStatus(code int) httpmw.Problem {
 	return httpmw.Problem{Type: "about:blank", Title: http.StatusText(code), Status: code}
 }
 
-// problemOf returns the answer for an error of the shop. What the lock has to
-// say is said as the middleware does.
+// problemOf returns the answer for an error of the shop. Errors of the lock get the
+// answer that the middleware gives.
 func problemOf(err error) httpmw.Problem {
 	var bad *inputError
 	switch {
@@ -53,7 +53,7 @@ func problemOf(err error) httpmw.Problem {
 	}
 }
 
-// fail answers a request with what err means, and logs what no client could
+// fail answers a request with the problem for err, and logs errors that a client cannot
 // cause.
 func (a *httpAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
@@ -82,8 +82,7 @@ func statusOf(ctx context.Context, err error) error {
 	}
 }
 
-// fail is what a call ends with because of err. It logs what no client could
-// cause.
+// fail returns the status for err. It logs errors that a client cannot cause.
 func (a *grpcAPI) fail(ctx context.Context, err error) error {
 	answer := statusOf(ctx, err)
 	if status.Code(answer) == codes.Internal {
@@ -92,8 +91,8 @@ func (a *grpcAPI) fail(ctx context.Context, err error) error {
 	return answer
 }
 
-// isLock reports whether err is of the lock: such an error may match the
-// context's too, and says more.
+// isLock reports whether err comes from the lock. Such an error may also match the
+// context's error, and says more.
 func isLock(err error) bool {
 	var e *distlock.Error
 	return errors.As(err, &e) || errors.Is(err, distlock.ErrLost)

@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
-// config is what the command line says.
+// config holds the values of the flags.
 type config struct {
 	httpAddr string
 	grpcAddr string
@@ -26,8 +26,8 @@ type config struct {
 	bodyTimeout time.Duration // how long a client may take to send the body of a request
 }
 
-// parseFlags returns [flag.ErrHelp] after having written the help text to help.
-// Other errors are one line.
+// parseFlags writes the help text to help and returns [flag.ErrHelp] if it is asked
+// for. Other errors are one line.
 func parseFlags(args []string, help io.Writer) (config, error) {
 	c := config{grace: 10 * time.Second, bodyTimeout: 5 * time.Second}
 	fs := flag.NewFlagSet("example_service", flag.ContinueOnError)
@@ -39,7 +39,7 @@ func parseFlags(args []string, help io.Writer) (config, error) {
 	fs.DurationVar(&c.wait, "wait", 10*time.Second, "how long an order waits for its lock")
 	fs.BoolVar(&c.verbose, "v", false, "log what happens to each lock")
 
-	// By itself the package puts the whole help text under each error.
+	// By default the package prints the whole help text after each error.
 	var usage bytes.Buffer
 	fs.SetOutput(&usage)
 	switch err := fs.Parse(args); {

@@ -14,13 +14,13 @@ import (
 	"github.com/distlock-go/distlock/grpcmw"
 )
 
-// newGRPCServer returns a server of the shop, with reflection and health. Of its
-// methods one takes the lock in an interceptor, because shop.proto says so; the
-// one that resets leaves that to the shop.
+// newGRPCServer returns a server of the shop, with reflection and health. PlaceOrder
+// takes the lock in an interceptor, as shop.proto declares; SetItem leaves that to the
+// shop.
 func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, m *monitor, log *slog.Logger) *grpc.Server {
 	s := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxBody),
-		grpc.WaitForHandlers(true), // what they use is closed afterwards
+		grpc.WaitForHandlers(true), // Stop waits for them, because they use what is closed afterwards
 		grpc.ChainUnaryInterceptor(
 			checkRequest,
 			grpcmw.UnaryServerInterceptor(l, grpcLocks(lock)),
@@ -42,16 +42,16 @@ func newGRPCServer(sh *shop, l *distlock.Locker, lock distlock.Opts, m *monitor,
 	return s
 }
 
-// grpcLocks returns the locks that shop.proto declares. How long an order waits
-// and how long it may take are flags, which no .proto file knows.
+// grpcLocks returns the locks that shop.proto declares. The time limits of an order are
+// flags, so they are not in the .proto file.
 func grpcLocks(lock distlock.Opts) grpcmw.Rules {
 	return grpcmw.FromOptions().Adjust(func(_ string, o *distlock.Opts) {
 		o.MaxWait, o.MaxHold = lock.MaxWait, lock.MaxHold
 	})
 }
 
-// checkRequest refuses bad requests. It stands before the lock, which is not for
-// them.
+// checkRequest refuses bad requests. It runs before the lock is taken, so that bad
+// requests do not take locks.
 func checkRequest(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if m, ok := req.(*shopv1.PlaceOrderRequest); ok {
 		if err := orderOf(m).validate(); err != nil {
@@ -85,7 +85,7 @@ func (a *grpcAPI) PlaceOrderUnlocked(ctx context.Context, m *shopv1.PlaceOrderRe
 	return a.order(ctx, o, err)
 }
 
-// GetItem takes no lock.
+// GetItem does not take a lock.
 func (a *grpcAPI) GetItem(ctx context.Context, m *shopv1.GetItemRequest) (*shopv1.GetItemResponse, error) {
 	it, err := a.shop.item(ctx, m.GetSku())
 	return a.item(ctx, it, err)

@@ -7,15 +7,15 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// logHooks returns hooks that log: a lost lock as a warning, the rest on the debug
-// level. The monitor logs an outage of the store once, instead of each request that it
-// affects. They are an example to copy. Name would do as the label of a
-// metric, Key would not: callers choose keys.
+// logHooks returns hooks that log: a lost lock as a warning, everything else on the
+// debug level. The monitor logs an outage of the store once, instead of each request
+// that it affects. The hooks are an example to copy. Name is suitable as the label of a
+// metric; Key is not, because callers choose keys.
 func logHooks(log *slog.Logger) distlock.Hooks {
 	return distlock.Hooks{
 		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
 			log.DebugContext(ctx, "lock wanted", "name", i.Name, "key", i.Key)
-			return ctx // a tracer would put its span into it
+			return ctx // a tracer would add its span here
 		},
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
 			log.DebugContext(ctx, "lock acquired", "name", i.Name, "key", i.Key, "token", i.Token,

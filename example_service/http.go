@@ -21,8 +21,8 @@ type httpAPI struct {
 	log         *slog.Logger
 }
 
-// newHTTPHandler returns the routes of the shop. It fails if the table of routes
-// is wrong.
+// newHTTPHandler returns the routes of the shop. It fails if the table of routes is
+// invalid.
 func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts, m *monitor, log *slog.Logger) (http.Handler, error) {
 	a := &httpAPI{shop: sh, monitor: m, bodyTimeout: cfg.bodyTimeout, log: log}
 	r := chi.NewRouter()
@@ -31,24 +31,24 @@ func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts
 	return r, mount(r, a.routes(), l, lock)
 }
 
-// routes is the table of what is served under which lock. Of those that change
-// something POST takes its lock in a middleware; PUT leaves that to the shop.
+// routes is the table of routes and their locks. POST takes its lock in a middleware;
+// PUT leaves that to the shop.
 func (a *httpAPI) routes() []route {
 	return []route{
 		{method: "GET", pattern: "/healthz", lock: unlocked, handle: a.health},
 		{method: "GET", pattern: "/items/{sku}", lock: unlocked, handle: a.getItem},
 		{method: "PUT", pattern: "/items/{sku}", lock: unlocked, handle: a.putItem},
-		// The request is read and checked before the lock is taken: neither a slow
-		// client nor a bad request keeps the others waiting.
+		// The request is read and checked before the lock is taken, so that neither a
+		// slow client nor a bad request makes others wait.
 		{method: "POST", pattern: "/items/{sku}/orders", before: a.readOrder, lock: "sku", handle: a.placeOrder},
 		{method: "POST", pattern: "/unlocked/items/{sku}/orders", before: a.readOrder, lock: unlocked, handle: a.placeOrderUnlocked},
 	}
 }
 
-// orderKey is where readOrder leaves the request for the handler.
+// orderKey is the context key of the order that readOrder has read.
 type orderKey struct{}
 
-// readOrder is a middleware that reads the order in the request.
+// readOrder is a middleware that reads the order from the request.
 func (a *httpAPI) readOrder(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
@@ -98,7 +98,7 @@ func (a *httpAPI) getItem(w http.ResponseWriter, r *http.Request) {
 
 func (a *httpAPI) putItem(w http.ResponseWriter, r *http.Request) {
 	var body struct {
-		Stock *int `json:"stock"` // zero is a stock, nothing is not
+		Stock *int `json:"stock"` // 0 is a stock; a missing stock is an error
 	}
 	err := readBody(w, r, a.bodyTimeout, &body)
 	if err == nil && body.Stock == nil {
@@ -123,7 +123,7 @@ func (a *httpAPI) item(w http.ResponseWriter, r *http.Request, it item, err erro
 	}{it.SKU, it.Stock, it.Sold})
 }
 
-// health is for load balancers. It does not wait.
+// health answers load balancers. It does not wait.
 func (a *httpAPI) health(w http.ResponseWriter, r *http.Request) {
 	if err := a.monitor.health(); err != nil {
 		a.fail(w, r, err)
@@ -134,7 +134,7 @@ func (a *httpAPI) health(w http.ResponseWriter, r *http.Request) {
 	}{"ok"})
 }
 
-// methodNotAllowed returns a handler that says which methods r has for a path.
+// methodNotAllowed returns a handler that lists the methods of r for the path.
 func methodNotAllowed(r chi.Routes) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		var allowed []string
@@ -151,5 +151,5 @@ func methodNotAllowed(r chi.Routes) http.HandlerFunc {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client is gone, or has it
+	_ = json.NewEncoder(w).Encode(v) // an error means that the client is gone
 }

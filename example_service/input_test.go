@@ -108,8 +108,8 @@ func TestBadHTTPRequests(t *testing.T) {
 		t.Errorf("Allow: %q", got)
 	}
 
-	// A fence is what every lock leaves. Reset and sold out had that of the tea,
-	// and an item that there is not has to be looked for.
+	// Every lock leaves a fence. A reset and an order of a sold-out item use the fence
+	// of tea, and an unknown item must be locked before it is looked up.
 	fences, err := redis.client.Keys(t.Context(), "*:fence").Result()
 	slices.Sort(fences)
 	var want []string
@@ -213,7 +213,7 @@ func checkStatus(t *testing.T, err error, code codes.Code, text string) {
 	}
 }
 
-// TestDeadline has the caller's own deadline end the wait.
+// TestDeadline checks that the caller's deadline ends the wait.
 func TestDeadline(t *testing.T) {
 	redis := newStore(t)
 	c := newClient(t, startService(t, "-backend", redis.url).addresses)
@@ -227,12 +227,12 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestSlowBody has a client send half of its order. It holds nobody up, and is
-// not waited for.
+// TestSlowBody has a client that sends half of its order. It must not delay other
+// orders, and the service stops waiting for it.
 func TestSlowBody(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	c := newClient(t, startConfig(t, config{
-		backend: "embedded", wait: 10 * time.Second, grace: 10 * time.Second, bodyTimeout: 3 * time.Second, // for whole orders, too
+		backend: "embedded", wait: 10 * time.Second, grace: 10 * time.Second, bodyTimeout: 3 * time.Second, // for complete orders, too
 	}).addresses)
 	c.set(t, "tea", 10)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.base, "http://"))

@@ -9,14 +9,14 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// errUnknownSKU: there is no such item.
+// errUnknownSKU means that the item does not exist.
 var errUnknownSKU = errors.New("unknown sku")
 
-// errFenced is how the database refuses a holder whose lock has passed to
-// another, even if that holder does not know it yet.
+// errFenced is the error of a write by a holder whose lock has passed to another, even
+// if the holder does not know that yet.
 var errFenced = fmt.Errorf("%w: a later holder has been here", distlock.ErrLost)
 
-// item returns how the sale of sku stands.
+// item returns the state of the sale of sku.
 func (s *store) item(ctx context.Context, sku string) (item, error) {
 	it := item{SKU: sku}
 	err := s.read.QueryRowContext(ctx, `
@@ -28,7 +28,7 @@ func (s *store) item(ctx context.Context, sku string) (item, error) {
 	return it, err
 }
 
-// stock returns what is left of sku.
+// stock returns the stock of sku.
 func (s *store) stock(ctx context.Context, sku string) (int, error) {
 	var n int
 	err := s.read.QueryRowContext(ctx, `SELECT stock FROM items WHERE sku = ?`, sku).Scan(&n)
@@ -38,16 +38,16 @@ func (s *store) stock(ctx context.Context, sku string) (int, error) {
 	return n, err
 }
 
-// claim shows the item the token of a new holder. From then on earlier holders
-// cannot write. A holder must do so before it reads: checked only when it
-// writes, a token does not help against an earlier holder who writes between the
-// two, whose sale would be overwritten.
+// claim stores the token of a new holder in the item. From then on earlier holders
+// cannot write. A holder must call it before it reads: if the token were checked only
+// when the holder writes, an earlier holder could write between the read and the write,
+// and its sale would be overwritten.
 func (s *store) claim(ctx context.Context, sku string, token uint64) error {
 	res, err := s.write.ExecContext(ctx, `UPDATE items SET fence = ? WHERE sku = ? AND fence <= ?`,
 		int64(token), sku, int64(token))
 	if err = unfenced(res, err); errors.Is(err, errFenced) {
 		if _, err := s.stock(ctx, sku); err != nil {
-			return err // there is no item to be fenced
+			return err // the item does not exist
 		}
 	}
 	return err

@@ -24,7 +24,7 @@ type write struct {
 
 const order1 = `{"buyer":"u1","quantity":1}`
 
-// Each answers with one word for what happened.
+// Each returns one word for the result.
 var (
 	lockedWrites = []write{
 		{"HTTP order", func(t *testing.T, c *client, sku string) string {
@@ -86,7 +86,7 @@ func grpcWord(err error) string {
 	}
 }
 
-// doAll does all writes at once and checks what is said of each.
+// doAll does all writes at once and checks their results.
 func doAll(t *testing.T, c *client, sku string, writes []write, want string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -100,10 +100,10 @@ func doAll(t *testing.T, c *client, sku string, writes []write, want string) {
 	all.Wait()
 }
 
-// TestAllWaysTakeOneLock takes the lock from outside, by the key of the sku, and
-// sees who stops.
+// TestAllWaysTakeOneLock holds the lock of a sku and checks that all writes are
+// refused.
 func TestAllWaysTakeOneLock(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	redis := newStore(t)
 	c := newClient(t, startService(t, "-backend", redis.url, "-wait", "1s").addresses)
 	c.set(t, "tea", 10)
@@ -114,13 +114,13 @@ func TestAllWaysTakeOneLock(t *testing.T) {
 		t.Errorf("%+v", it)
 	}
 	release()
-	for _, w := range lockedWrites { // one after the other: they have little patience
+	for _, w := range lockedWrites { // one after the other, because their time limits are short
 		doAll(t, c, "tea", []write{w}, "done")
 	}
 }
 
-// TestOneLockForEachOrder counts: the method below the middleware re-enters, and
-// sends nothing to the store.
+// TestOneLockForEachOrder checks that the method below the middleware re-enters the
+// lock, without a request to the store.
 func TestOneLockForEachOrder(t *testing.T) {
 	s := startService(t, "-v")
 	c := newClient(t, s.addresses)
@@ -128,16 +128,16 @@ func TestOneLockForEachOrder(t *testing.T) {
 		doAll(t, c, "tea", []write{w}, "done")
 	}
 	eventually(t, "all locks are given back", func() bool { return s.logged("lock released") == 7 })
-	// A re-entry has two lines.
+	// A re-entry logs two lines.
 	if n, re := s.logged("lock acquired"), strings.Count(s.log.String(), "reentrant=true"); n != 7 || re != 2*2 {
 		t.Errorf("acquired %d times, of which re-entered %d/2, want 7 and 2:\n%s", n, re, s.log)
 	}
 }
 
-// TestStoreDown closes the store of the locks under a service that runs.
+// TestStoreDown closes the store of the locks while the service runs.
 func TestStoreDown(t *testing.T) {
 	testmode.Long(t)
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	redis := newStore(t)
 	s := startService(t, "-backend", redis.url, "-wait", "500ms")
 	c := newClient(t, s.addresses)
@@ -151,8 +151,8 @@ func TestStoreDown(t *testing.T) {
 	}
 	_ = redis.server.Close()
 
-	// Each item has one who asks the store and two who wait for that one; these
-	// may hear that it is busy if it has no answer yet when they give up.
+	// For each item one caller asks the store and two wait for that one. These may get
+	// "busy" if the store has not failed yet when they stop waiting.
 	start := time.Now()
 	var all sync.WaitGroup
 	for i, w := range lockedWrites {
@@ -170,8 +170,8 @@ func TestStoreDown(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// An order waits for half a second, and an attempt under way then may take as long
-	// again; and the machine may be slow.
+	// An order waits for half a second, and an attempt in progress may take as long
+	// again. The limit is higher for slow machines.
 	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("the answers took %v", d)
 	}

@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childEnv makes the test binary be the command.
+// childEnv makes the test binary run the command.
 const childEnv = "EXAMPLE_SERVICE_CHILD"
 
 func TestMain(m *testing.M) {

@@ -88,7 +88,7 @@ type outage struct {
 	served []bool       // the states set in gRPC's health service, without repetitions
 }
 
-// watched runs f in a bubble, with a monitor that asks.
+// watched runs f in a bubble, with a running monitor.
 func watched(t *testing.T, f func(o *outage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func (o *outage) order() (time.Duration, error) {
 	return time.Since(start), err
 }
 
-// healthz is the answer of the shop.
+// healthz returns the status of the shop's health check.
 func (o *outage) healthz() int {
 	a := &httpAPI{monitor: o.monitor, log: slog.New(slog.DiscardHandler)}
 	w := httptest.NewRecorder()
@@ -134,13 +134,13 @@ func (o *outage) healthz() int {
 	return w.Code
 }
 
-// written is the log, with what the monitor writes at this very moment.
+// written returns the log, after the monitor has written its current line.
 func (o *outage) written() string {
 	synctest.Wait()
 	return o.text.String()
 }
 
-// logged compares the log, without its times, which come in front or as values.
+// logged compares the log without times.
 func (o *outage) logged(want ...string) {
 	o.Helper()
 	got := regexp.MustCompile(`(?m)^time=\S+ |since=\S+ `).ReplaceAllString(o.written(), "")
@@ -169,7 +169,7 @@ func TestOutage(t *testing.T) {
 		for i := range 60 {
 			go func() {
 				d, err := o.order()
-				if late := i >= 3; late != (d == 0) { // the store was there half a second before the first
+				if late := i >= 3; late != (d == 0) { // the store failed half a second before the first order
 					err = fmt.Errorf("order %d waited for %v", i, d)
 				}
 				refused <- err

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// orderRequest asks to sell some of an item.
+// orderRequest is a request to buy some pieces of an item.
 type orderRequest struct {
 	SKU      string
 	Buyer    string
@@ -18,24 +18,24 @@ type orderRequest struct {
 type order struct {
 	ID        int64
 	SKU       string
-	Remaining int    // what it left
-	Token     uint64 // the fencing token it was sold under; 0 without the lock
+	Remaining int    // the stock after the sale
+	Token     uint64 // the fencing token of the lock; 0 without a lock
 }
 
-// stockRequest starts a sale: it sets the stock and forgets earlier orders.
+// stockRequest starts a sale: it sets the stock and deletes earlier orders.
 type stockRequest struct {
 	SKU   string
 	Stock int
 }
 
-// item is how a sale stands.
+// item is the state of a sale.
 type item struct {
 	SKU   string
 	Stock int
 	Sold  int // the sum of all orders
 }
 
-// Limits of what a request may say.
+// Limits of a request.
 const (
 	maxSKU      = 64
 	maxBuyer    = 128
@@ -43,10 +43,10 @@ const (
 	maxStock    = 1_000_000
 )
 
-// inputError is a request that makes no sense. Its text is for the client.
+// inputError is a bad request. Its text is for the client.
 type inputError struct{ reason string }
 
-// Error says what is wrong with which field.
+// Error names the field and the mistake.
 func (e *inputError) Error() string { return e.reason }
 
 func badInput(format string, args ...any) error {
@@ -61,9 +61,9 @@ func (r stockRequest) validate() error {
 	return cmp.Or(validateSKU(r.SKU), validateRange("stock", r.Stock, 0, maxStock))
 }
 
-// validateSKU lets one spelling through for each item: two spellings would be
-// two locks. It runs before the lock is taken, so that strangers can have locks
-// only for what could be an item.
+// validateSKU accepts one spelling of each item, because two spellings would be two
+// locks. It runs before the lock is taken, so that clients can only lock names that can
+// be items.
 func validateSKU(sku string) error {
 	if sku == "" || len(sku) > maxSKU {
 		return badInput("sku: want 1 to %d characters, got %d", maxSKU, len(sku))

@@ -11,9 +11,9 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// TestRealOutage kills a Redis under the shop, and starts it again.
+// TestRealOutage kills the shop's Redis and restarts it.
 func TestRealOutage(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	redis := redistest.Start(t)
 	s := startService(t, "-backend", "redis://"+redis.Addr()+"/0")
 	c := newClient(t, s.addresses)

@@ -16,12 +16,12 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// realStores are the stores that processes can share. Each start starts a server
-// that is killed when the test ends, and returns its URL.
+// realStores are the stores that processes can share. Each start function starts a
+// server, which is killed when the test ends, and returns its URL.
 var realStores = []struct {
 	name  string
 	start func(t *testing.T) string
-	gone  time.Duration // how long a killed process has its locks at most
+	gone  time.Duration // how long the locks of a killed process remain, at most
 }{
 	{"Redis", func(t *testing.T) string {
 		return "redis://" + redistest.Start(t).Addr() + "/0"
@@ -38,7 +38,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// startProcess runs the test binary as the command. It is killed when the test
+// startProcess runs the test binary as the command. The process is killed when the test
 // ends, if it still runs.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
@@ -87,7 +87,7 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 	}
 }
 
-// wait waits for the end and returns how it was.
+// wait waits until the process has exited and returns its state.
 func (p *process) wait(t *testing.T) *os.ProcessState {
 	t.Helper()
 	select {
@@ -99,10 +99,10 @@ func (p *process) wait(t *testing.T) *os.ProcessState {
 	}
 }
 
-// TestTwoProcesses shares the locks and the database between two processes, and
-// stops each with one of the two signals.
+// TestTwoProcesses shares the locks and the database between two processes, and stops
+// each with one of the two signals.
 func TestTwoProcesses(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	const stock, orders = 100, 300
 	for _, store := range realStores {
 		t.Run(store.name, func(t *testing.T) {
@@ -128,11 +128,11 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// TestKilledHolder kills a process that holds a lock, without a warning. The
-// other one gets it when the lease has run out, or the session.
+// TestKilledHolder kills a process that holds a lock. The other process gets the lock
+// when the lease or the session has expired.
 func TestKilledHolder(t *testing.T) {
 	testmode.Long(t)
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	for _, store := range realStores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +157,7 @@ func TestKilledHolder(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			t.Logf("served %v after the kill, want at most %v", time.Since(killed), store.gone)
-			if d := time.Since(killed); d > store.gone+8*time.Second { // the end of the lease, and a slow machine
+			if d := time.Since(killed); d > store.gone+8*time.Second { // time until the lease expires, plus time for a slow machine
 				t.Errorf("served only %v after the kill", d)
 			}
 			if it := living.item(t, "tea"); it.Stock != 9 || it.Sold != 1 {
@@ -167,7 +167,7 @@ func TestKilledHolder(t *testing.T) {
 	}
 }
 
-// heldAt returns what tells whether an item is locked in the store with the URL.
+// heldAt returns a function that reports whether an item is locked in the store at url.
 func heldAt(t *testing.T, url, sku string) func() bool {
 	t.Helper()
 	b, err := backendurl.Open(t.Context(), url)
@@ -185,8 +185,8 @@ func heldAt(t *testing.T, url, sku string) func() bool {
 	}
 }
 
-// TestSecondSignal interrupts a process that waits for an order, and then does
-// not want to wait.
+// TestSecondSignal interrupts a process that waits for an order, and interrupts it
+// again.
 func TestSecondSignal(t *testing.T) {
 	redis := newStore(t)
 	p := startProcess(t, "-backend", redis.url, "-db", filepath.Join(t.TempDir(), "shop.db"), "-think", "1h")
@@ -205,7 +205,7 @@ func TestSecondSignal(t *testing.T) {
 	})
 	begun := time.Now()
 	eventually(t, "the process ends", func() bool {
-		// Again, because one may come before the first has been dealt with.
+		// Repeat the signal, because one may arrive before the first is handled.
 		_ = p.cmd.Process.Signal(os.Interrupt)
 		select {
 		case <-p.exited:
@@ -214,7 +214,7 @@ func TestSecondSignal(t *testing.T) {
 			return false
 		}
 	})
-	if state := p.wait(t); state.Success() || time.Since(begun) > 8*time.Second { // less than the grace
+	if state := p.wait(t); state.Success() || time.Since(begun) > 8*time.Second { // less than the grace period
 		t.Errorf("%v after %v", state, time.Since(begun))
 	}
 	if r := <-cut; r.err == nil {

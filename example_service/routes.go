@@ -13,27 +13,27 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// route is a line of the table that says for each route what it locks.
+// route is a line of the table of routes and their locks.
 type route struct {
 	method, pattern string
 
-	// lock is the wildcard of the pattern whose value is locked, or unlocked. It
-	// is not left out: a lock that somebody forgot would be noticed too late.
+	// lock is the name of the wildcard whose value is locked, or unlocked. It is
+	// required: a forgotten lock would be noticed too late.
 	lock string
 
-	// before runs before the lock is taken; nil is nothing.
+	// before runs before the lock is taken, unless it is nil.
 	before func(http.Handler) http.Handler
 
 	handle http.HandlerFunc
 }
 
-// unlocked is the lock of a route that takes none. It cannot be a wildcard.
+// unlocked is the lock of a route without a lock. A wildcard cannot have this name.
 const unlocked = "-"
 
 func (rt route) String() string { return rt.method + " " + rt.pattern }
 
-// mount checks the table as a whole and adds its routes to r, each under the
-// lock that it names. The error has all that is wrong.
+// mount checks the whole table and adds its routes to r, each with its lock. The error
+// contains all mistakes.
 func mount(r chi.Router, routes []route, l *distlock.Locker, lock distlock.Opts) error {
 	if err := checkRoutes(routes); err != nil {
 		return err
@@ -51,7 +51,8 @@ func mount(r chi.Router, routes []route, l *distlock.Locker, lock distlock.Opts)
 	return nil
 }
 
-// checkRoutes finds what would otherwise be found by the first request, or never.
+// checkRoutes finds mistakes that only a request would show, or that nothing would
+// show.
 func checkRoutes(routes []route) error {
 	var errs []error
 	seen := map[string]bool{}
@@ -82,10 +83,10 @@ func checkRoutes(routes []route) error {
 	return errors.Join(errs...)
 }
 
-// methods are those that routes may have.
+// methods are the allowed methods.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut}
 
-// checkPattern refuses what the shop has no use for in a pattern of chi's: regular
+// checkPattern refuses the parts of chi's patterns that the shop does not need: regular
 // expressions and "*".
 func checkPattern(pattern string) error {
 	if !strings.HasPrefix(pattern, "/") {

@@ -83,7 +83,7 @@ func TestWrongRoutesAreRefusedAtStart(t *testing.T) {
 	}
 }
 
-// TestOneLockIsDeclaredTwice: shop.proto says the same as lock.go.
+// TestOneLockIsDeclaredTwice checks that shop.proto and lock.go declare the same lock.
 func TestOneLockIsDeclaredTwice(t *testing.T) {
 	lock := itemLock(config{wait: 7 * time.Second, think: time.Second})
 	declared := map[string]distlock.Opts{}
@@ -94,7 +94,7 @@ func TestOneLockIsDeclaredTwice(t *testing.T) {
 	}
 }
 
-// TestREADMEQuotes: what the README shows stands in the code.
+// TestREADMEQuotes checks that the code in the README is in the source.
 func TestREADMEQuotes(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)

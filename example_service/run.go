@@ -20,8 +20,8 @@ const (
 	exitUsage = 2
 )
 
-// run is the command: it serves until ctx ends and returns the exit code. An
-// error is one line on stderr.
+// run is the command: it serves until ctx ends and returns the exit code. An error is
+// one line on stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fail := func(code int, err error) int {
 		_, _ = fmt.Fprintln(stderr, "example_service:", err)
@@ -45,8 +45,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// start puts the parts together, serves until ctx ends, and takes them apart in
-// the reverse order: no more requests, then the locks, then what they stand on.
+// start builds the service, serves until ctx ends, and closes everything in reverse
+// order: requests, then the locks, then the store.
 func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error) {
 	closing := func(what string, f func() error) {
 		if closeErr := f(); closeErr != nil && err == nil {
@@ -59,18 +59,17 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 
-	// The ports first: that they are taken is the commonest mistake, and is
-	// known at once.
+	// Listen first, because a port in use is the most common mistake.
 	httpListener, err := listen(ctx, "-http", cfg.httpAddr)
 	if err != nil {
 		return err
 	}
-	defer httpListener.Close() //nolint:errcheck // closed by the server as a rule
+	defer httpListener.Close() //nolint:errcheck // usually the server has closed it
 	grpcListener, err := listen(ctx, "-grpc", cfg.grpcAddr)
 	if err != nil {
 		return err
 	}
-	defer grpcListener.Close() //nolint:errcheck // closed by the server as a rule
+	defer grpcListener.Close() //nolint:errcheck // usually the server has closed it
 
 	items, err := openStore(ctx, cfg.db)
 	if err != nil {

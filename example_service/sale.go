@@ -7,11 +7,11 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// sale is an order with what it leaves.
+// sale is an order and its result.
 type sale struct {
 	orderRequest
 	remaining int
-	lease     *distlock.Lease // that it is sold under; nil without a lock
+	lease     *distlock.Lease // of the lock of the item; nil without a lock
 }
 
 // sell writes the stock and the order, and returns the id of the order.
@@ -46,8 +46,8 @@ func insertOrder(ctx context.Context, tx *sql.Tx, r orderRequest, token int64) (
 	return res.LastInsertId()
 }
 
-// reset makes stock of sku available and forgets its orders. The item keeps its
-// fence, which may never go down.
+// reset sets the stock of sku and deletes its orders. The item keeps its fence, which
+// must not decrease.
 func (s *store) reset(ctx context.Context, r stockRequest, lease *distlock.Lease) error {
 	return s.transact(ctx, lease, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `
@@ -62,8 +62,8 @@ func (s *store) reset(ctx context.Context, r stockRequest, lease *distlock.Lease
 	})
 }
 
-// unfenced returns errFenced if a statement that is fenced changed nothing.
-// Items are never deleted, so there is no other reason.
+// unfenced returns errFenced if a fenced statement changed nothing. Items are never
+// deleted, so there is no other reason.
 func unfenced(res sql.Result, err error) error {
 	if err != nil {
 		return err
@@ -75,17 +75,17 @@ func unfenced(res sql.Result, err error) error {
 	return err
 }
 
-// transact runs f in a transaction and commits it. It lies wholly inside the
-// lock, because the lock is given back by a caller of this function: given back
-// before the commit, the next holder would read what is about to change. The
-// lease is looked at last of all, so that a holder who was paused does not
-// commit; it is nil where there is no lock.
+// transact runs f in a transaction and commits it. The commit is inside the lock,
+// because a caller of this function releases the lock: if the lock were released first,
+// the next holder would read a stock that is about to change. The lease is checked
+// last, so that a holder that was paused does not commit. The lease is nil without a
+// lock.
 func (s *store) transact(ctx context.Context, lease *distlock.Lease, f func(*sql.Tx) error) error {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // does nothing after the commit
+	defer tx.Rollback() //nolint:errcheck // without effect after the commit
 	if err := f(tx); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// orderAll places orders at once, over HTTP and gRPC and through all clients in
+// orderAll places orders concurrently, over HTTP and gRPC and through all clients in
 // turn, and returns the sales in the order in which they were made.
 func orderAll(t *testing.T, n int, locked bool, sku string, clients ...*client) (sales []order, soldOut int) {
 	t.Helper()
@@ -55,8 +55,8 @@ func orderAll(t *testing.T, n int, locked bool, sku string, clients ...*client) 
 
 func byID(a, b order) int { return cmp.Compare(a.ID, b.ID) }
 
-// checkSale asserts that a sale of stock was as if everybody had come one after
-// the other.
+// checkSale checks that the result of a sale is as if all orders had come one after the
+// other.
 func checkSale(t *testing.T, stock int, sales []order, after item) {
 	t.Helper()
 	if after.Stock != 0 || after.Sold != stock || len(sales) != stock {
@@ -77,7 +77,7 @@ func checkSale(t *testing.T, stock int, sales []order, after item) {
 
 func TestSaleNeverOversells(t *testing.T) {
 	c := newClient(t, startService(t).addresses)
-	for _, sale := range []struct{ stock, orders int }{{100, 500}, {10, 20}} { // the second after a reset
+	for _, sale := range []struct{ stock, orders int }{{100, 500}, {10, 20}} { // the second sale follows a reset
 		c.set(t, "tea", sale.stock)
 		sales, soldOut := orderAll(t, sale.orders, true, "tea", c)
 		if soldOut != sale.orders-sale.stock {
@@ -87,7 +87,7 @@ func TestSaleNeverOversells(t *testing.T) {
 	}
 }
 
-// TestThreeWaysSellTogether orders by HTTP, by gRPC and by the method itself.
+// TestThreeWaysSellTogether orders over HTTP, over gRPC and by calling the method.
 func TestThreeWaysSellTogether(t *testing.T) {
 	const stock, orders = 20, 60
 	cfg := config{wait: 10 * time.Second, bodyTimeout: 10 * time.Second}
@@ -152,9 +152,9 @@ func TestItemsDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestUnlockedSaleOversells reports what happens without the lock. How much is
-// sold is chance; that less than the stock is left unsold is not, because the
-// stock falls by one at most with each sale.
+// TestUnlockedSaleOversells shows the result without the lock. The number of sales is
+// random, but it is at least the stock, because each sale reduces the stock by one at
+// most.
 func TestUnlockedSaleOversells(t *testing.T) {
 	const stock, orders = 100, 500
 	c := newClient(t, startService(t).addresses)
@@ -172,8 +172,8 @@ func TestUnlockedSaleOversells(t *testing.T) {
 	}
 }
 
-// TestAbandonedOrders has clients leave while they wait: nothing is sold to
-// them, and nobody waits for them.
+// TestAbandonedOrders has clients that disconnect while they wait: nothing is sold to
+// them, and other orders do not wait for them.
 func TestAbandonedOrders(t *testing.T) {
 	redis := newStore(t)
 	s := startService(t, "-backend", redis.url, "-v")

@@ -13,18 +13,17 @@ import (
 	"google.golang.org/grpc"
 )
 
-// servers are the two ways in.
+// servers are the HTTP and the gRPC server.
 type servers struct {
 	http *http.Server
 	grpc *grpc.Server
 
-	grace time.Duration      // how long requests may take to end once no more are accepted
-	cut   context.CancelFunc // ends the contexts of all HTTP requests
+	grace time.Duration      // how long the current requests may take after shutdown has begun
+	cut   context.CancelFunc // cancels the contexts of all HTTP requests
 }
 
-// newServers returns servers whose slowest clients cannot hold a connection for
-// ever. Requests get the values of ctx, but outlive its end until they are cut
-// short.
+// newServers returns servers with time limits for slow clients. Requests get the values
+// of ctx, but not its cancellation: cut cancels them.
 func newServers(ctx context.Context, cfg config, h http.Handler, g *grpc.Server, log *slog.Logger) *servers {
 	base, cut := context.WithCancel(context.WithoutCancel(ctx))
 	return &servers{
@@ -34,21 +33,21 @@ func newServers(ctx context.Context, cfg config, h http.Handler, g *grpc.Server,
 		http: &http.Server{
 			Handler:           h,
 			ReadHeaderTimeout: 5 * time.Second,
-			// From the headers to the response. An order may wait for its lock,
-			// think, and wait for the database.
+			// From the headers to the response. An order may wait for its lock, think,
+			// and wait for the database.
 			WriteTimeout:   cfg.wait + cfg.think + 20*time.Second,
 			IdleTimeout:    time.Minute,
 			MaxHeaderBytes: 16 << 10,
 			ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 			BaseContext:    func(net.Listener) context.Context { return base },
-			// No ReadTimeout: it goes on while the handler runs, and when it has
-			// passed, the request's context ends. readBody has its own limit.
+			// There is no ReadTimeout: it would also limit the handler, because the
+			// request's context ends with it. readBody has its own limit.
 		},
 	}
 }
 
-// serve serves both until ctx ends or one of them fails, then lets the requests
-// end that are under way.
+// serve runs both servers until ctx ends or one of them fails, and then waits for the
+// current requests.
 func (s *servers) serve(ctx context.Context, httpListener, grpcListener net.Listener) error {
 	defer s.cut()
 	failed := make(chan error, 2)
@@ -73,8 +72,8 @@ func (s *servers) serve(ctx context.Context, httpListener, grpcListener net.List
 	}
 }
 
-// shutdown stops accepting at once and returns when the last request has ended,
-// or after s.grace, when those that are left are cut off.
+// shutdown stops accepting requests at once. It returns when the last request has
+// ended, or cuts the rest off after s.grace.
 func (s *servers) shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.grace)
 	defer cancel()
@@ -92,13 +91,13 @@ func (s *servers) shutdown(ctx context.Context) error {
 	case <-ended:
 	case <-ctx.Done():
 		grpcErr = ctx.Err()
-		s.grpc.Stop() // lets GracefulStop return
+		s.grpc.Stop() // makes GracefulStop return
 	}
 	stopping.Wait()
 	if httpErr == nil && grpcErr == nil {
 		return nil
 	}
 	s.cut()
-	_ = s.http.Close() // all it could fail at is closing a connection
+	_ = s.http.Close() // it can only fail to close a connection
 	return fmt.Errorf("stopped, but requests that took longer than %v were cut short", s.grace)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// service is a run of the command inside the test.
+// service is the command, running inside the test.
 type service struct {
 	addresses
 	log  *logBuffer // its stderr
@@ -18,11 +18,11 @@ type service struct {
 	code chan int
 }
 
-// addresses are what the command prints when it is ready.
+// addresses are printed by the command when it is ready.
 type addresses struct{ http, grpc string }
 
-// startService runs the command on free ports. It is stopped when the test ends,
-// if it was not before.
+// startService runs the command on free ports. It is stopped at the latest when the
+// test ends.
 func startService(t *testing.T, args ...string) *service {
 	t.Helper()
 	return launch(t, func(ctx context.Context, stdout, stderr io.Writer) int {
@@ -53,7 +53,7 @@ func launch(t *testing.T, f func(ctx context.Context, stdout, stderr io.Writer) 
 	return s
 }
 
-// startConfig is startService with what has no flags. The ports are free ones.
+// startConfig is startService for settings without flags. The ports are free ones.
 func startConfig(t *testing.T, cfg config) *service {
 	t.Helper()
 	cfg.httpAddr, cfg.grpcAddr = "127.0.0.1:0", "127.0.0.1:0"
@@ -84,7 +84,7 @@ func (s *service) stop(t *testing.T) int {
 	}
 }
 
-// readAddresses reads the two lines and leaves a goroutine that reads the rest.
+// readAddresses reads the two lines, and starts a goroutine that reads the rest.
 func readAddresses(r io.Reader) (a addresses, ok bool) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -100,7 +100,7 @@ func readAddresses(r io.Reader) (a addresses, ok bool) {
 	return a, false
 }
 
-// logBuffer is a buffer for several goroutines.
+// logBuffer is a buffer that is safe for concurrent use.
 type logBuffer struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -121,7 +121,7 @@ func (b *logBuffer) String() string {
 // eventually waits until f is true.
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute) // spent by what fails alone
+	deadline := time.After(time.Minute) // only a failing test waits that long
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !f() {

@@ -8,14 +8,14 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// errSoldOut: fewer are left than were ordered.
+// errSoldOut means that the stock is smaller than the order.
 var errSoldOut = errors.New("sold out")
 
-// errNoLease is a mistake in the program: what must run under a lock ran
+// errNoLease is a mistake in the program: a function that needs a lock was called
 // without one.
 var errNoLease = errors.New("called without a lock")
 
-// shop is the service: what HTTP and gRPC only translate to.
+// shop is the service. HTTP and gRPC only translate to it.
 type shop struct {
 	store *store
 	think func(context.Context) error
@@ -26,11 +26,11 @@ type shop struct {
 
 // newShop returns a shop whose methods take lock for the sku of their request.
 //
-// Below the HTTP route and the gRPC method that take the lock too, for the same
-// sku, a method re-enters: the key is the same, the context says that it is held
-// already, and so the method runs at once. The lock here is the one that counts,
-// because there is no way to the stock past it; those above it show where else a
-// lock can be, and hold it for all that the route or method does.
+// The HTTP route and the gRPC method take the same lock before they call a method of
+// the shop. The method then re-enters: the key is the same and the context holds it
+// already, so the method runs at once. The lock here is the one that matters, because
+// all changes of the stock go through it; the outer ones show where else a lock can be,
+// and hold it for the whole request.
 func newShop(l *distlock.Locker, lock distlock.Opts, s *store, think func(context.Context) error) *shop {
 	sh := &shop{store: s, think: think}
 	lock.Params = distlock.By(func(r orderRequest) any { return r.SKU })
@@ -47,15 +47,14 @@ func (sh *shop) place(ctx context.Context, r orderRequest) (order, error) {
 	}
 	o, err := sh.lockedPlace(ctx, r)
 	if o.ID != 0 {
-		// It was sold, and the token was good when it was. If the lock was lost
-		// after that, or could not be given back, the hooks tell; to the buyer it
-		// makes no difference.
+		// The order was sold with a valid token. If the lock was lost after that, or
+		// its release failed, the hooks report it; it does not matter to the buyer.
 		return o, nil
 	}
 	return o, err
 }
 
-// placeUnlocked is place without the lock: what the lock is there to prevent.
+// placeUnlocked is place without the lock. It shows what the lock prevents.
 func (sh *shop) placeUnlocked(ctx context.Context, r orderRequest) (order, error) {
 	if err := r.validate(); err != nil {
 		return order{}, err
@@ -75,8 +74,8 @@ func (sh *shop) reset(ctx context.Context, r stockRequest) (item, error) {
 	return it, err
 }
 
-// item tells how a sale stands. It takes no lock: what it says may be past
-// before it is read, lock or no lock.
+// item returns the state of a sale. It does not take a lock: the state may change
+// before the caller sees it, with or without a lock.
 func (sh *shop) item(ctx context.Context, sku string) (item, error) {
 	if err := validateSKU(sku); err != nil {
 		return item{}, err
@@ -106,8 +105,8 @@ func (sh *shop) resetUnderLock(ctx context.Context, r stockRequest) (item, error
 	return item{SKU: r.SKU, Stock: r.Stock}, nil
 }
 
-// sell reads the stock, thinks, and writes back what is left, in so many steps.
-// Whoever does that at the same time reads the same stock.
+// sell reads the stock, thinks, and writes the rest back, in separate steps. A
+// concurrent call reads the same stock.
 func (sh *shop) sell(ctx context.Context, r orderRequest, lease *distlock.Lease) (order, error) {
 	stock, err := sh.store.stock(ctx, r.SKU)
 	if err != nil {
@@ -130,8 +129,8 @@ func (sh *shop) sell(ctx context.Context, r orderRequest, lease *distlock.Lease)
 	return o, nil
 }
 
-// thinkFor returns what takes d, unless the context ends first. Then the error
-// says why, which for a lost lock is [distlock.ErrLost].
+// thinkFor returns a function that takes d, or less if the context ends first. Then its
+// error is the cause, which is [distlock.ErrLost] for a lost lock.
 func thinkFor(d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
 		t := time.NewTimer(d)

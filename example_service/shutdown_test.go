@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// TestShutdownWaitsForOrders stops a service in which orders hold locks and
-// others wait for them.
+// TestShutdownWaitsForOrders stops a service while some orders hold locks and others
+// wait for them.
 func TestShutdownWaitsForOrders(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	redis := newStore(t)
 	s := startService(t, "-backend", redis.url, "-think", "300ms", "-v")
 	c := newClient(t, s.addresses)
@@ -24,7 +24,7 @@ func TestShutdownWaitsForOrders(t *testing.T) {
 	for _, sku := range skus {
 		c.set(t, sku, 10)
 	}
-	// All of them are to wait before the first gets its lock.
+	// All orders must wait before the first one gets its lock.
 	var release []func()
 	for _, sku := range skus {
 		release = append(release, redis.hold(t, sku))
@@ -72,7 +72,7 @@ func TestShutdownWaitsForOrders(t *testing.T) {
 	}
 }
 
-// TestShutdownCutsHungOrders has an order take longer than the shutdown waits.
+// TestShutdownCutsHungOrders has an order that takes longer than the shutdown waits.
 func TestShutdownCutsHungOrders(t *testing.T) {
 	redis := newStore(t)
 	s := startConfig(t, config{
@@ -107,8 +107,7 @@ func TestShutdownCutsHungOrders(t *testing.T) {
 	eventually(t, "the locks are gone", func() bool { return len(redis.locks(t)) == 0 })
 }
 
-// TestServeFails takes the listener away under a server: the other one is
-// stopped too.
+// TestServeFails closes the listener of one server and checks that both servers stop.
 func TestServeFails(t *testing.T) {
 	for broken, want := range []string{"serving HTTP", "serving gRPC"} {
 		listeners := make([]net.Listener, 2)

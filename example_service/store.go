@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"modernc.org/sqlite" // registers the driver too
+	"modernc.org/sqlite" // also registers the driver
 )
 
 //go:embed schema.sql
@@ -20,21 +20,21 @@ var schema string
 
 // store keeps items and orders in SQLite. Several processes may share the file.
 type store struct {
-	// Readers do not wait for a writer (WAL), and writers of this process wait in
-	// order for the one connection. With more of them SQLite would make them try
-	// again after pauses, in no order.
+	// Readers do not wait for a writer (WAL), and writers of this process wait for the
+	// single connection in order. With more connections SQLite would make writers retry
+	// after pauses, without an order.
 	read, write *sql.DB
 
-	temp string // directory that goes when the store is closed, or ""
+	temp string // directory to remove when the store is closed, or ""
 }
 
-// openStore opens the database in the file path, which it creates if it is not
-// there. An empty path means one that is gone afterwards.
+// openStore opens the database in the file at path, and creates it if necessary. With
+// an empty path the database is temporary.
 func openStore(ctx context.Context, path string) (_ *store, err error) {
 	s := &store{}
 	defer func() {
 		if err != nil {
-			_ = s.close() // the first error counts
+			_ = s.close() // the first error is returned
 		}
 	}()
 	if path == "" {
@@ -62,8 +62,8 @@ func openStore(ctx context.Context, path string) (_ *store, err error) {
 	return s, nil
 }
 
-// prepare makes the tables. If processes that are started together give a new file
-// its WAL, SQLite does not wait for the other one, whatever busy_timeout says.
+// prepare creates the tables. If processes that start together create the WAL of a new
+// file, SQLite does not wait for the other process, whatever busy_timeout says.
 func (s *store) prepare(ctx context.Context) error {
 	const busy, tries, pause = 5, 100, 10 * time.Millisecond
 	for try := 1; ; try++ {
@@ -79,10 +79,10 @@ func (s *store) prepare(ctx context.Context) error {
 	}
 }
 
-// dataSource returns the URI of a database file. Another process may have the
-// file locked for a while: that is waited for, also to begin with. Transactions
-// are "immediate", they take the write lock when they begin; one that read first
-// could not get it any more if another had written meanwhile.
+// dataSource returns the URI of a database file. Statements wait for another process
+// that has locked the file. Transactions are "immediate": they take the write lock when
+// they begin, because a transaction that read first could not get it any more after
+// another process has written.
 func dataSource(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
-// lockStore is a store of locks that the test can look into and break.
+// lockStore is a store of locks that the test can inspect and break.
 type lockStore struct {
 	url    string
 	server *embedded.Server
@@ -43,8 +43,8 @@ func keyOf(t *testing.T, sku string) string {
 	return key
 }
 
-// hold takes the lock of an item, as another program would, and returns what
-// gives it back.
+// hold takes the lock of an item, as another program would, and returns a function that
+// releases it.
 func (s *lockStore) hold(t *testing.T, sku string) (release func()) {
 	t.Helper()
 	l := distlock.New(redislock.New(s.client), distlock.Config{})
@@ -71,8 +71,7 @@ func (s *lockStore) held(t *testing.T, sku string) bool {
 	return n == 1
 }
 
-// locks returns the keys that are there, except for the fences, which outlive
-// the locks.
+// locks returns the keys in the store, except the fences, which outlive their locks.
 func (s *lockStore) locks(t *testing.T) (keys []string) {
 	t.Helper()
 	all, err := s.client.Keys(t.Context(), "*").Result()
@@ -87,13 +86,13 @@ func (s *lockStore) locks(t *testing.T) (keys []string) {
 	return keys
 }
 
-// logged counts the lines of the log with a message.
+// logged counts the log lines with a message.
 func (s *service) logged(msg string) int { return strings.Count(s.log.String(), `msg="`+msg+`"`) }
 
-// wanted counts the acquisitions that have begun, with -v.
+// wanted counts the acquisitions that have begun. It needs -v.
 func (s *service) wanted() int { return s.logged("lock wanted") }
 
-// openTestStore opens a database in a file that another may open too.
+// openTestStore opens a database file that others may open, too.
 func openTestStore(t *testing.T, path string) *store {
 	t.Helper()
 	s, err := openStore(t.Context(), path)
@@ -108,8 +107,8 @@ func openTestStore(t *testing.T, path string) *store {
 	return s
 }
 
-// TestOpenTogether opens a file that is not there yet in several places, as
-// processes that are started together do.
+// TestOpenTogether opens a new file in several places, as processes that start together
+// do.
 func TestOpenTogether(t *testing.T) {
 	for range 5 {
 		path := filepath.Join(t.TempDir(), "shop.db")
@@ -131,7 +130,7 @@ func TestOpenTogether(t *testing.T) {
 }
 
 func TestClaimIsFenced(t *testing.T) {
-	// The name has what would have a meaning in a URI.
+	// The name contains characters that have a meaning in a URI.
 	s := openTestStore(t, filepath.Join(t.TempDir(), "a b%20?c#d.db"))
 	if err := s.claim(t.Context(), "tea", 5); !errors.Is(err, errUnknownSKU) {
 		t.Error(err)

@@ -13,7 +13,7 @@ import (
 
 func TestStartErrors(t *testing.T) {
 	testmode.Long(t)
-	t.Parallel() // it mostly waits
+	t.Parallel() // most of its time is waiting
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/cmd/internal/version"
 )
 
-// execute is the whole program but for what belongs to the process. It returns
-// the exit code. An error is one line on stderr.
+// execute is the program without the parts that belong to the process. It returns the
+// exit code. An error is one line on stderr.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := newApp(args, stdout, stderr).Run(ctx, args)
 	if err == nil {
@@ -54,12 +54,12 @@ func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
 		},
 		Writer:    stdout,
 		ErrWriter: stderr,
-		// By itself the package exits, in places.
+		// By default the package exits in some cases.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 	}
 	for _, c := range append(app.Commands, app) {
-		c.HideHelpCommand = true // "help" behind run's -- is somebody's program
-		// By itself the package puts the whole help text under each error.
+		c.HideHelpCommand = true // "help" after the -- of run is a user's program
+		// By default the package prints the whole help text after each error.
 		c.OnUsageError = func(_ context.Context, c *cli.Command, err error, _ bool) error {
 			return usageErrorf("%w (%s -help lists the flags)", err, c.FullName())
 		}

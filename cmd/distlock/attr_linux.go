@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup puts a process at the head of a group, and ends it with the thread that
-// started it.
+// ownGroup starts a process group, and kills the process when the thread that started
+// it ends.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// adoptOrphans makes this process the parent of what loses its own below it, so
-// that it can be waited for: not every container has an init that does.
+// adoptOrphans makes this process the parent of descendants whose own parent has
+// exited, so that it can wait for them: not every container has an init that does.
 func adoptOrphans() {
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it the init does
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // if it fails, init adopts them
 }

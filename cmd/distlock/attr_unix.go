@@ -4,7 +4,7 @@ package main
 
 import "syscall"
 
-// ownGroup puts a process at the head of a group.
+// ownGroup starts a process group.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // adoptOrphans leaves them to the init of the system.

@@ -13,19 +13,19 @@ import (
 
 const backendEnv = "DISTLOCK_BACKEND"
 
-// backendFlag is in every command.
+// backendFlag is a flag of every command.
 func backendFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "backend",
 		Usage: "where the locks are, as a `URL`: redis://[user:password@]host:port/db (rediss://… for TLS), or " +
 			"zk://[user:password@]host:port,host:port/chroot. Others can see a command line: give a password in the variable",
 		Sources:     cli.EnvVars(backendEnv),
-		HideDefault: true, // it may have a password in it
+		HideDefault: true, // it may contain a password
 	}
 }
 
-// openLocker returns a Locker over the store that -backend names, and what closes
-// both.
+// openLocker returns a Locker over the store that -backend names, and a function that
+// closes both.
 func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() error, error) {
 	rawURL := c.String("backend")
 	switch {
@@ -38,11 +38,11 @@ func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	l := distlock.New(b.Backend, distlock.Config{HandOvers: -1}) // there is nobody else in this process
+	l := distlock.New(b.Backend, distlock.Config{HandOvers: -1}) // this process has no other callers
 	return l, func() error { return errors.Join(l.Close(), b.Close()) }, nil
 }
 
-// noArguments refuses arguments where there are only flags.
+// noArguments refuses arguments of a command that has only flags.
 func noArguments(c *cli.Command) error {
 	if c.Args().Present() {
 		return usageErrorf("unexpected argument %q (%s -help lists the flags)", c.Args().First(), c.FullName())
@@ -55,7 +55,7 @@ func keyFlag(c *cli.Command) (string, error) {
 	switch key := c.String("key"); key {
 	case "":
 		return "", usageErrorf("-key is missing, or empty")
-	case "--": // what a shell makes of -key $UNSET --
+	case "--": // a shell turns -key $UNSET -- into this
 		return "", usageErrorf("-key has no value in front of --")
 	default:
 		return key, nil

@@ -9,25 +9,25 @@ import (
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
-// Exit codes. Those from 64 on are of sysexits.h, which flock(1) keeps to as
-// well; 126, 127 and 128+n are the shell's.
+// Exit codes. Codes from 64 on are those of sysexits.h, which flock(1) uses as well;
+// 126, 127 and 128+n are those of a shell.
 const (
 	exitOK          = 0
 	exitConflict    = 1  // the default of -E
-	exitNotHeld     = 1  // release: nobody had it
+	exitNotHeld     = 1  // release: the key had no holder
 	exitUsage       = 64 // EX_USAGE
-	exitUnavailable = 69 // EX_UNAVAILABLE: the store failed, so nothing was run
+	exitUnavailable = 69 // EX_UNAVAILABLE: the store failed, and the command was not run
 	exitOS          = 71 // EX_OSERR
-	exitLost        = 75 // EX_TEMPFAIL: the lock was lost, and the work is in doubt
+	exitLost        = 75 // EX_TEMPFAIL: the lock was lost, and the work may be incomplete
 	exitNotExec     = 126
 	exitNotFound    = 127
 	exitSignal      = 128
 )
 
-// exitError is an error with an exit code of its own.
+// exitError is an error with its own exit code.
 type exitError struct {
 	code int
-	err  error // nil: there is nothing to say
+	err  error // nil: print nothing
 }
 
 func (e *exitError) Error() string {
@@ -39,13 +39,12 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageErrorf makes the error for a mistake on the command line.
+// usageErrorf returns the error for a mistake on the command line.
 func usageErrorf(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// exitCode returns the exit code for an error that is not nil, and whether nothing
-// is to be said about it.
+// exitCode returns the exit code for a non-nil error, and whether to print nothing.
 func exitCode(err error) (code int, silent bool) {
 	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code, e.err == nil
@@ -61,5 +60,5 @@ func exitCode(err error) (code int, silent bool) {
 	}
 }
 
-// oneLine keeps the promise of one line for errors that come from elsewhere.
+// oneLine puts the text of an error on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

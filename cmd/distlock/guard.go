@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// What to do with the command if the lock is lost.
+// Values of -on-lost.
 const (
 	onLostKill   = "kill"
 	onLostTerm   = "term"
@@ -17,42 +17,44 @@ const (
 )
 
 const (
-	// lookAgain is how often it is looked whether the command's group is gone. No
-	// event tells.
+	// lookAgain is how often guard checks whether the command's group has ended,
+	// because there is not an event for that.
 	lookAgain = 10 * time.Millisecond
 
-	// settleTime is what the command's own children have to end after it.
+	// settleTime is how long the command's children may run after the command has
+	// ended.
 	settleTime = 100 * time.Millisecond
 
-	// killTime is how long processes may take to die of SIGKILL. One that takes
-	// longer is stuck in the kernel, and runs no more of its code.
+	// killTime is how long processes may take to die after SIGKILL. A process that
+	// takes longer is stuck in the kernel, and does not run its own code any more.
 	killTime = 5 * time.Second
 )
 
-// guard sees to it that the command and what it started are dead before the lock
-// can be another's.
+// guard makes sure that the command and its descendants are dead before another holder
+// can get the lock.
 //
-// It does not wait for the lease's context to end, because from then on there is
-// little time left, and none for a SIGTERM: it looks at [distlock.Lease.Until],
-// which each renewal puts off.
+// It does not wait for the end of the lease's context, because then there is little
+// time left, and none for SIGTERM. It checks [distlock.Lease.Until], which moves with
+// each renewal.
 type guard struct {
 	lease   *distlock.Lease
 	process *process
 	onLost  string
-	grace   time.Duration // between SIGTERM and SIGKILL
-	reserve time.Duration // of the lease is left at the SIGKILL
+	grace   time.Duration // from SIGTERM to SIGKILL
+	reserve time.Duration // time left of the lease at SIGKILL
 	warn    func(format string, args ...any)
 
 	lost     error     // why the command was stopped, or would have been
-	stopping bool      // it was told to end
-	killAt   time.Time // if it does not
-	killed   time.Time // when it was killed
-	ended    time.Time // when the command itself had ended; the group may go on
+	stopping bool      // SIGTERM was sent
+	killAt   time.Time // when to send SIGKILL
+	killed   time.Time // when SIGKILL was sent
+	ended    time.Time // when the command itself ended; its group may still run
 	code     int       // of the command
 }
 
-// watch passes signals on and guards the command until it and its group have
-// ended. It returns its exit code, and why it was stopped if that was for the lock.
+// watch forwards signals and guards the command until it and its group have ended. It
+// returns the command's exit code and, if the command was stopped because of the lock,
+// the reason.
 func (g *guard) watch(signals <-chan os.Signal) (code int, lost error) {
 	over := g.lease.Context().Done()
 	timer := time.NewTimer(0)
@@ -66,11 +68,11 @@ func (g *guard) watch(signals <-chan os.Signal) (code int, lost error) {
 				break
 			}
 			if g.stopping || g.process.suspend(c.stopped) {
-				g.act() // time may have passed: the lease is looked at before anything runs
+				g.act() // time may have passed: check the lease before anything runs
 				g.process.resume()
 			}
 		case s := <-signals:
-			g.act() // the signal may wake what was stopped for a long time
+			g.act() // the signal may continue a command that was stopped for long
 			g.process.pass(s)
 		case <-over:
 			over = nil
@@ -83,8 +85,7 @@ func (g *guard) watch(signals <-chan os.Signal) (code int, lost error) {
 	return g.code, nil
 }
 
-// act does what is to be done by now. It returns true when there is nothing left
-// to guard.
+// act does everything that is due. It returns true when there is nothing left to guard.
 func (g *guard) act() (done bool) {
 	now := time.Now()
 	if g.lost == nil {
@@ -112,7 +113,7 @@ func (g *guard) act() (done bool) {
 	return false
 }
 
-// checkLease stops the command if the lease is over, or soon will be.
+// checkLease stops the command if the lease has ended or will end soon.
 func (g *guard) checkLease(now time.Time) {
 	if g.onLost == onLostIgnore {
 		if g.lost = g.lease.Check(); g.lost != nil {
@@ -135,7 +136,7 @@ func (g *guard) checkLease(now time.Time) {
 	g.stop(now)
 }
 
-// reason is why the lease is over, as far as its context knows.
+// reason returns why the lease has ended, as far as its context knows.
 func (g *guard) reason() error {
 	if cause := context.Cause(g.lease.Context()); cause != nil {
 		return cause
@@ -143,8 +144,8 @@ func (g *guard) reason() error {
 	return g.lost
 }
 
-// stop tells the command's group to end, and gives it the grace, but no more than
-// the lease has left.
+// stop sends SIGTERM to the command's group, and gives it the grace period, but no more
+// than the rest of the lease.
 func (g *guard) stop(now time.Time) {
 	g.stopping, g.killAt = true, now.Add(g.grace)
 	if end := g.lease.Until().Add(-g.reserve); g.onLost != onLostIgnore && end.Before(g.killAt) {
@@ -155,7 +156,7 @@ func (g *guard) stop(now time.Time) {
 	}
 }
 
-// stopAt is when a command is to be stopped whose lease ends then.
+// stopAt returns when to stop a command whose lease ends at end.
 func (g *guard) stopAt(end time.Time) time.Time {
 	end = end.Add(-g.reserve)
 	if g.onLost == onLostTerm {
@@ -164,7 +165,7 @@ func (g *guard) stopAt(end time.Time) time.Time {
 	return end
 }
 
-// next is when act has something to do if nothing happens before.
+// next returns when act has to be called again if nothing happens before.
 func (g *guard) next() time.Time {
 	switch {
 	case !g.ended.IsZero():

@@ -76,7 +76,7 @@ func withTimeout(ctx context.Context, c *cli.Command) (context.Context, context.
 	return ctx, cancel, nil
 }
 
-// lockJSON is a key as -json prints it.
+// lockJSON is a key in the output of -json.
 type lockJSON struct {
 	Key     string       `json:"key"`
 	Mode    string       `json:"mode"` // exclusive, shared, permits or foreign
@@ -86,7 +86,7 @@ type lockJSON struct {
 	Holders []holderJSON `json:"holders"`
 }
 
-// holderJSON is who has it. What the store does not know is left out.
+// holderJSON is a holder. Unknown fields are omitted.
 type holderJSON struct {
 	Holder    string    `json:"holder,omitempty"`
 	Owner     string    `json:"owner,omitempty"`
@@ -96,7 +96,7 @@ type holderJSON struct {
 }
 
 func writeJSON(w io.Writer, locks []distlock.KeyInfo) error {
-	out := make([]lockJSON, 0, len(locks)) // not null
+	out := make([]lockJSON, 0, len(locks)) // not null in JSON
 	for _, l := range locks {
 		j := lockJSON{l.Key, modeName(l), l.Foreign, l.Held, l.Waiting, make([]holderJSON, 0, len(l.Holders))}
 		for _, h := range l.Holders {

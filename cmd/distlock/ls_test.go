@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// rare are locks of kinds that the scripts do not meet.
+// rare has kinds of locks that the scripts do not create.
 var rare = []distlock.KeyInfo{
 	{Key: "mine", Held: 1, Waiting: 2, Holders: []distlock.HolderInfo{{Holder: "web-3/1432", Owner: "0123456789ab", Token: 7, ExpiresIn: 1200 * time.Millisecond}}},
 	{Key: "nameless", Held: 1, Holders: []distlock.HolderInfo{{Owner: "0123456789ab"}}},

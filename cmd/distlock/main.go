@@ -1,6 +1,6 @@
-// Command distlock runs a command under a lock that holds across machines, for
-// cron jobs and build steps; it lists locks, and takes one from a holder that is
-// stuck.
+// Command distlock runs a command under a lock that is shared by several machines, for
+// cron jobs and build steps. It also lists locks, and takes a lock away from a holder
+// that is stuck.
 //
 //	export DISTLOCK_BACKEND=redis://127.0.0.1:6379/0
 //	distlock run -key deploy -- ./deploy.sh production
@@ -8,8 +8,8 @@
 //	distlock ls
 //	distlock release -force -key deploy
 //
-// Each command says with -help what its flags mean. README.md beside this file
-// has the exit codes, and what becomes of the command when the lock is lost.
+// The option -help of each command describes its flags. README.md in this directory
+// describes the exit codes, and what happens to the command when the lock is lost.
 package main
 
 import (
@@ -19,6 +19,6 @@ import (
 )
 
 func main() {
-	slog.SetLogLoggerLevel(slog.LevelWarn) // the clients of stores tell of each connection
+	slog.SetLogLoggerLevel(slog.LevelWarn) // the clients of stores log each connection
 	os.Exit(execute(context.Background(), os.Args, os.Stdout, os.Stderr))
 }

@@ -17,18 +17,19 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// patience is how long what must happen may take on a slow machine.
+// patience limits the wait for an event on a slow machine.
 const patience = 30 * time.Second
 
-// raceExit has the race detector not wait for a second at the end of each process.
+// raceExit keeps the race detector from waiting for a second at the end of each
+// process.
 const raceExit = "GORACE=atexit_sleep_ms=0"
 
-// TestMain puts this program into PATH.
+// TestMain makes this program available to scripts.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"distlock": main})
 }
 
-// TestScripts runs each script with a store of its own.
+// TestScripts runs each script with its own store.
 func TestScripts(t *testing.T) {
 	testmode.InRealTime(t)
 	if runtime.GOOS == "windows" {
@@ -69,8 +70,8 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// await waits until the program says something on its output that it says only
-// then: await text program [arguments]. With one argument it waits for a file.
+// await runs a program repeatedly until its output contains the text: await text
+// program [arguments]. With one argument it waits for a file.
 func await(ts *testscript.TestScript, _ bool, args []string) {
 	for start := time.Now(); time.Since(start) < patience; {
 		if len(args) == 1 {

@@ -9,20 +9,20 @@ import (
 	"syscall"
 )
 
-// endingSignals end this process while it waits for the lock. While the command
-// runs the console tells it the same, so nothing is passed on.
+// endingSignals end this process while it waits for the lock. While the command runs,
+// the console sends it the same signals, so none are forwarded.
 var (
 	endingSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
 	passedSignals []os.Signal
 )
 
-// number is what a shell adds to 128 for a process that the signal ended.
+// number returns the number that a shell adds to 128 if the signal ended a process.
 func number(s os.Signal) int {
 	n, _ := s.(syscall.Signal)
 	return int(n)
 }
 
-// process is a command. What that starts itself is not known here.
+// process is a running command. Its descendants are unknown on this system.
 type process struct {
 	cmd     *exec.Cmd
 	changes chan change
@@ -32,7 +32,7 @@ type process struct {
 type change struct {
 	ended   bool
 	code    int
-	stopped syscall.Signal // never here
+	stopped syscall.Signal // always 0 on this system
 }
 
 func startProcess(cmd *exec.Cmd, _ chan<- os.Signal) (*process, error) {
@@ -55,7 +55,7 @@ func startProcess(cmd *exec.Cmd, _ chan<- os.Signal) (*process, error) {
 
 func (p *process) pass(os.Signal) {}
 
-// terminate kills: there is no way to ask.
+// terminate kills the command, because this system cannot ask it to end.
 func (p *process) terminate() { p.kill() }
 
 func (p *process) kill() { _ = p.cmd.Process.Kill() } // it may have ended

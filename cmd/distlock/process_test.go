@@ -21,7 +21,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// machine is a directory in which distlock runs, over a redis-server of its own.
+// machine is a directory in which distlock runs, with its own redis-server.
 type machine struct {
 	*testing.T
 	server *redistest.Server
@@ -41,7 +41,7 @@ type running struct {
 	wait   func() int
 }
 
-// said is what a process has said so far.
+// said is the output of a process so far.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -65,12 +65,12 @@ func (m *machine) start(args ...string) *running {
 	r := &running{Cmd: exec.Command("distlock", append([]string{"run"}, args...)...)}
 	r.Dir, r.Stderr = m.dir, &r.stderr
 	r.Env = append(os.Environ(), backendEnv+"=redis://"+m.server.Addr(), raceExit)
-	r.WaitDelay = time.Second // a killed command's own children may have the pipe
+	r.WaitDelay = time.Second // children of a killed command may have the pipe
 	if err := r.Start(); err != nil {
 		m.Fatal(err)
 	}
 	r.wait = sync.OnceValue(func() int {
-		_ = r.Wait() // the code says it
+		_ = r.Wait() // the exit code is checked
 		return r.ProcessState.ExitCode()
 	})
 	m.Cleanup(func() {
@@ -104,7 +104,7 @@ func (m *machine) until(what string, cond func() bool) {
 
 func (m *machine) path(name string) string { return filepath.Join(m.dir, name) }
 
-// read returns what is in a file, "" if there is none.
+// read returns the content of a file; "" if it does not exist.
 func (m *machine) read(name string) string {
 	m.Helper()
 	text, err := os.ReadFile(m.path(name))
@@ -114,7 +114,7 @@ func (m *machine) read(name string) string {
 	return string(text)
 }
 
-// has waits for a file with a whole line in it, and returns the text.
+// has waits for a file with a whole line in it, and returns its text.
 func (m *machine) has(name string) string {
 	m.Helper()
 	m.until(name, func() bool { return strings.HasSuffix(m.read(name), "\n") })
@@ -128,8 +128,7 @@ func (m *machine) touch(name string) {
 	}
 }
 
-// stopStore stops Redis, and returns when the lease ends that it has at that time:
-// not before the one, not after the other.
+// stopStore stops Redis. The current lease ends between the two times that it returns.
 func (m *machine) stopStore(key string, lease time.Duration) (first, last time.Time) {
 	m.Helper()
 	for start := time.Now(); time.Since(start) < patience; <-time.After(lease / 20) {
@@ -139,8 +138,8 @@ func (m *machine) stopStore(key string, lease time.Duration) (first, last time.T
 			m.Fatal(left, err)
 		}
 		m.server.Stop()
-		// A third of a lease after the last renewal there is another, which may have
-		// come in between.
+		// The next renewal is a third of a lease after the last one, and may have
+		// happened meanwhile.
 		if stopped := time.Now(); lease-left+stopped.Sub(asked) < lease/3-lease/10 {
 			return asked.Add(left), stopped.Add(lease)
 		}
@@ -150,8 +149,8 @@ func (m *machine) stopStore(key string, lease time.Duration) (first, last time.T
 	return first, last
 }
 
-// alive reports whether there is a process of the number in the file. One that is
-// dead, of which nobody has taken note yet, is none where that can be seen.
+// alive reports whether the process whose number is in the file exists. Where the state
+// of a process can be read, a zombie does not count.
 func (m *machine) alive(name string) bool {
 	m.Helper()
 	pid, err := strconv.Atoi(m.has(name))
@@ -159,13 +158,13 @@ func (m *machine) alive(name string) bool {
 		m.Fatal(err)
 	}
 	if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
-		_, state, _ := strings.Cut(string(stat), ") ") // behind the name
+		_, state, _ := strings.Cut(string(stat), ") ") // after the name
 		return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 	}
 	return syscall.Kill(pid, 0) == nil
 }
 
-// TestOneAtATime has three terminals work under one key.
+// TestOneAtATime runs three processes with the same key.
 func TestOneAtATime(t *testing.T) {
 	m := newMachine(t)
 	var all []*running
@@ -180,8 +179,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// TestLsNamesTheProcesses has two processes at work on one Redis, and asks a third
-// for their names.
+// TestLsNamesTheProcesses runs two processes on one Redis, and lists them from a third.
 func TestLsNamesTheProcesses(t *testing.T) {
 	m := newMachine(t)
 	host, err := os.Hostname()
@@ -189,7 +187,7 @@ func TestLsNamesTheProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	const script = `echo >"$DISTLOCK_KEY"; until test -e stop; do sleep 0.02; done`
-	want := map[string]string{} // the holder's name of each key
+	want := map[string]string{} // name of the holder of each key
 	var all []*running
 	for _, key := range []string{"deploy", "report"} {
 		r := m.start("-key", key, "--", "sh", "-c", script)
@@ -217,8 +215,8 @@ func TestLsNamesTheProcesses(t *testing.T) {
 	}
 }
 
-// TestKilled kills the process that has the lock; the one that waits has it when
-// the lease is over, and the command of the first is dead by then.
+// TestKilled kills the process that has the lock. The waiter gets the lock when the
+// lease has expired, and the first command is dead by then.
 func TestKilled(t *testing.T) {
 	m := newMachine(t)
 	const lease = 2 * time.Second
@@ -233,7 +231,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.ends(second, 0)
-	if d := time.Since(killed); d > lease+10*time.Second { // the end of the lease, and a slow machine
+	if d := time.Since(killed); d > lease+10*time.Second { // the rest of the lease, plus time for a slow machine
 		t.Errorf("the second had to wait for %v", d)
 	}
 	m.has("second")
@@ -242,16 +240,16 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestStoreHangs stops Redis. The command is dead before Redis could have given
-// the key to the one who waits, who gets it when Redis is back.
+// TestStoreHangs stops Redis. The command is dead before Redis could grant the key to
+// the waiter, which gets it when Redis continues.
 func TestStoreHangs(t *testing.T) {
 	testmode.Long(t)
 	for _, c := range []struct {
 		onLost       string
-		lease, grace time.Duration // long: a tenth is left for a machine that stalls
+		lease, grace time.Duration // a tenth of the lease is for a machine that stalls
 		code         int
-		asked        bool   // the command was asked to end
-		say          string // on stderr
+		asked        bool   // the command got SIGTERM
+		say          string // text on stderr
 	}{
 		{onLostKill, 10 * time.Second, 2 * time.Second, exitLost, false, "the command is stopped: the lease ends in"},
 		{onLostTerm, 10 * time.Second, 2 * time.Second, exitLost, true, "the command is stopped: the lease ends in"},
@@ -291,7 +289,7 @@ func TestStoreHangs(t *testing.T) {
 	}
 }
 
-// lastAlive is when the command last gave a sign of life.
+// lastAlive returns when the command last gave a sign of life.
 func (m *machine) lastAlive() time.Time {
 	m.Helper()
 	info, err := os.Stat(m.path("alive"))
@@ -301,8 +299,8 @@ func (m *machine) lastAlive() time.Time {
 	return info.ModTime()
 }
 
-// TestSignal sends signals to distlock while the command runs, which gets them,
-// and while another waits, which gives up.
+// TestSignal sends signals to a distlock that runs a command, which receives them, and
+// to one that waits, which exits.
 func TestSignal(t *testing.T) {
 	m := newMachine(t)
 	first := m.start("-key", "deploy", "--", "sh", "-c",
@@ -323,5 +321,5 @@ func TestSignal(t *testing.T) {
 	if m.read("second") != "" {
 		t.Error("the second ran")
 	}
-	m.ends(m.start("-key", "deploy", "-wait", "0", "--", "true"), 0) // it was given back
+	m.ends(m.start("-key", "deploy", "-wait", "0", "--", "true"), 0) // the lock was released
 }

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endingSignals end this process while it waits for the lock; while the command
-// runs they are passed on to it, as are passedSignals. SIGTSTP is among these
-// because it must not stop this process alone, which renews the lease.
+// endingSignals end this process while it waits for the lock. While the command runs,
+// endingSignals and passedSignals are forwarded to it. SIGTSTP is among these because
+// it must not stop only this process, which renews the lease.
 var (
 	endingSignals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 	passedSignals = []os.Signal{
@@ -24,31 +24,30 @@ var (
 	}
 )
 
-// number is what a shell adds to 128 for a process that the signal ended.
+// number returns the number that a shell adds to 128 if the signal ended a process.
 func number(s os.Signal) int {
 	n, _ := s.(syscall.Signal)
 	return int(n)
 }
 
-// process is a command in a process group of its own. Its methods are for one
+// process is a command in its own process group. Its methods must be called from one
 // goroutine. The group may outlive the command.
 type process struct {
-	pid      int         // of the command, and of its group
-	changes  chan change // what becomes of the command; the last one is its end
-	terminal *terminal   // nil: there is none
-	hadTerm  bool        // it had the terminal when it was stopped
+	pid      int         // of the command and of its group
+	changes  chan change // events of the command; the last one is its end
+	terminal *terminal   // nil if there is none
+	hadTerm  bool        // it was in the foreground when it was stopped
 }
 
-// change is that the command was stopped, or that it has ended.
+// change is an event: the command was stopped, or it has ended.
 type change struct {
 	ended   bool
 	code    int            // if it has ended
-	stopped syscall.Signal // if it has not
+	stopped syscall.Signal // if it was stopped
 }
 
-// startProcess starts cmd, and has the signals sent to the channel that are to be
-// passed on. Where the system can do that the command dies with this process,
-// however this one ends.
+// startProcess starts cmd, and notifies signals of the signals to forward. On Linux the
+// command also dies when this process ends for any reason.
 func startProcess(cmd *exec.Cmd, signals chan<- os.Signal) (*process, error) {
 	cmd.SysProcAttr = ownGroup()
 	p := &process{changes: make(chan change, 16)}
@@ -56,7 +55,7 @@ func startProcess(cmd *exec.Cmd, signals chan<- os.Signal) (*process, error) {
 	adoptOrphans()
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for Linux the parent is the thread that started it
+		runtime.LockOSThread() // on Linux the parent is the thread that started the command
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		if err == nil {
@@ -65,7 +64,7 @@ func startProcess(cmd *exec.Cmd, signals chan<- os.Signal) (*process, error) {
 		started <- err
 		if err == nil {
 			p.wait()
-			_ = cmd.Process.Release() // it is gone
+			_ = cmd.Process.Release() // it has ended
 		}
 	}()
 	if err := <-started; err != nil {
@@ -75,16 +74,16 @@ func startProcess(cmd *exec.Cmd, signals chan<- os.Signal) (*process, error) {
 	return p, nil
 }
 
-// wait tells what becomes of the command. It is not [exec.Cmd.Wait] because that
-// does not tell when it is stopped.
+// wait reports the events of the command. [exec.Cmd.Wait] does not report that it was
+// stopped.
 func (p *process) wait() {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WUNTRACED, nil)
 		switch {
-		case err == nil && pid != p.pid: // an orphan, of which nobody asks
+		case err == nil && pid != p.pid: // an adopted orphan
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // nobody can say what became of it
+		case err != nil: // the outcome is unknown
 			p.changes <- change{ended: true, code: exitOS}
 			return
 		case status.Stopped():
@@ -99,18 +98,18 @@ func (p *process) wait() {
 	}
 }
 
-// send sends a signal to the whole group. It fails if that is gone, or another
-// user's.
+// send sends a signal to the whole group. It fails if the group has ended or belongs to
+// another user.
 func (p *process) send(s syscall.Signal) { _ = syscall.Kill(-p.pid, s) }
 
-// pass passes on a signal that this process got.
+// pass forwards a signal that this process received.
 func (p *process) pass(s os.Signal) {
 	if n, ok := s.(syscall.Signal); ok {
 		p.send(n)
 	}
 }
 
-// terminate asks the group to end, also what of it is stopped.
+// terminate sends SIGTERM to the group, also to its stopped processes.
 func (p *process) terminate() {
 	p.send(syscall.SIGTERM)
 	p.send(syscall.SIGCONT)
@@ -118,7 +117,7 @@ func (p *process) terminate() {
 
 func (p *process) kill() { p.send(syscall.SIGKILL) }
 
-// gone reports whether nothing of the group is left.
+// gone reports whether the whole group has ended.
 func (p *process) gone() bool {
 	for { // a dead orphan counts until it is waited for
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); err != nil || pid <= 0 {
@@ -132,16 +131,16 @@ func (p *process) gone() bool {
 	return true
 }
 
-// suspend does what a shell expects of a job that was stopped by s, and returns
-// true when the command is to go on. It returns false if this is no matter of the
-// terminal: then the lease is renewed further, and whoever stopped the command
-// will continue it.
+// suspend does what a shell expects of a job that was stopped by s, and returns true
+// when the command is to continue. It returns false if the terminal has nothing to do
+// with it: then the lease is still renewed, and the sender of the signal will continue
+// the command.
 //
-// The command is in a group of its own, so that the signals of the terminal come
-// to this process, which passes them on. If it reads from the terminal it is
-// stopped for that, and given the terminal here. If the user has stopped it, this
-// process stops too, since the shell waits for nobody else: nothing renews the
-// lease then, and nothing runs under it.
+// The command has its own group, so the terminal sends its signals to this process,
+// which forwards them. A command that reads from the terminal is stopped because of
+// that, and is moved to the foreground here. If the user has stopped the command, this
+// process stops as well, because the shell waits only for it: then the lease is not
+// renewed, and nothing runs under it.
 func (p *process) suspend(s syscall.Signal) bool {
 	if p.terminal == nil || s != syscall.SIGTSTP && s != syscall.SIGTTIN && s != syscall.SIGTTOU {
 		return false
@@ -152,12 +151,12 @@ func (p *process) suspend(s syscall.Signal) bool {
 	}
 	p.hadTerm = p.terminal.take(p.pid)
 	if own, err := unix.Getsid(0); err != nil || own == ownPgrp() {
-		return true // no shell is there that could continue us
+		return true // without a shell nothing would continue this process
 	}
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	_ = syscall.Kill(0, syscall.SIGSTOP) // all of the job; SIGTSTP is caught
+	_ = syscall.Kill(0, syscall.SIGSTOP) // the whole job; SIGTSTP is caught
 	select {
 	case <-continued:
 	case <-time.After(time.Second): // it was continued before it was stopped
@@ -165,8 +164,8 @@ func (p *process) suspend(s syscall.Signal) bool {
 	return true
 }
 
-// resume lets the command go on where it was stopped, with the terminal if it had
-// that and the user has brought the job back to the foreground.
+// resume continues a stopped command, in the foreground if it was there and the user
+// has brought the job back to the foreground.
 func (p *process) resume() {
 	if p.hadTerm {
 		p.terminal.give(p.pid)

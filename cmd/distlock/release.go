@@ -44,7 +44,7 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer closeAll() //nolint:errcheck // it was done
+			defer closeAll() //nolint:errcheck // the lock was released
 			held, err := locker.ForceRelease(ctx, key)
 			if err != nil {
 				return err

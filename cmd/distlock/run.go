@@ -81,7 +81,7 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 	}
 }
 
-// runner is one distlock run.
+// runner is a call of distlock run.
 type runner struct {
 	stderr   io.Writer
 	verbose  bool
@@ -94,7 +94,7 @@ type runner struct {
 	argv     []string
 }
 
-const minLease = time.Second // processes are not started and killed in much less
+const minLease = time.Second // starting and killing processes takes a part of the lease
 
 func parseRun(c *cli.Command, args []string) (*runner, error) {
 	key, err := keyFlag(c)
@@ -139,7 +139,7 @@ func parseRun(c *cli.Command, args []string) (*runner, error) {
 	case r.opts.MaxHold != 0 && r.opts.MaxHold < minLease:
 		return nil, usageErrorf("-max-hold is %v: want at least %v", r.opts.MaxHold, minLease)
 	}
-	// Before anybody waits for it.
+	// Look the program up before waiting for the lock.
 	r.path, err = exec.LookPath(r.argv[0])
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -150,8 +150,8 @@ func parseRun(c *cli.Command, args []string) (*runner, error) {
 	return r, nil
 }
 
-// behindDashes reports whether argv is what comes behind the first "--" of args.
-// Otherwise some of it may be flags of ours that stand behind the command.
+// behindDashes reports whether argv is what follows the first "--" of args. Otherwise
+// it may contain flags of distlock that follow the command.
 func behindDashes(args, argv []string) bool {
 	for i, arg := range args {
 		if arg == "--" {
@@ -162,7 +162,7 @@ func behindDashes(args, argv []string) bool {
 }
 
 func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a warning that nobody reads must not end us and leave the command
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a warning without a reader must not end this process and leave the command
 	signals := make(chan os.Signal, 16)
 	notify(signals, endingSignals)
 	defer signal.Stop(signals)
@@ -185,7 +185,7 @@ func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
 	code, lost := r.underLock(lease, signals)
 	err = lease.Release(ctx)
 	switch {
-	case lost != nil: // it was said when it happened
+	case lost != nil: // it was reported when it happened
 	case errors.Is(err, distlock.ErrLost):
 		r.warn("the lock was lost before the command had ended: %v", err)
 		if code == exitOK && r.onLost != onLostIgnore {
@@ -202,9 +202,9 @@ func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
 	return nil
 }
 
-// acquire waits for the lock, as long as it is to, and until a signal comes.
+// acquire waits for the lock until the limit has passed or a signal comes.
 //
-// The context is also the lease's: only a signal cancels it.
+// The context is also the lease's context: only a signal cancels it.
 func (r *runner) acquire(
 	ctx context.Context, cancel context.CancelCauseFunc, locker *distlock.Locker, signals <-chan os.Signal,
 ) (*distlock.Lease, error) {
@@ -225,8 +225,8 @@ func (r *runner) acquire(
 	case s := <-signals:
 		end := &exitError{code: exitSignal + number(s)}
 		cancel(end)
-		if got = <-results; got.err == nil { // just then
-			_ = got.lease.Release(ctx) // if it fails it is tried again until the Locker is closed
+		if got = <-results; got.err == nil { // the signal came at the same time
+			_ = got.lease.Release(ctx) // the Locker retries a failed release until it is closed
 		}
 		return nil, end
 	}
@@ -243,8 +243,8 @@ func (r *runner) acquire(
 	}
 }
 
-// refuse prints that another holder has the key, with the details from the store. If
-// this is not an error it prints only with -v: cron sends a mail for any output.
+// refuse reports that another holder has the key, with details from the store. If that
+// is not an error it prints them only with -v: cron sends a mail for any output.
 func (r *runner) refuse(why error) error {
 	err := fmt.Errorf("somebody else has %s", printable(r.key))
 	if held, ok := errors.AsType[*distlock.HeldError](why); ok {
@@ -260,8 +260,8 @@ func (r *runner) refuse(why error) error {
 	return &exitError{r.conflict, err}
 }
 
-// underLock runs the command and returns its exit code, and why it was stopped if
-// that was for the lock.
+// underLock runs the command and returns its exit code and, if it was stopped because
+// of the lock, the reason.
 func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code int, lost error) {
 	if err := lease.Check(); err != nil {
 		r.warn("the command was not started: %v", err)
@@ -283,18 +283,18 @@ func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code 
 	return g.watch(signals)
 }
 
-// environment returns the environment of the command: ours without the URL of the store,
-// which may contain a password that the command would print or pass on.
+// environment returns the environment of the command: that of this process without the
+// URL of the store, which may contain a password that the command would print or pass
+// on.
 func environment(lease *distlock.Lease) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return strings.EqualFold(name, backendEnv) // on Windows they are the same
+		return strings.EqualFold(name, backendEnv) // names are case-insensitive on Windows
 	})
 	return append(env, "DISTLOCK_KEY="+lease.Key(), "DISTLOCK_TOKEN="+strconv.FormatUint(lease.Token(), 10))
 }
 
-// notify has signals sent to c, except those that are ignored: nohup and the like
-// mean the command as well.
+// notify sends signals to c, except ignored ones: a nohup is for the command as well.
 func notify(c chan<- os.Signal, signals []os.Signal) {
 	for _, s := range signals {
 		if !signal.Ignored(s) {

@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is the one from which this process is controlled. A nil one can be
-// asked, and has nothing to give or take.
+// terminal is the controlling terminal of this process. If it is nil, give and take do
+// nothing.
 type terminal struct{ file *os.File }
 
-// openTerminal returns nil if there is none, as under cron. It is open until the
-// process ends.
+// openTerminal returns nil without a controlling terminal, as under cron. The file
+// stays open until the process ends.
 func openTerminal() *terminal {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
 		return nil
 	}
-	// Who is not in the foreground and gives it to somebody is stopped otherwise.
-	// The command has been started, and does not inherit this.
+	// Without this, a background process that sets the foreground group is stopped. The
+	// command has been started, and does not inherit the setting.
 	signal.Ignore(unix.SIGTTOU)
 	return &terminal{f}
 }
 
-// foreground returns the process group that has the terminal; 0 if nobody can say.
+// foreground returns the process group in the foreground; 0 if it is unknown.
 func (t *terminal) foreground() int {
 	group, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
 	if err != nil {
@@ -35,10 +35,11 @@ func (t *terminal) foreground() int {
 	return group
 }
 
-// give gives the terminal to the group if this process's group has it.
+// give moves group to the foreground if this process's group is there.
 func (t *terminal) give(group int) { t.pass(ownPgrp(), group) }
 
-// take takes it back if the group has it, and returns whether it had.
+// take moves this process's group to the foreground if group is there, and reports
+// whether it was.
 func (t *terminal) take(group int) bool { return t.pass(group, ownPgrp()) }
 
 func (t *terminal) pass(from, to int) bool {
@@ -50,6 +51,6 @@ func (t *terminal) pass(from, to int) bool {
 
 // ownPgrp returns the process group of this process.
 func ownPgrp() int {
-	group, _ := unix.Getpgid(0) // of oneself it cannot fail
+	group, _ := unix.Getpgid(0) // it cannot fail for the calling process
 	return group
 }

@@ -19,10 +19,10 @@ func TestWait(t *testing.T) {
 	const wait, work = 3 * time.Second, 10 * time.Second
 	for name, c := range map[string]struct {
 		wait    time.Duration
-		free    time.Duration // when the holder releases; 0: an hour later
-		signal  time.Duration // when one comes; 0: none does
+		free    time.Duration // when the holder releases the lock; 0: after an hour
+		signal  time.Duration // when a signal comes; 0: never
 		want    time.Duration
-		code    int // of the refusal; 0: it gets the lock
+		code    int // exit code of the refusal; 0: the lock is acquired
 		message string
 	}{
 		"busy":                {wait, 0, 0, wait, 7, "somebody else has deploy: held by web-3/1432 for 3s, 57s left: waited for 3s"},

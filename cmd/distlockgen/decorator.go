@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// decorator writes the type that runs the annotated methods of an interface
-// under their locks. All other methods are those of the embedded implementation.
+// decorator writes the type that runs the annotated methods of an interface under their
+// locks. The embedded implementation provides the other methods.
 func (f *file) decorator(sites []*site) {
 	first := sites[0]
 	for _, s := range sites {
@@ -59,7 +59,7 @@ func (f *file) decorator(sites []*site) {
 	}
 }
 
-// guardField is the field with the Guard of a method.
+// guardField returns the name of the field with the Guard of a method.
 func guardField(s *site) string {
 	name := s.Name().Name
 	field := strings.ToLower(name[:1]) + name[1:] + "Guard"

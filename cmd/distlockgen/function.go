@@ -44,13 +44,13 @@ func (f *file) function(s *site) {
 	f.printf("}\n")
 }
 
-// baseName returns the type's name without what is around it.
+// baseName returns the type's name without pointer, parentheses and type parameters.
 func baseName(typ string) string {
 	name, _, _ := strings.Cut(strings.TrimLeft(typ, "*("), "[")
 	return strings.TrimRight(name, ")")
 }
 
-// describe says in words what the key is.
+// describe describes the key for a comment.
 func (s *site) describe() string {
 	o := s.Lock.Opts
 	text := o.Prefix + o.Value
@@ -75,7 +75,7 @@ func (s *site) describe() string {
 	return text + ", one for each " + strings.Join(parts, " and ")
 }
 
-// body is what generated functions and methods have in common.
+// body has the parts that generated functions and methods share.
 type body struct {
 	signature string
 	ctx       string // the context parameter
@@ -128,7 +128,7 @@ func (f *file) body(s *site, call string) *body {
 	return b
 }
 
-// write writes the statements; do is the call up to its last argument.
+// write writes the statements; do is the call without its last argument.
 func (b *body) write(f *file, do string) {
 	closure := fmt.Sprintf("func(%s %s) error {\n", b.ctx, b.ctxType)
 	err := b.results[len(b.results)-1]
@@ -140,8 +140,8 @@ func (b *body) write(f *file, do string) {
 	f.printf("return %s\n", strings.Join(b.results, ", "))
 }
 
-// key returns the expression for what takes part in the key: one part is itself,
-// several are a list, as everywhere in the kit.
+// key returns the expression for the parameters of the key: a single parameter stands
+// for itself, several form a list, as everywhere in this module.
 func (f *file) key(s *site, params []directive.Param) string {
 	var parts []string
 	var only *directive.Param
@@ -178,9 +178,9 @@ func (f *file) key(s *site, params []directive.Param) string {
 	return parts[0]
 }
 
-// plain returns the basic type to which a parameter is converted, so that the
-// kit encodes it without reflection; "" leaves it as it is. The key is the same:
-// it does not depend on the name of a type, unless the type has a method for it.
+// plain returns the basic type to which a parameter is converted, so that it is encoded
+// without reflection; "" means no conversion. The key stays the same: it does not
+// depend on the name of a type, unless the type has a method for it.
 func plain(t types.Type) string {
 	if t == nil {
 		return ""
@@ -202,7 +202,7 @@ func plain(t types.Type) string {
 		return "int64"
 	case types.Int, types.Int64, types.String:
 		if _, named := types.Unalias(t).(*types.Named); !named {
-			return "" // needs none
+			return "" // encoded without reflection already
 		}
 		return b.Name()
 	default:

@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/internal/directive"
 )
 
-// generator makes the files of one package.
+// generator writes the files of one package.
 type generator struct {
 	home     string
 	rel      func(file string) string
@@ -20,14 +20,14 @@ type generator struct {
 	problems directive.Problems
 }
 
-// source is a file with directives, or one that has none.
+// source is a source file, with or without directives.
 type source struct {
 	path  string
 	file  *ast.File
 	sites []*site
 }
 
-// site is a function whose directive is right.
+// site is a function with a valid directive.
 type site struct {
 	*directive.Site
 	sig *directive.Signature
@@ -54,7 +54,7 @@ func (g *generator) collect(f *ast.File, path string) {
 	}
 }
 
-// sameDecorator sees to it that all methods of an interface mean one type.
+// sameDecorator checks that all methods of an interface name the same type.
 func (g *generator) sameDecorator(src *source) {
 	names := map[*ast.TypeSpec]*site{}
 	for _, s := range src.sites {
@@ -72,12 +72,12 @@ func (g *generator) sameDecorator(src *source) {
 	}
 }
 
-// collectTests reports directives in tests, for which nothing is generated.
+// collectTests reports directives in tests, because nothing is generated for tests.
 func (g *generator) collectTests(files []string) {
 	for _, path := range files {
 		f, err := parser.ParseFile(g.check.Fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			continue // the go command will say it, if the file is built at all
+			continue // the go command reports the error if it builds the file
 		}
 		sites, problems := directive.Collect(f)
 		g.problems = append(g.problems, problems...)
@@ -107,8 +107,8 @@ func (g *generator) files() ([]*output, error) {
 	return made, nil
 }
 
-// stale finds the files that were generated for comments that are gone. A source
-// that is there, but not part of this build, keeps its file.
+// stale returns the generated files without a source. A source that exists but is not
+// part of this build keeps its file.
 func (g *generator) stale(old []string, made []*output) []*output {
 	var gone []*output
 	for _, path := range old {

@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/directive"
 )
 
-// generate returns the files to be written for the packages, or all that is
-// wrong with their directives.
+// generate returns the files to write for the packages, or all errors in their
+// directives.
 func generate(dir string, patterns []string, woven bool) ([]*output, error) {
 	listed, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.NeedName | packages.NeedFiles}, patterns...)
 	if err != nil {
@@ -30,8 +30,8 @@ func generate(dir string, patterns []string, woven bool) ([]*output, error) {
 	return files, errors.Join(errs...)
 }
 
-// inPackage does one package. Each is loaded alone, because what was generated
-// before is hidden while it is loaded, and others may need it.
+// inPackage handles one package. Each package is loaded separately, because its
+// generated files are hidden while it is loaded, and other packages may need them.
 func inPackage(dir string, listed *packages.Package, woven bool) ([]*output, error) {
 	if len(listed.GoFiles) == 0 {
 		var errs []error
@@ -84,8 +84,8 @@ func inPackage(dir string, listed *packages.Package, woven bool) ([]*output, err
 	return append(made, g.stale(old, made)...), nil
 }
 
-// mentions reports whether one of the files may have a directive, so that most
-// packages need not be loaded. It has to find what is misspelt, too.
+// mentions reports whether one of the files may have a directive, so that most packages
+// need not be loaded. It must also find misspelt ones.
 func mentions(files []string) (bool, error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -102,8 +102,8 @@ func mentions(files []string) (bool, error) {
 	return false, nil
 }
 
-// load reads the package without what was generated for it. That it has type
-// errors is normal: somebody calls what is to be generated.
+// load loads the package without its generated files. Type errors are expected, because
+// the source calls functions that are not generated yet.
 func load(home string, old []string, name string) (*packages.Package, error) {
 	overlay := map[string][]byte{}
 	for _, file := range old {

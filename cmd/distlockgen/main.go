@@ -1,4 +1,4 @@
-// Command distlockgen writes the functions that //distlock:lock comments ask for.
+// Command distlockgen writes the functions for //distlock:lock comments.
 //
 // Usage:
 //
@@ -10,21 +10,21 @@
 //	//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s
 //	func (s *Service) pay(ctx context.Context, userID string, orderID int64) (Receipt, error) {
 //
-// makes an exported Pay with the same signature that runs pay under the lock. A
-// comment on a method of an interface makes a type, Locked and the interface's
-// name, that runs the method of another implementation under the lock; its
-// constructor takes the Locker. Another name is chosen with as:Name.
+// generates an exported method Pay with the same signature, which runs pay under the
+// lock. A comment on a method of an interface generates a type that runs the methods of
+// another implementation under their locks. It is called Locked and the interface's
+// name, and its constructor takes the Locker. as:Name chooses another name.
 //
-// A function finds its Locker in its receiver, as s.locker, or without one in the
-// package, as locker; locker:expression says where else. All expressions see the
+// A function finds its Locker in its receiver, as s.locker, or without a receiver in
+// the package, as locker; locker:expression names another one. Expressions can use the
 // receiver and the parameters.
 //
-// What is not generated does not compile, because Pay is missing. Each pay.go
-// gets a pay_distlock.go beside it; files whose comments are gone are removed.
-// With -check nothing is written: the exit status is 1 if anything is not up to
-// date. With -woven, comments on exported functions are left to a weaver; without
-// it they are errors. The packages are patterns as those of the go command; the
-// default is the package in the current directory, for use as
+// Without the generated code the package does not compile, because Pay is missing. The
+// output for pay.go is pay_distlock.go; files without a comment in their source are
+// removed. With -check nothing is written, and the exit status is 1 if a file is not up
+// to date. With -woven, comments on exported functions are left to a weaver; without it
+// they are errors. Package patterns are those of the go command. The default is the
+// package in the current directory, for use as
 //
 //	//go:generate go tool distlockgen
 package main

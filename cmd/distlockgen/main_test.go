@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// must runs the command in dir and returns what it writes.
+// must runs the command in dir, checks the exit status, and returns the output.
 func must(t *testing.T, dir string, status int, args ...string) string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -35,8 +35,8 @@ func golang(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// What is generated for functions and methods of many shapes is as it was, and
-// the compiler takes it.
+// TestGolden checks that the code for functions and methods of many shapes has not
+// changed, and that it compiles.
 func TestGolden(t *testing.T) {
 	if *update {
 		must(t, "testdata/shop", 0)
@@ -47,8 +47,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// All that is wrong in a package is said at once, with file, line and column, and
-// nothing is generated.
+// TestErrors checks that all mistakes in a package are reported at once, with file,
+// line and column, and that nothing is generated.
 func TestErrors(t *testing.T) {
 	got := must(t, "testdata/wrong", 1)
 	const golden = "testdata/wrong/want.txt"
@@ -69,7 +69,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Woven functions are left alone, and only then.
+// TestWoven checks that woven functions are left alone only with -woven.
 func TestWoven(t *testing.T) {
 	if out := must(t, "testdata/woven", 1); !strings.Contains(out, "woven.go:12:1: Pay is exported") {
 		t.Errorf("got %s", out)
@@ -77,7 +77,7 @@ func TestWoven(t *testing.T) {
 	must(t, "testdata/woven", 0, "-woven")
 }
 
-// module returns a module of its own in which the files are.
+// module creates a module with the files and returns its directory.
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -152,9 +152,9 @@ func main() {}
 `
 )
 
-// From a fresh clone: without the generated code nothing compiles, so nothing
-// runs unlocked; with it everything does. What is generated twice is the same,
-// and -check notices what is not up to date.
+// TestFresh starts with a fresh clone: without the generated code it does not compile,
+// so nothing can run without a lock; with it everything compiles. Generating twice
+// gives the same code, and -check detects files that are not up to date.
 func TestFresh(t *testing.T) {
 	testmode.Long(t)
 	dir := module(t, map[string]string{
@@ -187,7 +187,8 @@ func TestFresh(t *testing.T) {
 	must(t, dir, 0, ".")
 	must(t, dir, 0, "-check", "./...")
 
-	// no comment any more: the generated file goes, and its callers do not compile
+	// without the comment: the generated file is removed, and its callers do not
+	// compile
 	write(t, main, strings.Replace(freshCaller, "//distlock:lock value:job key:j.name()\n", "", 1))
 	if out := must(t, dir, 1, "-check", "."); !strings.Contains(out, "main_distlock.go: its comments are gone") {
 		t.Errorf("-check of a file without a source: %s", out)
@@ -217,7 +218,8 @@ func generatedIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// The generated file is built where its source is.
+// TestBuildConstraint checks that the generated file has the build constraints of its
+// source.
 func TestBuildConstraint(t *testing.T) {
 	dir := module(t, map[string]string{
 		"linux.go":                 "//go:build unix || plan9\n\n" + strings.Replace(freshPay, "package pay", "package fresh", 1),
@@ -242,7 +244,8 @@ func goos(t *testing.T) string {
 	return strings.TrimSpace(out)
 }
 
-// What is misspelt is found in a package that has no other trace of a lock.
+// TestMisspelt checks that misspelt directives are found in packages without other
+// directives.
 func TestMisspelt(t *testing.T) {
 	for _, comment := range []string{"//distlok:lock value:a", "//dislock:lok value:a", "// distlock:lock value:a", "//Distlock:Lock value:a"} {
 		dir := module(t, map[string]string{"a.go": "package fresh\n\n" + comment + "\nfunc a() {}\n"})
@@ -252,7 +255,7 @@ func TestMisspelt(t *testing.T) {
 	}
 }
 
-// A file of somebody else is not overwritten.
+// TestInTheWay checks that files of other origin are not overwritten.
 func TestInTheWay(t *testing.T) {
 	dir := module(t, map[string]string{
 		"pay.go": strings.Replace(freshPay, "package pay", "package fresh", 1), "pay_distlock.go": "package fresh\n",

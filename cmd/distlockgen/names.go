@@ -15,20 +15,20 @@ import (
 	"github.com/distlock-go/distlock/internal/directive"
 )
 
-// names are those of one generated file: no two things have one name.
+// names manages the names in one generated file.
 type names struct {
 	pkg     *types.Scope
-	file    *types.Scope // of the source: its imports
+	file    *types.Scope // imports of the source
 	written map[string]bool
 	taken   map[string]bool
-	local   map[string]bool // taken in the function that is being written, instead of all
+	local   map[string]bool // names taken in the current function, for variable
 	bound   map[string]bool // parameters and receivers, which hide imports
 	imports []imported
 }
 
 type imported struct {
 	name, path string
-	spelled    bool // the name stands in the import
+	spelled    bool // the import declares the name
 }
 
 func (g *generator) namesOf(src *source) *names {
@@ -53,7 +53,7 @@ func (g *generator) namesOf(src *source) *names {
 		}
 		for _, e := range s.exprs() {
 			hidden := s.locals()
-			if e == s.Lock.Hasher { // evaluated outside of the function
+			if e == s.Lock.Hasher { // evaluated outside the function
 				hidden = nil
 			}
 			n.use(e.Node, hidden)
@@ -62,13 +62,13 @@ func (g *generator) namesOf(src *source) *names {
 	return n
 }
 
-// learn takes every name that appears in the site.
+// learn takes all names that appear in the site.
 func (n *names) learn(s *site) {
 	maps.Copy(n.taken, s.mentioned())
 	maps.Copy(n.bound, s.locals())
 }
 
-// enter begins a function for the sites, whose names its variables must not hide.
+// enter begins a function for the sites. Its variables must not hide their names.
 func (n *names) enter(sites ...*site) {
 	n.local = map[string]bool{}
 	for _, s := range sites {
@@ -79,7 +79,7 @@ func (n *names) enter(sites ...*site) {
 	}
 }
 
-// mentioned are all names in the site.
+// mentioned returns all names in the site.
 func (s *site) mentioned() map[string]bool {
 	all := map[string]bool{s.Name().Name: true}
 	if s.Func != nil {
@@ -102,7 +102,7 @@ func (s *site) mentioned() map[string]bool {
 	return all
 }
 
-// types are the parts of the source's types that appear in what is generated.
+// types returns the types of the source that appear in the generated code.
 func (s *site) types() []ast.Node {
 	nodes := []ast.Node{s.Type()}
 	if s.Func != nil && s.Func.Recv != nil {
@@ -129,7 +129,7 @@ func (s *site) exprs() []*directive.Expr {
 	return all
 }
 
-// locals are the names that the function's signature declares.
+// locals returns the names that the function's signature declares.
 func (s *site) locals() map[string]bool {
 	local := s.typeParams()
 	for _, p := range slices.Concat(s.sig.Params, s.sig.Results) {
@@ -149,7 +149,7 @@ func (s *site) typeParams() map[string]bool {
 	return local
 }
 
-// typeParamNames are those that a call of the function names.
+// typeParamNames returns the type parameters that a call of the function needs.
 func (s *site) typeParamNames() []string {
 	list := s.Type().TypeParams
 	if s.Interface != nil {
@@ -166,7 +166,7 @@ func (s *site) typeParamNames() []string {
 	return all
 }
 
-// receiver is the receiver's name, or "".
+// receiver returns the name of the receiver, or "".
 func (s *site) receiver() string {
 	if s.Func == nil || s.Func.Recv == nil || len(s.Func.Recv.List[0].Names) == 0 {
 		return ""
@@ -177,8 +177,8 @@ func (s *site) receiver() string {
 	return ""
 }
 
-// use takes over the imports of the source file that a type or an expression
-// needs, under the names that they have there.
+// use imports the packages that a type or an expression of the source file needs, under
+// the names in that file.
 func (n *names) use(node ast.Node, hidden map[string]bool) {
 	ast.Inspect(node, func(node ast.Node) bool {
 		switch e := node.(type) {
@@ -191,7 +191,7 @@ func (n *names) use(node ast.Node, hidden map[string]bool) {
 			}
 			return false
 		case *ast.KeyValueExpr:
-			if _, name := e.Key.(*ast.Ident); !name { // else it is a field's
+			if _, name := e.Key.(*ast.Ident); !name { // otherwise it is the name of a field
 				n.use(e.Key, hidden)
 			}
 			n.use(e.Value, hidden)
@@ -238,10 +238,10 @@ func (n *names) importing(p string) string {
 	return name
 }
 
-// fresh returns a name that nothing in the package or the file has yet.
+// fresh returns a name that is not used in the package or the file.
 func (n *names) fresh(name string) string { return unused(name, n.taken) }
 
-// variable returns a name that nothing has yet in this function.
+// variable returns a name that is not used in this function.
 func (n *names) variable(name string) string { return unused(name, n.local) }
 
 func unused(name string, taken map[string]bool) string {
@@ -253,7 +253,7 @@ func unused(name string, taken map[string]bool) string {
 	return free
 }
 
-// render returns the import declaration, the standard library first.
+// render returns the import declaration, with the standard library first.
 func (n *names) render() string {
 	var std, others []imported
 	for _, i := range n.imports {

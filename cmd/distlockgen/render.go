@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Import paths of what generated code needs.
+// Import paths for generated code.
 const (
 	kitPath        = "github.com/distlock-go/distlock"
 	annotationPath = kitPath + "/annotation"
 )
 
-// file is one file in the making.
+// file is a generated file under construction.
 type file struct {
 	*generator
 	*names
@@ -27,7 +27,7 @@ type file struct {
 
 func (f *file) printf(text string, args ...any) { fmt.Fprintf(&f.out, text, args...) }
 
-// render returns the file for src.
+// render returns the generated file for src.
 func (g *generator) render(src *source) ([]byte, error) {
 	f := &file{generator: g, names: g.namesOf(src)}
 	done := map[*ast.TypeSpec]bool{}
@@ -59,13 +59,13 @@ func (g *generator) render(src *source) ([]byte, error) {
 func (f *file) source(node ast.Node) string {
 	var b bytes.Buffer
 	if err := format.Node(&b, f.check.Fset, node); err != nil {
-		return "" // cannot be written, and will not be Go
+		return "" // the output will not be valid Go
 	}
 	return b.String()
 }
 
-// buildConstraint returns what the source says of where it is built, in its
-// comment and in its name.
+// buildConstraint returns the build constraints of the source, from its comment and its
+// name.
 func buildConstraint(src *source) string {
 	var terms []string
 	for _, group := range src.file.Comments {
@@ -94,8 +94,8 @@ func buildConstraint(src *source) string {
 	return strings.Join(terms, " && ")
 }
 
-// platform returns the words that can bind the name of a file to a platform: those
-// of this build, because it is part of it.
+// platform returns the parts of file names that select a platform: those of this build
+// are enough, because the file is part of it.
 func platform() []string {
 	words := []string{build.Default.GOARCH, build.Default.GOOS}
 	switch build.Default.GOOS {

@@ -55,7 +55,7 @@ func run(pass *analysis.Pass) (any, error) {
 			}
 		}
 	}
-	if len(problems) == 0 { // else nothing could be generated
+	if len(problems) == 0 { // otherwise nothing can be generated
 		problems = missing
 	}
 	if weaves {
@@ -68,7 +68,7 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil //nolint:nilnil // the analyzer has no result
 }
 
-// generated reports whether distlockgen has written what the directive asks for.
+// generated reports whether distlockgen has written the code for the directive.
 func generated(pass *analysis.Pass, s *directive.Site) bool {
 	var obj types.Object
 	name := s.Generated()

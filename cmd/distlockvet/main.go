@@ -1,19 +1,18 @@
-// Command distlockvet looks for //distlock:lock comments that do not do what they
-// seem to do: misplaced, misspelt, doubled, or with a space after the slashes, so
-// that the compiler takes them for prose; with options that do not exist or make
-// no sense; on functions without a context or an error; and those for which
-// distlockgen has generated nothing. It is run by itself, or by the go command, which
-// caches its results:
+// Command distlockvet reports //distlock:lock comments that have no effect or a wrong
+// one: comments that are misplaced, misspelt, duplicated, or have a space after the
+// slashes, so that the compiler treats them as text; comments with unknown or
+// contradictory options; on functions without a context or an error; and comments
+// without generated code. Run it by itself, or with the go command, which caches its
+// results:
 //
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...
 //
 // distlockvet -version prints the version.
 //
-// With -distlock.woven, comments on exported functions are for a weaver; then a
-// program that has any, in whatever package, must call RequireWoven in its main
-// package, or else it would run without its locks if it were built without the
-// weaver.
+// With -distlock.woven, comments on exported functions are left to a weaver. Then the
+// main package of a program with such a comment, in any of its packages, must call
+// RequireWoven: otherwise a build without the weaver would run without the locks.
 package main
 
 import (
@@ -25,7 +24,8 @@ import (
 )
 
 func main() {
-	// Not a flag: the go command asks for the flags, too.
+	// This is not a flag of the analyzer, because the go command asks for its flags,
+	// too.
 	if len(os.Args) == 2 && (os.Args[1] == "-version" || os.Args[1] == "--version") {
 		_, _ = os.Stdout.WriteString(version.Line("distlockvet"))
 		return

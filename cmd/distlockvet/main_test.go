@@ -15,9 +15,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// tool is the built command. It is built without the race detector, also where
-// the tests have it: it looks at every package below, which the go command
-// remembers for the next time.
+// tool is the built command. It is built without the race detector even if the tests
+// use it: the go command runs it on every package below, and caches the results for the
+// next time.
 var tool string
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,7 @@ func vet(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// golden compares with a file in testdata.
+// golden compares got with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -66,8 +66,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// What the generator refuses, go vet refuses with the same words at the same
-// places, in tests too.
+// TestWrong checks that go vet reports the same mistakes as the generator, with the
+// same words and positions, also in tests.
 func TestWrong(t *testing.T) {
 	out, err := vet(t, "../distlockgen/testdata/wrong")
 	if err == nil {
@@ -76,15 +76,15 @@ func TestWrong(t *testing.T) {
 	golden(t, "wrong.txt", out)
 }
 
-// What is right is not reported.
+// TestRight checks that valid directives are not reported.
 func TestRight(t *testing.T) {
 	if out, err := vet(t, "../distlockgen/testdata/shop"); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// A directive without generated code, or with code of another origin under its
-// name, is one that does nothing.
+// TestMissing checks that a directive without generated code, or with other code under
+// the same name, is reported.
 func TestMissing(t *testing.T) {
 	out, err := vet(t, "./testdata/missing")
 	if err == nil {
@@ -112,7 +112,8 @@ func TestWoven(t *testing.T) {
 	}
 }
 
-// Run by itself, distlockvet finds what it finds under go vet, also across packages.
+// TestDirect checks that distlockvet by itself reports the same as under go vet, also
+// across packages.
 func TestDirect(t *testing.T) {
 	testmode.Long(t)
 	for _, test := range []struct {

@@ -10,18 +10,18 @@ import (
 	"github.com/distlock-go/distlock/internal/directive"
 )
 
-// kit is the import path of the package that has RequireWoven.
+// kit is the import path of the package with RequireWoven.
 const kit = "github.com/distlock-go/distlock"
 
-// wovenFact is a package that has directives for a weaver.
+// wovenFact means that a package has directives for a weaver.
 type wovenFact struct{}
 
-// AFact makes it a fact that goes from a package to those that import it.
+// AFact makes it a fact that is passed on to importing packages.
 func (*wovenFact) AFact() {}
 
 func (*wovenFact) String() string { return "has woven directives" }
 
-// unguarded reports a program that would run without its locks if it were built
+// unguarded reports programs that would run without their locks if they were built
 // without the weaver.
 func unguarded(pass *analysis.Pass) directive.Problems {
 	if !woven || pass.Pkg.Name() != "main" {
