@@ -54,7 +54,7 @@ func TestPingFails(t *testing.T) {
 		s := redistest.Start(t)
 		c := s.Client(t)
 		// It has no master to follow, but it is a replica.
-		noError(t, c.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
+		noError(t, c.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
 		readable(t, "a replica", newBackend(t, c).Ping(t.Context()), `^redislock: `+regexp.QuoteMeta(s.Addr())+`: READONLY`)
 	})
 	t.Run("not allowed", func(t *testing.T) {

@@ -102,9 +102,9 @@ func orphaned(besides func(testing.TB, *redis.Client) func()) func(testing.TB, *
 		if besides != nil {
 			end = besides(tb, admin)
 		}
-		must(tb, admin.ReplicaOf(tb.Context(), "127.0.0.1", "1").Err())
+		must(tb, admin.Do(tb.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
 		return func() {
-			must(tb, admin.ReplicaOf(context.Background(), "NO", "ONE").Err())
+			must(tb, admin.Do(context.Background(), "REPLICAOF", "NO", "ONE").Err())
 			end()
 		}
 	}

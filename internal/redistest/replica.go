@@ -30,7 +30,7 @@ func (s *Server) Promote(tb testing.TB, old *Server) {
 	c, was := s.Client(tb), old.Client(tb)
 	defer c.Close()   //nolint:errcheck // nothing is lost
 	defer was.Close() //nolint:errcheck // the same
-	if err := c.ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
+	if err := c.Do(ctx, "REPLICAOF", "NO", "ONE").Err(); err != nil {
 		tb.Fatal(err)
 	}
 	poll(ctx, tb, func() bool { return strings.Contains(was.Info(ctx, "replication").Val(), "connected_slaves:0") },
