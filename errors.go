@@ -2,7 +2,6 @@ package distlock
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 
 	"github.com/distlock-go/distlock/driver"
@@ -72,7 +71,7 @@ func (e *Error) Error() string {
 	if e.Key == "" {
 		return "distlock: " + e.Op + ": " + text.OneLine(e.Err)
 	}
-	return "distlock: " + e.Op + " " + quoteKey(e.Key) + ": " + text.OneLine(e.Err)
+	return "distlock: " + e.Op + " " + text.Quote(e.Key) + ": " + text.OneLine(e.Err)
 }
 
 // Unwrap returns what went wrong.
@@ -107,12 +106,4 @@ func join(fnErr, lockErr error) error {
 	default:
 		return &joined{[]error{fnErr, lockErr}}
 	}
-}
-
-func quoteKey(key string) string {
-	const most = 64
-	if len(key) > most {
-		return strconv.QuoteToASCII(key[:most]) + "..."
-	}
-	return strconv.QuoteToASCII(key)
 }

@@ -42,7 +42,7 @@ func ExampleKeyBuilder_tags() {
 		OrderID int64
 		TraceID string `lock:"-"`
 	}
-	show := distlock.Opts{Prefix: "shop:", Value: "stock", ParamLock: true, Hasher: distlock.Plain}
+	show := distlock.Opts{Prefix: "shop:", Value: "stock", ParamLock: true, Hasher: distlock.Plain()}
 	keys := distlock.NewKeyBuilder(show)
 
 	a, _ := keys.Key(Reserve{Warehouse: 3, SKU: "teapot", Quantity: 1})
@@ -66,7 +66,7 @@ func (a Account) LockKey() string { return a.Number }
 // A type with LockKey speaks for itself, alone or inside of other parameters.
 func ExampleKeyBuilder_lockKey() {
 	keys := distlock.NewKeyBuilder(distlock.Opts{
-		Prefix: "bank:", Value: "transfer", ParamLock: true, Hasher: distlock.Plain,
+		Prefix: "bank:", Value: "transfer", ParamLock: true, Hasher: distlock.Plain(),
 	})
 	from := Account{Number: "DE-01", Owner: "Ada"}
 	to := &Account{Number: "DE-02", Owner: "Bob"}
@@ -78,7 +78,7 @@ func ExampleKeyBuilder_lockKey() {
 
 func ExamplePlain() {
 	keys := distlock.NewKeyBuilder(distlock.Opts{
-		Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain,
+		Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain(),
 	})
 	for _, params := range []any{42, "42", "u1", "a b/{c}", []any{"u1", 7}, nil} {
 		key, err := keys.Key(params)

@@ -10,7 +10,36 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
 )
+
+// paramKeys builds keys of parameters under the name "k".
+func paramKeys() *distlock.KeyBuilder {
+	return distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true})
+}
+
+func mustKey(t testing.TB, params any) string {
+	t.Helper()
+	key, err := paramKeys().Key(params)
+	if err != nil {
+		t.Fatalf("Key(%#v): %v", params, err)
+	}
+	return key
+}
+
+type (
+	name  string
+	order struct {
+		ID  int64
+		SKU string
+		Qty int
+	}
+	failsToText struct{ A string }
+)
+
+var errText = errors.New("no text today")
+
+func (failsToText) MarshalText() ([]byte, error) { return nil, errText }
 
 func TestKeyShape(t *testing.T) {
 	t.Parallel()
@@ -24,7 +53,7 @@ func TestKeyShape(t *testing.T) {
 		{"parameters that could not take part are ignored", distlock.Opts{Value: "pay"}, func() {}, "pay"},
 		{"no prefix", distlock.Opts{Value: "pay"}, nil, "pay"},
 		{"default hasher", distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}, "abc", "shop:pay:DIGEST"},
-		{"hasher", distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain}, 42, "shop:pay:42"},
+		{"hasher", distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain()}, 42, "shop:pay:42"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +73,7 @@ func TestKeyShape(t *testing.T) {
 	}
 }
 
-// One thing has one key, whichever way it is reached.
+// One value has one key, whichever way Params selects it.
 func TestKeyIsOneForAllWaysIn(t *testing.T) {
 	t.Parallel()
 	o := distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}
@@ -67,7 +96,6 @@ func TestKeyIsOneForAllWaysIn(t *testing.T) {
 		{"By an interface", byInterface, time.Second, "1s"},
 		{"By several", byList, order{SKU: "abc", ID: 5}, []any{"abc", int64(5)}},
 		{"named string", o, name("abc"), "abc"},
-		{"field of a message", o, (&message{OrderId: "abc"}).OrderId, "abc"},
 	} {
 		got, err := distlock.NewKeyBuilder(c.opts).Key(c.params)
 		want, err2 := distlock.NewKeyBuilder(o).Key(c.same)
@@ -81,7 +109,7 @@ type ints []int
 
 func TestParams(t *testing.T) {
 	t.Parallel()
-	takes := func(p distlock.ParamFunc) *distlock.KeyBuilder {
+	takes := func(p distlock.Selector) *distlock.KeyBuilder {
 		return distlock.NewKeyBuilder(distlock.Opts{Value: "pay", ParamLock: true, Params: p})
 	}
 	list := distlock.By(func(r []int) any { return r })
@@ -132,6 +160,18 @@ func TestCheckRequest(t *testing.T) {
 		if err := distlock.CheckRequest(distlock.NewKeyBuilder(c.opts), function); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+func TestKeyRefuses(t *testing.T) {
+	t.Parallel()
+	key, err := paramKeys().Key([]any{1, failsToText{}})
+	e, ok := errors.AsType[*distlock.Error](err)
+	if key != "" || !ok || e.Op != "key" || !errors.Is(err, distlock.ErrKey) || !errors.Is(err, errText) {
+		t.Errorf("got %q, %v; want an *Error of key that wraps ErrKey and the method's error", key, err)
+	}
+	if want := `parameters of "k": params[1]: `; !strings.Contains(err.Error(), want) {
+		t.Errorf("%v does not say %q", err, want)
 	}
 }
 
@@ -198,8 +238,8 @@ func TestKeyChecksTheHasher(t *testing.T) {
 	}{
 		{"fine", appends("x-1"), "shop:pay:x-1"},
 		{"not ASCII", appends("Grüße"), "shop:pay:Grüße"},
-		{"full", appends(strings.Repeat("x", distlock.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", distlock.MaxKeyLen-9)},
-		{"too long", appends(strings.Repeat("x", distlock.MaxKeyLen-8)), ""},
+		{"full", appends(strings.Repeat("x", keyenc.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", keyenc.MaxKeyLen-9)},
+		{"too long", appends(strings.Repeat("x", keyenc.MaxKeyLen-8)), ""},
 		{"empty", appends(""), ""},
 		{"space", appends("a b"), ""},
 		{"newline", appends("a\n"), ""},
@@ -226,10 +266,10 @@ func TestCheckKey(t *testing.T) {
 		{"a", ""},
 		{"shop:pay:42/~!#$%&'()*+,-.;<=>?@[]^_`|\"\\", ""},
 		{"Grüße:日本", ""},
-		{strings.Repeat("x", distlock.MaxKeyLen), ""},
+		{strings.Repeat("x", keyenc.MaxKeyLen), ""},
 		{"", "is empty"},
-		{strings.Repeat("x", distlock.MaxKeyLen+1), "is 201 bytes long"},
-		{strings.Repeat("é", distlock.MaxKeyLen/2) + "x", "is 201 bytes long"},
+		{strings.Repeat("x", keyenc.MaxKeyLen+1), "is 201 bytes long"},
+		{strings.Repeat("é", keyenc.MaxKeyLen/2) + "x", "is 201 bytes long"},
 		{"a b", "white space at byte 1"},
 		{"a\tb", "white space"},
 		{"a\nb", "white space"},
@@ -267,7 +307,8 @@ func TestCheckKey(t *testing.T) {
 	}
 }
 
-// raceEnabled: under the race detector pools drop what they are given, at random.
+// raceEnabled reports whether the race detector is on. It makes pools drop values at
+// random.
 func raceEnabled() bool {
 	info, _ := debug.ReadBuildInfo()
 	for _, s := range info.Settings {
@@ -282,7 +323,7 @@ func TestKeyAllocations(t *testing.T) {
 	if raceEnabled() {
 		t.Skip("pools do not keep under the race detector")
 	}
-	keys, plainKeys := paramKeys(), distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Plain})
+	keys, plainKeys := paramKeys(), distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Plain()})
 	keyed := distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Keyed(make([]byte, 16))})
 	bare := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay"})
 	type timed struct {
@@ -322,7 +363,7 @@ func TestKeyAllocations(t *testing.T) {
 func BenchmarkKey(b *testing.B) {
 	id := int64(1 << 40)
 	keyed := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Keyed(make([]byte, 32))})
-	readable := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain})
+	readable := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: distlock.Plain()})
 	by := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Params: distlock.By(func(r order) any { return r.ID })})
 	keys := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
 	text := "order-0000000042"

@@ -37,7 +37,7 @@ type Opts struct {
 	// default is the whole request, less struct fields tagged `lock:"-"`, or, if
 	// any field is tagged `lock:"key"`, those fields alone: see [KeyBuilder]. Setting Params
 	// without ParamLock is refused.
-	Params ParamFunc
+	Params Selector
 
 	// Hasher turns the encoded parameters into the key's last part. The default
 	// is [Config].Hasher, and the default of that is SHA-256 cut to 128 bits, in

@@ -59,7 +59,7 @@ func fit(base string, o distlock.Opts) bool {
 			most -= len(":x")
 		default:
 			most -= len(":") + 32
-			if o.Hasher == distlock.Plain {
+			if o.Hasher == distlock.Plain() {
 				most -= 96 - 32
 			}
 		}
@@ -119,7 +119,7 @@ func FuzzOpts(f *testing.F) {
 	f.Add("p:", strings.Repeat("x", 197), byte(5), ms, ms, 3*ms, 2*ms, 2, 1, 0, 3)
 	f.Add("{p}", "\n", byte(7), int64(1500000), int64(-1<<63), int64(1<<63-1), 4*ms, math.MaxInt, math.MinInt, 1, 1)
 	f.Add("p\xff", "é\u0085", byte(24), int64(0), int64(0), int64(0), int64(0), 3, 2, -1, 1_000_001)
-	hashers := []distlock.Hasher{nil, distlock.Plain, distlock.HasherFunc(func([]byte) string { return "x" }), distlock.HasherFunc(nil)}
+	hashers := []distlock.Hasher{nil, distlock.Plain(), distlock.HasherFunc(func([]byte) string { return "x" }), distlock.HasherFunc(nil)}
 	f.Fuzz(func(t *testing.T, prefix, value string, how byte, lease, interval, most, least int64, count, waiters, mode, permits int) {
 		o := distlock.Opts{
 			Prefix: prefix, Value: value, ParamLock: how&1 != 0, Hasher: hashers[how>>1&3], NoWatchdog: how&8 != 0, Fencing: how&16 != 0,

@@ -22,7 +22,7 @@ func TestOptsValidate(t *testing.T) {
 	}{
 		{"least", distlock.Opts{Value: "v"}, nil},
 		{"all", distlock.Opts{
-			Prefix: "p:", Value: "v", ParamLock: true, Params: byOrder, Hasher: distlock.Plain, KeyTimeout: time.Millisecond, RetryCount: 1,
+			Prefix: "p:", Value: "v", ParamLock: true, Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: time.Millisecond, RetryCount: 1,
 			RetryInterval: time.Millisecond, MaxHold: time.Hour, NoWatchdog: true, MaxWaiters: 1, MinHold: time.Hour, Fencing: true,
 		}, nil},
 		{"longest durations", distlock.Opts{Value: "v", KeyTimeout: year, RetryInterval: year, MaxWait: year, MaxHold: year, MinHold: year}, nil},
@@ -69,8 +69,8 @@ func TestOptsValidate(t *testing.T) {
 		{"too long, once", distlock.Opts{Prefix: long, Value: long + "x", ParamLock: true}, []string{"Prefix+Value \"xxx", "201 bytes"}},
 		{"room for the digest", distlock.Opts{Prefix: long, Value: long[:67], ParamLock: true}, nil},
 		{"no room for the digest", distlock.Opts{Prefix: long, Value: long[:68], ParamLock: true}, []string{"Prefix+Value \"xxx", "168 bytes", "at most 167"}},
-		{"room for Plain", distlock.Opts{Prefix: long, Value: long[:3], ParamLock: true, Hasher: distlock.Plain}, nil},
-		{"no room for Plain", distlock.Opts{Prefix: long, Value: long[:4], ParamLock: true, Hasher: distlock.Plain}, []string{"Prefix+Value \"xxx", "104 bytes", "at most 103"}},
+		{"room for Plain", distlock.Opts{Prefix: long, Value: long[:3], ParamLock: true, Hasher: distlock.Plain()}, nil},
+		{"no room for Plain", distlock.Opts{Prefix: long, Value: long[:4], ParamLock: true, Hasher: distlock.Plain()}, []string{"Prefix+Value \"xxx", "104 bytes", "at most 103"}},
 		{"room for one's own", distlock.Opts{Prefix: long, Value: long[:98], ParamLock: true, Hasher: short}, nil},
 		{"no room for one's own", distlock.Opts{Prefix: long, Value: long[:99], ParamLock: true, Hasher: short}, []string{"Prefix+Value \"xxx", "199 bytes", "at most 198"}},
 		{"everything at once", distlock.Opts{

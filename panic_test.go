@@ -93,6 +93,10 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 	})
 }
 
+type speakingFunc func() string
+
+func (f speakingFunc) LockKey() string { return f() }
+
 // runtime.Goexit is not a panic: the goroutine ends, and the next key is correct.
 func TestGoexitWhileAKeyIsMade(t *testing.T) {
 	keys := paramKeys()

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
 // badKeys are keys that a store would give a meaning to, or that nobody could
 // keep.
 var badKeys = map[string]string{
 	"empty":             "",
-	"oversize":          strings.Repeat("x", distlock.MaxKeyLen+1),
+	"oversize":          strings.Repeat("x", keyenc.MaxKeyLen+1),
 	"NUL":               "a\x00b",
 	"newline":           "a\nb",
 	"carriage return":   "a\r\nSET b 1\r\n",
@@ -51,7 +52,7 @@ func badParams(t *testing.T) map[string]any {
 	tree := &node{All: map[string]any{}}
 	tree.All["a"], tree.All["b"] = tree, tree
 	var deep any = "bottom"
-	for range distlock.MaxNesting + 1 {
+	for range keyenc.MaxNesting + 1 {
 		deep = []any{deep}
 	}
 	return map[string]any{
@@ -63,8 +64,8 @@ func badParams(t *testing.T) map[string]any {
 		"a cycle of maps":       self,
 		"a cycle with branches": tree,
 		"too deep":              deep,
-		"a large string":        strings.Repeat("x", distlock.MaxEncoded+1),
-		"a large list":          make([]int64, distlock.MaxEncoded),
+		"a large string":        strings.Repeat("x", keyenc.MaxEncoded+1),
+		"a large list":          make([]int64, keyenc.MaxEncoded),
 		"a function":            func() {},
 		"a channel":             map[string]any{"done": make(chan int)},
 		"a context":             []any{t.Context()},
@@ -89,7 +90,7 @@ func TestRow25BadKeys(t *testing.T) {
 			if !errors.Is(err, distlock.ErrKey) {
 				t.Errorf("%s: %v, want ErrKey", what, err)
 			}
-			if err != nil && (strings.ContainsAny(err.Error(), "\n\x00\x1b") || len(err.Error()) > distlock.MaxNesting*64) {
+			if err != nil && (strings.ContainsAny(err.Error(), "\n\x00\x1b") || len(err.Error()) > keyenc.MaxNesting*64) {
 				t.Errorf("%s: the error is not fit for a log: %q", what, err)
 			}
 		}
@@ -113,7 +114,7 @@ func TestRow25BadKeys(t *testing.T) {
 			}
 		}
 		for name, params := range badParams(t) {
-			for _, hasher := range []distlock.Hasher{nil, distlock.Plain, distlock.Keyed(make([]byte, 16))} {
+			for _, hasher := range []distlock.Hasher{nil, distlock.Plain(), distlock.Keyed(make([]byte, 16))} {
 				o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
 				_, err := l.Guard(o).Acquire(ctx, params)
 				refused(name, err)
@@ -149,7 +150,7 @@ func TestRow25NoSharedKeys(t *testing.T) {
 		[]byte("a"), []any{byte('a')}, int64(math.MaxInt64), uint64(math.MaxInt64) + 1, int64(math.MinInt64), float64(math.MaxInt64), math.Inf(1), math.Inf(-1), "+Inf",
 		math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, strings.Repeat("a", 1000), strings.Repeat("a", 1001), badKeys["carriage return"],
 	}
-	for name, hasher := range map[string]distlock.Hasher{"default": nil, "Plain": distlock.Plain, "Keyed": distlock.Keyed(make([]byte, 16))} {
+	for name, hasher := range map[string]distlock.Hasher{"default": nil, "Plain": distlock.Plain(), "Keyed": distlock.Keyed(make([]byte, 16))} {
 		keys := distlock.NewKeyBuilder(distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher})
 		seen := make(map[string]string)
 		for _, p := range params {

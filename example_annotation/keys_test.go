@@ -86,7 +86,7 @@ func TestSameKeyWhicheverWay(t *testing.T) {
 	if wrapped := seen.last(); wrapped != annotated {
 		t.Errorf("By in Wrap: %s, annotated: %s", wrapped, annotated)
 	}
-	stock.Params = distlock.ParamFunc{}
+	stock.Params = distlock.Selector{}
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /stock/{sku}", httpmw.Lock(l, httpmw.PathValue("sku"), stock)(

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -77,7 +78,7 @@ func (c *call) params(ctx context.Context, req any) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case params != distlock.Skip && distlock.Missing(params):
+	case params != distlock.Skip && keyenc.Missing(params):
 		return nil, &KeyError{Detail: "what the request is about is missing"}
 	default:
 		return params, nil

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
 // Lock returns a middleware that runs handlers under the lock for what key
@@ -94,7 +95,7 @@ func (m *middleware) params(r *http.Request) (any, error) {
 		return nil, err
 	case params == distlock.Skip:
 		return params, nil
-	case distlock.Missing(params):
+	case keyenc.Missing(params):
 		return nil, &KeyError{Detail: "what the request is about is missing"}
 	}
 	if m.maxBody > 0 {

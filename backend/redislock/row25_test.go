@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/keyenc"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -102,7 +103,7 @@ func (w *keyWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 // patterns, quotes, names of companions, text that was encoded already.
 var weird = []string{
 	"a", "A", ":", "::", ":fence", ":queue", "a:fence", "a:queue", "a:fence:queue", "distlock:inbox:", "-", "0", "*", "a*", "a?c", "[a-c]", `a\`, `\`, `"a"`,
-	"'a'", "(", "a|b", "$-1", "%7Ba%7D", "%00", "../a", "é", "e\u0301", "鍵:1", "🔑", "\ufffd", "\u200b", "<a>", "KEYS[1]", "--", ";", strings.Repeat("x", distlock.MaxKeyLen),
+	"'a'", "(", "a|b", "$-1", "%7Ba%7D", "%00", "../a", "é", "e\u0301", "鍵:1", "🔑", "\ufffd", "\u200b", "<a>", "KEYS[1]", "--", ";", strings.Repeat("x", keyenc.MaxKeyLen),
 }
 
 // useWeird takes and gives back a lock of each kind, with a waiter and a renewal.
@@ -200,7 +201,7 @@ func TestRow25Slots(t *testing.T) {
 		}
 	}
 
-	for _, key := range []string{"{a}b", "a{", "a}b", "{}", "a b", "a\nb", "a\x00", "\xff", "", strings.Repeat("x", distlock.MaxKeyLen+1)} {
+	for _, key := range []string{"{a}b", "a{", "a}b", "{}", "a b", "a\nb", "a\x00", "\xff", "", strings.Repeat("x", keyenc.MaxKeyLen+1)} {
 		if _, err := l.TryAcquire(t.Context(), key, distlock.Opts{}); !errors.Is(err, distlock.ErrKey) {
 			t.Errorf("%q: %v, want ErrKey", key, err)
 		}

@@ -62,7 +62,7 @@ func TestOptionsAreTheFieldsOfOpts(t *testing.T) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	all := `//distlock:lock prefix:shop: value:pay paramLock keyTimeout:10s retryCount:2 retryInterval:200ms maxWait:3s ` +
-		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" hasher:distlock.Plain ` +
+		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" hasher:distlock.Plain() ` +
 		`maxHold:1m minHold:500ms fencing noWatchdog:true maxWaiters:7 as:PayLocked locker:s.locker`
 	l, problems := directive.Parse(all, 1)
 	if len(problems) > 0 {
@@ -85,7 +85,7 @@ func TestParse(t *testing.T) {
 	if got, want := strings.Join(parts, "|"), `orderID|r.User.ID|fmt.Sprintf("%04d", n)|m['a']`; got != want {
 		t.Errorf("parts %s, want %s", got, want)
 	}
-	if l.Hasher.Text != "distlock.Plain" || l.Locker.Text != "s.locker" || l.As != "PayLocked" {
+	if l.Hasher.Text != "distlock.Plain()" || l.Locker.Text != "s.locker" || l.As != "PayLocked" {
 		t.Errorf("hasher %q, locker %q, as %q", l.Hasher.Text, l.Locker.Text, l.As)
 	}
 	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||

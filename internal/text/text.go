@@ -2,6 +2,7 @@
 package text
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -14,6 +15,16 @@ func OneLine(err error) string {
 	}
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 	return strings.Join(lines, "; ")
+}
+
+// Quote returns s in quotes, cut if it is long, so that text from strangers is fit
+// for a log.
+func Quote(s string) string {
+	const most = 64
+	if len(s) > most {
+		return strconv.QuoteToASCII(s[:most]) + "..."
+	}
+	return strconv.QuoteToASCII(s)
 }
 
 // Duration formats d, rounded for people.

@@ -33,7 +33,7 @@ func (s *Service) Pay(ctx context.Context, userID string, orderID int64) (r0 Rec
 var lockServiceAll = annotation2.New("Service.all", distlock2.Opts{
 	Value:      "all",
 	ParamLock:  true,
-	Hasher:     distlock.Plain,
+	Hasher:     distlock.Plain(),
 	RetryCount: 3,
 	MaxWait:    3 * clock.Second,
 	MaxHold:    clock.Minute,

@@ -1,4 +1,4 @@
-package distlock
+package keyenc
 
 import (
 	"bytes"
@@ -11,21 +11,22 @@ import (
 	"time"
 )
 
-// Limits of what is encoded. Strangers choose parameters: nobody may make the
-// process walk for ever or hash a gigabyte.
+// Limits of what is encoded. Parameters come from strangers: they must not make
+// the process walk without end or hash a gigabyte.
 const (
-	maxEncoded = 1 << 20 // bytes
-	maxNesting = 64      // structs, lists and maps in one another; pointers in a row
-	maxPooled  = 64 << 10
+	MaxEncoded = 1 << 20 // bytes
+	MaxNesting = 64      // structs, lists and maps in one another; pointers in a row
 )
 
+// MaxKeyLen is the most bytes that a full key may have.
+const MaxKeyLen = 200
+
+const maxPooled = 64 << 10 // bytes; a larger buffer is dropped
+
 // Every encoded value begins with one of these bytes, which says what follows
-// and so where the value ends. That makes the encoding injective: no value is
-// the beginning of another, whatever strings it holds. Lengths and integers are
-// uvarints in their shortest form.
-//
-// The encoding is a promise. A change to it changes every key, and processes of
-// the old and the new version no longer exclude each other.
+// and so where the value ends. That makes the encoding injective: no encoding is
+// a prefix of another, whatever strings the values hold. Lengths and integers
+// are uvarints in their shortest form.
 const (
 	tagNil     = 'n'
 	tagFalse   = 'f'
@@ -41,31 +42,43 @@ const (
 	tagStruct  = 'r' // count, pairs of name (length, bytes) and value in the order of names
 )
 
-// encoder holds the buffers of one Key call.
-type encoder struct {
-	buf   []byte     // encoded parameters
-	key   []byte     // the key
+// Encoder encodes one set of parameters. Get one with [NewEncoder].
+type Encoder struct {
+	key   []byte     // see KeyBuffer
+	buf   []byte     // the encoded parameters
 	spans []mapEntry // entries of the maps being encoded, innermost last
 }
 
 type mapEntry struct{ from, to int }
 
 var encoders = sync.Pool{New: func() any {
-	return &encoder{buf: make([]byte, 0, 256), key: make([]byte, 0, MaxKeyLen)}
+	return &Encoder{buf: make([]byte, 0, 256), key: make([]byte, 0, MaxKeyLen)}
 }}
 
-// free puts e back unless one large request made it worth dropping.
-func (e *encoder) free() {
+// NewEncoder returns an Encoder, from a pool if it has one.
+func NewEncoder() *Encoder { return encoders.Get().(*Encoder) }
+
+// Free returns e and its buffers to the pool, unless a large request made them
+// too large to keep. If a method of the caller's type may still run on e, because
+// it ended the goroutine, do not call Free.
+func (e *Encoder) Free() {
 	if cap(e.buf) > maxPooled || cap(e.spans) > maxPooled/8 {
 		return
 	}
-	e.buf, e.key, e.spans = e.buf[:0], e.key[:0], e.spans[:0]
+	e.buf, e.spans = e.buf[:0], e.spans[:0]
 	encoders.Put(e)
 }
 
-// encode fills e.buf.
-func (e *encoder) encode(params any) error {
-	switch p := params.(type) { // the common ones, without reflection
+// Encoded returns the result of Encode. It is valid until Free.
+func (e *Encoder) Encoded() []byte { return e.buf }
+
+// KeyBuffer returns an empty slice with room for a key. It is valid until Free.
+func (e *Encoder) KeyBuffer() []byte { return e.key[:0] }
+
+// Encode encodes params. Call it once. The error says where in params the fault
+// is, and wraps the error of the caller's method if that failed.
+func (e *Encoder) Encode(params any) error {
+	switch p := params.(type) { // the common types, without reflection
 	case nil:
 		e.buf = append(e.buf, tagNil)
 		return nil
@@ -84,7 +97,7 @@ func (e *encoder) encode(params any) error {
 	t := reflect.TypeOf(params)
 	p := planOf(t)
 	err := e.value(p, reflect.ValueOf(params), 0)
-	if err == nil && len(e.buf) > maxEncoded {
+	if err == nil && len(e.buf) > MaxEncoded {
 		err = tooLarge()
 	}
 	if err == nil {
@@ -96,17 +109,16 @@ func (e *encoder) encode(params any) error {
 	return nil
 }
 
-// value appends the encoding of v. What the type alone tells, its plan knows; a
-// fault of the type is told here only when the value leads to it, because then
-// it has an exact path.
-func (e *encoder) value(p *typePlan, v reflect.Value, depth int) *paramError {
-	var dynamic *paramError // the fault of a type found behind an interface
+// value appends the encoding of v. A fault of v's type is in its plan already; it
+// is returned here only if v leads to it, because then its path is exact.
+func (e *Encoder) value(p *typePlan, v reflect.Value, depth int) *paramError {
+	var dynamic *paramError // of a type found behind an interface
 	for hops := 0; p.op == opPointer || p.op == opInterface; hops++ {
 		if v.IsNil() {
 			e.buf = append(e.buf, tagNil)
 			return dynamic
 		}
-		if hops == maxNesting {
+		if hops == MaxNesting {
 			return tooDeep()
 		}
 		v = v.Elem()
@@ -125,8 +137,8 @@ func (e *encoder) value(p *typePlan, v reflect.Value, depth int) *paramError {
 	return dynamic
 }
 
-// direct appends the encoding of what is neither a pointer nor an interface.
-func (e *encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
+// direct appends the encoding of v, which is neither a pointer nor an interface.
+func (e *Encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 	switch p.op {
 	case opBool:
 		if v.Bool() {
@@ -170,11 +182,11 @@ func (e *encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 		}
 		return e.string(key)
 	case opList, opMap, opStruct:
-		if depth == maxNesting {
+		if depth == MaxNesting {
 			return tooDeep()
 		}
-		// The first and last word on size: whatever has no end comes by here.
-		if len(e.buf) > maxEncoded {
+		// A value without end always passes here, so this check ends the walk.
+		if len(e.buf) > MaxEncoded {
 			return tooLarge()
 		}
 		return e.nested(p, v, depth+1)
@@ -184,7 +196,7 @@ func (e *encoder) direct(p *typePlan, v reflect.Value, depth int) *paramError {
 	return nil
 }
 
-func (e *encoder) nested(p *typePlan, v reflect.Value, depth int) *paramError {
+func (e *Encoder) nested(p *typePlan, v reflect.Value, depth int) *paramError {
 	switch p.op {
 	case opStruct:
 		e.buf = append(e.buf, p.head...)
@@ -192,7 +204,7 @@ func (e *encoder) nested(p *typePlan, v reflect.Value, depth int) *paramError {
 			f := &p.fields[i]
 			e.buf = append(e.buf, f.head...)
 			var err *paramError
-			switch fv := v.Field(f.index); f.plan.op { // the common ones, without two calls
+			switch fv := v.Field(f.index); f.plan.op { // the common kinds, without two calls
 			case opInt:
 				e.int(fv.Int())
 			case opString:
@@ -212,12 +224,12 @@ func (e *encoder) nested(p *typePlan, v reflect.Value, depth int) *paramError {
 	}
 }
 
-func (e *encoder) list(p *typePlan, v reflect.Value, depth int) *paramError {
+func (e *Encoder) list(p *typePlan, v reflect.Value, depth int) *paramError {
 	n := v.Len()
 	e.buf = binary.AppendUvarint(append(e.buf, tagList), uint64(n))
 	for i := range n {
 		err := e.value(p.elem, v.Index(i), depth)
-		if err == nil && len(e.buf) > maxEncoded {
+		if err == nil && len(e.buf) > MaxEncoded {
 			err = tooLarge()
 		}
 		if err != nil {
@@ -227,10 +239,10 @@ func (e *encoder) list(p *typePlan, v reflect.Value, depth int) *paramError {
 	return nil
 }
 
-// mapping encodes the entries as they come and then puts them in order. Two
-// keys may have one encoding (int32(5) and int64(5) in a map[any]T, or pointers
-// to equal values), so the values take part in the order.
-func (e *encoder) mapping(p *typePlan, v reflect.Value, depth int) *paramError {
+// mapping encodes the entries in random order and then sorts them. Two keys may
+// have the same encoding (int32(5) and int64(5) in a map[any]T, or pointers to
+// equal values), so the values are compared too.
+func (e *Encoder) mapping(p *typePlan, v reflect.Value, depth int) *paramError {
 	e.buf = binary.AppendUvarint(append(e.buf, tagMap), uint64(v.Len()))
 	start, first := len(e.buf), len(e.spans)
 	for it := v.MapRange(); it.Next(); {
@@ -239,7 +251,7 @@ func (e *encoder) mapping(p *typePlan, v reflect.Value, depth int) *paramError {
 			return err.within("[key]")
 		}
 		err := e.value(p.elem, it.Value(), depth)
-		if err == nil && len(e.buf) > maxEncoded {
+		if err == nil && len(e.buf) > MaxEncoded {
 			err = tooLarge()
 		}
 		if err != nil {
@@ -259,7 +271,7 @@ func (e *encoder) mapping(p *typePlan, v reflect.Value, depth int) *paramError {
 	return nil
 }
 
-func (e *encoder) int(i int64) {
+func (e *Encoder) int(i int64) {
 	if i < 0 {
 		e.buf = binary.AppendUvarint(append(e.buf, tagNeg), -uint64(i))
 		return
@@ -267,7 +279,7 @@ func (e *encoder) int(i int64) {
 	e.buf = binary.AppendUvarint(append(e.buf, tagInt), uint64(i))
 }
 
-func (e *encoder) float(f float64) *paramError {
+func (e *Encoder) float(f float64) *paramError {
 	if math.IsNaN(f) {
 		return &paramError{what: "NaN is not equal to itself and cannot take part in a key"}
 	}
@@ -278,16 +290,17 @@ func (e *encoder) float(f float64) *paramError {
 	return nil
 }
 
-// open begins a value of n bytes, unless that is too many.
-func (e *encoder) open(tag byte, n int) *paramError {
-	if n > maxEncoded-len(e.buf) {
+// open appends the tag and the length of a value of n bytes. It refuses a value
+// that is too large.
+func (e *Encoder) open(tag byte, n int) *paramError {
+	if n > MaxEncoded-len(e.buf) {
 		return tooLarge()
 	}
 	e.buf = binary.AppendUvarint(append(e.buf, tag), uint64(n))
 	return nil
 }
 
-func (e *encoder) string(s string) *paramError {
+func (e *Encoder) string(s string) *paramError {
 	if err := e.open(tagString, len(s)); err != nil {
 		return err
 	}
@@ -295,7 +308,7 @@ func (e *encoder) string(s string) *paramError {
 	return nil
 }
 
-func (e *encoder) bytes(v reflect.Value) *paramError {
+func (e *Encoder) bytes(v reflect.Value) *paramError {
 	n := v.Len()
 	if err := e.open(tagBytes, n); err != nil {
 		return err
@@ -310,8 +323,8 @@ func (e *encoder) bytes(v reflect.Value) *paramError {
 	return nil
 }
 
-// time writes what MarshalText gives for the instant in UTC.
-func (e *encoder) time(v reflect.Value) *paramError {
+// time appends the text of the instant in UTC, as MarshalText returns it.
+func (e *Encoder) time(v reflect.Value) *paramError {
 	var t time.Time
 	if v.CanAddr() {
 		t = *v.Addr().Interface().(*time.Time) // Interface alone would copy it to the heap

@@ -1,4 +1,4 @@
-package distlock
+package keyenc
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lockKeyer is a type that speaks for itself.
+// lockKeyer is a type that chooses its own text for the key.
 type lockKeyer interface{ LockKey() string }
 
 var (
@@ -45,19 +45,19 @@ const (
 	opStruct
 )
 
-// typePlan is what can be known of a type's encoding before there is a value. Once
-// planOf has returned it, it does not change.
+// typePlan is what is known about the encoding of a type before there is a value.
+// It does not change after planOf has returned it.
 type typePlan struct {
 	typ    reflect.Type
 	op     op
-	copied bool        // the method has a pointer receiver: a value without an address is copied
+	copied bool        // the method has a pointer receiver, so a value without an address is copied
 	elem   *typePlan   // of pointers, lists and maps
 	key    *typePlan   // of maps
 	head   []byte      // of structs: tag and count
 	fields []planField // of structs, by name
 
-	refused *paramError // why values of this very type have no encoding
-	fault   *paramError // the first refusal that the type leads to, with the path
+	refused *paramError // why values of this type itself cannot be encoded
+	fault   *paramError // the first refusal among the types that this one contains, with its path
 }
 
 type planField struct {
@@ -69,17 +69,17 @@ type planField struct {
 
 var plans sync.Map // reflect.Type -> *typePlan
 
-// planOf returns the plan of t, which it makes only once, or a few times if
-// goroutines race for it: equal plans do no harm.
+// planOf returns the plan of t. It makes it once, or a few times if goroutines
+// race for it; the plans are equal.
 func planOf(t reflect.Type) *typePlan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*typePlan)
 	}
 	made := planner{}
 	root := made.plan(t)
-	// Types may be recursive, so faults are looked for only when all is there,
-	// and nothing is published half-made. The root leads to all the others: if
-	// it has no fault, they have none.
+	// Types may be recursive, so the search for faults starts when all plans are
+	// complete, and no incomplete plan is published. All plans are reachable from
+	// root: if it has no fault, none of them has.
 	if root.find(map[*typePlan]bool{}) != nil {
 		for _, p := range made {
 			p.fault = p.find(map[*typePlan]bool{})
@@ -93,16 +93,16 @@ func planOf(t reflect.Type) *typePlan {
 	return root
 }
 
-// checkType reports why no value of type t can be encoded. What is behind
-// interfaces is not known before there are values.
-func checkType(t reflect.Type) error {
+// CheckType returns an error if no value of type t can be encoded. It cannot see
+// through interfaces.
+func CheckType(t reflect.Type) error {
 	if fault := planOf(t).fault; fault != nil {
 		return fault.within(rootName(t))
 	}
 	return nil
 }
 
-// find returns the first refusal that p leads to.
+// find returns the first refusal in p or below it.
 func (p *typePlan) find(seen map[*typePlan]bool) *paramError {
 	if p.refused != nil {
 		return p.refused
@@ -132,12 +132,12 @@ func (p *typePlan) find(seen map[*typePlan]bool) *paramError {
 	return nil
 }
 
-// lockKey calls v's method. The method is the caller's, and may have been promoted
+// lockKey calls LockKey of v. The method belongs to the caller, and may be promoted
 // through an embedded pointer that is nil.
 func (p *typePlan) lockKey(v reflect.Value) (key string, fault *paramError) {
 	defer func() {
 		if r := recover(); r != nil {
-			fault = &paramError{what: p.typ.String() + ": LockKey panicked", err: panicked(r)}
+			fault = &paramError{what: p.typ.String() + ": LockKey panicked", err: Panicked(r)}
 		}
 	}()
 	key = p.receiver(v).(lockKeyer).LockKey()
@@ -147,11 +147,11 @@ func (p *typePlan) lockKey(v reflect.Value) (key string, fault *paramError) {
 	return key, nil
 }
 
-// marshalText calls v's method, which is the caller's, too.
+// marshalText calls MarshalText of v, which belongs to the caller too.
 func (p *typePlan) marshalText(v reflect.Value) (text []byte, fault *paramError) {
 	defer func() {
 		if r := recover(); r != nil {
-			fault = &paramError{what: p.typ.String() + ": MarshalText panicked", err: panicked(r)}
+			fault = &paramError{what: p.typ.String() + ": MarshalText panicked", err: Panicked(r)}
 		}
 	}()
 	text, err := p.receiver(v).(encoding.TextMarshaler).MarshalText()
@@ -161,8 +161,8 @@ func (p *typePlan) marshalText(v reflect.Value) (text []byte, fault *paramError)
 	return text, nil
 }
 
-// receiver returns v as something that has p's method, where possible without
-// an allocation.
+// receiver returns v in a form that has p's method, without an allocation if
+// possible.
 func (p *typePlan) receiver(v reflect.Value) any {
 	switch {
 	case v.CanAddr():
@@ -176,13 +176,13 @@ func (p *typePlan) receiver(v reflect.Value) any {
 	}
 }
 
-// planner holds the plans in the making.
+// planner holds the plans that are not complete yet.
 type planner map[planKey]*typePlan
 
-// planKey: a bare plan is one of an embedded struct of an unexported type. Its
-// exported fields can be read, but its methods cannot be called.
 type planKey struct {
-	typ  reflect.Type
+	typ reflect.Type
+	// bare is set for an embedded struct of an unexported type. Its exported fields
+	// can be read, but its methods cannot be called.
 	bare bool
 }
 
@@ -204,7 +204,7 @@ func (made planner) plan(t reflect.Type) *typePlan {
 func (made planner) fill(p *typePlan) {
 	t := p.typ
 	switch {
-	case speaks(t, lockKeyerType):
+	case hasMethod(t, lockKeyerType):
 		p.op, p.copied = opLockKey, !t.Implements(lockKeyerType)
 	case isContext(t):
 		p.refuse("a context is not a parameter")
@@ -212,18 +212,19 @@ func (made planner) fill(p *typePlan) {
 		p.refuse("Skip is not a parameter")
 	case t == timeType:
 		p.op = opTime
-	case t.Kind() == reflect.Struct && speaksByFields(t):
+	case t.Kind() == reflect.Struct && encodesFields(t):
 		made.structure(p, false)
-	case speaks(t, textType):
+	case hasMethod(t, textType):
 		p.op, p.copied = opText, !t.Implements(textType)
 	default:
 		made.fillKind(p)
 	}
 }
 
-// speaks reports whether values of t have the method once they have an address.
-// Pointers and interfaces are followed instead, so that nil ones are not asked.
-func speaks(t, method reflect.Type) bool {
+// hasMethod reports whether addressable values of t have the method. For pointers
+// and interfaces it returns false: they are followed instead, so that the method
+// of a nil one is not called.
+func hasMethod(t, method reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(method)
 }
 
@@ -258,7 +259,7 @@ func (made planner) fillKind(p *typePlan) {
 		p.key, p.elem = made.plan(t.Key()), made.plan(t.Elem())
 	case reflect.Struct:
 		made.structure(p, false)
-	default: // functions, channels and addresses mean nothing in another process
+	default: // functions, channels and addresses have no meaning in another process
 		p.refuse(t.String() + " cannot take part in a key; leave it out with `lock:\"-\"`")
 	}
 }
@@ -267,7 +268,7 @@ func (p *typePlan) refuse(what string) {
 	p.op, p.refused = opRefuse, &paramError{what: what}
 }
 
-// structure plans a struct by its fields.
+// structure makes p the plan of a struct that is encoded by its fields.
 func (made planner) structure(p *typePlan, bare bool) {
 	t := p.typ
 	fields, err := structFields(t)
@@ -290,8 +291,8 @@ func (made planner) structure(p *typePlan, bare bool) {
 		p.fields = append(p.fields, planned)
 	}
 	if len(fields) == 1 && fields[0].Tag.Get("lock") == "key" {
-		// The struct is its key: the same thing, named by a path or by a field of
-		// another request, is the same lock.
+		// The struct is encoded as its key alone, so that an ID has the same key in
+		// every request that names it.
 		p.fields[0].head = nil
 		return
 	}
@@ -303,7 +304,8 @@ func appendName(b []byte, name string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(name))), name...)
 }
 
-// embedded plans an embedded struct of an unexported type, or a pointer to one.
+// embedded returns the plan of an embedded struct of an unexported type, or of a
+// pointer to one.
 func (made planner) embedded(t reflect.Type) *typePlan {
 	k := planKey{typ: t, bare: true}
 	if p, ok := made[k]; ok {

@@ -1,4 +1,4 @@
-package distlock_test
+package keyenc_test
 
 import (
 	"context"
@@ -11,21 +11,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
-// paramKeys builds keys of parameters under the name "k".
-func paramKeys() *distlock.KeyBuilder {
-	return distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true})
+// encode returns the encoding of params.
+func encode(params any) (string, error) {
+	e := keyenc.NewEncoder()
+	defer e.Free()
+	err := e.Encode(params)
+	return string(e.Encoded()), err
 }
 
-func mustKey(t testing.TB, params any) string {
+func mustEncode(t testing.TB, params any) string {
 	t.Helper()
-	key, err := paramKeys().Key(params)
+	encoded, err := encode(params)
 	if err != nil {
-		t.Fatalf("Key(%#v): %v", params, err)
+		t.Fatalf("Encode(%#v): %v", params, err)
 	}
-	return key
+	return encoded
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -81,7 +84,7 @@ type (
 	}
 )
 
-// base is unexported, but what it promotes is not.
+// base is unexported, but promotes an exported field.
 type base struct{ ID int64 }
 
 type (
@@ -102,7 +105,7 @@ type (
 	onlyTime struct{ time.Time }
 )
 
-// speaker says what it is; speakerPtr does so by a pointer receiver.
+// speaker has LockKey with a value receiver, speakerPtr with a pointer receiver.
 type speaker struct{ a, b string }
 
 func (s speaker) LockKey() string { return s.a }
@@ -243,10 +246,10 @@ func TestEncodeSame(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			want := mustKey(t, c.same[0])
+			want := mustEncode(t, c.same[0])
 			for i, v := range c.same {
-				if got := mustKey(t, v); got != want {
-					t.Errorf("%d: Key(%T %v) = %s, want %s as of Key(%T)", i, v, v, got, want, c.same[0])
+				if got := mustEncode(t, v); got != want {
+					t.Errorf("%d: %T %v: got %q, want %q as of %T", i, v, v, got, want, c.same[0])
 				}
 			}
 		})
@@ -267,7 +270,7 @@ func TestEncodeDifferent(t *testing.T) {
 		struct{ A string }{"b"}, struct{ A any }{nil}, struct{ B string }{"b"}, struct{ A, B string }{"b", ""}, struct{ A []string }{[]string{"b"}},
 		order{1, "a", 1}, order{1, "a", 2}, order{1, "b", 1}, order{2, "a", 1}, embedsBase{base{1}}, embedsBase{base{2}}, embedsBasePtr{}, base{1},
 		embedsKey{keyedBase{1}, ""}, embedsKey{keyedBase{2}, ""},
-		// The method promoted from time.Time must not swallow the ID.
+		// The method promoted from time.Time does not replace the ID.
 		embedsTime{now, 1}, embedsTime{now, 2}, embedsTime{now.Add(1), 1}, now, now.Add(1),
 		&message{OrderId: "o"}, &message{OrderId: "p"}, &message{Tags: []string{"o"}},
 		&message{Payment: &message_Card{"4"}}, &message{Payment: &message_Iban{"4"}},
@@ -277,24 +280,24 @@ func TestEncodeDifferent(t *testing.T) {
 	}
 	seen := map[string]any{}
 	for _, v := range values {
-		key := mustKey(t, v)
-		if other, dup := seen[key]; dup {
-			t.Errorf("%T %#v and %T %#v share %s", v, v, other, other, key)
+		encoded := mustEncode(t, v)
+		if other, dup := seen[encoded]; dup {
+			t.Errorf("%T %#v and %T %#v share %q", v, v, other, other, encoded)
 		}
-		seen[key] = v
+		seen[encoded] = v
 	}
 }
 
-// Entries whose keys are encoded alike must be in order all the same.
+// Entries are in one order even if their keys have one encoding.
 func TestEncodeMapIsStable(t *testing.T) {
 	t.Parallel()
 	make1 := func() any {
 		return map[any]any{int8(5): "a", int16(5): "b", int32(5): "c", ptr("p"): 1, ptr("p"): 2, "m": map[*int]int{ptr(1): 1, ptr(1): 2}}
 	}
-	want := mustKey(t, make1())
+	want := mustEncode(t, make1())
 	for range 100 {
-		if got := mustKey(t, make1()); got != want {
-			t.Fatalf("got %s, want %s", got, want)
+		if got := mustEncode(t, make1()); got != want {
+			t.Fatalf("got %q, want %q", got, want)
 		}
 	}
 }

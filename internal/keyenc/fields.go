@@ -1,4 +1,4 @@
-package distlock
+package keyenc
 
 import (
 	"reflect"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// structFields returns the fields of t that take part: those tagged `lock:"key"`
-// if there are any, else those that are not left out.
+// structFields returns the fields of t that take part in the key: those tagged
+// `lock:"key"` if there are any, otherwise all that are not left out.
 func structFields(t reflect.Type) ([]reflect.StructField, *paramError) {
 	message := reflect.PointerTo(t).Implements(protoType)
 	var all, keys []reflect.StructField
@@ -24,7 +24,7 @@ func structFields(t reflect.Type) ([]reflect.StructField, *paramError) {
 			return nil, &paramError{path: "." + f.Name, what: "is tagged `lock:\"key\"` but is a context"}
 		case tag == "-" || isContext(f.Type):
 			continue
-		case f.Anonymous && !f.IsExported() && hasMethod(f.Type):
+		case f.Anonymous && !f.IsExported() && hasKeyMethod(f.Type):
 			return nil, &paramError{path: "." + f.Name, what: "is of an unexported type whose method cannot be called; " +
 				"give the struct a method LockKey() string or leave it out with `lock:\"-\"`"}
 		case !visible(f):
@@ -43,30 +43,30 @@ func structFields(t reflect.Type) ([]reflect.StructField, *paramError) {
 	return all, nil
 }
 
-// visible reports whether f can be read. An embedded struct of an unexported
-// type can if it promotes a field that takes part.
+// visible reports whether f can be read. An embedded struct of an unexported type
+// can be read if it promotes a field that takes part.
 func visible(f reflect.StructField) bool {
 	return f.IsExported() || f.Anonymous && promotes(f.Type, nil, func(sub reflect.StructField, tag string) bool {
 		return sub.IsExported() && tag != "-" && !isContext(sub.Type)
 	})
 }
 
-// hasMethod reports whether t or a pointer to it has a method that would speak
-// for it.
-func hasMethod(t reflect.Type) bool {
+// hasKeyMethod reports whether t or a pointer to it has a method that would
+// replace its fields.
+func hasKeyMethod(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return t.Implements(lockKeyerType) || p.Implements(lockKeyerType) || t.Implements(textType) || p.Implements(textType)
 }
 
 // promotesKey reports whether the embedded type t has a field tagged
-// `lock:"key"`, its own or a promoted one.
+// `lock:"key"`, either its own or a promoted one.
 func promotesKey(t reflect.Type) bool {
 	return promotes(t, nil, func(_ reflect.StructField, tag string) bool { return tag == "key" })
 }
 
-// promotes reports whether a field of the struct t, or of the structs embedded
-// in it and not left out, is what is looked for. The types above end the search
-// in recursive types.
+// promotes reports whether wanted accepts a field of the struct t, or of the
+// structs embedded in it that are not left out. Above are the types that contain
+// t; they end the search in recursive types.
 func promotes(t reflect.Type, above []reflect.Type, wanted func(f reflect.StructField, tag string) bool) bool {
 	t = structBelow(t)
 	if t == nil || slices.Contains(above, t) {
@@ -94,11 +94,11 @@ func structBelow(t reflect.Type) reflect.Type {
 	return t
 }
 
-// speaksByFields reports whether the struct t is encoded by its fields although
-// it may have MarshalText: it has `lock` tags, which are meant for this very
-// purpose, or the method may be promoted from one embedded field and know
-// nothing of the others. Which of the two a method is, reflection cannot tell.
-func speaksByFields(t reflect.Type) bool {
+// encodesFields reports whether the struct t is encoded by its fields even if it
+// has MarshalText: it has `lock` tags, or the method may be promoted from one
+// embedded field and ignore the others. Reflection cannot tell whether a method
+// is promoted.
+func encodesFields(t reflect.Type) bool {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if tag, fault := lockTag(f.Tag); tag != "" || fault != "" {
@@ -111,14 +111,14 @@ func speaksByFields(t reflect.Type) bool {
 	return false
 }
 
-// isContext reports whether t is a [context.Context]. A struct that only
-// embeds one has the methods too, but is a request with a context in it.
+// isContext reports whether t is a [context.Context]. A struct that embeds a
+// context has the methods too, but is a request that contains one.
 func isContext(t reflect.Type) bool {
 	if !t.Implements(contextType) && !reflect.PointerTo(t).Implements(contextType) {
 		return false
 	}
 	s := structBelow(t)
-	if speaks(t, lockKeyerType) || s != nil && speaks(s, lockKeyerType) {
+	if hasMethod(t, lockKeyerType) || s != nil && hasMethod(s, lockKeyerType) {
 		return false
 	}
 	if s != nil {
@@ -132,9 +132,8 @@ func isContext(t reflect.Type) bool {
 }
 
 // emptyMessage reports whether t is a generated protobuf message that has no
-// fields in its .proto file either. Others without a field to see must not pass
-// for empty, because all would share one key: those of the opaque API, or those
-// that have extensions only.
+// fields in its .proto file. Messages of the opaque API and those that have only
+// extensions also show no field, but are not empty: they must not share one key.
 func emptyMessage(t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(protoType) {
 		return false
@@ -149,9 +148,8 @@ func emptyMessage(t reflect.Type) bool {
 	return true
 }
 
-// lockTag returns the value of the `lock` tag, or what is wrong with it. A tag
-// that is misspelt would otherwise be ignored, and requests that should exclude
-// each other would not.
+// lockTag returns the value of the `lock` tag, or what is wrong with it. If a
+// misspelt tag were ignored, requests that should exclude each other would not.
 func lockTag(tag reflect.StructTag) (value, fault string) {
 	value, ok := tag.Lookup("lock")
 	switch {
@@ -163,8 +161,8 @@ func lockTag(tag reflect.StructTag) (value, fault string) {
 	return value, ""
 }
 
-// misspelt reports whether a tag in which [reflect.StructTag] finds no `lock` was
-// meant to have one: `lock:key`, `lock "key"`, `Lock:"key"`, `json:"a",lock:"key"`.
+// misspelt reports whether a tag in which [reflect.StructTag] finds no `lock` looks
+// like one with it: `lock:key`, `lock "key"`, `Lock:"key"`, `json:"a",lock:"key"`.
 func misspelt(tag string) bool {
 	for {
 		tag = strings.TrimLeft(tag, " ,;\t")

@@ -1,6 +1,7 @@
-package distlock
+package keyenc
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"math"
@@ -9,56 +10,46 @@ import (
 	"strings"
 )
 
-// Plain is a [Hasher] for people who read keys: it shows the parameters. Any two
-// parameters that differ have different texts, as with the default.
-//
-//	42, -7            integers
-//	1.5, 5.0, +Inf    floats; c(1.5,0.0) a complex number
-//	true, false, nil
-//	u1, a%2Fb         strings: letters, digits, "_", "-", "." and "@" stay, other
-//	                  bytes become %XX
-//	'42, 'nil, '      strings that do not begin with a letter, "_" or "%XX", or
-//	                  would read as something else, are marked
-//	0x6162            []byte
-//	(u1,7)            lists, and so several parameters
-//	s(ID=7,SKU=u1)    structs
-//	m(a=1,b=2)        maps
-//
-// A text of more than 96 bytes is cut, and "~" and the default digest of all of
-// it are put behind, which makes 96 again. So Prefix+Value may have 103 bytes.
-//
-// Keys end in logs, dashboards and monitoring: do not use Plain for parameters
-// that are personal or secret.
-var Plain Hasher = plain{}
-
-type plain struct{}
-
+// Lengths of the texts in bytes.
 const (
-	plainMax = 96
-	plainCut = plainMax - len("~") - digestLen
+	DigestLen = 2 * digestBytes
+	PlainLen  = 96 // at most
+
+	// 128 bits are enough that nobody finds two parameters with one digest, and
+	// leave room in the key.
+	digestBytes = 16
+
+	cutLen = PlainLen - len("~") - DigestLen
 )
 
-func (plain) maxLen() int { return plainMax }
+// AppendDigest appends the SHA-256 of encoded to dst, cut to 128 bits, in hex.
+func AppendDigest(dst, encoded []byte) []byte {
+	sum := sha256.Sum256(encoded)
+	return hex.AppendEncode(dst, sum[:digestBytes])
+}
 
-func (plain) AppendHash(dst, encoded []byte) []byte {
+// AppendPlain appends encoded to dst as people read it, as documented at
+// distlock.Plain. If encoded is not an encoding, only "~" and the digest remain.
+func AppendPlain(dst, encoded []byte) []byte {
 	start := len(dst)
-	w := plainWriter{out: dst, most: start + plainMax, in: encoded}
+	w := plainWriter{out: dst, most: start + PlainLen, in: encoded}
 	w.value(0)
 	if !w.failed && len(w.in) == 0 && len(w.out) <= w.most {
 		return w.out
 	}
-	dst = w.out[:min(len(w.out), start+plainCut)]
-	if w.failed { // not an encoding of ours: there is nothing to show
+	dst = w.out[:min(len(w.out), start+cutLen)]
+	if w.failed { // not an encoding: there is nothing to show
 		dst = dst[:start]
 	}
 	// Do not leave half of a %XX.
 	if i := slices.Index(dst[max(start, len(dst)-2):], '%'); i >= 0 {
 		dst = dst[:max(start, len(dst)-2)+i]
 	}
-	return digest{}.AppendHash(append(dst, '~'), encoded)
+	return AppendDigest(append(dst, '~'), encoded)
 }
 
-// plainWriter reads the encoding back. It stops when there is enough to cut.
+// plainWriter decodes an encoding and writes it as text. It stops when the text is
+// too long.
 type plainWriter struct {
 	out    []byte
 	most   int
@@ -70,7 +61,7 @@ func (w *plainWriter) value(depth int) {
 	if len(w.out) > w.most || w.failed {
 		return
 	}
-	if len(w.in) == 0 || depth > maxNesting {
+	if len(w.in) == 0 || depth > MaxNesting {
 		w.failed = true
 		return
 	}
@@ -99,8 +90,8 @@ func (w *plainWriter) value(depth int) {
 		w.string(w.bytes())
 	case tagBytes:
 		b := w.bytes()
-		w.out = hex.AppendEncode(append(w.out, "0x"...), b[:min(len(b), plainMax)])
-		// What is left out here is over the limit in any case.
+		w.out = hex.AppendEncode(append(w.out, "0x"...), b[:min(len(b), PlainLen)])
+		// Bytes left out here would be over the limit.
 	case tagList:
 		w.sequence("(", func() { w.value(depth + 1) })
 	case tagMap:
@@ -132,9 +123,10 @@ func (w *plainWriter) sequence(open string, element func()) {
 	w.out = append(w.out, ')')
 }
 
-// string marks what would read as something else. A bare string begins with a
-// letter, "_" or "%" and is none of the words; nothing else does but "c(", "m(",
-// "s(", and a parenthesis is escaped in strings.
+// string marks a string that would read as another kind of value. A string without
+// a mark begins with a letter, "_" or "%" and is not one of the words. Of the other
+// kinds only "c(", "m(" and "s(" begin with a letter, and a parenthesis is escaped
+// in strings.
 func (w *plainWriter) string(s []byte) {
 	bare := len(s) > 0 && (isLetter(s[0]) || s[0] == '_' || !plainByte(s[0]))
 	switch string(s) {
@@ -161,7 +153,7 @@ func (w *plainWriter) escape(s []byte) {
 	}
 }
 
-// float shows a point or an exponent always, because 5 is an integer.
+// float always writes a point or an exponent, because 5 is an integer.
 func (w *plainWriter) float() {
 	if len(w.in) < 8 {
 		w.failed = true
@@ -199,8 +191,8 @@ func (w *plainWriter) bytes() []byte {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// plainByte reports whether c stays as it is. The set is ASCII: what counts as a
-// letter elsewhere changes with the version of Unicode, and keys must not.
+// plainByte reports whether c is not escaped. The set is ASCII, because the letters
+// of Unicode change with its version, and keys must not.
 func plainByte(c byte) bool {
 	return isLetter(c) || '0' <= c && c <= '9' || strings.IndexByte("_-.@", c) >= 0
 }

@@ -1,4 +1,4 @@
-package distlock_test
+package keyenc_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
 func TestEncodeRefuses(t *testing.T) {
@@ -36,10 +36,10 @@ func TestEncodeRefuses(t *testing.T) {
 	selfMapLong := map[string]any{}
 	selfMapLong[long] = selfMapLong
 	var deep any = 1
-	for range distlock.MaxNesting + 1 {
+	for range keyenc.MaxNesting + 1 {
 		deep = []any{deep}
 	}
-	big1 := strings.Repeat("x", distlock.MaxEncoded/2)
+	big1 := strings.Repeat("x", keyenc.MaxEncoded/2)
 	for _, c := range []struct {
 		name   string
 		params any
@@ -50,9 +50,9 @@ func TestEncodeRefuses(t *testing.T) {
 		{"unsafe pointer", unsafe.Pointer(nil), "unsafe.Pointer"},
 		{"address", uintptr(1), "uintptr"},
 		{"context", t.Context(), "context"},
-		{"Skip", distlock.Skip, "Skip"},
-		{"Skip in a list", []any{distlock.Skip}, "params[0]: Skip"},
-		{"Skip behind a pointer", &distlock.Skip, "Skip"},
+		{"Skip", keyenc.Skip, "Skip"},
+		{"Skip in a list", []any{keyenc.Skip}, "params[0]: Skip"},
+		{"Skip behind a pointer", ptr(keyenc.Skip), "Skip"},
 		{"context in a list", []any{1, t.Context()}, "params[1]: "},
 		{"list of contexts", []context.Context{}, "params[]: a context"},
 		{"NaN", math.NaN(), "NaN"},
@@ -65,12 +65,12 @@ func TestEncodeRefuses(t *testing.T) {
 		{"static field", struct{ Req *item }{}, "params.Req.Callback: func()"},
 		{"static field, reached", []item{{}}, "params[0].Callback: func()"},
 		{"static field, not reached", []item{}, "params[].Callback: func()"},
-		{"named type", &item{}, "distlock_test.item.Callback: func()"},
+		{"named type", &item{}, "keyenc_test.item.Callback: func()"},
 		{"static field of maps", map[string]map[string]item{}, "params[][].Callback"},
 		{"map key", map[any]int{make(chan int): 1}, "params[key]: chan int"},
 		{"static map key", map[chan int]int{}, "params[key]: chan int"},
-		{"dynamic field", &dynamic{Items: []any{1, 2, 3, item{}}}, "distlock_test.dynamic.Items[3].Callback: func()"},
-		{"dynamic type with a fault that the value hides", dynamic{Items: []any{(*item)(nil)}}, "distlock_test.dynamic.Items[0].Callback: func()"},
+		{"dynamic field", &dynamic{Items: []any{1, 2, 3, item{}}}, "keyenc_test.dynamic.Items[3].Callback: func()"},
+		{"dynamic type with a fault that the value hides", dynamic{Items: []any{(*item)(nil)}}, "keyenc_test.dynamic.Items[0].Callback: func()"},
 		{"only unexported fields", sync.Mutex{}, "sync.Mutex: sync.Mutex has no field"},
 		{"field with only unexported fields", struct{ Mu sync.Mutex }{}, "params.Mu: sync.Mutex has no field"},
 		{"only contexts", struct{ Ctx context.Context }{}, "no field"},
@@ -92,7 +92,7 @@ func TestEncodeRefuses(t *testing.T) {
 			A context.Context `lock:"key"`
 		}{}, `params.A: is tagged`},
 		{"empty LockKey", speaker{}, "LockKey returned an empty string"},
-		{"empty LockKey in a list", []any{&speakerPtr{}}, "params[0]: distlock_test.speakerPtr: LockKey"},
+		{"empty LockKey in a list", []any{&speakerPtr{}}, "params[0]: keyenc_test.speakerPtr: LockKey"},
 		{"LockKey promoted through nil", embedsSpeaker{}, "LockKey panicked"},
 		{"MarshalText fails", failsToText{}, "no text today"},
 		{"time out of range", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "time.Time"},
@@ -104,9 +104,9 @@ func TestEncodeRefuses(t *testing.T) {
 		{"cycle of maps", selfMap, "without end"},
 		{"cycle of maps with a long key", selfMapLong, "without end"},
 		{"too deep", deep, "nested deeper than 64 levels"},
-		{"large string", strings.Repeat("x", distlock.MaxEncoded+1), "over 1048576 bytes"},
-		{"large bytes", make([]byte, distlock.MaxEncoded+1), "over 1048576 bytes"},
-		{"large array", &[distlock.MaxEncoded + 1]struct{}{}, "over 1048576 bytes"},
+		{"large string", strings.Repeat("x", keyenc.MaxEncoded+1), "over 1048576 bytes"},
+		{"large bytes", make([]byte, keyenc.MaxEncoded+1), "over 1048576 bytes"},
+		{"large array", &[keyenc.MaxEncoded + 1]struct{}{}, "over 1048576 bytes"},
 		{"large in sum", []string{big1, big1}, "over 1048576 bytes"},
 		{"large map", map[string]string{"a": big1, "b": big1}, "over 1048576 bytes"},
 		{"large struct", struct{ A, B string }{big1, big1}, "over 1048576 bytes"},
@@ -115,18 +115,15 @@ func TestEncodeRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			key, err := paramKeys().Key(c.params)
-			if key != "" || !errors.Is(err, distlock.ErrKey) {
-				t.Fatalf("got %q, %v; want ErrKey", key, err)
-			}
-			if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Op != "key" {
-				t.Errorf("%v is not an *Error of op key", err)
+			_, err := encode(c.params)
+			if err == nil {
+				t.Fatal("no error")
 			}
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v does not say %q", err, c.want)
 			}
 			if n := len(err.Error()); n > 512 {
-				t.Errorf("an error of %d bytes, which callers choose", n)
+				t.Errorf("an error of %d bytes, which strangers choose", n)
 			}
 		})
 	}
@@ -136,26 +133,25 @@ type ctxOnly struct{ Ctx context.Context }
 
 func TestEncodeKeepsTheMethodsError(t *testing.T) {
 	t.Parallel()
-	_, err := paramKeys().Key([]any{failsToText{}})
-	if !errors.Is(err, errText) || !errors.Is(err, distlock.ErrKey) {
-		t.Errorf("%v does not wrap both errors", err)
+	if _, err := encode([]any{failsToText{}}); !errors.Is(err, errText) {
+		t.Errorf("%v does not wrap the method's error", err)
 	}
 }
 
 func TestEncodeLimitsAreReached(t *testing.T) {
 	t.Parallel()
 	var deep any = 1
-	for range distlock.MaxNesting {
+	for range keyenc.MaxNesting {
 		deep = []any{deep}
 	}
-	mustKey(t, deep)
-	mustKey(t, strings.Repeat("x", distlock.MaxEncoded-8))
+	mustEncode(t, deep)
+	mustEncode(t, strings.Repeat("x", keyenc.MaxEncoded-8))
 	type list struct{ Next *list }
 	var l *list
-	for range distlock.MaxNesting {
+	for range keyenc.MaxNesting {
 		l = &list{l}
 	}
-	mustKey(t, l)
+	mustEncode(t, l)
 }
 
 // A cycle that branches must end by size, not after 2^64 steps.
@@ -164,15 +160,15 @@ func TestEncodeBranchingCycleEnds(t *testing.T) {
 	type tree struct{ L, R *tree }
 	root := &tree{}
 	root.L, root.R = root, root
-	if _, err := paramKeys().Key(root); !errors.Is(err, distlock.ErrKey) {
-		t.Errorf("got %v", err)
+	if _, err := encode(root); err == nil {
+		t.Error("no error")
 	}
 	var wide any = []any{}
 	for range 60 {
 		wide = []any{wide, wide}
 	}
-	if _, err := paramKeys().Key(wide); !errors.Is(err, distlock.ErrKey) {
-		t.Errorf("got %v", err)
+	if _, err := encode(wide); err == nil {
+		t.Error("no error")
 	}
 }
 
@@ -203,7 +199,7 @@ func TestLockTag(t *testing.T) {
 		typ := reflect.StructOf([]reflect.StructField{{
 			Name: "A", Type: reflect.TypeFor[int](), Tag: reflect.StructTag(c.tag),
 		}, {Name: "B", Type: reflect.TypeFor[int]()}})
-		err := distlock.CheckType(typ)
+		err := keyenc.CheckType(typ)
 		if (err == nil) != c.ok {
 			t.Errorf("tag %s: %v", c.tag, err)
 		}
@@ -237,12 +233,12 @@ func TestCheckType(t *testing.T) {
 		{reflect.TypeFor[speakingFunc](), ""},
 		{reflect.TypeFor[onlyKeys](), ""},
 		{reflect.TypeFor[context.Context](), "context.Context: a context"},
-		{reflect.TypeFor[*bad](), "distlock_test.bad.Done: chan int"},
+		{reflect.TypeFor[*bad](), "keyenc_test.bad.Done: chan int"},
 		{reflect.TypeFor[[]map[string]*bad](), "params[][].Done: chan int"},
 		{reflect.TypeFor[func()](), "params: func()"},
-		{reflect.TypeFor[*opaqueMessage](), "distlock_test.opaqueMessage: "},
+		{reflect.TypeFor[*opaqueMessage](), "keyenc_test.opaqueMessage: "},
 	} {
-		err := distlock.CheckType(c.typ)
+		err := keyenc.CheckType(c.typ)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%v: %v", c.typ, err)
@@ -252,7 +248,7 @@ func TestCheckType(t *testing.T) {
 	}
 }
 
-// Mutually recursive embedded types must not send the planner round for ever.
+// The planner ends on types that embed each other.
 type (
 	loopA struct {
 		*loopB
@@ -263,13 +259,13 @@ type (
 
 func TestEncodeRecursiveEmbedding(t *testing.T) {
 	t.Parallel()
-	mustKey(t, loopA{A: 1})
-	if mustKey(t, loopA{loopB: &loopB{&loopA{A: 1}}}) == mustKey(t, loopA{loopB: &loopB{&loopA{A: 2}}}) {
+	mustEncode(t, loopA{A: 1})
+	if mustEncode(t, loopA{loopB: &loopB{&loopA{A: 1}}}) == mustEncode(t, loopA{loopB: &loopB{&loopA{A: 2}}}) {
 		t.Error("what is embedded deeper does not count")
 	}
 }
 
-func TestKeyConcurrently(t *testing.T) {
+func TestEncodeConcurrently(t *testing.T) {
 	t.Parallel()
 	type fresh struct {
 		A map[string]*fresh
@@ -277,24 +273,23 @@ func TestKeyConcurrently(t *testing.T) {
 		C order
 	}
 	value := fresh{A: map[string]*fresh{"x": {}, "y": nil}, B: []any{order{}, 1, "a"}}
-	keys := paramKeys()
 	got := make([]string, 32)
 	var wg sync.WaitGroup
 	for i := range got {
 		wg.Go(func() {
 			for range 50 {
-				key, err := keys.Key(value)
-				if err != nil || got[i] != "" && got[i] != key {
-					t.Errorf("got %s, %v", key, err)
+				encoded, err := encode(value)
+				if err != nil || got[i] != "" && got[i] != encoded {
+					t.Errorf("got %q, %v", encoded, err)
 				}
-				got[i] = key
+				got[i] = encoded
 			}
 		})
 	}
 	wg.Wait()
-	for _, key := range got {
-		if key != got[0] {
-			t.Errorf("got %s and %s", key, got[0])
+	for _, encoded := range got {
+		if encoded != got[0] {
+			t.Errorf("got %q and %q", encoded, got[0])
 		}
 	}
 }
