@@ -192,7 +192,7 @@ func validateBase(base string) error {
 		return nil
 	}
 	if fault := keyFault(base); fault != "" {
-		return errors.New("Prefix+Value " + text.Quote(base) + " " + fault)
+		return fieldErrorf("Prefix+Value", "%s %s", text.Quote(base), fault)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func validateRoom(base string, h Hasher) error {
 		need = bounded.maxLen()
 	}
 	if most := keyenc.MaxKeyLen - len(":") - need; len(base) > most && len(base) <= keyenc.MaxKeyLen {
-		return fmt.Errorf("Prefix+Value %s is %d bytes long and leaves no room for the parameters: at most %d with this Hasher",
+		return fieldErrorf("Prefix+Value", "%s is %d bytes long and leaves no room for the parameters: at most %d with this Hasher",
 			text.Quote(base), len(base), most)
 	}
 	return nil

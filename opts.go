@@ -2,8 +2,6 @@ package distlock
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/backoff"
@@ -129,13 +127,13 @@ func (o Opts) Validate() error {
 	base := o.Prefix + o.Value
 	errs := []error{validateBase(base), o.Params.err}
 	if o.Value == "" {
-		errs = append(errs, errors.New("Value is empty"))
+		errs = append(errs, fieldErrorf("Value", "is empty"))
 	}
 	if o.Params.isSet() && !o.ParamLock {
-		errs = append(errs, errors.New("Params is set but ParamLock is false"))
+		errs = append(errs, fieldErrorf("Params", "is set but %v is false", fieldName("ParamLock")))
 	}
 	if f, ok := o.Hasher.(HasherFunc); ok && f == nil {
-		errs = append(errs, errors.New("Hasher is a nil HasherFunc"))
+		errs = append(errs, fieldErrorf("Hasher", "is a nil HasherFunc"))
 	}
 	if o.ParamLock {
 		errs = append(errs, validateRoom(base, o.Hasher))
@@ -161,24 +159,24 @@ func (o *Opts) validateNumbers() error {
 	} {
 		switch {
 		case d.value < 0:
-			errs = append(errs, fmt.Errorf("%s is negative: %v", d.field, d.value))
+			errs = append(errs, fieldErrorf(d.field, "is negative: %v", d.value))
 		case d.value > 0 && d.value < time.Millisecond:
-			errs = append(errs, fmt.Errorf("%s is below one millisecond: %v", d.field, d.value))
+			errs = append(errs, fieldErrorf(d.field, "is below one millisecond: %v", d.value))
 		case d.value > maxDuration:
-			errs = append(errs, fmt.Errorf("%s is above %v: %v", d.field, maxDuration, d.value))
+			errs = append(errs, fieldErrorf(d.field, "is above %v: %v", maxDuration, d.value))
 		}
 	}
 	if o.MaxHold > 0 && o.MinHold > o.MaxHold {
-		errs = append(errs, fmt.Errorf("MinHold is above MaxHold: %v, %v", o.MinHold, o.MaxHold))
+		errs = append(errs, fieldErrorf("MinHold", "is above %v: %v, %v", fieldName("MaxHold"), o.MinHold, o.MaxHold))
 	}
 	if o.RetryCount < 0 {
-		errs = append(errs, errors.New("RetryCount is negative: "+strconv.Itoa(o.RetryCount)))
+		errs = append(errs, fieldErrorf("RetryCount", "is negative: %d", o.RetryCount))
 	}
 	if o.MaxWaiters < 0 {
-		errs = append(errs, errors.New("MaxWaiters is negative: "+strconv.Itoa(o.MaxWaiters)))
+		errs = append(errs, fieldErrorf("MaxWaiters", "is negative: %d", o.MaxWaiters))
 	}
 	if o.Mode != Exclusive && o.Mode != Shared {
-		errs = append(errs, errors.New("Mode is unknown: "+o.Mode.String()))
+		errs = append(errs, fieldErrorf("Mode", "is unknown: %v", o.Mode))
 	}
 	if err := o.validatePermits(); err != nil {
 		errs = append(errs, err)
@@ -211,11 +209,11 @@ func (o *Opts) validateGivenKey() error {
 func (o *Opts) validatePermits() error {
 	switch {
 	case o.Permits < 0:
-		return errors.New("Permits is negative: " + strconv.Itoa(o.Permits))
+		return fieldErrorf("Permits", "is negative: %d", o.Permits)
 	case o.Permits > maxPermits:
-		return fmt.Errorf("Permits is above %d: %d", maxPermits, o.Permits)
+		return fieldErrorf("Permits", "is above %d: %d", maxPermits, o.Permits)
 	case o.Permits > 0 && o.Mode == Shared:
-		return errors.New("Permits is set but Mode is shared: " + strconv.Itoa(o.Permits))
+		return fieldErrorf("Permits", "is set but %v is shared: %d", fieldName("Mode"), o.Permits)
 	default:
 		return nil
 	}

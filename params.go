@@ -27,7 +27,7 @@ type Selector struct {
 func By[Req any](f func(Req) any) Selector {
 	in := reflect.TypeFor[Req]()
 	if f == nil {
-		return Selector{in: in, err: fmt.Errorf("Params is By of a nil func(%v) any", in)}
+		return Selector{in: in, err: fieldErrorf("Params", "is By of a nil func(%v) any", in)}
 	}
 	return Selector{in: in, apply: func(req any) any {
 		r, _ := req.(Req) // nil is a Req only if Req is an interface, and then r is nil already

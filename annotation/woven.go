@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/directive/option"
+	"github.com/distlock-go/distlock/internal/optfield"
 )
 
 // declared are the sites of woven functions by what Declare got, which is a
@@ -60,11 +60,11 @@ func parse(text string) (name string, o distlock.Opts, err error) {
 			return name, o, fmt.Errorf("%s is given twice", key)
 		}
 		seen[key] = true
-		switch known, ok := option.Find(key); {
+		switch known, ok := optfield.ByDirective(key); {
 		case key == "part", key == "hasher":
 		case !ok:
 			return name, o, fmt.Errorf("unknown option %s", key)
-		case value == "" && !known.Flag:
+		case value == "" && !known.IsFlag():
 			return name, o, fmt.Errorf("%s has no value: write %s:…", key, key)
 		default:
 			if err := known.Set(&o, value); err != nil {

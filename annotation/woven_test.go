@@ -122,7 +122,7 @@ func TestDeclareRefusesNonsense(t *testing.T) {
 		"F\nvalue:a\nvalue:b":                            "on F: value is given twice",
 		"F\nvalue:":                                      "on F: value has no value: write value:…",
 		"F\nvalue:a\nkeyTimeout:10":                      "on F: keyTimeout: 10 has no unit: write 10ms or 10s",
-		"F\nvalue:a\npermits:x":                          `on F: permits: "x" is no whole number`,
+		"F\nvalue:a\npermits:x":                          `on F: permits: "x" is not a whole number`,
 		"F\nvalue:a\nmode:odd":                           `on F: mode: "odd" is neither exclusive nor shared`,
 		"F\nvalue:a\nfencing:yes":                        `on F: fencing: "yes" is neither true nor false`,
 		"F\nvalue:a\nparamLock:false\npart:x":            "on F: paramLock is false but param or key is given",

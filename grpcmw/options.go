@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/optfield"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -28,22 +29,21 @@ import (
 //	}
 //
 // It finds the option by reflection in the descriptors of all services that are
-// linked into the program, those among them that the program only calls. Methods
-// without it have no rule. The fields are those of [distlock.Opts] by the names
-// that .proto files have for them, with the same defaults; params are names for
-// [Fields]. Without params all calls of the method share one lock, that of a
-// function that is locked without ParamLock.
+// linked into the program, including those that the program only calls. Methods
+// without it have no rule. The fields are those of [distlock.Opts] in snake case,
+// with the same defaults; params are names for [Fields]. Without params all calls of
+// the method share one lock, like those of a function that is locked without
+// ParamLock.
 //
-// FromOptions panics with all that is wrong with any of the options: no value, a
-// param that the request does not have or of which no key can be made, params
-// where the client streams, a bad duration, a field that a newer version has and
-// this one does not know. It panics too if no method has the option, which is
-// what code looks like that was not generated anew.
+// FromOptions panics with all faults of all options: no value, a param that the
+// request does not have or that cannot be a key, params where the client streams, a
+// bad duration, a field of a newer version. It panics too if no method has the
+// option, because then the code was not generated again.
 func FromOptions() Rules { return fromFiles("FromOptions", protoregistry.GlobalFiles) }
 
-// FromFiles is [FromOptions] for the services in files alone, which need not be
-// linked into the program: those that it serves, or those of a proxy. It panics
-// too if files is nil.
+// FromFiles is [FromOptions] for the services in files only, such as those that the
+// program serves. They need not be linked into the program, for a proxy. FromFiles
+// panics also if files is nil.
 func FromFiles(files *protoregistry.Files) Rules {
 	if files == nil {
 		panic("grpcmw: FromFiles: nil Files")
@@ -100,8 +100,8 @@ func (r Rules) add(desc protoreflect.MethodDescriptor, faults map[string][]error
 
 // lockOption returns nil if the method has no such option.
 func lockOption(desc protoreflect.MethodDescriptor) (*distlockv1.Lock, error) {
-	// Once to bytes and back: a descriptor that was made at run time may have the
-	// option as a field that it does not know, or as a message made at run time.
+	// Marshal and unmarshal, because a descriptor that was made at run time may have
+	// the option as an unknown field, or as a message made at run time.
 	raw, err := proto.MarshalOptions{AllowPartial: true}.Marshal(desc.Options())
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
@@ -111,7 +111,7 @@ func lockOption(desc protoreflect.MethodDescriptor) (*distlockv1.Lock, error) {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
 	if !proto.HasExtension(options, distlockv1.E_Lock) {
-		return nil, nil //nolint:nilnil // no option, which is not wrong
+		return nil, nil //nolint:nilnil // no option is not an error
 	}
 	lock, ok := proto.GetExtension(options, distlockv1.E_Lock).(*distlockv1.Lock)
 	if !ok {
@@ -122,80 +122,63 @@ func lockOption(desc protoreflect.MethodDescriptor) (*distlockv1.Lock, error) {
 
 // optsOf returns the Opts that the option declares.
 func optsOf(lock *distlockv1.Lock) (distlock.Opts, []error) {
+	o := distlock.Opts{ParamLock: len(lock.GetParams()) > 0}
+	m := lock.ProtoReflect()
 	var errs []error
-	if n := len(lock.ProtoReflect().GetUnknown()); n > 0 {
+	if n := len(m.GetUnknown()); n > 0 {
 		errs = append(errs, fmt.Errorf("has fields that this version of grpcmw does not know, %d bytes", n))
 	}
-	o := distlock.Opts{
-		Prefix:     lock.GetPrefix(),
-		Value:      lock.GetValue(),
-		ParamLock:  len(lock.GetParams()) > 0,
-		RetryCount: int(lock.GetRetryCount()),
-		Permits:    int(lock.GetPermits()),
-		Fencing:    lock.GetFencing(),
-		NoWatchdog: lock.GetNoWatchdog(),
-		MaxWaiters: int(lock.GetMaxWaiters()),
-	}
-	switch m := lock.GetMode(); m {
-	case distlockv1.Mode_MODE_UNSPECIFIED, distlockv1.Mode_MODE_EXCLUSIVE:
-	case distlockv1.Mode_MODE_SHARED:
-		o.Mode = distlock.Shared
-	default:
-		errs = append(errs, fmt.Errorf("mode is unknown: %d", m))
-	}
-	for _, d := range [...]struct {
-		field string
-		from  *durationpb.Duration
-		to    *time.Duration
-	}{
-		{"key_timeout", lock.GetKeyTimeout(), &o.KeyTimeout},
-		{"retry_interval", lock.GetRetryInterval(), &o.RetryInterval},
-		{"max_wait", lock.GetMaxWait(), &o.MaxWait},
-		{"max_hold", lock.GetMaxHold(), &o.MaxHold},
-		{"min_hold", lock.GetMinHold(), &o.MinHold},
-	} {
-		if d.from == nil {
+	for _, f := range optfield.All() {
+		fd := m.Descriptor().Fields().ByName(protoreflect.Name(f.Proto()))
+		if f.Of == nil || fd == nil || !m.Has(fd) {
 			continue
 		}
-		*d.to = d.from.AsDuration()
-		switch {
-		case d.from.CheckValid() != nil:
-			*d.to = 0
-			errs = append(errs, fmt.Errorf("%s is no duration: %d seconds and %d nanos", d.field, d.from.GetSeconds(), d.from.GetNanos()))
-		case *d.to == 0: // would be the default
-			errs = append(errs, fmt.Errorf("%s is below one millisecond: 0s", d.field))
+		if err := setField(f.Of(&o), fd, m.Get(fd)); err != nil {
+			errs = append(errs, fmt.Errorf("%s %w", fd.Name(), err))
 		}
 	}
-	if err := o.Validate(); err != nil {
-		if named := new(distlock.Error); errors.As(err, &named) {
-			err = named.Err
-		}
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			errs = append(errs, errors.New(protoNames.Replace(line)))
-		}
+	for _, fault := range optfield.Faults(o.Validate()) {
+		errs = append(errs, errors.New(fault.Rename(optfield.ProtoName)))
 	}
 	return o, errs
 }
 
-// protoNames makes what [distlock.Opts.Validate] says fit the .proto file.
-var protoNames = strings.NewReplacer(
-	"Prefix+Value ", "prefix + value ",
-	"Value is ", "value is ",
-	"KeyTimeout", "key_timeout",
-	"RetryInterval", "retry_interval",
-	"RetryCount", "retry_count",
-	"MaxWait ", "max_wait ",
-	"MaxHold", "max_hold",
-	"MinHold", "min_hold",
-	"MaxWaiters", "max_waiters",
-	"Permits is ", "permits is ",
-	"Mode is ", "mode is ",
-)
+// setField sets a field of Opts, to which p points, to a field of the option.
+func setField(p any, fd protoreflect.FieldDescriptor, v protoreflect.Value) error {
+	switch p := p.(type) {
+	case *string:
+		*p = v.String()
+	case *bool:
+		*p = v.Bool()
+	case *int:
+		*p = int(v.Uint())
+	case *time.Duration:
+		d, _ := v.Message().Interface().(*durationpb.Duration)
+		switch {
+		case d.CheckValid() != nil:
+			return fmt.Errorf("is not a duration: %d seconds and %d nanos", d.GetSeconds(), d.GetNanos())
+		case d.AsDuration() == 0: // would be the default
+			return errors.New("is below one millisecond: 0s")
+		}
+		*p = d.AsDuration()
+	case *distlock.Mode:
+		switch distlockv1.Mode(v.Enum()) {
+		case distlockv1.Mode_MODE_EXCLUSIVE: // also the default
+		case distlockv1.Mode_MODE_SHARED:
+			*p = distlock.Shared
+		default:
+			return fmt.Errorf("is unknown: %d", v.Enum())
+		}
+	default:
+		return fmt.Errorf("has the unknown type %v", fd.Kind())
+	}
+	return nil
+}
 
-// keyOf returns the Key of the params of a method.
+// keyOf returns the Key for the params of a method.
 func keyOf(params []string, desc protoreflect.MethodDescriptor) (Key, []error) {
 	if len(params) == 0 {
-		return Method(), nil // it does not become part of the key: the rule is whole
+		return Method(), nil // not used in the key: the rule is whole
 	}
 	if desc.IsStreamingClient() {
 		return nil, []error{errors.New("params: the client streams, so there is no one request to take fields from")}

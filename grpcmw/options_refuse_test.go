@@ -87,7 +87,7 @@ func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 	}{
 		{"an option without anything", &distlockv1.Lock{}, []string{"value is empty"}},
 		{"no value", locked(func(l *distlockv1.Lock) { l.Value = "" }), []string{"value is empty"}},
-		{"a space in the value", locked(func(l *distlockv1.Lock) { l.Value = "p y" }), []string{`prefix + value "shop:p y" has white space at byte 6`}},
+		{"a space in the value", locked(func(l *distlockv1.Lock) { l.Value = "p y" }), []string{`prefix+value "shop:p y" has white space at byte 6`}},
 		{"no such param", params("order_id"), []string{`params: "order_id": message grpcmw.test.Odd has no field "order_id"`}},
 		{"no such nested param", params("self.self.id"), []string{`params: "self.self.id": message grpcmw.test.Odd has no field "id"`}},
 		{"all params that are wrong", params("a", "s", "self.b"), []string{
@@ -104,7 +104,7 @@ func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 		{"a negative lease", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(-1, 0) }), []string{"key_timeout is negative: -1s"}},
 		{"a short lease", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(0, 1000) }), []string{"key_timeout is below one millisecond: 1µs"}},
 		{"a lease for ever", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(300_000_000_000, 0) }), []string{"key_timeout is above 8784h0m0s: 2562047h47m16.854775807s"}},
-		{"no duration", locked(func(l *distlockv1.Lock) { l.MaxHold = seconds(1, -1) }), []string{"max_hold is no duration: 1 seconds and -1 nanos"}},
+		{"no duration", locked(func(l *distlockv1.Lock) { l.MaxHold = seconds(1, -1) }), []string{"max_hold is not a duration: 1 seconds and -1 nanos"}},
 		{"no interval", locked(func(l *distlockv1.Lock) { l.RetryInterval = seconds(0, 0) }), []string{"retry_interval is below one millisecond: 0s"}},
 		{"a short wait", locked(func(l *distlockv1.Lock) { l.MaxWait = seconds(0, 1000) }), []string{"max_wait is below one millisecond: 1µs"}},
 		{"a wait of nothing", locked(func(l *distlockv1.Lock) { l.MaxWait = seconds(0, 0) }), []string{"max_wait is below one millisecond: 0s"}},

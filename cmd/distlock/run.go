@@ -24,54 +24,46 @@ const runHelp = `The command starts when the lock is held, with DISTLOCK_KEY and
 without DISTLOCK_BACKEND, and the lock is given back when it has ended. Without the lock it does not run.
 
 The exit code is the command's own, or 128+n if signal n ended it. Otherwise:
-  1    somebody else has the key (-E changes that)
+  1    another holder has the key (-E changes that)
   64   a mistake on the command line
   69   the store of the locks could not be reached, or failed
   71   the command could not be started
-  75   the lock was lost, and the command stopped for that; or it ended before this was known
+  75   the lock was lost, and the command was stopped because of that, or ended before it was known
   126  the command is not executable       127  there is no such command
 
 If the lock cannot be renewed, it ends LEASE after the last renewal began, and by then the command must
 be dead. -on-lost says how:
   kill    SIGKILL when a tenth of the lease is left
   term    SIGTERM so early that -grace is left before that, then SIGKILL
-  ignore  a warning only: two may work at once
-If the store says that the key is another's already (distlock release -force does that), kill kills at
-once, and term gives the command its grace, though never beyond the lease it had.
+  ignore  a warning only: two commands may run at once
+If the store reports that another holder has the key (after distlock release -force), kill kills at once,
+and term gives the command its grace, but not beyond the lease.
 
-Signals are passed on to the command and all that it started, unless that left the process group. What
-is left of the group when the command has ended gets SIGTERM, and after -grace SIGKILL; then the lock is
-given back. README.md in cmd/distlock says more.`
+Signals are passed on to the command and to all processes in its process group. When the command has
+ended, the rest of the group gets SIGTERM, and after -grace SIGKILL; then the lock is given back. For
+more see README.md in cmd/distlock.`
 
 func runCommand(args []string, stderr io.Writer) *cli.Command {
 	stopOn := 1
+	opts := &distlock.Opts{KeyTimeout: distlock.DefaultKeyTimeout, RetryInterval: distlock.DefaultRetryInterval}
 	return &cli.Command{
 		Name:         "run",
 		Usage:        "run a command under a lock",
 		Description:  runHelp,
 		UsageText:    "distlock run -key deploy [flags] -- command [arguments]",
 		StopOnNthArg: &stopOn,
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			backendFlag(),
 			&cli.StringFlag{Name: "key", Usage: "the `KEY` of the lock"},
-			&cli.DurationFlag{Name: "wait", HideDefault: true, Usage: "give up after `TIME`; 0 is one attempt (default: for ever)"},
 			&cli.IntFlag{Name: "E", Aliases: []string{"conflict-exit-code"}, Value: exitConflict,
-				Usage: "exit with `CODE` if somebody else has the key; 0 if that is fine"},
-			&cli.DurationFlag{Name: "lease", Value: distlock.DefaultKeyTimeout,
-				Usage: "`TIME` for which a crash of this process blocks the key; renewed every third of it; at least 1s"},
+				Usage: "exit with `CODE` if another holder has the key; 0 if that is fine"},
 			&cli.StringFlag{Name: "on-lost", Value: onLostKill, Usage: "what to do if the lock is lost: kill, term or ignore"},
 			&cli.DurationFlag{Name: "grace", HideDefault: true,
 				Usage: "`TIME` between SIGTERM and SIGKILL, at most a third of the lease (default: a quarter)"},
-			&cli.DurationFlag{Name: "min-hold", HideDefault: true,
-				Usage: "keep the key for `TIME` from the start, even if the command is quicker: once per period"},
-			&cli.DurationFlag{Name: "max-hold", HideDefault: true,
-				Usage: "the lock is lost after `TIME`, so that a command that hangs does not keep it (default: no limit)"},
-			&cli.BoolFlag{Name: "shared", Usage: "hold it beside others who hold it shared"},
-			&cli.IntFlag{Name: "permits", HideDefault: true, Usage: "let `N` hold it at once; all should ask for the same"},
-			&cli.BoolFlag{Name: "v", Usage: "tell when the lock is awaited, held and given back"},
-		},
+			&cli.BoolFlag{Name: "v", Usage: "report when the wait begins, and when the lock is held and given back"},
+		}, lockFlags(opts)),
 		Action: func(ctx context.Context, c *cli.Command) error {
-			r, err := parseRun(c, args)
+			r, err := parseRun(c, args, *opts)
 			if err != nil {
 				return err
 			}
@@ -96,21 +88,14 @@ type runner struct {
 
 const minLease = time.Second // starting and killing processes takes a part of the lease
 
-func parseRun(c *cli.Command, args []string) (*runner, error) {
+func parseRun(c *cli.Command, args []string, o distlock.Opts) (*runner, error) {
 	key, err := keyFlag(c)
 	if err != nil {
 		return nil, err
 	}
 	r := &runner{
 		verbose: c.Bool("v"), key: key, conflict: c.Int("E"), onLost: c.String("on-lost"),
-		argv: c.Args().Slice(),
-		opts: distlock.Opts{
-			KeyTimeout: c.Duration("lease"), MinHold: c.Duration("min-hold"), MaxHold: c.Duration("max-hold"),
-			MaxWait: c.Duration("wait"), Permits: c.Int("permits"),
-		},
-	}
-	if c.Bool("shared") {
-		r.opts.Mode = distlock.Shared
+		argv: c.Args().Slice(), opts: o,
 	}
 	lease := r.opts.KeyTimeout
 	if r.grace = lease / 4; c.IsSet("grace") {
@@ -136,6 +121,8 @@ func parseRun(c *cli.Command, args []string) (*runner, error) {
 		return nil, usageErrorf("-on-lost is %q: want kill, term or ignore", r.onLost)
 	case r.grace < 0 || r.grace > lease/3:
 		return nil, usageErrorf("-grace is %v: want 0 to %v, a third of the lease", r.grace, lease/3)
+	case r.opts.Permits > 0 && r.opts.Mode == distlock.Shared:
+		return nil, usageErrorf("-permits and -shared exclude each other")
 	case r.opts.MaxHold != 0 && r.opts.MaxHold < minLease:
 		return nil, usageErrorf("-max-hold is %v: want at least %v", r.opts.MaxHold, minLease)
 	}
@@ -239,14 +226,14 @@ func (r *runner) acquire(
 	case errors.Is(got.err, distlock.ErrNotAcquired):
 		return nil, r.refuse(got.err)
 	default:
-		return nil, got.err
+		return nil, inFlags(got.err)
 	}
 }
 
 // refuse reports that another holder has the key, with details from the store. If that
 // is not an error it prints them only with -v: cron sends a mail for any output.
 func (r *runner) refuse(why error) error {
-	err := fmt.Errorf("somebody else has %s", printable(r.key))
+	err := fmt.Errorf("another holder has %s", printable(r.key))
 	if held, ok := errors.AsType[*distlock.HeldError](why); ok {
 		err = fmt.Errorf("%w: %s", err, strings.TrimPrefix(held.Error(), distlock.ErrNotAcquired.Error()+": "))
 	}

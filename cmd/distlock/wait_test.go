@@ -25,7 +25,7 @@ func TestWait(t *testing.T) {
 		code    int // exit code of the refusal; 0: the lock is acquired
 		message string
 	}{
-		"busy":                {wait, 0, 0, wait, 7, "somebody else has deploy: held by web-3/1432 for 3s, 57s left: waited for 3s"},
+		"busy":                {wait, 0, 0, wait, 7, "another holder has deploy: held by web-3/1432 for 3s, 57s left: waited for 3s"},
 		"in time":             {wait, time.Second, 0, time.Second, 0, ""},
 		"without a limit":     {0, time.Minute, 0, time.Minute, 0, ""},
 		"a signal":            {wait, 0, time.Second, time.Second, exitSignal + number(syscall.SIGTERM), ""},

@@ -2,74 +2,78 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/optfield"
 )
 
-// options returns the Opts literal of a site: what was said, field by field.
+// options returns the Opts literal of a site: one line for each field that is set.
 func (f *file) options(s *site) string {
-	o := s.Lock.Opts
 	kit := f.importing(kitPath)
 	var b strings.Builder
 	b.WriteString(kit + ".Opts{\n")
-	if o.Prefix != "" {
-		fmt.Fprintf(&b, "Prefix: %q,\n", o.Prefix)
+	for _, field := range optfield.All() {
+		if value := f.value(s, field, kit); value != "" {
+			fmt.Fprintf(&b, "%s: %s,\n", field.Name, value)
+		}
 	}
-	fmt.Fprintf(&b, "Value: %q,\n", o.Value)
-	boolean(&b, "ParamLock", o.ParamLock)
-	if s.Lock.Hasher != nil {
-		fmt.Fprintf(&b, "Hasher: %s,\n", s.Lock.Hasher.Text)
-	}
-	f.duration(&b, "KeyTimeout", o.KeyTimeout)
-	number(&b, "RetryCount", o.RetryCount)
-	f.duration(&b, "RetryInterval", o.RetryInterval)
-	f.duration(&b, "MaxWait", o.MaxWait)
-	if o.Mode == distlock.Shared {
-		fmt.Fprintf(&b, "Mode: %s.Shared,\n", kit)
-	}
-	number(&b, "Permits", o.Permits)
-	f.duration(&b, "MaxHold", o.MaxHold)
-	f.duration(&b, "MinHold", o.MinHold)
-	boolean(&b, "Fencing", o.Fencing)
-	boolean(&b, "NoWatchdog", o.NoWatchdog)
-	number(&b, "MaxWaiters", o.MaxWaiters)
 	b.WriteString("}")
 	return b.String()
 }
 
-func boolean(b *strings.Builder, field string, value bool) {
-	if value {
-		fmt.Fprintf(b, "%s: true,\n", field)
+// value returns the Go expression for the value of a field, or "" if it is zero.
+func (f *file) value(s *site, field optfield.Field, kit string) string {
+	if field.Of == nil {
+		if field.Name == "Hasher" && s.Lock.Hasher != nil {
+			return s.Lock.Hasher.Text
+		}
+		return "" // Params is an argument of the call
 	}
+	switch p := field.Of(&s.Lock.Opts).(type) {
+	case *string:
+		if *p != "" {
+			return strconv.Quote(*p)
+		}
+	case *bool:
+		if *p {
+			return "true"
+		}
+	case *int:
+		if *p != 0 {
+			return strconv.Itoa(*p)
+		}
+	case *time.Duration:
+		if *p != 0 {
+			return f.duration(*p)
+		}
+	case *distlock.Mode:
+		if *p == distlock.Shared {
+			return kit + ".Shared"
+		}
+	}
+	return ""
 }
 
-func number(b *strings.Builder, field string, value int) {
-	if value != 0 {
-		fmt.Fprintf(b, "%s: %d,\n", field, value)
-	}
-}
-
-func (f *file) duration(b *strings.Builder, field string, d time.Duration) {
-	if d == 0 {
-		return
-	}
+// duration returns d in the largest unit that divides it.
+func (f *file) duration(d time.Duration) string {
 	pkg := f.importing("time")
-	for _, unit := range []struct {
-		name  string
+	unit, name := time.Duration(1), "Nanosecond"
+	for _, u := range []struct {
 		value time.Duration
+		name  string
 	}{
-		{"Hour", time.Hour}, {"Minute", time.Minute}, {"Second", time.Second},
-		{"Millisecond", time.Millisecond}, {"Microsecond", time.Microsecond}, {"Nanosecond", 1},
+		{time.Microsecond, "Microsecond"}, {time.Millisecond, "Millisecond"}, {time.Second, "Second"},
+		{time.Minute, "Minute"}, {time.Hour, "Hour"},
 	} {
-		if d == unit.value {
-			fmt.Fprintf(b, "%s: %s.%s,\n", field, pkg, unit.name)
-			return
-		}
-		if d%unit.value == 0 {
-			fmt.Fprintf(b, "%s: %d * %s.%s,\n", field, d/unit.value, pkg, unit.name)
-			return
+		if d%u.value == 0 {
+			unit, name = u.value, u.name
 		}
 	}
+	if d == unit {
+		return pkg + "." + name
+	}
+	return fmt.Sprintf("%d * %s.%s", d/unit, pkg, name)
 }

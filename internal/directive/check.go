@@ -11,28 +11,29 @@ import (
 	"unicode/utf8"
 )
 
-// root is the import path of the kit.
+// root is the import path of distlock.
 const root = "github.com/distlock-go/distlock"
 
-// Checker knows the types of a package. The package may have errors; what hangs
-// on them is not checked.
+// Checker knows the types of a package. The package may have errors; expressions
+// that depend on them are not checked.
 type Checker struct {
 	Fset *token.FileSet
 	Pkg  *types.Package
 	Info *types.Info
 
-	// Woven leaves exported functions to a weaver. Without it a directive on one
-	// is a problem, because everybody could call it without its lock.
+	// Woven leaves exported functions to a weaver. Without it a directive on an
+	// exported function is a problem, because others could call the function
+	// without its lock.
 	Woven bool
 }
 
-// Weaves reports whether the site is the weaver's.
+// Weaves reports whether the site is left to the weaver.
 func (c *Checker) Weaves(s *Site) bool {
 	return c.Woven && s.Func != nil && s.Name().IsExported()
 }
 
-// Check reports what is wrong with the directive of a site as it stands above
-// its function. The signature is of use only if there are no problems.
+// Check reports the problems of a directive with its function. The signature is
+// valid only if there are none.
 func (c *Checker) Check(s *Site) (*Signature, Problems) {
 	var problems Problems
 	sig := s.readSignature(c.Info, &problems)
@@ -43,7 +44,7 @@ func (c *Checker) Check(s *Site) (*Signature, Problems) {
 	switch {
 	case s.Func == nil:
 		if a, ok := s.Lock.find("locker"); ok {
-			problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from who makes it")
+			problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor")
 		}
 	case c.Weaves(s):
 		if a, ok := s.Lock.find("as"); ok {
@@ -64,7 +65,7 @@ func (c *Checker) checkName(s *Site, problems *Problems) {
 	name := s.Name().Name
 	switch {
 	case s.Name().IsExported():
-		problems.add(s.Lock.Pos, "%s is exported, and everybody could call it without its lock: name it %s, and %s is generated",
+		problems.add(s.Lock.Pos, "%s is exported, so others could call it without its lock: name it %s, and %s is generated",
 			name, lower(name), name)
 	case s.Lock.As == name:
 		problems.add(s.Lock.pos("as"), "as: %s is the function itself", name)
@@ -137,7 +138,7 @@ func (c *Checker) checkHasher(s *Site, problems *Problems) {
 	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
 	default:
 		if m, _, _ := types.LookupFieldOrMethod(tv.Type, false, nil, "AppendHash"); m == nil || !tv.IsValue() {
-			problems.add(s.Lock.Hasher.Pos, "hasher: %s is no distlock.Hasher", s.Lock.Hasher.Text)
+			problems.add(s.Lock.Hasher.Pos, "hasher: %s is not a distlock.Hasher", s.Lock.Hasher.Text)
 		}
 	}
 }
@@ -160,7 +161,7 @@ func (c *Checker) checkLocker(s *Site, problems *Problems) {
 	if e == nil {
 		receiver := s.receiver()
 		if s.Func.Recv != nil && receiver == "" {
-			return // the compiler will see
+			return // the compiler reports it
 		}
 		var err error
 		if e, err = expr(Arg{Value: s.LockerOf(receiver), ValuePos: s.Lock.Pos}); err != nil {
@@ -193,15 +194,14 @@ func (s *Site) receiver() string {
 	return ""
 }
 
-// evalError is what the type checker says of an expression.
+// evalError is an error of the type checker in an expression.
 type evalError struct {
 	pos  token.Pos
 	what string
 }
 
-// eval finds the type of an expression with the receiver and the parameters in
-// sight. Methods of interfaces have no body to be in; there the compiler of
-// what is generated decides.
+// eval finds the type of an expression in the scope of the function's body. Methods
+// of interfaces have no body; the compiler checks their generated code.
 func (c *Checker) eval(s *Site, e *Expr) (types.TypeAndValue, *evalError) {
 	if s.Func == nil || s.Func.Body == nil {
 		return types.TypeAndValue{}, nil
@@ -235,7 +235,7 @@ func lower(name string) string {
 	return string(unicode.ToLower(r)) + name[n:]
 }
 
-// Generated is the name of the function or type that is generated.
+// Generated returns the name of the function or type that is generated.
 func (s *Site) Generated() string {
 	switch {
 	case s.Lock.As != "":

@@ -12,7 +12,7 @@ type Site struct {
 	Method    *ast.Field
 }
 
-// Name is that of the function or method.
+// Name returns the name of the function or method.
 func (s *Site) Name() *ast.Ident {
 	if s.Func != nil {
 		return s.Func.Name
@@ -20,7 +20,7 @@ func (s *Site) Name() *ast.Ident {
 	return s.Method.Names[0]
 }
 
-// Type is the signature.
+// Type returns the type of the function or method.
 func (s *Site) Type() *ast.FuncType {
 	if s.Func != nil {
 		return s.Func.Type
@@ -28,10 +28,9 @@ func (s *Site) Type() *ast.FuncType {
 	return s.Method.Type.(*ast.FuncType) // Collect takes no others
 }
 
-// Collect finds the directives of a file, and reports those that are not where
-// they mean something, those that are doubled, what was meant to be one, and what
-// is wrong with their options. The file must have its comments. A site whose
-// directive has problems is among the sites.
+// Collect finds the directives of a file, which must be parsed with its comments. It
+// reports misplaced, doubled and misspelt directives and the problems of their
+// options. A site with problems is returned too.
 func Collect(f *ast.File) ([]*Site, Problems) {
 	c := collector{file: f, owned: map[*ast.Comment]bool{}}
 	for _, decl := range f.Decls {
@@ -54,7 +53,7 @@ type collector struct {
 	file     *ast.File
 	sites    []*Site
 	problems Problems
-	owned    map[*ast.Comment]bool // stand where they may
+	owned    map[*ast.Comment]bool // directives above a function or method
 }
 
 func (c *collector) methods(t *ast.TypeSpec) {
@@ -69,7 +68,7 @@ func (c *collector) methods(t *ast.TypeSpec) {
 	}
 }
 
-// take reads the directive above a function.
+// take reads the directive above a function or method.
 func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 	if doc == nil {
 		return
@@ -90,7 +89,7 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 	}
 }
 
-// rest looks at all other comments.
+// rest checks all other comments.
 func (c *collector) rest() {
 	for _, group := range c.file.Comments {
 		for _, comment := range group.List {

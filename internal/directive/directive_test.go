@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// All errors of a file at once, each with its line and column.
+// All errors of a file are reported at once, each with its line and column.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	fset := token.NewFileSet()
@@ -40,22 +39,6 @@ func TestErrors(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-// Every field of Opts has an option of its own name, so that a new field is not
-// forgotten. Params is written as param and key.
-func TestOptionsAreTheFieldsOfOpts(t *testing.T) {
-	t.Parallel()
-	known := " " + strings.Join(directive.Options(), " ") + " "
-	for i := range reflect.TypeFor[distlock.Opts]().NumField() {
-		name := reflect.TypeFor[distlock.Opts]().Field(i).Name
-		if name == "Params" {
-			continue
-		}
-		if option := strings.ToLower(name[:1]) + name[1:]; !strings.Contains(known, " "+option+" ") {
-			t.Errorf("Opts.%s has no option %s", name, option)
-		}
 	}
 }
 
@@ -94,8 +77,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Whatever stands behind the marker, Parse says where it is wrong, inside of
-// the comment.
+// Each problem of Parse has a position in the comment.
 func FuzzParse(f *testing.F) {
 	for _, args := range []string{
 		" prefix:shop: value:pay paramLock", ` value:a key:'f("x", y)' key:r.User.ID`, " value=a", ` "`, " value:a keyTimeout:", "\tvalue:\xff",

@@ -7,19 +7,17 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Lock is one directive, understood.
+// Lock is a parsed directive.
 type Lock struct {
-	Pos  token.Pos // of its slashes
-	Args []Arg     // as they were written
-	tab  token.Pos // where a tab is between them, if there is one
+	Pos  token.Pos // of the slashes
+	Args []Arg     // as written
+	tab  token.Pos // of the first tab between options, if there is one
 
-	// Opts is what the directive says of them; Params and Hasher, which are
-	// expressions, are nil.
-	Opts   distlock.Opts
-	Parts  []Part // what takes part in the key, in the order in which it was written; none: see Opts.ParamLock
+	Opts   distlock.Opts // without Params and Hasher, which are expressions
+	Parts  []Part        // that take part in the key, as ordered in the directive; if none, see Opts.ParamLock
 	Hasher *Expr
 	Locker *Expr
-	As     string // what is generated; "": the default
+	As     string // the name of what is generated; "": the default
 }
 
 // Part is a parameter or an expression that takes part in the key.
@@ -29,14 +27,14 @@ type Part struct {
 	Pos   token.Pos
 }
 
-// Expr is a Go expression inside of a directive.
+// Expr is a Go expression in a directive.
 type Expr struct {
 	Text string
 	Node ast.Expr  // its positions count from 1, the first character
 	Pos  token.Pos // of the first character
 }
 
-// At turns a position inside of the expression into one in the file.
+// At turns a position in the expression into a position in the file.
 func (e *Expr) At(pos token.Pos) token.Pos {
 	if !pos.IsValid() {
 		return e.Pos
@@ -44,7 +42,7 @@ func (e *Expr) At(pos token.Pos) token.Pos {
 	return e.Pos + pos - 1
 }
 
-// Text is the name or the expression.
+// Text returns the name or the expression.
 func (p Part) Text() string {
 	if p.Expr != nil {
 		return p.Expr.Text
@@ -62,7 +60,7 @@ func (l *Lock) find(name string) (Arg, bool) {
 	return Arg{}, false
 }
 
-// pos returns where the option stands, or the directive if it does not.
+// pos returns the position of the option, or of the directive if it is not given.
 func (l *Lock) pos(name string) token.Pos {
 	if arg, ok := l.find(name); ok {
 		return arg.Pos

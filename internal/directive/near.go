@@ -2,7 +2,7 @@ package directive
 
 import "strings"
 
-// nearest returns the one of names that name was probably meant to be, or "".
+// nearest returns the name of names that is most like name, or "" if none is.
 func nearest(name string, names []string) string {
 	best, least := "", 3
 	for _, n := range names {
@@ -13,8 +13,8 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// distance is the number of letters that are to be inserted, deleted, replaced
-// or swapped with their neighbour.
+// distance returns the number of letters to insert, delete, replace or swap with
+// their neighbour to turn a into b.
 func distance(a, b string) int {
 	before, last, now := []int(nil), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -37,17 +37,17 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// kind says what a comment is.
+// kind is the kind of a comment.
 type kind int
 
 const (
 	prose kind = iota
 	genuine
-	wrong // was meant to be a directive
+	wrong // looks like a directive but does nothing
 )
 
-// classify tells directives from prose and from what was meant to be one, which
-// every compiler takes for prose. What is wrong it says.
+// classify returns the kind of a comment and, if it is wrong, what to change. The
+// compiler takes a wrong directive for prose and reports nothing.
 func classify(comment string) (kind, string) {
 	body, line := strings.CutPrefix(comment, "//")
 	if !line {

@@ -9,13 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/directive/option"
+	"github.com/distlock-go/distlock/internal/optfield"
 )
 
-// Parse reads the directive in a comment that begins with [Marker]. It reports
-// all that is wrong with it, not the first thing only. Pos is that of the
-// comment.
+// Parse reads the directive in a comment that begins with [Marker] and stands at
+// pos. It reports all problems, not only the first.
 func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 	var problems Problems
 	l := &Lock{Pos: pos}
@@ -27,7 +25,7 @@ func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 	return l, problems
 }
 
-// reader is how the value of one option is read.
+// reader reads the value of one option.
 type reader struct {
 	name  string
 	read  func(l *Lock, a Arg) error
@@ -35,42 +33,33 @@ type reader struct {
 	again bool // may be given more than once
 }
 
-var options = []reader{
-	field("prefix"),
-	field("value"),
-	field("paramLock"),
-	{name: "param", read: readParam, again: true},
-	{name: "key", read: readKey, again: true},
-	{name: "hasher", read: func(l *Lock, a Arg) (err error) { l.Hasher, err = expr(a); return err }},
-	field("keyTimeout"),
-	field("retryCount"),
-	field("retryInterval"),
-	field("maxWait"),
-	field("mode"),
-	field("permits"),
-	field("maxHold"),
-	field("minHold"),
-	field("fencing"),
-	field("noWatchdog"),
-	field("maxWaiters"),
-	{name: "as", read: readAs},
-	{name: "locker", read: func(l *Lock, a Arg) (err error) { l.Locker, err = expr(a); return err }},
-}
+var readers = makeReaders()
 
-// field is an option that is a field of [distlock.Opts].
-func field(name string) reader {
-	f, ok := option.Find(name)
-	if !ok {
-		panic("directive: there is no option " + name)
+func makeReaders() []reader {
+	var all []reader
+	for _, f := range optfield.All() {
+		switch f.Name {
+		case "Params":
+			all = append(all, reader{name: "param", read: readParam, again: true}, reader{name: "key", read: readKey, again: true})
+		case "Hasher":
+			all = append(all, reader{name: f.Directive(), read: func(l *Lock, a Arg) (err error) { l.Hasher, err = expr(a); return err }})
+		default:
+			all = append(all, reader{
+				name: f.Directive(), flag: f.IsFlag(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) },
+			})
+		}
 	}
-	return reader{name: name, flag: f.Flag, read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) }}
+	return append(all,
+		reader{name: "as", read: readAs},
+		reader{name: "locker", read: func(l *Lock, a Arg) (err error) { l.Locker, err = expr(a); return err }},
+	)
 }
 
 // Options returns the names of all options.
 func Options() []string {
-	names := make([]string, len(options))
-	for i, o := range options {
-		names[i] = o.name
+	names := make([]string, len(readers))
+	for i, r := range readers {
+		names[i] = r.name
 	}
 	return names
 }
@@ -78,22 +67,22 @@ func Options() []string {
 func (l *Lock) read(problems *Problems) {
 	seen := map[string]bool{}
 	for _, a := range l.Args {
-		i := slices.IndexFunc(options, func(o reader) bool { return o.name == a.Name })
+		i := slices.IndexFunc(readers, func(r reader) bool { return r.name == a.Name })
 		if i < 0 {
 			problems.add(a.Pos, "%s", unknown(a.Name))
 			continue
 		}
-		o := options[i]
+		r := readers[i]
 		switch {
-		case seen[a.Name] && !o.again:
+		case seen[a.Name] && !r.again:
 			problems.add(a.Pos, "%s is given twice", a.Name)
 			continue
-		case !a.HasValue && !o.flag, a.HasValue && a.Value == "":
+		case !a.HasValue && !r.flag, a.HasValue && a.Value == "":
 			problems.add(a.Pos, "%s has no value: write %s:…", a.Name, a.Name)
 			continue
 		}
 		seen[a.Name] = true
-		if err := o.read(l, a); err != nil {
+		if err := r.read(l, a); err != nil {
 			at := a.Pos
 			if where := new(exprError); errors.As(err, &where) {
 				at = a.ValuePos + token.Pos(where.offset)
@@ -112,40 +101,17 @@ func (l *Lock) read(problems *Problems) {
 	}
 }
 
-// validate asks the kit, which says what makes no sense, field by field.
+// validate reports what [distlock.Opts.Validate] refuses.
 func (l *Lock) validate(problems *Problems) {
-	err := l.Opts.Validate()
-	if err == nil {
-		return
-	}
-	if wrapped := new(distlock.Error); errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	for _, err := range flatten(err) {
-		field, rest, _ := strings.Cut(err.Error(), " ")
-		switch field {
-		case "Value":
+	for _, fault := range optfield.Faults(l.Opts.Validate()) {
+		fields := fault.Fields()
+		name := optfield.DirectiveName(fields[len(fields)-1])
+		if _, given := l.find(name); name == "value" && !given {
 			problems.add(l.Pos, "value is missing: the key needs a name, value:…")
-		case "Prefix+Value":
-			problems.add(l.pos("value"), "prefix and value: %s", rest)
-		default:
-			name := strings.ToLower(field[:1]) + field[1:]
-			problems.add(l.pos(name), "%s %s", name, rest)
+			continue
 		}
+		problems.add(l.pos(name), "%s", fault.Rename(optfield.DirectiveName))
 	}
-}
-
-// flatten takes apart what errors.Join joined.
-func flatten(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) // the very error, not one that it wraps
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, err := range joined.Unwrap() {
-		all = append(all, flatten(err)...)
-	}
-	return all
 }
 
 func unknown(name string) string {
@@ -160,7 +126,7 @@ func unknown(name string) string {
 
 func readParam(l *Lock, a Arg) error {
 	if !token.IsIdentifier(a.Value) || a.Value == "_" {
-		return errors.New(strconv.Quote(a.Value) + " is no name of a parameter; for an expression write key:" + a.Value)
+		return errors.New(strconv.Quote(a.Value) + " is not the name of a parameter; for an expression write key:" + a.Value)
 	}
 	l.Parts = append(l.Parts, Part{Param: a.Value, Pos: a.ValuePos})
 	return nil
@@ -177,7 +143,7 @@ func readKey(l *Lock, a Arg) error {
 
 func readAs(l *Lock, a Arg) error {
 	if !token.IsIdentifier(a.Value) || a.Value == "_" {
-		return errors.New(strconv.Quote(a.Value) + " is no Go name")
+		return errors.New(strconv.Quote(a.Value) + " is not a Go name")
 	}
 	l.As = a.Value
 	return nil
@@ -194,9 +160,9 @@ func (e *exprError) Error() string { return e.what }
 func expr(a Arg) (*Expr, error) {
 	node, err := parser.ParseExpr(a.Value)
 	if err != nil {
-		bad := &exprError{what: strconv.Quote(a.Value) + " is no Go expression: " + err.Error()}
+		bad := &exprError{what: strconv.Quote(a.Value) + " is not a Go expression: " + err.Error()}
 		if list := (scanner.ErrorList)(nil); errors.As(err, &list) && len(list) > 0 {
-			bad.what = strconv.Quote(a.Value) + " is no Go expression: " + list[0].Msg
+			bad.what = strconv.Quote(a.Value) + " is not a Go expression: " + list[0].Msg
 			bad.offset = min(list[0].Pos.Offset, len(a.Value))
 		}
 		return nil, bad

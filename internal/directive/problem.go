@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Problem is what is wrong at one place.
+// Problem is an error at one position.
 type Problem struct {
 	Pos     token.Pos
 	Message string
 }
 
-// Problems are all that were found.
+// Problems are all problems of a file or a package.
 type Problems []Problem
 
 func (p *Problems) add(pos token.Pos, format string, args ...any) {
 	*p = append(*p, Problem{pos, fmt.Sprintf(format, args...)})
 }
 
-// Sort puts the problems into the order of files, lines and columns, and leaves
-// out what is said twice.
+// Sort returns the problems in the order of files, lines and columns, without
+// duplicates.
 func (p Problems) Sort(fset *token.FileSet) Problems {
 	p = slices.Clone(p)
 	slices.SortStableFunc(p, func(a, b Problem) int {
@@ -35,8 +35,8 @@ func (p Problems) Sort(fset *token.FileSet) Problems {
 	return slices.Compact(p)
 }
 
-// Text returns one line for each problem, file:line:col: message. The name of
-// the file is what rel makes of it.
+// Text returns one line for each problem, file:line:col: message. The function rel
+// turns the path of the file into the name that is printed.
 func (p Problems) Text(fset *token.FileSet, rel func(file string) string) string {
 	var b strings.Builder
 	for _, problem := range p.Sort(fset) {

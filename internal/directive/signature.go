@@ -6,7 +6,7 @@ import (
 	"go/types"
 )
 
-// Signature is what tools have to know of a function under a lock.
+// Signature is what tools need to know about a function under a lock.
 type Signature struct {
 	Params  []Param
 	Ctx     int // the parameter that is the context
@@ -17,7 +17,7 @@ type Signature struct {
 type Param struct {
 	Name     string // "" or "_": none
 	Type     ast.Expr
-	Variadic bool // Type is that of an element
+	Variadic bool // Type is the type of one element
 	Go       types.Type
 	Pos      token.Pos
 }
@@ -56,10 +56,10 @@ func (s *Site) readSignature(info *types.Info, problems *Problems) *Signature {
 		}
 	}
 	if sig.Ctx < 0 {
-		problems.add(s.Lock.Pos, "%s has no context.Context among its parameters: the lock is waited for, and lost, by its context", s.Name().Name)
+		problems.add(s.Lock.Pos, "%s has no context.Context among its parameters, which limits the wait and reports the loss of the lock", s.Name().Name)
 	}
 	if n := len(sig.Results); n == 0 || !isError(sig.Results[n-1].Go) {
-		problems.add(s.Lock.Pos, "the last result of %s is no error: there is no way to say that the lock was not got", s.Name().Name)
+		problems.add(s.Lock.Pos, "the last result of %s is not an error, so it cannot report that there is no lock", s.Name().Name)
 	}
 	return sig
 }
@@ -79,8 +79,8 @@ func isNamed(t types.Type, pkg, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
 }
 
-// unkeyable says why no value of type t can take part in a key, or "". It knows
-// what the kit would refuse at every call, as far as it does not hide in structs.
+// unkeyable returns why no value of type t can take part in a key, or "". It finds
+// types that would be refused at every call, but does not look into structs.
 func unkeyable(t types.Type) string {
 	if t == nil {
 		return ""

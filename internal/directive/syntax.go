@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// Marker is how every directive begins.
+// Marker is the beginning of every directive.
 const Marker = "//distlock:lock"
 
-// Arg is one option as it was written.
+// Arg is one option as written.
 type Arg struct {
 	Name     string
 	Value    string
 	HasValue bool // there is a colon
 	Pos      token.Pos
-	ValuePos token.Pos // of the value's first character, inside of quotes
+	ValuePos token.Pos // of the first character of the value, after a quote
 }
 
-// split cuts what follows the marker into options. Pos is that of text, tab that of
-// the first white space between them that is no space.
+// split cuts text, which stands at pos, into options. It returns the position of the
+// first white space between them that is not a space as tab.
 func split(text string, pos token.Pos, problems *Problems) (args []Arg, tab token.Pos) {
 	s := lexer{text: text, pos: pos}
 	for s.space(); s.text != ""; s.space() {
@@ -51,7 +51,7 @@ func (s *lexer) space() {
 	}
 }
 
-// word takes all up to the next white space.
+// word takes the text up to the next white space.
 func (s *lexer) word() string {
 	n := strings.IndexFunc(s.text, unicode.IsSpace)
 	if n < 0 {

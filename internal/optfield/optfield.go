@@ -1,0 +1,147 @@
+// Package optfield is the table of the options of a lock: the fields of
+// [distlock.Opts], with their names in directives, on the command line and in
+// .proto files. Directives, distlockgen, distlock run and grpcmw take their options
+// from it.
+//
+// Woven programs read it when they start, so it must not import a Go parser.
+package optfield
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Field is one field of [distlock.Opts].
+type Field struct {
+	Name string
+
+	// Of returns a pointer to the field of o: a *string, *bool, *int,
+	// *time.Duration or *distlock.Mode. It is nil if the field has no text, because
+	// its value is Go code.
+	Of func(o *distlock.Opts) any
+
+	// Usage describes the flag of distlock run. It is empty if there is none.
+	Usage string
+
+	flag  string // the name of the flag, if it is not Name in kebab case
+	proto string // "-" if the option in .proto files has no such field
+}
+
+// fields are in the order of [distlock.Opts]. Those without Usage are not flags:
+// the key of distlock run is one text, a command has no parameters, and its process
+// has one waiter and renews its lease.
+var fields = []Field{
+	{Name: "Prefix", Of: func(o *distlock.Opts) any { return &o.Prefix }},
+	{Name: "Value", Of: func(o *distlock.Opts) any { return &o.Value }},
+	{Name: "ParamLock", Of: func(o *distlock.Opts) any { return &o.ParamLock }, proto: "-"}, // params imply it
+	{Name: "Params"},             // in directives param and key
+	{Name: "Hasher", proto: "-"}, // distlock.Config has it
+	{
+		Name: "KeyTimeout", Of: func(o *distlock.Opts) any { return &o.KeyTimeout }, flag: "lease",
+		Usage: "`TIME` for which a crash of this process blocks the key; renewed every third of it; at least 1s",
+	},
+	{
+		Name: "RetryCount", Of: func(o *distlock.Opts) any { return &o.RetryCount },
+		Usage: "give up after `N` attempts (default: no limit)",
+	},
+	{
+		Name: "RetryInterval", Of: func(o *distlock.Opts) any { return &o.RetryInterval },
+		Usage: "base of the `TIME` between attempts, if no message of the store ends the wait",
+	},
+	{
+		Name: "MaxWait", Of: func(o *distlock.Opts) any { return &o.MaxWait }, flag: "wait",
+		Usage: "give up after `TIME`; 0 is one attempt (default: no limit)",
+	},
+	{
+		Name: "Mode", Of: func(o *distlock.Opts) any { return &o.Mode }, flag: "shared",
+		Usage: "hold the key beside others that hold it shared",
+	},
+	{
+		Name: "Permits", Of: func(o *distlock.Opts) any { return &o.Permits },
+		Usage: "let `N` processes hold the key at once; all should ask for the same number",
+	},
+	{
+		Name: "MaxHold", Of: func(o *distlock.Opts) any { return &o.MaxHold },
+		Usage: "the lock is lost after `TIME`, so that a command that hangs does not keep it (default: no limit)",
+	},
+	{
+		Name: "MinHold", Of: func(o *distlock.Opts) any { return &o.MinHold },
+		Usage: "keep the key for `TIME` from the start, even if the command is quicker: once per period",
+	},
+	{
+		Name: "Fencing", Of: func(o *distlock.Opts) any { return &o.Fencing },
+		Usage: "fail if the store has no token for DISTLOCK_TOKEN",
+	},
+	{Name: "NoWatchdog", Of: func(o *distlock.Opts) any { return &o.NoWatchdog }},
+	{Name: "MaxWaiters", Of: func(o *distlock.Opts) any { return &o.MaxWaiters }},
+}
+
+// All returns all fields, in the order of [distlock.Opts].
+func All() []Field { return fields }
+
+// ByDirective returns the field whose option in a directive has that name.
+func ByDirective(name string) (Field, bool) {
+	return find(func(f Field) bool { return f.Directive() == name })
+}
+
+// ByProto returns the field whose field in a .proto file has that name.
+func ByProto(name string) (Field, bool) {
+	return find(func(f Field) bool { return f.Proto() == name })
+}
+
+func find(is func(Field) bool) (Field, bool) {
+	for _, f := range fields {
+		if is(f) {
+			return f, true
+		}
+	}
+	return Field{}, false
+}
+
+// Directive returns the name in a directive: keyTimeout.
+func (f Field) Directive() string { return strings.ToLower(f.Name[:1]) + f.Name[1:] }
+
+// Flag returns the name on the command line: retry-interval. It is empty if there
+// is no such flag.
+func (f Field) Flag() string {
+	switch {
+	case f.Usage == "":
+		return ""
+	case f.flag != "":
+		return f.flag
+	default:
+		return separated(f.Name, "-")
+	}
+}
+
+// Proto returns the name in a .proto file: key_timeout. It is empty if there is no
+// such field.
+func (f Field) Proto() string {
+	if f.proto == "-" {
+		return ""
+	}
+	return separated(f.Name, "_")
+}
+
+// separated returns a Go name in lower case with a separator between its words.
+func separated(name, separator string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteString(separator)
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// IsFlag reports whether the option may stand without a value, and means true then.
+func (f Field) IsFlag() bool {
+	if f.Of == nil {
+		return false
+	}
+	_, is := f.Of(new(distlock.Opts)).(*bool)
+	return is
+}
