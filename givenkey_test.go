@@ -33,7 +33,7 @@ func TestGivenKeyRefusesFieldsForParameters(t *testing.T) {
 		for field, o := range map[string]distlock.Opts{
 			"ParamLock": {ParamLock: true},
 			"Params":    {Params: distlock.By(func(o order) any { return o.ID })},
-			"Hasher":    {Hasher: distlock.Plain},
+			"Hasher":    {Hasher: distlock.Plain()},
 		} {
 			key = name + ":" + field
 			err := lock(o)

@@ -188,16 +188,16 @@ func (o *Opts) validateNumbers() error {
 // the fields that make keys of parameters: if it ignored them, callers that ask for a
 // lock per parameter would share one. It allocates only if something is wrong.
 func (o *Opts) validateGivenKey() error {
-	const advice = " is set, but the key is given, not made of parameters: use Wrap, or make the key with NewKeyBuilder"
+	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with NewKeyBuilder"
 	var errs []error
 	if o.ParamLock {
-		errs = append(errs, errors.New("ParamLock"+advice))
+		errs = append(errs, fieldErrorf("ParamLock", advice))
 	}
 	if o.Params.isSet() {
-		errs = append(errs, errors.New("Params"+advice))
+		errs = append(errs, fieldErrorf("Params", advice))
 	}
 	if o.Hasher != nil {
-		errs = append(errs, errors.New("Hasher"+advice))
+		errs = append(errs, fieldErrorf("Hasher", advice))
 	}
 	if err := o.validateNumbers(); err != nil {
 		errs = append(errs, err)

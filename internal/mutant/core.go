@@ -3,7 +3,7 @@ package mutant
 // core has mutants of how the Locker handles time: leases, renewals and waits.
 var core = []Mutant{
 	root("one-lock-for-all-parameters", "ParamLock is ignored where the key is given", "TestGivenKeyRefusesFieldsForParameters",
-		Edit{"opts.go", "	if o.ParamLock {\n		errs = append(errs, errors.New(\"ParamLock\"", "	if false {\n		errs = append(errs, errors.New(\"ParamLock\""}),
+		Edit{"opts.go", "	if o.ParamLock {\n		errs = append(errs, fieldErrorf(\"ParamLock\"", "	if false {\n		errs = append(errs, fieldErrorf(\"ParamLock\""}),
 	root("renewal-counts-from-the-answer", "a renewed lease is counted from the answer", "TestExtensionCountsFromTheSending/renewal",
 		Edit{"watchdog.go", "h.extend(sent)", "h.extend(now.Add(0 * now.Sub(sent)))"}),
 	root("refresh-counts-from-the-answer", "a refreshed lease is counted from the answer", "TestExtensionCountsFromTheSending/refresh",
