@@ -7,27 +7,27 @@ import (
 	"github.com/alicebob/miniredis/v2"
 )
 
-// clock moves the leases of a miniredis, just before a command looks at them:
-// by the time that really passed, so that nothing drifts, and without a
-// goroutine that turns while nothing happens.
+// clock advances the leases of a miniredis, just before a command reads them, by the
+// time that has really passed. So there is no drift, and no goroutine that runs while
+// nothing happens.
 //
-// A lease that was written between two moves is charged from the earlier one,
-// so it may end early by the time between them. That is kept below step, which
-// is less than the margin that leases are trusted with, as long as there are few
-// keys; moving costs time for each key, and with many the moves become rarer.
+// A lease that was written between two advances is shortened by the whole time between
+// them. That time is kept below step, which is less than the safety margin of leases,
+// as long as there are few keys; an advance takes time for each key, so with many keys
+// advances become rarer.
 type clock struct {
 	mini *miniredis.Miniredis
 
 	mu   sync.Mutex
-	at   time.Time     // up to when the leases were moved
-	cost time.Duration // what a move takes
-	step time.Duration // the least time between two moves
+	at   time.Time     // time of the last advance
+	cost time.Duration // duration of an advance
+	step time.Duration // shortest time between two advances
 }
 
 const (
 	minStep = 100 * time.Microsecond
 	maxStep = 20 * time.Millisecond
-	// Moving takes at most one part in so many of the time.
+	// Advances take at most one part in share of the time.
 	share = 3
 )
 
@@ -35,7 +35,7 @@ func newClock(m *miniredis.Miniredis) *clock {
 	return &clock{mini: m, at: time.Now(), step: minStep}
 }
 
-// advance moves the leases up to now.
+// advance advances the leases to now.
 func (c *clock) advance() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,9 +49,8 @@ func (c *clock) advance() {
 	c.took(time.Since(now))
 }
 
-// took notes what a move took. It believes in a growth of twice at the most:
-// a single move that the scheduler held up must not make the next leases end
-// early.
+// took records the duration of an advance. It lets the cost at most double: a single
+// advance that the scheduler delayed must not make the next leases end early.
 func (c *clock) took(d time.Duration) {
 	c.cost = min(d, 2*max(c.cost, time.Microsecond))
 	c.step = min(max(share*c.cost, minStep), maxStep)

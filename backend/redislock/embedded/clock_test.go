@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// One move that was held up does not make moves rare, and with them leases
-// inexact; many slow ones do.
+// A single delayed advance does not make advances rare, and leases inexact; many slow
+// ones do.
 func TestClockIsNotMisledByOnePause(t *testing.T) {
 	t.Parallel()
 	c := newClock(nil)

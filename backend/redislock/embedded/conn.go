@@ -5,17 +5,16 @@ import (
 	"sync"
 )
 
-// conn is the server's end of a connection. What it reads is commands, and time
-// moves before they are carried out. What it writes goes out on a goroutine of
-// its own: a pipe in memory has no buffer, so a server that waited for its
-// replies to be read would wait for ever for a client that is still writing a
-// pipeline.
+// conn is the server's end of a connection. It advances the clock before the server
+// reads a command. A goroutine sends the replies: a pipe in memory has no buffer, so a
+// server that waited for the client to read would block a client that is still writing
+// a pipeline.
 type conn struct {
 	net.Conn
 	clock *clock
 
 	mu     sync.Mutex
-	more   *sync.Cond // out has grown, or closed is set
+	more   *sync.Cond // signals that out has grown or closed is set
 	out    []byte
 	closed bool
 }
@@ -46,7 +45,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close drops what was not yet sent.
+// Close drops replies that were not sent.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true

@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
-// A Redis without a server: leases run out by themselves.
+// A Redis without a server: leases expire by themselves.
 func Example() {
 	srv := embedded.Start()
 	defer srv.Close()

@@ -1,11 +1,11 @@
-// Package embedded runs a Redis inside the process: for demos, examples and
-// tests of what is built on package redislock, without a server to install.
+// Package embedded runs a Redis inside the process, for demos, examples and tests of
+// code that uses package redislock, without a server to install.
 //
-// It is miniredis, whose leases stand still by themselves; here they run in
-// real time, and inside a testing/synctest bubble in the bubble's time. Nothing
-// survives the process. Moving the leases costs time for every key: up to a few
-// thousand they are exact to a millisecond, beyond that they may end up to 20 ms
-// early. Do not use it in production.
+// It is a miniredis whose leases expire in real time, or inside a testing/synctest
+// bubble in the bubble's time; those of a plain miniredis do not. Its data ends with
+// the process. Advancing the leases takes time for every key: up to a few thousand keys
+// they are exact to a millisecond, with more they may end up to 20 ms early. Do not use
+// it in production.
 package embedded
 
 import (
@@ -31,18 +31,18 @@ type Server struct {
 	serving  sync.WaitGroup
 }
 
-// Start starts an empty server, on no port: Client reaches it through memory.
-// Close it when done.
+// Start starts an empty server without a port: Client reaches it in memory. Close it
+// after use.
 func Start() *Server {
 	m := miniredis.NewMiniRedis()
-	// Dialling starts a miniredis that has no port. It cannot fail then.
+	// Dial starts a miniredis that has no port, and cannot fail then.
 	if c, err := m.Dial(); err == nil {
 		_ = c.Close()
 	}
 	return &Server{mini: m, clock: newClock(m)}
 }
 
-// Client returns a new client of the server. Close closes it, if the caller has
+// Client returns a new client of the server. Server.Close closes it if the caller has
 // not.
 func (s *Server) Client() *redis.Client {
 	c := redis.NewClient(s.Options())
@@ -56,16 +56,16 @@ func (s *Server) Client() *redis.Client {
 	return c
 }
 
-// Options returns the options of a client that reaches the server through
-// memory, to be changed and given to [redis.NewClient].
+// Options returns the options of a client that reaches the server in memory. Change
+// them and pass them to [redis.NewClient].
 func (s *Server) Options() *redis.Options {
 	return &redis.Options{
-		Addr:   "127.0.0.1:0", // never dialled; a name would be looked up
+		Addr:   "127.0.0.1:0", // not dialled; a name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) { return s.dial() },
-		// A server in memory that is closed stays so. What would try again in the
-		// background would outlive a bubble that has ended.
+		// A closed server in memory stays closed. Retries in the background would
+		// outlive a bubble that has ended.
 		DialerRetries: 1,
-		// Asks for what a miniredis does not have.
+		// A miniredis does not support these notifications.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 }
@@ -81,10 +81,10 @@ func (s *Server) dial() (net.Conn, error) {
 	return client, nil
 }
 
-// Listen opens a TCP port too, for other processes and for redis-cli: for
-// example "127.0.0.1:6380", or "127.0.0.1:0" for any free one. It returns the
-// address that Addr will return from then on. There is no password. It fails if
-// the port cannot be had, or if the server listens already or is closed.
+// Listen also opens a TCP port, for other processes and for redis-cli: for example
+// "127.0.0.1:6380", or "127.0.0.1:0" for any free port. It returns the address, as Addr
+// does from then on. There is no password. It fails if the port cannot be opened, or if
+// the server already listens or is closed.
 func (s *Server) Listen(addr string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Server) Listen(addr string) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// Addr returns the address that the server listens on, or "" if it does not.
+// Addr returns the address that the server listens on, or "" if it does not listen.
 func (s *Server) Addr() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +121,8 @@ func (s *Server) Addr() string {
 	return s.listener.Addr().String()
 }
 
-// Close ends the server and the clients that it gave out. It returns nil.
-// Closing again does nothing.
+// Close stops the server and closes its clients. It returns nil. Further calls have no
+// effect.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -135,7 +135,7 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 
-	s.serving.Wait() // no connection begins after this
+	s.serving.Wait() // no connection starts after this
 	for _, c := range s.clients {
 		_ = c.Close()
 	}

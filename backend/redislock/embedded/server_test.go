@@ -17,8 +17,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// Leases end by themselves, neither early by more than the margin with which
-// they are trusted, nor late.
+// Leases end by themselves, neither later nor earlier by more than their safety margin.
 func TestRealTime(t *testing.T) {
 	s := embedded.Start()
 	defer s.Close()
@@ -47,7 +46,7 @@ func TestVirtualTime(t *testing.T) {
 		defer s.Close()
 		c := s.Client()
 		ctx := t.Context()
-		// Many commands while the time passes must not add up to a drift.
+		// Many commands over time must not add up to a drift.
 		if err := c.Set(ctx, "k", "v", time.Hour).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +67,7 @@ func TestVirtualTime(t *testing.T) {
 	})
 }
 
-// A pipeline larger than all buffers: its writer reads no reply before the end.
+// A pipeline larger than all buffers: the client reads replies only at the end.
 func TestLargePipeline(t *testing.T) {
 	s := embedded.Start()
 	defer s.Close()
@@ -144,7 +143,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// BenchmarkKeys shows what a command costs when there are many keys.
+// BenchmarkKeys measures the cost of a command with many keys.
 func BenchmarkKeys(b *testing.B) {
 	for _, n := range []int{10, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -168,8 +167,8 @@ func BenchmarkKeys(b *testing.B) {
 	}
 }
 
-// A client that opens a connection in the background while the server is closed does not
-// try again: it would outlive the bubble.
+// A client that opens a connection in the background while the server is closed does
+// not retry: it would outlive the bubble.
 func TestClosedIsNotAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := embedded.Start()

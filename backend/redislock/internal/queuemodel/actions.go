@@ -1,34 +1,34 @@
 package queuemodel
 
-// Op is what the server is asked for, or what happens to it.
+// Op is a request to the server, or an event at the server.
 type Op uint8
 
 // The operations.
 const (
 	None    Op = iota
-	Try        // acquire.lua, how = t
-	Acquire    // acquire.lua, how = q
+	Try        // acquire.lua, mode t
+	Acquire    // acquire.lua, mode q
 	Release    // release.lua
-	Expire     // the lease or the claim window ends
-	End        // the queue ends
-	Retract    // of a model that believes in PUBLISH's count: nobody has heard it
+	Expire     // the lease or the claim window expires
+	End        // the queue expires
+	Retract    // of a model that trusts PUBLISH's count: the message had no receiver
 )
 
-// Call is an operation and on whose behalf.
+// Call is an operation and the owner for whom it is.
 type Call struct {
 	Op    Op
 	Owner Owner
 	Doubt bool
 }
 
-// Step is one thing that happens.
+// Step is one event.
 type Step struct {
 	What  string
-	Fault Fault // that it is, if any
-	Fair  bool  // it happens sooner or later if nothing goes wrong, and nobody decides it
+	Fault Fault // the fault that the step is, if any
+	Fair  bool  // it happens eventually without faults, and does not depend on a decision
 	Call  Call
 	Reply Reply
-	After Server // as the call leaves it
+	After Server // after the call
 	To    State
 }
 
@@ -58,7 +58,7 @@ type stepper struct {
 	visit func(Step)
 }
 
-// Steps calls visit with everything that may happen in a state.
+// Steps calls visit with every step that is possible in a state.
 func (m Model) Steps(s State, visit func(Step)) {
 	st := stepper{m, s, visit}
 	for o := Owner(1); int(o) <= m.Processes; o++ {
@@ -69,7 +69,7 @@ func (m Model) Steps(s State, visit func(Step)) {
 	st.server()
 }
 
-// step adds one: the call is made, and then what the process makes of it.
+// step adds a step: the call is made, and then the process handles its reply.
 func (st *stepper) step(what Step, then func(p *Process, r Reply)) {
 	if what.Fault&^st.Faults != 0 {
 		return
@@ -88,7 +88,7 @@ func (st *stepper) step(what Step, then func(p *Process, r Reply)) {
 	st.visit(what)
 }
 
-// decisions are those that a process makes alone.
+// decisions are the steps that a process takes without the server.
 func (st *stepper) decisions(o Owner) {
 	by := Call{Owner: o}
 	become := func(what string, fair bool, ph Phase) {
@@ -125,7 +125,7 @@ func (st *stepper) decisions(o Owner) {
 	}
 }
 
-// calls are those of the server.
+// calls are the requests to the server.
 func (st *stepper) calls(o Owner) {
 	p := st.from.process(o)
 	doubt := func(p *Process, _ Reply) { p.Doubt = true }
@@ -160,7 +160,7 @@ func (st *stepper) calls(o Owner) {
 	}
 }
 
-// network is what becomes of that which is on its way.
+// network delivers, or loses, requests and messages in flight.
 func (st *stepper) network(o Owner) {
 	p := st.from.process(o)
 	by := Call{Owner: o}
@@ -184,12 +184,12 @@ func (st *stepper) network(o Owner) {
 	}
 }
 
-// server is what ends there.
+// server expires locks and queues.
 func (st *stepper) server() {
 	srv := &st.from.Server
 	if o := srv.Lock; o != Nobody {
-		// Where a process believes in its lease, its own deadline comes first. It knows
-		// nothing of a claim window.
+		// While a process trusts its lease, its own deadline comes first. It does not
+		// know about a claim window.
 		if srv.Promised {
 			st.step(Step{What: "has its claim window end", Fair: true, Call: Call{Op: Expire, Owner: o}}, nil)
 		} else if st.from.process(o).Phase != Holding {
@@ -207,7 +207,7 @@ func (st *stepper) server() {
 	fault := Fault(0)
 	for _, o := range waiting {
 		if st.from.process(o).waits() {
-			fault = Outage // it looks often enough
+			fault = Outage // its waiters ask often enough
 		}
 	}
 	st.step(Step{What: "the queue ends", Fault: fault, Fair: fault == 0, Call: Call{Op: End}}, nil)

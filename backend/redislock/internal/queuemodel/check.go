@@ -1,9 +1,9 @@
 package queuemodel
 
-// What must not be. See the package comment.
+// Violations. See the package comment.
 const (
-	// TwoHolders is said as soon as there may be two: one is enough whom the server
-	// does not know of.
+	// TwoHolders is reported as soon as two holders are possible: a single process that
+	// trusts a lock that the server has given to another is enough.
 	TwoHolders   = "a process believes in a lock that the server has for others"
 	BehindItself = "the holder waits behind itself"
 	LeftBehind   = "something is left of an owner that has released"
@@ -14,7 +14,7 @@ const (
 	NeverClean   = "the key can never become as if it had not been used"
 )
 
-// broken returns what is wrong with a state, or "".
+// broken returns the violation in a state, or "".
 func (s *State) broken(processes int) string {
 	for i := range s.Processes[:processes] {
 		o := Owner(i + 1)
@@ -36,7 +36,7 @@ func (s *State) broken(processes int) string {
 	return ""
 }
 
-// brokenBy returns what is wrong with a step, or "".
+// brokenBy returns the violation in a step, or "".
 func (s *State) brokenBy(st *Step, processes int) string {
 	if st.Reply.Answer == Refused && s.process(st.Call.Owner).lives() {
 		return LiveRefused
@@ -60,7 +60,7 @@ func (s *State) brokenBy(st *Step, processes int) string {
 	}
 
 	if st.Call.Op == Expire || st.Call.Op == End {
-		return "" // the claim window was for this, and the queue's end is for the dead
+		return "" // the claim window, and the end of the queue, are for such owners
 	}
 	for i := range s.Processes[:processes] {
 		o := Owner(i + 1)
@@ -71,8 +71,8 @@ func (s *State) brokenBy(st *Step, processes int) string {
 	return ""
 }
 
-// lostPlace reports whether others are before o that were not, or whether o is not
-// in line any more.
+// lostPlace reports whether an owner that was behind o is now before it, or whether o
+// is no longer in the queue.
 func lostPlace(before, after *Server, o Owner) bool {
 	switch {
 	case !before.knows(o) || after.Lock == o:

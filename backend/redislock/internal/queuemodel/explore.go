@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Violation is what must not be, and the shortest way to it.
+// Violation is a violation and a shortest path to it.
 type Violation struct {
 	What  string
 	Trace []string
@@ -15,7 +15,7 @@ func (v *Violation) String() string {
 	return v.What + ":\n\t" + strings.Join(v.Trace, "\n\t")
 }
 
-// Graph is all states that can be reached, each once, shortest way first.
+// Graph has all reachable states, each once, nearest first.
 type Graph struct {
 	Model
 	States []State
@@ -26,8 +26,8 @@ type Graph struct {
 	from []int32
 }
 
-// Explore visits all states, and calls visit, if it is not nil, with every step
-// that can be taken from them. It ends at the first violation.
+// Explore visits all states, and calls visit, if it is not nil, with every possible
+// step. It stops at the first violation.
 func Explore(m Model, visit func(State, Step)) (*Graph, *Violation) {
 	g := &Graph{Model: m, States: []State{{}}, parent: []int32{-1}}
 	index := map[key]int32{g.States[0].key(m.Processes): 0}
@@ -68,7 +68,7 @@ func Explore(m Model, visit func(State, Step)) (*Graph, *Violation) {
 	return g, v
 }
 
-// trace is the way on which a state was found.
+// trace returns the path to a state.
 func (g *Graph) trace(i int32) []string {
 	parent := g.parent[i]
 	if parent < 0 {

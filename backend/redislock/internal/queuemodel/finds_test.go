@@ -6,7 +6,8 @@ import (
 	q "github.com/distlock-go/distlock/backend/redislock/internal/queuemodel"
 )
 
-// A protocol that lacks a rule breaks a promise, and the exploration finds it.
+// TestModelFinds leaves out one rule at a time, and checks that the exploration finds
+// the violation.
 func TestModelFinds(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -15,30 +16,30 @@ func TestModelFinds(t *testing.T) {
 		faults    q.Fault
 		want      string
 	}{
-		// Without these somebody waits for ever.
+		// Without these a waiter waits without end.
 		{"no polling", q.Polls, 2, q.Anything, q.NeverServed},
 		{"nobody helps the head", q.HelpsHead, 2, q.Anything, q.NeverServed},
-		// These save those who wait from having to poll.
+		// These spare waiters the polling.
 		{"a release does not pass on", q.Polls | q.PassesOn, 2, nearlyWell, q.NeverServed},
 		{"a late release does not pass on", q.Polls | q.LateReleaseHelps, 2, nearlyWell, q.NeverServed},
 		{"a grant that was never claimed is not passed on", q.Polls | q.PassesUnclaimed, 2, nearlyWell, q.NeverServed},
 
-		// Without these two hold.
+		// Without these there are two holders.
 		{"the deadline counts from the reply", q.LateGrantsRefused, 2, q.Anything, q.TwoHolders},
 		{"a release deletes whatever is there", q.ChecksOwner, 2, 0, q.TwoHolders},
 		{"a claim does not prolong", q.ClaimProlongs, 2, q.Anything, q.TwoHolders},
 
-		// Without these something is left.
+		// Without these data remains.
 		{"who has released is not refused", q.GoneRefused, 2, q.Anything, q.LeftBehind},
 		{"nobody tells of a doubt", q.DoubtTold, 2, q.Anything, q.LeftBehind},
 		{"who gives up stays in the queue", q.LeavesQueue, 2, q.Anything, q.LeftBehind},
 
-		// Without these the order is not kept.
+		// Without these the order changes.
 		{"what nobody heard of is taken back", q.UnheardKept, 2, q.Anything, q.PlaceLost},
 		{"who asks again goes to the end", q.KeepsTicket, 3, q.Anything, q.PlaceLost},
 		{"a newcomer takes a free lock", q.QueueFirst, 2, q.Anything, q.QueueJumped},
 
-		// A repeat of an attempt whose reply was lost.
+		// A repeated attempt whose first reply was lost.
 		{"an owner does not know its lock", q.KnowsOwner, 1, q.Anything, q.BehindItself},
 	} {
 		t.Run(c.name, func(t *testing.T) {

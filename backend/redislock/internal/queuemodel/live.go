@@ -1,24 +1,24 @@
 package queuemodel
 
-// watched is the process that liveness is asked for.
+// watched is the process whose liveness is checked.
 const watched Owner = 1
 
-// unserved looks for a state in which a process waits that cannot be served.
+// unserved looks for a state with a waiter that cannot be served.
 func (g *Graph) unserved() *Violation {
 	return g.mustReach(NeverServed,
 		func(s *State) bool { return s.process(watched).waits() },
 		func(s *State) bool { return s.process(watched).Phase == Holding })
 }
 
-// unclean looks for a state from which the first one cannot be reached.
+// unclean looks for a state from which the first state cannot be reached.
 func (g *Graph) unclean() *Violation {
 	return g.mustReach(NeverClean,
 		func(*State) bool { return true },
 		func(s *State) bool { return *s == State{} })
 }
 
-// mustReach looks for a state of some kind from which fair steps lead to none of
-// the goals. It returns the first, which is one of the nearest.
+// mustReach looks for a state from which fair steps do not lead to any goal. It returns
+// the first one, which is one of the nearest.
 func (g *Graph) mustReach(what string, from, goal func(*State) bool) *Violation {
 	reaches := g.backward(goal)
 	for i := range g.States {
@@ -29,9 +29,9 @@ func (g *Graph) mustReach(what string, from, goal func(*State) bool) *Violation 
 	return nil
 }
 
-// backward returns from which states fair steps lead to a goal.
+// backward returns for each state whether fair steps lead from it to a goal.
 func (g *Graph) backward(goal func(*State) bool) []bool {
-	// The fair steps that lead to state i come from back[first[i]:first[i+1]].
+	// The fair steps to state i come from back[first[i]:first[i+1]].
 	first := make([]int32, len(g.States)+1)
 	for _, to := range g.fair {
 		first[to+1]++

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// told are the rules of who does not poll. Messages are then enough as long as
-	// nothing but replies is lost. A call that is late is too much: it may take the
-	// lock for a process that was told before that it is held.
+	// told are the rules for waiters that do not poll. Messages are enough as long as
+	// only replies are lost. With a late call they are not: it may take the lock for a
+	// process that was told before that the lock is held.
 	told       = q.Protocol &^ q.Polls
 	nearlyWell = q.ReplyLost
 
-	// onTime is whatever may go wrong in which no call overtakes another.
+	// onTime has all faults in which a call does not overtake another.
 	onTime = q.Anything &^ (q.CallLate | q.CallLost)
 )
 
-// The protocol keeps its promises in every state that can be reached.
+// TestModel checks that the protocol keeps its promises in every reachable state.
 func TestModel(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		model  q.Model
 		states int  // at least
-		long   bool // and never under the race detector
+		long   bool // and not under the race detector
 	}{
 		{"two/anything", q.Model{Processes: 2, Rules: q.Protocol, Faults: q.Anything}, 12_000, false},
 		{"three/on time", q.Model{Processes: 3, Rules: q.Protocol, Faults: onTime}, 60_000, false},
@@ -54,7 +54,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// Whatever is in the model also happens.
+// TestModelTakesEveryStep checks that each kind of step of the model occurs.
 func TestModelTakesEveryStep(t *testing.T) {
 	taken := make(map[string]int)
 	_, violation := q.Explore(q.Model{Processes: 2, Rules: q.Protocol, Faults: q.Anything}, func(_ q.State, s q.Step) {

@@ -1,56 +1,56 @@
 package queuemodel
 
-// Phase is where a process is with its present acquisition.
+// Phase is the phase of the current acquisition of a process.
 type Phase uint8
 
 // The phases.
 const (
-	// Idle: it has no acquisition, and nothing of the last one is left.
+	// Idle: without an acquisition and without remains of the last one.
 	Idle Phase = iota
-	// Asking: it is about to attempt, for the first time or again.
+	// Asking: before an attempt, the first or a later one.
 	Asking
-	// Waiting: it was told that another has the lock.
+	// Waiting: the reply was that another owner has the lock.
 	Waiting
-	// Answered: a grant is on its way to it.
+	// Answered: a grant is in flight to the process.
 	Answered
-	// Outlived: so is one, but the lease has ended meanwhile.
+	// Outlived: a grant is in flight, but the lease has expired.
 	Outlived
-	// Holding: it believes in the lock.
+	// Holding: the process trusts the lock.
 	Holding
-	// Leaving: it gives up its acquisition, whatever came of it, and has not heard
-	// yet that the server has done so.
+	// Leaving: the process ends its acquisition, with or without the lock, and the
+	// server has not confirmed the release yet.
 	Leaving
-	// Gone: it has heard so. Something of it may be on its way still.
+	// Gone: the server has confirmed the release. Requests may still be in flight.
 	Gone
-	// Dead: it has crashed. Something of it may be left anywhere.
+	// Dead: the process has crashed. It may have left data or requests.
 	Dead
 )
 
-// Process is a caller of the Backend, what it knows, and what is on its way to it
-// and from it.
+// Process is a caller of the Backend: its knowledge, and its requests and messages in
+// flight.
 type Process struct {
 	Phase Phase
-	Doubt bool // an attempt was not answered: see doubt.go
-	Woken bool // a message came while it was asking: see signal in inbox.go
+	Doubt bool // an attempt had no reply: see doubt.go
+	Woken bool // a message came during an attempt: see signal in inbox.go
 
-	Message     bool // on its way to it
-	LateAttempt bool // on its way to the server, and nobody waits for the answer
-	LateRelease bool // the same
+	Message     bool // in flight to the process
+	LateAttempt bool // in flight to the server; its reply is ignored
+	LateRelease bool // in flight to the server; its reply is ignored
 }
 
-// waits reports whether the process wants the lock and has not got it.
+// waits reports whether the process wants the lock and does not have it.
 func (p *Process) waits() bool { return p.Phase == Asking || p.Phase == Waiting }
 
-// lives reports whether the process has an acquisition that it has not given up.
+// lives reports whether the process has an acquisition that it has not ended.
 func (p *Process) lives() bool { return Asking <= p.Phase && p.Phase <= Holding }
 
 // ended reports whether the process has nothing more to do with its acquisition.
 func (p *Process) ended() bool { return p.Phase == Gone || p.Phase == Dead }
 
-// late reports whether a call of the process may still come.
+// late reports whether a call of the process is still in flight.
 func (p *Process) late() bool { return p.LateAttempt || p.LateRelease }
 
-// answer is that the process hears what came of its attempt.
+// answer handles the reply to an attempt.
 func (p *Process) answer(a Answer) {
 	woken := p.Woken
 	p.Woken = false
@@ -64,7 +64,7 @@ func (p *Process) answer(a Answer) {
 	}
 }
 
-// hear is that a message comes.
+// hear handles a message.
 func (p *Process) hear() {
 	p.Message = false
 	if p.Phase == Asking {

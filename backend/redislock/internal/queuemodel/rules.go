@@ -1,73 +1,73 @@
 package queuemodel
 
-// Rule is something that the protocol does. A model can leave any of them out, to
-// see what it is good for.
+// Rule is a rule of the protocol. A model can leave out any of them, to show what the
+// rule is for.
 type Rule uint16
 
 // The rules.
 const (
-	// Polls: who waits also looks without having been told to.
+	// Polls: a waiter also asks without having received a message.
 	Polls Rule = 1 << iota
-	// LateGrantsRefused: the deadline counts from before the attempt was sent, and
-	// a grant that comes after it is given back.
+	// LateGrantsRefused: the deadline counts from before the attempt was sent, and a
+	// later grant is released.
 	LateGrantsRefused
-	// DoubtTold: who releases says whether an attempt may still be on its way.
+	// DoubtTold: a release says whether an attempt may still be in flight.
 	DoubtTold
-	// KnowsOwner: an attempt of who has the lock already succeeds.
+	// KnowsOwner: an attempt by the owner of the lock succeeds.
 	KnowsOwner
-	// ClaimProlongs: who claims what was passed on gets a whole lease.
+	// ClaimProlongs: claiming a lock that was passed on gives a whole lease.
 	ClaimProlongs
-	// QueueFirst: a lock that is free goes to the head of the queue.
+	// QueueFirst: a free lock goes to the head of the queue.
 	QueueFirst
-	// HelpsHead: who finds the lock free and others first passes it on to them.
+	// HelpsHead: an attempt that finds a free lock and earlier waiters passes it on to
+	// them.
 	HelpsHead
-	// KeepsTicket: who queues again keeps its place.
+	// KeepsTicket: an owner that queues again keeps its place.
 	KeepsTicket
-	// GoneRefused: an attempt of an owner that has released is refused.
+	// GoneRefused: an attempt by an owner that has released is refused.
 	GoneRefused
-	// ChecksOwner: a release deletes the lock of its owner only.
+	// ChecksOwner: a release only deletes the lock of its own owner.
 	ChecksOwner
-	// LeavesQueue: a release of who waits gives up its place.
+	// LeavesQueue: a release by a waiter removes it from the queue.
 	LeavesQueue
 	// PassesOn: a release passes the lock on to the head of the queue.
 	PassesOn
-	// PassesUnclaimed: it does so too if its owner has never claimed it.
+	// PassesUnclaimed: so does the release of a lock that its owner has not claimed.
 	PassesUnclaimed
-	// LateReleaseHelps: a release that finds the lock free passes it on too.
+	// LateReleaseHelps: so does a release that finds the lock free.
 	LateReleaseHelps
-	// UnheardKept: what was passed on stays so although nobody heard the message.
+	// UnheardKept: a lock stays passed on even if its message had no receiver.
 	UnheardKept
 
-	// Protocol is all of them.
+	// Protocol is all rules.
 	Protocol Rule = 1<<iota - 1
 )
 
 func (r Rule) has(one Rule) bool { return r&one != 0 }
 
-// Fault is something that may go wrong.
+// Fault is something that can go wrong.
 type Fault uint8
 
 // The faults.
 const (
-	// Crash: a process dies, and another takes its place.
+	// Crash: a process dies, and another replaces it.
 	Crash Fault = 1 << iota
-	// MessageLost: nobody hears that the lock was passed on.
+	// MessageLost: a message that the lock was passed on is lost.
 	MessageLost
-	// ReplyLost: the server has done what it was asked to, and the caller does not
-	// hear of it.
+	// ReplyLost: the server has executed a call, and the reply is lost.
 	ReplyLost
-	// CallLate: a call is stuck on its way, and may come after those behind it.
+	// CallLate: a call is delayed, and may arrive after later ones.
 	CallLate
-	// CallLost: a call that was late does not come at all.
+	// CallLost: a delayed call is lost.
 	CallLost
-	// Outage: a queue ends although those in it are alive.
+	// Outage: a queue expires although its owners are alive.
 	Outage
 
-	// Anything is all of them.
+	// Anything is all faults.
 	Anything Fault = 1<<iota - 1
 )
 
-// Model is what is explored.
+// Model is what to explore.
 type Model struct {
 	Processes int // at most Most
 	Rules     Rule

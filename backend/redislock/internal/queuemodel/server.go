@@ -5,25 +5,26 @@ import "slices"
 // Most is the largest number of processes.
 const Most = 4
 
-// Owner is who may have the lock: the number of a process, from 1.
+// Owner is the owner of a lock or of a place in the queue: the number of a process,
+// from 1.
 type Owner uint8
 
-// Nobody is no owner.
+// Nobody is the absence of an owner.
 const Nobody Owner = 0
 
-// Owners is a set of them.
+// Owners is a set of owners.
 type Owners uint8
 
-// Has reports whether o is one of them.
+// Has reports whether o is in the set.
 func (os Owners) Has(o Owner) bool { return os&(1<<o) != 0 }
 
 func (os Owners) with(o Owner) Owners    { return os | 1<<o }
 func (os Owners) without(o Owner) Owners { return os &^ (1 << o) }
 
-// Queue is who waits, first come first; behind the last are zeros.
+// Queue is the waiters in order, followed by zeros.
 type Queue [Most]Owner
 
-// List returns those who wait.
+// List returns the waiters.
 func (q Queue) List() []Owner {
 	end := slices.Index(q[:], Nobody)
 	if end < 0 {
@@ -32,7 +33,7 @@ func (q Queue) List() []Owner {
 	return q[:end]
 }
 
-// place returns how many are before o, or -1 if it is not in the queue.
+// place returns the number of waiters before o, or -1 if o is not in the queue.
 func (q *Queue) place(o Owner) int { return slices.Index(q[:], o) }
 
 func (q *Queue) remove(o Owner) {
@@ -44,16 +45,16 @@ func (q *Queue) remove(o Owner) {
 
 func (q *Queue) push(o Owner) { q[len(q.List())] = o }
 
-// Server is what Redis knows of the key.
+// Server is the data of one key in Redis.
 type Server struct {
 	Lock     Owner  // the value of the key
-	Promised bool   // it lives for a claim window, not for a lease
+	Promised bool   // the key lives for a claim window, not for a lease
 	Queue    Queue  // {key}:queue
-	Released Owner  // whose release applied last, from {key}:fence
-	Buried   Owners // who gave up with an attempt on its way, from there too
+	Released Owner  // the last owner that released, from {key}:fence
+	Buried   Owners // owners that left with an attempt in flight, also from {key}:fence
 }
 
-// Answer is the first word of a script's answer.
+// Answer is the first word of a script's reply.
 type Answer string
 
 // The answers.
@@ -67,10 +68,10 @@ const (
 	WasFree   Answer = "2"
 )
 
-// Reply is what a script does beside changing the server.
+// Reply is what a script returns and sends.
 type Reply struct {
 	Answer Answer
-	Told   Owner // to whom a message goes
+	Told   Owner // receiver of a message
 }
 
 // acquire does what acquire.lua does for one lock.
@@ -143,8 +144,8 @@ func (s *Server) release(o Owner, doubt bool, r Rule) Reply {
 	return reply
 }
 
-// pass does what pass.lua does: it gives the lock to the head of the queue, and
-// returns who that is. An entry of who is leaving is dropped.
+// pass does what pass.lua does: it gives the lock to the head of the queue, and returns
+// that owner. An entry of the leaving owner is dropped.
 func (s *Server) pass(leaving Owner) Owner {
 	for s.Queue[0] != Nobody {
 		head := s.Queue[0]
@@ -157,14 +158,13 @@ func (s *Server) pass(leaving Owner) Owner {
 	return Nobody
 }
 
-// free is the end of the lock, by a release or because its time is up.
+// free removes the lock, after a release or because it has expired.
 func (s *Server) free() { s.Lock, s.Promised = Nobody, false }
 
-// knows reports whether the lock is the owner's, or a place in its queue.
+// knows reports whether o has the lock or a place in its queue.
 func (s *Server) knows(o Owner) bool { return s.Lock == o || s.Queue.place(o) >= 0 }
 
-// forget is that the owner's process goes on with a fresh one: the names that were
-// remembered are nobody's.
+// forget removes o from the records, because its process continues with a new owner.
 func (s *Server) forget(o Owner) {
 	if s.Released == o {
 		s.Released = Nobody

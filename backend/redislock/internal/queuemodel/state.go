@@ -2,7 +2,7 @@ package queuemodel
 
 import "slices"
 
-// State is all there is at one moment. The process of the owner o is at o-1.
+// State is the whole state at one moment. The process of owner o is at o-1.
 type State struct {
 	Server    Server
 	Processes [Most]Process
@@ -10,13 +10,13 @@ type State struct {
 
 func (s *State) process(o Owner) *Process { return &s.Processes[o-1] }
 
-// tidy removes what can make no difference any more. A process of whose last
-// acquisition nothing is left becomes one that never had any.
+// tidy removes what cannot make a difference any more. A process without remains of its
+// last acquisition becomes one that has never had an acquisition.
 func (s *State) tidy(processes int) {
 	for i := range s.Processes[:processes] {
 		p, o := &s.Processes[i], Owner(i+1)
 		if !p.waits() {
-			p.Message = false // there is nobody whom it would wake
+			p.Message = false // nobody waits for it
 		}
 		if p.Phase != Asking {
 			p.Woken = false
@@ -34,9 +34,8 @@ func (s *State) tidy(processes int) {
 	}
 }
 
-// key is equal for states that differ in nothing but the names of the processes,
-// the first excepted: it is the one that is watched, and whatever is true of it is
-// true of all.
+// key is equal for states that differ only in the names of the processes, except the
+// first: it is watched, and what is true of it is true of all.
 type key [Most]uint32
 
 func (s *State) key(processes int) key {
@@ -64,7 +63,7 @@ func (s *State) part(p *Process, o Owner) uint32 {
 	bit(p.LateRelease)
 	bit(s.Server.Lock == o)
 	bit(s.Server.Lock == o && s.Server.Promised)
-	// Only an attempt is refused because of these.
+	// Only attempts are refused because of these.
 	asks := p.LateAttempt || p.lives()
 	bit(asks && s.Server.Released == o)
 	bit(asks && s.Server.Buried.Has(o))
