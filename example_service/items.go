@@ -12,8 +12,8 @@ import (
 // errUnknownSKU means that the item does not exist.
 var errUnknownSKU = errors.New("unknown sku")
 
-// errFenced is the error of a write by a holder whose lock has passed to another, even
-// if the holder does not know that yet.
+// errFenced is the error of a write after the lock has passed to another holder, even
+// if the writer does not know that yet.
 var errFenced = fmt.Errorf("%w: a later holder has been here", distlock.ErrLost)
 
 // item returns the state of the sale of sku.

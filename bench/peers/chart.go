@@ -157,7 +157,7 @@ func reach(curves []curve) (low, high int) {
 	return points[0].waiters, points[len(points)-1].waiters
 }
 
-// describe returns the chart as text, for readers who cannot see it.
+// describe returns the chart as text, for readers without pictures.
 func describe(curves []curve) string {
 	var parts []string
 	for _, c := range curves {

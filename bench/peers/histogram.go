@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// histogram counts durations in buckets whose width is at most 1/128 of their values.
+// histogram counts durations in buckets with a width of at most 1/128 of their values.
 // The zero histogram is empty. Processes exchange it as JSON.
 type histogram struct {
 	Counts map[int]int64 `json:",omitempty"` // by bucket

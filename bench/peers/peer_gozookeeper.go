@@ -40,7 +40,7 @@ func newGoZooKeeper(url string) (Peer, error) {
 }
 
 // Lock implements Peer. The library's Lock has no context and may wait without limit,
-// so it runs in a goroutine, whose cost is negligible beside the round trips.
+// so it runs in a goroutine. The cost of that is negligible beside the round trips.
 func (p *goZooKeeperPeer) Lock(ctx context.Context, key string) (Held, error) {
 	// A lock has one holder at a time, so each caller creates its own.
 	l := zk.NewLock(p.conn, "/"+key, zk.WorldACL(zk.PermAll))

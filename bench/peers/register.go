@@ -19,7 +19,7 @@ type register struct {
 	inside     atomic.Int64
 	last       atomic.Uint64 // token
 	overlaps   atomic.Int64  // grants while the lock had a holder
-	backwards  atomic.Int64  // grants whose token did not rise
+	backwards  atomic.Int64  // grants with a token that did not rise
 	enteredAt  atomic.Int64  // by the current holder
 	leftAt     atomic.Int64  // by the last holder
 	leftBy     atomic.Int64  // 1 + process of the last holder

@@ -101,7 +101,7 @@ type lane struct {
 	_         cacheLine // keeps the next lane in another cache line
 }
 
-// maxErrors ends a lane whose locks fail so often that it measures nothing.
+// maxErrors ends a lane that fails so often that it measures nothing.
 const maxErrors = 100
 
 func (l *lane) run(parent context.Context, o order, start time.Time) {

@@ -156,7 +156,7 @@ func (g *guard) stop(now time.Time) {
 	}
 }
 
-// stopAt returns when to stop a command whose lease ends at end.
+// stopAt returns when to stop the command if its lease ends at end.
 func (g *guard) stopAt(end time.Time) time.Time {
 	end = end.Add(-g.reserve)
 	if g.onLost == onLostTerm {

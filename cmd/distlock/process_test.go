@@ -149,7 +149,7 @@ func (m *machine) stopStore(key string, lease time.Duration) (first, last time.T
 	return first, last
 }
 
-// alive reports whether the process whose number is in the file exists. Where the state
+// alive reports whether the process with the number in the file exists. Where the state
 // of a process can be read, a zombie does not count.
 func (m *machine) alive(name string) bool {
 	m.Helper()

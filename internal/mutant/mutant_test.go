@@ -60,7 +60,7 @@ func said(output []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// TestNotUpToDate has an edit whose text is not in the source.
+// TestNotUpToDate has an edit of a text that is not in the source.
 func TestNotUpToDate(t *testing.T) {
 	m := mutant.Mutant{Name: "x", Edits: []mutant.Edit{{File: "clock.go", Old: "no such text"}}}
 	if _, err := m.Run(t.Context(), filepath.Join("..", ".."), t.TempDir()); err == nil {

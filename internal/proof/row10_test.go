@@ -91,8 +91,8 @@ func TestRow10Suspended(t *testing.T) {
 	}, "redislock")
 }
 
-// jumper is a Backend of a process whose wall clock moves by d between each request and
-// its reply, while the monotonic clock stands still.
+// jumper is a Backend that simulates a jump of the wall clock by d between each request
+// and its reply, while the monotonic clock stands still.
 type jumper struct {
 	driver.Backend
 	d time.Duration

@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// HungClient returns a client whose commands never get a reply, and which ignores
-// contexts and timeouts. It works in a testing/synctest bubble. When the test ends, the
-// connection fails, and with it the pending commands.
+// HungClient returns a client that never gets a reply, and that ignores contexts and
+// timeouts. It works in a testing/synctest bubble. When the test ends, the connection
+// fails, and with it the pending commands.
 func HungClient(tb testing.TB) *redis.Client {
 	tb.Helper()
 	var mu sync.Mutex

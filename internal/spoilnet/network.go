@@ -35,7 +35,7 @@ type Network struct {
 // To returns a Network that opens connections with dial.
 func To(dial func() (net.Conn, error)) *Network { return &Network{dial: dial} }
 
-// TCP returns a Network whose connections all go to addr.
+// TCP returns a Network that connects to addr only.
 func TCP(addr string) *Network {
 	return To(func() (net.Conn, error) { return net.DialTimeout("tcp", addr, 5*time.Second) })
 }

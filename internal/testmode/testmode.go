@@ -38,9 +38,9 @@ func Long(tb Test) {
 	}
 }
 
-// InRealTime marks a test whose result depends on processes and on the clock of the
-// machine. Such a test gets a second try in the full check. Starting a server marks the
-// test, so few tests call InRealTime themselves.
+// InRealTime marks a test that depends on processes and on the clock of the machine.
+// Such a test gets a second try in the full check. Starting a server marks the test, so
+// few tests call InRealTime themselves.
 func InRealTime(tb Test) {
 	tb.Helper()
 	tb.Attr(Attribute, RealTime)

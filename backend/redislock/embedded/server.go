@@ -1,11 +1,10 @@
 // Package embedded runs a Redis inside the process, for demos, examples and tests of
 // code that uses package redislock, without a server to install.
 //
-// It is a miniredis whose leases expire in real time, or inside a testing/synctest
-// bubble in the bubble's time; those of a plain miniredis do not. Its data ends with
-// the process. Advancing the leases takes time for every key: up to a few thousand keys
-// they are exact to a millisecond, with more they may end up to 20 ms early. Do not use
-// it in production.
+// It is a miniredis, but its leases expire: in real time, or inside a testing/synctest
+// bubble in the bubble's time. Its data ends with the process. Advancing the leases
+// takes time for every key: up to a few thousand keys they are exact to a millisecond,
+// with more they may end up to 20 ms early. Do not use it in production.
 package embedded
 
 import (

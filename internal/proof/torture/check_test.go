@@ -104,9 +104,9 @@ func checkDocumented(h *history, report func(string, ...any)) {
 	}
 }
 
-// checkTokens finds tokens that occur twice, and grants whose token is smaller than
-// that of a lease that ended before the request (P3), terms of leaders included. The
-// tokens of leases that may share a key have no order.
+// checkTokens finds tokens that occur twice, and grants with a smaller token than that
+// of a lease that ended before the request (P3), terms of leaders included. The tokens
+// of leases that may share a key have no order.
 func checkTokens(h *history, report func(string, ...any)) {
 	for key := range h.Keys {
 		leases := h.byKey(key)

@@ -123,8 +123,8 @@ func (h *history) cut(key, size int) [][]porcupine.Operation {
 	return append(pieces, slices.Concat(carried, rest))
 }
 
-// separable reports whether all operations in progress at a time are acquisitions whose
-// leases outlast it.
+// separable reports whether all operations in progress at a time are acquisitions with
+// leases that outlast it.
 func separable(begun []porcupine.Operation, at int64) bool {
 	for _, o := range begun {
 		i := o.Input.(step)

@@ -143,8 +143,8 @@ func (h *history) paused(proc string, from, to int64) (sum int64) {
 	return sum
 }
 
-// add reads the journal of a process into the history. The register knows the outcome
-// of uses whose process died first.
+// add reads the journal of a process into the history. If the process died during a
+// use, the register knows the outcome.
 func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 	leases := make(map[uint64]*lease)
 	uses := make(map[uint64]*operation)

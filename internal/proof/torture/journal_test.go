@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Kinds of entries. An operation has two entries, so that an operation whose process
-// died is known to have begun.
+// Kinds of entries. An operation has two entries, so that its beginning is known even
+// if its process died.
 const (
 	beginAcquire = "acquire?"
 	endAcquire   = "acquire"

@@ -81,7 +81,7 @@ func (s state) grants(l *lease) bool {
 //   - after a release that returned nil before MinHold was over, the holder keeps the
 //     key until then;
 //   - any other release that returned nil took effect on the holder's own grant. A
-//     release that reported a lost lease, or whose outcome is unknown, may have taken
+//     release that reported a lost lease, or has an unknown outcome, may have taken
 //     effect at any time after its call, or never;
 //   - the register accepts a write, or a read by a lease that shares the key, if the
 //     token is not below the largest that it has accepted, and otherwise refuses it. This

@@ -14,7 +14,7 @@ const (
 	Retract    // of a model that trusts PUBLISH's count: the message had no receiver
 )
 
-// Call is an operation and the owner for whom it is.
+// Call is an operation for an owner.
 type Call struct {
 	Op    Op
 	Owner Owner

@@ -39,7 +39,7 @@ func TestModelFinds(t *testing.T) {
 		{"who asks again goes to the end", q.KeepsTicket, 3, q.Anything, q.PlaceLost},
 		{"a newcomer takes a free lock", q.QueueFirst, 2, q.Anything, q.QueueJumped},
 
-		// A repeated attempt whose first reply was lost.
+		// A repeated attempt: the first reply was lost.
 		{"an owner does not know its lock", q.KnowsOwner, 1, q.Anything, q.BehindItself},
 	} {
 		t.Run(c.name, func(t *testing.T) {

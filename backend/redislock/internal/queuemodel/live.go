@@ -1,6 +1,6 @@
 package queuemodel
 
-// watched is the process whose liveness is checked.
+// watched is the process for which liveness is checked.
 const watched Owner = 1
 
 // unserved looks for a state with a waiter that cannot be served.
