@@ -57,7 +57,7 @@ func newFleet(c *calls, n nodes, own *arguments) *fleet {
 	f := &fleet{
 		calls: c, nodes: n, own: own, lanes: make(map[string]*lane),
 	}
-	f.only = &lane{fleet: f, server: c.server}
+	f.only = newLane(f, c.server)
 	if plain, ok := c.client.(*redis.Client); ok && c.limit > shortLimit {
 		// Made when it is first needed, to have the client's hooks.
 		f.short = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(shortLimit) })
@@ -89,13 +89,13 @@ func (f *fleet) noticed(prompt bool) {
 	}
 }
 
-// serverOf returns the server that has the key, if it is known without asking a server.
-// Errors name it if it does not answer.
-func (f *fleet) serverOf(key string) *rediskit.Server {
+// knownLane returns the lane of the server that has the key, if it is known without
+// asking a server; otherwise the lane of all keys.
+func (f *fleet) knownLane(key string) *lane {
 	if at := f.known(key); at != nil {
-		return f.laneTo(at).server
+		return f.laneTo(at)
 	}
-	return f.server
+	return f.only
 }
 
 // known returns the client of the server that has the key, or nil if it is not known
@@ -144,7 +144,7 @@ func (f *fleet) laneTo(at *redis.Client) *lane {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lanes[addr] == nil {
-		f.lanes[addr] = &lane{fleet: f, server: rediskit.NewServer("redislock", at, f.background)}
+		f.lanes[addr] = newLane(f, rediskit.NewServer("redislock", at, f.background))
 	}
 	return f.lanes[addr]
 }

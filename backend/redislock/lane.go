@@ -31,6 +31,12 @@ type lane struct {
 	started time.Time      // the last of them
 	usual   time.Duration  // what a flight takes
 	orphans map[string]int // operations under way that were left, by owner
+
+	renewals chan struct{} // one element for each renewal in progress
+}
+
+func newLane(f *fleet, s *rediskit.Server) *lane {
+	return &lane{fleet: f, server: s, renewals: make(chan struct{}, maxRenewals)}
 }
 
 const (

@@ -18,13 +18,24 @@ import (
 // server while it runs.
 const renewBatch = 256
 
-var errNotSent = errors.New("redislock: not sent, because the batch before it failed")
+// maxRenewals is how many renewals for one server are in progress at most. While a
+// server does not answer, the Locker sends a batch for each part of its schedule; more of
+// them would only take connections.
+const maxRenewals = 4
+
+var (
+	errNotSent = errors.New("redislock: not sent, because the batch before it failed")
+	errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)
+)
 
 // Renew extends the grants with one script for every 256 of them, exclusive ones
 // and others apart, or, where the keys are spread over several servers, with one
 // pipeline for as many on each. No server's part waits for another's: each result is
-// reported with the answer of its server. What a server did not answer within the operation timeout is Unknown, and so is
-// what would have been sent to it next.
+// reported with the answer of its server. What a server did not answer within the
+// operation timeout is Unknown, and so is what would have been sent to it next.
+//
+// At most four renewals are in progress for each server. A further one waits for one of
+// them to end; if ctx ends first, it was not sent, and its grants are Unknown.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	grants = slices.Clone(grants) // what is left behind may still read it
 	valid := make([]int, 0, len(grants))
@@ -55,11 +66,25 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 // renewNode renews those grants that group lists, batch after batch, until one
 // has no answer.
 func (b *Backend) renewNode(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
+	if len(group) == 0 {
+		return
+	}
+	l := b.fleet.knownLane(grants[group[0]].Key)
+	select {
+	case l.renewals <- struct{}{}:
+		defer func() { <-l.renewals }()
+	case <-ctx.Done():
+		err := l.server.Explain(fmt.Errorf("%w: %w", errTooMany, ctx.Err()))
+		for _, i := range group {
+			report(i, driver.RenewResult{Err: err})
+		}
+		return
+	}
+	server := l.server
 	for len(group) > 0 {
 		batch := group[:sameScript(grants, group)]
 		group = group[len(batch):]
 
-		server := b.fleet.serverOf(grants[batch[0]].Key)
 		answers, err := callAt(ctx, b.calls, server, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
 			return b.renewBatch(ctx, c, grants, batch)
 		})
