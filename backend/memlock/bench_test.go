@@ -77,7 +77,7 @@ func BenchmarkRenew(b *testing.B) {
 	}
 }
 
-// BenchmarkAcquire passes one key around among goroutines that stand in line.
+// BenchmarkAcquire passes one key around among goroutines that wait in the queue.
 func BenchmarkAcquire(b *testing.B) {
 	for _, n := range []int{2, 64, 1000} {
 		b.Run("waiters="+strconv.Itoa(n), func(b *testing.B) {

@@ -20,7 +20,7 @@ func newBackend(t *testing.T) driver.Backend {
 func features() locktest.Features {
 	return locktest.Features{
 		Drop: func(_ *testing.T, b driver.Backend, key string) { b.(*memlock.Backend).Drop(key) },
-		// What processes share is the store, and that is what a Backend is.
+		// Processes share the store, and a Backend is the store.
 		Peer: func(_ *testing.T, first driver.Backend) driver.Backend { return first },
 	}
 }
@@ -31,8 +31,8 @@ func TestConformance(t *testing.T) {
 	locktest.Run(t, newBackend, f)
 }
 
-// TestConformanceInRealTime is for the suite as much as for the backend: most
-// backends cannot live in a bubble.
+// TestConformanceInRealTime tests the suite as much as the backend: most backends cannot
+// run in a bubble.
 func TestConformanceInRealTime(t *testing.T) {
 	testmode.Long(t)
 	f := features()

@@ -1,14 +1,11 @@
-// Package memlock is a lock backend that lives in the memory of one process:
-// what tests and examples use, and what a program uses whose work never leaves
-// its process.
+// Package memlock is a lock backend that lives in the memory of one process. It is for
+// tests and examples, and for programs whose work never leaves their process.
 //
-// It keeps the whole contract of [driver.Backend], [driver.Queuer],
-// [driver.Inspector].
-// Leases expire, tokens rise, and waiters stand in a line, so a program that
-// was tested on memlock meets nothing new on a server. Lockers that share one
-// [Backend] behave like processes that share a server.
+// It has the whole contract of package driver: leases expire, tokens rise, and waiters
+// are served in order of arrival. A program that was tested on memlock therefore meets
+// nothing new on a server. Lockers that share one [Backend] behave like processes that
+// share a server.
 //
-// Time is the time of package time and nothing else, so in a testing/synctest
-// bubble an hour of leases passes in an instant. A Backend has no goroutine and
-// nothing to close.
+// All times are those of package time. In a testing/synctest bubble an hour of leases
+// passes at once. A Backend has no goroutines and nothing to close.
 package memlock

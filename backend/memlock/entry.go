@@ -1,97 +1,84 @@
 package memlock
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
 
-// entry is a key that owners have, or had until their leases ended and nobody has
-// asked since.
+// entry is a key that is held or waited for. An entry without waiters stays when its
+// leases have ended, until the next request for the key or the next sweep.
 type entry struct {
 	key     string
-	kind    kind // of those who have it
+	sharing driver.Sharing // of the holders
 	holders []holder
-	one     [1]holder // what holders begins with: most keys need no more
-	line    line
+	one     [1]holder // the first array of holders: most keys need no more
+	queue   queue
 }
 
-// holder is an owner who has the key.
+// holder is an owner that has the key.
 type holder struct {
 	owner   string
 	expires time.Time // when its lease ends
 	token   uint64
 	last    uint64
-	since   int64 // when it got it, in nanoseconds of Unix time
+	since   int64 // when it got the key, in nanoseconds of Unix time
 }
 
-// kind says who may have a key together.
-type kind struct {
-	mode    driver.Mode
-	permits int
+func (h *holder) heldAt(now time.Time) bool { return now.Before(h.expires) }
+
+// admits reports whether one more holder with that sharing may have the key.
+func (e *entry) admits(sharing driver.Sharing) bool {
+	return e.sharing.Admits(len(e.holders), sharing)
 }
 
-func kindOf(r *driver.Request) kind { return kind{r.Mode, r.Permits} }
-
-// fits reports whether one more of that kind may have the key beside those who
-// have it now.
-func (e *entry) fits(k kind) bool {
-	switch n := len(e.holders); {
-	case n == 0:
-		return true
-	case e.kind.permits > 0:
-		return n < k.permits
-	default:
-		return e.kind.mode == driver.Shared && k.mode == driver.Shared
-	}
-}
-
-// find returns owner's place among the holders, or -1.
+// find returns the index of the owner among the holders, or -1.
 func (e *entry) find(owner string) int {
 	return slices.IndexFunc(e.holders, func(h holder) bool { return h.owner == owner })
 }
 
-// prune takes out those whose lease has ended, and reports whether there were any.
+// prune removes the holders whose lease has ended. It reports whether there were any.
 func (e *entry) prune(now time.Time) bool {
 	n := len(e.holders)
 	e.holders = slices.DeleteFunc(e.holders, func(h holder) bool { return !h.heldAt(now) })
 	return len(e.holders) < n
 }
 
-// nextEnd is when the next of the leases ends; there must be one.
-func (e *entry) nextEnd() time.Time {
-	end := e.holders[0].expires
+// firstExpiry returns when the first of the leases ends. There must be a holder.
+func (e *entry) firstExpiry() time.Time {
+	first := e.holders[0].expires
 	for i := range e.holders {
-		if x := e.holders[i].expires; x.Before(end) {
-			end = x
+		if x := e.holders[i].expires; x.Before(first) {
+			first = x
 		}
 	}
-	return end
+	return first
 }
 
-// left is after how long one of that kind could have the key if nobody renewed or
-// released.
-func (e *entry) left(k kind, now time.Time) time.Duration {
+// retryAfter returns the time until a request with that sharing could have the key if
+// nobody renewed or released.
+func (e *entry) retryAfter(sharing driver.Sharing, now time.Time) time.Duration {
 	if len(e.holders) == 0 {
 		return 0
 	}
-	if e.kind.permits > 0 && k.permits > 0 {
-		return e.nextEnd().Sub(now)
+	if e.sharing.Permits > 0 && sharing.Permits > 0 {
+		return e.firstExpiry().Sub(now)
 	}
-	var end time.Time
+	var last time.Time
 	for i := range e.holders {
-		if x := e.holders[i].expires; x.After(end) {
-			end = x
+		if x := e.holders[i].expires; x.After(last) {
+			last = x
 		}
 	}
-	return end.Sub(now)
+	return last.Sub(now)
 }
 
-// held returns why a request of that kind cannot have the key. It names the holder that
-// has had the key for the longest time.
-func (e *entry) held(k kind, now time.Time) *driver.HeldError {
-	err := &driver.HeldError{RetryAfter: e.left(k, now)}
+// heldError says why a request with that sharing cannot have the key. It names the
+// holder that has had the key for the longest time.
+func (e *entry) heldError(sharing driver.Sharing, now time.Time) *driver.HeldError {
+	err := &driver.HeldError{RetryAfter: e.retryAfter(sharing, now)}
 	if len(e.holders) > 0 {
 		h := &e.holders[0]
 		err.Holder, err.Held = driver.HolderOf(h.owner), time.Duration(now.UnixNano()-h.since)
@@ -99,11 +86,35 @@ func (e *entry) held(k kind, now time.Time) *driver.HeldError {
 	return err
 }
 
-func (h *holder) heldAt(now time.Time) bool { return now.Before(h.expires) }
-
-func (h *holder) grant(e *entry, k kind, ttl time.Duration, now time.Time) driver.Grant {
+// grant returns the grant that h has.
+func (e *entry) grant(h *holder, sharing driver.Sharing, ttl time.Duration, now time.Time) driver.Grant {
 	return driver.Grant{
-		Key: e.key, Owner: h.owner, TTL: ttl, Mode: k.mode, Permits: k.permits,
-		Token: h.token, LastToken: h.last, Sent: now, Contended: e.line.first != nil,
+		Key: e.key, Owner: h.owner, TTL: ttl, Mode: sharing.Mode, Permits: sharing.Permits,
+		Token: h.token, LastToken: h.last, Sent: now, Contended: e.queue.first != nil,
 	}
+}
+
+// inspect describes the key. It changes nothing: holders whose lease has ended stay
+// until the next request for the key.
+func (e *entry) inspect(now time.Time) driver.KeyInfo {
+	info := driver.KeyInfo{Key: e.key}
+	for i := range e.holders {
+		if h := &e.holders[i]; h.heldAt(now) {
+			info.Holders = append(info.Holders, driver.HolderInfo{
+				Owner: driver.Fingerprint(h.owner), Holder: driver.HolderOf(h.owner), Token: h.token,
+				Since: time.Unix(0, h.since), ExpiresIn: h.expires.Sub(now),
+			})
+		}
+	}
+	slices.SortStableFunc(info.Holders, func(a, b driver.HolderInfo) int { return cmp.Compare(a.ExpiresIn, b.ExpiresIn) })
+	if info.Held = len(info.Holders); info.Held > 0 {
+		info.Mode, info.Semaphore = e.sharing.Mode, e.sharing.Permits > 0
+	}
+	if info.Held > driver.MaxHolderInfos {
+		info.Holders = slices.Clone(info.Holders[:driver.MaxHolderInfos])
+	}
+	for w := e.queue.first; w != nil; w = w.next {
+		info.Waiting++
+	}
+	return info
 }

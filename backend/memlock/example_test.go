@@ -27,8 +27,8 @@ func Example() {
 	// error: <nil>
 }
 
-// ExampleNew demonstrates that Lockers which share a Backend exclude each other
-// as processes do that share a server.
+// ExampleNew demonstrates that Lockers with the same Backend exclude each other, as
+// processes do that share a server.
 func ExampleNew() {
 	ctx := context.Background()
 	store := memlock.New()

@@ -1,17 +1,16 @@
 package memlock
 
-// Size returns how many keys are held or remembered, and how many places are
-// taken in their lines.
-func (b *Backend) Size() (keys, places int) {
+// Size returns how many keys and how many waiters the Backend knows.
+func (b *Backend) Size() (keys, waiters int) {
 	for i := range b.shards {
 		s := &b.shards[i]
 		s.mu.Lock()
 		keys += len(s.keys)
-		places += len(s.places)
+		waiters += len(s.waiters)
 		s.mu.Unlock()
 	}
-	return keys, places
+	return keys, waiters
 }
 
 // Remembered is how many releases each shard remembers.
-const Remembered = len(memory{}.claims)
+const Remembered = len(history{}.last)

@@ -42,8 +42,8 @@ func release(t *testing.T, b *memlock.Backend, g driver.Grant) {
 
 func mustBeEmpty(t *testing.T, b *memlock.Backend) {
 	t.Helper()
-	if keys, places := b.Size(); keys != 0 || places != 0 {
-		t.Errorf("%d keys and %d places are left", keys, places)
+	if keys, waiters := b.Size(); keys != 0 || waiters != 0 {
+		t.Errorf("%d keys and %d waiters are left", keys, waiters)
 	}
 }
 
@@ -60,8 +60,7 @@ func TestNothingRemains(t *testing.T) {
 				}
 				_, _ = b.Acquire(ctx, r)
 				cancel()
-				// A claim that never came to anything is told that another has
-				// the key.
+				// If nothing was granted, another owner may have the key.
 				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Errorf("Release: %v", err)
 				}
@@ -72,8 +71,8 @@ func TestNothingRemains(t *testing.T) {
 	mustBeEmpty(t, b)
 }
 
-// TestAbandonedLeases lets leases end that nobody releases and nobody asks for
-// again: strangers choose the keys, and holders crash.
+// TestAbandonedLeases lets leases end that nobody releases or asks for again: clients
+// choose the keys, and holders crash.
 func TestAbandonedLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
@@ -90,8 +89,8 @@ func TestAbandonedLeases(t *testing.T) {
 	})
 }
 
-// TestAbandonedPlaces lets a line form that nobody comes back to: each gets the
-// key in its turn, for one lease.
+// TestAbandonedPlaces fills a queue with places that nobody comes back to: each gets
+// the key in its turn, for one lease.
 func TestAbandonedPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
@@ -116,8 +115,8 @@ func TestAbandonedPlaces(t *testing.T) {
 	})
 }
 
-// TestNewcomerDoesNotOvertake tries for the key at the moment in which the lease
-// ends, before the timer of whoever waits has run.
+// TestNewcomerDoesNotOvertake makes an attempt at the moment at which the lease ends,
+// before the timer of the waiter has run.
 func TestNewcomerDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 {
@@ -140,7 +139,7 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 	})
 }
 
-func TestWaiterIsServedInTheMomentOfTheRelease(t *testing.T) {
+func TestWaiterIsServedAtTheMomentOfTheRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
 		g := try(t, b, ask("key", "holder"))
@@ -164,9 +163,9 @@ func TestWaiterIsServedInTheMomentOfTheRelease(t *testing.T) {
 	})
 }
 
-// TestShorterLeaseInTheLine has the timer of the line set for a long lease and
-// needed for a short one.
-func TestShorterLeaseInTheLine(t *testing.T) {
+// TestShorterLeaseInTheQueue sets the timer of the queue for a long lease, and then
+// needs it for a short one.
+func TestShorterLeaseInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
 		long := ask("key", "long")
@@ -216,7 +215,7 @@ func TestRepeatedReleaseIsRemembered(t *testing.T) {
 	release(t, b, g) // the first again
 	release(t, b, next)
 
-	// The memory is bounded.
+	// The history is bounded.
 	for i := range memlock.Remembered {
 		release(t, b, try(t, b, ask("key", "later "+strconv.Itoa(i))))
 	}

@@ -14,16 +14,15 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// askFor returns a request that waits as long as it takes, in a mode or for one of
-// some permits.
+// askFor returns a request that waits as long as it takes, in a mode or for a permit.
 func askFor(owner string, mode driver.Mode, permits int) driver.Request {
 	r := ask("key", owner)
 	r.Mode, r.Permits = mode, permits
 	return r
 }
 
-// The hint is after how long one could come in if nobody renewed: for a permit
-// when the first lease ends, for a writer when the last does.
+// RetryAfter is the time until the request could be granted if nobody renewed: for a
+// permit until the first lease ends, for a writer until the last one ends.
 func TestHintAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
@@ -50,13 +49,13 @@ func TestHintAmongMany(t *testing.T) {
 	})
 }
 
-// A grant says whether others are left in the line.
+// A grant says whether other waiters are left in the queue.
 func TestContended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
 		g := try(t, b, askFor("first", driver.Exclusive, 0))
 		if g.Contended {
-			t.Error("contended, with nobody in line")
+			t.Error("contended, without a waiter")
 		}
 		grants := make(chan driver.Grant, 4)
 		for _, r := range []driver.Request{
@@ -73,10 +72,10 @@ func TestContended(t *testing.T) {
 			synctest.Wait()
 		}
 		if again := try(t, b, askFor("first", driver.Exclusive, 0)); !again.Contended {
-			t.Error("not contended, with a line")
+			t.Error("not contended, with waiters")
 		}
 		release(t, b, g)
-		for i, want := range []bool{true, true, true, false} { // who reads together is told the same
+		for i, want := range []bool{true, true, true, false} { // readers that are granted together say the same
 			g := <-grants
 			if g.Contended != want {
 				t.Errorf("grant %d, of %s: contended %v", i, g.Owner, g.Contended)
@@ -87,7 +86,7 @@ func TestContended(t *testing.T) {
 	})
 }
 
-// Dropping a key drops it for all who have it.
+// Drop takes the key from all its holders.
 func TestDropOfReaders(t *testing.T) {
 	b := memlock.New()
 	one, two := try(t, b, askFor("1", driver.Shared, 0)), try(t, b, askFor("2", driver.Shared, 0))
@@ -100,7 +99,7 @@ func TestDropOfReaders(t *testing.T) {
 	mustBeEmpty(t, b)
 }
 
-func TestNothingRemainsOfAnyKind(t *testing.T) {
+func TestNothingRemainsInAnyMode(t *testing.T) {
 	b := memlock.New()
 	var wg sync.WaitGroup
 	for i := range 8 {
