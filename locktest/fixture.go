@@ -28,7 +28,7 @@ type fixture struct {
 	Features
 	backend   driver.Backend
 	queue     driver.Queuer      // nil if the backend keeps no line
-	prolong   driver.Extender    // nil if the backend does not
+	extender  driver.Extender    // nil if the backend does not
 	inspector driver.Inspector   // nil if the backend is none
 	acquirer  driver.AllAcquirer // nil if the backend is none
 	ctx       context.Context    //nolint:containedctx // the case's, as testing.T has one
@@ -42,7 +42,7 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, feat
 	f.backend = newBackend(t)
 	f.closeLater(f.backend)
 	f.queue, _ = f.backend.(driver.Queuer)
-	f.prolong, _ = f.backend.(driver.Extender)
+	f.extender, _ = f.backend.(driver.Extender)
 	f.acquirer, _ = f.backend.(driver.AllAcquirer)
 	f.inspector, _ = f.backend.(driver.Inspector)
 	// Keys that stay behind would keep whoever waits for them, after a failure,

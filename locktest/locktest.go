@@ -111,7 +111,7 @@ var groups = []group{
 	{"cancel", cancelCases},
 	{"shared", sharedCases},
 	{"semaphore", semaphoreCases},
-	{"prolong", prolongCases},
+	{"extend", extendCases},
 	{"inspect", inspectCases},
 	{"all", allCases},
 	{"locker", lockerCases},
@@ -132,7 +132,7 @@ type need string
 const (
 	needsQueue   need = "a backend that is a driver.Queuer"
 	needsShare   need = "a backend with driver.Features.Sharing"
-	needsProlong need = "a backend that is a driver.Extender"
+	needsExtend  need = "a backend that is a driver.Extender"
 	needsInspect need = "a backend that is a driver.Inspector"
 	needsAll     need = "a backend that is a driver.AllAcquirer"
 	needsPing    need = "a backend that is a driver.Pinger"
@@ -156,7 +156,7 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) driver.Backe
 	missing := map[need]bool{
 		needsQueue:   f.queue == nil,
 		needsShare:   !can.Sharing,
-		needsProlong: f.prolong == nil,
+		needsExtend:  f.extender == nil,
 		needsInspect: f.inspector == nil,
 		needsAll:     f.acquirer == nil,
 		needsPing:    !pings,

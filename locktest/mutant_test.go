@@ -32,7 +32,7 @@ type spoiled struct {
 	renew               renewFunc
 	release             releaseFunc
 	acquireAll          acquireAllFunc
-	prolong             prolongFunc   // nil: it is not an Extender
+	extend              extendFunc    // nil: it is not an Extender
 	limit               time.Duration // 0: no limit
 	peer                driver.Backend
 }
@@ -99,14 +99,14 @@ func runOn(t *testing.T, m *mutant) {
 	t.Helper()
 	newBackend := func(*testing.T) driver.Backend {
 		s := newSpoiled(m)
-		if s.prolong != nil {
-			return prolonging{s}
+		if s.extend != nil {
+			return extending{s}
 		}
 		return s
 	}
 	inner := func(b driver.Backend) *spoiled {
 		switch b := b.(type) {
-		case prolonging:
+		case extending:
 			return b.spoiled
 		default:
 			return b.(*spoiled)

@@ -15,7 +15,7 @@ import (
 )
 
 var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants,
-	sharedMutants, semaphoreMutants, prolongMutants, allMutants, limitMutants)
+	sharedMutants, semaphoreMutants, extendMutants, allMutants, limitMutants)
 
 var acquireMutants = []mutant{
 	{"everyone-gets-it", []string{"exclusion/one-holder", "exclusion/goroutines", "locker/exclusive"}, func(s *spoiled) {

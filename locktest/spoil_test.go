@@ -13,7 +13,7 @@ type (
 
 	renewFunc   func(ctx context.Context, grants []driver.Grant) []driver.RenewResult
 	releaseFunc func(ctx context.Context, g driver.Grant) error
-	prolongFunc func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
+	extendFunc  func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
 )
 
 func (s *spoiled) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {

@@ -11,11 +11,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// prolonging is a spoiled backend that is a Prolonger.
-type prolonging struct{ *spoiled }
+// extending is a spoiled backend that is an Extender.
+type extending struct{ *spoiled }
 
-func (p prolonging) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	return p.prolong(ctx, g, tokens)
+func (p extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	return p.extend(ctx, g, tokens)
 }
 
 // places knows who waits in the line of a memlock, which does not tell.
@@ -45,8 +45,8 @@ func (p *places) taken(key string) bool {
 	return false
 }
 
-// prolongs makes s a Prolonger that keeps the contract.
-func (s *spoiled) prolongs() *places {
+// extends makes s an Extender that keeps the contract.
+func (s *spoiled) extends() *places {
 	p := &places{owners: make(map[[2]string]bool)}
 	s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 		p.set(r.Key, r.Owner, true)
@@ -60,7 +60,7 @@ func (s *spoiled) prolongs() *places {
 		p.set(g.Key, g.Owner, false)
 		return s.Backend.Release(ctx, g)
 	}
-	s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 		switch {
 		case p.taken(g.Key):
 			return driver.Grant{}, fmt.Errorf("others wait: %w", driver.ErrNotAcquired)
@@ -69,7 +69,7 @@ func (s *spoiled) prolongs() *places {
 		}
 		return mint(ctx, s.Backend, g, tokens)
 	}
-	s.peer = prolonging{s}
+	s.peer = extending{s}
 	return p
 }
 
@@ -84,41 +84,41 @@ func mint(ctx context.Context, b *memlock.Backend, g driver.Grant, tokens int) (
 	return g, b.Release(ctx, more)
 }
 
-// TestRunOnProlonger checks that the suite finds nothing wrong with a Prolonger
+// TestRunOnExtender checks that the suite finds nothing wrong with an Extender
 // that keeps the contract.
-func TestRunOnProlonger(t *testing.T) {
-	runOn(t, &mutant{spoil: func(s *spoiled) { s.prolongs() }})
+func TestRunOnExtender(t *testing.T) {
+	runOn(t, &mutant{spoil: func(s *spoiled) { s.extends() }})
 }
 
-var prolongMutants = []mutant{
-	{"prolongs-with-the-same-tokens", []string{"prolong/larger-tokens"}, func(s *spoiled) {
-		s.prolongs()
-		honest := s.prolong
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+var extendMutants = []mutant{
+	{"extends-with-the-same-tokens", []string{"extend/larger-tokens"}, func(s *spoiled) {
+		s.extends()
+		honest := s.extend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			more, err := honest(ctx, g, tokens)
 			more.Token, more.LastToken = g.Token, g.LastToken
 			return more, err
 		}
 	}},
-	{"prolongs-without-tokens", []string{"prolong/larger-tokens"}, func(s *spoiled) {
-		s.prolongs()
-		honest := s.prolong
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"extends-without-tokens", []string{"extend/larger-tokens"}, func(s *spoiled) {
+		s.extends()
+		honest := s.extend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			more, err := honest(ctx, g, tokens)
 			more.Token, more.LastToken = 0, 0
 			return more, err
 		}
 	}},
-	{"prolongs-without-time", []string{"prolong/extends"}, func(s *spoiled) {
-		s.prolongs()
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"extends-without-time", []string{"extend/extends"}, func(s *spoiled) {
+		s.extends()
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
-	{"prolongs-for-too-long", []string{"prolong/extends"}, func(s *spoiled) {
-		s.prolongs()
-		honest := s.prolong
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"extends-for-too-long", []string{"extend/extends"}, func(s *spoiled) {
+		s.extends()
+		honest := s.extend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			ttl := g.TTL
 			g.TTL *= 10
 			more, err := honest(ctx, g, tokens)
@@ -126,43 +126,43 @@ var prolongMutants = []mutant{
 			return more, err
 		}
 	}},
-	{"prolongs-while-others-wait", []string{
-		"prolong/others-wait", "prolong/others-wait-elsewhere", "prolong/refusal-changes-nothing",
+	{"extends-while-others-wait", []string{
+		"extend/others-wait", "extend/others-wait-elsewhere", "extend/refusal-changes-nothing",
 	}, func(s *spoiled) {
-		s.prolongs()
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+		s.extends()
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			if !s.holds(ctx, g) {
 				return driver.Grant{}, driver.ErrLost
 			}
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
-	{"does-not-see-who-waits-elsewhere", []string{"prolong/others-wait-elsewhere"}, func(s *spoiled) {
-		s.prolongs()
+	{"does-not-see-who-waits-elsewhere", []string{"extend/others-wait-elsewhere"}, func(s *spoiled) {
+		s.extends()
 		s.peer = s.Backend
 	}},
-	{"extends-and-refuses", []string{"prolong/refusal-changes-nothing"}, func(s *spoiled) {
-		s.prolongs()
-		honest := s.prolong
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"extends-and-refuses", []string{"extend/refusal-changes-nothing"}, func(s *spoiled) {
+		s.extends()
+		honest := s.extend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			s.holds(ctx, g) // which renews
 			return honest(ctx, g, tokens)
 		}
 	}},
-	{"refused-means-lost", []string{"prolong/others-wait", "prolong/others-wait-elsewhere"}, func(s *spoiled) {
-		p := s.prolongs()
-		honest := s.prolong
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"refused-means-lost", []string{"extend/others-wait", "extend/others-wait-elsewhere"}, func(s *spoiled) {
+		p := s.extends()
+		honest := s.extend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			if p.taken(g.Key) {
 				return driver.Grant{}, driver.ErrLost
 			}
 			return honest(ctx, g, tokens)
 		}
 	}},
-	{"creates-what-it-prolongs", []string{"prolong/released", "prolong/after-expiry"}, func(s *spoiled) {
-		s.prolongs()
-		honest := s.prolong
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"creates-what-it-extends", []string{"extend/released", "extend/after-expiry"}, func(s *spoiled) {
+		s.extends()
+		honest := s.extend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			more, err := honest(ctx, g, tokens)
 			if err != nil { // and says that it was lost
 				_, _ = s.Backend.TryAcquire(ctx, driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
@@ -170,15 +170,15 @@ var prolongMutants = []mutant{
 			return more, err
 		}
 	}},
-	{"prolongs-for-anybody", []string{"prolong/released", "prolong/others", "prolong/after-expiry"}, func(s *spoiled) {
-		s.prolongs()
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"extends-for-anybody", []string{"extend/released", "extend/others", "extend/after-expiry"}, func(s *spoiled) {
+		s.extends()
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
-	{"prolongs-under-another-owner", []string{"prolong/release-after"}, func(s *spoiled) {
-		s.prolongs()
-		s.prolong = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	{"extends-under-another-owner", []string{"extend/release-after"}, func(s *spoiled) {
+		s.extends()
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
 			s.Drop(g.Key)
 			r := driver.Request{Key: g.Key, Owner: g.Owner + "'", TTL: g.TTL, Tokens: tokens}
 			more, err := s.Backend.TryAcquire(ctx, r)

@@ -7,12 +7,12 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var prolongCases = []testCase{
+var extendCases = []testCase{
 	{
 		name: "larger-tokens",
-		explanation: "Prolong mints further tokens, as many as asked for or fewer but not none, each larger than all before, and those of " +
+		explanation: "Extend mints further tokens, as many as asked for or fewer but not none, each larger than all before, and those of " +
 			"the next owner are larger still.",
-		needs: []need{needsProlong, needsTokens},
+		needs: []need{needsExtend, needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
 			r := f.request(key, long)
@@ -30,13 +30,13 @@ var prolongCases = []testCase{
 	},
 	{
 		name:        "extends",
-		explanation: "Prolong extends the lease to a full TTL from now.",
-		needs:       []need{needsProlong, needsExpiry},
+		explanation: "Extend extends the lease to a full TTL from now.",
+		needs:       []need{needsExtend, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, f.Lease))
 			f.keepAlive(g, func() (time.Time, bool) {
-				more, err := f.prolong.Extend(f.Context(), g, 4)
+				more, err := f.extender.Extend(f.Context(), g, 4)
 				return more.Sent, err == nil
 			})
 			f.seize(f.request(key, long), f.Lease) // and no further
@@ -44,9 +44,9 @@ var prolongCases = []testCase{
 	},
 	{
 		name: "others-wait",
-		explanation: "While another waits in line, Prolong must be refused with an error that wraps ErrNotAcquired: " +
+		explanation: "While another waits in line, Extend must be refused with an error that wraps ErrNotAcquired: " +
 			"a process that hands the key to its own would otherwise keep it for ever.",
-		needs: []need{needsProlong, needsQueue},
+		needs: []need{needsExtend, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -62,8 +62,8 @@ var prolongCases = []testCase{
 	},
 	{
 		name:        "others-wait-elsewhere",
-		explanation: "Prolong must see who waits in another process.",
-		needs:       []need{needsProlong, needsQueue, needsPeer},
+		explanation: "Extend must see who waits in another process.",
+		needs:       []need{needsExtend, needsQueue, needsPeer},
 		run: func(f *fixture) {
 			other, ok := f.peer().(driver.Queuer)
 			if !ok {
@@ -80,8 +80,8 @@ var prolongCases = []testCase{
 	},
 	{
 		name:        "refusal-changes-nothing",
-		explanation: "A Prolong that is refused must not extend the lease: whoever waits would wait for longer because of the question.",
-		needs:       []need{needsProlong, needsQueue, needsExpiry},
+		explanation: "A Extend that is refused must not extend the lease: whoever waits would wait for longer because of the question.",
+		needs:       []need{needsExtend, needsQueue, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, 2*f.Lease))
@@ -93,34 +93,34 @@ var prolongCases = []testCase{
 					return
 				default:
 				}
-				if _, err := f.prolong.Extend(f.Context(), g, 4); err == nil {
+				if _, err := f.extender.Extend(f.Context(), g, 4); err == nil {
 					f.Fatal("prolonged although another waits in line")
 				}
 			}
-			f.Error("a refused Prolong keeps the key")
+			f.Error("a refused Extend keeps the key")
 		},
 	},
 	{
 		name:        "released",
-		explanation: "If the owner has released the key, Prolong must say ErrLost and create nothing.",
-		needs:       []need{needsProlong},
+		explanation: "If the owner has released the key, Extend must say ErrLost and create nothing.",
+		needs:       []need{needsExtend},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
 			f.release(g)
-			f.mustNotProlong(g)
+			f.mustNotExtend(g)
 			f.free(key)
 		},
 	},
 	{
 		name:        "others",
-		explanation: "If another has the key, Prolong must say ErrLost and leave it alone.",
-		needs:       []need{needsProlong, needsExpiry},
+		explanation: "If another has the key, Extend must say ErrLost and leave it alone.",
+		needs:       []need{needsExtend, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			late := f.try(f.request(key, f.Lease))
 			g := f.seize(f.request(key, long), f.Lease)
-			f.mustNotProlong(late)
+			f.mustNotExtend(late)
 			f.want(f.renewAll(g, late), driver.Renewed, driver.Lost)
 			f.release(g)
 			f.free(key)
@@ -128,20 +128,20 @@ var prolongCases = []testCase{
 	},
 	{
 		name:        "after-expiry",
-		explanation: "If the lease has ended, Prolong must say ErrLost even if nobody has taken the key since, and create nothing.",
-		needs:       []need{needsProlong, needsExpiry},
+		explanation: "If the lease has ended, Extend must say ErrLost even if nobody has taken the key since, and create nothing.",
+		needs:       []need{needsExtend, needsExpiry},
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), f.Lease))
 			other := f.try(f.request(f.key(), f.Lease))
 			f.seize(f.request(other.Key, long), f.Lease) // and so g's lease has ended too
-			f.mustNotProlong(g)
+			f.mustNotExtend(g)
 			f.free(g.Key)
 		},
 	},
 	{
 		name:        "release-after",
 		explanation: "What was prolonged is renewed and released as before.",
-		needs:       []need{needsProlong},
+		needs:       []need{needsExtend},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -160,9 +160,9 @@ var prolongCases = []testCase{
 func (f *fixture) more(g driver.Grant, tokens int) driver.Grant {
 	f.Helper()
 	before := time.Now()
-	more, err := f.prolong.Extend(f.Context(), g, tokens)
+	more, err := f.extender.Extend(f.Context(), g, tokens)
 	if err != nil {
-		f.Fatalf("Prolong by the holder: %v", err)
+		f.Fatalf("Extend by the holder: %v", err)
 	}
 	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Mode: g.Mode, Permits: g.Permits, Tokens: tokens}
 	f.inspect(more, r, before)
@@ -172,7 +172,7 @@ func (f *fixture) more(g driver.Grant, tokens int) driver.Grant {
 // mustBeRefused prolongs what another waits for.
 func (f *fixture) mustBeRefused(g driver.Grant) {
 	f.Helper()
-	switch _, err := f.prolong.Extend(f.Context(), g, 4); {
+	switch _, err := f.extender.Extend(f.Context(), g, 4); {
 	case err == nil:
 		f.Error("prolonged although another waits in line")
 	case !errors.Is(err, driver.ErrNotAcquired), errors.Is(err, driver.ErrLost):
@@ -180,10 +180,10 @@ func (f *fixture) mustBeRefused(g driver.Grant) {
 	}
 }
 
-// mustNotProlong prolongs what g's owner does not have.
-func (f *fixture) mustNotProlong(g driver.Grant) {
+// mustNotExtend prolongs what g's owner does not have.
+func (f *fixture) mustNotExtend(g driver.Grant) {
 	f.Helper()
-	switch _, err := f.prolong.Extend(f.Context(), g, 4); {
+	switch _, err := f.extender.Extend(f.Context(), g, 4); {
 	case err == nil:
 		f.Error("prolonged although the owner does not have the key")
 	case !errors.Is(err, driver.ErrLost):
