@@ -221,8 +221,8 @@ func (f *fixture) visitOnce(room *room, r driver.Request) {
 		g, err = f.queue.Acquire(f.Context(), r)
 	}
 	if err == nil {
-		if res := driver.RenewAll(f.Context(), f.backend, []driver.Grant{g}); len(res) != 1 || res[0].Status != driver.Renewed {
-			f.Errorf("Renew of a living lease: %v", res)
+		if r := f.renewOn(f.Context(), f.backend, []driver.Grant{g})[0]; r.Status != driver.Renewed {
+			f.Errorf("Renew of a lease that has not ended: %v, %v", r.Status, r.Err)
 		}
 		room.visit(f, g.Token, 0)
 	}

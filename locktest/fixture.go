@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,11 +35,15 @@ type fixture struct {
 	ctx       context.Context    //nolint:containedctx // the case's, as testing.T has one
 	held      map[string]func()  // by owner: releases what the case has not
 	closed    map[io.Closer]bool
+
+	mu       sync.Mutex
+	renewals []*reports
 }
 
 func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) *fixture {
 	t.Helper()
 	f := &fixture{T: t, Features: features, held: make(map[string]func()), closed: make(map[io.Closer]bool)}
+	f.Cleanup(f.checkReports) // after the backend is closed
 	f.backend = newBackend(t)
 	f.closeLater(f.backend)
 	f.queue, _ = f.backend.(driver.Queuer)
@@ -254,13 +259,10 @@ func (f *fixture) renew(g driver.Grant) driver.RenewStatus {
 // renewAll renews a batch, of which every outcome must be known.
 func (f *fixture) renewAll(grants ...driver.Grant) []driver.RenewResult {
 	f.Helper()
-	results := driver.RenewAll(f.Context(), f.backend, grants)
-	if len(results) != len(grants) {
-		f.Fatalf("Renew of %d grants returned %d results", len(grants), len(results))
-	}
+	results := f.renewOn(f.Context(), f.backend, grants)
 	for i, r := range results {
 		if r.Status == driver.Unknown || r.Err != nil {
-			f.Fatalf("Renew, result %d of %d: %v, %v", i, len(results), r.Status, r.Err)
+			f.Fatalf("Renew, grant %d of %d: %v, %v", i, len(results), r.Status, r.Err)
 		}
 	}
 	return results

@@ -100,6 +100,7 @@ type group struct {
 }
 
 var groups = []group{
+	{"features", featuresCases},
 	{"exclusion", exclusionCases},
 	{"idempotence", idempotenceCases},
 	{"expiry", expiryCases},

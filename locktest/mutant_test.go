@@ -30,10 +30,12 @@ type spoiled struct {
 
 	tryAcquire, acquire acquireFunc
 	renew               renewFunc
+	reports             reportFunc // if not nil it is used instead of renew
 	release             releaseFunc
 	acquireAll          acquireAllFunc
-	extend              extendFunc    // nil: it is not an Extender
-	limit               time.Duration // 0: no limit
+	extend              extendFunc             // nil: it is not an Extender
+	limit               time.Duration          // 0: no limit
+	features            func(*driver.Features) // changes them, if not nil
 	peer                driver.Backend
 }
 

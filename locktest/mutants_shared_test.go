@@ -117,6 +117,31 @@ var sharedMutants = []mutant{
 }
 
 var semaphoreMutants = []mutant{
+	{"counts-by-the-first-holder", []string{"shared/admits"}, func(s *spoiled) {
+		first := make(map[string]int)
+		s.ask(func(r *driver.Request) {
+			if r.Permits > 0 {
+				if first[r.Key] == 0 {
+					first[r.Key] = r.Permits
+				}
+				r.Permits = first[r.Key]
+			}
+		})
+	}},
+	{"reading-is-a-permit", []string{"shared/admits"}, func(s *spoiled) {
+		s.ask(func(r *driver.Request) {
+			if r.Mode == driver.Shared {
+				r.Mode, r.Permits = driver.Exclusive, 1000
+			}
+		})
+	}},
+	{"one-permit-is-exclusive", []string{"shared/admits"}, func(s *spoiled) {
+		s.ask(func(r *driver.Request) {
+			if r.Permits == 1 {
+				r.Mode, r.Permits = driver.Shared, 0
+			}
+		})
+	}},
 	{"one-permit-too-many", []string{"semaphore/exactly-n", "semaphore/one-more-waits", "semaphore/two-peers", "semaphore/crowd"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) {
 			if r.Permits > 0 {

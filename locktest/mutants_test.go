@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, releaseMutants, queueMutants,
-	sharedMutants, semaphoreMutants, extendMutants, allMutants, limitMutants)
+var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, reportMutants, releaseMutants, queueMutants,
+	sharedMutants, semaphoreMutants, extendMutants, allMutants, limitMutants, featuresMutants)
 
 var acquireMutants = []mutant{
 	{"everyone-gets-it", []string{"exclusion/one-holder", "exclusion/goroutines", "locker/exclusive"}, func(s *spoiled) {

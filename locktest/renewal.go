@@ -71,6 +71,23 @@ var renewalCases = []testCase{
 		},
 	},
 	{
+		name: "one-report-each",
+		explanation: "Renew must call report exactly once for each grant, with its index. A grant without a report counts as Unknown, " +
+			"and the Locker stops believing in it; a report for another index is believed of the wrong lock.",
+		run: func(f *fixture) {
+			grants := f.several(9)
+			want := make([]driver.RenewStatus, len(grants))
+			for i, g := range grants {
+				want[i] = driver.Renewed
+				if i%4 == 1 {
+					f.release(g)
+					want[i] = driver.Lost
+				}
+			}
+			f.want(f.renewAll(grants...), want...)
+		},
+	},
+	{
 		name: "large-batch",
 		explanation: "One Renew may have more grants than a backend sends in one request, some living and some lost; " +
 			"each must have its own result.",
@@ -130,7 +147,7 @@ var renewalCases = []testCase{
 			g := f.try(f.request(f.key(), long))
 			long := g
 			long.TTL = r.TTL
-			if got := driver.RenewAll(f.Context(), f.backend, []driver.Grant{long})[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
+			if got := f.renewOn(f.Context(), f.backend, []driver.Grant{long})[0]; got.Status != driver.Unknown || !refusesTTL(got.Err) {
 				f.Errorf("Renew for %v: %v, %v", long.TTL, got.Status, got.Err)
 			}
 			f.mustStillHold(g)
@@ -176,25 +193,34 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "cancelled-context",
-		explanation: "Renew with a context that has ended must still return one result for each grant. It may say Unknown; " +
-			"it must not say Lost of a lease that lives.",
+		explanation: "Renew with a context that has ended must still report one result for each grant. The result may be Unknown; " +
+			"it must not be Lost if the lease has not ended.",
 		run: func(f *fixture) {
-			g := f.try(f.request(f.key(), long))
+			grants := f.several(2)
 			ctx, cancel := context.WithCancel(f.Context())
 			cancel()
-			results := driver.RenewAll(ctx, f.backend, []driver.Grant{g, g})
-			if len(results) != 2 {
-				f.Fatalf("Renew of 2 grants returned %d results", len(results))
-			}
-			for _, r := range results {
-				if r.Status == driver.Lost {
-					f.Error("a living lease was reported lost")
-				}
-				if r.Status == driver.Unknown && r.Err == nil {
-					f.Error("the outcome is unknown, and no error says why")
-				}
-			}
-			f.want(f.renewAll(g), driver.Renewed)
+			f.mustNotBeLost(f.renewOn(ctx, f.backend, grants))
+			f.want(f.renewAll(grants...), driver.Renewed, driver.Renewed)
+		},
+	},
+	{
+		name: "no-report-afterwards",
+		explanation: "Renew must not call report after it has returned, even if its context ended while it was running: " +
+			"the Locker reads the results then.",
+		run: func(f *fixture) {
+			grants := f.several(5)
+			ended, end := context.WithCancel(f.Context())
+			end()
+			f.mustNotBeLost(f.renewOn(ended, f.backend, grants))
+			ctx, cancel := context.WithCancel(f.Context())
+			defer cancel()
+			f.mustNotBeLost(f.renewAnd(ctx, f.backend, grants, cancel)) // at the first report
+			brief, stop := context.WithTimeout(f.Context(), time.Microsecond)
+			defer stop()
+			f.mustNotBeLost(f.renewOn(brief, f.backend, grants))
+			time.Sleep(f.Lease)
+			f.checkReports()
+			f.want(f.renewAll(grants[0]), driver.Renewed)
 		},
 	},
 }
@@ -211,12 +237,32 @@ func refusesTTL(err error) bool {
 	return err != nil
 }
 
-// want checks what became of a batch.
+// several returns the grants of n fresh keys.
+func (f *fixture) several(n int) []driver.Grant {
+	f.Helper()
+	grants := make([]driver.Grant, n)
+	for i := range grants {
+		grants[i] = f.try(f.request(f.key(), long))
+	}
+	return grants
+}
+
+// mustNotBeLost checks the results for leases that have not ended.
+func (f *fixture) mustNotBeLost(results []driver.RenewResult) {
+	f.Helper()
+	for i, r := range results {
+		if r.Status == driver.Lost {
+			f.Errorf("Renew, grant %d of %d: lost, and its lease has not ended", i, len(results))
+		}
+	}
+}
+
+// want checks the results of a batch.
 func (f *fixture) want(results []driver.RenewResult, want ...driver.RenewStatus) {
 	f.Helper()
 	for i, r := range results {
 		if r.Status != want[i] {
-			f.Errorf("Renew, result %d of %d: %v, want %v", i, len(results), r.Status, want[i])
+			f.Errorf("Renew, grant %d of %d: %v, want %v", i, len(results), r.Status, want[i])
 		}
 	}
 }

@@ -246,6 +246,26 @@ var sharedCases = []testCase{
 		},
 	},
 	{
+		name: "admits",
+		explanation: "TryAcquire must grant a key beside its holders exactly if driver.Sharing.Admits says so: " +
+			"the Locker decides by it inside a process, and two processes must decide alike.",
+		needs: []need{needsShare},
+		run: func(f *fixture) {
+			for _, has := range sharings {
+				for _, asks := range sharings {
+					key := f.key()
+					for n := 0; n <= 3; n++ {
+						f.mustAgree(key, n, has, asks)
+						if !has.Admits(n, has) {
+							break
+						}
+						f.try(f.asking(key, has))
+					}
+				}
+			}
+		},
+	},
+	{
 		name:        "crowd",
 		explanation: "Functions that write under a key never overlap with any other, in one process or two, and each gets its turn.",
 		needs:       []need{needsShare},
@@ -282,6 +302,38 @@ var sharedCases = []testCase{
 			f.eventuallyFree(key)
 		},
 	},
+}
+
+// sharings are the small ways of sharing a key.
+var sharings = []driver.Sharing{
+	{Mode: driver.Exclusive}, {Mode: driver.Shared}, {Permits: 1}, {Permits: 2}, {Permits: 3},
+}
+
+// asking returns a request of a fresh owner with that sharing.
+func (f *fixture) asking(key string, s driver.Sharing) driver.Request {
+	r := f.request(key, long)
+	r.Mode, r.Permits = s.Mode, s.Permits
+	return r
+}
+
+// mustAgree checks that n holders with the sharing has let in one that asks for the
+// sharing asks exactly if Admits says so.
+func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
+	f.Helper()
+	r := f.asking(key, asks)
+	g, err := f.backend.TryAcquire(f.Context(), r)
+	admitted := has.Admits(n, asks)
+	if admitted && err != nil && f.Settle > 0 {
+		g, err = f.try(r), nil
+	}
+	if admitted != (err == nil) {
+		f.Errorf("%d holders with %+v, and TryAcquire with %+v returned the error %v; Admits returned %v", n, has, asks, err, admitted)
+	}
+	if err == nil {
+		f.release(g)
+	} else {
+		f.mustBeHeld(g, err)
+	}
 }
 
 // renewOne keeps one of two leases alive that have the key together, and lets the

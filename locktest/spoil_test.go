@@ -12,6 +12,7 @@ type (
 	acquireAllFunc func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error)
 
 	renewFunc   func(ctx context.Context, grants []driver.Grant) []driver.RenewResult
+	reportFunc  func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult))
 	releaseFunc func(ctx context.Context, g driver.Grant) error
 	extendFunc  func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
 )
@@ -31,6 +32,9 @@ func (s *spoiled) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 func (s *spoiled) Features() driver.Features {
 	f := s.Backend.Features()
 	f.MaxTTL = s.limit
+	if s.features != nil {
+		s.features(&f)
+	}
 	return f
 }
 
@@ -42,6 +46,10 @@ func renewing(b driver.Backend) renewFunc {
 }
 
 func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	if s.reports != nil {
+		s.reports(ctx, grants, report)
+		return
+	}
 	for i, r := range s.renew(ctx, grants) {
 		report(i, r)
 	}
