@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Counter is the load test of the annotation that this kit answers. There it is
+// Counter is the load test of an existing annotation, which reads
 //
 //	@DistributedLock(prefix="my-", value="test", keyTimeout=3000, retryCount=0, paramLock=true, retryInterval=200)
 //	public void test(String name, int number, Object o)
 type Counter struct {
-	I     map[string]*int // by name: the lock alone guards them
+	I     map[string]*int // by name; only the lock protects them
 	J     atomic.Int64
 	Think time.Duration // between reading and writing
 }

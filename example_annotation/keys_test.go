@@ -16,13 +16,13 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// recorder remembers the keys that were asked for.
+// recorder records the requested keys.
 type recorder struct {
 	mu   sync.Mutex
 	keys []string
 }
 
-// last returns the last key, and forgets it.
+// last returns the last key and removes it.
 func (r *recorder) last() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +34,7 @@ func (r *recorder) last() string {
 	return key
 }
 
-// newLocker returns a Locker in memory and the keys that it was asked for.
+// newLocker returns a Locker in memory and the keys requested from it.
 func newLocker(t *testing.T) (*distlock.Locker, *recorder) {
 	t.Helper()
 	r := &recorder{}
@@ -54,8 +54,8 @@ func newLocker(t *testing.T) (*distlock.Locker, *recorder) {
 	return l, r
 }
 
-// One thing has one key, whether its function is annotated or wrapped, or it is
-// reached over HTTP or gRPC.
+// The same value has the same key, whether the function is annotated, wrapped, or
+// called over HTTP or gRPC.
 func TestSameKeyWhicheverWay(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -105,8 +105,7 @@ func TestSameKeyWhicheverWay(t *testing.T) {
 	}
 }
 
-// What takes part in the key is what the comment says, and it is encoded as the
-// kit encodes it everywhere.
+// The key contains the parameters that the comment selects, in the usual encoding.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -145,7 +144,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The three parameters of the original are one list, null among them.
+// The three parameters of the original are one list, including null.
 func TestOriginalKeys(t *testing.T) {
 	l, seen := newLocker(t)
 	UseLocker(l)

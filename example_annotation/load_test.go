@@ -11,10 +11,10 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// The load test of the original: 1,000 users call the annotated method ten times
-// each, a tenth of a second apart. What is counted under the lock is exact, and
-// what is counted without loses updates. With four names among the users there
-// are four locks, and each count is exact.
+// The load test of the original: 1,000 users call the annotated method ten times each,
+// a tenth of a second apart. The count under the lock is exact, and the count without
+// the lock misses updates. With four names among the users there are four locks, and
+// each count is exact.
 func TestOriginalUnderLoad(t *testing.T) {
 	for _, names := range []int{1, 4} {
 		t.Run(fmt.Sprint(names), func(t *testing.T) {

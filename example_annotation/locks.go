@@ -2,9 +2,9 @@ package shop
 
 import "github.com/distlock-go/distlock"
 
-// locker takes the locks of what has no Locker of its own.
+// locker is used by types without a Locker of their own.
 var locker *distlock.Locker
 
-// UseLocker says where locks are taken. Call it before anything else; until then
-// what is annotated fails and does not run.
+// UseLocker sets the Locker of the package. Call it first; until then annotated
+// functions fail without running.
 func UseLocker(l *distlock.Locker) { locker = l }

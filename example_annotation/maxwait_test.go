@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// slowBank takes its time for each payment.
+// slowBank needs time for each payment.
 type slowBank struct {
 	Bank
 
@@ -30,8 +30,8 @@ func (b *slowBank) Pay(ctx context.Context, user string, orderID int64) (Receipt
 	return b.Bank.Pay(ctx, user, orderID)
 }
 
-// Of two payments of one order the second waits for 3 s, as the comment on Pay says,
-// and the first takes as long as it takes.
+// Two payments of one order: the second waits for 3 s, as the comment on Pay says, and
+// the first is not limited.
 func TestMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := distlock.New(memlock.New(), distlock.Config{})

@@ -10,8 +10,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// instant grants whatever it is asked for and keeps nothing, so that what is
-// measured is the caller's own.
+// instant grants every request and stores nothing, so that only the cost of the caller
+// is measured.
 type instant struct{}
 
 func (instant) Features() driver.Features { return driver.Features{} }
@@ -30,13 +30,13 @@ func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, 
 
 func (instant) Release(context.Context, driver.Grant) error { return nil }
 
-// pair is one method, generated and as one would write it with Call.
+// pair is one method in two forms: generated, and by hand with Call.
 type pair struct{ generated, byHand func() error }
 
 func pairs(ctx context.Context, l *distlock.Locker) map[string]pair {
 	s := NewService(l)
 	q := &Till{locker: l}
-	sku := strings.Clone("tea") // no constant: these need no memory as a key
+	sku := strings.Clone("tea") // not a constant: a constant key does not allocate
 	shelf := &Shelf[string, int]{locker: l, things: map[string]int{}}
 	whole := distlock.Opts{Prefix: "shop:"}
 	stock := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "till", ParamLock: true})
@@ -80,7 +80,7 @@ func pairs(ctx context.Context, l *distlock.Locker) map[string]pair {
 	}
 }
 
-// Generated code allocates nothing that a Call by hand would not.
+// Generated code does not allocate more than a Call by hand.
 func TestNoExtraAllocations(t *testing.T) {
 	l := distlock.New(instant{}, distlock.Config{})
 	defer l.Close()
@@ -92,8 +92,8 @@ func TestNoExtraAllocations(t *testing.T) {
 				}
 			})
 		}
-		// Pools forget at times, and under the race detector on purpose: only what
-		// is so every time counts.
+		// Pools drop entries at times, and under the race detector on purpose: only a
+		// difference in every run counts.
 		var generated, byHand float64
 		for range 20 {
 			if generated, byHand = count(p.generated), count(p.byHand); generated <= byHand {
@@ -107,7 +107,7 @@ func TestNoExtraAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkGenerated sets generated methods beside a Call by hand.
+// BenchmarkGenerated compares generated methods with a Call by hand.
 func BenchmarkGenerated(b *testing.B) {
 	l := distlock.New(instant{}, distlock.Config{})
 	defer l.Close()
@@ -125,9 +125,9 @@ func BenchmarkGenerated(b *testing.B) {
 	}
 }
 
-// BenchmarkOverhead takes turns, so that a noisy machine is noisy for both, and
-// reports by how much the quickest batch of generated calls is slower than the
-// quickest batch by hand: extra-ns/op, less than 0 if it is quicker.
+// BenchmarkOverhead measures both in turn, so that a noisy machine affects both, and
+// reports how much slower the quickest batch of generated calls is than the quickest
+// batch by hand: extra-ns/op, less than 0 if it is quicker.
 func BenchmarkOverhead(b *testing.B) {
 	const batch = 200
 	l := distlock.New(instant{}, distlock.Config{})

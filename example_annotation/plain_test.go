@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Annotated code differs from plain code by one comment for each method, and
-// nothing else.
+// Annotated code differs from plain code only by one comment for each method.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/plain/*.go")

@@ -11,8 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Service has a Locker of its own, which its methods use unless they are told
-// otherwise.
+// Service has its own Locker, which its methods use by default.
 type Service struct {
 	locker *distlock.Locker
 	prices map[string]int
@@ -26,7 +25,7 @@ func NewService(l *distlock.Locker) *Service {
 	return &Service{locker: l, prices: map[string]int{}}
 }
 
-// note writes down what was done, unless the lock was lost.
+// note records an action, unless the lock was lost.
 func (s *Service) note(ctx context.Context, what ...any) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -40,19 +39,19 @@ func (s *Service) note(ctx context.Context, what ...any) error {
 // SKU is an article.
 type SKU string
 
-// User is locked by its ID, whatever else is in it.
+// User is locked by its ID. Other fields do not matter.
 type User struct {
 	ID   int64 `lock:"key"`
 	Name string
 }
 
-// Order is a request with a user in it.
+// Order is a request with a user.
 type Order struct {
 	User  User
 	Items []SKU
 }
 
-// reserve has one lock for each article, whichever way it is reached.
+// reserve has one lock for each article.
 //
 //distlock:lock prefix:shop: value:stock paramLock
 func (s *Service) reserve(ctx context.Context, sku SKU) error { return s.note(ctx, "reserved ", sku) }
@@ -64,7 +63,7 @@ func (s *Service) order(ctx context.Context, at time.Time, o Order) (n int, text
 	return len(o.Items), fmt.Sprint(o.User.Name, " at ", at.UTC()), s.note(ctx, "order of ", o.User.Name)
 }
 
-// profile is locked by the whole request, in which a tag says what counts.
+// profile is locked by the whole request; a tag selects the field that counts.
 //
 //distlock:lock prefix:shop: value:user param:u
 func (s *Service) profile(ctx context.Context, u *User) error {
@@ -78,7 +77,7 @@ func (s *Service) move(ctx context.Context, from, to SKU, n int) error {
 	return s.note(ctx, "moved ", n, " from ", from, " to ", to)
 }
 
-// price is read by many at a time, and raised by one.
+// price can run many times at once; raise runs alone.
 //
 //distlock:lock prefix:shop: value:prices mode:shared
 func (s *Service) price(_ context.Context, sku string) (int, error) {
@@ -95,14 +94,14 @@ func (s *Service) raise(_ context.Context, sku string, by int) error {
 	return nil
 }
 
-// report runs three times at once in the whole fleet; who comes too late does
-// not wait.
+// report runs at most three times at once, over all processes; further callers do not
+// wait.
 //
 //distlock:lock prefix:shop: value:report permits:3 retryCount:1 maxWaiters:10 as:NightlyReport
 func (s *Service) report(ctx context.Context, run func(context.Context) error) error { return run(ctx) }
 
-// invoice has a number that nobody can guess from its key, and whose writer is
-// fenced off when it was paused.
+// invoice has a key from which the number cannot be guessed, and a token that fences
+// off a paused writer.
 //
 //distlock:lock prefix:shop: value:invoice param:number hasher:hasher fencing noWatchdog keyTimeout:1m
 func (s *Service) invoice(ctx context.Context, number string) (uint64, error) {
@@ -129,7 +128,7 @@ type Shelf[K comparable, V any] struct {
 	things map[K]V
 }
 
-// swap puts v in the place of what it returns.
+// swap stores v and returns the old value.
 //
 //distlock:lock prefix:shop: value:shelf param:k
 func (s *Shelf[K, V]) swap(ctx context.Context, k K, v V) (old V, err error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// Without the lock nothing runs: the results are zero, and the error says why.
+// Without the lock the function does not run: the results are zero, and the error gives
+// the reason.
 func TestBusy(t *testing.T) {
 	l, _ := newLocker(t)
 	bank := &Bank{Paid: map[int64]int{42: 1}}
@@ -46,12 +47,12 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// The function runs under the lease, which its context has; a panic gives the
-// lock back and goes on.
+// The function runs with the lease in its context. A panic releases the lock and
+// continues.
 func TestInside(t *testing.T) {
 	l, _ := newLocker(t)
 	s := NewService(l)
-	for range 2 { // the second time only if the first gave the permit back
+	for range 2 { // the second run needs the permit of the first
 		for range 3 {
 			func() {
 				defer func() {
@@ -69,7 +70,7 @@ func TestInside(t *testing.T) {
 		}
 	}
 	mine := errors.New("mine")
-	if err := s.NightlyReport(t.Context(), func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the very error
+	if err := s.NightlyReport(t.Context(), func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the same value
 		t.Errorf("got %v, want the function's own error", err)
 	}
 	token, err := s.Invoice(t.Context(), "1")
@@ -78,7 +79,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// Three run, the fourth does not.
+// Three calls run, the fourth does not.
 func TestPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := distlock.New(memlock.New(), distlock.Config{})
@@ -106,8 +107,8 @@ func TestPermits(t *testing.T) {
 	})
 }
 
-// A Locker that is missing is an error that says where, or a panic when the
-// decorator is made; never a call without the lock.
+// A missing Locker is an error that names the function, or a panic of the constructor
+// of the decorator, and never a call without the lock.
 func TestNoLocker(t *testing.T) {
 	err := NewService(nil).Raise(t.Context(), "tea", 1)
 	if want := `distlock: options "shop:prices": //distlock:lock on Service.raise: the Locker is nil`; err == nil || err.Error() != want {
@@ -131,7 +132,7 @@ func TestNoLocker(t *testing.T) {
 	}
 }
 
-// A comment is all that it takes.
+// One comment is enough.
 func Example() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()

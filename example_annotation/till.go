@@ -6,7 +6,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Till is as small as a locked thing can be.
+// Till is a minimal type with a locked method.
 type Till struct {
 	locker *distlock.Locker
 	taken  int

@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// Payments is where the money goes through.
+// Payments makes payments.
 type Payments interface {
 	// Pay pays an order. Orders do not wait for each other.
 	Pay(ctx context.Context, user string, orderID int64) (Receipt, error)
 
-	// Refund gives the money back. It has the same lock as Pay.
+	// Refund returns a payment. It has the same lock as Pay.
 	Refund(ctx context.Context, r Receipt) error
 
-	// Rate is asked for by everybody all the time and has no lock.
+	// Rate is called often and has no lock.
 	Rate() int
 }
 
-// Receipt says what was paid.
+// Receipt is the result of a payment.
 type Receipt struct {
 	OrderID int64
 	Text    string
@@ -32,11 +32,11 @@ func (b *Bank) Pay(_ context.Context, user string, orderID int64) (Receipt, erro
 	return Receipt{orderID, fmt.Sprint(user, " paid ", orderID)}, nil
 }
 
-// Refund gives the money back.
+// Refund returns a payment.
 func (b *Bank) Refund(_ context.Context, r Receipt) error {
 	b.Paid[r.OrderID]--
 	return nil
 }
 
-// Rate is in per mille.
+// Rate returns the fee in per mille.
 func (b *Bank) Rate() int { return 7 }
