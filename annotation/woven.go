@@ -81,6 +81,10 @@ func parse(text string) (name string, o distlock.Opts, err error) {
 	return name, o, nil
 }
 
+// Options has the options of a directive as fields. Woven code names those that it
+// has, so that an unknown option does not compile.
+type Options = distlock.Opts
+
 // Enter takes l's lock for params, at the beginning of the woven function whose
 // directive was declared as text. The function runs under the context that is
 // returned, and defers [distlock.Lease.Finish]. If there is an error, it must not

@@ -14,9 +14,11 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
+	"github.com/distlock-go/distlock/internal/optfield"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // bills is a BillService whose methods all do the same.
@@ -231,9 +233,8 @@ func TestOptionsLockAClient(t *testing.T) {
 
 const billMethod = "/distlock.test.bill.v1.BillService/"
 
-// TestAnOptionHasAllFieldsOfOpts compares the two field by field, so that a field
-// that is added to one is missed in the other.
-func TestAnOptionHasAllFieldsOfOpts(t *testing.T) {
+// TestOptionsInAProtoFile reads the options in bill.proto.
+func TestOptionsInAProtoFile(t *testing.T) {
 	text := func(o distlock.Opts) string { return fmt.Sprintf("%+v", o) }
 	declared := map[string]distlock.Opts{}
 	var order []string
@@ -261,20 +262,40 @@ func TestAnOptionHasAllFieldsOfOpts(t *testing.T) {
 	}) {
 		t.Errorf("Pay is declared as %+v", pay)
 	}
+}
 
-	audit.Mode = distlock.Shared // which does not go with permits
-	for field, v := range reflect.ValueOf(audit).Fields() {
-		notDeclared := field.Name == "Params" || field.Name == "Hasher" // functions: the key and the Config have them
-		if v.IsZero() != notDeclared {
-			t.Errorf("Opts.%s cannot be declared", field.Name)
+// TestEachFieldOfAnOptionIsRead sets the fields of an option one by one.
+func TestEachFieldOfAnOptionIsRead(t *testing.T) {
+	for _, f := range optfield.All() {
+		if f.Proto() == "" || f.Of == nil {
+			continue
 		}
-	}
-	desc := billv1.File_grpcmw_internal_billv1_bill_proto.Services().ByName("BillService").Methods().ByName("Audit")
-	lock := proto.GetExtension(desc.Options(), distlockv1.E_Lock).(*distlockv1.Lock).ProtoReflect()
-	for i := range lock.Descriptor().Fields().Len() {
-		if fd := lock.Descriptor().Fields().Get(i); !lock.Has(fd) {
-			t.Errorf("the field %s is not tested", fd.Name())
+		lock := &distlockv1.Lock{Value: "v"}
+		want := distlock.Opts{Value: "v"}
+		m := lock.ProtoReflect()
+		fd := m.Descriptor().Fields().ByName(protoreflect.Name(f.Proto()))
+		switch p := f.Of(&want).(type) {
+		case *string:
+			*p = "x"
+			m.Set(fd, protoreflect.ValueOf(*p))
+		case *bool:
+			*p = true
+			m.Set(fd, protoreflect.ValueOf(*p))
+		case *int:
+			*p = 7
+			m.Set(fd, protoreflect.ValueOf(uint32(7)))
+		case *time.Duration:
+			*p = 7 * time.Second
+			m.Set(fd, protoreflect.ValueOf(durationpb.New(*p).ProtoReflect()))
+		case *distlock.Mode:
+			*p = distlock.Shared
+			m.Set(fd, protoreflect.ValueOf(distlockv1.Mode_MODE_SHARED.Number()))
 		}
+		grpcmw.FromFiles(declare(t, false, lock)).Adjust(func(_ string, got *distlock.Opts) {
+			if !reflect.DeepEqual(*got, want) {
+				t.Errorf("%s is declared as %+v, want %+v", fd.Name(), *got, want)
+			}
+		})
 	}
 }
 
