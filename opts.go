@@ -14,115 +14,110 @@ const (
 	DefaultMaxWaiters    = 10_000
 )
 
-// Opts declares how something is locked. It is the annotation: one plain
-// struct, copied when it is given to a decorator, whose zero value works except
-// that decorators need a Value.
+// Opts declares how something is locked. A decorator copies it. All fields are
+// optional, except that decorators need a Value.
 type Opts struct {
-	// Prefix and Value make the key: Prefix + Value, then ":" and a digest of
-	// the parameters if these take part. Decorators require Value; where the key
-	// is an argument ([Locker.Do]), the full key is Prefix + key and Value may be
-	// empty. Prefix + Value is also the name that [Hooks] see, fit to be a metric
-	// label because callers do not choose it; "unnamed" if both are empty.
+	// Prefix and Value make the key: Prefix + Value, then ":" and a digest of the
+	// parameters if these take part. Decorators require Value. Where the caller gives
+	// the key ([Locker.Do]), the full key is Prefix + key, and Value may be empty.
+	//
+	// Prefix + Value is also the name of the lock in [Hooks]. It is fit to be a metric
+	// label, because strangers do not choose it. If both are empty, it is "unnamed".
 	Prefix string
 	Value  string
 
-	// ParamLock makes the parameters part of the key, so each request locks only what it
-	// is about. The default is one lock for the whole function. Where the caller gives
-	// the key ([Locker.Do]), ParamLock, Params and Hasher are refused.
+	// ParamLock makes the parameters part of the key, so that each request locks only
+	// what it is about. The default is one lock for the whole function. Where the
+	// caller gives the key ([Locker.Do]), ParamLock, Params and Hasher are refused.
 	ParamLock bool
 
-	// Params selects the part of the request that takes part; see [By]. The
-	// default is the whole request, less struct fields tagged `lock:"-"`, or, if
-	// any field is tagged `lock:"key"`, those fields alone: see [KeyBuilder]. Setting Params
+	// Params selects the part of the request that takes part in the key; see [By]. The
+	// default is the whole request without the struct fields tagged `lock:"-"`. If
+	// fields are tagged `lock:"key"`, it is those fields only; see [KeyBuilder]. Params
 	// without ParamLock is refused.
 	Params Selector
 
-	// Hasher turns the encoded parameters into the key's last part. The default
-	// is [Config].Hasher, and the default of that is SHA-256 cut to 128 bits, in
-	// hex.
+	// Hasher turns the encoded parameters into the last part of the key. The default is
+	// [Config].Hasher; its default is SHA-256 cut to 128 bits, in hex.
 	Hasher Hasher
 
-	// KeyTimeout is the lease: how long the key outlives a crashed holder. The
-	// watchdog renews it every third of its length. The default is
-	// [DefaultKeyTimeout]; whole milliseconds, at least one. A backend may limit
-	// it, and MinHold too.
+	// KeyTimeout is the lease: how long the key remains after a crash of its holder.
+	// The watchdog renews it every third of its length. The default is
+	// [DefaultKeyTimeout]. The unit is the millisecond, and the least value is one. A
+	// backend may limit KeyTimeout and MinHold.
 	KeyTimeout time.Duration
 
-	// RetryCount is the number of attempts. 1 tries once and never waits, for work
-	// that another caller may already be doing. The default, 0, means no limit: the
-	// call waits until MaxWait is over or the context ends. How long a larger number
-	// takes depends on RetryInterval and on chance; use MaxWait to limit the time.
+	// RetryCount is the number of attempts. 1 tries once and never waits, for work that
+	// another caller may already be doing. The default, 0, means no limit: the call
+	// waits until MaxWait is over or the context ends. The time for a larger number
+	// depends on RetryInterval and on chance; use MaxWait to limit the time.
 	RetryCount int
 
-	// RetryInterval is the base of the wait between attempts, which is uniform
-	// in [RetryInterval, 2*RetryInterval). It adds no latency: a release in this
-	// process wakes the next waiter at once, and so does a release in another process
-	// if the backend is a [driver.Queuer]. It limits how late a waiter notices a change that
-	// no message reported, and it is how often a backend that is not a Queuer is
-	// asked. Choose it a little longer than the function usually runs. The default is
+	// RetryInterval is the base of the wait between attempts, which is uniform in
+	// [RetryInterval, 2*RetryInterval). It adds no latency: a release in this process
+	// wakes the next waiter at once. So does a release in another process if the backend
+	// is a [driver.Queuer]. RetryInterval limits how late a waiter notices a change
+	// without a message, and it is the time between requests to a backend that is not a
+	// Queuer. Choose it a little longer than the function usually runs. The default is
 	// [DefaultRetryInterval].
 	RetryInterval time.Duration
 
-	// MaxWait limits the wait for the lock, however long the function takes
-	// afterwards; a deadline of ctx would end the function, too. It includes all
-	// waiting: in this process, in the store, and for a store that fails. The wait
-	// then ends with [ErrNotAcquired], and with [ErrUnavailable] as well if the store
-	// failed. An operation of the store that is in progress then may take half a
-	// second more. The default, 0, means no limit; at least a millisecond.
+	// MaxWait limits the wait for the lock, but not the time of the function; a deadline
+	// of ctx would limit both. It includes all waiting: in this process, in the store,
+	// and for a store that fails. The wait then ends with [ErrNotAcquired], and also
+	// with [ErrUnavailable] if the store failed. A request to the store that is in
+	// progress may take half a second more. The default, 0, means no limit; the least
+	// value is a millisecond.
 	MaxWait time.Duration
 
-	// Mode says who may hold the key at the same time: Exclusive, which keeps
-	// everybody else out, or Shared, as a reader beside other readers. First come
-	// first served: a reader waits behind a writer that waits. In one process many
-	// readers ride on one lease in the store, with a token of their own each, if
-	// they have the same KeyTimeout; those with MaxHold, MinHold or NoWatchdog take
-	// leases of their own. The backend must support sharing; if it does not, decorators
-	// panic and everything else fails. The default is Exclusive.
+	// Mode is Exclusive, for one holder, or Shared, for any number of readers. Waiters
+	// are served in order: a reader waits behind a writer that waits. In one process,
+	// readers with the same KeyTimeout share one lease in the store, each with its own
+	// token; a reader with MaxHold, MinHold or NoWatchdog takes its own lease. The
+	// backend must support sharing; if it does not, decorators panic and all other
+	// calls fail. The default is Exclusive.
 	Mode Mode
 
-	// Permits above 0 makes the key a semaphore, which that many may hold at the
-	// same time in the whole fleet, each with a lease of its own. All who use the
-	// key should ask for the same number, at most 1,000,000; with different ones,
-	// each caller gets a permit while fewer than its own number are in use. Tokens do
-	// not show which holder came later: see [Lease.Token]. A re-entry takes no second
-	// permit. Not with Mode Shared; the backend must support sharing. The
-	// default, 0, is no semaphore.
+	// Permits above 0 makes the key a semaphore: so many holders in all processes may
+	// have it at the same time, each with its own lease. The number should be the same
+	// in all calls for the key, and is at most 1,000,000. If the numbers differ, a call
+	// gets a permit while fewer than its own number are in use. Tokens do not show which
+	// holder came later; see [Lease.Token]. A re-entry takes no second permit. Permits
+	// with Mode Shared is refused. The backend must support sharing. The default, 0, is
+	// not a semaphore.
 	Permits int
 
-	// MaxHold ends a lease this long after it was acquired, however healthy:
-	// the watchdog stops renewing, the context is cancelled with [ErrLost]. It
-	// keeps a function that hangs from holding its key for ever. The default is
-	// no such limit.
+	// MaxHold ends a lease this long after it was acquired, even if it can be renewed:
+	// the watchdog stops, and the context is cancelled with [ErrLost]. So a function
+	// that hangs does not keep its key. The default is no limit.
 	MaxHold time.Duration
 
-	// MinHold keeps the key at least this long after it was acquired, even if
-	// the function returns earlier: it runs once per period in the whole fleet,
-	// although it is quick and clocks differ. The lease ends with the function
-	// all the same; what stays is the key in the store. After a crash it ends with
-	// KeyTimeout, and after a loss nobody can keep it. A re-entry keeps the key
-	// for as long as the outer call says. At most MaxHold, if both are set. The
-	// default is to give the key back at once. The idea is ShedLock's
-	// lockAtLeastFor.
+	// MinHold keeps the key in the store at least this long after it was acquired, even
+	// if the function returns earlier. So a job runs once per period in all processes,
+	// even if it is quick and clocks differ. The lease still ends with the function.
+	// After a crash the key ends with KeyTimeout; a lost key cannot be kept. In a
+	// re-entry the MinHold of the outer call counts. MinHold is at most MaxHold, if both
+	// are set. The default is to give the key back at once. The idea is lockAtLeastFor
+	// of ShedLock.
 	MinHold time.Duration
 
-	// Fencing demands a fencing token: if the backend has none to give, the
-	// acquisition fails at once with [ErrNoFencing]. Set it where the resource
-	// checks [Lease.Token], which would otherwise be 0 for everybody. The
-	// default is to take the lock with or without.
+	// Fencing demands a fencing token: if the backend has none, the call fails at once
+	// with [ErrNoFencing]. Set it where the resource checks [Lease.Token], which would
+	// otherwise be 0 for all holders. The default is to take the lock without a token.
 	Fencing bool
 
-	// NoWatchdog makes the lease a fixed one: it ends after KeyTimeout unless
-	// [Lease.Refresh] extends it.
+	// NoWatchdog makes the lease end after KeyTimeout, unless [Lease.Refresh] extends
+	// it.
 	NoWatchdog bool
 
-	// MaxWaiters is how many goroutines of this process may wait for one key;
-	// one more gets [ErrQueueFull]. The default is [DefaultMaxWaiters].
-	// [Config].MaxWaiters is the limit for all keys together.
+	// MaxWaiters is how many goroutines of this process may wait for one key; the next
+	// gets [ErrQueueFull]. The default is [DefaultMaxWaiters]. [Config].MaxWaiters is
+	// the limit for all keys together.
 	MaxWaiters int
 }
 
-// Validate reports every field that a decorator would refuse with a panic, each
-// by name and value. It is meant for options that come from a file.
+// Validate reports all fields that a decorator would refuse with a panic, each with
+// its name and value. It is for options that come from a file.
 func (o Opts) Validate() error {
 	base := o.Prefix + o.Value
 	errs := []error{validateBase(base), o.Params.err}
@@ -144,7 +139,8 @@ func (o Opts) Validate() error {
 	return nil
 }
 
-// validateNumbers checks the fields that matter for every use. It allocates only if something is wrong.
+// validateNumbers checks the fields that are valid in every use. It allocates only if
+// something is wrong.
 func (o *Opts) validateNumbers() error {
 	var errs []error
 	for _, d := range [...]struct {
@@ -205,7 +201,7 @@ func (o *Opts) validateGivenKey() error {
 	return errors.Join(errs...)
 }
 
-// validatePermits checks how many may hold the key at the same time.
+// validatePermits checks the number of holders.
 func (o *Opts) validatePermits() error {
 	switch {
 	case o.Permits < 0:
@@ -219,15 +215,15 @@ func (o *Opts) validatePermits() error {
 	}
 }
 
-// maxPermits bounds what a store has to remember for one key.
+// maxPermits limits the data that a store keeps for one key.
 const maxPermits = 1_000_000
 
-// maxDuration keeps sums of durations far from overflow. Nobody means a lease
-// of more than a year.
+// maxDuration keeps sums of durations far from overflow. A lease of more than a year
+// is a mistake.
 const maxDuration = 366 * 24 * time.Hour
 
-// withDefaults returns o with the zero fields filled in and the lease cut to
-// whole milliseconds, the unit that stores count in.
+// withDefaults returns o with defaults in its zero fields. It cuts the lease to whole
+// milliseconds, the unit of stores.
 func (o Opts) withDefaults() Opts {
 	if o.KeyTimeout == 0 {
 		o.KeyTimeout = DefaultKeyTimeout
@@ -242,12 +238,12 @@ func (o Opts) withDefaults() Opts {
 	return o
 }
 
-// name is what hooks call the lock.
+// name returns the name of the lock in hooks.
 func (o *Opts) name() string {
 	if name := o.Prefix + o.Value; name != "" {
 		return name
 	}
-	return "unnamed" // never the key, which callers choose
+	return "unnamed" // never the key, which strangers may choose
 }
 
 // start starts the wait budget of an acquisition.

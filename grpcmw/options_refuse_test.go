@@ -103,7 +103,7 @@ func TestBadOptionsArePanicsWhenItIsWired(t *testing.T) {
 		{"a lease of nothing", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(0, 0) }), []string{"key_timeout is below one millisecond: 0s"}},
 		{"a negative lease", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(-1, 0) }), []string{"key_timeout is negative: -1s"}},
 		{"a short lease", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(0, 1000) }), []string{"key_timeout is below one millisecond: 1µs"}},
-		{"a lease for ever", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(300_000_000_000, 0) }), []string{"key_timeout is above 8784h0m0s: 2562047h47m16.854775807s"}},
+		{"a long lease", locked(func(l *distlockv1.Lock) { l.KeyTimeout = seconds(300_000_000_000, 0) }), []string{"key_timeout is above 8784h0m0s: 2562047h47m16.854775807s"}},
 		{"no duration", locked(func(l *distlockv1.Lock) { l.MaxHold = seconds(1, -1) }), []string{"max_hold is not a duration: 1 seconds and -1 nanos"}},
 		{"no interval", locked(func(l *distlockv1.Lock) { l.RetryInterval = seconds(0, 0) }), []string{"retry_interval is below one millisecond: 0s"}},
 		{"a short wait", locked(func(l *distlockv1.Lock) { l.MaxWait = seconds(0, 1000) }), []string{"max_wait is below one millisecond: 1µs"}},
@@ -159,8 +159,8 @@ func TestFilesWithoutOptionsAreRefused(t *testing.T) {
 	}
 }
 
-// TestOptionsOfDescriptorsMadeAtRunTime: whoever parsed the file need not have
-// known the option, as a proxy does not.
+// TestOptionsOfDescriptorsMadeAtRunTime: the parser of the file need not know the
+// option, as in a proxy.
 func TestOptionsOfDescriptorsMadeAtRunTime(t *testing.T) {
 	var known *descriptorpb.FileDescriptorProto
 	declare(t, false, params("s"), nil).RangeFiles(func(f protoreflect.FileDescriptor) bool {

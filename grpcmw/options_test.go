@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// bills is a BillService whose methods all do the same.
+// bills is a BillService with one behaviour for all methods.
 type bills struct {
 	billv1.UnimplementedBillServiceServer
 	do func(ctx context.Context, method string) error
@@ -218,7 +218,7 @@ func TestOptionsLockAClient(t *testing.T) {
 	pay := wrapKey(t, distlock.Opts{Prefix: "shop:", Value: "pay"}, 42)
 	b := &bills{do: func(_ context.Context, method string) error {
 		if s.free(t, pay) != (method == "Get") {
-			t.Errorf("%s: the lock is free while the server works, or held by nobody who called", method)
+			t.Errorf("%s: the lock is free while the server works, or not held by a caller", method)
 		}
 		return nil
 	}}

@@ -143,8 +143,9 @@ func (c *Checker) checkHasher(s *Site, problems *Problems) {
 	}
 }
 
-// LockerOf returns the expression for the Locker of a function: the directive's,
-// or the default, which is locker of the receiver, or of the package.
+// LockerOf returns the expression for the Locker of a function: that of the
+// directive, or the default, which is the field locker of the receiver or the
+// variable locker of the package.
 func (s *Site) LockerOf(receiver string) string {
 	switch {
 	case s.Lock.Locker != nil:

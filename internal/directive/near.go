@@ -2,7 +2,7 @@ package directive
 
 import "strings"
 
-// nearest returns the name of names that is most like name, or "" if none is.
+// nearest returns the closest of names to name, or "" if none is close.
 func nearest(name string, names []string) string {
 	best, least := "", 3
 	for _, n := range names {
