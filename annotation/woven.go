@@ -64,7 +64,7 @@ func parse(text string) (name string, o distlock.Opts, err error) {
 		case key == "part", key == "hasher":
 		case !ok:
 			return name, o, fmt.Errorf("unknown option %s", key)
-		case value == "" && !known.IsFlag():
+		case value == "" && !known.IsBool():
 			return name, o, fmt.Errorf("%s has no value: write %s:…", key, key)
 		default:
 			if err := known.Set(&o, value); err != nil {

@@ -299,8 +299,8 @@ func TestEachFieldOfAnOptionIsRead(t *testing.T) {
 	}
 }
 
-// TestOptionsOfOtherKinds: an interceptor that does not see a method refuses its
-// lock, lest nobody takes it.
+// TestOptionsOfOtherKinds: an interceptor refuses the lock of a method that it
+// does not see, because no other takes it.
 func TestOptionsOfOtherKinds(t *testing.T) {
 	l := newLocker(t, newStore(), distlock.Config{})
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 type reader struct {
 	name  string
 	read  func(l *Lock, a Arg) error
-	flag  bool // may stand without a value
+	alone bool // may stand without a value
 	again bool // may be given more than once
 }
 
@@ -45,7 +45,7 @@ func makeReaders() []reader {
 			all = append(all, reader{name: f.Directive(), read: func(l *Lock, a Arg) (err error) { l.Hasher, err = expr(a); return err }})
 		default:
 			all = append(all, reader{
-				name: f.Directive(), flag: f.IsFlag(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) },
+				name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) },
 			})
 		}
 	}
@@ -77,7 +77,7 @@ func (l *Lock) read(problems *Problems) {
 		case seen[a.Name] && !r.again:
 			problems.add(a.Pos, "%s is given twice", a.Name)
 			continue
-		case !a.HasValue && !r.flag, a.HasValue && a.Value == "":
+		case !a.HasValue && !r.alone, a.HasValue && a.Value == "":
 			problems.add(a.Pos, "%s has no value: write %s:…", a.Name, a.Name)
 			continue
 		}

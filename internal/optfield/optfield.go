@@ -137,8 +137,8 @@ func separated(name, separator string) string {
 	return b.String()
 }
 
-// IsFlag reports whether the option may stand without a value, and means true then.
-func (f Field) IsFlag() bool {
+// IsBool reports whether the option may stand without a value, and means true then.
+func (f Field) IsBool() bool {
 	if f.Of == nil {
 		return false
 	}
