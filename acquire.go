@@ -29,7 +29,7 @@ func (l *Locker) acquireAs(ctx context.Context, key string, o *Opts, p part) (*L
 	}
 	s, err := l.enter(ctx, key, o, p)
 	if err != nil {
-		err = &Error{Op: "acquire", Key: key, Err: err}
+		err = o.notAcquired(key, err)
 		if h := l.cfg.Hooks.Failed; h != nil {
 			h(ctx, FailedInfo{LockInfo: o.info(key), Wait: time.Since(start), Err: err})
 		}

@@ -58,7 +58,7 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 			continue
 		}
 		if lost := m.over(); lost != nil && ctx.Err() == nil {
-			err = l.lostMeanwhile(key, lost)
+			err = l.lostMeanwhile(&o, key, lost)
 		}
 		return nil, err
 	}
@@ -107,11 +107,11 @@ func (l *Locker) fullKeys(keys []string, o *Opts) ([]string, error) {
 // lostMeanwhile is what the caller is told who waited for the key when the lease
 // of another was lost. That cut the wait short, but the caller's context goes on,
 // so the error must not say that it ended.
-func (l *Locker) lostMeanwhile(key string, lost error) error {
+func (l *Locker) lostMeanwhile(o *Opts, key string, lost error) error {
 	if l.life.ctx.Err() != nil {
-		return &Error{Op: "acquire", Key: key, Err: ErrClosed}
+		return o.notAcquired(key, ErrClosed)
 	}
-	return &Error{Op: "acquire", Key: key, Err: fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost)}
+	return o.notAcquired(key, fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost))
 }
 
 // MultiLease is several locks that are held together. It is safe for concurrent

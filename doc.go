@@ -112,9 +112,11 @@
 //
 // # Errors
 //
-// Ask with [errors.Is], and for [ErrUnavailable] first: lock not acquired and
-// backend down may both be true. Then ask for [ErrForeign]. A function's own error is
-// never replaced; the error of the lock is joined behind it.
+// The errors of a lock are an [*Error], which names the operation and the key, and may
+// suggest when to try again. More than one thing may be true of it: the lock was not
+// acquired, and the backend is down. [CodeOf] returns the one code that counts;
+// [errors.Is] asks for one thing. A function's own error is never replaced; the error of
+// the lock is joined behind it.
 //
 // # Goroutines
 //

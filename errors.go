@@ -3,17 +3,15 @@ package distlock
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// The errors that the kit reports. They arrive wrapped in an [*Error], so ask
-// with [errors.Is]; more than one may match. Ask for [ErrUnavailable] first, then
-// for [ErrForeign], then for [ErrNotAcquired], which errors of the first two kinds may
-// match too: if a wait ends while the backend is failing, the error matches the first
-// and the last; if the key contains something else, it matches the second and the
-// last. Their texts are one line.
+// The errors of this package. They arrive wrapped in an [*Error], with a text of one
+// line. Ask for one with [errors.Is]. Several may match one error: to tell them apart,
+// use [CodeOf], which has a fixed order.
 var (
 	// ErrNotAcquired: another owner holds the lock, and the wait budget
 	// ([Opts].RetryCount, [Opts].MaxWait) or the caller's context ended first. If the
@@ -57,12 +55,34 @@ var (
 	ErrUpgrade = errors.New("lock cannot be upgraded")
 )
 
-// Error says which operation failed on which key. It wraps one or more of the
-// package's sentinels, and the backend's own error where there is one.
+// Error says which operation failed on which key. It wraps one or more of the errors
+// above, and the backend's own error where there is one.
 type Error struct {
-	Op  string // "acquire", "hold", "renew", "release", "refresh", "check", "step", "commit", "lead", "inspect", "force", "ping", "key" or "options"
+	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
+	// "commit", "lead", "inspect", "force", "ping", "key" or "options".
+	Op string
+
 	Key string // the full key; empty when there is none yet
 	Err error
+
+	// RetryAfter suggests when to try again, if an acquisition failed for a reason that
+	// may pass; otherwise it is 0. It is the time left of the holder's lease, if the
+	// store has reported it, but at most [Opts].KeyTimeout, because the lease may belong
+	// to another program and have any length. Otherwise it is [Opts].RetryInterval.
+	RetryAfter time.Duration
+}
+
+// notAcquired returns the error of an acquisition with options o that ended with err.
+func (o *Opts) notAcquired(key string, err error) *Error {
+	e := &Error{Op: "acquire", Key: key, Err: err}
+	if !CodeOf(err).mayPass() {
+		return e
+	}
+	e.RetryAfter = o.RetryInterval
+	if held := new(HeldError); errors.As(err, &held) && held.RetryAfter > 0 {
+		e.RetryAfter = min(held.RetryAfter, o.KeyTimeout)
+	}
+	return e
 }
 
 // Error returns a single line, even if Err has several. It quotes the key, because
@@ -76,6 +96,39 @@ func (e *Error) Error() string {
 
 // Unwrap returns what went wrong.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes [CodeOf] find the errors of options.
+func (e *Error) Is(target error) bool { return target == errOptions && e.Op == "options" }
+
+// errOptions matches each Error of the options.
+var errOptions = errors.New("invalid options")
+
+// KeyError says what is wrong with the parameters of a key, in words that a client may
+// see. It wraps [ErrKey]. Functions that make parameters from requests return it.
+type KeyError struct {
+	// Detail says what is wrong, for the client. It should name the part of the request
+	// and not repeat its value.
+	Detail string
+
+	// Err is the reason, if there is one. The client does not see it.
+	Err error
+}
+
+// Error returns the detail and the reason.
+func (e *KeyError) Error() string {
+	if e.Err == nil {
+		return ErrKey.Error() + ": " + e.Detail
+	}
+	return ErrKey.Error() + ": " + e.Detail + ": " + e.Err.Error()
+}
+
+// Unwrap returns [ErrKey] and the reason.
+func (e *KeyError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrKey}
+	}
+	return []error{ErrKey, e.Err}
+}
 
 // noFunction is the error for a nil function. Nothing is locked for it.
 func noFunction(key string) error {

@@ -2,8 +2,6 @@ package distlock
 
 import (
 	"context"
-	"errors"
-	"time"
 )
 
 // Guard is one call site: a [Locker], checked options and a way from parameters
@@ -61,17 +59,6 @@ func (g *Guard) Do(ctx context.Context, params any, fn func(ctx context.Context)
 	}
 	defer s.Finish(&err)
 	return fn(&s.ctx)
-}
-
-// RetryAfter suggests when to try again after an acquisition that ended with
-// err: when the present lease ends, if the store has said so, but never later
-// than KeyTimeout from now, because the lease may be another program's and of
-// any length; else after RetryInterval.
-func (g *Guard) RetryAfter(err error) time.Duration {
-	if held := new(HeldError); errors.As(err, &held) && held.RetryAfter > 0 {
-		return min(held.RetryAfter, g.opts.KeyTimeout)
-	}
-	return g.opts.RetryInterval
 }
 
 // Begin is what [Guard.Do] does before it calls its function, for code that is

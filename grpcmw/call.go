@@ -61,7 +61,7 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	})
 	switch {
 	case !ran:
-		return m.refuse(ctx, c, c.lockError(err))
+		return m.refuse(ctx, c, err)
 	case m.verified && fnErr == nil && errors.Is(err, distlock.ErrLost):
 		return StatusError(ctx, err)
 	default: // what err says comes too late; the hooks have it
@@ -79,7 +79,7 @@ func (c *call) params(ctx context.Context, req any) (any, error) {
 	case err != nil:
 		return nil, err
 	case params != distlock.Skip && keyenc.Missing(params):
-		return nil, &KeyError{Detail: "what the request is about is missing"}
+		return nil, &distlock.KeyError{Detail: "what the request is about is missing"}
 	default:
 		return params, nil
 	}

@@ -177,7 +177,7 @@ func ExampleParams() {
 		}
 		u, ok := authenticated(ctx)
 		if !ok {
-			return nil, &grpcmw.KeyError{Detail: "no user"}
+			return nil, &distlock.KeyError{Detail: "no user"}
 		}
 		return u.tenant, nil
 	})

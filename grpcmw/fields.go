@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/distlock-go/distlock"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -20,7 +21,7 @@ import (
 // floats, messages, lists, maps and groups. So google.protobuf.StringValue in
 // the field name is "name.value".
 //
-// An empty string and empty bytes are a [*KeyError], and so is a field that can
+// An empty string and empty bytes are a [*distlock.KeyError], and so is a field that can
 // be told to be absent: in a message that is not set, optional, in a oneof, or
 // of proto2. A number, bool or enum without such presence is 0 or false when it
 // is left out, which is a value like another. If 0 is no value in your service,
@@ -114,7 +115,7 @@ func (p *fieldPath) value(m protoreflect.Message) (any, error) {
 			return nil, fmt.Errorf("grpcmw: Fields(%q): %w", p.text, err)
 		}
 		if fd.HasPresence() && !m.Has(fd) {
-			return nil, &KeyError{Detail: "field " + strconv.Quote(p.text) + " is missing"}
+			return nil, &distlock.KeyError{Detail: "field " + strconv.Quote(p.text) + " is missing"}
 		}
 		if last {
 			return p.scalar(fd, m.Get(fd))
@@ -136,7 +137,7 @@ func (p *fieldPath) scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value
 		value = v.Interface() // a bool, an integer, or an enum's number
 	}
 	if n == 0 {
-		return nil, &KeyError{Detail: "field " + strconv.Quote(p.text) + " is empty"}
+		return nil, &distlock.KeyError{Detail: "field " + strconv.Quote(p.text) + " is empty"}
 	}
 	return value, nil
 }

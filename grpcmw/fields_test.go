@@ -142,7 +142,7 @@ func TestFields(t *testing.T) {
 		t.Run(c.explanation, func(t *testing.T) {
 			got, err := grpcmw.Fields(c.fields...).Params(t.Context(), "/a/b", c.req)
 			if c.want == nil {
-				e := new(grpcmw.KeyError)
+				e := new(distlock.KeyError)
 				if got != nil || err == nil || errors.As(err, &e) != (c.detail != "") || errors.Is(err, distlock.ErrKey) != (c.detail != "") || e.Detail != c.detail {
 					t.Errorf("%#v, %v, want %q", got, err, c.detail)
 				}

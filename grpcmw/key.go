@@ -18,7 +18,7 @@ type Key interface {
 	// a list with such an element.
 	//
 	// An error that wraps [distlock.ErrKey] says that the call is at fault, and
-	// becomes InvalidArgument; make it a [*KeyError] to tell the client why. An
+	// becomes InvalidArgument; make it a [*distlock.KeyError] to tell the client why. An
 	// error that has a status of its own is returned as it is, and any other
 	// becomes Internal, unless [StatusError] knows it.
 	//
@@ -35,33 +35,6 @@ type KeyFunc func(ctx context.Context, fullMethod string, req any) (any, error)
 // Params calls f.
 func (f KeyFunc) Params(ctx context.Context, fullMethod string, req any) (any, error) {
 	return f(ctx, fullMethod, req)
-}
-
-// KeyError is how a [Key] says that the call is at fault. It wraps
-// [distlock.ErrKey] and becomes InvalidArgument.
-type KeyError struct {
-	// Detail says what is wrong, in words that are fit for the client. It
-	// should name the part of the request and not repeat its value.
-	Detail string
-
-	// Err is the reason, if there is one. The client does not see it.
-	Err error
-}
-
-// Error returns the detail and the reason.
-func (e *KeyError) Error() string {
-	if e.Err == nil {
-		return "grpcmw: " + e.Detail
-	}
-	return "grpcmw: " + e.Detail + ": " + e.Err.Error()
-}
-
-// Unwrap returns [distlock.ErrKey] and the reason.
-func (e *KeyError) Unwrap() []error {
-	if e.Err == nil {
-		return []error{distlock.ErrKey}
-	}
-	return []error{distlock.ErrKey, e.Err}
 }
 
 // Method returns a Key that is the full name of the method: all its calls share

@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/distlock-go/distlock"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Metadata returns a Key that is a value of the call's metadata, a string: on a
 // server of what has come in, on a client of what goes out. A value that is
-// missing, empty or there more than once is a [*KeyError]. Names have no case.
+// missing, empty or there more than once is a [*distlock.KeyError]. Names have no case.
 //
 // Callers choose their metadata. If the value is to tell tenants apart, take it
 // from the authentication instead, with a [KeyFunc]. Metadata panics if name is
@@ -36,7 +37,7 @@ func (k metadataKey) Params(ctx context.Context, _ string, _ any) (any, error) {
 	default:
 		return values[0], nil
 	}
-	return nil, &KeyError{Detail: "metadata " + strconv.Quote(k.name) + " " + fault}
+	return nil, &distlock.KeyError{Detail: "metadata " + strconv.Quote(k.name) + " " + fault}
 }
 
 func (k metadataKey) values(ctx context.Context) []string {

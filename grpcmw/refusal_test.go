@@ -96,7 +96,7 @@ func TestRefusals(t *testing.T) {
 		{
 			"a KeyError", nil,
 			grpcmw.KeyFunc(func(context.Context, string, any) (any, error) {
-				return nil, &grpcmw.KeyError{Detail: "no tenant", Err: errBroken}
+				return nil, &distlock.KeyError{Detail: "no tenant", Err: errBroken}
 			}),
 			nil, invalid("no tenant"),
 		},

@@ -27,46 +27,62 @@ const (
 	ReasonInternal    = "LOCK_INTERNAL"
 )
 
-// StatusError is the default [ErrorFunc], less the method: it returns err with
+// answer is the status for a code of [distlock.CodeOf].
+type answer struct {
+	code   codes.Code
+	text   string
+	reason string
+	retry  bool // with RetryInfo: nothing was done
+}
+
+// answers has the statuses; that of all other codes is internal.
+var answers = map[distlock.Code]answer{
+	distlock.CodeLost:        {codes.Unavailable, "the lock was lost: the outcome is in doubt", ReasonLost, false},
+	distlock.CodeKey:         {codes.InvalidArgument, "invalid request", ReasonKey, false},
+	distlock.CodeClosed:      {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
+	distlock.CodeUnavailable: {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
+	distlock.CodeForeign:     {codes.Aborted, "busy with another call", ReasonBusy, true},
+	distlock.CodeQueueFull:   {codes.ResourceExhausted, "too many calls are waiting", ReasonQueueFull, true},
+	distlock.CodeNotAcquired: {codes.Aborted, "busy with another call", ReasonBusy, true},
+}
+
+var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
+
+// StatusError is the default [ErrorHandler], less the method: it returns err with
 // the status that the package documentation gives for it. ctx is the caller's;
 // only if that has ended, and err says so, is the code Canceled or
 // DeadlineExceeded, because a store's own timeouts match these errors too.
 //
-// The status shows nothing of err except the Detail of a [*KeyError]; neither
+// The status shows nothing of err except the Detail of a [*distlock.KeyError]; neither
 // does the error's text, which others may send on. [errors.Is] and [errors.As]
-// find err. RetryInfo says how long the lock is held yet if the store said so,
-// but at most KeyTimeout, else RetryInterval.
+// find err. RetryInfo is the RetryAfter of the [*distlock.Error], or
+// [distlock.DefaultRetryInterval] if the error has none.
 //
 // An error of a Key that has a status of its own comes back as it is.
 func StatusError(ctx context.Context, err error) error {
-	retry := distlock.DefaultRetryInterval
-	if hint := new(lockError); errors.As(err, &hint) {
-		retry = hint.retryAfter
-	}
-	ended := ctx.Err()
-	switch {
-	case errors.Is(err, distlock.ErrKey):
-		text := "invalid request"
-		if k := new(KeyError); errors.As(err, &k) {
-			text = k.Detail
+	code := distlock.CodeOf(err)
+	a, known := answers[code]
+	switch ended := ctx.Err(); {
+	case code == distlock.CodeLost:
+	case code == distlock.CodeKey:
+		if k := new(distlock.KeyError); errors.As(err, &k) {
+			a.text = k.Detail
 		}
-		return newStatusError(err, codes.InvalidArgument, text, ReasonKey, 0)
-	case errors.Is(err, distlock.ErrLost):
-		return newStatusError(err, codes.Unavailable, "the lock was lost: the outcome is in doubt", ReasonLost, 0)
 	case ended != nil && errors.Is(err, ended):
-		st := status.FromContextError(ended)
-		return newStatusError(err, st.Code(), "ended before the lock was got", ReasonBusy, 0)
-	case errors.Is(err, distlock.ErrUnavailable), errors.Is(err, distlock.ErrClosed):
-		return newStatusError(err, codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, retry)
-	case errors.Is(err, distlock.ErrQueueFull):
-		return newStatusError(err, codes.ResourceExhausted, "too many calls are waiting", ReasonQueueFull, retry)
-	case errors.Is(err, distlock.ErrNotAcquired):
-		return newStatusError(err, codes.Aborted, "busy with another call", ReasonBusy, retry)
-	case hasStatus(err):
+		a = answer{status.FromContextError(ended).Code(), "ended before the lock was got", ReasonBusy, false}
+	case !known && hasStatus(err):
 		return err
-	default:
-		return newStatusError(err, codes.Internal, "internal error", ReasonInternal, 0)
+	case !known:
+		a = internal
 	}
+	var retry time.Duration
+	if a.retry {
+		retry = distlock.DefaultRetryInterval
+		if e := new(distlock.Error); errors.As(err, &e) && e.RetryAfter > 0 {
+			retry = e.RetryAfter
+		}
+	}
+	return newStatusError(err, a, retry)
 }
 
 // statusError has the status that clients see and, for [errors.Is], the error
@@ -76,12 +92,12 @@ type statusError struct {
 	err    error
 }
 
-func newStatusError(err error, code codes.Code, text, reason string, retry time.Duration) error {
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: reason, Domain: ErrorDomain}}
+func newStatusError(err error, a answer, retry time.Duration) error {
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: a.reason, Domain: ErrorDomain}}
 	if retry > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(retry)})
 	}
-	st := status.New(code, text)
+	st := status.New(a.code, a.text)
 	if detailed, err := st.WithDetails(details...); err == nil {
 		st = detailed
 	}
@@ -101,16 +117,4 @@ func (e *statusError) Unwrap() error { return e.err }
 func hasStatus(err error) bool {
 	var s interface{ GRPCStatus() *status.Status }
 	return errors.As(err, &s)
-}
-
-// lockError is an error of the lock, with what only the call site knows.
-type lockError struct {
-	error
-	retryAfter time.Duration
-}
-
-func (e *lockError) Unwrap() error { return e.error }
-
-func (c *call) lockError(err error) error {
-	return &lockError{err, c.guard.RetryAfter(err)}
 }

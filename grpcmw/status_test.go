@@ -26,7 +26,7 @@ func TestStatusError(t *testing.T) {
 		want want
 	}{
 		{t.Context(), join(distlock.ErrKey), invalid("invalid request")},
-		{t.Context(), fmt.Errorf("wrapped: %w", &grpcmw.KeyError{Detail: "x"}), invalid("x")},
+		{t.Context(), fmt.Errorf("wrapped: %w", &distlock.KeyError{Detail: "x"}), invalid("x")},
 		{t.Context(), join(distlock.ErrNotAcquired), busy},
 		{t.Context(), join(distlock.ErrNotAcquired, context.DeadlineExceeded), busy}, // not the caller's
 		{t.Context(), join(distlock.ErrUnavailable, context.DeadlineExceeded), unavailable},
@@ -45,7 +45,7 @@ func TestStatusError(t *testing.T) {
 	} {
 		err := grpcmw.StatusError(c.ctx, c.err)
 		wantStatus(t, err, c.want)
-		if !errors.Is(err, c.err) && !errors.As(err, new(*grpcmw.KeyError)) {
+		if !errors.Is(err, c.err) && !errors.As(err, new(*distlock.KeyError)) {
 			t.Errorf("%v does not match %v", err, c.err)
 		}
 	}
@@ -55,13 +55,13 @@ func TestStatusError(t *testing.T) {
 	}
 }
 
-func TestKeyError(t *testing.T) {
-	e := &grpcmw.KeyError{Detail: "no tenant", Err: errBroken}
-	if !errors.Is(e, distlock.ErrKey) || !errors.Is(e, errBroken) || e.Error() != "grpcmw: no tenant: "+errBroken.Error() {
-		t.Errorf("%v", e)
-	}
-	e = &grpcmw.KeyError{Detail: "no tenant"}
-	if !errors.Is(e, distlock.ErrKey) || e.Error() != "grpcmw: no tenant" {
-		t.Errorf("%v", e)
+// Each code of an error has a status: its own, or that of a fault of the server.
+func TestStatusOfEveryCode(t *testing.T) {
+	for err, want := range map[error]want{
+		distlock.ErrLost: lost, distlock.ErrKey: invalid("invalid request"), distlock.ErrClosed: unavailable, distlock.ErrUnavailable: unavailable,
+		distlock.ErrForeign: busy, distlock.ErrQueueFull: queueFull, distlock.ErrNotAcquired: busy,
+		&distlock.Error{Op: "options", Err: errBroken}: internal, distlock.ErrUpgrade: internal, distlock.ErrNoFencing: internal, errBroken: internal,
+	} {
+		wantStatus(t, grpcmw.StatusError(t.Context(), err), want)
 	}
 }

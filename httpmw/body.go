@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"net/http"
+
+	"github.com/distlock-go/distlock"
 )
 
 // replay is a body that was read and can be read again.
@@ -38,7 +40,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if err == nil && int64(len(data)) > limit {
 		err = tooLarge(limit)
 	} else if err != nil {
-		err = &KeyError{Detail: "the body could not be read", Err: err}
+		err = &distlock.KeyError{Detail: "the body could not be read", Err: err}
 	}
 	if err != nil {
 		r.Body = &unread{io.MultiReader(bytes.NewReader(data), orig), orig}
@@ -59,5 +61,5 @@ type unread struct {
 // tooLarge wraps the error by which net/http calls the same thing, so that
 // limits set by others get the same answer.
 func tooLarge(limit int64) error {
-	return &KeyError{Detail: "the body is too large", Err: &http.MaxBytesError{Limit: limit}}
+	return &distlock.KeyError{Detail: "the body is too large", Err: &http.MaxBytesError{Limit: limit}}
 }

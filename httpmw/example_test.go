@@ -131,7 +131,7 @@ func ExampleKeyFunc() {
 		}
 		u, ok := authenticated(r)
 		if !ok {
-			return nil, &httpmw.KeyError{Detail: "no user"}
+			return nil, &distlock.KeyError{Detail: "no user"}
 		}
 		return u.Tenant, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/distlock-go/distlock"
 )
 
 // DefaultMaxBody is how large a body [JSONField] reads by default.
@@ -31,7 +33,7 @@ func MaxBody(n int64) JSONOption {
 // needs one. "5" and 5 are two locks; if the handler takes either for the same,
 // use [Int] around JSONField.
 //
-// It is a [*KeyError] if the body is too large or is not one valid JSON value in
+// It is a [*distlock.KeyError] if the body is too large or is not one valid JSON value in
 // UTF-8, and if the field is missing, null, an empty string, an object, a list
 // or another number. The same goes for a body that different parsers read
 // differently, because the handler might see another value than the lock: if a
@@ -69,7 +71,7 @@ func (f *jsonField) params(r *http.Request) (any, error) {
 
 func (f *jsonField) find(data []byte) (any, error) {
 	if !utf8.Valid(data) || !json.Valid(data) {
-		return nil, &KeyError{Detail: "the body is not valid JSON"}
+		return nil, &distlock.KeyError{Detail: "the body is not valid JSON"}
 	}
 	var fault string
 	for _, name := range f.path {
@@ -84,7 +86,7 @@ func (f *jsonField) find(data []byte) (any, error) {
 	return value, nil
 }
 
-func (f *jsonField) bad(fault string) error { return &KeyError{Detail: f.what + " " + fault} }
+func (f *jsonField) bad(fault string) error { return &distlock.KeyError{Detail: f.what + " " + fault} }
 
 // member returns the value of a field of the object that data is, or what is
 // wrong. It looks at all fields, and compares names as encoding/json does when

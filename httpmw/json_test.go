@@ -98,7 +98,7 @@ func TestJSONField(t *testing.T) {
 				if c.detail == "-" {
 					detail = "the body is not valid JSON"
 				}
-				e := new(httpmw.KeyError)
+				e := new(distlock.KeyError)
 				if got != nil || !errors.As(err, &e) || !errors.Is(err, distlock.ErrKey) || e.Detail != detail {
 					t.Errorf("%.50s: %#v, %v, want %s", c.body, got, err, detail)
 				}

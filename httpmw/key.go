@@ -16,7 +16,7 @@ import (
 // requests share return a constant.
 //
 // An error that wraps [distlock.ErrKey] says that the request is at fault, and
-// is answered with 400; make it a [*KeyError] to tell the client why. Other
+// is answered with 400; make it a [*distlock.KeyError] to tell the client why. Other
 // errors are answered with 500, unless they wrap another error that [WriteError]
 // knows.
 //
@@ -25,38 +25,11 @@ import (
 // reads the body must leave another in its place.
 type KeyFunc func(r *http.Request) (any, error)
 
-// KeyError is how a [KeyFunc] says that the request is at fault. It wraps
-// [distlock.ErrKey] and is answered with 400.
-type KeyError struct {
-	// Detail says what is wrong, in words that are fit for the client. It
-	// should name the part of the request and not repeat its value.
-	Detail string
-
-	// Err is the reason, if there is one. The client does not see it.
-	Err error
-}
-
-// Error returns the detail and the reason.
-func (e *KeyError) Error() string {
-	if e.Err == nil {
-		return "httpmw: " + e.Detail
-	}
-	return "httpmw: " + e.Detail + ": " + e.Err.Error()
-}
-
-// Unwrap returns [distlock.ErrKey] and the reason.
-func (e *KeyError) Unwrap() []error {
-	if e.Err == nil {
-		return []error{distlock.ErrKey}
-	}
-	return []error{distlock.ErrKey, e.Err}
-}
-
 // PathValue returns a KeyFunc for the path's wildcard of that name, a string:
 // [http.Request.PathValue], decoded. chi hands out parts of the path as the
 // client has encoded them, ServeMux decodes them; here "a" and "%61" are one
 // lock with either. A value with a "%" of its own, in a path of which it is not
-// certain whether the router has decoded it, is a [*KeyError], and so is an empty
+// certain whether the router has decoded it, is a [*distlock.KeyError], and so is an empty
 // one. PathValue panics if name is empty.
 //
 // If the route's pattern does not have this wildcard, or there is no pattern yet
@@ -76,7 +49,7 @@ func PathValue(name string) KeyFunc {
 }
 
 // PathInt is [PathValue] for a decimal integer, an int64: "1", "01" and "+1"
-// are one lock. What is no integer of 64 bits is a [*KeyError].
+// are one lock. What is no integer of 64 bits is a [*distlock.KeyError].
 func PathInt(name string) KeyFunc {
 	what := part("PathInt", "path value", name)
 	return func(r *http.Request) (any, error) {
@@ -89,7 +62,7 @@ func PathInt(name string) KeyFunc {
 }
 
 // Header returns a KeyFunc for a header field, a string. A field that is
-// missing, empty or there more than once is a [*KeyError]. Header panics if name
+// missing, empty or there more than once is a [*distlock.KeyError]. Header panics if name
 // is empty, or Host, which net/http keeps in Request.Host.
 func Header(name string) KeyFunc {
 	what := part("Header", "header", name)
@@ -100,7 +73,7 @@ func Header(name string) KeyFunc {
 }
 
 // Query returns a KeyFunc for a parameter of the URL's query, a string. A
-// parameter that is missing, empty or there more than once is a [*KeyError],
+// parameter that is missing, empty or there more than once is a [*distlock.KeyError],
 // and so is a query that cannot be parsed as a whole. Names are case-sensitive.
 //
 // The handler should read it from URL.Query too: [http.Request.FormValue]
@@ -110,7 +83,7 @@ func Query(name string) KeyFunc {
 	return func(r *http.Request) (any, error) {
 		values, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
-			return nil, &KeyError{Detail: "the query is malformed", Err: err}
+			return nil, &distlock.KeyError{Detail: "the query is malformed", Err: err}
 		}
 		return single(what, values[name])
 	}
@@ -119,7 +92,7 @@ func Query(name string) KeyFunc {
 // Int returns a KeyFunc that makes a decimal integer, an int64, of the string
 // that f finds: Int(Query("id")), Int(Header("X-Order")). Around [JSONField] it
 // makes "5" and 5 one lock. Integers and [distlock.Skip] go through as they are;
-// anything else is a [*KeyError]. Int panics if f is nil.
+// anything else is a [*distlock.KeyError]. Int panics if f is nil.
 func Int(f KeyFunc) KeyFunc {
 	if f == nil {
 		panic("httpmw: Int: nil KeyFunc")
@@ -138,7 +111,7 @@ func Int(f KeyFunc) KeyFunc {
 		if v == distlock.Skip {
 			return v, nil
 		}
-		return nil, &KeyError{Detail: "the parameter is not an integer"}
+		return nil, &distlock.KeyError{Detail: "the parameter is not an integer"}
 	}
 }
 
@@ -180,12 +153,12 @@ func part(constructor, kind, name string) string {
 	return kind + " " + strconv.Quote(name)
 }
 
-func missing(what string) error { return &KeyError{Detail: what + " is missing or empty"} }
+func missing(what string) error { return &distlock.KeyError{Detail: what + " is missing or empty"} }
 
 func single(what string, values []string) (any, error) {
 	switch {
 	case len(values) > 1: // it is unknown which of them the handler takes
-		return nil, &KeyError{Detail: what + " appears more than once"}
+		return nil, &distlock.KeyError{Detail: what + " appears more than once"}
 	case len(values) == 0 || values[0] == "":
 		return nil, missing(what)
 	default:
@@ -196,7 +169,7 @@ func single(what string, values []string) (any, error) {
 func integer(what, text string) (any, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return nil, &KeyError{Detail: what + " is not an integer", Err: err}
+		return nil, &distlock.KeyError{Detail: what + " is not an integer", Err: err}
 	}
 	return n, nil
 }
@@ -218,7 +191,7 @@ func pathValue(r *http.Request, what, name string) (string, error) {
 	case err != nil:
 		return v, nil //nolint:nilerr // not encoded, as said above
 	case strings.Contains(r.URL.Path, v):
-		return "", &KeyError{Detail: what + " is ambiguous"}
+		return "", &distlock.KeyError{Detail: what + " is ambiguous"}
 	default:
 		return decoded, nil
 	}

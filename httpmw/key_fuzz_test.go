@@ -40,7 +40,7 @@ const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 // mustBeRefused checks that nobody can take err for a key.
 func mustBeRefused(t *testing.T, got any, err error) {
 	t.Helper()
-	var k *httpmw.KeyError
+	var k *distlock.KeyError
 	if got != nil || !errors.Is(err, distlock.ErrKey) || !errors.As(err, &k) || k.Detail == "" {
 		t.Errorf("%#v, %v; want no value and a KeyError", got, err)
 	}

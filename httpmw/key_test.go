@@ -187,7 +187,7 @@ func TestBadRequestsNeverReachTheStore(t *testing.T) {
 		{"a nil pointer", constant((*int)(nil)), "/7", nil, "what the request is about is missing"},
 		{"what has no encoding", constant(func() {}), "/7", nil, ""},
 		{"Skip as a part", constant([]any{distlock.Skip}), "/7", nil, ""},
-		{"its own error", func(*http.Request) (any, error) { return nil, &httpmw.KeyError{Detail: "no tenant", Err: deny} }, "/7", nil, "no tenant"},
+		{"its own error", func(*http.Request) (any, error) { return nil, &distlock.KeyError{Detail: "no tenant", Err: deny} }, "/7", nil, "no tenant"},
 	}
 	for _, c := range cases {
 		t.Run(c.explanation, func(t *testing.T) {
@@ -240,18 +240,6 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 	// An error before it decides.
 	if v, err := httpmw.Params(refuse, skip)(httptest.NewRequest("GET", "/", nil)); !errors.Is(err, distlock.ErrKey) {
 		t.Errorf("Params = %v, %v", v, err)
-	}
-}
-
-func TestKeyError(t *testing.T) {
-	cause := errors.New("cause")
-	e := &httpmw.KeyError{Detail: "no tenant", Err: cause}
-	if !errors.Is(e, distlock.ErrKey) || !errors.Is(e, cause) || e.Error() != "httpmw: no tenant: cause" {
-		t.Errorf("%v", e)
-	}
-	e = &httpmw.KeyError{Detail: "no tenant"}
-	if !errors.Is(e, distlock.ErrKey) || e.Error() != "httpmw: no tenant" {
-		t.Errorf("%v", e)
 	}
 }
 

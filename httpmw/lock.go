@@ -78,7 +78,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	})
 	switch {
 	case !ran:
-		m.fail(w, r, m.lockError(err))
+		m.fail(w, r, err)
 	case held == nil: // what err says comes too late; the hooks have it
 	case errors.Is(err, distlock.ErrLost):
 		lost.ServeHTTP(w, r)
@@ -96,7 +96,7 @@ func (m *middleware) params(r *http.Request) (any, error) {
 	case params == distlock.Skip:
 		return params, nil
 	case keyenc.Missing(params):
-		return nil, &KeyError{Detail: "what the request is about is missing"}
+		return nil, &distlock.KeyError{Detail: "what the request is about is missing"}
 	}
 	if m.maxBody > 0 {
 		if _, err := readBody(r, m.maxBody); err != nil {

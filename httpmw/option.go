@@ -29,7 +29,7 @@ func WithErrorHandler(f ErrorHandler) Option {
 // BodyFirst has the request's body read before the lock is taken, so that a
 // client that sends it slowly holds nothing up, and so that net/http notices if
 // the client leaves while it waits. The handler finds the body as it was. A
-// body of more than maxBytes is a [*KeyError]. The default is not to touch the
+// body of more than maxBytes is a [*distlock.KeyError]. The default is not to touch the
 // body, except for [JSONField].
 //
 // BodyFirst panics if maxBytes is not positive.

@@ -54,6 +54,21 @@ type Problem struct {
 	RetryAfter time.Duration `json:"-"`
 }
 
+var busy = Problem{
+	Type: TypeBusy, Title: "Busy with another request",
+	Status: http.StatusConflict, RetryAfter: distlock.DefaultRetryInterval,
+}
+
+var unavailable = Problem{
+	Type: TypeUnavailable, Title: "Temporarily unavailable",
+	Status: http.StatusServiceUnavailable, RetryAfter: distlock.DefaultRetryInterval,
+}
+
+var internal = Problem{
+	Type: "about:blank", Title: http.StatusText(http.StatusInternalServerError),
+	Status: http.StatusInternalServerError,
+}
+
 var lost = Problem{
 	Type: TypeLost, Title: "Outcome in doubt", Status: http.StatusServiceUnavailable,
 	Detail: "the lock was lost before the request was finished",
@@ -65,50 +80,47 @@ var tooLong = Problem{
 	Detail: "the response is too large",
 }
 
-// ProblemOf returns the answer for an error that an [ErrorHandler] got. It shows
-// nothing of the error to the client except the Detail of a [*KeyError].
-// RetryAfter is how long the lock is held yet if the store said so, but at most
-// KeyTimeout, else RetryInterval.
-func ProblemOf(err error) Problem {
-	retry := distlock.DefaultRetryInterval
-	if hint := new(lockError); errors.As(err, &hint) {
-		retry = hint.retryAfter
-	}
-	switch {
-	case errors.Is(err, distlock.ErrKey):
-		return keyProblem(err)
-	case errors.Is(err, distlock.ErrLost): // the request runs under a lock already, and that is over
-		return lost
-	case errors.Is(err, distlock.ErrUnavailable), errors.Is(err, distlock.ErrClosed):
-		return Problem{
-			Type: TypeUnavailable, Title: "Temporarily unavailable",
-			Status: http.StatusServiceUnavailable, RetryAfter: retry,
-		}
-	case errors.Is(err, distlock.ErrQueueFull):
-		return Problem{
-			Type: TypeQueueFull, Title: "Too many requests are waiting",
-			Status: http.StatusTooManyRequests, RetryAfter: retry,
-		}
-	case errors.Is(err, distlock.ErrNotAcquired):
-		return Problem{
-			Type: TypeBusy, Title: "Busy with another request",
-			Status: http.StatusConflict, RetryAfter: retry,
-		}
-	default:
-		const status = http.StatusInternalServerError
-		return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status}
-	}
+// problems has the answer for each code of [distlock.CodeOf]; the answer for all others
+// is internal. Its RetryAfter is for errors that have none.
+var problems = map[distlock.Code]Problem{
+	distlock.CodeLost:        lost, // the request runs under a lock already, and that is over
+	distlock.CodeKey:         {Type: TypeBadKey, Title: "Invalid request", Status: http.StatusBadRequest},
+	distlock.CodeClosed:      unavailable,
+	distlock.CodeUnavailable: unavailable,
+	distlock.CodeForeign:     busy,
+	distlock.CodeNotAcquired: busy,
+	distlock.CodeQueueFull: {
+		Type: TypeQueueFull, Title: "Too many requests are waiting",
+		Status: http.StatusTooManyRequests, RetryAfter: distlock.DefaultRetryInterval,
+	},
 }
 
-func keyProblem(err error) Problem {
-	p := Problem{Type: TypeBadKey, Title: "Invalid request", Status: http.StatusBadRequest}
+// ProblemOf returns the answer for an error that an [ErrorHandler] got. It shows
+// nothing of the error to the client except the Detail of a [*distlock.KeyError].
+// RetryAfter is that of the [*distlock.Error], or [distlock.DefaultRetryInterval] if the
+// error has none.
+func ProblemOf(err error) Problem {
+	p, ok := problems[distlock.CodeOf(err)]
+	if !ok {
+		return internal
+	}
+	if e := new(distlock.Error); p.RetryAfter > 0 && errors.As(err, &e) && e.RetryAfter > 0 {
+		p.RetryAfter = e.RetryAfter
+	}
+	if p.Type == TypeBadKey {
+		describeKey(&p, err)
+	}
+	return p
+}
+
+// describeKey adds what the client may know of a bad key.
+func describeKey(p *Problem, err error) {
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
 		p.Type, p.Title = TypeBodyTooLarge, "Request body too large"
 	}
-	if k := new(KeyError); errors.As(err, &k) {
+	if k := new(distlock.KeyError); errors.As(err, &k) {
 		p.Detail = k.Detail
 	}
-	return p
 }
 
 // WriteError is the default [ErrorHandler]: it writes the [Problem] that err is.
@@ -131,16 +143,4 @@ func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // the client is gone, or has it
-}
-
-// lockError is an error of the lock, with what only the call site knows.
-type lockError struct {
-	error
-	retryAfter time.Duration
-}
-
-func (e *lockError) Unwrap() error { return e.error }
-
-func (m *middleware) lockError(err error) error {
-	return &lockError{err, m.guard.RetryAfter(err)}
 }

@@ -23,8 +23,8 @@ func TestProblemOf(t *testing.T) {
 		want httpmw.Problem
 	}{
 		{join(distlock.ErrKey), badKey("")},
-		{&httpmw.KeyError{Detail: "x"}, badKey("x")},
-		{fmt.Errorf("wrapped: %w", &httpmw.KeyError{Detail: "x"}), badKey("x")},
+		{&distlock.KeyError{Detail: "x"}, badKey("x")},
+		{fmt.Errorf("wrapped: %w", &distlock.KeyError{Detail: "x"}), badKey("x")},
 		{&http.MaxBytesError{}, internal}, // says nothing of a key
 		{join(distlock.ErrNotAcquired, context.DeadlineExceeded), busy},
 		{join(distlock.ErrNotAcquired, context.Canceled), busy},
@@ -44,6 +44,21 @@ func TestProblemOf(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%v: %+v, want %+v", c.err, got, c.want)
+		}
+	}
+}
+
+// Each code of an error has an answer: its own, or that of a fault of the server.
+func TestProblemOfEveryCode(t *testing.T) {
+	for err, want := range map[error]httpmw.Problem{
+		distlock.ErrLost: lost, distlock.ErrKey: badKey(""), distlock.ErrClosed: unavailable, distlock.ErrUnavailable: unavailable,
+		distlock.ErrForeign: busy, distlock.ErrQueueFull: queueFull, distlock.ErrNotAcquired: busy,
+		&distlock.Error{Op: "options", Err: errBroken}: internal, distlock.ErrUpgrade: internal, distlock.ErrNoFencing: internal, errBroken: internal,
+	} {
+		got := httpmw.ProblemOf(err)
+		got.RetryAfter = 0
+		if got != want {
+			t.Errorf("%v: %+v, want %+v", distlock.CodeOf(err), got, want)
 		}
 	}
 }

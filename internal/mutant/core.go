@@ -4,6 +4,10 @@ package mutant
 var core = []Mutant{
 	root("one-lock-for-all-parameters", "ParamLock is ignored where the key is given", "TestGivenKeyRefusesFieldsForParameters",
 		Edit{"opts.go", "	if o.ParamLock {\n		errs = append(errs, fieldErrorf(\"ParamLock\"", "	if false {\n		errs = append(errs, fieldErrorf(\"ParamLock\""}),
+	root("code-order", "an error that matches two codes has the last of them", "TestCodeOrder",
+		Edit{"code.go", "for c := CodeOK + 1; c < CodeOther; c++ {", "for c := CodeOther - 1; c > CodeOK; c-- {"}),
+	root("retry-after-a-stranger", "RetryAfter believes the lease of a stranger, however long", "TestRetryAfter",
+		Edit{"errors.go", "min(held.RetryAfter, o.KeyTimeout)", "held.RetryAfter"}),
 	root("renewal-counts-from-the-answer", "a renewed lease is counted from the answer", "TestExtensionCountsFromTheSending/renewal",
 		Edit{"watchdog.go", "h.extend(sent)", "h.extend(now.Add(0 * now.Sub(sent)))"}),
 	root("refresh-counts-from-the-answer", "a refreshed lease is counted from the answer", "TestExtensionCountsFromTheSending/refresh",

@@ -33,15 +33,15 @@ var requests = []Mutant{
 	{
 		Name: "error-shown-to-clients",
 		Rule: "a client sees the key, the holder and the address of the store",
-		Edits: []Edit{{"httpmw/problem.go", "Status: http.StatusConflict, RetryAfter: retry,",
-			"Status: http.StatusConflict, RetryAfter: retry, Detail: err.Error(),"}},
+		Edits: []Edit{{"httpmw/problem.go", "p.RetryAfter = e.RetryAfter",
+			"p.RetryAfter, p.Detail = e.RetryAfter, err.Error()"}},
 		Package: "./httpmw", Test: "TestRefusals",
 	},
 	{
 		Name: "error-sent-in-a-status",
 		Rule: "the same over gRPC",
-		Edits: []Edit{{"grpcmw/status.go", "codes.Aborted, \"busy with another call\"",
-			"codes.Aborted, err.Error()"}},
+		Edits: []Edit{{"grpcmw/status.go", "status.New(a.code, a.text)",
+			"status.New(a.code, err.Error())"}},
 		Package: "./grpcmw", Test: "TestRefusals",
 	},
 }
