@@ -38,7 +38,7 @@ func health(locker *distlock.Locker, w http.ResponseWriter) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
 		if err := locker.Ping(ctx); err != nil { // for the log; clients should not see it
-			http.Error(w, "locks cannot be had", http.StatusServiceUnavailable)
+			http.Error(w, "locks are unavailable", http.StatusServiceUnavailable)
 		}
 	}
 	healthz(w, httptest.NewRequest("GET", "/healthz", nil))

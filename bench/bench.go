@@ -58,7 +58,7 @@ func report(w io.Writer, c *config, runs []*outcome, interrupted bool) error {
 		b.WriteString(o.counters() + "\n")
 	}
 	if interrupted {
-		b.WriteString("interrupted: this is what was done by then\n")
+		b.WriteString("interrupted: these are the results so far\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -62,12 +62,12 @@ func newFlagSet(c *config) *flag.FlagSet {
 	fs.SetOutput(io.Discard) // run prints one line instead
 	fs.StringVar(&c.plan, "plan", "wrap", "what a sample is: `wrap` (a decorated function), http or grpc (an order at the example service)")
 	fs.StringVar(&c.lock, "lock", "both", "with the lock, without, or one after the other: on, off or `both`")
-	fs.IntVar(&c.group.users, "users", 1000, "how many `users` there are")
-	fs.IntVar(&c.group.loops, "loops", 10, "how many `samples` each user does")
+	fs.IntVar(&c.group.users, "users", 1000, "number of `users`")
+	fs.IntVar(&c.group.loops, "loops", 10, "number of `samples` of each user")
 	fs.DurationVar(&c.group.rampUp, "ramp-up", time.Second, "the `time` over which the users start, evenly")
 	fs.DurationVar(&c.group.think, "think", 100*time.Millisecond, "how long a user `pauses` before each sample")
 	fs.DurationVar(&c.hold, "hold", 0, "wrap: `time` between reading the counter and writing it back")
-	fs.IntVar(&c.keys, "keys", 1, "over how many `keys`, each with a counter of its own, the users are spread")
+	fs.IntVar(&c.keys, "keys", 1, "number of `keys`, each with its own counter, over which the users are spread")
 	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
 	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
 	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
@@ -94,7 +94,7 @@ func parseFlags(args []string) (*config, error) {
 }
 
 func usage(w io.Writer) {
-	_, _ = fmt.Fprintln(w, "bench sets load on a distributed lock and counts what it protects.")
+	_, _ = fmt.Fprintln(w, "bench puts load on a distributed lock and counts the updates that it protects.")
 	fs := newFlagSet(&config{})
 	fs.SetOutput(w)
 	fs.PrintDefaults()

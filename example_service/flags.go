@@ -31,13 +31,13 @@ type config struct {
 func parseFlags(args []string, help io.Writer) (config, error) {
 	c := config{grace: 10 * time.Second, bodyTimeout: 5 * time.Second}
 	fs := flag.NewFlagSet("example_service", flag.ContinueOnError)
-	fs.StringVar(&c.httpAddr, "http", "127.0.0.1:8080", "where HTTP is served; port 0 takes a free one")
-	fs.StringVar(&c.grpcAddr, "grpc", "127.0.0.1:9090", "where gRPC is served; port 0 takes a free one")
+	fs.StringVar(&c.httpAddr, "http", "127.0.0.1:8080", "address for HTTP; port 0 selects a free port")
+	fs.StringVar(&c.grpcAddr, "grpc", "127.0.0.1:9090", "address for gRPC; port 0 selects a free port")
 	fs.StringVar(&c.backend, "backend", "embedded", backendurl.Usage)
 	fs.StringVar(&c.db, "db", "", "`file` of the SQLite database, which several processes may share (default a temporary one)")
 	fs.DurationVar(&c.think, "think", 2*time.Millisecond, "how long an order thinks between reading the stock and writing it")
 	fs.DurationVar(&c.wait, "wait", 10*time.Second, "how long an order waits for its lock")
-	fs.BoolVar(&c.verbose, "v", false, "log what happens to each lock")
+	fs.BoolVar(&c.verbose, "v", false, "log the events of each lock")
 
 	// By default the package prints the whole help text after each error.
 	var usage bytes.Buffer

@@ -14,7 +14,7 @@ var errUnknownSKU = errors.New("unknown sku")
 
 // errFenced is the error of a write after the lock has passed to another holder, even
 // if the writer does not know that yet.
-var errFenced = fmt.Errorf("%w: a later holder has been here", distlock.ErrLost)
+var errFenced = fmt.Errorf("%w: a later holder has used the item", distlock.ErrLost)
 
 // item returns the state of the sale of sku.
 func (s *store) item(ctx context.Context, sku string) (item, error) {

@@ -95,10 +95,10 @@ func (m *monitor) ask(ctx context.Context) {
 	m.recent = nil
 	switch {
 	case err == nil && m.trouble:
-		m.log.Info("locks can be had again", "after", time.Since(m.well).Round(time.Millisecond),
-			"requests_refused", m.refused, "locks_not_given_back", m.kept)
+		m.log.Info("locks are available again", "after", time.Since(m.well).Round(time.Millisecond),
+			"requests_refused", m.refused, "locks_not_released", m.kept)
 	case err != nil && !m.trouble:
-		m.log.Error("locks cannot be had", "since", m.well, "err", err)
+		m.log.Error("locks are unavailable", "since", m.well, "err", err)
 	}
 	m.trouble = err != nil
 	if err == nil {

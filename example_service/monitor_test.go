@@ -149,7 +149,7 @@ func (o *outage) logged(want ...string) {
 	}
 }
 
-const downLine = `level=ERROR msg="locks cannot be had" err="distlock: ping: lock backend unavailable: ` +
+const downLine = `level=ERROR msg="locks are unavailable" err="distlock: ping: lock backend unavailable: ` +
 	`redislock: 10.1.2.3:6379: dial tcp 10.1.2.3:6379: connect: connection refused"` + "\n"
 
 // TestOutage makes the store unavailable for a minute, while an order comes each second.
@@ -191,7 +191,7 @@ func TestOutage(t *testing.T) {
 		if _, err := o.order(); err != nil || o.healthz() != http.StatusOK {
 			o.Errorf("healthz %d, %v", o.healthz(), err)
 		}
-		o.logged(downLine, `level=INFO msg="locks can be had again" after=1m1s requests_refused=60 locks_not_given_back=0`+"\n")
+		o.logged(downLine, `level=INFO msg="locks are available again" after=1m1s requests_refused=60 locks_not_released=0`+"\n")
 		synctest.Wait()
 		if fmt.Sprint(o.served) != "[true false true]" {
 			o.Errorf("gRPC was told %v", o.served)
@@ -229,8 +229,8 @@ func TestStoreThatRefuses(t *testing.T) {
 		o.store.set(nil, nil, nil)
 		<-time.After(2 * askEvery)
 		text := o.written()
-		if n := strings.Count(text, "locks cannot be had"); n == 0 || n > 3 || strings.Count(text, "OOM command not allowed") != n ||
-			strings.Count(text, "locks can be had again") != n || strings.Count(text, "requests_refused=1 ") != n {
+		if n := strings.Count(text, "locks are unavailable"); n == 0 || n > 3 || strings.Count(text, "OOM command not allowed") != n ||
+			strings.Count(text, "locks are available again") != n || strings.Count(text, "requests_refused=1 ") != n {
 			o.Errorf("the log has\n%s", text)
 		}
 	})
@@ -251,7 +251,7 @@ func TestLocksThatStay(t *testing.T) {
 		}
 		o.store.set(nil, nil, nil)
 		<-time.After(2 * askEvery)
-		o.logged(downLine, `level=INFO msg="locks can be had again" after=8s requests_refused=0 locks_not_given_back=1`+"\n")
+		o.logged(downLine, `level=INFO msg="locks are available again" after=8s requests_refused=0 locks_not_released=1`+"\n")
 	})
 }
 

@@ -41,13 +41,13 @@ func TestRealOutage(t *testing.T) {
 
 	redis.Restart()
 	eventually(t, "it is healthy again", healthz(http.StatusOK))
-	eventually(t, "it is well", func() bool { return s.logged("locks can be had again") > 0 })
+	eventually(t, "it is well", func() bool { return s.logged("locks are available again") > 0 })
 	for _, w := range lockedWrites {
 		doAll(t, c, "tea", []write{w}, "done")
 	}
 
 	log := s.log.String()
-	if n := strings.Count(log, "locks cannot be had"); n == 0 || strings.Count(log, redis.Addr()+": connect: connection refused") != n {
+	if n := strings.Count(log, "locks are unavailable"); n == 0 || strings.Count(log, redis.Addr()+": connect: connection refused") != n {
 		t.Errorf("the log does not say once where and why:\n%s", log)
 	}
 	if strings.Contains(log, "lock not acquired") || !strings.Contains(log, "requests_refused=4 ") {

@@ -28,12 +28,12 @@ type config struct {
 
 func newFlags(c *config) *flag.FlagSet {
 	f := flag.NewFlagSet("peers", flag.ContinueOnError)
-	f.StringVar(&c.redis, "redis", "", "`URL` of the Redis; empty: start a redis-server from PATH and stop it in the end")
+	f.StringVar(&c.redis, "redis", "", "`URL` of the Redis; empty: start a redis-server from PATH and stop it at the end")
 	f.Func("only", "`goals` to measure, such as F1,F4 (default all)", list(&c.only))
-	f.Func("peers", "`names` of those to measure beside "+ours+", such as bare,redsync (default all)", list(&c.peers))
-	f.BoolVar(&c.short, "short", false, "a few seconds for each goal, leaving out what takes longer: to see that it works")
-	f.IntVar(&c.rounds, "rounds", 0, "how `often` everybody has a turn (default 5, with -short 1)")
-	f.DurationVar(&c.slice, "slice", 0, "how much `time` everybody has in a round (default 2s, with -short 300ms)")
+	f.Func("peers", "`names` of the peers to compare with "+ours+", such as bare,redsync (default all)", list(&c.peers))
+	f.BoolVar(&c.short, "short", false, "a few seconds for each goal, without longer scenarios, to see that it works")
+	f.IntVar(&c.rounds, "rounds", 0, "how `often` each peer has a turn (default 5, with -short 1)")
+	f.DurationVar(&c.slice, "slice", 0, "how much `time` each peer has in a round (default 2s, with -short 300ms)")
 	f.DurationVar(&c.patience, "patience", 0, "after what `time` a peer that does not finish is stopped (default 1m, with -short 5s)")
 	f.StringVar(&c.json, "json", "", "`file` to write the figures to")
 	f.StringVar(&c.svg, "svg", "", "`file` to draw the utilisation of F7 to")

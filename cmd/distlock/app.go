@@ -28,7 +28,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
 	app := &cli.Command{
 		Name:  "distlock",
-		Usage: "run a command under a lock that holds across machines",
+		Usage: "run a command under a lock that several machines share",
 		Commands: []*cli.Command{
 			runCommand(args, stderr),
 			lsCommand(stdout),

@@ -18,7 +18,7 @@ func backendFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "backend",
 		Usage: "where the locks are, as a `URL`: redis://[user:password@]host:port/db (rediss://… for TLS), or " +
-			"zk://[user:password@]host:port,host:port/chroot. Others can see a command line: give a password in the variable",
+			"zk://[user:password@]host:port,host:port/chroot. Other users can see a command line: put a password into the variable",
 		Sources:     cli.EnvVars(backendEnv),
 		HideDefault: true, // it may contain a password
 	}
@@ -32,7 +32,7 @@ func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() e
 	case rawURL == "":
 		return nil, nil, usageErrorf("-backend is missing, and so is %s: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
 	case strings.EqualFold(rawURL, "embedded"):
-		return nil, nil, usageErrorf("-backend %q: its locks are inside this process, and keep nobody else out", rawURL)
+		return nil, nil, usageErrorf("-backend %q: its locks are inside this process and exclude only this process", rawURL)
 	}
 	b, err := backendurl.Open(ctx, rawURL)
 	if err != nil {
@@ -56,7 +56,7 @@ func keyFlag(c *cli.Command) (string, error) {
 	case "":
 		return "", usageErrorf("-key is missing, or empty")
 	case "--": // a shell turns -key $UNSET -- into this
-		return "", usageErrorf("-key has no value in front of --")
+		return "", usageErrorf("-key has no value before --")
 	default:
 		return key, nil
 	}

@@ -117,7 +117,7 @@ func (g *guard) act() (done bool) {
 func (g *guard) checkLease(now time.Time) {
 	if g.onLost == onLostIgnore {
 		if g.lost = g.lease.Check(); g.lost != nil {
-			g.warn("the command runs on without its lock: %v", g.reason())
+			g.warn("the command continues without its lock: %v", g.reason())
 		}
 		return
 	}

@@ -18,13 +18,13 @@ import (
 func lsCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "ls",
-		Usage: "list the locks that are held or waited for",
-		Description: "There is a line for each holder, and one for each key that is only waited for. HOLDER is the\n" +
-			"name that the process has given itself, by default its host and process id; - if it has none, as\n" +
-			"with the locks of other libraries. OWNER is a fingerprint, the same as long as one process has the\n" +
-			"key. SINCE and LEFT are what the store says; a holder that lives renews its lease, so what is left\n" +
-			"is not the end. If the prefix is a whole key, what another program keeps there is shown too: its\n" +
-			"MODE is foreign, with the type that the store gives.",
+		Usage: "list the locks that have holders or waiters",
+		Description: "There is a line for each holder, and one for each key that has only waiters. HOLDER is the name\n" +
+			"of the process, by default its host and process id; - if it has none, as with the locks of other\n" +
+			"libraries. OWNER is a fingerprint, which stays the same as long as one process has the key. SINCE\n" +
+			"and LEFT are the store's values; a live holder renews its lease, so it can hold the lock for longer\n" +
+			"than LEFT. If the prefix is a whole key, a value of another program is listed, too: its MODE is\n" +
+			"foreign, with the type that the store reports.",
 		UsageText: "distlock ls [-backend URL] [-prefix orders:] [-limit 100] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
 			backendFlag(),
@@ -64,7 +64,7 @@ func lsCommand(stdout io.Writer) *cli.Command {
 }
 
 func timeoutFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "give up after `TIME`"}
+	return &cli.DurationFlag{Name: "timeout", Value: 10 * time.Second, Usage: "stop after `TIME`"}
 }
 
 func withTimeout(ctx context.Context, c *cli.Command) (context.Context, context.CancelFunc, error) {

@@ -253,7 +253,7 @@ func TestStoreHangs(t *testing.T) {
 	}{
 		{onLostKill, 10 * time.Second, 2 * time.Second, exitLost, false, "the command is stopped: the lease ends in"},
 		{onLostTerm, 10 * time.Second, 2 * time.Second, exitLost, true, "the command is stopped: the lease ends in"},
-		{onLostIgnore, 2 * time.Second, 300 * time.Millisecond, 3, false, "the command runs on without its lock"},
+		{onLostIgnore, 2 * time.Second, 300 * time.Millisecond, 3, false, "the command continues without its lock"},
 	} {
 		t.Run(c.onLost, func(t *testing.T) {
 			m := newMachine(t)

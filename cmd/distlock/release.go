@@ -12,15 +12,15 @@ import (
 func releaseCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "release",
-		Usage: "take a lock from a holder that is stuck",
-		Description: "Who waits gets the key at once. The deposed holder learns it by its next renewal, up to a third of\n" +
-			"its lease later: until then two may work. Stop the holder first if you can; that is what -force\n" +
-			"confirms. The exit code is 0 if somebody had the key, and 1 if nobody had.",
+		Usage: "take a lock away from a holder that is stuck",
+		Description: "A waiter gets the key at once. The old holder learns of it at its next renewal, up to a third of\n" +
+			"its lease later: until then both may work. Stop the holder first if you can; -force confirms that\n" +
+			"you know this. The exit code is 0 if the key had a holder, and 1 if it had none.",
 		UsageText: "distlock release -force -key deploy [-backend URL] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
 			backendFlag(),
 			&cli.StringFlag{Name: "key", Usage: "the whole `KEY`, as distlock ls shows it"},
-			&cli.BoolFlag{Name: "force", Usage: "yes, take it away; without this nothing is done"},
+			&cli.BoolFlag{Name: "force", Usage: "required: take the key away"},
 			timeoutFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print an object with key and held"},
 		},
@@ -33,7 +33,7 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 			if !c.Bool("force") {
-				return usageErrorf("-force is missing: the holder of %q is not asked, and may go on until its next renewal", key)
+				return usageErrorf("-force is missing: the holder of %q is not asked, and may continue until its next renewal", key)
 			}
 			ctx, cancel, err := withTimeout(ctx, c)
 			if err != nil {
@@ -64,7 +64,7 @@ func writeReleased(w io.Writer, asJSON bool, key string, held bool) (err error) 
 	case held:
 		_, err = fmt.Fprintf(w, "released %s\n", printable(key))
 	default:
-		_, err = fmt.Fprintf(w, "nobody has %s\n", printable(key))
+		_, err = fmt.Fprintf(w, "%s has no holder\n", printable(key))
 	}
 	if err == nil && !held {
 		err = &exitError{code: exitNotHeld}

@@ -21,26 +21,26 @@ import (
 )
 
 const runHelp = `The command starts when the lock is held, with DISTLOCK_KEY and DISTLOCK_TOKEN in its environment but
-without DISTLOCK_BACKEND, and the lock is given back when it has ended. Without the lock it does not run.
+without DISTLOCK_BACKEND, and the lock is released when it has ended. Without the lock it does not run.
 
 The exit code is the command's own, or 128+n if signal n ended it. Otherwise:
   1    another holder has the key (-E changes that)
   64   a mistake on the command line
   69   the store of the locks could not be reached, or failed
   71   the command could not be started
-  75   the lock was lost, and the command was stopped because of that, or ended before it was known
+  75   the lock was lost: the command was stopped, or ended before the loss was known
   126  the command is not executable       127  there is no such command
 
 If the lock cannot be renewed, it ends LEASE after the last renewal began, and by then the command must
-be dead. -on-lost says how:
+be dead. Values of -on-lost:
   kill    SIGKILL when a tenth of the lease is left
-  term    SIGTERM so early that -grace is left before that, then SIGKILL
+  term    SIGTERM, -grace before that, then SIGKILL
   ignore  a warning only: two commands may run at once
 If the store reports that another holder has the key (after distlock release -force), kill kills at once,
 and term gives the command its grace, but not beyond the lease.
 
-Signals are passed on to the command and to all processes in its process group. When the command has
-ended, the rest of the group gets SIGTERM, and after -grace SIGKILL; then the lock is given back. For
+Signals are forwarded to the command and to all processes in its process group. When the command has
+ended, the rest of the group gets SIGTERM, and after -grace SIGKILL; then the lock is released. For
 more see README.md in cmd/distlock.`
 
 func runCommand(args []string, stderr io.Writer) *cli.Command {
@@ -60,7 +60,7 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 			&cli.StringFlag{Name: "on-lost", Value: onLostKill, Usage: "what to do if the lock is lost: kill, term or ignore"},
 			&cli.DurationFlag{Name: "grace", HideDefault: true,
 				Usage: "`TIME` between SIGTERM and SIGKILL, at most a third of the lease (default: a quarter)"},
-			&cli.BoolFlag{Name: "v", Usage: "report when the wait begins, and when the lock is held and given back"},
+			&cli.BoolFlag{Name: "v", Usage: "report the beginning of the wait, the acquisition and the release"},
 		}, lockFlags(opts)),
 		Action: func(ctx context.Context, c *cli.Command) error {
 			r, err := parseRun(c, args, *opts)
@@ -106,9 +106,9 @@ func parseRun(c *cli.Command, args []string, o distlock.Opts) (*runner, error) {
 	}
 	switch {
 	case !behindDashes(args, r.argv):
-		return nil, usageErrorf("the command must come behind --: distlock run -key %s -- command", printable(key))
+		return nil, usageErrorf("the command must come after --: distlock run -key %s -- command", printable(key))
 	case len(r.argv) == 0:
-		return nil, usageErrorf("there is no command behind --")
+		return nil, usageErrorf("there is no command after --")
 	case r.opts.MaxWait < 0:
 		return nil, usageErrorf("-wait is negative: %v", r.opts.MaxWait)
 	case r.opts.MaxWait > 0 && r.opts.MaxWait < time.Millisecond:

@@ -46,7 +46,7 @@ func reachZooKeeper(ctx context.Context, b *zklock.Backend) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, zk.ErrNoAuth): // an answer, too
-			return fmt.Errorf("%w: the nodes are another user's", err)
+			return fmt.Errorf("%w: the nodes belong to another user", err)
 		}
 		select {
 		case <-time.After(retryPause):

@@ -61,7 +61,7 @@ func parseUser(userinfo string) (zklock.Option, error) {
 	password, ok := u.User.Password()
 	switch {
 	case name == "" || !ok || password == "":
-		return nil, errors.New("want user:password in front of the @")
+		return nil, errors.New("want user:password before the @")
 	case strings.ContainsRune(name, ':'):
 		return nil, errors.New("the user has a colon, which ZooKeeper does not allow")
 	}

@@ -33,7 +33,7 @@ type Mutant struct {
 type Edit struct{ File, Old, New string }
 
 // ErrSurvived means that the test passed in spite of the mutant.
-var ErrSurvived = errors.New("mutant: nobody has noticed")
+var ErrSurvived = errors.New("mutant: the test did not fail")
 
 // Run runs the test of m on the mutated source of the module at root. Its own files are
 // in dir. It returns the output of the test, and an error that wraps [ErrSurvived]
