@@ -201,7 +201,7 @@ func TestHTTPPlanServiceGone(t *testing.T) {
 	wantContains(t, got.stderr, "http lock: the counter cannot be read: GET /items/bench-1: 405 Method Not Allowed\n")
 	wantContains(t, got.stdout, "http lock: unknown of 4 increments\n")
 	if runs := readJSON(t, js); len(runs) != 1 || runs[0]["counted"] != nil {
-		t.Errorf("runs %v, want one whose counter is null", runs)
+		t.Errorf("runs %v, want one with a counter of null", runs)
 	}
 }
 

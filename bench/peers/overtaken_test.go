@@ -84,6 +84,6 @@ func TestArrivingWithoutWaiting(t *testing.T) {
 	a.grant(&third)
 	a.grant(&waits)
 	if got, want := a.count(), (overtaken{Waits: 4, Some: 1, Most: 1}); got != want {
-		t.Errorf("past one who waits: %+v instead of %+v", got, want)
+		t.Errorf("past a waiter: %+v instead of %+v", got, want)
 	}
 }

@@ -33,7 +33,7 @@ func TestNoneViolates(t *testing.T) {
 
 	b.figures = []*figure{of["none"], of[ours]}
 	if err := b.violated(); err != nil {
-		t.Errorf("somebody else's violation is no failure: %v", err)
+		t.Errorf("a violation by another peer is not a failure: %v", err)
 	}
 	of["none"].peer = ours
 	if err := b.violated(); !errors.Is(err, errViolated) {

@@ -28,7 +28,7 @@ func use(t *testing.T, rawURL string) {
 		t.Fatal(err)
 	}
 	if _, ok := b.Backend.(driver.Queuer); !ok {
-		t.Errorf("the Backend of %s is no Queuer", rawURL)
+		t.Errorf("the Backend of %s is not a Queuer", rawURL)
 	}
 	l := distlock.New(b.Backend, distlock.Config{})
 	if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
@@ -102,7 +102,7 @@ func TestRediss(t *testing.T) {
 
 	_, err = backendurl.Open(t.Context(), "rediss://"+outer.Addr().String()+"/0")
 	if err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("with a certificate that nobody knows: %v", err)
+		t.Errorf("with an unknown certificate: %v", err)
 	}
 }
 

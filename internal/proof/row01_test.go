@@ -49,7 +49,7 @@ func TestRow01HolderStopped(t *testing.T) {
 		case !before || slept < 3*lease:
 			t.Errorf("it was valid: %v; it slept for %v: the test shows nothing", before, slept)
 		case after:
-			t.Error("the lease was still valid to who woke up")
+			t.Error("the lease was still valid for the process that was stopped")
 		case wrote:
 			t.Error("the register took an old token")
 		}

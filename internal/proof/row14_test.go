@@ -69,7 +69,7 @@ func TestRow14ThousandCancelled(t *testing.T) {
 			t.Errorf("the last was back after %v", d)
 		}
 		if s.Kind != "redlock" {
-			eventually(t, "nobody is in line", func() bool { return inLine() == 0 })
+			eventually(t, "the queue is empty", func() bool { return inLine() == 0 })
 		}
 		mustRelease(t, held)
 		s.mustBeEmpty(t)
@@ -135,8 +135,8 @@ func TestRow14GrantInFlight(t *testing.T) {
 					}
 				})
 			}
-			await(t, "the one who left is back", leaving.done)
-			wantKinds(t, "the one who left", leaving.err, "canceled+not-acquired")
+			await(t, "the cancelled call has returned", leaving.done)
+			wantKinds(t, "the cancelled call", leaving.err, "canceled+not-acquired")
 			if both.Wait(); t.Failed() {
 				return
 			}

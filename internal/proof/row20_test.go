@@ -33,8 +33,8 @@ func TestRow20TenThousandWaiters(t *testing.T) {
 		for _, p := range crowd {
 			var each int64
 			p.hears(t, "waiting", &each)
-			if t.Logf("%d bytes for each who waits", each); each > most {
-				t.Errorf("%d bytes for each who waits", each)
+			if t.Logf("%d bytes for each waiter", each); each > most {
+				t.Errorf("%d bytes for each waiter", each)
 			}
 		}
 		queue := "{" + key + "}:queue"

@@ -176,7 +176,7 @@ func checkTold(h *history, report func(string, ...any)) {
 					break
 				}
 				if other.excludes(l) && other.sure() && !other.Orphan && !l.Orphan {
-					report("%v: Release says nothing of %v, who had it meanwhile", l, other)
+					report("%v: Release does not report %v, which had the key meanwhile", l, other)
 				}
 			}
 		}

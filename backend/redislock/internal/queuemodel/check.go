@@ -4,14 +4,14 @@ package queuemodel
 const (
 	// TwoHolders is reported as soon as two holders are possible: a single process that
 	// trusts a lock that the server has given to another is enough.
-	TwoHolders   = "a process believes in a lock that the server has for others"
+	TwoHolders   = "a process trusts a lock that the server has given to another"
 	BehindItself = "the holder waits behind itself"
-	LeftBehind   = "something is left of an owner that has released"
+	LeftBehind   = "an owner has released and left data behind"
 	LiveRefused  = "a live owner is refused"
-	PlaceLost    = "one who waits has lost its place"
-	QueueJumped  = "one who came later got the lock"
+	PlaceLost    = "a waiter has lost its place"
+	QueueJumped  = "a later waiter got the lock"
 	NeverServed  = "process 1 waits, and can never be served"
-	NeverClean   = "the key can never become as if it had not been used"
+	NeverClean   = "the key can never return to its unused state"
 )
 
 // broken returns the violation in a state, or "".

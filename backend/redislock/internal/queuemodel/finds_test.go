@@ -18,7 +18,7 @@ func TestModelFinds(t *testing.T) {
 	}{
 		// Without these a waiter waits without end.
 		{"no polling", q.Polls, 2, q.Anything, q.NeverServed},
-		{"nobody helps the head", q.HelpsHead, 2, q.Anything, q.NeverServed},
+		{"the head of the queue gets no help", q.HelpsHead, 2, q.Anything, q.NeverServed},
 		// These spare waiters the polling.
 		{"a release does not pass on", q.Polls | q.PassesOn, 2, nearlyWell, q.NeverServed},
 		{"a late release does not pass on", q.Polls | q.LateReleaseHelps, 2, nearlyWell, q.NeverServed},
@@ -26,17 +26,17 @@ func TestModelFinds(t *testing.T) {
 
 		// Without these there are two holders.
 		{"the deadline counts from the reply", q.LateGrantsRefused, 2, q.Anything, q.TwoHolders},
-		{"a release deletes whatever is there", q.ChecksOwner, 2, 0, q.TwoHolders},
+		{"a release deletes any lock", q.ChecksOwner, 2, 0, q.TwoHolders},
 		{"a claim does not prolong", q.ClaimProlongs, 2, q.Anything, q.TwoHolders},
 
 		// Without these data remains.
-		{"who has released is not refused", q.GoneRefused, 2, q.Anything, q.LeftBehind},
-		{"nobody tells of a doubt", q.DoubtTold, 2, q.Anything, q.LeftBehind},
-		{"who gives up stays in the queue", q.LeavesQueue, 2, q.Anything, q.LeftBehind},
+		{"an owner that has released is not refused", q.GoneRefused, 2, q.Anything, q.LeftBehind},
+		{"a release does not report attempts in flight", q.DoubtTold, 2, q.Anything, q.LeftBehind},
+		{"a release does not leave the queue", q.LeavesQueue, 2, q.Anything, q.LeftBehind},
 
 		// Without these the order changes.
-		{"what nobody heard of is taken back", q.UnheardKept, 2, q.Anything, q.PlaceLost},
-		{"who asks again goes to the end", q.KeepsTicket, 3, q.Anything, q.PlaceLost},
+		{"a lock is taken back if its message had no receiver", q.UnheardKept, 2, q.Anything, q.PlaceLost},
+		{"a repeated request goes to the end of the queue", q.KeepsTicket, 3, q.Anything, q.PlaceLost},
 		{"a newcomer takes a free lock", q.QueueFirst, 2, q.Anything, q.QueueJumped},
 
 		// A repeated attempt: the first reply was lost.
