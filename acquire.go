@@ -3,10 +3,13 @@ package distlock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/compat"
+	"github.com/distlock-go/distlock/internal/localqueue"
 	"github.com/distlock-go/distlock/internal/owner"
 )
 
@@ -85,7 +88,7 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 	if ctx.Err() != nil {
 		return nil, ended(ctx, nil)
 	}
-	t := o.terms()
+	c := o.class()
 	var budget backoff.Budget
 	if p.left == nil {
 		o.start(&budget)
@@ -96,7 +99,7 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 	ready := p.grants.take(key)
 	if ready == nil {
 		var err error
-		if h, err = l.passGate(ctx, key, &t, o, &budget); err != nil {
+		if h, err = l.passGate(ctx, key, c, o, &budget); err != nil {
 			return nil, err
 		}
 	}
@@ -107,12 +110,12 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 		if ready != nil {
 			l.settle(*ready)
 		}
-		l.passOn(key, &t, h)
+		l.passOn(key, c, h)
 		s.cancel(ErrClosed)
 		return s, ErrClosed
 	}
 	if h != nil && o.Fencing && h.grant.Token == 0 {
-		l.passOn(key, &t, h)
+		l.passOn(key, c, h)
 		s.cancel(ErrNoFencing)
 		return s, ErrNoFencing
 	}
@@ -126,12 +129,12 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 		}
 		// Lost on the way from hand to hand: the store decides.
 		l.decline(h)
-		if t.mode == Shared {
-			l.gate.asks(key)
+		if c.Sharing.Mode == Shared {
+			l.queue.StartAcquire(key)
 		}
 	}
-	if err := l.ask(ctx, s, key, &t, o, ready); err != nil {
-		l.gate.pass(key, t.mode == Shared)
+	if err := l.ask(ctx, s, key, c, o, ready); err != nil {
+		l.queue.Exit(key, c.Sharing.Mode == Shared)
 		s.cancel(err)
 		return s, err
 	}
@@ -139,7 +142,7 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 }
 
 // ask takes the key from the backend for s, unless the grant is ready.
-func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opts, ready *driver.Grant) error {
+func (l *Locker) ask(ctx context.Context, s *Lease, key string, c compat.Class, o *Opts, ready *driver.Grant) error {
 	var g driver.Grant
 	var err error
 	stray := false
@@ -160,12 +163,12 @@ func (l *Locker) ask(ctx context.Context, s *Lease, key string, t *terms, o *Opt
 	if err != nil {
 		return err
 	}
-	h := newHold(g, *t, l.cfg.bounds())
+	h := newHold(g, c, l.cfg.bounds())
 	h.stray = stray
 	h.occupy(s, time.Now(), g.Sent, o.MaxHold)
 	l.watchdog.add(h) // before anything runs under it
-	if t.mode == Shared {
-		l.gate.answered(key, h)
+	if c.Sharing.Mode == Shared {
+		l.queue.Acquired(key, h)
 	}
 	return nil
 }
@@ -180,47 +183,61 @@ func (l *Locker) request(key string, o *Opts) driver.Request {
 
 // passGate waits until this goroutine is let through to contend for the key. It
 // returns the hold if one is handed over with the gate, or there to ride on.
-func (l *Locker) passGate(ctx context.Context, key string, t *terms, o *Opts, b *backoff.Budget) (*hold, error) {
+func (l *Locker) passGate(ctx context.Context, key string, c compat.Class, o *Opts, b *backoff.Budget) (*hold, error) {
 	most := o.MaxWaiters
 	if o.RetryCount == 1 {
 		most = 0
 	}
-	w, h, err := l.gate.enter(key, *t, most)
-	if err == errShut { //nolint:errorlint // that very value
-		err = l.keptOut(key)
+	w, h, err := l.queue.Enter(key, c, most)
+	if err != nil {
+		return nil, l.refusedEntry(key, err)
 	}
-	if w == nil || err != nil {
-		return h, err
+	if w == nil {
+		return h, nil
 	}
-	got, err := l.waitTurn(ctx, key, w, b)
-	if err != nil && !l.gate.leave(key, w) {
-		if late := <-w.turns; !late.closed { // it came while we were leaving
-			l.passOn(key, t, late.hold)
+	turn, err := l.waitTurn(ctx, key, w, b)
+	if err != nil {
+		if late, ok := l.queue.Cancel(key, w); ok && !late.Closed { // it came meanwhile
+			l.passOn(key, c, late.Lease)
 		}
+		return nil, err
 	}
-	l.gate.forget(w)
-	if got.closed {
-		err = ErrClosed
+	if turn.Closed {
+		return nil, ErrClosed
 	}
-	return got.hold, err
+	return turn.Lease, nil
 }
 
-func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *backoff.Budget) (turn, error) {
+// refusedEntry returns the error for a caller that the queue did not let wait.
+func (l *Locker) refusedEntry(key string, err error) error {
+	switch {
+	case errors.Is(err, localqueue.ErrBusy):
+		return l.keptOut(key)
+	case errors.Is(err, localqueue.ErrClosed):
+		return ErrClosed
+	default:
+		return fmt.Errorf("%w: %v", ErrQueueFull, err) //nolint:errorlint // its type is not for the caller
+	}
+}
+
+// waitTurn waits until w's turn comes, the budget is spent, or ctx ends.
+func (l *Locker) waitTurn(
+	ctx context.Context, key string, w *localqueue.Waiter[*hold], b *backoff.Budget,
+) (localqueue.Turn[*hold], error) {
 	for {
 		var alarm <-chan time.Time
 		d, limited, ok := b.Idle()
 		switch {
 		case !ok:
-			return turn{}, spent(b, l.keptOut(key))
+			return localqueue.Turn[*hold]{}, spent(b, l.keptOut(key))
 		case limited:
 			alarm = time.After(d)
 		}
-		select {
-		case t := <-w.turns:
-			return t, nil
-		case <-alarm:
-		case <-ctx.Done():
-			return turn{}, ended(ctx, l.keptOut(key))
+		if turn, ok := l.queue.Wait(w, ctx.Done(), alarm); ok {
+			return turn, nil
+		}
+		if ctx.Err() != nil {
+			return localqueue.Turn[*hold]{}, ended(ctx, l.keptOut(key))
 		}
 	}
 }
@@ -231,7 +248,7 @@ func (l *Locker) waitTurn(ctx context.Context, key string, w *waiter, b *backoff
 func (l *Locker) keptOut(key string) error {
 	s := l.life.holder(key)
 	if s == nil {
-		return l.gate.refusal(key)
+		return l.backendErr(key)
 	}
 	now := time.Now()
 	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.since)}
@@ -258,4 +275,13 @@ func accept(ctx context.Context, g driver.Grant) error {
 		return errLate
 	}
 	return ctx.Err()
+}
+
+func (o *Opts) sharing() driver.Sharing { return driver.Sharing{Mode: o.Mode, Permits: o.Permits} }
+
+func (o *Opts) class() compat.Class {
+	return compat.Class{
+		Sharing: o.sharing(), TTL: o.KeyTimeout, Fixed: o.NoWatchdog,
+		Alone: o.Mode == Shared && (o.MaxHold > 0 || o.MinHold > 0),
+	}
 }

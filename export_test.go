@@ -8,23 +8,18 @@ import (
 
 // Keys is how many keys are held or waited for in this process.
 func (l *Locker) Keys() int {
-	l.gate.mu.Lock()
-	defer l.gate.mu.Unlock()
-	return len(l.gate.lines)
+	keys, _ := l.queue.Counts()
+	return keys
 }
 
 // Waiting is how many goroutines of this process wait at the gate for key.
-func (l *Locker) Waiting(key string) int {
-	l.gate.mu.Lock()
-	defer l.gate.mu.Unlock()
-	if ln := l.gate.lines[key]; ln != nil {
-		return ln.n
-	}
-	return 0
-}
+func (l *Locker) Waiting(key string) int { return l.queue.Len(key) }
 
 // WaitingInAll is how many goroutines of this process wait at the gate for any key.
-func (l *Locker) WaitingInAll() int { return int(l.gate.waiting.Load()) }
+func (l *Locker) WaitingInAll() int {
+	_, waiting := l.queue.Counts()
+	return waiting
+}
 
 // Watched is how many holds the watchdog looks after.
 func (l *Locker) Watched() int { return len(l.watchdog.holds()) }
@@ -96,7 +91,6 @@ func (l *Locker) UnderWay() (all, leases int) {
 	}
 	return l.life.n + l.life.cleaning, leases
 }
-
 
 // Backend is what the Locker was made over.
 func (l *Locker) Backend() driver.Backend { return l.backend }

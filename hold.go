@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/compat"
 	"github.com/distlock-go/distlock/internal/text"
 )
 
@@ -24,7 +25,7 @@ type bounds struct {
 // is handed over.
 type hold struct {
 	grant  driver.Grant
-	terms  terms
+	class  compat.Class
 	bounds bounds
 	span   time.Duration // how long to believe in it after sending: the lease less the margin
 	watch  watch         // the watchdog's
@@ -60,12 +61,12 @@ type trouble struct {
 	why string    // on one line
 }
 
-func newHold(g driver.Grant, t terms, b bounds) *hold {
+func newHold(g driver.Grant, c compat.Class, b bounds) *hold {
 	h := &hold{
-		grant: g, terms: t, bounds: b, span: believed(g.TTL),
+		grant: g, class: c, bounds: b, span: believed(g.TTL),
 		sent: g.Sent, block: block{token: g.Token, last: g.LastToken},
 	}
-	if t.rides() {
+	if c.Shares() {
 		h.coming = 1
 	}
 	return h
@@ -86,7 +87,7 @@ func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) (ok
 	if h.block.token != 0 {
 		h.block.token++
 	}
-	if h.terms.rides() {
+	if h.class.Shares() {
 		h.ride(s)
 	} else {
 		moved = h.limited || maxHold > 0
@@ -95,7 +96,10 @@ func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) (ok
 	return true, moved
 }
 
-// vacate ends the present holder's time but not the hold, so that the next may
+// Class returns what the next holder must have in common with the one before.
+func (h *hold) Class() compat.Class { return h.class }
+
+// Transfer ends the present holder's time but not the hold, so that the next may
 // occupy it. It returns false, and changes nothing, if the hold must go back to
 // the store instead: because it is over or soon will be, because its tokens are
 // spent, or because other processes had to wait long enough. A fixed lease is
@@ -103,7 +107,7 @@ func (h *hold) occupy(s *Lease, now, began time.Time, maxHold time.Duration) (ok
 //
 // If the answer depends on what the store was asked, a channel comes with it that
 // is closed when that is known.
-func (h *hold) vacate(now time.Time) (bool, <-chan struct{}) {
+func (h *hold) Transfer(now time.Time) (bool, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.fit(now) {
@@ -124,7 +128,7 @@ func (h *hold) vacate(now time.Time) (bool, <-chan struct{}) {
 // token: it is not over, has room for a while, and other processes did not have to
 // wait for long. The caller has the mutex.
 func (h *hold) fit(now time.Time) bool {
-	return h.over == nil && h.left(now) > 0 && !h.terms.fixed && elapsed(h.sent, now) <= h.span/2 &&
+	return h.over == nil && h.left(now) > 0 && !h.class.Fixed && elapsed(h.sent, now) <= h.span/2 &&
 		elapsed(h.grant.Sent, now) < h.bounds.time
 }
 
@@ -183,7 +187,7 @@ func (h *hold) until() (end time.Time, renewable bool) {
 			return limit, false
 		}
 	}
-	return end, !h.terms.fixed
+	return end, !h.class.Fixed
 }
 
 // sends notes that a request which extends the hold is about to be sent.

@@ -127,8 +127,8 @@ type ResignedInfo struct {
 
 // info returns what every hook gets about s.
 func (s *Lease) info() LockInfo {
-	t := &s.hold.terms
-	return LockInfo{Name: s.name, Key: s.Key(), Mode: t.mode, Permits: t.permits}
+	sharing := s.hold.class.Sharing
+	return LockInfo{Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits}
 }
 
 // info returns what the hooks get about an acquisition that has no lease.

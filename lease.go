@@ -169,7 +169,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 	if err := s.over(); err != nil {
 		return nil, err
 	}
-	if !s.hold.terms.covers(o) {
+	if !s.hold.class.Sharing.Covers(o.sharing()) {
 		return nil, ErrUpgrade
 	}
 	in := &Lease{

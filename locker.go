@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/localqueue"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
@@ -23,7 +24,7 @@ type Locker struct {
 	all      driver.AllAcquirer
 	features driver.Features
 	cfg      Config
-	gate     *gate
+	queue    *localqueue.Queue[*hold]
 	watchdog *watchdog
 	life     *lifetime
 	releases *rolling.Timeout
@@ -44,7 +45,7 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l := &Locker{
 		backend:  b,
 		cfg:      cfg,
-		gate:     newGate(cfg.MaxKeys, cfg.MaxWaiters),
+		queue:    localqueue.New[*hold](cfg.MaxKeys, cfg.MaxWaiters),
 		watchdog: newWatchdog(b),
 		life:     newLifetime(),
 		releases: rolling.New(releaseTimeout),
@@ -172,7 +173,7 @@ func (l *Locker) Close() error {
 	if !first {
 		return nil
 	}
-	l.gate.close()
+	l.queue.Close()
 	for _, h := range l.watchdog.holds() {
 		_ = h.lose(errClosed)
 	}

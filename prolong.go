@@ -15,10 +15,10 @@ const prolongTimeout = 100 * time.Millisecond
 // handOver passes the gate on together with the hold. It returns false if not;
 // then the gate and the hold are still the caller's.
 func (l *Locker) handOver(key string, h *hold, now time.Time) bool {
-	ok, answer := l.gate.handOver(key, h, now)
+	ok, answer := l.queue.HandOver(key, h, now)
 	if !ok && answer != nil {
 		<-answer // one round trip, where giving back and taking again are two
-		ok, _ = l.gate.handOver(key, h, time.Now())
+		ok, _ = l.queue.HandOver(key, h, time.Now())
 	}
 	if ok {
 		l.prolong(h)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/compat"
 )
 
 // releaseTimeout bounds one attempt to give a key back, which may get a quarter
@@ -34,7 +35,7 @@ func (l *Locker) release(ctx context.Context, s *Lease) error {
 
 	var err error
 	switch {
-	case s.hold.terms.rides():
+	case s.hold.class.Shares():
 		lost, err = l.alight(ctx, s, lost)
 	case s.minHoldLeft() > 0 || !l.handOver(s.Key(), s.hold, now):
 		lost, err = l.giveBack(ctx, s, lost)
@@ -56,7 +57,7 @@ func (l *Locker) alight(ctx context.Context, s *Lease, lost error) (_, err error
 	if last {
 		return l.giveBack(ctx, s, lost)
 	}
-	l.gate.pass(s.Key(), false)
+	l.queue.Exit(s.Key(), false)
 	if lost == nil {
 		lost = over // just now, and s was told
 	}
@@ -66,7 +67,7 @@ func (l *Locker) alight(ctx context.Context, s *Lease, lost error) (_, err error
 // giveBack releases the hold of s in the store and opens the gate. It returns
 // why the lease was lost, also if only the store knew, and what went wrong.
 func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err error) {
-	defer l.gate.pass(s.Key(), false)
+	defer l.queue.Exit(s.Key(), false)
 
 	// Unwatch first: a renewal that overtakes the release would keep the key.
 	l.watchdog.remove(s.hold)
@@ -87,22 +88,22 @@ func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err err
 	}
 }
 
-// passOn gets rid of a turn that came on the terms t to somebody who had given up:
+// passOn gets rid of a turn that came for the class c to somebody who had given up:
 // the gate, and perhaps a hold with it.
-func (l *Locker) passOn(key string, t *terms, h *hold) {
+func (l *Locker) passOn(key string, c compat.Class, h *hold) {
 	if h != nil {
-		if !t.rides() && l.handOver(key, h, time.Now()) {
+		if !c.Shares() && l.handOver(key, h, time.Now()) {
 			return
 		}
 		l.decline(h)
 	}
-	l.gate.pass(key, h == nil && t.mode == Shared)
+	l.queue.Exit(key, h == nil && c.Sharing.Mode == Shared)
 }
 
 // decline gives back a hold that came to somebody who does not occupy it, unless
 // others ride on it.
 func (l *Locker) decline(h *hold) {
-	if h.terms.rides() {
+	if h.class.Shares() {
 		if last, _ := h.alight(nil); !last {
 			return
 		}

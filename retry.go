@@ -85,7 +85,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 // If it reports nothing for a while, it may be waiting in the store's line.
 func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
 	const attempt = 2 * time.Second
-	l.gate.told(key, err, time.Now().Add(pause+attempt))
+	l.queue.SetBackendErr(key, err, time.Now().Add(pause+attempt))
 }
 
 // nextAttempt says how long to pause after a failed attempt, and false if there
@@ -112,6 +112,33 @@ func (l *Locker) sleep(ctx context.Context, d time.Duration) bool {
 	case <-l.life.ctx.Done():
 	}
 	return false
+}
+
+// backendErr returns the error for a waiter that gives up while no holder in this process
+// has the key: what the store last answered to the caller that asks it.
+func (l *Locker) backendErr(key string) error {
+	err, age := l.queue.BackendErr(key, time.Now())
+	held := new(HeldError)
+	switch {
+	case err == nil:
+		return held
+	case errors.As(err, &held):
+		return aged(held, age)
+	case errors.Is(err, ErrNotAcquired):
+		return err
+	default:
+		return unavailable(err)
+	}
+}
+
+// aged returns e as it is after d has passed.
+func aged(e *HeldError, d time.Duration) *HeldError {
+	old := *e
+	if old.Held > 0 {
+		old.Held += d
+	}
+	old.RetryAfter = max(old.RetryAfter-d, 0)
+	return &old
 }
 
 // refusal is what the caller is told after the last attempt ended with err.

@@ -2,11 +2,11 @@ package distlock
 
 import "time"
 
-// join lets one more reader ride on the hold, in the process of those who have it
+// Attach lets one more reader ride on the hold, in the process of those who have it
 // already and without a round trip. It returns false, and changes nothing, if the
 // hold is over or not fit to be handed over: it goes by the same rules. Whoever
-// joins must occupy the hold or alight.
-func (h *hold) join(now time.Time) bool {
+// attaches must occupy the hold or alight.
+func (h *hold) Attach(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.fit(now) || h.spent() {

@@ -61,14 +61,14 @@ func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts, b *backo
 	defer func() { // also if the backend panics
 		if grants == nil {
 			for _, key := range keys[:passed] {
-				l.gate.pass(key, false)
+				l.queue.Exit(key, false)
 			}
 		}
 	}()
-	t := o.terms()
+	c := o.class()
 	for _, key := range keys {
 		// Who cannot wait and is not refused is alone inside.
-		if _, _, err := l.gate.enter(key, t, 0); err != nil {
+		if _, _, err := l.queue.Enter(key, c, 0); err != nil {
 			return nil
 		}
 		passed++
@@ -119,7 +119,7 @@ func (p part) end() {
 	}
 	for key, g := range r.byKey {
 		r.locker.settle(g)
-		r.locker.gate.pass(key, false)
+		r.locker.queue.Exit(key, false)
 	}
 	r.locker.life.exit(nil)
 }

@@ -34,12 +34,12 @@ var core = []Mutant{
 		Edit{"lease.go", "		s.locker.watchdog.remove(h)\n", ""}),
 	root("lost-and-watched-by-a-question", "a lease that a question finds lost stays in the schedule", "TestProlongThatFindsTheKeyLost",
 		Edit{"prolong.go", "			l.watchdog.remove(h)\n", ""}),
-	root("retries-together", "callers that failed together try again together", "TestBackoffSpreads",
-		Edit{"retry.go", "b.interval + rand.N(b.interval)", "b.interval + 0*rand.N(b.interval)"}),
-	root("slow-attempts-stretch", "an interval begins when the attempt before it ends", "TestBackoffIntervalsFollowEachOther",
-		Edit{"retry.go", "		if b.unlimited {\n			from = now\n		}\n", "		from = now\n"}),
-	root("very-slow-attempts-stretch", "an attempt that runs over several intervals ends one of them", "TestBackoffIntervalsFollowEachOther",
-		Edit{"retry.go", "		if !b.begin(b.next) {", "		if !b.begin(now) {"}),
+	inBackoff("retries-together", "callers that failed together try again together", "TestBackoffSpreads",
+		Edit{"internal/backoff/backoff.go", "b.interval + rand.N(b.interval)", "b.interval + 0*rand.N(b.interval)"}),
+	inBackoff("slow-attempts-stretch", "an interval begins when the attempt before it ends", "TestBackoffIntervalsFollowEachOther",
+		Edit{"internal/backoff/backoff.go", "		if b.unlimited {\n			from = now\n		}\n", "		from = now\n"}),
+	inBackoff("very-slow-attempts-stretch", "an attempt that runs over several intervals ends one of them", "TestBackoffIntervalsFollowEachOther",
+		Edit{"internal/backoff/backoff.go", "		if !b.begin(b.next) {", "		if !b.begin(now) {"}),
 	root("undo-twice", "Undo of a Step runs again if it panics", "TestStepUndoesAfterAPanic",
 		Edit{"step.go", "	returned = true // whatever becomes of Undo, it is not run twice\n", ""}),
 	root("undo-of-a-success", "Undo runs although nothing failed", "TestStep/no_commit",
@@ -61,7 +61,7 @@ var core = []Mutant{
 	root("minhold-forgets-attempts", "MinHold forgets an attempt to get the key that got no answer", "TestMinHoldOutlastsAStray/attempt",
 		Edit{"acquire.go", "h.stray = stray\n", "h.stray = stray && false\n"}),
 	root("minhold-doubts-an-answer", "a request that was answered counts as under way", "TestMinHoldIsSaidOnce/refresh",
-		Edit{"lease.go", "	h.heard(r.Status != Unknown)\n", ""}),
+		Edit{"lease.go", "	h.heard(r.Status != driver.Unknown)\n", ""}),
 	root("minhold-gives-up", "MinHold gives up when the store was silent for a lease", "TestMinHoldOutlastsAStray/renewal,_and_an_outage",
 		Edit{"minhold.go", "!kept && time.Since(sent)", "time.Since(sent)"}),
 	root("loss-during-a-release", "a loss that comes while a lease is given back is not told", "TestLossDuringARelease/writer",
@@ -81,11 +81,11 @@ var core = []Mutant{
 	root("token-for-two", "a hand-over gives the token of the holder before to the next", "TestTokensOrderThoseWhoExcludeEachOther",
 		Edit{"hold.go", "		h.block.token++\n", ""}),
 	root("gates-shut-after-a-set", "the gates stay shut if a set is not to be had in one step", "TestBusyKeysAreTakenOneByOne",
-		Edit{"together.go", "				l.gate.pass(key, false)\n", "				_ = key\n"}),
+		Edit{"together.go", "				l.queue.Exit(key, false)\n", "				_ = key\n"}),
 	root("gates-shut-in-a-set", "the gates of a set stay shut if its caller leaves", "TestKeysTakenTogetherAreGivenBack",
-		Edit{"together.go", "		r.locker.gate.pass(key, false)\n", "		_ = key\n"}),
+		Edit{"together.go", "		r.locker.queue.Exit(key, false)\n", "		_ = key\n"}),
 	root("left-and-counted", "a writer that has left the line is counted", "TestReadersTryTogetherAfterAWriterHasGivenUp",
-		Edit{"line.go", "	l.n--\n	if w.terms.mode != Shared {", "	l.n--\n	if false {"}),
+		Edit{"internal/localqueue/entry.go", "	e.waiting--\n	if w.class.Sharing.Mode != driver.Shared {", "	e.waiting--\n	if false {"}),
 	root("taken-and-closed", "a key that is taken when the Locker is closed is left behind", "TestKeysTakenTogetherAreGivenBackAtClose",
 		Edit{"acquire.go", "			l.settle(*ready)\n", ""}),
 	root("close-without-end", "Close goes on releasing while the store is silent", "TestCloseOfManyIsBounded",
@@ -97,4 +97,9 @@ var core = []Mutant{
 // root returns a mutant of the root package. The named test of that package must fail.
 func root(name, rule, test string, edits ...Edit) Mutant {
 	return Mutant{Name: name, Rule: rule, Edits: edits, Package: ".", Test: test}
+}
+
+// inBackoff is a mutant of the package backoff, whose own test must notice.
+func inBackoff(name, rule, test string, edits ...Edit) Mutant {
+	return Mutant{Name: name, Rule: rule, Edits: edits, Package: "./internal/backoff", Test: test}
 }

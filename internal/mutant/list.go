@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // All are the mutants in the order of the table in docs/matrix.md.
-var All = slices.Concat(store, process, core, waiting, zooKeeper, requests, lanes)
+var All = slices.Concat(store, process, core, queue, waiting, zooKeeper, requests, lanes)
 
 // store has mutants of the requests of the Redis backend to its server.
 var store = []Mutant{
@@ -95,7 +95,7 @@ var process = []Mutant{
 	{
 		Name:    "gate-opened-at-loss",
 		Rule:    "the next in the process may come in while the one who lost the key still runs",
-		Edits:   []Edit{{"acquire.go", "	if h := s.locker.cfg.Hooks.Lost; h != nil {", "	s.locker.gate.pass(s.Key(), false)\n	if h := s.locker.cfg.Hooks.Lost; h != nil {"}},
+		Edits:   []Edit{{"lease.go", "	if h := s.locker.cfg.Hooks.Lost; h != nil {", "	s.locker.queue.Exit(s.Key(), false)\n	if h := s.locker.cfg.Hooks.Lost; h != nil {"}},
 		Package: ".", Test: "TestGateStaysShutAfterLoss",
 	},
 }

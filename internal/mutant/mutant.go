@@ -63,21 +63,37 @@ func (m *Mutant) Run(ctx context.Context, root, dir string) ([]byte, error) {
 	}
 }
 
-// overlay writes the mutated files and the overlay file to dir.
-func (m *Mutant) overlay(root, dir string) (string, error) {
+// Check returns an error if the source of the module at root does not have the text that
+// m edits.
+func (m *Mutant) Check(root string) error {
+	_, err := m.mutated(root)
+	return err
+}
+
+// mutated returns the edited text of the files that m edits.
+func (m *Mutant) mutated(root string) (map[string]string, error) {
 	files := make(map[string]string)
 	for _, e := range m.Edits {
 		if _, ok := files[e.File]; !ok {
 			text, err := os.ReadFile(filepath.Join(root, e.File)) //nolint:gosec // a file of ours
 			if err != nil {
-				return "", fmt.Errorf("mutant: %w", err)
+				return nil, fmt.Errorf("mutant: %w", err)
 			}
 			files[e.File] = string(text)
 		}
 		if n := strings.Count(files[e.File], e.Old); n != 1 {
-			return "", fmt.Errorf("mutant: %s has %q %d times; the mutant %q needs to be brought up to date", e.File, e.Old, n, m.Name)
+			return nil, fmt.Errorf("mutant: %s has %q %d times; the mutant %q needs to be brought up to date", e.File, e.Old, n, m.Name)
 		}
 		files[e.File] = strings.Replace(files[e.File], e.Old, e.New, 1)
+	}
+	return files, nil
+}
+
+// overlay writes the mutated files to dir, and the go command's list of them.
+func (m *Mutant) overlay(root, dir string) (string, error) {
+	files, err := m.mutated(root)
+	if err != nil {
+		return "", err
 	}
 	var list struct{ Replace map[string]string }
 	list.Replace = make(map[string]string)

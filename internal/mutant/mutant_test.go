@@ -60,6 +60,16 @@ func said(output []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
+// TestUpToDate looks for the text that each mutant edits.
+func TestUpToDate(t *testing.T) {
+	root := filepath.Join("..", "..")
+	for _, m := range mutant.All {
+		if err := m.Check(root); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestNotUpToDate has an edit of a text that is not in the source.
 func TestNotUpToDate(t *testing.T) {
 	m := mutant.Mutant{Name: "x", Edits: []mutant.Edit{{File: "clock.go", Old: "no such text"}}}

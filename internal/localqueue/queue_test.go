@@ -1,0 +1,464 @@
+package localqueue_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/compat"
+	"github.com/distlock-go/distlock/internal/localqueue"
+)
+
+var (
+	writer    = compat.Class{TTL: time.Second}
+	reader    = compat.Class{TTL: time.Second, Sharing: driver.Sharing{Mode: driver.Shared}}
+	semaphore = compat.Class{TTL: time.Second, Sharing: driver.Sharing{Permits: 2}}
+)
+
+// lease is a lease that agrees to be passed on as the test says.
+type lease struct {
+	class    compat.Class
+	refuse   bool // Transfer and Attach
+	pending  chan struct{}
+	transfer int // how often it was passed on
+	attached int // how often another reader came to share it
+}
+
+func (l *lease) Class() compat.Class { return l.class }
+
+func (l *lease) Transfer(time.Time) (bool, <-chan struct{}) {
+	if l.refuse {
+		return false, l.pending
+	}
+	l.transfer++
+	return true, nil
+}
+
+func (l *lease) Attach(time.Time) bool {
+	if l.refuse {
+		return false
+	}
+	l.attached++
+	return true
+}
+
+type (
+	queue  = localqueue.Queue[*lease]
+	waiter = localqueue.Waiter[*lease]
+)
+
+func newQueue() *queue { return localqueue.New[*lease](100, 100) }
+
+// enter enters for a caller that may have to wait.
+func enter(t *testing.T, q *queue, key string, c compat.Class) (*waiter, *lease) {
+	t.Helper()
+	w, l, err := q.Enter(key, c, 100)
+	if err != nil {
+		t.Fatalf("Enter: %v", err)
+	}
+	return w, l
+}
+
+// admitted enters for a caller that must not have to wait, and returns what it shares.
+func admitted(t *testing.T, q *queue, key string, c compat.Class) *lease {
+	t.Helper()
+	w, l := enter(t, q, key, c)
+	if w != nil {
+		t.Fatal("has to wait")
+	}
+	return l
+}
+
+// waits enters for a caller that must have to wait.
+func waits(t *testing.T, q *queue, key string, c compat.Class) *waiter {
+	t.Helper()
+	w, _ := enter(t, q, key, c)
+	if w == nil {
+		t.Fatal("need not wait")
+	}
+	return w
+}
+
+// past is an alarm that is over.
+func past() <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}
+
+// turn returns w's turn if it has come.
+func turn(q *queue, w *waiter) (localqueue.Turn[*lease], bool) {
+	for range 20 { // Wait chooses at random between two channels that are ready
+		if got, ok := q.Wait(w, nil, past()); ok {
+			return got, true
+		}
+	}
+	return localqueue.Turn[*lease]{}, false
+}
+
+func wantTurn(t *testing.T, q *queue, w *waiter, want *lease) {
+	t.Helper()
+	switch got, ok := turn(q, w); {
+	case !ok:
+		t.Fatal("the turn has not come")
+	case got.Closed:
+		t.Fatal("closed")
+	case got.Lease != want:
+		t.Fatalf("got %v, want %v", got.Lease, want)
+	}
+}
+
+func wantNoTurn(t *testing.T, q *queue, w *waiter) {
+	t.Helper()
+	if got, ok := turn(q, w); ok {
+		t.Fatalf("the turn has come: %+v", got)
+	}
+}
+
+func wantEmpty(t *testing.T, q *queue) {
+	t.Helper()
+	if keys, waiting := q.Counts(); keys != 0 || waiting != 0 {
+		t.Errorf("%d keys and %d waiters are left", keys, waiting)
+	}
+}
+
+func TestWaitersAreAdmittedInOrderOfArrival(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", writer)
+	var ws []*waiter
+	for range 5 {
+		ws = append(ws, waits(t, q, "k", writer))
+	}
+	for i, w := range ws {
+		for _, later := range ws[i:] {
+			wantNoTurn(t, q, later)
+		}
+		q.Exit("k", false)
+		wantTurn(t, q, w, nil)
+	}
+	q.Exit("k", false)
+	wantEmpty(t, q)
+}
+
+func TestKeysAreIndependent(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	for i := range 10 {
+		admitted(t, q, fmt.Sprint(i), writer)
+	}
+}
+
+func TestReadersShareWhatTheFirstGets(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	if admitted(t, q, "k", reader) != nil {
+		t.Fatal("the first reader has a lease to share")
+	}
+	second, third := waits(t, q, "k", reader), waits(t, q, "k", reader)
+	writing, behind := waits(t, q, "k", writer), waits(t, q, "k", reader)
+	l := &lease{class: reader}
+	q.Acquired("k", l)
+	wantTurn(t, q, second, l)
+	wantTurn(t, q, third, l)
+	wantNoTurn(t, q, writing)
+	wantNoTurn(t, q, behind) // it must not overtake the writer
+	last := waits(t, q, "k", reader)
+	if l.attached != 2 {
+		t.Errorf("attached %d times", l.attached)
+	}
+	for range 3 {
+		wantNoTurn(t, q, writing)
+		q.Exit("k", false)
+	}
+	wantTurn(t, q, writing, nil)
+	q.Exit("k", false)
+	wantTurn(t, q, behind, nil) // what was shared went with the last reader
+	q.Exit("k", true)
+	wantTurn(t, q, last, nil)
+	q.Exit("k", true)
+	wantEmpty(t, q)
+}
+
+func TestReaderAsksItselfIfTheLeaseCannotBeShared(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]struct {
+		class  compat.Class
+		refuse bool
+	}{
+		"refused":       {reader, true},
+		"another class": {compat.Class{TTL: time.Hour, Sharing: reader.Sharing}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := newQueue()
+			admitted(t, q, "k", reader)
+			q.Acquired("k", &lease{class: reader, refuse: other.refuse})
+			if admitted(t, q, "k", other.class) != nil {
+				t.Error("got a lease to share")
+			}
+			waits(t, q, "k", other.class) // one reader at a time asks
+		})
+	}
+}
+
+func TestReaderAsksAgainAfterALoss(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", reader)
+	l := &lease{class: reader}
+	q.Acquired("k", l)
+	if admitted(t, q, "k", reader) != l {
+		t.Fatal("does not share the lease")
+	}
+	l.refuse = true
+	q.StartAcquire("k")
+	w := waits(t, q, "k", reader)
+	next := &lease{class: reader}
+	q.Acquired("k", next)
+	wantTurn(t, q, w, next)
+}
+
+func TestLeaseThatIsNotSharedIsNotOffered(t *testing.T) {
+	t.Parallel()
+	fixed := compat.Class{TTL: time.Second, Sharing: reader.Sharing, Fixed: true}
+	q := newQueue()
+	admitted(t, q, "k", fixed)
+	l := &lease{class: fixed}
+	q.Acquired("k", l)
+	if admitted(t, q, "k", fixed) != nil || l.attached != 0 {
+		t.Error("shares a fixed lease")
+	}
+}
+
+func TestSemaphoreAdmitsItsPermits(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", semaphore)
+	admitted(t, q, "k", semaphore)
+	third := waits(t, q, "k", semaphore)
+	q.Exit("k", false)
+	wantTurn(t, q, third, nil)
+}
+
+func TestHandOverAdmitsTheNextWithMorePermits(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", semaphore)
+	admitted(t, q, "k", semaphore)
+	first := waits(t, q, "k", semaphore)
+	more := compat.Class{TTL: time.Second, Sharing: driver.Sharing{Permits: 3}}
+	second := waits(t, q, "k", more)
+	l := &lease{class: semaphore}
+	if ok, _ := q.HandOver("k", l, time.Now()); !ok {
+		t.Fatal("not handed over")
+	}
+	wantTurn(t, q, first, l)
+	wantTurn(t, q, second, nil)
+}
+
+func TestCallerThatDoesNotWait(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", reader)
+	if w, l, err := q.Enter("k", reader, 0); w != nil || l != nil || err != nil {
+		t.Errorf("a reader beside one that asks: %v, %v, %v", w, l, err)
+	}
+	if _, _, err := q.Enter("k", writer, 0); !errors.Is(err, localqueue.ErrBusy) {
+		t.Errorf("a writer beside readers: %v", err)
+	}
+	writing := waits(t, q, "k", writer)
+	if _, _, err := q.Enter("k", reader, 0); !errors.Is(err, localqueue.ErrBusy) {
+		t.Errorf("a reader while a writer waits: %v", err)
+	}
+	if _, late := q.Cancel("k", writing); late {
+		t.Fatal("the writer's turn came")
+	}
+	if _, _, err := q.Enter("k", reader, 0); err != nil {
+		t.Errorf("a reader when the writer has gone: %v", err)
+	}
+	admitted(t, q, "x", writer)
+	if _, _, err := q.Enter("x", reader, 0); !errors.Is(err, localqueue.ErrBusy) {
+		t.Errorf("a reader beside a writer: %v", err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	q := localqueue.New[*lease](2, 3)
+	refused := func(key string, most int, want string) {
+		t.Helper()
+		_, _, err := q.Enter(key, writer, most)
+		if full := new(localqueue.FullError); !errors.As(err, &full) || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	admitted(t, q, "a", writer)
+	admitted(t, q, "b", writer)
+	refused("c", 100, "2 keys in use (MaxKeys)")
+	a := waits(t, q, "a", writer)
+	refused("a", 1, "1 wait (MaxWaiters)")
+	waits(t, q, "b", writer)
+	b := waits(t, q, "b", writer)
+	refused("a", 100, "3 wait (Config.MaxWaiters)")
+
+	q.Cancel("b", b)
+	b = waits(t, q, "b", writer) // one that has given up does not count
+	q.Exit("a", false)
+	wantTurn(t, q, a, nil)
+	a = waits(t, q, "a", writer) // nor does one that was admitted
+	l := &lease{class: writer}
+	if ok, _ := q.HandOver("a", l, time.Now()); !ok {
+		t.Fatal("not handed over")
+	}
+	wantTurn(t, q, a, l)
+	a = waits(t, q, "a", writer) // nor does one that a lease was handed over to
+	q.Close()
+	for _, w := range []*waiter{a, b} {
+		if got, ok := turn(q, w); !ok || !got.Closed {
+			t.Errorf("after Close: %+v, %v", got, ok)
+		}
+	}
+	if _, n := q.Counts(); n != 0 {
+		t.Errorf("%d wait after Close", n)
+	}
+}
+
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", writer)
+	l := &lease{class: writer}
+	hand := func(want bool) <-chan struct{} {
+		t.Helper()
+		ok, pending := q.HandOver("k", l, time.Now())
+		if ok != want {
+			t.Fatalf("handed over: %v", ok)
+		}
+		return pending
+	}
+	hand(false) // there is no waiter
+	w := waits(t, q, "k", writer)
+	l.refuse, l.pending = true, make(chan struct{})
+	if hand(false) != (<-chan struct{})(l.pending) {
+		t.Error("the channel is not that of the lease")
+	}
+	wantNoTurn(t, q, w)
+	l.refuse = false
+	hand(true)
+	wantTurn(t, q, w, l)
+
+	other := waits(t, q, "k", compat.Class{TTL: time.Hour})
+	same := waits(t, q, "k", writer)
+	hand(false) // the first waiter has another class
+	wantNoTurn(t, q, other)
+	wantNoTurn(t, q, same)
+	if l.transfer != 1 {
+		t.Errorf("transferred %d times", l.transfer)
+	}
+}
+
+func TestCancelWhileTheTurnComes(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", writer)
+	w := waits(t, q, "k", writer)
+	l := &lease{class: writer}
+	if ok, _ := q.HandOver("k", l, time.Now()); !ok {
+		t.Fatal("not handed over")
+	}
+	got, late := q.Cancel("k", w)
+	if !late || got.Lease != l || got.Closed {
+		t.Errorf("Cancel = %+v, %v, want the lease that was handed over", got, late)
+	}
+	behind := waits(t, q, "k", writer) // the caller is admitted
+	q.Exit("k", false)
+	wantTurn(t, q, behind, nil)
+}
+
+func TestCancelledWriterLetsReadersIn(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", reader)
+	l := &lease{class: reader}
+	q.Acquired("k", l)
+	w, behind := waits(t, q, "k", writer), waits(t, q, "k", reader)
+	if _, late := q.Cancel("k", w); late {
+		t.Fatal("the writer's turn came")
+	}
+	wantTurn(t, q, behind, l)
+}
+
+func TestWaitEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		admitted(t, q, "k", writer)
+		w := waits(t, q, "k", writer)
+		start := time.Now()
+		if _, ok := q.Wait(w, nil, time.After(time.Second)); ok || time.Since(start) != time.Second {
+			t.Errorf("the alarm: %v after %v", ok, time.Since(start))
+		}
+		done := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(done) })
+		if _, ok := q.Wait(w, done, nil); ok || time.Since(start) != 2*time.Second {
+			t.Errorf("done: %v after %v", ok, time.Since(start))
+		}
+		time.AfterFunc(time.Second, func() { q.Exit("k", false) })
+		if _, ok := q.Wait(w, nil, nil); !ok || time.Since(start) != 3*time.Second {
+			t.Errorf("the turn: %v after %v", ok, time.Since(start))
+		}
+	})
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	q := newQueue()
+	admitted(t, q, "k", writer)
+	w, late := waits(t, q, "k", writer), waits(t, q, "k", writer)
+	q.Close()
+	if got, ok := turn(q, w); !ok || !got.Closed {
+		t.Fatalf("a waiter: %+v, %v", got, ok)
+	}
+	if got, ok := q.Cancel("k", late); !ok || !got.Closed {
+		t.Errorf("a waiter that gives up: %+v, %v", got, ok)
+	}
+	for _, key := range []string{"k", "new"} {
+		if _, _, err := q.Enter(key, writer, 1); !errors.Is(err, localqueue.ErrClosed) {
+			t.Errorf("Enter(%q): %v", key, err)
+		}
+	}
+	q.Exit("k", false)
+	wantEmpty(t, q)
+}
+
+func TestBackendErr(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		want := func(want error, age time.Duration) {
+			t.Helper()
+			if err, got := q.BackendErr("k", time.Now()); err != want || got != age { //nolint:errorlint // that very value
+				t.Errorf("%v of %v ago, want %v of %v", err, got, want, age)
+			}
+		}
+		admitted(t, q, "k", writer)
+		want(nil, 0)
+		broken := errors.New("broken pipe")
+		q.SetBackendErr("k", broken, time.Now().Add(3*time.Second))
+		want(broken, 0)
+		time.Sleep(2 * time.Second)
+		want(broken, 2*time.Second)
+		time.Sleep(time.Second)
+		want(nil, 0)
+		q.SetBackendErr("k", broken, time.Now().Add(time.Hour))
+		q.SetBackendErr("k", nil, time.Now())
+		want(nil, 0)
+		q.SetBackendErr("k", broken, time.Now().Add(time.Hour))
+		q.Exit("k", false)
+		want(nil, 0) // it went with the key
+	})
+}
