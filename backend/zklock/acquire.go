@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -18,284 +17,208 @@ var (
 	errReleased = errors.New("zklock: the owner has released the key: take another one")
 )
 
-// TryAcquire makes one attempt. It stands in line as everybody else does, and
-// leaves the line at once if it is not its turn: two round trips if it gets the
-// key, four if not. It fails with a [*driver.HeldError] then, which names the first
-// in line; of a holder in another process it counts Held from when that joined the
-// line.
+// retryInterval is the wait of a request without a Backoff.
+const retryInterval = 500 * time.Millisecond
+
+// TryAcquire implements [driver.Backend]. It joins the queue as Acquire does and leaves
+// it at once if it does not get the key: two round trips if it gets the key, four
+// otherwise. The error is then a [*driver.HeldError] with the first owner in the queue. If
+// that owner is in another process, Held counts from when it joined the queue.
 //
-// The grant's TTL is shorter than was asked for if the session's timeout does not
-// carry it.
+// The grant's TTL is shorter than the request's if the session's timeout is too short for
+// it.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	p, err := b.enter(ctx, &r, false)
+	tk, err := b.ticket(ctx, &r, false)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	op, end := b.bound(ctx)
+	op, end := b.link.opContext(ctx)
 	defer end()
-	g, wait, err := b.attempt(op, p, &r)
-	if wait.own != "" {
-		err = b.held(op, r.Key, wait)
+	g, o, err := b.attempt(op, tk, &r)
+	if o.own != "" {
+		err = b.heldError(op, r.Key, o)
 	}
-	if errors.Is(err, driver.ErrNotAcquired) && b.table.removeUnqueued(p) {
-		_, _ = b.leave(op, p) // goes on in the background if need be
+	if errors.Is(err, driver.ErrNotAcquired) && b.table.removeUnqueued(tk) {
+		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
 	return g, err
 }
 
-// Acquire stands in line for the key and waits for its turn, watching those nodes
-// only because of which it has to wait. Besides it looks again when r.Backoff says
-// so. If the session is lost meanwhile, it stands in line again in the next one.
-// An r.Backoff of nil means [distlock.DefaultRetryInterval] and no limit.
+// Acquire implements [driver.Queuer]. It joins the queue and watches only the nodes that
+// it waits for. It also looks again when r.Backoff says so. If the session is lost, it
+// joins the queue again in the next session. A nil r.Backoff means half a second and no
+// limit.
 func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	p, err := b.enter(ctx, &r, true)
+	tk, err := b.ticket(ctx, &r, true)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	w := waiter{backoff: r.Backoff}
+	w := waiter{backend: b, ticket: tk, backoff: r.Backoff}
 	if w.backoff == nil {
-		w.backoff = driver.NewBackoff(distlock.DefaultRetryInterval, 0)
+		w.backoff = driver.NewBackoff(retryInterval, 0)
 	}
 	defer w.stop()
 	for {
-		op, end := b.bound(ctx)
-		g, wait, err := b.attempt(op, p, &r)
+		op, end := b.link.opContext(ctx)
+		g, o, err := b.attempt(op, tk, &r)
 		end()
-		for held := true; held; held = w.rung && b.still(ctx, p, wait) {
-			if len(wait.on) == 0 { // it has the key, or an error
-				return g, b.ended(ctx, p, &w, err)
+		for held := true; held; held = w.timedOut && w.unchanged(ctx) {
+			if len(o.watch) == 0 { // it has the key, or an error
+				return g, w.explain(ctx, err)
 			}
-			w.last, w.why = wait, err
-			if err := w.sleep(ctx, b, p, wait); err != nil {
-				return driver.Grant{}, b.ended(ctx, p, &w, err)
+			w.last, w.reason = o, err
+			if err := w.sleep(ctx); err != nil {
+				return driver.Grant{}, w.explain(ctx, err)
 			}
 		}
 	}
 }
 
-// ended returns the error of Acquire after err. If ctx or the budget ended the wait, the
-// error also names the holder.
-func (b *Backend) ended(ctx context.Context, p *place, w *waiter, err error) error {
-	switch {
-	case err == nil, errors.Is(err, errGivenUp):
-		return err
-	case errors.Is(err, errSpent):
-		return b.refusal(ctx, p, w)
-	case ctx.Err() == nil:
-		return err
-	}
-	if err = b.link.cause(ctx); !errors.Is(err, ctx.Err()) || w.why == nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", b.refusal(ctx, p, w), ctx.Err())
+// obstacle is why a ticket's owner does not get the key now.
+type obstacle struct {
+	session   *session
+	watch     []string  // the paths of the nodes to wait for
+	own       string    // the path of the ticket's node; "" if there can be none
+	createdAt time.Time // when the creation of that node was requested
+	first     string    // the path of the first node in the queue
 }
 
-// refusal returns why a waiter did not get the key.
-func (b *Backend) refusal(ctx context.Context, p *place, w *waiter) error {
-	if errors.Is(w.why, driver.ErrForeign) {
-		return w.why
+// attempt makes sure that tk has a node in the queue, and grants the key if it is the
+// owner's turn. Otherwise it returns an obstacle, and the error is errHeld or
+// errEphemeral.
+func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, obstacle, error) {
+	if !tk.lock(ctx) {
+		return driver.Grant{}, obstacle{}, b.link.cause(ctx)
 	}
-	return b.heldNow(ctx, p, w.last)
-}
-
-// enter checks r and returns its owner's place. Who waits keeps it also if the
-// key is held.
-func (b *Backend) enter(ctx context.Context, r *driver.Request, waits bool) (*place, error) {
-	if err := checkRequest(r); err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err // nothing was sent
-	}
-	parent, err := b.node(r.Key)
-	if err != nil {
-		return nil, err
-	}
-	c, k := claim{r.Key, r.Owner}, b.opts.kindOf(r.Mode, r.Permits)
-	// If one of ours has the key, a look is cheaper than to stand in line and leave
-	// it again, which are two writes.
-	if !waits && b.table.heldByOther(c) {
-		if err := b.glance(ctx, r.Key, parent); err != nil {
-			return nil, err
-		}
-	}
-	p := b.table.enter(c, waits, func() *place {
-		return &place{
-			claim: c, parent: parent, guid: guidOf(r.Owner), kind: k,
-			turn: make(chan struct{}, 1), gone: make(chan struct{}),
-		}
-	})
-	switch {
-	case p == nil:
-		return nil, errReleased
-	case p.kind != k:
-		return nil, fmt.Errorf("zklock: the owner has asked for %s before", p.kind.tag)
-	}
-	return p, nil
-}
-
-// glance returns a HeldError if an exclusive lock is at the head of the line, as the
-// leader knows it: others may have deleted it through another server.
-func (b *Backend) glance(ctx context.Context, key, parent string) error {
-	op, end := b.bound(ctx)
-	defer end()
-	l, err := b.line(op, parent)
-	if err != nil {
-		return err
-	}
-	if len(l) > 0 && !l[0].kind.shared && l[0].kind.permits == 0 {
-		return b.held(op, key, waiting{first: parent + "/" + l[0].name})
-	}
-	return nil
-}
-
-// waiting is what one in line has to wait for.
-type waiting struct {
-	session *session
-	on      []string  // the paths of nodes
-	own     string    // the path of its own node; "" if there can be none
-	made    time.Time // when that node was requested
-	first   string    // the path of the first in line
-}
-
-// attempt stands in line with p, unless it does already, and looks whether it is
-// its turn. If not, the error is errHeld, or errEphemeral, and what to wait for comes
-// with it.
-func (b *Backend) attempt(ctx context.Context, p *place, r *driver.Request) (driver.Grant, waiting, error) {
-	if !p.take(ctx) {
-		return driver.Grant{}, waiting{}, b.link.cause(ctx)
-	}
-	late := false // somebody else puts back the turn
+	abandoned := false // nodes.abandon unlocks tk
 	defer func() {
-		if !late {
-			p.put()
+		if !abandoned {
+			tk.unlock()
 		}
 	}()
 	for ctx.Err() == nil {
-		if p.isGone() {
-			return driver.Grant{}, waiting{}, errGivenUp
+		if tk.isGone() {
+			return driver.Grant{}, obstacle{}, errGivenUp
 		}
 		s, err := b.link.ready(ctx)
 		if err != nil {
-			return driver.Grant{}, waiting{}, err
+			return driver.Grant{}, obstacle{}, err
 		}
 		sent := time.Now()
-		if p.node != "" && p.session != s {
-			p.node, p.doubt = "", false // it went with its session
-			b.table.lost(p)
+		if tk.node != "" && tk.session != s {
+			tk.node, tk.inDoubt = "", false // the node ended with its session
+			b.table.setLost(tk)
 		}
-		if err := b.find(ctx, p, s); err != nil {
-			return driver.Grant{}, waiting{}, err
+		if err := b.nodes.find(ctx, tk, s); err != nil {
+			return driver.Grant{}, obstacle{}, err
 		}
-		var born int64 // the ID of the transaction that made the node just now
-		if p.node == "" {
-			made := b.create(ctx, p, s)
-			birth, err := made.wait(ctx)
+		var createZxid int64 // 0 unless the node is created now
+		if tk.node == "" {
+			creation := b.nodes.create(ctx, tk, s)
+			c, err := creation.wait(ctx)
 			if err != nil {
-				select {
-				case <-made.done:
-				default: // it has the turn now
-					late = true
-					go b.abandon(p, made)
+				if !creation.isDone() {
+					abandoned = true
+					go b.nodes.abandon(tk, creation)
 				}
 				if errors.Is(err, errEphemeral) {
-					return driver.Grant{}, waiting{session: s, on: []string{p.parent}}, err
+					return driver.Grant{}, obstacle{session: s, watch: []string{tk.parent}}, err
 				}
-				return driver.Grant{}, waiting{}, err
+				return driver.Grant{}, obstacle{}, err
 			}
-			sent, born = birth.sent, birth.zxid
+			sent, createZxid = c.sent, c.zxid
 		} else if _, err := b.link.sync().wait(ctx); err != nil {
-			return driver.Grant{}, waiting{}, err
+			return driver.Grant{}, obstacle{}, err
 		}
-		v, err := b.look(ctx, p, born)
+		p, err := b.position(ctx, tk, createZxid)
 		if err != nil {
-			return driver.Grant{}, waiting{}, err
+			return driver.Grant{}, obstacle{}, err
 		}
 		switch {
-		case !v.mine:
-			// Deleted; or made in a session that began between the look at the
-			// session and the request, and then it has to be found again.
-			p.node, p.doubt = "", true
-			b.table.lost(p)
-		case len(v.own) > 0: // nobody shall wait for itself
-			for _, path := range v.own {
+		case !p.exists:
+			// The node was deleted. Or it was created in a session that began between the
+			// call of ready and the request: then it must be found again.
+			tk.node, tk.inDoubt = "", true
+			b.table.setLost(tk)
+		case len(p.orphans) > 0: // an owner must not wait for itself
+			for _, path := range p.orphans {
 				if _, err := b.link.remove(path).wait(ctx); err != nil {
-					return driver.Grant{}, waiting{}, err
+					return driver.Grant{}, obstacle{}, err
 				}
 			}
-		case len(v.blockers) > 0:
-			return driver.Grant{}, waiting{s, v.blockers, p.node, p.made, v.first}, errHeld
+		case len(p.blockers) > 0:
+			return driver.Grant{}, obstacle{s, p.blockers, tk.node, tk.createdAt, p.first}, errHeld
 		default:
-			g, err := b.granted(p, r, s, &v, sent)
-			return g, waiting{}, err
+			g, err := b.grant(tk, r, s, &p, sent)
+			return g, obstacle{}, err
 		}
 	}
-	return driver.Grant{}, waiting{}, b.link.cause(ctx)
+	return driver.Grant{}, obstacle{}, b.link.cause(ctx)
 }
 
-// granted records that it is p's turn.
-func (b *Backend) granted(p *place, r *driver.Request, s *session, v *view, sent time.Time) (driver.Grant, error) {
+// grant records that the owner of tk has the key.
+func (b *Backend) grant(tk *ticket, r *driver.Request, s *session, p *position, sent time.Time) (driver.Grant, error) {
 	g := r.Grant()
 	g.TTL = min(r.TTL, s.maxLease())
-	g.Sent, g.Contended = sent, v.contended
+	g.Sent, g.Contended = sent, p.contended
 	var err error
-	if g.Token, g.LastToken, err = tokens(v.czxid, r.Tokens); err != nil {
+	if g.Token, g.LastToken, err = tokens(p.createZxid, r.Tokens); err != nil {
 		return driver.Grant{}, err
 	}
-	if had, ok := b.table.holding(p.claim); ok {
+	if had, ok := b.table.held(tk.id); ok {
 		g.Token, g.LastToken = had.grant.Token, had.grant.LastToken
 	}
-	if !b.table.hold(p, s, g) {
-		return driver.Grant{}, errGivenUp // and whoever did that deletes the node
+	if !b.table.setHeld(tk, s, g) {
+		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the node
 	}
 	return g, nil
 }
 
-// view is what the server shows of a place.
-type view struct {
-	mine      bool     // the node is there, and belongs to our session
-	blockers  []string // paths of those it has to wait for
-	own       []string // those among them that are the owner's: orphans
-	first     string   // path of the first in line
-	contended bool     // others stand behind it
-	czxid     int64    // the transaction that made the node
+// position is where a ticket's node stands in the queue.
+type position struct {
+	exists     bool     // the node exists and belongs to the present session
+	blockers   []string // the paths of the nodes that it waits for
+	orphans    []string // the blockers that have the same owner
+	first      string   // the path of the first node in the queue
+	contended  bool     // other nodes are behind it
+	createZxid int64    // ID of the transaction that created the node
 }
 
-// look looks at the line of p, and at its node, unless that was born just now: then
-// the answer to that was as good.
-func (b *Backend) look(ctx context.Context, p *place, born int64) (view, error) {
-	kids := b.link.children(p.parent)
+// position reads the queue, and the metadata of tk's node. If the node was just created,
+// createZxid is the ID of that transaction, and the metadata need not be read.
+func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (position, error) {
+	children := b.link.children(tk.parent)
 	var stat zk.Stat
 	var err error
-	if born == 0 {
-		stat, err = b.link.stat(p.node).wait(ctx)
+	if createZxid == 0 {
+		stat, err = b.link.stat(tk.node).wait(ctx)
 	} else {
-		stat.Czxid, stat.EphemeralOwner = born, p.session.id
+		stat.Czxid, stat.EphemeralOwner = createZxid, tk.session.id
 	}
 	if err != nil {
-		return view{}, err
+		return position{}, err
 	}
-	names, err := kids.wait(ctx)
+	names, err := children.wait(ctx)
 	if err != nil {
-		return view{}, err
+		return position{}, err
 	}
-	l, err := parseLine(names)
+	q, err := parseQueue(names)
 	if err != nil {
-		return view{}, err
+		return position{}, err
 	}
-	i := l.find(p.node[len(p.parent)+1:])
-	// The node of a session that has ended may be seen for a while yet, from a
-	// server that lags behind. It is a dying one, and no lock.
-	if i < 0 || p.session != b.link.session() || stat.EphemeralOwner != p.session.id {
-		return view{}, nil
+	i := q.find(tk.node[len(tk.parent)+1:])
+	// A server that lags behind may still show the node of a session that has ended. Such
+	// a node is about to be deleted and is not a lock.
+	if i < 0 || tk.session != b.link.session() || stat.EphemeralOwner != tk.session.id {
+		return position{}, nil
 	}
-	v := view{mine: true, czxid: stat.Czxid, contended: i < len(l)-1, first: p.parent + "/" + l[0].name}
-	for _, n := range l.blockers(i) {
-		path := p.parent + "/" + n.name
-		v.blockers = append(v.blockers, path)
-		if n.guid == p.guid {
-			v.own = append(v.own, path)
+	p := position{exists: true, createZxid: stat.Czxid, contended: i < len(q)-1, first: tk.parent + "/" + q[0].name}
+	for _, n := range q.blockers(i) {
+		path := tk.parent + "/" + n.name
+		p.blockers = append(p.blockers, path)
+		if n.guid == tk.guid {
+			p.orphans = append(p.orphans, path)
 		}
 	}
-	return v, nil
+	return p, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -18,27 +17,22 @@ var (
 	_ driver.Pinger    = (*Backend)(nil)
 )
 
-// Backend keeps locks in ZooKeeper. It is safe for concurrent use. Make one for
-// each Locker, with [New]: it is a session with the servers, and when the session
-// ends all its locks do.
+// Backend keeps locks in ZooKeeper. It is safe for concurrent use. Make one for each
+// Locker, with [New]: a Backend has one session with the servers, and when the session
+// ends all its locks end.
 type Backend struct {
-	opts    options
-	link    *link
-	table   *table
-	watches *watches
-	parents *parents
-
-	ctx    context.Context //nolint:containedctx // that of what goes on in the background
-	cancel context.CancelCauseFunc
-
-	mu         sync.Mutex
-	closed     bool
-	background sync.WaitGroup
+	opts       options
+	link       *link
+	table      *table
+	nodes      *nodes
+	watches    *watches
+	background *background
 }
 
-// New returns a Backend that keeps locks on the servers, each a host and a port,
-// of one ensemble. It resolves the names and begins to connect, and does not wait
-// for that: what cannot be reached fails in the calls.
+// New returns a Backend that keeps locks on the servers of one ensemble. Each server is
+// a host and a port. New resolves the names and begins to connect. It does not wait for
+// the connection: if no server can be reached, the calls fail. It fails if a name cannot
+// be resolved or an option is invalid.
 func New(servers []string, opts ...Option) (*Backend, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("zklock: no servers")
@@ -47,65 +41,48 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{opts: o}
+	b := &Backend{opts: o, background: newBackground()}
 	if b.link, err = newLink(servers, &b.opts); err != nil {
 		return nil, err
 	}
-	b.ctx, b.cancel = context.WithCancelCause(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.watches = newWatches(b.link)
-	b.parents = &parents{link: b.link, opts: &b.opts}
-	b.table = newTable(b.expire)
-	b.goOn(func() { b.table.run(b.ctx) })
+	b.nodes = &nodes{
+		opts: &b.opts, link: b.link, background: b.background,
+		parents: &parents{opts: &b.opts}, deleting: make(map[string]bool),
+	}
+	b.table = newTable(b.nodes.deleteInBackground)
+	b.background.run(func() { b.table.run(b.background.ctx) })
 	return b, nil
 }
 
-// Close ends the session, which gives up all locks and places at once, unless the
-// server cannot be reached: then they end with the session's timeout. It takes a
-// few seconds at most, and returns nil. Whoever waits gets an error. Calling Close
-// again does nothing.
+// Close ends the session, which releases all locks and all places in queues. If no
+// server can be reached, they end with the session's timeout instead. Close takes a few
+// seconds at most and returns nil. Calls that wait return an error. Calling Close again
+// does nothing.
 func (b *Backend) Close() error {
-	b.mu.Lock()
-	closed := b.closed
-	b.closed = true
-	b.mu.Unlock()
-	if !closed {
-		b.cancel(errClosed)
+	if b.background.stop(errClosed) {
 		b.link.close()
-		b.background.Wait()
+		b.background.wait()
 	}
 	return nil
 }
 
-// goOn runs f in the background, unless the Backend is closed: then nothing is left
-// to be done, because the session has ended.
-func (b *Backend) goOn(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.closed {
-		b.background.Go(f)
-	}
-}
-
-// Ping implements [driver.Pinger]. It returns nil if there is a session and the
-// leader answers.
+// Ping implements [driver.Pinger]. It returns nil if there is a session and the leader
+// answers.
 func (b *Backend) Ping(ctx context.Context) error {
-	op, end := b.bound(ctx)
+	op, end := b.link.opContext(ctx)
 	defer end()
-	if _, err := b.link.ready(op); err != nil {
-		return err
-	}
-	_, err := b.link.sync().wait(op)
-	return err
+	return b.link.confirm(op)
 }
 
-// Features implements [driver.Backend]. All requests wait in one queue, whatever they
-// ask for: a reader does not overtake a writer that waits, and readers who
-// stand at the head one behind the other have the key together. So do those who
-// ask for permits.
+// Features implements [driver.Backend]. The requests for a key wait in one queue,
+// whatever they ask for. A reader does not overtake a writer that waits. Adjacent readers
+// at the head of the queue have the key together, and so do adjacent requests for
+// permits.
 func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
-// node returns the path of the node that stands for key.
-func (b *Backend) node(key string) (string, error) {
+// path returns the path of the key's node.
+func (b *Backend) path(key string) (string, error) {
 	if b.opts.path == nil {
 		return b.opts.root + "/" + EscapeKey(key), nil
 	}
@@ -114,6 +91,77 @@ func (b *Backend) node(key string) (string, error) {
 		return "", fmt.Errorf("zklock: WithPath: %w", err)
 	}
 	return path, nil
+}
+
+// ticket returns the ticket of the request's owner. If the owner has none, it makes one.
+// The ticket of a queued request is kept while another owner has the key.
+func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
+	if err := checkRequest(r); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nothing was sent
+	}
+	parent, err := b.path(r.Key)
+	if err != nil {
+		return nil, err
+	}
+	id := ticketID{r.Key, r.Owner}
+	// If this process has the key, one read is cheaper than a node that is created and
+	// deleted again, which are two writes.
+	if !queued && b.table.heldByOther(id) {
+		if err := b.peek(ctx, r, parent); err != nil {
+			return nil, err
+		}
+	}
+	k := b.opts.kindOf(r.Sharing())
+	tk := b.table.getOrAdd(id, queued, func() *ticket {
+		return &ticket{
+			id: id, parent: parent, guid: guidOf(r.Owner), kind: k,
+			busy: make(chan struct{}, 1), gone: make(chan struct{}),
+		}
+	})
+	switch {
+	case tk == nil:
+		return nil, errReleased
+	case tk.kind != k:
+		return nil, fmt.Errorf("zklock: the owner has asked for %s before", tk.kind.tag)
+	}
+	return tk, nil
+}
+
+// peek returns a HeldError if the first in the queue does not share the key with r. It
+// asks the leader: another process may have deleted nodes through another server.
+func (b *Backend) peek(ctx context.Context, r *driver.Request, parent string) error {
+	op, end := b.link.opContext(ctx)
+	defer end()
+	q, err := b.queue(op, parent)
+	if err != nil {
+		return err
+	}
+	if len(q) > 0 && !q[0].kind.sharing.Admits(1, r.Sharing()) {
+		return b.heldError(op, r.Key, obstacle{first: parent + "/" + q[0].name})
+	}
+	return nil
+}
+
+// queue returns the queue below parent as the leader knows it.
+func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
+	if err := b.link.confirm(ctx); err != nil {
+		return nil, err
+	}
+	names, err := b.link.children(parent).wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return parseQueue(names)
+}
+
+// lose gives up the ticket of an owner that has lost the key.
+func (b *Backend) lose(tk *ticket) {
+	if b.table.remove(tk) {
+		b.nodes.deleteInBackground(tk)
+	}
 }
 
 func checkRequest(r *driver.Request) error {

@@ -7,65 +7,67 @@
 //	locker := distlock.New(backend, distlock.Config{})
 //	defer locker.Close() // closes the backend, too
 //
-// Each owner that asks for a key has an ephemeral sequential node below the key's
-// node. The one with the smallest number has the key, and each other waits for the
-// one before it, so that a release wakes exactly one. It keeps the whole contract
-// of [driver.Backend], [driver.Queuer], [driver.Extender],
+// Each owner that asks for a key creates an ephemeral sequential node below the key's
+// node. The owner of the node with the smallest number has the key. Every other owner
+// watches the node before its own, so a release wakes exactly one waiter. [Backend] meets
+// the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
 // [driver.Inspector] and [driver.Pinger].
 //
 // # Guarantees
 //
-// An owner is granted a key only if its node is there, is the first, and belongs to
-// the session of the present connection, and after the leader has confirmed it: a
-// server that is cut off from the others can convince nobody. One session's lock is
-// never taken for another's. If the reply to the creation of a node is lost, the
-// node is found again by the owner's UUID in its name; if the owner has given up
-// by then, the node is deleted in the background until that is certain, or until
-// the session is over.
+// An owner is granted a key only if its node exists, is the first, and belongs to the
+// session of the present connection, and only after the leader has answered. A server that
+// is cut off from the others cannot grant a key. The lock of one session is never taken
+// for that of another. If the reply to the creation of a node is lost, the node is found
+// again by the owner's UUID in its name. If the owner has given up by then, the node is
+// deleted in the background, and the deletion is repeated until it succeeds or the session
+// ends.
 //
-// Tokens are made of the ID of the transaction that created the node. They rise
-// over sessions, restarts and leaders for as long as the ensemble keeps its data.
-// Whoever restores it from an old backup must expect them to repeat.
+// Fencing tokens are made of the ID of the transaction that created the node. They rise
+// over sessions, restarts and leaders for as long as the ensemble keeps its data. After a
+// restore from an old backup, tokens may repeat.
 //
 // # Leases and sessions
 //
-// ZooKeeper knows sessions and no leases: it gives a process's locks away when it
-// has heard nothing from it for the session's timeout. So no lease that this
-// package grants is longer than half of the timeout that the server agreed to, and
-// a [distlock.Opts].KeyTimeout above that is cut: the holder's context is then
-// cancelled before the server can give the key to another. This holds while the
-// timeout is at least three of the server's ticks, which are 2 s by default.
+// ZooKeeper has sessions and no leases: it releases the locks of a process when it has
+// heard nothing from it for the session's timeout. So this package grants no lease that is
+// longer than half of the timeout that the server agreed to. A longer
+// [distlock.Opts.KeyTimeout] is cut. The holder's context is then cancelled before the
+// server can give the key to another owner, provided that the timeout is at least three of
+// the server's ticks, which are 2 s by default.
 //
-// A lease that nobody renews is ended by this package, in the process that holds
-// it, or with the session if the process is gone. So a crash blocks a key for the
-// session's timeout, not for KeyTimeout; and of MinHold nothing is left after it.
+// A lease that is not renewed is ended by this package, in the holder's process. If the
+// process is gone, the lease ends with the session. So after a crash a key is blocked for
+// the session's timeout, not for KeyTimeout, and what remains of MinHold is dropped.
 //
-// A short session timeout frees the locks of a dead process soon; a long one
-// outlasts pauses of the network, elections of a new leader, and restarts. The
-// default of 20 s carries KeyTimeout's default of 10 s. Servers allow no less than
-// two ticks and no more than twenty unless they are configured otherwise.
+// A short session timeout frees the locks of a dead process soon. A long one survives
+// network outages, elections of a leader, and restarts. The default of 20 s allows the
+// default KeyTimeout of 10 s. Servers allow at least two ticks and at most twenty unless
+// they are configured otherwise.
 //
 // # Nodes
 //
-// The key's node is below the root, "/distlock" by default, under the name that
-// [EscapeKey] gives it. It is a container: the server deletes it some time after
-// the last lock in it. With [WithDigest] everything belongs to that user; with
-// [WithACL] to whom you say. The permissions create, read, write and delete are
-// needed, on the root, too.
+// The key's node is below the root, "/distlock" by default. Its name is that of
+// [EscapeKey]. It is a container: the server deletes it some time after the last lock in
+// it. With [WithDigest] all nodes belong to that user; [WithACL] gives them to others. The
+// user needs the permissions to create, read, write and delete, on the root, too.
 //
-// The data of an owner's node is the name of its holder ([distlock.Config].Holder), for
-// people. The data that another program has written there is shown as the name if it
-// is printable and short.
+// The data of an owner's node is the name of its holder ([distlock.Config.Holder]), for
+// people. Data that another program has written there is shown as the name if it is
+// printable and short.
 //
 // # Curator
 //
-// The nodes are named as Apache Curator's. A program that uses its
-// InterProcessMutex on the key's path shares the lock; with [WithReadWriteNames],
-// one that uses its InterProcessReadWriteLock. All must then ask for exclusive and
-// shared locks in the same way. Permits are in the same line as other locks, which
-// they exclude, and under names of their own: they are not shared with Curator's
-// InterProcessSemaphoreV2, which knows neither.
+// The nodes have the names that Apache Curator uses. A program that uses its
+// InterProcessMutex on the key's path shares the lock. With [WithReadWriteNames], a program
+// that uses its InterProcessReadWriteLock shares it. All programs must then agree whether
+// they ask for exclusive or for shared locks. Permits wait in the same queue as other
+// locks, exclude them, and have names of their own. They are not shared with Curator's
+// InterProcessSemaphoreV2, which does neither.
 //
-// The sequence numbers of a key's node end at 2^31-1. If a key never rests for long
-// enough that its node is deleted, calls fail when they are used up.
+// The sequence numbers of a key's node end at 2^31-1. If a key is never idle for long
+// enough that its node is deleted, calls fail when the numbers are used up.
+//
+// [distlock.Opts.KeyTimeout]: https://pkg.go.dev/github.com/distlock-go/distlock#Opts
+// [distlock.Config.Holder]: https://pkg.go.dev/github.com/distlock-go/distlock#Config
 package zklock

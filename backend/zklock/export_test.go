@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// Blockers returns the names because of which the one at i waits, among children
-// with the names.
+// Blockers returns the names of the nodes that node i waits for. The names are in order.
 func Blockers(names []string, i int) ([]string, error) {
-	l, err := parseLine(names)
+	q, err := parseQueue(names)
 	if err != nil {
 		return nil, err
 	}
-	var blockers []string
-	for _, n := range l.blockers(i) {
-		blockers = append(blockers, n.name)
-	}
-	return blockers, nil
+	return nodeNames(q.blockers(i)), nil
 }
 
-// Order returns the names of those in line, in order, and how many hold the key.
-func Order(names []string) (order []string, holders int, err error) {
-	l, err := parseLine(names)
-	for _, n := range l {
-		order = append(order, n.name)
-	}
-	return order, l.holders(), err
+// Queue returns the names of the nodes in the queue, in order, and of those that have the
+// key.
+func Queue(names []string) (order, holders []string, err error) {
+	q, err := parseQueue(names)
+	return nodeNames(q), nodeNames(q.holders()), err
 }
 
-// GUID returns the UUID that stands for an owner.
+func nodeNames(nodes []node) (names []string) {
+	for _, n := range nodes {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// GUID returns the UUID that represents an owner.
 func GUID(owner string) string { return guidOf(owner) }
 
-// Tokens returns the block that a transaction ID stands for.
+// Tokens returns n tokens of a transaction ID.
 func Tokens(zxid int64, n int) (first, last uint64, err error) { return tokens(zxid, n) }
 
 // MaxLease returns the longest lease of a session.
@@ -39,19 +39,19 @@ func MaxLease(timeout time.Duration) time.Duration {
 	return (&session{timeout: timeout}).maxLease()
 }
 
-// Answer returns what comes of a call whose answer is there when ctx has ended.
+// Answer returns the result of a call whose answer is there when ctx has ended.
 func Answer(ctx context.Context, answer int) (int, error) {
 	p := &pending[int]{done: make(chan struct{}), value: answer}
 	close(p.done)
 	return p.wait(ctx)
 }
 
-// Sniff returns what is learnt from what a server says.
-func Sniff(chunks ...[]byte) (id int64, timeout time.Duration, born map[string]int64) {
-	s := &sniffer{births: new(births)}
+// Sniff returns what a sniffer learns from the server's bytes.
+func Sniff(chunks ...[]byte) (id int64, timeout time.Duration, zxids map[string]int64) {
+	s := &sniffer{createZxids: new(createZxids)}
 	for _, c := range chunks {
-		s.follow(c)
+		s.parse(c)
 	}
 	id, timeout = s.session()
-	return id, timeout, s.births.byPath
+	return id, timeout, s.createZxids.byPath
 }

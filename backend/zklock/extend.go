@@ -12,80 +12,73 @@ import (
 )
 
 var (
-	errProlong = fmt.Errorf("zklock: only exclusive locks are handed on: %w", driver.ErrNotAcquired)
-	errOthers  = fmt.Errorf("zklock: others wait: %w", driver.ErrNotAcquired)
-	errNotHeld = fmt.Errorf("zklock: the owner does not have the key: %w", driver.ErrLost)
+	errNotExclusive = fmt.Errorf("zklock: only exclusive locks are handed on: %w", driver.ErrNotAcquired)
+	errOthersWait   = fmt.Errorf("zklock: others wait: %w", driver.ErrNotAcquired)
+	errNotHeld      = fmt.Errorf("zklock: the owner does not have the key: %w", driver.ErrLost)
 )
 
-// Prolong extends g and mints further tokens if nobody else stands in line: it
-// writes to the owner's node, and makes tokens of the transaction that did. Whoever
-// comes later has a node that was created later. It takes three round trips, and
-// one if others wait. Only exclusive locks are handed on: for others the error
-// wraps [driver.ErrNotAcquired], too.
+// Extend implements [driver.Extender]. If no other owner is in the queue, it writes to the
+// owner's node and makes tokens of that transaction's ID. Every owner that comes later has
+// a node that was created later. Extend takes three round trips, and one if others wait.
+// It extends only exclusive locks: for others the error wraps [driver.ErrNotAcquired].
 func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
-	if g.Mode != driver.Exclusive || g.Permits > 0 {
-		return driver.Grant{}, errProlong
+	if g.Sharing() != (driver.Sharing{}) {
+		return driver.Grant{}, errNotExclusive
 	}
-	h, ok := b.table.holding(claim{g.Key, g.Owner})
+	lock, ok := b.table.held(ticketID{g.Key, g.Owner})
 	if !ok {
 		return driver.Grant{}, errNotHeld
 	}
-	op, end := b.bound(ctx)
+	op, end := b.link.opContext(ctx)
 	defer end()
 	s, err := b.link.ready(op)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	if s != h.of {
-		b.giveUp(h.place)
+	if s != lock.session {
+		b.lose(lock.ticket)
 		return driver.Grant{}, errNotHeld
 	}
-	if err := b.alone(op, h.place); err != nil {
+	if err := b.checkAlone(op, lock.ticket); err != nil {
 		return driver.Grant{}, err
 	}
 	sent := time.Now()
-	stat, err := begin(b.link, func(c *zk.Conn) (zk.Stat, error) {
-		stat, err := c.Set(h.path, h.place.data(), -1)
-		if err != nil {
-			return zk.Stat{}, err
-		}
-		return *stat, nil
-	}).wait(op)
+	stat, err := b.link.set(lock.node, lock.ticket.data()).wait(op)
 	switch {
-	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != h.of.id:
-		b.giveUp(h.place)
+	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != lock.session.id:
+		b.lose(lock.ticket)
 		return driver.Grant{}, errNotHeld
 	case err != nil:
 		return driver.Grant{}, err
 	}
-	// Somebody may have come before the write, and has smaller tokens then.
-	if err := b.alone(op, h.place); err != nil {
+	// An owner that came before the write has smaller tokens.
+	if err := b.checkAlone(op, lock.ticket); err != nil {
 		return driver.Grant{}, err
 	}
-	more := h.grant
-	more.Sent, more.TTL, more.Contended = sent, g.TTL, false
-	if more.Token, more.LastToken, err = tokens(stat.Mzxid, n); err != nil {
+	extended := lock.grant
+	extended.Sent, extended.TTL, extended.Contended = sent, g.TTL, false
+	if extended.Token, extended.LastToken, err = tokens(stat.Mzxid, n); err != nil {
 		return driver.Grant{}, err
 	}
-	if !b.table.extend(h.place, more) {
+	if !b.table.extend(lock.ticket, extended) {
 		return driver.Grant{}, errNotHeld
 	}
-	return more, nil
+	return extended, nil
 }
 
-// alone returns an error if others than p are in its line.
-func (b *Backend) alone(ctx context.Context, p *place) error {
-	names, err := b.link.children(p.parent).wait(ctx)
+// checkAlone returns an error if an owner other than tk's is in the queue.
+func (b *Backend) checkAlone(ctx context.Context, tk *ticket) error {
+	names, err := b.link.children(tk.parent).wait(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := parseLine(names)
+	q, err := parseQueue(names)
 	if err != nil {
 		return err
 	}
-	for _, n := range l {
-		if n.guid != p.guid {
-			return errOthers
+	for _, n := range q {
+		if n.guid != tk.guid {
+			return errOthersWait
 		}
 	}
 	return nil

@@ -11,14 +11,14 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// inspections is how many keys one Inspect looks at at once.
-const inspections = 64
+// maxInspections is how many queues one call of Inspect reads at the same time.
+const maxInspections = 64
 
-// Inspect implements [driver.Inspector]. It reads the names of all keys there
-// are, and the line of each that has the prefix. Of the holders of other processes
-// it does not know when their leases end, and of those who prolonged theirs it
-// shows the first tokens. An ephemeral node of another program is foreign, because it
-// cannot contain locks. With [WithPath] the error wraps [errors.ErrUnsupported].
+// Inspect implements [driver.Inspector]. It reads the names of all keys, and the queue of
+// each key with the prefix. It does not know when the leases of other processes end. For a
+// lock of another process that was extended it shows the first token of the first grant.
+// An ephemeral node of another program at the path of a key is foreign, because it cannot
+// contain locks. With [WithPath] the error wraps [errors.ErrUnsupported].
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	if b.opts.path != nil {
 		return nil, fmt.Errorf("zklock: the keys of nodes are not known with WithPath: %w", errors.ErrUnsupported)
@@ -29,24 +29,26 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	}
 	var found []driver.KeyInfo
 	for len(keys) > 0 && len(found) < limit {
-		n := min(len(keys), inspections)
-		looks := make([]*pending[[]string], n)
+		n := min(len(keys), maxInspections)
+		children := make([]*pending[[]string], n)
 		for i, key := range keys[:n] {
-			looks[i] = b.link.children(b.opts.root + "/" + EscapeKey(key))
+			children[i] = b.link.children(b.opts.root + "/" + EscapeKey(key))
 		}
 		for i, key := range keys[:n] {
-			names, err := b.within(ctx, looks[i])
+			op, end := b.link.opContext(ctx)
+			names, err := children[i].wait(op)
+			end()
 			if err != nil {
 				return found, err
 			}
-			l, err := parseLine(names)
+			q, err := parseQueue(names)
 			if err != nil {
 				return found, err
 			}
-			if len(l) == 0 && key != prefix || len(found) == limit {
+			if len(q) == 0 && key != prefix || len(found) == limit {
 				continue
 			}
-			info, err := b.inspect(ctx, key, l)
+			info, err := b.inspect(ctx, key, q)
 			if err != nil {
 				return found, err
 			}
@@ -59,24 +61,18 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return found, nil
 }
 
-// within waits for names for as long as an operation may take.
-func (b *Backend) within(ctx context.Context, p *pending[[]string]) ([]string, error) {
-	op, end := b.bound(ctx)
-	defer end()
-	return p.wait(op)
-}
-
 // keys returns the keys with the prefix that have a node, in order.
 func (b *Backend) keys(ctx context.Context, prefix string) ([]string, error) {
-	op, end := b.bound(ctx)
+	op, end := b.link.opContext(ctx)
 	defer end()
-	if _, err := b.link.ready(op); err != nil {
+	if err := b.link.confirm(op); err != nil {
 		return nil, err
 	}
-	if _, err := b.link.sync().wait(op); err != nil {
-		return nil, err
+	root := b.opts.root
+	if root == "" {
+		root = "/"
 	}
-	names, err := b.link.children(rootPath(b.opts.root)).wait(op)
+	names, err := b.link.children(root).wait(op)
 	if err != nil {
 		return nil, err
 	}
@@ -90,34 +86,23 @@ func (b *Backend) keys(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// rootPath is the path of a root that is "" at the top.
-func rootPath(root string) string {
-	if root == "" {
-		return "/"
-	}
-	return root
-}
-
-// inspect tells what is known of one key.
-func (b *Backend) inspect(ctx context.Context, key string, l line) (driver.KeyInfo, error) {
-	op, end := b.bound(ctx)
+// inspect returns what is known of one key.
+func (b *Backend) inspect(ctx context.Context, key string, q queue) (driver.KeyInfo, error) {
+	op, end := b.link.opContext(ctx)
 	defer end()
-	info := driver.KeyInfo{Key: key, Held: l.holders()}
-	info.Waiting = len(l) - info.Held
-	if len(l) == 0 {
-		return b.inspectNode(op, info)
+	holders := q.holders()
+	info := driver.KeyInfo{Key: key, Held: len(holders), Waiting: len(q) - len(holders)}
+	if len(q) == 0 {
+		return b.inspectForeign(op, info)
 	}
-	for _, n := range l[:min(info.Held, driver.MaxHolderInfos)] {
-		info.Semaphore = n.kind.permits > 0
-		if n.kind.shared {
-			info.Mode = driver.Shared
-		}
+	for _, n := range holders[:min(len(holders), driver.MaxHolderInfos)] {
+		info.Mode, info.Semaphore = n.kind.sharing.Mode, n.kind.sharing.Permits > 0
 		path := b.opts.root + "/" + EscapeKey(key) + "/" + n.name
 		node, err := b.link.content(path).wait(op)
 		if err != nil {
 			return info, err
 		}
-		if node.stat.Czxid == 0 { // it has gone since
+		if node.stat.Czxid == 0 { // deleted since the queue was read
 			info.Held--
 			continue
 		}
@@ -128,7 +113,7 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (driver.KeyIn
 		if h.Token, _, err = tokens(node.stat.Czxid, 1); err != nil {
 			return info, err
 		}
-		if g, _, ok := b.table.find(key, path); ok {
+		if g, _, ok := b.table.grantAt(key, path); ok {
 			h.Owner, h.Token = driver.Fingerprint(g.Owner), g.Token
 			h.ExpiresIn = time.Until(g.Sent.Add(g.TTL))
 		}
@@ -148,8 +133,9 @@ func (b *Backend) inspect(ctx context.Context, key string, l line) (driver.KeyIn
 	return info, nil
 }
 
-// inspectNode returns what another program may have created as the node of a key.
-func (b *Backend) inspectNode(ctx context.Context, info driver.KeyInfo) (driver.KeyInfo, error) {
+// inspectForeign adds to info what another program may have created at the path of the
+// key.
+func (b *Backend) inspectForeign(ctx context.Context, info driver.KeyInfo) (driver.KeyInfo, error) {
 	node, err := b.link.content(b.opts.root + "/" + EscapeKey(info.Key)).wait(ctx)
 	if err == nil && node.stat.EphemeralOwner != 0 {
 		info.Foreign, info.Held = ephemeralNode, 1
@@ -158,21 +144,21 @@ func (b *Backend) inspectNode(ctx context.Context, info driver.KeyInfo) (driver.
 	return info, err
 }
 
-// ForceRelease implements [driver.Inspector]. It deletes the nodes of those who
-// have the key, and ZooKeeper tells who waits.
+// ForceRelease implements [driver.Inspector]. It deletes the nodes of the holders, and
+// ZooKeeper notifies the waiters.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
-	parent, err := b.node(key)
+	parent, err := b.path(key)
 	if err != nil {
 		return false, err
 	}
-	op, end := b.bound(ctx)
+	op, end := b.link.opContext(ctx)
 	defer end()
-	l, err := b.line(op, parent)
+	q, err := b.queue(op, parent)
 	if err != nil {
 		return false, err
 	}
 	held := false
-	for _, n := range l[:l.holders()] {
+	for _, n := range q.holders() {
 		existed, err := b.link.remove(parent + "/" + n.name).wait(op)
 		if err != nil {
 			return held, err

@@ -13,57 +13,34 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-var (
-	errClosed    = errors.New("zklock: the Backend is closed")
-	errNoAnswer  = errors.New("no answer")
-	errNoSession = errors.New("no session")
+// maxNudges bounds the nudges in flight.
+const maxNudges = 8
 
-	errNoCredentials = errors.New("no credentials were given, see WithDigest")
-)
-
-// session is one with the server. Ephemeral nodes belong to it.
-type session struct {
-	id      int64
-	timeout time.Duration // what the server agreed to
-	ended   chan struct{} // closed when the server has said that it is over
-}
-
-// maxLease is how long a lease may be that begins when a request is sent that the
-// server then confirms, so that it is over before the server gives the session up.
-//
-// The leader decides when a session is over, by when it last heard of a sign of
-// life. Of those that came to a follower it hears with the follower's next answer
-// to a ping, half a tick later at the latest. If the follower dies before that,
-// the leader knows of no sign but the one before the request, which may be a third
-// of the timeout older: the client pings so often. So the session lasts until
-// timeout - timeout/3 - tick/2 after the request at the least, which is half of
-// the timeout if that is three ticks or more.
-func (s *session) maxLease() time.Duration { return s.timeout / 2 }
-
-// link is the connection of a Backend. It finds out what the client library does
-// not tell: which timeout was agreed upon, and when a session can be used.
+// link is a Backend's connection to the ensemble. It knows what the client library does
+// not tell: the session's timeout, when a session can be used, and why there is none.
 type link struct {
 	opts    *options
 	conn    *zk.Conn
 	started chan struct{} // closed when conn is set
 	done    chan struct{} // closed by close
 
-	births births
-	nudges atomic.Int32 // under way
+	createZxids createZxids
+	nudges      atomic.Int32 // in flight
 
-	mu      sync.Mutex
-	nc      *sniffer // the latest
-	current *session // nil before the first and after an expired one
-	up      chan struct{}
-	isUp    bool
-	authed  bool
-	trouble trouble
+	mu            sync.Mutex
+	latest        *sniffer // the connection that was opened last
+	current       *session // nil before the first and after an expired session
+	up            chan struct{}
+	isUp          bool
+	authenticated bool
+	lastAddr      string // of the server that was tried last
+	lastErr       error  // the last failure; nil if there was none since the last session
 }
 
 func newLink(servers []string, o *options) (*link, error) {
 	l := &link{opts: o, started: make(chan struct{}), done: make(chan struct{}), up: make(chan struct{})}
 	conn, _, err := zk.Connect(servers, o.sessionTimeout,
-		zk.WithDialer(l.dial), zk.WithEventCallback(l.event), zk.WithLogger(logger{o.logger}), zk.WithLogInfo(false))
+		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(logger{o.logger}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
@@ -72,37 +49,32 @@ func newLink(servers []string, o *options) (*link, error) {
 	return l, nil
 }
 
-// logger is what the client library writes to.
-type logger struct{ to *slog.Logger }
-
-func (l logger) Printf(format string, args ...any) {
-	l.to.Debug("zklock: " + fmt.Sprintf(format, args...))
-}
-
 func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	select {
 	case <-l.done:
 		return nil, errClosed
 	default:
 	}
-	l.tries(address)
+	l.mu.Lock()
+	l.lastAddr = address
+	l.mu.Unlock()
 	c, err := l.opts.dial(network, address, timeout)
 	if err != nil {
-		l.failed(address, err)
+		l.setFailure(address, err)
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, patience: max(l.opts.sessionTimeout/3, time.Second), births: &l.births,
-		ended: func(err error) { l.failed(address, fmt.Errorf("the connection ended: %w", err)) },
+		Conn: c, patience: max(l.opts.sessionTimeout/3, time.Second), createZxids: &l.createZxids,
+		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.nc = s
+	l.latest = s
 	return s, nil
 }
 
-// event is called by the client library for each event, one at a time.
-func (l *link) event(e zk.Event) {
+// onEvent handles an event. The client library calls it for one event at a time.
+func (l *link) onEvent(e zk.Event) {
 	if e.Type != zk.EventSession {
 		return
 	}
@@ -110,20 +82,20 @@ func (l *link) event(e zk.Event) {
 	defer l.mu.Unlock()
 	switch e.State {
 	case zk.StateHasSession:
-		id, timeout := l.nc.session()
+		id, timeout := l.latest.session()
 		if l.current != nil && l.current.id != id {
 			l.endSession()
 		}
 		if l.current == nil {
 			l.current = &session{id: id, timeout: timeout, ended: make(chan struct{})}
 		}
-		if l.opts.user != "" && !l.authed {
+		if l.opts.user != "" && !l.authenticated {
 			go l.authenticate()
 			return
 		}
 		l.setUp()
 	case zk.StateExpired:
-		l.trouble.cause = zk.ErrSessionExpired
+		l.lastErr = zk.ErrSessionExpired
 		l.endSession()
 		l.setDown()
 	case zk.StateDisconnected:
@@ -131,21 +103,21 @@ func (l *link) event(e zk.Event) {
 	}
 }
 
-// authenticate gives the credentials, once: the client library repeats them on
-// later connections before it sends anything else.
+// authenticate sends the credentials, once. On later connections the client library
+// repeats them before it sends anything else.
 func (l *link) authenticate() {
 	<-l.started
 	if err := l.conn.AddAuth("digest", []byte(l.opts.user+":"+l.opts.password)); err != nil {
 		if errors.Is(err, zk.ErrAuthFailed) {
 			l.mu.Lock()
-			l.trouble.cause = err
+			l.lastErr = err
 			l.mu.Unlock()
 		}
 		return // the next connection tries again
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.authed = true
+	l.authenticated = true
 	if l.current != nil {
 		l.setUp()
 	}
@@ -153,7 +125,7 @@ func (l *link) authenticate() {
 
 func (l *link) setUp() {
 	if !l.isUp {
-		l.isUp, l.trouble.cause = true, nil
+		l.isUp, l.lastErr = true, nil
 		close(l.up)
 	}
 }
@@ -170,6 +142,13 @@ func (l *link) endSession() {
 		close(l.current.ended)
 		l.current = nil
 	}
+}
+
+// setFailure records why there is no connection to a server.
+func (l *link) setFailure(addr string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastAddr, l.lastErr = addr, err
 }
 
 // session returns the current session, or nil if there is none.
@@ -201,8 +180,18 @@ func (l *link) ready(ctx context.Context) (*session, error) {
 	}
 }
 
-// close ends the session, and with it all its nodes. It takes a few seconds at
-// most, if the server does not answer.
+// confirm returns when there is a session and the leader has answered. What is read
+// afterwards is at least as new as the leader's state at the time of the call.
+func (l *link) confirm(ctx context.Context) error {
+	if _, err := l.ready(ctx); err != nil {
+		return err
+	}
+	_, err := l.sync().wait(ctx)
+	return err
+}
+
+// close ends the session, and with it all its nodes. It takes a few seconds at most if
+// the server does not answer.
 func (l *link) close() {
 	l.mu.Lock()
 	select {
@@ -216,9 +205,156 @@ func (l *link) close() {
 	l.conn.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.nc != nil {
-		_ = l.nc.Close() // the library would wait for what a server that hangs has to say
+	if l.latest != nil {
+		_ = l.latest.Close() // the library would wait for the answer of a hung server
 	}
 	l.endSession()
 	l.setDown()
+}
+
+// opContext returns a context for one operation.
+func (l *link) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, l.opts.opTimeout, errNoAnswer)
+}
+
+// children returns the names of the children of a node; none if there is no such node.
+func (l *link) children(path string) *pending[[]string] {
+	return begin(l, func(c *zk.Conn) ([]string, error) {
+		names, _, err := c.Children(path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil, nil
+		}
+		return names, err
+	})
+}
+
+// stat returns the metadata of a node; zero if there is no such node.
+func (l *link) stat(path string) *pending[zk.Stat] {
+	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
+		ok, stat, err := c.Exists(path)
+		if err != nil || !ok {
+			return zk.Stat{}, err
+		}
+		return *stat, nil
+	})
+}
+
+// content is the data of a node and its metadata.
+type content struct {
+	data []byte
+	stat zk.Stat
+}
+
+// content returns the content of a node; zero if there is no such node.
+func (l *link) content(path string) *pending[content] {
+	return begin(l, func(c *zk.Conn) (content, error) {
+		data, stat, err := c.Get(path)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return content{}, nil
+		case err != nil:
+			return content{}, err
+		default:
+			return content{data, *stat}, nil
+		}
+	})
+}
+
+// set writes the data of a node and returns its new metadata.
+func (l *link) set(path string, data []byte) *pending[zk.Stat] {
+	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
+		stat, err := c.Set(path, data, -1)
+		if err != nil {
+			return zk.Stat{}, err
+		}
+		return *stat, nil
+	})
+}
+
+// remove deletes a node. It returns false if there is no such node.
+func (l *link) remove(path string) *pending[bool] {
+	return begin(l, func(c *zk.Conn) (bool, error) {
+		err := c.Delete(path, -1)
+		if errors.Is(err, zk.ErrNoNode) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+// sync returns when the connected server has caught up with the state that the leader had
+// after the call. A server that is cut off from the leader does not answer.
+func (l *link) sync() *pending[struct{}] {
+	return begin(l, func(c *zk.Conn) (struct{}, error) {
+		_, err := c.Sync("/")
+		return struct{}{}, err
+	})
+}
+
+// nudge sends a request to a server that owes an answer. ZooKeeper 3.8's CommitProcessor
+// looks for work before it takes the lock under which it waits for work. It misses what is
+// committed in between, and finds it when the next request comes. With one client that is
+// the next ping, a third of the session's timeout later.
+func (l *link) nudge() {
+	if l.nudges.Add(1) > maxNudges { // the server answers nothing
+		l.nudges.Add(-1)
+		return
+	}
+	go func() {
+		defer l.nudges.Add(-1)
+		_, _, _ = l.conn.Exists("/")
+	}()
+}
+
+// explain adds the address of the server to the error of an operation, and the cause if
+// the connection or the credentials failed.
+func (l *link) explain(err error) error {
+	switch {
+	case err == nil, errors.Is(err, errClosed), errors.Is(err, errEphemeral), errors.As(err, new(*serverError)),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, zk.ErrClosing):
+		return errClosed
+	}
+	l.mu.Lock()
+	addr, cause := l.lastAddr, l.lastErr
+	l.mu.Unlock()
+	e := &serverError{addr: addr, err: err}
+	switch {
+	case errors.Is(err, errNoAnswer):
+		e.err, e.cause = fmt.Errorf("%w within %v", err, l.opts.opTimeout), cause
+	case errors.Is(err, errNoSession) && cause == nil:
+		e.cause = errNoAnswer
+	case errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
+		errors.Is(err, zk.ErrSessionExpired):
+		e.cause = cause
+	case errors.Is(err, zk.ErrNoAuth) && l.opts.user == "":
+		e.cause = errNoCredentials
+	case errors.Is(err, zk.ErrNoAuth):
+		e.cause = fmt.Errorf("the nodes' ACL does not name the user %q with this password", l.opts.user)
+	}
+	return e
+}
+
+// cause returns why an operation ended with its context. If there is no session, the
+// missing session is the cause, not the caller's deadline.
+func (l *link) cause(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errNoAnswer) || errors.Is(cause, errClosed) {
+		return l.explain(cause)
+	}
+	l.mu.Lock()
+	up := l.isUp
+	l.mu.Unlock()
+	if up {
+		return ctx.Err()
+	}
+	return l.explain(errNoSession)
+}
+
+// logger passes the messages of the client library on.
+type logger struct{ to *slog.Logger }
+
+func (l logger) Printf(format string, args ...any) {
+	l.to.Debug("zklock: " + fmt.Sprintf(format, args...))
 }

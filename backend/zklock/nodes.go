@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -11,49 +12,61 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// errEphemeral: another program has an ephemeral node in place of the key's node. Such
+const ephemeralNode = "ephemeral node"
+
+// errEphemeral: another program has an ephemeral node at the path of the key's node. Such
 // a node cannot have children.
 var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
-const ephemeralNode = "ephemeral node"
+// nodes creates, finds and deletes the nodes of tickets.
+type nodes struct {
+	opts       *options
+	link       *link
+	background *background
+	parents    *parents
 
-// birth is how a node was made.
-type birth struct {
-	sent time.Time // just before the request was
-	zxid int64     // of the transaction; 0 if it is not known
+	mu       sync.Mutex
+	deleting map[string]bool // the paths of nodes whose deletion has begun
 }
 
-// create makes the node of p, whose turn the caller has. If the caller does not
-// wait for it, abandon has to.
-func (b *Backend) create(ctx context.Context, p *place, s *session) *pending[birth] {
-	return begin(b.link, func(c *zk.Conn) (birth, error) {
-		path := p.parent + "/" + nodePrefix(p.guid, p.kind)
+// created describes the creation of a node.
+type created struct {
+	sent time.Time // just before the request was sent
+	zxid int64     // ID of the transaction; 0 if it is not known
+}
+
+// create creates the node of tk, which the caller has locked. A caller that does not wait
+// for the result must call abandon.
+func (n *nodes) create(ctx context.Context, tk *ticket, s *session) *pending[created] {
+	return begin(n.link, func(c *zk.Conn) (created, error) {
+		path := tk.parent + "/" + nodePrefix(tk.guid, tk.kind)
 		for {
 			sent := time.Now()
-			p.made = sent
-			node, err := c.Create(path, p.data(), zk.FlagEphemeralSequential, b.opts.acl)
+			tk.createdAt = sent
+			node, err := c.Create(path, tk.data(), zk.FlagEphemeralSequential, n.opts.acl)
 			switch {
 			case err == nil:
-				p.node, p.session, p.doubt = node, s, false
-				return birth{sent, b.link.births.take(node)}, nil
+				tk.node, tk.session, tk.inDoubt = node, s, false
+				return created{sent, n.link.createZxids.take(node)}, nil
 			case errors.Is(err, zk.ErrNoChildrenForEphemerals):
-				return birth{}, errEphemeral
+				return created{}, errEphemeral
 			case !errors.Is(err, zk.ErrNoNode):
-				p.doubt = p.doubt || !certain(err)
-				return birth{}, err
+				tk.inDoubt = tk.inDoubt || !nothingDone(err)
+				return created{}, err
 			case ctx.Err() != nil:
-				return birth{}, b.link.cause(ctx)
+				return created{}, n.link.cause(ctx)
 			}
-			// The server deletes containers that are empty, also between these two.
-			if err := b.parents.make(c, p.parent); err != nil {
-				return birth{}, err
+			// The server may delete an empty container at any time, even before the next
+			// request.
+			if err := n.parents.create(c, tk.parent); err != nil {
+				return created{}, err
 			}
 		}
 	})
 }
 
-// certain reports whether an error says that nothing was done.
-func certain(err error) bool {
+// nothingDone reports whether the error says that the server has done nothing.
+func nothingDone(err error) bool {
 	for _, e := range []error{
 		zk.ErrNoServer, zk.ErrNoNode, zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrInvalidPath, zk.ErrNodeExists,
 		zk.ErrNoChildrenForEphemerals, zk.ErrSessionExpired, zk.ErrSessionMoved,
@@ -65,70 +78,173 @@ func certain(err error) bool {
 	return false
 }
 
-// abandon waits for what the caller of create did not wait for, and puts back its
-// turn. The place may have been given up by then.
-func (b *Backend) abandon(p *place, made *pending[birth]) {
-	<-made.done
-	gone := p.isGone()
-	p.put()
+// abandon waits for the result of create in place of its caller, and unlocks tk. If tk
+// was given up by then, it deletes the node.
+func (n *nodes) abandon(tk *ticket, creation *pending[created]) {
+	<-creation.done
+	gone := tk.isGone()
+	tk.unlock()
 	if gone {
-		b.clear(p)
+		n.deleteInBackground(tk)
 	}
 }
 
-// find looks for the node of p if there may be one that is not known, because the
-// reply to its creation was lost. What has the owner's UUID and belongs to another
-// session is an orphan.
-func (b *Backend) find(ctx context.Context, p *place, s *session) error {
-	if !p.doubt {
+// find looks for the node of tk if its creation is in doubt because the reply was lost.
+// A node with the owner's UUID that belongs to another session is an orphan. It is
+// deleted.
+func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
+	if !tk.inDoubt {
 		return nil
 	}
-	found, orphans, err := b.search(ctx, p, s)
+	found, orphans, err := n.search(ctx, tk, s)
 	if err != nil {
 		return err
 	}
 	for _, path := range orphans {
-		b.sweep(path)
+		n.deleteOrphan(path)
 	}
 	if len(found) > 0 {
-		p.node, p.session = found[0], s
+		tk.node, tk.session = found[0], s
 		for _, path := range found[1:] {
-			b.sweep(path)
+			n.deleteOrphan(path)
 		}
 	}
-	p.doubt = false
+	tk.inDoubt = false
 	return nil
 }
 
-// search returns the paths of the nodes of p's owner: those of our session in
-// their order, and others. Those that are being deleted are not among them.
-func (b *Backend) search(ctx context.Context, p *place, s *session) (found, orphans []string, err error) {
-	// The server that we are connected to now may not have heard of it yet.
-	if _, err := b.link.sync().wait(ctx); err != nil {
+// search returns the paths of the nodes of tk's owner: found are those of session s in
+// their order, orphans are the others. Nodes whose deletion has begun are left out.
+func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (found, orphans []string, err error) {
+	// The server of the present connection may not know the node yet.
+	if _, err := n.link.sync().wait(ctx); err != nil {
 		return nil, nil, err
 	}
-	names, err := b.link.children(p.parent).wait(ctx)
+	names, err := n.link.children(tk.parent).wait(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := parseLine(names)
+	q, err := parseQueue(names)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, n := range l {
-		path := p.parent + "/" + n.name
-		if n.guid != p.guid || b.table.condemned(path) {
+	for _, other := range q {
+		path := tk.parent + "/" + other.name
+		if other.guid != tk.guid || n.isDeleting(path) {
 			continue
 		}
-		stat, err := b.link.stat(path).wait(ctx)
+		stat, err := n.link.stat(path).wait(ctx)
 		switch {
 		case err != nil:
 			return nil, nil, err
-		case stat.EphemeralOwner == s.id && n.kind == p.kind:
+		case stat.EphemeralOwner == s.id && other.kind == tk.kind:
 			found = append(found, path)
 		case stat.Czxid != 0:
 			orphans = append(orphans, path)
 		}
 	}
 	return found, orphans, nil
+}
+
+// delete deletes the node of a ticket that was given up. It reports whether there was
+// one. After an error it continues in the background.
+func (n *nodes) delete(ctx context.Context, tk *ticket) (existed bool, err error) {
+	if !tk.lock(ctx) {
+		n.deleteInBackground(tk)
+		return false, n.link.cause(ctx)
+	}
+	existed, err = n.tryDelete(ctx, tk)
+	tk.unlock()
+	if err != nil {
+		n.deleteInBackground(tk)
+	}
+	return existed, err
+}
+
+// deleteInBackground deletes the node of a ticket that was given up. It returns at once.
+// The deletion is repeated until the node or the session is gone.
+func (n *nodes) deleteInBackground(tk *ticket) {
+	n.background.run(func() {
+		if !tk.lock(n.background.ctx) {
+			return
+		}
+		defer tk.unlock()
+		n.background.retry(func(ctx context.Context) error {
+			op, end := n.link.opContext(ctx)
+			defer end()
+			_, err := n.tryDelete(op, tk)
+			return err
+		})
+	})
+}
+
+// tryDelete deletes the node of a ticket that was given up and that the caller has
+// locked. If the creation of the node is in doubt, it looks for the node first.
+func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err error) {
+	if tk.node == "" && !tk.inDoubt {
+		return false, nil
+	}
+	s, err := n.link.ready(ctx)
+	if err != nil {
+		return false, err
+	}
+	if tk.node != "" {
+		if tk.session == s {
+			n.markDeleting(tk.node)
+			if existed, err = n.link.remove(tk.node).wait(ctx); err != nil {
+				return false, err
+			}
+			n.unmarkDeleting(tk.node)
+		}
+		tk.node = ""
+		return existed, nil
+	}
+	found, orphans, err := n.search(ctx, tk, s)
+	if err != nil {
+		return false, err
+	}
+	for _, path := range append(found, orphans...) {
+		if _, err := n.link.remove(path).wait(ctx); err != nil {
+			return false, err
+		}
+	}
+	tk.inDoubt = false
+	return len(found) > 0, nil
+}
+
+// deleteOrphan deletes a node in the background.
+func (n *nodes) deleteOrphan(path string) {
+	n.markDeleting(path)
+	n.background.run(func() {
+		n.background.retry(func(ctx context.Context) error {
+			op, end := n.link.opContext(ctx)
+			defer end()
+			if _, err := n.link.ready(op); err != nil {
+				return err
+			}
+			_, err := n.link.remove(path).wait(op)
+			return err
+		})
+		n.unmarkDeleting(path)
+	})
+}
+
+// markDeleting records that the deletion of a node has begun. Until unmarkDeleting is
+// called, search leaves it out.
+func (n *nodes) markDeleting(path string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.deleting[path] = true
+}
+
+func (n *nodes) unmarkDeleting(path string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.deleting, path)
+}
+
+func (n *nodes) isDeleting(path string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.deleting[path]
 }

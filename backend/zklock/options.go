@@ -1,7 +1,7 @@
 package zklock
 
 import (
-	"crypto/sha1" //nolint:gosec // ZooKeeper's digest scheme is made of it
+	"crypto/sha1" //nolint:gosec // ZooKeeper's digest scheme uses it
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -20,13 +20,18 @@ const (
 	DefaultOpTimeout      = 2 * time.Second
 )
 
-// DialFunc opens a connection to a server. It may be called by several Backends
-// at once, and should return within the timeout.
+const (
+	minSessionTimeout = 100 * time.Millisecond
+	maxSessionTimeout = 24 * time.Hour
+)
+
+// DialFunc opens a connection to a server. It may be called concurrently and should
+// return within the timeout.
 type DialFunc func(network, address string, timeout time.Duration) (net.Conn, error)
 
-// Option changes a default of [New], which returns an error that names the option
-// for a value that makes no sense.
-type Option func(*options) error
+// Option changes a default of [New]. If its value is invalid, New returns an error that
+// names the option and the value.
+type Option func(*options)
 
 type options struct {
 	root           string
@@ -38,6 +43,7 @@ type options struct {
 	dial           DialFunc
 	logger         *slog.Logger
 	exclusive      string // the tag of exclusive locks
+	err            error  // of the first invalid option
 }
 
 func newOptions(opts []Option) (options, error) {
@@ -49,8 +55,8 @@ func newOptions(opts []Option) (options, error) {
 		if opt == nil {
 			return o, errors.New("zklock: nil Option")
 		}
-		if err := opt(&o); err != nil {
-			return o, fmt.Errorf("zklock: %w", err)
+		if opt(&o); o.err != nil {
+			return o, o.err
 		}
 	}
 	if o.acl == nil {
@@ -62,125 +68,121 @@ func newOptions(opts []Option) (options, error) {
 	return o, nil
 }
 
-// WithRoot sets the node below which the locks are, such as "/shop/locks". It is
-// created if need be, and never deleted. "/" is the top of the tree. The default is
-// [DefaultRoot].
+// refuse makes New fail because of an option.
+func (o *options) refuse(option, format string, args ...any) {
+	o.err = fmt.Errorf("zklock: "+option+": "+format, args...)
+}
+
+// WithRoot sets the node below which the locks are, such as "/shop/locks". It is created
+// if it does not exist, and never deleted. "/" is the top of the tree. The default is
+// [DefaultRoot]. A path that ZooKeeper does not accept is refused.
 func WithRoot(path string) Option {
-	return func(o *options) error {
+	return func(o *options) {
 		if err := checkPath(path); err != nil {
-			return fmt.Errorf("WithRoot: %w", err)
+			o.refuse("WithRoot", "%w", err)
 		}
 		o.root = strings.TrimSuffix(path, "/")
-		return nil
 	}
 }
 
-// WithPath sets which node below the root stands for a key, so that locks can be
-// shared with programs that have their own names for them. It returns a path
-// relative to the root, without a slash in front, may be called concurrently, and
-// must give different keys different paths, none of which lies below another's.
-// The default is [EscapeKey]; with another one the Backend cannot tell which keys
-// there are, and Inspect fails.
+// WithPath sets the function that returns the path of a key's node, so that programs with
+// names of their own can share the locks. The path is relative to the root, without a
+// slash in front. Different keys must have different paths, and no path may be below
+// another one. The function may be called concurrently. The default is [EscapeKey]. With
+// any other function the Backend cannot tell the keys, and Inspect fails. A nil function
+// is refused.
 func WithPath(path func(key string) string) Option {
-	return func(o *options) error {
+	return func(o *options) {
 		if path == nil {
-			return errors.New("WithPath: nil function")
+			o.refuse("WithPath", "nil function")
 		}
 		o.path = path
-		return nil
 	}
 }
 
-// WithSessionTimeout sets how long the server keeps the locks of a process from
-// which it hears nothing. The server may allow less or demand more. No lease is
-// longer than half of what they agree upon, see the package comment. The default
-// is [DefaultSessionTimeout]; less than 100 ms is refused.
+// WithSessionTimeout sets how long the server keeps the locks of a process that it does
+// not hear from. The server may agree to less or demand more. No lease is longer than
+// half of the agreed timeout: see the package comment. The default is
+// [DefaultSessionTimeout]. A timeout that is not between 100 ms and 24 h is refused.
 func WithSessionTimeout(d time.Duration) Option {
-	return func(o *options) error {
-		if d < 100*time.Millisecond || d > 24*time.Hour {
-			return fmt.Errorf("WithSessionTimeout: %v is not between 100ms and 24h", d)
+	return func(o *options) {
+		if d < minSessionTimeout || d > maxSessionTimeout {
+			o.refuse("WithSessionTimeout", "%v is not between 100ms and 24h", d)
 		}
 		o.sessionTimeout = d
-		return nil
 	}
 }
 
-// WithOpTimeout bounds one operation on the server, and how long it waits for a
-// connection. An operation that has no answer by then fails. The default is
-// [DefaultOpTimeout]; less than a millisecond is refused.
+// WithOpTimeout bounds one operation on the server, including the wait for a connection.
+// An operation that has no answer by then fails. The default is [DefaultOpTimeout]. Less
+// than a millisecond is refused.
 func WithOpTimeout(d time.Duration) Option {
-	return func(o *options) error {
+	return func(o *options) {
 		if d < time.Millisecond {
-			return fmt.Errorf("WithOpTimeout: %v is less than a millisecond", d)
+			o.refuse("WithOpTimeout", "%v is less than a millisecond", d)
 		}
 		o.opTimeout = d
-		return nil
 	}
 }
 
-// WithDigest makes the connection authenticate itself with ZooKeeper's digest
-// scheme. The nodes then belong to the user alone unless [WithACL] says otherwise;
-// the root must exist already if another user owns the nodes above it.
+// WithDigest sets the credentials for ZooKeeper's digest scheme. Unless [WithACL] says
+// otherwise, the nodes then belong to this user alone. If another user owns the nodes
+// above the root, the root must already exist. An empty user, or one with a colon, is
+// refused.
 func WithDigest(user, password string) Option {
-	return func(o *options) error {
+	return func(o *options) {
 		if user == "" || strings.Contains(user, ":") {
-			return fmt.Errorf("WithDigest: user %q is empty or has a colon", user)
+			o.refuse("WithDigest", "user %q is empty or has a colon", user)
 		}
 		o.user, o.password = user, password
-		return nil
 	}
 }
 
-// WithACL sets who may do what with the nodes. The permissions must let everybody
-// who uses the locks create, read, write and delete. The default lets everybody do
-// everything, and only the user of [WithDigest] if there is one.
+// WithACL sets the access control list of the nodes. It must allow every user of the
+// locks to create, read, write and delete. By default everybody has all permissions, or
+// with [WithDigest] that user alone. An empty list is refused.
 func WithACL(acl ...zk.ACL) Option {
-	return func(o *options) error {
+	return func(o *options) {
 		if len(acl) == 0 {
-			return errors.New("WithACL: no entry")
+			o.refuse("WithACL", "no entry")
 		}
 		o.acl = acl
-		return nil
 	}
 }
 
-// DigestACL is an entry for [WithACL] that gives perms to a user of the digest
+// DigestACL returns an entry for [WithACL] that gives perms to a user of the digest
 // scheme.
 func DigestACL(perms int32, user, password string) zk.ACL {
-	sum := sha1.Sum([]byte(user + ":" + password)) //nolint:gosec // the scheme's, not ours to choose
+	sum := sha1.Sum([]byte(user + ":" + password)) //nolint:gosec // the scheme demands it
 	return zk.ACL{Perms: perms, Scheme: "digest", ID: user + ":" + base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// WithDialer sets how connections are opened, for TLS or a proxy. The default is
-// [net.DialTimeout].
+// WithDialer sets the function that opens connections, for TLS or a proxy. The default is
+// [net.DialTimeout]. A nil function is refused.
 func WithDialer(dial DialFunc) Option {
-	return func(o *options) error {
+	return func(o *options) {
 		if dial == nil {
-			return errors.New("WithDialer: nil function")
+			o.refuse("WithDialer", "nil function")
 		}
 		o.dial = dial
-		return nil
 	}
 }
 
-// WithLogger sets where the client library's messages on connections go, at level
-// Debug. The default drops them; nil is refused.
+// WithLogger sets the logger for the client library's messages about connections, which
+// have the level Debug. By default they are dropped. A nil logger is refused.
 func WithLogger(l *slog.Logger) Option {
-	return func(o *options) error {
+	return func(o *options) {
 		if l == nil {
-			return errors.New("WithLogger: nil logger")
+			o.refuse("WithLogger", "nil logger")
 		}
 		o.logger = l
-		return nil
 	}
 }
 
 // WithReadWriteNames names the nodes of exclusive locks as Curator's
-// InterProcessReadWriteLock names its write locks. The default is the name that
-// its InterProcessMutex has. All processes that share a lock must choose alike.
+// InterProcessReadWriteLock names its write locks. By default they are named as its
+// InterProcessMutex names its locks. All processes that share a lock must use the same
+// names.
 func WithReadWriteNames() Option {
-	return func(o *options) error {
-		o.exclusive = tagWrite
-		return nil
-	}
+	return func(o *options) { o.exclusive = tagWrite }
 }

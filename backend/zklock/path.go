@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// EscapeKey returns the name of the node that stands for a key: the key itself,
-// with %XX for each byte that ZooKeeper forbids or that would have a meaning in a
-// path. Different keys have different names, and no name has a slash in it.
+// EscapeKey returns the name of a key's node: the key, with %XX for each byte that
+// ZooKeeper forbids or that has a meaning in a path. Different keys have different names,
+// and a name never contains a slash.
 func EscapeKey(key string) string {
 	switch key {
 	case "":
 		return "%"
-	case ".", "..", "zookeeper": // the first two are no names, the third is the server's own
+	case ".", "..", "zookeeper": // ZooKeeper forbids the first two, and the third is its own
 		return percent(key[:1]) + key[1:]
 	}
 	plain := true
@@ -39,8 +39,8 @@ func EscapeKey(key string) string {
 	return b.String()
 }
 
-// UnescapeKey returns the key that [EscapeKey] gave the name, and false if the
-// name is none of its own.
+// UnescapeKey is the inverse of [EscapeKey]. It returns false if EscapeKey does not return
+// the name for any key.
 func UnescapeKey(name string) (key string, ok bool) {
 	if name == "%" {
 		return "", true
@@ -67,9 +67,9 @@ func UnescapeKey(name string) (key string, ok bool) {
 
 const hexDigits = "0123456789ABCDEF"
 
-// plainByte tells which ASCII stands for itself. Java's strings are UTF-16, and
-// ZooKeeper refuses the halves of surrogate pairs, the private use area and what
-// follows: of the rest, runes below U+D800 stand for themselves, too.
+// plainByte reports whether an ASCII character is not escaped. Of the other characters,
+// those below U+D800 are not escaped either. Java's strings are UTF-16, and ZooKeeper
+// refuses the halves of surrogate pairs, the private use area and everything above it.
 func plainByte(c byte) bool { return c >= ' ' && c < 0x7f && c != '/' && c != '%' }
 
 func percent(s string) string {
@@ -80,7 +80,7 @@ func percent(s string) string {
 	return string(b)
 }
 
-// checkPath says whether an absolute path is one to ZooKeeper.
+// checkPath returns an error if path is not an absolute path that ZooKeeper accepts.
 func checkPath(path string) error {
 	if path == "/" {
 		return nil

@@ -1,211 +1,188 @@
 package zklock_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// TestOrderOfArrival has fifteen sessions contend for one key: they are served in
-// the order in which they came, and each release wakes one of them.
-func TestOrderOfArrival(t *testing.T) {
+const guid = "9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11"
+
+// kinds are what the nodes of a queue can ask for: x is an exclusive lock, w is Curator's
+// write lock, r is a reader, and a digit is the number of permits.
+var kinds = map[rune]struct {
+	tag     string
+	sharing driver.Sharing
+}{
+	'x': {tag: "lock-"},
+	'w': {tag: "__WRIT__"},
+	'r': {"__READ__", driver.Sharing{Mode: driver.Shared}},
+	'1': {"__PERMIT1__", driver.Sharing{Permits: 1}},
+	'2': {"__PERMIT2__", driver.Sharing{Permits: 2}},
+	'3': {"__PERMIT3__", driver.Sharing{Permits: 3}},
+}
+
+// namesOf returns the names of the nodes in a queue of these kinds.
+func namesOf(queue string) (names []string) {
+	for i, k := range queue {
+		names = append(names, fmt.Sprintf("_c_%s-%s%010d", guid, kinds[k].tag, i+7))
+	}
+	return names
+}
+
+func TestBlockers(t *testing.T) {
 	t.Parallel()
-	const contenders = 15
-	// A server of its own, because its watches are counted.
-	server := zktest.Start(t, zktest.Config{})
-	addr := []string{server.Addr()}
-	admin := newAdmin(t, server.Addr())
-	holder := newBackend(t, addr)
-	g := mustTry(t, holder, request("key"))
-	var line []*inLine
-	var backends []*zklock.Backend
-	for i := range contenders {
-		b := newBackend(t, addr)
-		backends = append(backends, b)
-		line = append(line, queue(t, b, request("key")))
-		eventually(t, patience, "a place in line", func() bool { return len(children(t, admin, parentOf("key"))) == i+2 })
-	}
-	watching := func() int64 { return server.Metric(t, "zk_watch_count") }
-	eventually(t, patience, "everybody watches", func() bool { return watching() == contenders })
-	fired := func() int64 { return server.Metric(t, "zk_sum_node_deleted_watch_count") }
-	var order register
-	for i, w := range line {
-		for _, later := range line[i:] {
-			later.mustWait(t)
+	for _, c := range []struct {
+		queue string
+		i     int
+		want  []int
+	}{
+		{"x", 0, nil},
+		{"xx", 1, []int{0}},
+		{"xxxx", 3, []int{2}}, // only the predecessor
+		{"rrr", 2, nil},
+		{"rrx", 2, []int{1}},
+		{"rxr", 2, []int{1}},
+		{"xrrr", 3, []int{0}}, // not the reader before it
+		{"rwrwrr", 5, []int{3}},
+		{"wrx", 2, []int{1}},
+		{"3", 0, nil},
+		{"333", 2, nil},
+		{"3333", 3, []int{0, 1, 2}},
+		{"33333", 4, []int{1, 2, 3}},
+		{"22233", 4, []int{1, 2, 3}},
+		{"x3", 1, []int{0}},
+		{"x33", 2, []int{0}},
+		{"x222", 3, []int{1, 2}}, // when the lock goes, this one still has to wait
+		{"3x33", 3, []int{1}},
+		{"33x", 2, []int{1}},
+		{"3r", 1, []int{0}},
+		{"r3", 1, []int{0}},
+		{"1r1", 2, []int{1}},
+	} {
+		names := namesOf(c.queue)
+		var want []string
+		for _, j := range c.want {
+			want = append(want, names[j])
 		}
-		before := fired()
-		if i == 0 {
-			mustRelease(t, holder, g)
-		} else {
-			mustRelease(t, backends[i-1], line[i-1].grant)
+		got, err := zklock.Blockers(names, c.i)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("node %d in %s waits for %q, %v; want %q", c.i, c.queue, got, err, want)
 		}
-		g := w.served(t)
-		order.enter(t, g.Token)
-		order.leave()
-		// The server counts what it has sent.
-		eventually(t, patience, "a watch that fired is counted", func() bool { return fired() > before })
-		if n := fired() - before; n != 1 {
-			t.Errorf("release %d woke %d waiters", i+1, n)
-		}
-		if left := watching(); left != int64(contenders-1-i) {
-			t.Errorf("after release %d there are %d watches for %d waiters", i+1, left, contenders-1-i)
-		}
-	}
-	mustRelease(t, backends[contenders-1], line[contenders-1].grant)
-	if names := children(t, admin, parentOf("key")); len(names) != 0 {
-		t.Errorf("left behind: %q", names)
 	}
 }
 
-// TestOneWatchForMany has many wait in one Backend for what all of them wait for,
-// looking often: the server has one watch for it.
-func TestOneWatchForMany(t *testing.T) {
-	t.Parallel()
-	server := zktest.Start(t, zktest.Config{})
-	admin := newAdmin(t, server.Addr())
-	b := newBackend(t, []string{server.Addr()})
-	g := mustTry(t, b, request("key"))
-	var line []*inLine
-	for range 20 {
-		r := request("key")
-		r.Mode = driver.Shared
-		r.Backoff = driver.NewBackoff(2*time.Millisecond, 0)
-		line = append(line, queue(t, b, r))
-	}
-	eventually(t, patience, "places in line", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
-	reads := func() int64 { return server.Metric(t, "zk_packets_received") }
-	for start := reads(); reads() < start+500; { // they look again and again
-		if n := server.Metric(t, "zk_watch_count"); n > 1 {
-			t.Fatalf("%d watches for one node", n)
+// admits reports whether the last node of a queue may join the others, as driver.Sharing
+// defines it, if all of them have the key.
+func admits(queue string) bool {
+	last := len(queue) - 1
+	for _, k := range queue[:last] {
+		if !kinds[k].sharing.Admits(last, kinds[rune(queue[last])].sharing) {
+			return false
 		}
 	}
-	mustRelease(t, b, g)
-	for _, w := range line {
-		mustRelease(t, b, w.served(t))
+	return true
+}
+
+// TestQueueFollowsSharing compares the rule for nodes with driver.Sharing.Admits, for all
+// queues of up to five nodes.
+func TestQueueFollowsSharing(t *testing.T) {
+	t.Parallel()
+	var try func(queue string)
+	try = func(queue string) {
+		if t.Failed() {
+			return
+		}
+		if queue != "" {
+			checkLast(t, queue)
+			checkHolders(t, queue)
+		}
+		for k := range kinds {
+			if len(queue) < 5 {
+				try(queue + string(k))
+			}
+		}
+	}
+	try("")
+}
+
+// checkLast checks what the last node of a queue waits for.
+func checkLast(t *testing.T, queue string) {
+	t.Helper()
+	last, names := len(queue)-1, namesOf(queue)
+	blockers, err := zklock.Blockers(names, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if admits(queue) != (len(blockers) == 0) {
+		t.Errorf("the last of %s waits for %q, and Admits says %v", queue, blockers, admits(queue))
+	}
+	var left string // what is left of the queue when all but the blockers have gone
+	for _, name := range blockers {
+		left += queue[slices.Index(names, name):][:1]
+	}
+	for i := range left {
+		if admits(left + queue[last:]) {
+			t.Errorf("the last of %s waits for %s, which admits it", queue, left)
+		}
+		if rest := left[:i] + left[i+1:]; !admits(rest + queue[last:]) {
+			t.Errorf("the last of %s waits for %s, and %s is enough to stop it", queue, left, rest)
+		}
 	}
 }
 
-// TestHalfOfAThousandLeave has 1,000 wait, of whom every second leaves. The others
-// are served, one at a time, and nothing is left.
-func TestHalfOfAThousandLeave(t *testing.T) {
-	t.Parallel()
-	const waiters, sessions = 1000, 4
-	addr := []string{sharedServer(t).Addr()}
-	admin := newAdmin(t, addr...)
-	key := "thousand"
-	var backends []*zklock.Backend
-	for range sessions {
-		backends = append(backends, newBackend(t, addr))
+// checkHolders checks which nodes have the key: those that wait for nothing, and each may
+// join those in front of it.
+func checkHolders(t *testing.T, queue string) {
+	t.Helper()
+	names := namesOf(queue)
+	_, holders, err := zklock.Queue(names)
+	if err != nil {
+		t.Fatal(err)
 	}
-	g := mustTry(t, backends[0], request(key))
-	var r register
-	r.token.Store(g.Token)
-	var wg sync.WaitGroup
-	leaving, leave := context.WithCancel(context.Background())
-	defer leave()
-	for i := range waiters {
-		b := backends[i%sessions]
-		wg.Go(func() {
-			ctx, leaves := context.Background(), i/sessions%2 == 0
-			if leaves {
-				ctx = leaving
+	var holding string
+	for i, name := range names {
+		held := slices.Contains(holders, name)
+		if held != admits(queue[:i+1]) {
+			t.Errorf("%s: node %d has the key: %v", queue, i, held)
+		}
+		if held {
+			holding += queue[i : i+1]
+			if !admits(holding) {
+				t.Errorf("%s: %s have the key together", queue, holding)
 			}
-			req := request(key)
-			req.Backoff = driver.NewBackoff(time.Minute, 0)
-			g, err := b.Acquire(ctx, req)
-			switch {
-			case leaves:
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("Acquire of one who leaves: %v", err)
-				}
-				g = req.Grant()
-			case err != nil:
-				t.Errorf("Acquire: %v", err)
-				return
-			default:
-				r.enter(t, g.Token)
-				r.leave()
-			}
-			if err := b.Release(context.Background(), g); err != nil {
-				t.Errorf("Release: %v", err)
-			}
-		})
-	}
-	eventually(t, 2*time.Minute, "everybody in line", func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 })
-	start := time.Now()
-	leave()
-	eventually(t, 2*time.Minute, "half have left", func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 })
-	left := time.Since(start)
-	mustRelease(t, backends[0], g)
-	wg.Wait()
-	t.Logf("%d left within %v, %d were served within %v", waiters/2, left, r.visits.Load(), time.Since(start)-left)
-	if n := r.visits.Load(); n != waiters/2 {
-		t.Errorf("%d of %d were served", n, waiters/2)
-	}
-	if names := children(t, admin, parentOf(key)); len(names) != 0 {
-		t.Errorf("left behind: %q", names)
+		}
 	}
 }
 
-// TestNothingIsLeft locks many keys: the server deletes their nodes after a while.
-func TestNothingIsLeft(t *testing.T) {
+func TestOrderOfNodes(t *testing.T) {
 	t.Parallel()
-	addr := []string{sharedServer(t).Addr()}
-	admin := newAdmin(t, addr...)
-	b := newBackend(t, addr, zklock.WithRoot("/left/behind"))
-	const keys = 2000
-	var wg sync.WaitGroup
-	for i := range 50 {
-		wg.Go(func() {
-			for j := i; j < keys; j += 50 {
-				g, err := b.TryAcquire(context.Background(), request(fmt.Sprint("key", j)))
-				if err == nil {
-					err = b.Release(context.Background(), g)
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
+	names := []string{
+		"_c_ffffffff-7c1e-4e59-8a86-7d1d1a4b7c11-lock-0000000003",
+		"_c_00000000-7c1e-4e59-8a86-7d1d1a4b7c11-__WRIT__0000000010",
+		"_c_9f0a3c527c1e4e598a867d1d1a4b7c11-lock-0000000001", // the client library's
+		"lock-0000000002", // Curator's, unprotected
+		"_c_aaaaaaaa-7c1e-4e59-8a86-7d1d1a4b7c11-__READ__0000000004",
+		"locks", "leases", "lock-", "lock-x000000001", "_c_", "", "keep",
+		"_c_9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11-__PERMIT0__0000000001",
+		"_c_9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11-__PERMITx__0000000001",
 	}
-	wg.Wait()
-	eventually(t, 2*time.Minute, "no node is left", func() bool { return len(children(t, admin, "/left/behind")) == 0 })
-	mustRelease(t, b, mustTry(t, b, request("key1"))) // and they can be used again
-}
-
-// TestContainersComeAndGo uses one key while the server deletes its node whenever
-// it can.
-func TestContainersComeAndGo(t *testing.T) {
-	t.Parallel()
-	server := zktest.Start(t, zktest.Config{Properties: []string{
-		"znode.container.checkIntervalMs=1", "znode.container.maxPerMinute=100000000",
-	}})
-	addr := []string{server.Addr()}
-	var r register
-	var wg sync.WaitGroup
-	for range 4 {
-		b := newBackend(t, addr)
-		wg.Go(func() {
-			for range 150 {
-				g, err := b.Acquire(context.Background(), request("key"))
-				if err != nil {
-					t.Errorf("Acquire: %v", err)
-					return
-				}
-				r.enter(t, g.Token)
-				r.leave()
-				if err := b.Release(context.Background(), g); err != nil {
-					t.Errorf("Release: %v", err)
-				}
-			}
-		})
+	want := []string{names[2], names[3], names[0], names[4], names[1]}
+	got, holders, err := zklock.Queue(names)
+	if err != nil || !slices.Equal(got, want) || !slices.Equal(holders, want[:1]) {
+		t.Errorf("%q, %q, %v; want %q, and the first has the key", got, holders, err, want)
 	}
-	wg.Wait()
+	for queue, want := range map[string]int{"": 0, "xx": 1, "rrr": 3, "rrxr": 2, "xrr": 1, "2222": 2, "22x": 2, "32": 2} {
+		if _, holders, err := zklock.Queue(namesOf(queue)); err != nil || !slices.Equal(holders, namesOf(queue)[:want]) {
+			t.Errorf("of %s, %q have the key, %v; want the first %d", queue, holders, err, want)
+		}
+	}
+	for _, number := range []string{"-2147483648", "-0000000001", "2147483647"} {
+		if _, _, err := zklock.Queue([]string{"_c_" + guid + "-lock-" + number}); err == nil {
+			t.Errorf("the number %s is accepted", number)
+		}
+	}
 }

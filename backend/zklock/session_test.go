@@ -17,6 +17,21 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
+// TestMaxLease: the longest lease ends before the session can end, in the worst case that
+// its comment describes.
+func TestMaxLease(t *testing.T) {
+	t.Parallel()
+	for _, tick := range []time.Duration{100 * time.Millisecond, 2 * time.Second} {
+		for ticks := 3; ticks <= 20; ticks++ {
+			timeout := time.Duration(ticks) * tick
+			gone := timeout - timeout/3 - tick/2
+			if l := zklock.MaxLease(timeout); l <= 0 || l > gone {
+				t.Errorf("a lease of %v, and a session of %v that may end after %v", l, timeout, gone)
+			}
+		}
+	}
+}
+
 // TestLeaseBound: no grant's lease is longer than half of the timeout that the
 // server agreed to, whatever was asked for.
 func TestLeaseBound(t *testing.T) {

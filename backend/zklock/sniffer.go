@@ -8,35 +8,35 @@ import (
 	"time"
 )
 
-// sniffer is a connection that reads along what the server says, for the sake of
-// what the client library does not tell: the timeout of the session, and which
-// transaction created a node.
+// sniffer is a connection that also parses what the server sends, for two values that the
+// client library does not return: the session's timeout, and the ID of the transaction
+// that created a node.
 type sniffer struct {
 	net.Conn
-	patience time.Duration // with a server that does not answer the first packet
-	births   *births
-	ended    func(why error) // called once, when the connection has
+	patience    time.Duration // how long to wait for the first packet
+	createZxids *createZxids
+	onEnd       func(why error) // called once, when the connection has ended
 
 	once sync.Once
 
-	mu    sync.Mutex
-	first bool   // the first packet has been read
-	head  []byte // what is wanted of the present packet, after its length
-	skip  int    // how much of it there is still to come
+	mu     sync.Mutex
+	first  bool   // the first packet has been read
+	packet []byte // the wanted part of the present packet, or of its length
+	rest   int    // how many bytes of the packet are still to come
 
 	id      int64
 	timeout time.Duration
 }
 
-// A packet begins with its length. The first one then has the protocol version,
-// the timeout in milliseconds and the ID of the session; all others the request's
-// number, the transaction's ID and an error. The answer to a creation has the
-// node's path after that, and nothing else.
+// A packet begins with its length. The first packet contains the protocol version, the
+// timeout in milliseconds and the ID of the session. Every other packet begins with the
+// number of the request, the ID of the transaction and an error. In the reply to a
+// creation, the path of the node and nothing else follows.
 const (
 	lengthLen  = 4
 	sessionLen = 4 + 4 + 8
 	replyLen   = 4 + 8 + 4
-	maxReply   = 4096 // longer packets are no answers to a creation
+	maxReply   = 4096 // a longer packet is not the reply to a creation
 )
 
 func (s *sniffer) Read(p []byte) (int, error) {
@@ -46,13 +46,14 @@ func (s *sniffer) Read(p []byte) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.follow(p[:n])
+	s.parse(p[:n])
 	return n, err
 }
 
-// Write hides its errors: it closes the connection, which says as much. The library
-// answers a request whose write has failed, and then once more when it gives up the
-// connection; credentials have no room for two answers, and it hangs for ever.
+// Write hides its errors and closes the connection instead, which has the same effect. If
+// a write fails, the client library answers the request, and again when it gives up the
+// connection. A request for authentication has no room for a second answer: the library
+// would hang.
 func (s *sniffer) Write(p []byte) (int, error) {
 	if _, err := s.Conn.Write(p); err != nil {
 		s.end(err)
@@ -62,34 +63,34 @@ func (s *sniffer) Write(p []byte) (int, error) {
 }
 
 // end reports why the connection has ended. Later errors are not reported.
-func (s *sniffer) end(why error) { s.once.Do(func() { s.ended(why) }) }
+func (s *sniffer) end(why error) { s.once.Do(func() { s.onEnd(why) }) }
 
-// follow reads what came next.
-func (s *sniffer) follow(p []byte) {
+// parse parses the next bytes.
+func (s *sniffer) parse(p []byte) {
 	for len(p) > 0 {
-		if s.skip == 0 { // the length comes, or the rest of it
-			n := min(lengthLen-len(s.head), len(p))
-			s.head, p = append(s.head, p[:n]...), p[n:]
-			if len(s.head) == lengthLen {
-				s.skip = int(binary.BigEndian.Uint32(s.head))
-				s.head = s.head[:0]
+		if s.rest == 0 { // the length of a packet, or the rest of it
+			n := min(lengthLen-len(s.packet), len(p))
+			s.packet, p = append(s.packet, p[:n]...), p[n:]
+			if len(s.packet) == lengthLen {
+				s.rest = int(binary.BigEndian.Uint32(s.packet))
+				s.packet = s.packet[:0]
 			}
 			continue
 		}
-		n := min(s.skip, len(p))
-		if len(s.head) < maxReply {
-			s.head = append(s.head, p[:min(n, maxReply-len(s.head))]...)
+		n := min(s.rest, len(p))
+		if len(s.packet) < maxReply {
+			s.packet = append(s.packet, p[:min(n, maxReply-len(s.packet))]...)
 		}
-		if s.skip -= n; s.skip == 0 {
-			s.packet(s.head)
-			s.head = s.head[:0]
+		if s.rest -= n; s.rest == 0 {
+			s.parsePacket(s.packet)
+			s.packet = s.packet[:0]
 		}
 		p = p[n:]
 	}
 }
 
-// packet reads the beginning of one.
-func (s *sniffer) packet(b []byte) {
+// parsePacket parses a packet, of which b is the beginning.
+func (s *sniffer) parsePacket(b []byte) {
 	if !s.first {
 		s.first = true
 		if len(b) >= sessionLen {
@@ -103,50 +104,51 @@ func (s *sniffer) packet(b []byte) {
 	}
 	path := b[replyLen+4:]
 	if zxid := int64(binary.BigEndian.Uint64(b[4:])); zxid > 0 && bytes.Contains(path, []byte("/"+prefix)) {
-		s.births.add(string(path), zxid)
+		s.createZxids.add(string(path), zxid)
 	}
 }
 
-// SetReadDeadline sees to it that a server that accepts connections and then says
-// nothing is not waited for: the library would for seven session timeouts.
+// SetReadDeadline limits the time for the first packet to patience. For a server that
+// accepts connections and sends nothing, the client library would wait seven session
+// timeouts.
 func (s *sniffer) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
-	fresh := !s.first
+	first := s.first
 	s.mu.Unlock()
-	if limit := time.Now().Add(s.patience); fresh && !t.IsZero() && t.After(limit) {
+	if limit := time.Now().Add(s.patience); !first && !t.IsZero() && t.After(limit) {
 		t = limit
 	}
 	return s.Conn.SetReadDeadline(t)
 }
 
-// session returns what the first packet said; zeros before it has come.
+// session returns the session of the first packet, or zeros if it has not come.
 func (s *sniffer) session() (id int64, timeout time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id, s.timeout
 }
 
-// births are the transactions that created nodes, from the server's answer until
-// the library has passed that on.
-type births struct {
+// createZxids contains the IDs of the transactions that created nodes, from the server's
+// reply until the client library has returned the node's path.
+type createZxids struct {
 	mu     sync.Mutex
 	byPath map[string]int64
 }
 
-func (b *births) add(path string, zxid int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.byPath == nil {
-		b.byPath = make(map[string]int64)
+func (c *createZxids) add(path string, zxid int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPath == nil {
+		c.byPath = make(map[string]int64)
 	}
-	b.byPath[path] = zxid
+	c.byPath[path] = zxid
 }
 
-// take returns the transaction that created the node; 0 if it is not known.
-func (b *births) take(path string) int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	zxid := b.byPath[path]
-	delete(b.byPath, path)
+// take removes and returns the ID for a node; 0 if it is not known.
+func (c *createZxids) take(path string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	zxid := c.byPath[path]
+	delete(c.byPath, path)
 	return zxid
 }

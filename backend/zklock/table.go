@@ -10,229 +10,208 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// table is what a Backend knows about its owners: their places, which of them have
-// the key and until when. ZooKeeper's locks end with the session; it is the table
-// that ends a lease that nobody renews.
+// table contains the tickets of a Backend's owners, which of them have the key, and until
+// when. ZooKeeper knows no leases: the table ends a lease that is not renewed.
 type table struct {
-	expire func(p *place) // called for each whose lease is over, without the mutex
-	wake   chan struct{}
+	onExpiry func(tk *ticket) // called for each lease that has ended, without the mutex
+	wake     chan struct{}    // the first expiry may have changed
 
 	mu       sync.Mutex
-	places   map[claim]*place
-	holders  map[string][]*place // by key, our own holders
-	schedule schedule
-	released memory
-	leaving  map[string]bool // paths of nodes that are to be deleted
+	tickets  map[ticketID]*ticket
+	holders  map[string][]*ticket // by key, the holders in this process
+	expiries expiries
+	released recentIDs
 }
 
-func newTable(expire func(p *place)) *table {
+func newTable(onExpiry func(tk *ticket)) *table {
 	return &table{
-		expire: expire, wake: make(chan struct{}, 1),
-		places: make(map[claim]*place), holders: make(map[string][]*place), leaving: make(map[string]bool),
+		onExpiry: onExpiry, wake: make(chan struct{}, 1),
+		tickets: make(map[ticketID]*ticket), holders: make(map[string][]*ticket),
 	}
 }
 
-// enter returns the place of c, a new one if it has none. It is nil if c was
-// released before.
-func (t *table) enter(c claim, queued bool, fresh func() *place) *place {
+// getOrAdd returns the ticket with the ID. If there is none, it adds the one that
+// newTicket returns. It returns nil if the ticket was released before.
+func (t *table) getOrAdd(id ticketID, queued bool, newTicket func() *ticket) *ticket {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := t.places[c]
-	if p == nil {
-		if t.released.has(c) {
+	tk := t.tickets[id]
+	if tk == nil {
+		if t.released.has(id) {
 			return nil
 		}
-		p = fresh()
-		t.places[c] = p
+		tk = newTicket()
+		t.tickets[id] = tk
 	}
-	p.queued = p.queued || queued
-	return p
+	tk.queued = tk.queued || queued
+	return tk
 }
 
-// heldByOther reports whether one of ours has the key, and c has no place.
-func (t *table) heldByOther(c claim) bool {
+// heldByOther reports whether an owner in this process has the key, and id has no ticket.
+func (t *table) heldByOther(id ticketID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.holders[c.key]) > 0 && t.places[c] == nil
+	return len(t.holders[id.key]) > 0 && t.tickets[id] == nil
 }
 
-// release gives up the place of c and remembers for a while that it did. It
-// returns nil if there is none.
-func (t *table) release(c claim) (p *place, wasHeld bool) {
+// release removes a ticket and remembers for some time that it was released. It returns
+// nil if there is no such ticket.
+func (t *table) release(id ticketID) (tk *ticket, wasHeld bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p = t.places[c]; p == nil {
+	if tk = t.tickets[id]; tk == nil {
 		return nil, false
 	}
-	t.released.add(c)
-	wasHeld = p.held
-	t.drop(p)
-	return p, wasHeld
+	t.released.add(id)
+	wasHeld = tk.held
+	t.drop(tk)
+	return tk, wasHeld
 }
 
-// forget takes back what release has remembered.
-func (t *table) forget(c claim) {
+// forgetRelease undoes what release remembers.
+func (t *table) forgetRelease(id ticketID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.released.remove(c)
+	t.released.remove(id)
 }
 
-func (t *table) wasReleased(c claim) bool {
+func (t *table) wasReleased(id ticketID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.released.has(c)
+	return t.released.has(id)
 }
 
-// remove gives up a place. It returns false if that was done before.
-func (t *table) remove(p *place) bool {
+// remove removes a ticket. It returns false if the ticket was removed before.
+func (t *table) remove(tk *ticket) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p.isGone() {
+	if tk.isGone() {
 		return false
 	}
-	t.drop(p)
+	t.drop(tk)
 	return true
 }
 
-// removeUnqueued is remove for places that are not kept while another has the key.
-func (t *table) removeUnqueued(p *place) bool {
+// removeUnqueued is remove for a ticket that is not kept while another owner has the key.
+func (t *table) removeUnqueued(tk *ticket) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p.isGone() || p.queued || p.held {
+	if tk.isGone() || tk.queued || tk.held {
 		return false
 	}
-	t.drop(p)
+	t.drop(tk)
 	return true
 }
 
-func (t *table) drop(p *place) {
-	t.unhold(p)
-	delete(t.places, p.claim)
-	close(p.gone)
+func (t *table) drop(tk *ticket) {
+	t.clearHeld(tk)
+	delete(t.tickets, tk.id)
+	close(tk.gone)
 }
 
-func (t *table) unhold(p *place) {
-	if !p.held {
+func (t *table) clearHeld(tk *ticket) {
+	if !tk.held {
 		return
 	}
-	p.held = false
-	heap.Remove(&t.schedule, p.index)
-	rest := slices.DeleteFunc(t.holders[p.claim.key], func(q *place) bool { return q == p })
-	if t.holders[p.claim.key] = rest; len(rest) == 0 {
-		delete(t.holders, p.claim.key)
+	tk.held = false
+	heap.Remove(&t.expiries, tk.index)
+	rest := slices.DeleteFunc(t.holders[tk.id.key], func(other *ticket) bool { return other == tk })
+	if t.holders[tk.id.key] = rest; len(rest) == 0 {
+		delete(t.holders, tk.id.key)
 	}
 }
 
-// lost records that p has the key no more, but keeps the place.
-func (t *table) lost(p *place) {
+// setLost records that the owner of tk no longer has the key. The ticket stays.
+func (t *table) setLost(tk *ticket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unhold(p)
+	t.clearHeld(tk)
 }
 
-// hold records that p has the key as g says. It returns false if the place was
-// given up meanwhile.
-func (t *table) hold(p *place, s *session, g driver.Grant) bool {
+// setHeld records that the owner of tk has the key under the terms of g. It returns false
+// if the ticket was removed before.
+func (t *table) setHeld(tk *ticket, s *session, g driver.Grant) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p.isGone() {
+	if tk.isGone() {
 		return false
 	}
-	p.grant, p.path, p.of, p.queued = g, p.node, s, false
-	if p.held {
-		heap.Fix(&t.schedule, p.index)
+	tk.grant, tk.heldNode, tk.heldSession, tk.queued = g, tk.node, s, false
+	if tk.held {
+		heap.Fix(&t.expiries, tk.index)
 	} else {
-		p.held, p.since = true, g.Sent
-		t.holders[p.claim.key] = append(t.holders[p.claim.key], p)
-		heap.Push(&t.schedule, p)
+		tk.held, tk.since = true, g.Sent
+		t.holders[tk.id.key] = append(t.holders[tk.id.key], tk)
+		heap.Push(&t.expiries, tk)
 	}
-	if t.schedule[0] == p {
-		t.nudge()
+	if t.expiries[0] == tk {
+		t.reschedule()
 	}
 	return true
 }
 
-// holding is what a place has.
-type holding struct {
-	place *place
-	grant driver.Grant
-	path  string
-	of    *session
+// heldLock is a copy of what the table knows about a lock that is held.
+type heldLock struct {
+	ticket  *ticket
+	grant   driver.Grant
+	node    string
+	session *session
 }
 
-// holding returns what c has, and false if it has nothing, or its lease is over.
-func (t *table) holding(c claim) (holding, bool) {
+// held returns the lock that the ticket's owner has. It returns false if it has none or
+// the lease has ended.
+func (t *table) held(id ticketID) (heldLock, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := t.places[c]
-	if p == nil || !p.held || p.ended(time.Now()) {
-		return holding{}, false
+	tk := t.tickets[id]
+	if tk == nil || !tk.held || tk.expired(time.Now()) {
+		return heldLock{}, false
 	}
-	return holding{p, p.grant, p.path, p.of}, true
+	return heldLock{tk, tk.grant, tk.heldNode, tk.heldSession}, true
 }
 
-// find returns the grant whose node is at path, and when its owner got it.
-func (t *table) find(key, path string) (g driver.Grant, since time.Time, ok bool) {
+// grantAt returns the grant whose node is at path, and when its owner got the key.
+func (t *table) grantAt(key, path string) (g driver.Grant, since time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, p := range t.holders[key] {
-		if p.path == path {
-			return p.grant, p.since, true
+	for _, tk := range t.holders[key] {
+		if tk.heldNode == path {
+			return tk.grant, tk.since, true
 		}
 	}
 	return driver.Grant{}, time.Time{}, false
 }
 
-// extend records that g was confirmed, which continues what p has. It returns false
-// if that was over before.
-func (t *table) extend(p *place, g driver.Grant) bool {
+// extend records that g was confirmed, which extends the lease of tk. It returns false if
+// the lease has ended before.
+func (t *table) extend(tk *ticket, g driver.Grant) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !p.held || p.ended(time.Now()) {
+	if !tk.held || tk.expired(time.Now()) {
 		return false
 	}
-	p.grant = g
-	heap.Fix(&t.schedule, p.index)
-	t.nudge()
+	tk.grant = g
+	heap.Fix(&t.expiries, tk.index)
+	t.reschedule()
 	return true
 }
 
-// condemn records that a node is to be deleted, so that nobody takes it for its
-// own again; acquit that it has been.
-func (t *table) condemn(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.leaving[path] = true
-}
-
-func (t *table) acquit(path string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.leaving, path)
-}
-
-func (t *table) condemned(path string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.leaving[path]
-}
-
-func (t *table) nudge() {
+func (t *table) reschedule() {
 	select {
 	case t.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run ends leases when their time is over, until ctx ends.
+// run ends leases when their time is over. It returns when ctx ends.
 func (t *table) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		for _, p := range t.due() {
-			t.expire(p)
+		for _, tk := range t.removeExpired() {
+			t.onExpiry(tk)
 		}
-		if d, ok := t.next(); ok {
+		if d, ok := t.nextExpiry(); ok {
 			timer.Reset(d)
 		} else {
 			timer.Stop()
@@ -246,78 +225,23 @@ func (t *table) run(ctx context.Context) {
 	}
 }
 
-func (t *table) next() (time.Duration, bool) {
+func (t *table) nextExpiry() (time.Duration, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.schedule) == 0 {
+	if len(t.expiries) == 0 {
 		return 0, false
 	}
-	g := &t.schedule[0].grant
-	return time.Until(g.Sent.Add(g.TTL)), true
+	return time.Until(t.expiries.at(0)), true
 }
 
-// due gives up the places whose lease is over, and returns them.
-func (t *table) due() (over []*place) {
+// removeExpired removes the tickets whose lease has ended, and returns them.
+func (t *table) removeExpired() (removed []*ticket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for now := time.Now(); len(t.schedule) > 0 && t.schedule[0].ended(now); {
-		p := t.schedule[0]
-		over = append(over, p)
-		t.drop(p)
+	for now := time.Now(); len(t.expiries) > 0 && t.expiries[0].expired(now); {
+		tk := t.expiries[0]
+		removed = append(removed, tk)
+		t.drop(tk)
 	}
-	return over
-}
-
-// memory remembers the latest of many claims.
-type memory struct {
-	claims [1024]claim
-	next   int
-	index  map[claim]struct{}
-}
-
-func (m *memory) add(c claim) {
-	if m.index == nil {
-		m.index = make(map[claim]struct{})
-	}
-	if _, ok := m.index[c]; ok {
-		return
-	}
-	delete(m.index, m.claims[m.next])
-	m.claims[m.next] = c
-	m.index[c] = struct{}{}
-	m.next = (m.next + 1) % len(m.claims)
-}
-
-func (m *memory) remove(c claim) { delete(m.index, c) }
-
-func (m *memory) has(c claim) bool {
-	_, ok := m.index[c]
-	return ok
-}
-
-// schedule is a heap of held places by the end of their lease.
-type schedule []*place
-
-func (s schedule) end(i int) time.Time { return s[i].grant.Sent.Add(s[i].grant.TTL) }
-func (s schedule) Len() int            { return len(s) }
-func (s schedule) Less(i, j int) bool  { return s.end(i).Before(s.end(j)) }
-
-func (s schedule) Swap(i, j int) {
-	s[i], s[j] = s[j], s[i]
-	s[i].index, s[j].index = i, j
-}
-
-// Push is for container/heap.
-func (s *schedule) Push(x any) {
-	p := x.(*place)
-	p.index = len(*s)
-	*s = append(*s, p)
-}
-
-// Pop is for container/heap.
-func (s *schedule) Pop() any {
-	last := len(*s) - 1
-	p := (*s)[last]
-	*s = slices.Delete(*s, last, last+1)
-	return p
+	return removed
 }

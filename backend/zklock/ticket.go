@@ -7,67 +7,67 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// claim is an owner's on a key.
-type claim struct{ key, owner string }
+// ticketID identifies a ticket.
+type ticketID struct{ key, owner string }
 
-// place is an owner's in the line for a key, from its first attempt until it has
-// given it up.
-type place struct {
-	claim  claim
+// ticket is one owner's request for one key, from the first attempt until the owner gives
+// it up. It has a node in the key's queue, except for a short time.
+type ticket struct {
+	id     ticketID
 	parent string // path of the key's node
 	guid   string
 	kind   kind
-	turn   chan struct{} // has room for whoever works on the node
-	gone   chan struct{} // closed when the place is in the table no more
+	busy   chan struct{} // full while a goroutine has the ticket locked
+	gone   chan struct{} // closed when the ticket has left the table
 
-	// Whoever has the turn may use these.
-	node    string    // path of the node; "" if none is known
-	session *session  // that it belongs to
-	made    time.Time // when it was requested
-	doubt   bool      // there may be a node that is not known
+	// The ticket's lock guards these.
+	node      string    // path of the node; "" if none is known
+	session   *session  // the session of the node
+	createdAt time.Time // when the creation of the node was requested
+	inDoubt   bool      // there may be a node whose path is not known
 
 	// The table's mutex guards these.
-	queued bool         // it is kept while another has the key
-	held   bool         // it has the key, as follows
-	since  time.Time    // when it got it
-	grant  driver.Grant // as it was confirmed last
-	path   string       // of the node that was
-	of     *session     // whose node
-	index  int          // in the schedule
+	queued      bool         // the ticket is kept while another owner has the key
+	held        bool         // the owner has the key; the fields below are set
+	since       time.Time    // when it got the key
+	grant       driver.Grant // as last confirmed
+	heldNode    string       // path of the node
+	heldSession *session     // the session of the node
+	index       int          // in the heap of expiries
 }
 
-// take takes the turn. What it returns false for is that ctx has ended.
-func (p *place) take(ctx context.Context) bool {
+// lock locks the ticket, to work on its node. It returns false if ctx ends first.
+func (tk *ticket) lock(ctx context.Context) bool {
 	select {
-	case p.turn <- struct{}{}:
+	case tk.busy <- struct{}{}:
 		return true
 	default:
 	}
 	select {
-	case p.turn <- struct{}{}:
+	case tk.busy <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (p *place) put() { <-p.turn }
+func (tk *ticket) unlock() { <-tk.busy }
 
 // data returns the data of the node, for people: the name of the holder. Curator writes
 // the client's address there.
-func (p *place) data() []byte { return []byte(driver.HolderOf(p.claim.owner)) }
+func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.id.owner)) }
 
-// isGone reports whether the place has been given up.
-func (p *place) isGone() bool {
+// isGone reports whether the ticket has left the table.
+func (tk *ticket) isGone() bool {
 	select {
-	case <-p.gone:
+	case <-tk.gone:
 		return true
 	default:
 		return false
 	}
 }
 
-// ended reports whether the lease is over.
-func (p *place) ended(now time.Time) bool {
-	return now.Sub(p.grant.Sent) >= p.grant.TTL
+// expired reports whether the lease has ended.
+func (tk *ticket) expired(now time.Time) bool {
+	return now.Sub(tk.grant.Sent) >= tk.grant.TTL
 }

@@ -2,14 +2,13 @@ package zklock
 
 import "fmt"
 
-// tokensPerID is how many fencing tokens are made of one transaction ID. Those of
-// ZooKeeper are unique and rise over sessions, restarts and leaders, and a node's
-// is that of its creation. So the tokens of a later node are larger than all of an
-// earlier one.
+// tokensPerID is how many fencing tokens one transaction ID yields. Transaction IDs are
+// unique and rise over sessions, restarts and leaders. The ID of a node is that of the
+// transaction that created it. So the tokens of a later node are larger than all tokens
+// of an earlier one.
 const tokensPerID = 64
 
-// tokens returns the block of n tokens, or of as many as there are, that the
-// transaction ID stands for.
+// tokens returns n tokens of the transaction ID, at least one and at most tokensPerID.
 func tokens(zxid int64, n int) (first, last uint64, err error) {
 	const limit = 1<<64/tokensPerID - 1
 	if zxid <= 0 || uint64(zxid) > limit {

@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"time"
@@ -9,95 +10,73 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// errSpent ends a wait when its budget has.
+// errSpent ends a wait whose budget is spent.
 var errSpent = fmt.Errorf("zklock: no attempt is left: %w", driver.ErrNotAcquired)
 
 // waiter is one call of Acquire that waits.
 type waiter struct {
-	backoff driver.Backoff
-	last    waiting     // what it waited for last
-	why     error       // why it waited; nil if it has not waited yet
-	alarm   *time.Timer // when to look without having been woken; nil: not set
-	rung    bool
+	backend  *Backend
+	ticket   *ticket
+	backoff  driver.Backoff
+	last     obstacle    // what it waited for last
+	reason   error       // why it waited; nil if it has not waited
+	timer    *time.Timer // when to look without a watch event; nil if it is not set
+	timedOut bool        // the timer ended the last sleep
 }
 
 func (w *waiter) stop() {
-	if w.alarm != nil {
-		w.alarm.Stop()
+	if w.timer != nil {
+		w.timer.Stop()
 	}
 }
 
-// sleep waits until it may be p's turn. A wake-up does not count as an attempt:
-// the alarm stays as it is.
-func (w *waiter) sleep(ctx context.Context, b *Backend, p *place, what waiting) error {
-	if w.alarm == nil || w.rung {
+// sleep returns when the last obstacle may be gone. A watch event does not count as an
+// attempt: the timer continues.
+func (w *waiter) sleep(ctx context.Context) error {
+	if w.timer == nil || w.timedOut {
 		d, ok := w.backoff.Wait()
 		if !ok {
 			return errSpent
 		}
 		w.stop()
-		w.alarm, w.rung = time.NewTimer(d), false
+		w.timer, w.timedOut = time.NewTimer(d), false
 	}
 	watching, end := context.WithCancel(ctx)
 	defer end()
-	fired, err := b.watch(watching, what.on)
+	fired, err := w.watch(watching)
 	if err != nil || fired == nil {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-		return b.link.cause(ctx)
-	case <-b.ctx.Done():
+		return w.backend.link.cause(ctx)
+	case <-w.backend.background.ctx.Done():
 		return errClosed
-	case <-p.gone:
+	case <-w.ticket.gone:
 		return errGivenUp
 	case <-fired:
 		return nil
-	case <-what.session.ended:
+	case <-w.last.session.ended:
 		return nil
-	case <-w.alarm.C:
-		w.rung = true
+	case <-w.timer.C:
+		w.timedOut = true
 		return nil
 	}
 }
 
-// still reports whether nothing has changed for p: its own node is there, and the
-// one that it waits for. It is the short look of those whom nobody has woken.
-func (b *Backend) still(ctx context.Context, p *place, what waiting) bool {
-	if len(what.on) != 1 {
-		return false
-	}
-	op, end := b.bound(ctx)
+// watch returns a channel that is closed when one of the nodes to wait for is deleted or
+// changed. It is nil if one of them does not exist.
+func (w *waiter) watch(ctx context.Context) (<-chan struct{}, error) {
+	op, end := w.backend.link.opContext(ctx)
 	defer end()
-	if !p.take(op) {
-		return false
-	}
-	defer p.put()
-	if p.isGone() || p.node == "" || what.session != b.link.session() {
-		return false
-	}
-	self, other := b.link.stat(p.node), b.link.stat(what.on[0])
-	one, err := self.wait(op)
-	if err != nil || one.EphemeralOwner != what.session.id {
-		return false
-	}
-	two, err := other.wait(op)
-	return err == nil && two.Czxid != 0
-}
-
-// watch returns a channel that is closed when something happens to one of the
-// nodes. It is nil if that has been already.
-func (b *Backend) watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
-	op, end := b.bound(ctx)
-	defer end()
-	channels := make([]<-chan struct{}, len(paths))
-	for i, path := range paths {
-		c, err := b.watches.on(op, path)
+	channels := make([]<-chan struct{}, len(w.last.watch))
+	for i, path := range w.last.watch {
+		c, err := w.backend.watches.add(op, path)
 		if err != nil {
 			return nil, err
 		}
 		if c == nil {
-			return nil, nil //nolint:nilnil // the same as of watches.on
+			return nil, nil //nolint:nilnil // as watches.add does
 		}
 		channels[i] = c
 	}
@@ -107,8 +86,57 @@ func (b *Backend) watch(ctx context.Context, paths []string) (<-chan struct{}, e
 	return anyOf(ctx, channels), nil
 }
 
-// anyOf returns a channel that is closed when one of the others is, or when ctx
-// has ended.
+// unchanged reports whether the ticket's node and the one node that it waits for still
+// exist. After a timeout this is cheaper than an attempt.
+func (w *waiter) unchanged(ctx context.Context) bool {
+	if len(w.last.watch) != 1 {
+		return false
+	}
+	link, tk := w.backend.link, w.ticket
+	op, end := link.opContext(ctx)
+	defer end()
+	if !tk.lock(op) {
+		return false
+	}
+	defer tk.unlock()
+	if tk.isGone() || tk.node == "" || w.last.session != link.session() {
+		return false
+	}
+	own, other := link.stat(tk.node), link.stat(w.last.watch[0])
+	stat, err := own.wait(op)
+	if err != nil || stat.EphemeralOwner != w.last.session.id {
+		return false
+	}
+	stat, err = other.wait(op)
+	return err == nil && stat.Czxid != 0
+}
+
+// explain returns the error of Acquire after err. If ctx or the budget ended the wait, the
+// error also names the holder.
+func (w *waiter) explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil, errors.Is(err, errGivenUp):
+		return err
+	case errors.Is(err, errSpent):
+		return w.notAcquired(ctx)
+	case ctx.Err() == nil:
+		return err
+	}
+	if err = w.backend.link.cause(ctx); !errors.Is(err, ctx.Err()) || w.reason == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", w.notAcquired(ctx), ctx.Err())
+}
+
+// notAcquired returns why the waiter did not get the key.
+func (w *waiter) notAcquired(ctx context.Context) error {
+	if errors.Is(w.reason, driver.ErrForeign) {
+		return w.reason
+	}
+	return w.backend.lastHeldError(ctx, w.ticket, w.last)
+}
+
+// anyOf returns a channel that is closed when one of the channels is closed or ctx ends.
 func anyOf(ctx context.Context, channels []<-chan struct{}) <-chan struct{} {
 	cases := make([]reflect.SelectCase, 0, len(channels)+1)
 	for _, c := range append(channels, ctx.Done()) {

@@ -8,9 +8,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// watches are those on the nodes that ours wait for, one for each node however
-// many wait for it: the client library forgets none before it fires, so whoever
-// looks again must not add another.
+// watches contains one watch for each node that tickets wait for, however many they are.
+// The client library keeps a watch until it fires, so a waiter that looks again must not
+// add another one.
 type watches struct {
 	link *link
 
@@ -19,16 +19,16 @@ type watches struct {
 }
 
 type watch struct {
-	set   chan struct{} // closed when it is known whether it was set
-	err   error         // why not; zk.ErrNoNode if there is no such node
-	fired chan struct{} // closed when the node has gone or changed, or nobody would tell
+	set   chan struct{} // closed when err is known
+	err   error         // why the watch was not set; zk.ErrNoNode if there is no such node
+	fired chan struct{} // closed when the node was deleted or changed, or the watch has ended
 }
 
 func newWatches(l *link) *watches { return &watches{link: l, byPath: make(map[string]*watch)} }
 
-// on returns a channel that is closed when something happens to the node. It is
-// nil if there is no such node.
-func (w *watches) on(ctx context.Context, path string) (<-chan struct{}, error) {
+// add returns a channel that is closed when the node is deleted or changed. It is nil if
+// there is no such node.
+func (w *watches) add(ctx context.Context, path string) (<-chan struct{}, error) {
 	w.mu.Lock()
 	one := w.byPath[path]
 	if one == nil {
@@ -44,21 +44,21 @@ func (w *watches) on(ctx context.Context, path string) (<-chan struct{}, error) 
 	}
 	switch {
 	case errors.Is(one.err, zk.ErrNoNode):
-		return nil, nil //nolint:nilnil // a channel that never fires would be worse
+		return nil, nil //nolint:nilnil // a channel that is never closed would be worse
 	case one.err != nil:
 		return nil, one.err
 	}
 	return one.fired, nil
 }
 
-// run sets the watch and waits for it. It reads the data, because that leaves no
-// watch behind on a node that does not exist.
+// run sets the watch and waits for its event. It reads the data of the node, because that
+// sets no watch on a node that does not exist.
 func (w *watches) run(path string, one *watch) {
 	_, _, events, err := w.link.conn.GetW(path)
 	one.err = w.link.explain(err)
 	if err == nil {
 		close(one.set)
-		<-events // comes in the end: when the session is over, or the connection is closed
+		<-events // there is an event even if the session ends or the connection is closed
 	}
 	w.mu.Lock()
 	delete(w.byPath, path)

@@ -122,15 +122,15 @@ var zooKeeper = []Mutant{
 	{
 		Name: "sequence-as-token",
 		Rule: "a token is the number in a node's name, which begins again with a new parent",
-		Edits: []Edit{{"backend/zklock/acquire.go", "tokens(v.czxid, r.Tokens)",
-			"tokens(func() (n int64) { _, _ = fmt.Sscan(p.node[len(p.node)-10:], &n); return n + 1 }(), r.Tokens)"}},
+		Edits: []Edit{{"backend/zklock/acquire.go", "tokens(p.createZxid, r.Tokens)",
+			"tokens(func() (n int64) { _, _ = fmt.Sscan(tk.node[len(tk.node)-10:], &n); return n + 1 }(), r.Tokens)"}},
 		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "zookeeper",
 	},
 	{
 		Name: "whose-node-is-not-asked",
 		Rule: "a node of that name is the lock, whichever session made it",
 		Edits: []Edit{
-			{"backend/zklock/renew.go", "case stat.EphemeralOwner != h.of.id:", "case stat.Czxid == 0:"},
+			{"backend/zklock/renew.go", "case stat.EphemeralOwner != lock.session.id:", "case stat.Czxid == 0:"},
 		},
 		Package: "./backend/zklock", Test: "TestStolenName", Needs: "zookeeper",
 	},

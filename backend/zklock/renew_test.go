@@ -1,0 +1,125 @@
+package zklock_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// withholding is a connection that withholds the next request that contains a text, and
+// lets the others pass.
+type withholding struct {
+	net.Conn
+
+	mu       sync.Mutex
+	text     []byte // nil for no request
+	withheld []byte
+}
+
+func (c *withholding) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.text != nil && c.withheld == nil && bytes.Contains(p, c.text) {
+		c.withheld = bytes.Clone(p)
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *withholding) withhold(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.text = []byte(text)
+}
+
+// deliver sends the request that was withheld.
+func (c *withholding) deliver() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.Conn.Write(c.withheld)
+	return err
+}
+
+// TestRenewReportsEachResult: a result is reported as soon as it is known. The server gets
+// the request for the first grant only after all other results have been reported.
+func TestRenewReportsEachResult(t *testing.T) {
+	t.Parallel()
+	conn := new(withholding)
+	b := newBackend(t, []string{sharedServer(t).Addr()},
+		zklock.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
+			c, err := net.DialTimeout(network, address, timeout)
+			conn.Conn = c
+			return conn, err
+		}))
+	var grants []driver.Grant
+	for i := range 4 {
+		grants = append(grants, mustTry(t, b, request(fmt.Sprint("renewed-", i))))
+	}
+	const slow = 0
+	grants = append(grants, request("not-held").Grant())
+	want := make([]driver.RenewStatus, len(grants))
+	for i := range want {
+		want[i] = driver.Renewed
+	}
+	want[len(want)-1] = driver.Lost
+
+	got := make([]driver.RenewStatus, len(grants))
+	var reported atomic.Int32
+	conn.withhold(parentOf(grants[slow].Key) + "/")
+	b.Renew(context.Background(), grants, func(i int, r driver.RenewResult) {
+		got[i] = r.Status
+		if int(reported.Add(1)) == len(grants)-1 {
+			if err := conn.deliver(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if int(reported.Load()) != len(grants) || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%d results, %v; want %v", reported.Load(), got, want)
+	}
+	for _, g := range grants[:len(grants)-1] {
+		mustRelease(t, b, g)
+	}
+}
+
+// TestRenewMany renews more locks than are read at the same time.
+func TestRenewMany(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t, []string{sharedServer(t).Addr()})
+	const keys = 600
+	grants := make([]driver.Grant, keys)
+	var wg sync.WaitGroup
+	for i := range grants {
+		wg.Go(func() {
+			var err error
+			if grants[i], err = b.TryAcquire(context.Background(), request(fmt.Sprint("many-", i))); err != nil {
+				t.Errorf("TryAcquire of a free key: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	mustRelease(t, b, grants[keys/2])
+	for i, r := range driver.RenewAll(context.Background(), b, grants) {
+		if want := i != keys/2; r.Err != nil || (r.Status == driver.Renewed) != want {
+			t.Errorf("number %d: %v, %v", i, r.Status, r.Err)
+		}
+	}
+	for i, g := range grants {
+		if i != keys/2 {
+			wg.Go(func() {
+				if err := b.Release(context.Background(), g); err != nil {
+					t.Errorf("Release by the holder: %v", err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
