@@ -7,9 +7,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// together asks for all at once. A backend that cannot do that for these keys ends
-// the case.
-func (f *fixture) together(rs ...driver.Request) ([]driver.Grant, error) {
+// acquireAll makes one attempt for all requests. It skips the case if the backend cannot
+// do that for these keys.
+func (f *fixture) acquireAll(rs ...driver.Request) ([]driver.Grant, error) {
 	f.Helper()
 	grants, err := f.acquirer.TryAcquireAll(f.Context(), rs)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -18,11 +18,11 @@ func (f *fixture) together(rs ...driver.Request) ([]driver.Grant, error) {
 	return grants, err
 }
 
-// tryAll asks for all at once, which are free.
+// tryAll acquires several free keys in one step.
 func (f *fixture) tryAll(rs ...driver.Request) []driver.Grant {
 	f.Helper()
 	before := time.Now()
-	grants, err := f.together(rs...)
+	grants, err := f.acquireAll(rs...)
 	if err != nil || len(grants) != len(rs) {
 		f.Fatalf("TryAcquireAll of %d free keys granted %d: %v", len(rs), len(grants), err)
 	}
@@ -33,7 +33,7 @@ func (f *fixture) tryAll(rs ...driver.Request) []driver.Grant {
 	return grants
 }
 
-// requests returns requests of fresh owners for n fresh keys.
+// requests returns requests of new owners for n new keys.
 func (f *fixture) requests(n int, ttl time.Duration) []driver.Request {
 	rs := make([]driver.Request, n)
 	for i := range rs {
@@ -45,14 +45,14 @@ func (f *fixture) requests(n int, ttl time.Duration) []driver.Request {
 var allCases = []testCase{
 	{
 		name:        "each-is-granted",
-		explanation: "Each of the keys is granted as TryAcquire does it: nobody else gets it, and each is renewed and released by itself.",
+		explanation: "TryAcquireAll must grant each key as TryAcquire does: it excludes other owners, and each grant is renewed and released alone.",
 		needs:       []need{needsAll},
 		run: func(f *fixture) {
 			grants := f.tryAll(f.requests(5, long)...)
 			for i, g := range grants {
 				f.busy(f.request(g.Key, long))
 				if status := f.renew(g); status != driver.Renewed {
-					f.Errorf("renewal of number %d: %v", i, status)
+					f.Errorf("renewal of grant %d: %v", i, status)
 				}
 				f.release(g)
 				f.free(g.Key)
@@ -61,14 +61,14 @@ var allCases = []testCase{
 	},
 	{
 		name: "none-if-one-is-held",
-		explanation: "If another owner has one of the keys, whichever of them, none is taken: whoever gets some of what it needs " +
-			"and waits for the rest may wait for somebody who waits for it.",
+		explanation: "If another owner has any of the keys, TryAcquireAll must take none: two callers that each hold a part " +
+			"and wait for the rest would wait for each other.",
 		needs: []need{needsAll},
 		run: func(f *fixture) {
 			for i := range 3 {
 				rs := f.requests(3, long)
 				held := f.try(f.request(rs[i].Key, long))
-				_, err := f.together(rs...)
+				_, err := f.acquireAll(rs...)
 				f.mustBeHeld(driver.Grant{}, err)
 				for j, r := range rs {
 					if j != i {
@@ -82,8 +82,8 @@ var allCases = []testCase{
 	},
 	{
 		name: "one-of-two",
-		explanation: "Of two that overlap one gets all keys and the other none, and what is given back by the one is there for " +
-			"the other.",
+		explanation: "Of two TryAcquireAll with a key in common, one must get all its keys and the other none. The other must get them " +
+			"when the first has released.",
 		needs: []need{needsAll},
 		run: func(f *fixture) {
 			rs := f.requests(3, long)
@@ -91,7 +91,7 @@ var allCases = []testCase{
 			others := func() []driver.Request {
 				return []driver.Request{f.request(rs[2].Key, long), f.request(rs[1].Key, long)}
 			}
-			_, err := f.together(others()...)
+			_, err := f.acquireAll(others()...)
 			f.mustBeHeld(driver.Grant{}, err)
 			for _, g := range first {
 				f.release(g)
@@ -103,14 +103,14 @@ var allCases = []testCase{
 	},
 	{
 		name:        "idempotent",
-		explanation: "An owner that has its key already gets the same tokens again: a reply may have been lost.",
+		explanation: "TryAcquireAll by owners that have their keys must succeed with the same tokens: the first reply may have been lost.",
 		needs:       []need{needsAll},
 		run: func(f *fixture) {
 			rs := f.requests(3, long)
 			first := f.tryAll(rs...)
 			for i, g := range f.tryAll(rs...) {
 				if g.Token != first[i].Token || g.LastToken != first[i].LastToken {
-					f.Errorf("number %d was granted %d to %d, and now %d to %d", i, first[i].Token, first[i].LastToken, g.Token, g.LastToken)
+					f.Errorf("grant %d had the tokens %d to %d at first, then %d to %d", i, first[i].Token, first[i].LastToken, g.Token, g.LastToken)
 				}
 				f.busy(f.request(g.Key, long))
 			}
@@ -118,7 +118,7 @@ var allCases = []testCase{
 	},
 	{
 		name:        "tokens-rise",
-		explanation: "Tokens must rise for each key, however it was asked for before.",
+		explanation: "Tokens must rise for each key, whether it is acquired alone or with others.",
 		needs:       []need{needsAll, needsTokens},
 		run: func(f *fixture) {
 			rs := f.requests(3, long)
@@ -147,7 +147,7 @@ var allCases = []testCase{
 	},
 	{
 		name:        "each-ends",
-		explanation: "The lease of each key ends by itself if nobody renews it.",
+		explanation: "The lease of each key must end after its TTL if it is not renewed.",
 		needs:       []need{needsAll, needsExpiry},
 		run: func(f *fixture) {
 			for _, g := range f.tryAll(f.requests(3, f.Lease)...) {

@@ -11,8 +11,8 @@ import (
 var cancelCases = []testCase{
 	{
 		name: "before-the-call",
-		explanation: "A call with a context that has ended returns soon, and whatever it left behind, Release takes away: " +
-			"the next in line must not wait for somebody who never came.",
+		explanation: "A call with a context that has ended must return soon, and a Release afterwards must remove all that it left: " +
+			"later waiters must not wait for an owner that has gone.",
 		run: func(f *fixture) {
 			ctx, end := context.WithCancel(f.Context())
 			end()
@@ -20,7 +20,7 @@ var cancelCases = []testCase{
 				r := f.request(key, long)
 				r.Backoff = driver.NewBackoff(2*patience, 2)
 				start := time.Now()
-				_, _ = f.backend.TryAcquire(ctx, r) // may do or not do anything
+				_, _ = f.backend.TryAcquire(ctx, r) // either result is right
 				f.giveUp(r)
 				if f.queue != nil {
 					r.Owner = newOwner()
@@ -37,7 +37,7 @@ var cancelCases = []testCase{
 	},
 	{
 		name:        "while-waiting",
-		explanation: "When ctx ends, Acquire must return an error that wraps ctx.Err() soon: the caller may have gone, and its request may have a deadline.",
+		explanation: "When ctx ends, Acquire must soon return an error that wraps ctx.Err(): the caller has a deadline, or has gone.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.heldKey()
@@ -63,17 +63,17 @@ var cancelCases = []testCase{
 		},
 	},
 	{
-		name:        "next-in-line",
-		explanation: "After a waiter's context has ended and it was released, no place of it is left: the next in line is served.",
+		name:        "next-in-queue",
+		explanation: "After the context of a waiter has ended and it was released, its place must be free: the next waiter is served.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
 			first, second, third := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
 			first.cancel()
-			first.settle(f)
+			first.discard(f)
 			third.cancel()
-			third.settle(f)
+			third.discard(f)
 			second.mustWait(f)
 			f.release(g)
 			f.release(second.served(f))
@@ -82,20 +82,20 @@ var cancelCases = []testCase{
 	},
 	{
 		name:        "many-at-once",
-		explanation: "Any number of waiters may leave at once, and nothing is left of them.",
+		explanation: "Any number of waiters may leave at once, and their places must be free then.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
-			var line []*waiter
+			var waiters []*waiter
 			for range 200 {
-				line = append(line, f.wait(f.request(key, long)))
+				waiters = append(waiters, f.wait(f.request(key, long)))
 			}
-			for _, w := range line {
+			for _, w := range waiters {
 				w.cancel()
 			}
-			for _, w := range line {
-				w.settle(f)
+			for _, w := range waiters {
+				w.discard(f)
 			}
 			f.want(f.renewAll(g), driver.Renewed)
 			f.release(g)
@@ -104,8 +104,8 @@ var cancelCases = []testCase{
 	},
 	{
 		name: "grant-on-its-way",
-		explanation: "A waiter whose context ends in the moment in which the key comes to it either has the grant or gives it up " +
-			"by Release: the next in line must get it either way.",
+		explanation: "The context of a waiter may end at the moment at which it is granted the key. Acquire then returns the grant, " +
+			"or Release gives it up; either way the next waiter must get the key.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -114,7 +114,7 @@ var cancelCases = []testCase{
 				leaving, staying := f.queueUp(f.request(key, long)), f.queueUp(f.request(key, long))
 				go leaving.cancel()
 				f.release(g)
-				leaving.settle(f)
+				leaving.discard(f)
 				g = staying.served(f)
 			}
 			f.release(g)
@@ -123,7 +123,7 @@ var cancelCases = []testCase{
 	},
 }
 
-// heldKey returns a key that somebody holds.
+// heldKey returns a key that another owner holds.
 func (f *fixture) heldKey() string {
 	f.Helper()
 	return f.try(f.request(f.key(), long)).Key

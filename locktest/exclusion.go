@@ -13,8 +13,8 @@ import (
 var exclusionCases = []testCase{
 	{
 		name: "one-holder",
-		explanation: "While an owner holds a key, TryAcquire of any other must fail with an error that wraps ErrNotAcquired, " +
-			"and with no error that says the backend failed: the Locker waits after the one and doubts the outcome after the other.",
+		explanation: "While an owner holds a key, TryAcquire by any other must fail with an error that wraps ErrNotAcquired " +
+			"and none that means a failure of the backend: the Locker waits after the first, and takes the outcome for unknown after the second.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -27,8 +27,8 @@ var exclusionCases = []testCase{
 	},
 	{
 		name: "hint",
-		explanation: "A HeldError's RetryAfter is what is left of the present lease: never more than its TTL, and never negative. " +
-			"A waiter may sleep for so long.",
+		explanation: "RetryAfter of a HeldError is the rest of the present lease: never more than its TTL, and never negative. " +
+			"A waiter may sleep for that time.",
 		run: func(f *fixture) {
 			key := f.key()
 			r := f.request(key, long)
@@ -42,8 +42,8 @@ var exclusionCases = []testCase{
 	},
 	{
 		name: "holder",
-		explanation: "A HeldError may leave out who the holder is and for how long it has had the key, but what it says must be right: " +
-			"an operator goes to that machine.",
+		explanation: "A HeldError may leave out the name of the holder and how long it has had the key. If it has them, they must be right: " +
+			"an operator relies on them.",
 		run: func(f *fixture) {
 			key := f.key()
 			before := time.Now()
@@ -57,7 +57,7 @@ var exclusionCases = []testCase{
 				f.Errorf("the holder is named %q, want %q", held.Holder, holderName)
 			}
 			if held.Held < 0 || held.Held > time.Since(before)+patience {
-				f.Errorf("held for %v, %v after it was asked for", held.Held, time.Since(before))
+				f.Errorf("held for %v, %v after the request", held.Held, time.Since(before))
 			}
 			if held.Local {
 				f.Errorf("a backend cannot know that the holder is under the same Locker: %v", err)
@@ -66,7 +66,7 @@ var exclusionCases = []testCase{
 	},
 	{
 		name:        "ping",
-		explanation: "A Pinger must return nil if its store answers, and must return when its context ends: a health check that hangs takes a healthy process out of service.",
+		explanation: "Ping must return nil if the store answers, and must return when its context ends: a health check that hangs takes a healthy process out of service.",
 		needs:       []need{needsPing},
 		run: func(f *fixture) {
 			if err := f.backend.(driver.Pinger).Ping(f.Context()); err != nil {
@@ -75,7 +75,7 @@ var exclusionCases = []testCase{
 			ctx, cancel := context.WithCancel(f.Context())
 			cancel()
 			start := time.Now()
-			_ = f.backend.(driver.Pinger).Ping(ctx) // an answer that comes before the error is fine, too
+			_ = f.backend.(driver.Pinger).Ping(ctx) // either result is right
 			if d := time.Since(start); d > f.soon() {
 				f.Errorf("Ping under a context that has ended took %v", d)
 			}
@@ -83,7 +83,7 @@ var exclusionCases = []testCase{
 	},
 	{
 		name:        "never-waits",
-		explanation: "TryAcquire makes one attempt and must not wait for the holder: RetryCount 1 promises that to callers.",
+		explanation: "TryAcquire must make one attempt and must not wait for the holder: RetryCount 1 promises that to callers.",
 		run: func(f *fixture) {
 			key := f.key()
 			f.try(f.request(key, long))
@@ -99,7 +99,7 @@ var exclusionCases = []testCase{
 	},
 	{
 		name:        "goroutines",
-		explanation: "Of many goroutines that try at once, at most one may have the key at any moment, and none may be shut out for ever.",
+		explanation: "When many goroutines try at once, at most one may have the key at any moment, and each must get it in the end.",
 		run: func(f *fixture) {
 			const goroutines, visits = 8, 5
 			var r room
@@ -119,8 +119,8 @@ var exclusionCases = []testCase{
 	},
 	{
 		name: "keys-are-apart",
-		explanation: "Every key is a lock of its own, also if keys differ only in case or at the end of a long text, or if one begins with " +
-			"another: two orders that share a lock by accident wait for each other, and a release of one frees both.",
+		explanation: "Each key is a separate lock, even if two keys differ only in case or at the end of a long text, or if one is a prefix " +
+			"of the other. Otherwise unrelated callers wait for each other, and a release of one lock frees both.",
 		run: func(f *fixture) {
 			base := f.key()
 			path := strings.Repeat("x", 150-len(base))
@@ -144,7 +144,7 @@ var exclusionCases = []testCase{
 	},
 	{
 		name:        "two-backends",
-		explanation: "Two processes on one store exclude each other, and what one releases the other can have.",
+		explanation: "Two processes with one store must exclude each other, and one can have what the other has released.",
 		needs:       []need{needsPeer},
 		run: func(f *fixture) {
 			peer := f.peer()
@@ -184,10 +184,9 @@ var exclusionCases = []testCase{
 	},
 }
 
-// visitAndRelease visits the room when it gets the key. It may run on any
-// goroutine.
+// visitAndRelease visits the room under the key. It may run on any goroutine.
 func (f *fixture) visitAndRelease(r *room, key string) {
-	g, ok := f.insist(f.request(key, long))
+	g, ok := f.retry(f.request(key, long))
 	if !ok {
 		return
 	}
@@ -197,23 +196,23 @@ func (f *fixture) visitAndRelease(r *room, key string) {
 	}
 }
 
-// insist tries until it gets the key.
-func (f *fixture) insist(r driver.Request) (driver.Grant, bool) {
+// retry tries until it gets the key.
+func (f *fixture) retry(r driver.Request) (driver.Grant, bool) {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(f.tick()) {
 		g, err := f.backend.TryAcquire(f.Context(), r)
 		if err == nil {
 			return g, true
 		}
 		if !errors.Is(err, driver.ErrNotAcquired) {
-			f.Errorf("the key is held by another, but the error does not wrap ErrNotAcquired: %v", err)
+			f.Errorf("another owner holds the key, but the error does not wrap ErrNotAcquired: %v", err)
 			return driver.Grant{}, false
 		}
 	}
-	f.Errorf("no turn within %v", patience)
+	f.Errorf("no grant within %v", patience)
 	return driver.Grant{}, false
 }
 
-// visitOnce calls every method for one owner, who may or may not get the key.
+// visitOnce calls every method for one owner, which may or may not get the key.
 func (f *fixture) visitOnce(room *room, r driver.Request) {
 	g, err := f.backend.TryAcquire(f.Context(), r)
 	if err != nil && f.queue != nil {

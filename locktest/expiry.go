@@ -10,8 +10,8 @@ import (
 var expiryCases = []testCase{
 	{
 		name: "after-the-ttl",
-		explanation: "A lease that is not renewed must end after its TTL and not before: a crashed holder blocks the key for no longer, " +
-			"and a living one counts on all of it.",
+		explanation: "A lease that is not renewed must end after its TTL, and not before: a crashed holder blocks the key for no longer, " +
+			"and a running one relies on all of it.",
 		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -24,7 +24,7 @@ var expiryCases = []testCase{
 	},
 	{
 		name:        "each-its-own",
-		explanation: "Each lease has the TTL of its own request.",
+		explanation: "Each lease must have the TTL of its own request.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			short := f.try(f.request(f.key(), f.Lease))
@@ -35,8 +35,8 @@ var expiryCases = []testCase{
 	},
 	{
 		name: "late-owner",
-		explanation: "An owner whose lease has ended has no claim left: while another has the key, TryAcquire with the old owner must fail " +
-			"like anybody's, or two would hold it.",
+		explanation: "When its lease has ended, an owner has no rights left: while another owner has the key, TryAcquire by the first must fail. " +
+			"Otherwise both hold it.",
 		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -50,7 +50,7 @@ var expiryCases = []testCase{
 	},
 	{
 		name:        "hint-shrinks",
-		explanation: "A HeldError's RetryAfter is what is left of the lease, not its whole length.",
+		explanation: "RetryAfter of a HeldError is the rest of the lease, not its whole length.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()

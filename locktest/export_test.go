@@ -1,7 +1,7 @@
 package locktest
 
-// WithStalls makes the suite run in virtual time as it does in real time, where
-// anything may take long.
+// WithStalls makes the suite run in virtual time with the limits of real time, where any
+// call may take long.
 func WithStalls(f Features) Features {
 	f.stalls = true
 	return f

@@ -10,8 +10,8 @@ import (
 var extendCases = []testCase{
 	{
 		name: "larger-tokens",
-		explanation: "Extend mints further tokens, as many as asked for or fewer but not none, each larger than all before, and those of " +
-			"the next owner are larger still.",
+		explanation: "Extend must issue more tokens: as many as asked for or fewer, but at least one, each larger than all before. " +
+			"The tokens of the next owner must be larger still.",
 		needs: []need{needsExtend, needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
@@ -30,7 +30,7 @@ var extendCases = []testCase{
 	},
 	{
 		name:        "extends",
-		explanation: "Extend extends the lease to a full TTL from now.",
+		explanation: "Extend must extend the lease to a full TTL from now, and no further.",
 		needs:       []need{needsExtend, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -44,25 +44,25 @@ var extendCases = []testCase{
 	},
 	{
 		name: "others-wait",
-		explanation: "While another waits in line, Extend must be refused with an error that wraps ErrNotAcquired: " +
-			"a process that hands the key to its own would otherwise keep it for ever.",
+		explanation: "While another owner waits in the queue, Extend must fail with an error that wraps ErrNotAcquired: " +
+			"a process that hands the key from goroutine to goroutine would otherwise never give it back.",
 		needs: []need{needsExtend, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
 			w := f.queueUp(f.request(key, long))
 			f.mustBeRefused(g)
-			f.want(f.renewAll(g), driver.Renewed) // and is held all the same
+			f.want(f.renewAll(g), driver.Renewed) // and still holds the key
 			w.mustWait(f)
 			f.release(g)
-			g = f.more(w.served(f), 4) // nobody waits any more
+			g = f.more(w.served(f), 4) // the queue is empty now
 			f.release(g)
 			f.free(key)
 		},
 	},
 	{
 		name:        "others-wait-elsewhere",
-		explanation: "Extend must see who waits in another process.",
+		explanation: "Extend must see the waiters of other processes.",
 		needs:       []need{needsExtend, needsQueue, needsPeer},
 		run: func(f *fixture) {
 			other, ok := f.peer().(driver.Queuer)
@@ -80,7 +80,7 @@ var extendCases = []testCase{
 	},
 	{
 		name:        "refusal-changes-nothing",
-		explanation: "A Extend that is refused must not extend the lease: whoever waits would wait for longer because of the question.",
+		explanation: "An Extend that is refused must not extend the lease: the question must not make the waiters wait for longer.",
 		needs:       []need{needsExtend, needsQueue, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -94,15 +94,15 @@ var extendCases = []testCase{
 				default:
 				}
 				if _, err := f.extender.Extend(f.Context(), g, 4); err == nil {
-					f.Fatal("prolonged although another waits in line")
+					f.Fatal("Extend succeeded although another owner waits")
 				}
 			}
-			f.Error("a refused Extend keeps the key")
+			f.Error("the lease does not end while Extend is refused again and again")
 		},
 	},
 	{
 		name:        "released",
-		explanation: "If the owner has released the key, Extend must say ErrLost and create nothing.",
+		explanation: "If the owner has released the key, the error of Extend must wrap ErrLost, and nothing must be created.",
 		needs:       []need{needsExtend},
 		run: func(f *fixture) {
 			key := f.key()
@@ -114,7 +114,7 @@ var extendCases = []testCase{
 	},
 	{
 		name:        "others",
-		explanation: "If another has the key, Extend must say ErrLost and leave it alone.",
+		explanation: "If another owner has the key, the error of Extend must wrap ErrLost, and the other lease must not change.",
 		needs:       []need{needsExtend, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -128,19 +128,19 @@ var extendCases = []testCase{
 	},
 	{
 		name:        "after-expiry",
-		explanation: "If the lease has ended, Extend must say ErrLost even if nobody has taken the key since, and create nothing.",
+		explanation: "If the lease has ended, the error of Extend must wrap ErrLost, even if nobody has taken the key since, and nothing must be created.",
 		needs:       []need{needsExtend, needsExpiry},
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), f.Lease))
 			other := f.try(f.request(f.key(), f.Lease))
-			f.seize(f.request(other.Key, long), f.Lease) // and so g's lease has ended too
+			f.seize(f.request(other.Key, long), f.Lease) // so the lease of g has ended too
 			f.mustNotExtend(g)
 			f.free(g.Key)
 		},
 	},
 	{
 		name:        "release-after",
-		explanation: "What was prolonged is renewed and released as before.",
+		explanation: "A grant that was extended must be renewed and released as before.",
 		needs:       []need{needsExtend},
 		run: func(f *fixture) {
 			key := f.key()
@@ -156,7 +156,7 @@ var extendCases = []testCase{
 	},
 }
 
-// more prolongs what is held and nobody waits for.
+// more extends a grant. Nobody may wait for its key.
 func (f *fixture) more(g driver.Grant, tokens int) driver.Grant {
 	f.Helper()
 	before := time.Now()
@@ -169,23 +169,23 @@ func (f *fixture) more(g driver.Grant, tokens int) driver.Grant {
 	return more
 }
 
-// mustBeRefused prolongs what another waits for.
+// mustBeRefused checks that Extend is refused because another owner waits.
 func (f *fixture) mustBeRefused(g driver.Grant) {
 	f.Helper()
 	switch _, err := f.extender.Extend(f.Context(), g, 4); {
 	case err == nil:
-		f.Error("prolonged although another waits in line")
+		f.Error("Extend succeeded although another owner waits")
 	case !errors.Is(err, driver.ErrNotAcquired), errors.Is(err, driver.ErrLost):
-		f.Errorf("another waits in line, but the error does not wrap ErrNotAcquired, or says more: %v", err)
+		f.Errorf("another owner waits, but the error does not wrap ErrNotAcquired, or wraps more: %v", err)
 	}
 }
 
-// mustNotExtend prolongs what g's owner does not have.
+// mustNotExtend checks that Extend fails because the owner does not have the key.
 func (f *fixture) mustNotExtend(g driver.Grant) {
 	f.Helper()
 	switch _, err := f.extender.Extend(f.Context(), g, 4); {
 	case err == nil:
-		f.Error("prolonged although the owner does not have the key")
+		f.Error("Extend succeeded although the owner does not have the key")
 	case !errors.Is(err, driver.ErrLost):
 		f.Errorf("the owner does not have the key, but the error does not wrap ErrLost: %v", err)
 	}

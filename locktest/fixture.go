@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// long is the TTL of leases that must not end during a case.
+	// long is the TTL of leases that must not expire during a case.
 	long = time.Minute
 
-	// patience bounds what must happen soon. It is spent only by what fails.
+	// patience is the limit of what must happen soon. Only a failure takes so long.
 	patience = 10 * time.Second
 )
 
-// fixture is what a case works with: a backend of its own, and checks that hold
-// for every answer of every backend.
+// fixture is what a case works with: its own backend, and checks that hold for every
+// answer of every backend.
 type fixture struct {
 	*testing.T
 	Features
 	backend   driver.Backend
-	queue     driver.Queuer      // nil if the backend keeps no line
-	extender  driver.Extender    // nil if the backend does not
-	inspector driver.Inspector   // nil if the backend is none
-	acquirer  driver.AllAcquirer // nil if the backend is none
-	ctx       context.Context    //nolint:containedctx // the case's, as testing.T has one
-	held      map[string]func()  // by owner: releases what the case has not
+	queue     driver.Queuer      // nil if the backend is not one
+	extender  driver.Extender    // nil if the backend is not one
+	inspector driver.Inspector   // nil if the backend is not one
+	acquirer  driver.AllAcquirer // nil if the backend is not one
+	ctx       context.Context    //nolint:containedctx // that of the case, as testing.T has one
+	held      map[string]func()  // by owner: releases what the case has not released
 	closed    map[io.Closer]bool
 
 	mu       sync.Mutex
@@ -50,8 +50,8 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, feat
 	f.extender, _ = f.backend.(driver.Extender)
 	f.acquirer, _ = f.backend.(driver.AllAcquirer)
 	f.inspector, _ = f.backend.(driver.Inspector)
-	// Keys that stay behind would keep whoever waits for them, after a failure,
-	// from ending with the case.
+	// After a failure, a key that stays held would keep its waiters, and so the case,
+	// from ending.
 	f.Cleanup(func() {
 		for _, release := range f.held {
 			release()
@@ -63,11 +63,11 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, feat
 	return f
 }
 
-// Context returns the context of the case. Unlike [testing.T.Context] it ends
-// by itself, so that what hangs fails.
+// Context returns the context of the case. Unlike [testing.T.Context] it has a deadline,
+// so that a call that hangs fails.
 func (f *fixture) Context() context.Context { return f.ctx }
 
-// closeLater closes b at the end, unless a Locker has done it by then.
+// closeLater closes b at the end of the case, unless a Locker has closed it.
 func (f *fixture) closeLater(b driver.Backend) {
 	c, ok := b.(io.Closer)
 	if !ok {
@@ -84,7 +84,7 @@ func (f *fixture) closeLater(b driver.Backend) {
 	})
 }
 
-// peer returns the backend of another process.
+// peer returns a backend like that of another process.
 func (f *fixture) peer() driver.Backend {
 	f.Helper()
 	b := f.Peer(f.T, f.backend)
@@ -94,25 +94,25 @@ func (f *fixture) peer() driver.Backend {
 	return b
 }
 
-// key returns a key that no other case has.
+// key returns a key that no other case uses.
 func (f *fixture) key() string { return "locktest:" + rand.Text() }
 
-// request returns a request of a fresh owner.
+// request returns a request of a new owner.
 func (f *fixture) request(key string, ttl time.Duration) driver.Request {
 	return driver.Request{Key: key, Owner: newOwner(), TTL: ttl, Tokens: 1}
 }
 
-// reader returns a request of a fresh owner who lets others read beside it.
+// reader returns a request of a new owner for Shared.
 func (f *fixture) reader(key string, ttl time.Duration) driver.Request {
 	r := f.request(key, ttl)
 	r.Mode = driver.Shared
 	return r
 }
 
-// permits is how many the semaphores of the cases have.
+// permits is the number of permits of the semaphores in the cases.
 const permits = 3
 
-// permit returns a request of a fresh owner for one of the permits.
+// permit returns a request of a new owner for a permit.
 func (f *fixture) permit(key string, ttl time.Duration) driver.Request {
 	r := f.request(key, ttl)
 	r.Permits = permits
@@ -131,7 +131,7 @@ func newOwner() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x@%s", b[:4], b[4:6], b[6:8], b[8:10], b[10:], holderName)
 }
 
-// try acquires what is free.
+// try acquires a free key.
 func (f *fixture) try(r driver.Request) driver.Grant {
 	f.Helper()
 	return f.tryOn(f.backend, r)
@@ -154,12 +154,12 @@ func (f *fixture) tryOn(b driver.Backend, r driver.Request) driver.Grant {
 	return g
 }
 
-// releaseLater releases g at the end, unless the case has done it by then.
+// releaseLater releases g at the end of the case, unless the case has released it.
 func (f *fixture) releaseLater(b driver.Backend, g driver.Grant) {
 	f.held[g.Owner] = func() { _ = b.Release(context.WithoutCancel(f.ctx), g) }
 }
 
-// inspect checks what every grant must say of itself.
+// inspect checks the fields of a grant.
 func (f *fixture) inspect(g driver.Grant, r driver.Request, before time.Time) {
 	f.Helper()
 	if g.Key != r.Key || g.Owner != r.Owner || g.TTL != r.TTL {
@@ -181,7 +181,7 @@ func (f *fixture) inspect(g driver.Grant, r driver.Request, before time.Time) {
 	}
 }
 
-// busy tries to acquire what another holds.
+// busy checks that r is refused because another owner holds the key.
 func (f *fixture) busy(r driver.Request) {
 	f.Helper()
 	f.busyOn(f.backend, r)
@@ -193,20 +193,20 @@ func (f *fixture) busyOn(b driver.Backend, r driver.Request) {
 	f.mustBeHeld(g, err)
 }
 
-// mustBeHeld checks the answer to whoever asks for what another holds.
+// mustBeHeld checks the result of a request for a key that another owner holds.
 func (f *fixture) mustBeHeld(_ driver.Grant, err error) {
 	f.Helper()
 	switch {
 	case err == nil:
-		f.Fatal("the key was granted although another holds it")
+		f.Fatal("the key was granted although another owner holds it")
 	case !errors.Is(err, driver.ErrNotAcquired):
-		f.Fatalf("the key is held by another, but the error does not wrap ErrNotAcquired: %v", err)
+		f.Fatalf("another owner holds the key, but the error does not wrap ErrNotAcquired: %v", err)
 	case errors.Is(err, driver.ErrLost), errors.Is(err, distlock.ErrUnavailable):
-		f.Errorf("the key is held by another, and the error says more than that: %v", err)
+		f.Errorf("another owner holds the key, and the error wraps more than ErrNotAcquired: %v", err)
 	}
 }
 
-// release gives back what is held.
+// release releases a key that is held.
 func (f *fixture) release(g driver.Grant) {
 	f.Helper()
 	f.releaseOn(f.backend, g)
@@ -220,8 +220,8 @@ func (f *fixture) releaseOn(b driver.Backend, g driver.Grant) {
 	delete(f.held, g.Owner)
 }
 
-// releaseInTime gives back what is held unless its lease has ended, on a machine that
-// is slow.
+// releaseInTime releases a key that is held, unless its lease has ended because the
+// machine is slow.
 func (f *fixture) releaseInTime(g driver.Grant) {
 	f.Helper()
 	err := f.backend.Release(f.Context(), g)
@@ -229,22 +229,22 @@ func (f *fixture) releaseInTime(g driver.Grant) {
 	case err == nil:
 		delete(f.held, g.Owner)
 	case running(g.Sent, g.TTL):
-		f.Errorf("Release %v after the last request of the holder, whose lease is %v: %v", time.Since(g.Sent), g.TTL, err)
+		f.Errorf("Release %v after the last request of the holder, with a lease of %v: %v", time.Since(g.Sent), g.TTL, err)
 	default:
 		f.mustBeLost(err)
 	}
 }
 
-// giveUp releases what may be held, waited for, or neither. Where another has
-// the key, an error may say so.
+// giveUp releases a request, whether it was granted, waits, or neither. If another owner
+// has the key, the error may say so.
 func (f *fixture) giveUp(r driver.Request) {
 	f.Helper()
 	if err := f.backend.Release(f.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
-		f.Fatalf("Release of a claim: %v", err)
+		f.Fatalf("Release without tokens: %v", err)
 	}
 }
 
-// free checks that anybody can have the key now.
+// free checks that the key is free.
 func (f *fixture) free(key string) {
 	f.Helper()
 	f.release(f.try(f.request(key, long)))
@@ -256,7 +256,7 @@ func (f *fixture) renew(g driver.Grant) driver.RenewStatus {
 	return f.renewAll(g)[0].Status
 }
 
-// renewAll renews a batch, of which every outcome must be known.
+// renewAll renews several grants. Each outcome must be known.
 func (f *fixture) renewAll(grants ...driver.Grant) []driver.RenewResult {
 	f.Helper()
 	results := f.renewOn(f.Context(), f.backend, grants)
@@ -268,30 +268,29 @@ func (f *fixture) renewAll(grants ...driver.Grant) []driver.RenewResult {
 	return results
 }
 
-// running reports whether a lease that was begun or renewed at sent cannot have
-// ended yet. It leaves the margin that the Locker leaves between its own
-// deadline and the store's.
+// running reports whether a lease that was requested or renewed at sent must be running
+// still. It allows the margin between the Locker's deadline and the store's.
 func running(sent time.Time, ttl time.Duration) bool {
 	return time.Since(sent) < ttl-ttl/100-2*time.Millisecond
 }
 
-// tooSlow ends a case in which too much time has passed between two steps, so that a
-// lease has ended or a request was sent again: it shows nothing then.
+// tooSlow skips the rest of a case in which too much time has passed between two steps: a
+// lease has ended, or a request was sent again, and the case shows nothing.
 func (f *fixture) tooSlow() {
 	f.Helper()
 	f.Skip("the machine was too slow for what this case shows")
 }
 
-// mustHaveEnded checks, once another has the key, that the lease of g may be over.
+// mustHaveEnded checks, when another owner has the key, that the lease of g may have ended.
 func (f *fixture) mustHaveEnded(g driver.Grant) {
 	f.Helper()
 	if running(g.Sent, g.TTL) {
-		f.Errorf("taken %v after the holder's request, whose lease is %v", time.Since(g.Sent), g.TTL)
+		f.Errorf("another owner got the key %v after the request of the holder, with a lease of %v", time.Since(g.Sent), g.TTL)
 	}
 }
 
-// soon is how late something may be that the clock decides. In real time it
-// forgives a machine that is busy with other things.
+// soon is how late something may happen that depends on the clock. In real time a busy
+// machine needs a lot.
 func (f *fixture) soon() time.Duration {
 	if f.Bubble {
 		return f.Lease / 2
@@ -302,7 +301,7 @@ func (f *fixture) soon() time.Duration {
 // tick is how long to wait before looking again.
 func (f *fixture) tick() time.Duration { return max(f.Lease/250, time.Millisecond) }
 
-// seize tries until it gets the key, whose holder's lease must end by then.
+// seize tries until it gets the key. The lease of the holder must end in time.
 func (f *fixture) seize(r driver.Request, within time.Duration) driver.Grant {
 	f.Helper()
 	for start := time.Now(); ; time.Sleep(f.tick()) {
@@ -315,7 +314,7 @@ func (f *fixture) seize(r driver.Request, within time.Duration) driver.Grant {
 		}
 		f.mustBeHeld(g, err)
 		if late := time.Since(start) - within; late > f.soon() {
-			f.Fatalf("the key is still held %v after it had to come free", late)
+			f.Fatalf("the key is still held %v after it had to become free", late)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 var idempotenceCases = []testCase{
 	{
 		name: "same-owner-again",
-		explanation: "An owner that holds the key already must succeed, with the same tokens: a reply can be lost after the store has acted, " +
-			"and whoever tries again must not wait for itself.",
+		explanation: "TryAcquire by the owner that holds the key must succeed with the same tokens: a reply can be lost after the store has acted, " +
+			"and an owner that tries again must not wait for itself.",
 		run: func(f *fixture) {
 			key := f.key()
 			r := f.request(key, long)
@@ -26,7 +26,7 @@ var idempotenceCases = []testCase{
 	},
 	{
 		name:        "extends-the-lease",
-		explanation: "An owner that acquires again must get a lease of TTL from then on: it counts its deadline from its last request.",
+		explanation: "An owner that acquires again must get a lease of TTL from then on: the Locker counts from the last request.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -40,7 +40,7 @@ var idempotenceCases = []testCase{
 	},
 	{
 		name:        "longer-the-second-time",
-		explanation: "The lease is the one of the last request, not of the first.",
+		explanation: "The lease must have the TTL of the last request, not of the first.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -54,7 +54,7 @@ var idempotenceCases = []testCase{
 	},
 	{
 		name:        "acquire-again",
-		explanation: "Acquire is idempotent as TryAcquire is: the holder does not stand in line behind itself.",
+		explanation: "Acquire must be idempotent like TryAcquire: the holder must not wait for itself.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -69,7 +69,7 @@ var idempotenceCases = []testCase{
 	},
 }
 
-// mustRepeat checks that again is what the owner of first has already.
+// mustRepeat checks that again has the tokens of first.
 func (f *fixture) mustRepeat(first, again driver.Grant) {
 	f.Helper()
 	if again.Token != first.Token || again.LastToken != first.LastToken {
@@ -77,8 +77,7 @@ func (f *fixture) mustRepeat(first, again driver.Grant) {
 	}
 }
 
-// mustStillHold checks that another cannot have the key of a lease that is
-// running.
+// mustStillHold checks that no other owner gets the key while the lease runs.
 func (f *fixture) mustStillHold(g driver.Grant) {
 	f.Helper()
 	other, err := f.backend.TryAcquire(f.Context(), f.request(g.Key, long))
@@ -86,13 +85,13 @@ func (f *fixture) mustStillHold(g driver.Grant) {
 		return
 	}
 	if running(g.Sent, g.TTL) {
-		f.Errorf("the key was taken %v after the last request of its holder, whose lease is %v", time.Since(g.Sent), g.TTL)
+		f.Errorf("another owner got the key %v after the last request of the holder, with a lease of %v", time.Since(g.Sent), g.TTL)
 	}
 	f.release(other)
 }
 
-// keepAlive calls extend often for several leases of g and checks that nobody else
-// gets the key meanwhile. It returns g as it was extended last.
+// keepAlive calls extend often, for several times the TTL of g, and checks that no other
+// owner gets the key. It returns g as it was extended last.
 func (f *fixture) keepAlive(g driver.Grant, extend func() (sent time.Time, ok bool)) driver.Grant {
 	f.Helper()
 	for end := time.Now().Add(5 * g.TTL / 2); time.Now().Before(end); time.Sleep(g.TTL / 10) {

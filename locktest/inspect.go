@@ -10,7 +10,7 @@ import (
 var inspectCases = []testCase{
 	{
 		name:        "held",
-		explanation: "A key that is held is listed with its holder's name, its token and the time that is left to it, but not with the owner itself; a free one is not listed.",
+		explanation: "Inspect must list a held key with the name of its holder, its token and the rest of its lease, but without the owner itself. It must not list a free key.",
 		needs:       []need{needsInspect},
 		run: func(f *fixture) {
 			key := f.key()
@@ -21,7 +21,7 @@ var inspectCases = []testCase{
 			g := f.try(r)
 			info := f.listed(key)
 			if info.Mode != driver.Exclusive || info.Semaphore || info.Held != 1 || len(info.Holders) != 1 || info.Waiting != 0 {
-				f.Fatalf("held by one alone, listed as %+v", info)
+				f.Fatalf("held by one owner, listed as %+v", info)
 			}
 			h := info.Holders[0]
 			if h.Owner != driver.Fingerprint(g.Owner) {
@@ -34,7 +34,7 @@ var inspectCases = []testCase{
 				f.Errorf("listed with token %d, granted with %d", h.Token, g.Token)
 			}
 			if d := h.Since.Sub(before); !h.Since.IsZero() && (d < -patience || d > patience) {
-				f.Errorf("listed since %v after it was asked for", d)
+				f.Errorf("listed since %v after the request", d)
 			}
 			if h.ExpiresIn > long || !f.NoExpiry && h.ExpiresIn < long/2 {
 				f.Errorf("expires in %v, with a lease of %v", h.ExpiresIn, long)
@@ -45,7 +45,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "prefix-and-limit",
-		explanation: "Inspect lists the keys with the prefix and no others, whatever characters are in it, at most as many as asked for, in order.",
+		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for.",
 		needs:       []need{needsInspect},
 		run: func(f *fixture) {
 			base := f.key()
@@ -73,7 +73,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "waiting",
-		explanation: "Who waits in line is counted, and nobody who waits no more.",
+		explanation: "Inspect must count the places in the queue, and none of a waiter that has left.",
 		needs:       []need{needsInspect, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -91,7 +91,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "together",
-		explanation: "All who have a key together are listed, and how they have it.",
+		explanation: "Inspect must list all holders of a key, and how they share it.",
 		needs:       []need{needsInspect, needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -105,7 +105,7 @@ var inspectCases = []testCase{
 			}
 			for _, h := range info.Holders {
 				if !slices.Contains(owners, h.Owner) {
-					f.Errorf("%q is none of the readers", h.Owner)
+					f.Errorf("%q is not one of the readers", h.Owner)
 				}
 			}
 			key = f.key()
@@ -117,7 +117,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "expired",
-		explanation: "Whose lease has ended has nothing, also if nobody has asked for the key since.",
+		explanation: "Inspect must not list a holder after the end of its lease, even if nobody has asked for the key since.",
 		needs:       []need{needsInspect, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -131,7 +131,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "expired-beside-others",
-		explanation: "Of those who have a key together, one whose lease has ended is not listed.",
+		explanation: "Inspect must not list one of several holders when its lease has ended.",
 		needs:       []need{needsInspect, needsShare, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -147,8 +147,8 @@ var inspectCases = []testCase{
 	},
 	{
 		name: "force",
-		explanation: "ForceRelease takes the key from its holder: its renewal is Lost, its Release wraps ErrLost, and the next token is larger " +
-			"than all that it was given.",
+		explanation: "ForceRelease must take the key from its holder: the next renewal is Lost, Release wraps ErrLost, and the next token is larger " +
+			"than all that the holder was given.",
 		needs: []need{needsInspect},
 		run: func(f *fixture) {
 			key := f.key()
@@ -172,24 +172,24 @@ var inspectCases = []testCase{
 		},
 	},
 	{
-		name:        "force-and-a-line",
-		explanation: "ForceRelease passes the key on to the first in line, as a release does; to force again takes it from that one.",
+		name:        "force-with-waiters",
+		explanation: "ForceRelease must pass the key on to the first waiter, as a release does. Another ForceRelease takes it from that one.",
 		needs:       []need{needsInspect, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
-			line := f.line()
-			line.join(f.request(key, long))
-			line.join(f.request(key, long))
+			queue := f.waitQueue()
+			queue.join(f.request(key, long))
+			queue.join(f.request(key, long))
 			f.mustForce(key, true)
-			next := line.next()
+			next := queue.next()
 			f.mustFollow(g, next)
-			line.mustWait()
+			queue.mustWait()
 			f.want(f.renewAll(g), driver.Lost)
 			f.releaseLost(g)
 			f.want(f.renewAll(next), driver.Renewed)
 			f.mustForce(key, true)
-			last := line.next()
+			last := queue.next()
 			f.mustFollow(next, last)
 			f.want(f.renewAll(next), driver.Lost)
 			f.release(last)
@@ -198,7 +198,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "force-sharers",
-		explanation: "ForceRelease takes the key from all who have it together.",
+		explanation: "ForceRelease must take the key from all its holders.",
 		needs:       []need{needsInspect, needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -217,7 +217,7 @@ var inspectCases = []testCase{
 	},
 }
 
-// mustFollow checks the tokens of a grant after one that was taken away.
+// mustFollow checks the tokens of a grant that follows one that was taken away.
 func (f *fixture) mustFollow(earlier, later driver.Grant) {
 	f.Helper()
 	if !f.NoTokens {
@@ -235,7 +235,7 @@ func (f *fixture) list(prefix string, limit int) []driver.KeyInfo {
 	return infos
 }
 
-// listed returns what is said of one key.
+// listed returns the information about one key.
 func (f *fixture) listed(key string) driver.KeyInfo {
 	f.Helper()
 	infos := f.list(key, 10)
@@ -250,14 +250,14 @@ func (f *fixture) mustNotBeListed(key string) {
 	f.mustList(key, 10)
 }
 
-// mustList checks which keys are listed, and that each has one holder.
+// mustList checks which keys with the prefix are listed. Each must have one holder.
 func (f *fixture) mustList(prefix string, limit int, want ...string) {
 	f.Helper()
 	var keys []string
 	for _, info := range f.list(prefix, limit) {
 		keys = append(keys, info.Key)
 		if info.Held != 1 || info.Waiting != 0 {
-			f.Errorf("held by one, listed as %+v", info)
+			f.Errorf("held by one owner, listed as %+v", info)
 		}
 	}
 	if !slices.Equal(keys, want) {
@@ -265,17 +265,17 @@ func (f *fixture) mustList(prefix string, limit int, want ...string) {
 	}
 }
 
-// mustCount checks how many have the key, and how many wait for it.
+// mustCount checks the number of holders and of waiters.
 func (f *fixture) mustCount(key string, held, waiting int) driver.KeyInfo {
 	f.Helper()
 	info := f.listed(key)
 	if info.Held != held || len(info.Holders) != held || info.Waiting != waiting {
-		f.Errorf("held by %d and waited for by %d, listed as %+v", held, waiting, info)
+		f.Errorf("%d holders and %d waiters, listed as %+v", held, waiting, info)
 	}
 	return info
 }
 
-// mustForce takes a key away.
+// mustForce calls ForceRelease. Held is the result that it must have.
 func (f *fixture) mustForce(key string, held bool) {
 	f.Helper()
 	got, err := f.inspector.ForceRelease(f.Context(), key)

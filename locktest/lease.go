@@ -10,19 +10,19 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// leaseCases are those on what becomes of a Locker's lease in the store.
+// leaseCases are about leases of a Locker.
 var leaseCases = []testCase{
 	{
 		name: "kept-alive",
-		explanation: "While a function runs, the watchdog renews its lease, however much longer than the lease the function takes, " +
-			"and nobody else gets the key.",
+		explanation: "While a function runs, the watchdog renews its lease, even if the function takes much longer than one lease, " +
+			"and no other owner gets the key.",
 		run: func(f *fixture) {
 			key := f.key()
 			b := &timed{Backend: f.backend}
 			l := f.locker(b)
 			o := f.opts()
 			o.KeyTimeout = 2 * f.Lease
-			var stall time.Duration // the longest that the machine has kept us waiting
+			var stall time.Duration // the longest delay by the machine
 			err := l.Do(f.Context(), key, o, func(ctx context.Context) error {
 				pause := f.Lease / 5
 				for last, end := time.Now(), time.Now().Add(3*o.KeyTimeout); last.Before(end) && ctx.Err() == nil; {
@@ -34,7 +34,7 @@ var leaseCases = []testCase{
 				return context.Cause(ctx)
 			})
 			if err != nil && l.Close() == nil && max(stall, time.Duration(b.longest.Load())) > o.KeyTimeout/3 {
-				f.tooSlow() // as it is known when Close has waited for what is under way
+				f.tooSlow() // Close has waited for all renewals
 			}
 			if err != nil {
 				f.Errorf("Do: %v", err)
@@ -44,7 +44,7 @@ var leaseCases = []testCase{
 	},
 	{
 		name:        "fixed",
-		explanation: "With NoWatchdog a lease ends after KeyTimeout, and its context is cancelled before another can have the key.",
+		explanation: "With NoWatchdog a lease ends after KeyTimeout, and its context is cancelled before another owner can have the key.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -54,11 +54,11 @@ var leaseCases = []testCase{
 			s := f.acquire(l, key, o)
 			until := s.Until()
 			if err := s.Refresh(f.Context()); err != nil && time.Now().Before(until) {
-				f.Errorf("Refresh of a living lease: %v", err)
+				f.Errorf("Refresh of a lease that has not ended: %v", err)
 			}
 			g := f.seize(f.request(key, long), f.Lease)
 			if !f.ended(s, 0) {
-				f.Error("another has the key, and the context of the lease goes on")
+				f.Error("another owner has the key, and the context of the lease has not ended")
 			}
 			f.mustBeLost(s.Check())
 			f.mustBeLost(s.Release(f.Context()))
@@ -67,8 +67,8 @@ var leaseCases = []testCase{
 	},
 	{
 		name: "loss-is-told",
-		explanation: "If the store has forgotten the key and given it to another, the function's context is cancelled with cause ErrLost " +
-			"by the next renewal, and Release reports ErrLost and leaves the new holder alone.",
+		explanation: "If the store has forgotten the holder and granted the key to another owner, the next renewal cancels the context of the function " +
+			"with cause ErrLost. Release reports ErrLost, and the new holder keeps the key.",
 		needs: []need{needsDrop},
 		run: func(f *fixture) {
 			key := f.key()
@@ -79,7 +79,7 @@ var leaseCases = []testCase{
 			f.Drop(f.T, f.backend, key)
 			g := f.try(f.request(key, long))
 			if !f.ended(s, o.KeyTimeout) {
-				f.Fatal("the context of a lost lease goes on")
+				f.Fatal("the context of a lost lease has not ended")
 			}
 			f.mustBeLost(context.Cause(s.Context()))
 			f.mustBeLost(s.Check())
@@ -92,7 +92,7 @@ var leaseCases = []testCase{
 	},
 	{
 		name:        "loss-found-by-refresh",
-		explanation: "Refresh asks the store, and so finds a loss before the watchdog does.",
+		explanation: "Refresh asks the store, so it finds a loss before the watchdog does.",
 		needs:       []need{needsDrop},
 		run: func(f *fixture) {
 			key := f.key()
@@ -103,7 +103,7 @@ var leaseCases = []testCase{
 			f.Drop(f.T, f.backend, key)
 			f.mustBeLost(s.Refresh(f.Context()))
 			if s.Valid() || !f.ended(s, 0) {
-				f.Error("the lease is lost, and still valid")
+				f.Error("the lease is lost, but still valid")
 			}
 			f.mustBeLost(s.Release(f.Context()))
 			f.free(key)
@@ -111,7 +111,7 @@ var leaseCases = []testCase{
 	},
 	{
 		name:        "loss-found-by-release",
-		explanation: "A loss that nobody has noticed before is reported by Release.",
+		explanation: "Release reports a loss that was not noticed before.",
 		needs:       []need{needsDrop},
 		run: func(f *fixture) {
 			key := f.key()
@@ -131,8 +131,8 @@ var leaseCases = []testCase{
 	},
 }
 
-// timed is a backend that knows how long it takes to get a lease or to renew it. It
-// has no other abilities.
+// timed is a backend that measures how long its acquisitions and renewals take. It has no
+// other abilities.
 type timed struct {
 	driver.Backend
 
@@ -153,8 +153,7 @@ func (t *timed) took(begun time.Time) {
 	t.longest.Store(max(t.longest.Load(), int64(time.Since(begun))))
 }
 
-// busyWhileValid checks that another cannot have the key while the lease in ctx
-// is valid.
+// busyWhileValid checks that no other owner gets the key while the lease in ctx is valid.
 func (f *fixture) busyWhileValid(ctx context.Context, key string) {
 	f.Helper()
 	g, err := f.backend.TryAcquire(f.Context(), f.request(key, long))
@@ -167,7 +166,7 @@ func (f *fixture) busyWhileValid(ctx context.Context, key string) {
 	f.mustBeHeld(g, err)
 }
 
-// acquire takes a free key, and releases it in the end if the case does not.
+// acquire takes a free key. It releases it at the end if the case has not.
 func (f *fixture) acquire(l *distlock.Locker, key string, o distlock.Opts) *distlock.Lease {
 	f.Helper()
 	s, err := l.Acquire(f.Context(), key, o)
@@ -178,7 +177,7 @@ func (f *fixture) acquire(l *distlock.Locker, key string, o distlock.Opts) *dist
 	return s
 }
 
-// ended waits until the lease's context is cancelled.
+// ended waits until the context of the lease is cancelled.
 func (f *fixture) ended(s *distlock.Lease, within time.Duration) bool {
 	select {
 	case <-s.Context().Done():

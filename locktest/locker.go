@@ -11,19 +11,18 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// lockerCases are those for which a backend and a Locker work together: what a
-// user of the backend gets.
+// lockerCases are about a Locker with the backend: what the users of the backend get.
 var lockerCases = []testCase{
 	{
 		name:        "exclusive",
-		explanation: "Functions that run under one key never overlap, within a process and between two, and each of them gets its turn.",
+		explanation: "Functions under one key must never overlap, within a process or between two, and each must get its turn.",
 		run: func(f *fixture) {
 			f.crowd(8, 5, f.key())
 		},
 	},
 	{
 		name: "crowd",
-		explanation: "Many goroutines on few keys, in two processes, are all served, one at a time for each key, " +
+		explanation: "Many goroutines of two processes that use a few keys must all be served, one at a time for each key, " +
 			"with tokens that rise in the order of the grants.",
 		run: func(f *fixture) {
 			f.crowd(200, 1, f.key(), f.key(), f.key())
@@ -31,8 +30,8 @@ var lockerCases = []testCase{
 	},
 	{
 		name: "turn-of-the-other",
-		explanation: "However many goroutines of one process go on asking for a key, another process gets its turn: " +
-			"what they hand to each other must end, and the store's line must not let them overtake.",
+		explanation: "However many goroutines of one process want a key, another process must get its turn: " +
+			"the hand-overs inside a process must end, and its next request must not overtake the other in the store's queue.",
 		needs: []need{needsQueue, needsPeer},
 		run: func(f *fixture) {
 			key := f.key()
@@ -65,11 +64,11 @@ var lockerCases = []testCase{
 	},
 	{
 		name:        "own-error",
-		explanation: "Do returns the function's own error as it is, and the key is free afterwards.",
+		explanation: "Do must return the error of the function unchanged, and the key is free afterwards.",
 		run: func(f *fixture) {
 			key := f.key()
 			l := f.locker(f.backend)
-			own := errors.New("the function's own")
+			own := errors.New("the error of the function")
 			err := l.Do(f.Context(), key, f.opts(), func(context.Context) error { return own })
 			if err != own { //nolint:errorlint // as it is, not wrapped
 				f.Errorf("Do returned %v", err)
@@ -79,7 +78,7 @@ var lockerCases = []testCase{
 	},
 	{
 		name:        "one-attempt",
-		explanation: "RetryCount 1 fails at once if another process holds the key, and leaves no trace.",
+		explanation: "With RetryCount 1 a call fails at once if another process holds the key, and leaves nothing in the store.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -89,7 +88,7 @@ var lockerCases = []testCase{
 			start := time.Now()
 			err := l.Do(f.Context(), key, o, f.unreachable)
 			if !errors.Is(err, driver.ErrNotAcquired) {
-				f.Errorf("Do while another holds the key: %v", err)
+				f.Errorf("Do while another owner holds the key: %v", err)
 			}
 			if d := time.Since(start); d > f.soon() {
 				f.Errorf("one attempt took %v", d)
@@ -100,7 +99,7 @@ var lockerCases = []testCase{
 	},
 	{
 		name:        "budget",
-		explanation: "RetryCount attempts, RetryInterval apart, are how long a call waits at least if the key stays held.",
+		explanation: "If the key stays held, a call must wait for RetryCount attempts, each at least RetryInterval after the last.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -110,7 +109,7 @@ var lockerCases = []testCase{
 			start := time.Now()
 			err := l.Do(f.Context(), key, o, f.unreachable)
 			if !errors.Is(err, driver.ErrNotAcquired) {
-				f.Errorf("Do while another holds the key: %v", err)
+				f.Errorf("Do while another owner holds the key: %v", err)
 			}
 			if d := time.Since(start); d < 3*o.RetryInterval || d > 6*o.RetryInterval+f.soon() {
 				f.Errorf("%d attempts with intervals of %v were over after %v", o.RetryCount, o.RetryInterval, d)
@@ -122,8 +121,8 @@ var lockerCases = []testCase{
 	},
 	{
 		name: "max-wait",
-		explanation: "MaxWait is how long a call waits if the key stays held, whatever the intervals are; " +
-			"and the call leaves nothing in the store: neither a key nor a place in line.",
+		explanation: "If the key stays held, a call must wait for MaxWait, whatever the intervals are, " +
+			"and leave nothing in the store: neither a key nor a place in the queue.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -133,7 +132,7 @@ var lockerCases = []testCase{
 			start := time.Now()
 			err := l.Do(f.Context(), key, o, f.unreachable)
 			if !errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
-				f.Errorf("Do while another holds the key: %v", err)
+				f.Errorf("Do while another owner holds the key: %v", err)
 			}
 			if d := time.Since(start); d < o.MaxWait || d > o.MaxWait+f.soon() {
 				f.Errorf("a wait of at most %v was over after %v", o.MaxWait, d)
@@ -145,7 +144,7 @@ var lockerCases = []testCase{
 	},
 	{
 		name:        "waits-for-the-lock",
-		explanation: "A call waits for the lock of another process, and gets it when that releases.",
+		explanation: "A call waits for the lock of another process, and gets it when that process releases it.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -161,8 +160,8 @@ var lockerCases = []testCase{
 	},
 	{
 		name: "cancelled-while-waiting",
-		explanation: "A wait that the caller's context ends matches ErrNotAcquired and the context's error, and nothing of it is left: " +
-			"neither a key nor a place in line.",
+		explanation: "If the context of a waiting caller ends, the error matches ErrNotAcquired and the error of the context, and nothing stays in the store: " +
+			"neither a key nor a place in the queue.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -182,7 +181,7 @@ var lockerCases = []testCase{
 	},
 	{
 		name:        "closed",
-		explanation: "A closed Locker refuses new work, and whoever waits, with ErrClosed.",
+		explanation: "A closed Locker refuses its waiters and new calls with ErrClosed.",
 		run: func(f *fixture) {
 			key := f.key()
 			f.try(f.request(key, long))
@@ -202,8 +201,8 @@ var lockerCases = []testCase{
 	},
 }
 
-// crowd has each of many goroutines, of two processes if there are two, run
-// under the keys in turn, and checks the order.
+// crowd makes many goroutines, of two processes if there are two, run under the keys in
+// turn, and checks the order.
 func (f *fixture) crowd(goroutines, rounds int, keys ...string) {
 	f.Helper()
 	rooms := make([]room, len(keys))
@@ -224,6 +223,6 @@ func (f *fixture) crowd(goroutines, rounds int, keys ...string) {
 		f.eventuallyFree(key)
 	}
 	if visits != goroutines*rounds {
-		f.Errorf("of %d visits %d were counted", goroutines*rounds, visits)
+		f.Errorf("%d visits, and %d were counted", goroutines*rounds, visits)
 	}
 }

@@ -1,7 +1,5 @@
-// Package locktest is the conformance suite of distlock backends. Every "must"
-// in the comments of [driver.Backend] and of its abilities, [driver.Queuer],
-// [driver.Features], [driver.Extender], [driver.Inspector],
-// [driver.AllAcquirer],and [driver.Pinger], is a case of it.
+// Package locktest is the conformance suite of distlock's backends. Each "must" in the
+// comments of package driver is a case of the suite.
 //
 //	func TestConformance(t *testing.T) {
 //		locktest.Run(t, func(t *testing.T) driver.Backend {
@@ -9,8 +7,8 @@
 //		}, locktest.Features{})
 //	}
 //
-// Cases have the names group/case, so that go test -run reaches each; one that
-// fails says which rule was broken and why the rule is there.
+// The subtests have the names group/case, such as renewal/extends. A case that fails says
+// which rule was broken and what the rule is for.
 package locktest
 
 import (
@@ -22,53 +20,52 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Features says what a backend leaves out of the contract, and gives the suite
-// the levers that a Backend does not have. The zero value means the whole
-// contract, in real time; cases that need a lever are skipped without it.
-// Which abilities the backend has is found out by asking it.
+// Features says what a backend leaves out of the contract, and has functions for what the
+// suite needs and a Backend cannot do. The zero value means the whole contract, in real
+// time. Cases that need a function are skipped without it. The suite finds the abilities
+// of the backend by itself.
 type Features struct {
-	// Bubble runs each case in a testing/synctest bubble of its own, in virtual
-	// time. The backend is made inside the bubble and must live in it entirely.
+	// Bubble runs each case in its own testing/synctest bubble, in virtual time. The
+	// backend is made inside the bubble, and must have all its goroutines there.
 	Bubble bool
 
-	// Lease is the TTL of leases that cases let run out. A slow server needs a
-	// longer one; in real time the suite takes some forty times as long. The
-	// default is 400 ms.
+	// Lease is the TTL of leases that cases let expire. A slow server needs a longer
+	// one. In real time the suite takes about forty times as long. The default is
+	// 400 ms.
 	Lease time.Duration
 
 	// NoTokens: grants carry no fencing tokens, and both are zero.
 	NoTokens bool
 
-	// NoExpiry: grants last as long as a session with the store, so one that is
-	// not renewed does not end after its TTL.
+	// NoExpiry: grants last as long as a session with the store. A grant that is not
+	// renewed does not end after its TTL.
 	NoExpiry bool
 
-	// Settle bounds for how long a key that is free may still be refused: on a
-	// quorum of nodes what failed attempts have taken here and there is given back
-	// after they have failed. The default, zero, means that there is no such time.
+	// Settle is how long a free key may still be refused. On a quorum of nodes, a failed
+	// attempt gives back what it has taken on some of them only after it has failed. The
+	// default, zero, means that a free key is never refused.
 	Settle time.Duration
 
-	// Resend is the least that a Release takes which was sent twice, because the
-	// first reply did not come. It need not tell a loss: the key may be another's
-	// since the first sending gave it back. The default, zero, means that every
-	// Release tells.
+	// Resend is the shortest time that a Release takes if it was sent twice because the
+	// first reply did not come. Such a Release need not report a loss: the first request
+	// may have given the key back, and another owner may have it since. The default,
+	// zero, means that every Release reports a loss.
 	Resend time.Duration
 
-	// Drop makes the store forget who holds key, behind the backend's back, as
-	// an operator's DEL does or a server that loses its memory.
+	// Drop makes the store forget the holder of key without the backend, as a DEL by an
+	// operator does, or a server that loses its data.
 	Drop func(t *testing.T, b driver.Backend, key string)
 
-	// Peer returns a second backend on the store of first, as another process
-	// has one. It may return first itself if the backend is the store and needs
-	// no closing.
+	// Peer returns a second backend on the store of first, like that of another process.
+	// It may return first itself if the backend is the store and is not closed.
 	Peer func(t *testing.T, first driver.Backend) driver.Backend
 
-	stalls bool // for tests of the suite: in a bubble, but as patient as in real time
+	stalls bool // for tests of the suite: in a bubble, with the limits of real time
 }
 
-// Run tests the backends that newBackend makes, one for each case. All of them
-// may use one server: no two cases use the same key. A backend that is an
-// [io.Closer] is closed when its case is over.
+// Run tests the backends that newBackend makes, one for each case. All of them may use one
+// server: no two cases use the same key. A backend that is an [io.Closer] is closed at the
+// end of its case.
 func Run(t *testing.T, newBackend func(t *testing.T) driver.Backend, features Features) {
 	t.Helper()
 	if features.Lease == 0 {
@@ -119,7 +116,7 @@ var groups = []group{
 	{"lease", leaseCases},
 }
 
-// testCase is one rule and how to find out whether it is kept.
+// testCase is one rule and the check of it.
 type testCase struct {
 	name        string
 	explanation string // the rule and its reason, printed on failure
@@ -127,7 +124,7 @@ type testCase struct {
 	run         func(f *fixture)
 }
 
-// need is something that not every backend has.
+// need is something that a case needs and not every backend has.
 type need string
 
 const (
@@ -139,7 +136,7 @@ const (
 	needsPing    need = "a backend that is a driver.Pinger"
 	needsLimit   need = "a backend with driver.Features.MaxTTL"
 	needsTokens  need = "fencing tokens (Features.NoTokens is set)"
-	needsExpiry  need = "leases that end by themselves (Features.NoExpiry is set)"
+	needsExpiry  need = "leases that expire (Features.NoExpiry is set)"
 	needsDrop    need = "Features.Drop"
 	needsPeer    need = "Features.Peer"
 )

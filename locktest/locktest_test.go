@@ -26,8 +26,8 @@ func (b bare) Renew(ctx context.Context, grants []driver.Grant, report func(int,
 
 func (b bare) Release(ctx context.Context, g driver.Grant) error { return b.store.Release(ctx, g) }
 
-// TestRunOnBareBackend checks that what a backend leaves out is skipped, and
-// that the rest holds for a Locker that has to poll.
+// TestRunOnBareBackend checks that the cases that a backend cannot do are skipped, and
+// that the others pass with a Locker that has to poll.
 func TestRunOnBareBackend(t *testing.T) {
 	newBackend := func(*testing.T) driver.Backend { return bare{memlock.New()} }
 	t.Run("levers", func(t *testing.T) {
@@ -54,8 +54,8 @@ func (c closing) Close() error {
 	return nil
 }
 
-// TestRunClosesBackends checks that each backend is closed once, by the suite or
-// by the Locker that it was given to.
+// TestRunClosesBackends checks that each backend is closed once, by the suite or by a
+// Locker.
 func TestRunClosesBackends(t *testing.T) {
 	var counts []*int
 	made := func(b *memlock.Backend) driver.Backend {

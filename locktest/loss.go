@@ -5,7 +5,7 @@ import "github.com/distlock-go/distlock/driver"
 var lossCases = []testCase{
 	{
 		name:        "told-by-renewal",
-		explanation: "What the store has forgotten must be reported Lost by the next renewal, and must not be created anew.",
+		explanation: "If the store has forgotten the holder, the next renewal must be Lost, and must not create the key anew.",
 		needs:       []need{needsDrop},
 		run: func(f *fixture) {
 			key := f.key()
@@ -17,7 +17,7 @@ var lossCases = []testCase{
 	},
 	{
 		name:        "next-holder",
-		explanation: "Whoever lost the key must be told so by Release if another has it by then, and must leave the other alone.",
+		explanation: "If an owner has lost the key and another has it, the error of Release must wrap ErrLost, and the other must keep the key.",
 		needs:       []need{needsDrop},
 		run: func(f *fixture) {
 			key := f.key()
@@ -33,7 +33,7 @@ var lossCases = []testCase{
 	},
 	{
 		name:        "tokens-still-rise",
-		explanation: "A token must be larger than every earlier one of its key even after the store has forgotten the holder: the lost holder may still be writing.",
+		explanation: "Tokens must rise even if the store has forgotten the holder: that holder may still be writing.",
 		needs:       []need{needsDrop, needsTokens},
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
@@ -49,8 +49,8 @@ var lossCases = []testCase{
 		},
 	},
 	{
-		name:        "line-moves-on",
-		explanation: "If the store has forgotten the holder, whoever waits must get the key when its Backoff makes it look again, if not before.",
+		name:        "queue-moves-on",
+		explanation: "If the store has forgotten the holder, a waiter must get the key at the latest when its Backoff makes it look again.",
 		needs:       []need{needsDrop, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()

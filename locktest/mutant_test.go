@@ -24,7 +24,7 @@ type mutant struct {
 	spoil  func(s *spoiled)
 }
 
-// spoiled is an honest backend of which methods can be replaced.
+// spoiled is an honest backend with methods that can be replaced.
 type spoiled struct {
 	*memlock.Backend
 
@@ -50,8 +50,8 @@ func newSpoiled(m *mutant) *spoiled {
 	return s
 }
 
-// TestMutant runs the suite on backends that lie, and checks that the suite
-// notices. A suite that was never seen to fail proves nothing.
+// TestMutant runs the suite on backends that break a rule, and checks that it fails. A
+// suite that never failed proves nothing.
 func TestMutant(t *testing.T) {
 	testmode.Long(t)
 	exe, err := os.Executable()

@@ -18,7 +18,7 @@ func (p extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 	return p.extend(ctx, g, tokens)
 }
 
-// places knows who waits in the line of a memlock, which does not tell.
+// places knows the waiters of a memlock, which does not tell them.
 type places struct {
 	mu     sync.Mutex
 	owners map[[2]string]bool
@@ -73,7 +73,7 @@ func (s *spoiled) extends() *places {
 	return p
 }
 
-// mint returns g with further tokens, which memlock counts through all keys.
+// mint returns g with more tokens. The tokens of memlock count over all keys.
 func mint(ctx context.Context, b *memlock.Backend, g driver.Grant, tokens int) (driver.Grant, error) {
 	r := driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
 	more, err := b.TryAcquire(ctx, r)
@@ -84,8 +84,7 @@ func mint(ctx context.Context, b *memlock.Backend, g driver.Grant, tokens int) (
 	return g, b.Release(ctx, more)
 }
 
-// TestRunOnExtender checks that the suite finds nothing wrong with an Extender
-// that keeps the contract.
+// TestRunOnExtender checks that the suite passes on an Extender that keeps the contract.
 func TestRunOnExtender(t *testing.T) {
 	runOn(t, &mutant{spoil: func(s *spoiled) { s.extends() }})
 }
@@ -137,7 +136,7 @@ var extendMutants = []mutant{
 			return mint(ctx, s.Backend, g, tokens)
 		}
 	}},
-	{"does-not-see-who-waits-elsewhere", []string{"extend/others-wait-elsewhere"}, func(s *spoiled) {
+	{"does-not-see-waiters-elsewhere", []string{"extend/others-wait-elsewhere"}, func(s *spoiled) {
 		s.extends()
 		s.peer = s.Backend
 	}},

@@ -33,7 +33,7 @@ var queueMutants = []mutant{
 			return g, err
 		}
 	}},
-	{"stands-behind-itself", []string{"idempotence/acquire-again"}, func(s *spoiled) {
+	{"waits-behind-itself", []string{"idempotence/acquire-again"}, func(s *spoiled) {
 		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			if s.holds(ctx, r.Grant()) {
 				r.Owner += "'"
@@ -81,12 +81,12 @@ var queueMutants = []mutant{
 			return s.Backend.Acquire(ctx, r)
 		}
 	}},
-	{"one-line-for-all", []string{"queue/keys-are-apart"}, func(s *spoiled) {
-		line := make(chan struct{}, 1)
+	{"one-queue-for-all", []string{"queue/keys-are-apart"}, func(s *spoiled) {
+		turn := make(chan struct{}, 1)
 		s.acquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
 			select {
-			case line <- struct{}{}:
-				defer func() { <-line }()
+			case turn <- struct{}{}:
+				defer func() { <-turn }()
 				return s.Backend.Acquire(ctx, r)
 			case <-ctx.Done():
 				return driver.Grant{}, ctx.Err()
@@ -115,7 +115,7 @@ var queueMutants = []mutant{
 		}
 	}},
 	{"loses-the-grant-on-its-way", []string{"queue/granted-while-away", "cancel/grant-on-its-way"}, func(s *spoiled) {
-		// Whoever is not in Acquire any more gives nothing up.
+		// After Acquire has returned an error, nothing is given up.
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			if g.Token == 0 && s.holds(ctx, g) {
 				return nil
@@ -125,8 +125,8 @@ var queueMutants = []mutant{
 	}},
 }
 
-// poll tries by itself when ready says so: after the pause or, if that is 0,
-// after the intervals of the Backoff.
+// poll makes attempts while ready returns true: after the pause or, if that is 0, after
+// the waits of the Backoff.
 func (s *spoiled) poll(ctx context.Context, r driver.Request, pause time.Duration, ready func() bool) (driver.Grant, error) {
 	for {
 		if ready() {
@@ -149,7 +149,7 @@ func (s *spoiled) poll(ctx context.Context, r driver.Request, pause time.Duratio
 	}
 }
 
-// lifo is the line of an impolite crowd.
+// lifo is a queue that serves the last waiter first.
 type lifo struct {
 	mu     sync.Mutex
 	owners []string

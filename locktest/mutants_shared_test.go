@@ -58,7 +58,7 @@ var sharedMutants = []mutant{
 			return g, err
 		}
 	}},
-	{"crashed-readers-stay", []string{"shared/crashed-reader", "shared/crashed-reader-and-a-line"}, func(s *spoiled) {
+	{"crashed-readers-stay", []string{"shared/crashed-reader", "shared/crashed-reader-with-waiters"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) {
 			if r.Mode == driver.Shared {
 				r.TTL *= 1000
@@ -156,7 +156,7 @@ var semaphoreMutants = []mutant{
 			}
 		})
 	}},
-	{"crashed-permits-stay", []string{"semaphore/expired-permit", "semaphore/all-crashed", "semaphore/expired-permit-and-a-line"}, func(s *spoiled) {
+	{"crashed-permits-stay", []string{"semaphore/expired-permit", "semaphore/all-crashed", "semaphore/expired-permit-with-waiters"}, func(s *spoiled) {
 		s.ask(func(r *driver.Request) {
 			if r.Permits > 0 {
 				r.TTL *= 1000

@@ -157,7 +157,7 @@ var tokenMutants = []mutant{
 			return err
 		})
 	}},
-	{"falling-tokens", []string{"tokens/rise-over-release", "tokens/rise-over-the-line", "tokens/rise-over-processes"}, func(s *spoiled) {
+	{"falling-tokens", []string{"tokens/rise-over-release", "tokens/rise-over-the-queue", "tokens/rise-over-processes"}, func(s *spoiled) {
 		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
 			g.Token, g.LastToken = 1<<40-g.LastToken, 1<<40-g.Token
 			return err
@@ -344,7 +344,7 @@ var releaseMutants = []mutant{
 			return s.Backend.Release(ctx, g)
 		}
 	}},
-	{"releases-by-token", []string{"release/claim", "queue/granted-while-away"}, func(s *spoiled) {
+	{"releases-by-token", []string{"release/unknown-outcome", "queue/granted-while-away"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			if g.Token == 0 {
 				return nil
@@ -352,7 +352,7 @@ var releaseMutants = []mutant{
 			return s.Backend.Release(ctx, g)
 		}
 	}},
-	{"unknown-claim-is-an-error", []string{"release/claim"}, func(s *spoiled) {
+	{"unknown-outcome-is-an-error", []string{"release/unknown-outcome"}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			if !s.holds(ctx, g) {
 				_ = s.Backend.Release(ctx, g)
@@ -362,7 +362,7 @@ var releaseMutants = []mutant{
 		}
 	}},
 	{"keeps-the-place", []string{
-		"queue/release-gives-up-the-place", "cancel/next-in-line", "locker/cancelled-while-waiting", "shared/writer-leaves-the-line",
+		"queue/release-gives-up-the-place", "cancel/next-in-queue", "locker/cancelled-while-waiting", "shared/writer-leaves-the-queue",
 	}, func(s *spoiled) {
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			if !s.holds(ctx, g) {

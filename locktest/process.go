@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// locker returns a Locker over b, which closes b in the end.
+// locker returns a Locker with b. The Locker closes b at the end of the case.
 func (f *fixture) locker(b driver.Backend) *distlock.Locker {
 	f.Helper()
 	return f.lockerWith(b, distlock.Config{})
@@ -32,8 +32,8 @@ func (f *fixture) lockerWith(b driver.Backend, cfg distlock.Config) *distlock.Lo
 	return l
 }
 
-// turns has each of many goroutines, of two processes if there are two, take its
-// turn for some rounds. Few hand-overs inside a process make a key go to and fro.
+// turns makes many goroutines, of two processes if there are two, take their turn for some
+// rounds. With few hand-overs a key often goes from one process to the other.
 func (f *fixture) turns(goroutines, rounds, handOvers int, turn func(l *distlock.Locker, i, round int) error) {
 	f.Helper()
 	cfg := distlock.Config{HandOvers: handOvers}
@@ -54,7 +54,7 @@ func (f *fixture) turns(goroutines, rounds, handOvers int, turn func(l *distlock
 	wg.Wait()
 }
 
-// last returns the backend of the last process: the second if there are two.
+// last returns the backend of the last process, which is the second if there are two.
 func (f *fixture) last() driver.Backend {
 	f.Helper()
 	if f.Peer == nil {
@@ -63,20 +63,20 @@ func (f *fixture) last() driver.Backend {
 	return f.peer()
 }
 
-// opts returns options for calls that wait as long as it takes. A backend that
-// is no Queuer is asked often.
+// opts returns options for calls that wait as long as it takes. The interval is short for
+// backends that are not a Queuer.
 func (f *fixture) opts() distlock.Opts {
 	return distlock.Opts{KeyTimeout: long, RetryInterval: max(f.Lease/50, time.Millisecond)}
 }
 
-// start runs do on a goroutine of its own.
+// start runs do on a new goroutine.
 func (f *fixture) start(do func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	return done
 }
 
-// end waits for what was started.
+// end waits for a call that start has begun.
 func (f *fixture) end(done <-chan error) error {
 	f.Helper()
 	select {
@@ -88,28 +88,28 @@ func (f *fixture) end(done <-chan error) error {
 	}
 }
 
-// calm waits until all that is under way has come to rest, where that can be
-// known: in virtual time.
+// calm waits until all other goroutines wait. In real time that cannot be known, and it
+// returns at once.
 func (f *fixture) calm() {
 	if f.Bubble {
 		synctest.Wait()
 	}
 }
 
-// mustNotEnd checks that what was started is still under way. Only virtual time
-// can tell that it has begun to wait.
+// mustNotEnd checks that a call has not returned. In virtual time it also knows that the
+// call has begun to wait.
 func (f *fixture) mustNotEnd(done <-chan error) {
 	f.Helper()
 	f.calm()
 	select {
 	case err := <-done:
-		f.Fatalf("a call has returned although another holds the key: %v", err)
+		f.Fatalf("a call has returned although another owner holds the key: %v", err)
 	default:
 	}
 }
 
-// eventuallyFree checks that anybody can have the key soon: what a Locker leaves
-// behind when a wait fails, it clears away in the background.
+// eventuallyFree checks that the key is free soon: after a wait that has failed, the
+// Locker releases in the background.
 func (f *fixture) eventuallyFree(key string) {
 	f.Helper()
 	f.release(f.seize(f.request(key, long), 0))

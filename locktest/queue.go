@@ -9,7 +9,7 @@ import (
 var queueCases = []testCase{
 	{
 		name:        "free-key",
-		explanation: "Acquire of a free key returns at once, without a look at the Backoff.",
+		explanation: "Acquire of a free key must return at once, without use of the Backoff.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
@@ -21,21 +21,21 @@ var queueCases = []testCase{
 	},
 	{
 		name: "in-order-of-arrival",
-		explanation: "Waiters are served in the order of their arrival, one for each release, and long before they would look by themselves: " +
+		explanation: "Waiters must be served in order of arrival, one for each release, and long before their Backoff makes them look again: " +
 			"a Locker does not poll a Queuer.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
 			const waiters = 6
-			line := f.line()
+			queue := f.waitQueue()
 			for range waiters {
-				line.join(f.request(key, long))
+				queue.join(f.request(key, long))
 			}
 			for range waiters {
-				line.mustWait()
+				queue.mustWait()
 				f.release(g)
-				g = line.next()
+				g = queue.next()
 			}
 			f.release(g)
 			f.free(key)
@@ -43,7 +43,7 @@ var queueCases = []testCase{
 	},
 	{
 		name:        "over-processes",
-		explanation: "A release in one process wakes whoever waits in another.",
+		explanation: "A release in one process must wake the waiters of another.",
 		needs:       []need{needsQueue, needsPeer},
 		run: func(f *fixture) {
 			peer := f.peer()
@@ -54,17 +54,17 @@ var queueCases = []testCase{
 			key := f.key()
 			g := f.try(f.request(key, long))
 			const waiters = 4
-			line := f.line()
+			queue := f.waitQueue()
 			for i := range waiters {
 				q := f.queue
 				if i%2 == 0 {
 					q = other
 				}
-				line.joinOn(q, f.request(key, long))
+				queue.joinOn(q, f.request(key, long))
 			}
 			for range waiters {
 				f.release(g)
-				g = line.next()
+				g = queue.next()
 			}
 			f.release(g)
 			f.free(key)
@@ -72,17 +72,17 @@ var queueCases = []testCase{
 	},
 	{
 		name:        "holder-crashed",
-		explanation: "If the holder never releases, the line must move on when its lease has ended.",
+		explanation: "If the holder never releases, the next waiter must get the key when the lease has ended.",
 		needs:       []need{needsQueue, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, 2*f.Lease))
-			first := f.queueUpLooking(g, f.request(key, f.Lease), f.Lease/2) // and crashes as well
+			first := f.queueUpLooking(g, f.request(key, f.Lease), f.Lease/2) // and it crashes too
 			second := f.queueUpLooking(g, f.request(key, long), f.Lease/2)
 			if !f.Bubble {
 				select {
 				case <-first.done:
-				case <-second.done: // the first was not back in its place when it was its turn
+				case <-second.done: // the first had not come back to its place when its turn came
 					f.tooSlow()
 				case <-time.After(patience):
 				}
@@ -124,8 +124,8 @@ var queueCases = []testCase{
 	},
 	{
 		name: "budget",
-		explanation: "When r.Backoff is spent, Acquire must return an error that wraps ErrNotAcquired: after attempts-1 intervals, " +
-			"each between the interval and its double.",
+		explanation: "When r.Backoff is spent, Acquire must return an error that wraps ErrNotAcquired. That is after attempts-1 waits, " +
+			"each between one interval and two.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			const attempts = 4
@@ -144,7 +144,7 @@ var queueCases = []testCase{
 	},
 	{
 		name:        "one-attempt",
-		explanation: "A budget of one attempt must not wait at all.",
+		explanation: "With a Backoff of one attempt Acquire must not wait.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -158,27 +158,27 @@ var queueCases = []testCase{
 	},
 	{
 		name: "keeps-its-place",
-		explanation: "Whoever calls Acquire again with the same owner must stand where it stood: the Locker does so after a failure of the backend, " +
-			"and would otherwise be overtaken for ever by those who do not fail.",
+		explanation: "A second Acquire with the same owner must have the place of the first: the Locker calls it after a failure of the backend, " +
+			"and would otherwise lose its place each time.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
-			line := f.line()
+			queue := f.waitQueue()
 			first := f.request(key, long)
-			line.takePlace(first)
-			line.join(f.request(key, long))
-			line.join(first)
+			queue.takePlace(first)
+			queue.join(f.request(key, long))
+			queue.join(first)
 			f.release(g)
-			f.release(line.next())
-			f.release(line.next())
+			f.release(queue.next())
+			f.release(queue.next())
 			f.free(key)
 		},
 	},
 	{
 		name: "release-gives-up-the-place",
-		explanation: "Release must give up the place of an owner that waits in line. Otherwise the key comes to somebody who has left, " +
-			"and is blocked for as long as the store needs to notice.",
+		explanation: "Release must give up the place of an owner that waits. Otherwise the key goes to an owner that has left, " +
+			"and is blocked until the store notices.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -187,7 +187,7 @@ var queueCases = []testCase{
 			f.takePlace(gone)
 			w := f.queueUp(f.request(key, long))
 			f.giveUp(gone)
-			f.want(f.renewAll(g), driver.Renewed) // the holder does not notice
+			f.want(f.renewAll(g), driver.Renewed) // the holder keeps the key
 			w.mustWait(f)
 			f.release(g)
 			f.release(w.served(f))
@@ -196,8 +196,8 @@ var queueCases = []testCase{
 	},
 	{
 		name: "granted-while-away",
-		explanation: "If the key comes to an owner between two calls of Acquire, Release must pass it on like any grant: " +
-			"that is how a waiter whose context ended leaves.",
+		explanation: "An owner may be granted the key between two calls of Acquire. Release must then pass it on like any grant: " +
+			"a waiter leaves that way when its context has ended.",
 		needs: []need{needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -213,7 +213,7 @@ var queueCases = []testCase{
 	},
 	{
 		name:        "keys-are-apart",
-		explanation: "Each key has a line of its own.",
+		explanation: "Each key must have its own queue.",
 		needs:       []need{needsQueue},
 		run: func(f *fixture) {
 			busy, key := f.key(), f.key()

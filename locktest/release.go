@@ -10,7 +10,7 @@ import (
 var releaseCases = []testCase{
 	{
 		name:        "frees",
-		explanation: "After Release anybody can have the key at once.",
+		explanation: "After Release the key must be free at once.",
 		run: func(f *fixture) {
 			key := f.key()
 			for range 5 {
@@ -20,8 +20,8 @@ var releaseCases = []testCase{
 	},
 	{
 		name: "twice",
-		explanation: "Releasing again what this owner has released must not be an error: the reply to the first may have been lost, " +
-			"and whoever releases until it is certain must not be told of a loss.",
+		explanation: "To release again what this owner has released must not be an error: the reply to the first Release may have been lost, " +
+			"and the Locker repeats it until the outcome is known.",
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), long))
 			f.release(g)
@@ -31,8 +31,8 @@ var releaseCases = []testCase{
 	},
 	{
 		name: "again-after-the-next",
-		explanation: "A repeated Release must leave alone whoever has the key by then. Whether the store remembers that this owner has released, " +
-			"and says nothing, or says ErrLost, is its own affair.",
+		explanation: "If another owner has the key by the time of a second Release, the other must keep it. The second Release may return nil, " +
+			"because the store remembers the first, or ErrLost.",
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), long))
 			f.release(g)
@@ -44,7 +44,7 @@ var releaseCases = []testCase{
 	},
 	{
 		name:        "others",
-		explanation: "A grant of another owner must not be touched, and the error must wrap ErrLost: a late release must never end the next holder's lock.",
+		explanation: "Release must not touch the grant of another owner, and the error must wrap ErrLost: a late release must never end the lock of the next holder.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -57,7 +57,7 @@ var releaseCases = []testCase{
 	},
 	{
 		name:        "after-takeover",
-		explanation: "Whoever slept through the end of its lease and releases then must be told ErrLost if another has the key, and must leave it alone.",
+		explanation: "If the lease of an owner has ended and another owner has the key, the error of Release must wrap ErrLost, and the other must keep the key.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -72,9 +72,9 @@ var releaseCases = []testCase{
 		},
 	},
 	{
-		name: "claim",
-		explanation: "A Release without tokens gives up a request whose outcome is unknown: it frees the key if the request was granted, " +
-			"and is no error if it never arrived.",
+		name: "unknown-outcome",
+		explanation: "Release of a grant without tokens gives up a request with an unknown outcome: it must free the key if the request was granted, " +
+			"and must not be an error if the request never arrived.",
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
 			f.try(r)
@@ -86,15 +86,15 @@ var releaseCases = []testCase{
 	},
 }
 
-// releaseLost releases what another has.
+// releaseLost releases a key that another owner has.
 func (f *fixture) releaseLost(g driver.Grant) {
 	f.Helper()
 	start := time.Now()
 	f.mustHearOfLoss(f.backend.Release(f.Context(), g), start)
 }
 
-// mustHearOfLoss checks the answer to a release that began at start, of what another
-// has.
+// mustHearOfLoss checks the error of a release that began at start, of a key that another
+// owner has.
 func (f *fixture) mustHearOfLoss(err error, start time.Time) {
 	f.Helper()
 	if err == nil && f.Resend > 0 && time.Since(start) >= f.Resend {
@@ -103,10 +103,10 @@ func (f *fixture) mustHearOfLoss(err error, start time.Time) {
 	f.mustBeLost(err)
 }
 
-// mustBeLost checks the answer to whoever releases what another has.
+// mustBeLost checks the error of an owner that does not have the key.
 func (f *fixture) mustBeLost(err error) {
 	f.Helper()
 	if !errors.Is(err, driver.ErrLost) {
-		f.Errorf("another has the key, and the error does not wrap ErrLost: %v", err)
+		f.Errorf("the owner does not have the key, but the error does not wrap ErrLost: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 var renewalCases = []testCase{
 	{
 		name:        "extends",
-		explanation: "Renew must extend a lease to a full TTL from now, again and again: this is all that keeps a long function's lock.",
+		explanation: "Renew must extend a lease to a full TTL from now, each time: nothing else keeps the lock of a long function.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -25,7 +25,7 @@ var renewalCases = []testCase{
 	},
 	{
 		name:        "ends-after-the-last",
-		explanation: "Renew extends to one TTL from now, and no further: leases do not add up.",
+		explanation: "Renew must extend to one TTL from now, and no further: leases do not add up.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -38,8 +38,8 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "shorter-than-before",
-		explanation: "Renew extends to the TTL of the grant that it is given, also if the lease was longer: that is how a key is kept " +
-			"for what is left of MinHold and no longer.",
+		explanation: "Renew must extend to the TTL of the grant that it gets, even if the lease was longer before: the Locker keeps a key " +
+			"for the rest of MinHold that way.",
 		needs: []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -49,7 +49,7 @@ var renewalCases = []testCase{
 			f.want(f.renewAll(g), driver.Renewed)
 			other := f.seize(f.request(key, long), f.Lease)
 			if running(sent, g.TTL) {
-				f.Errorf("taken %v after the renewal, to %v", time.Since(sent), g.TTL)
+				f.Errorf("another owner got the key %v after a renewal to %v", time.Since(sent), g.TTL)
 			}
 			f.release(other)
 			f.free(key)
@@ -57,8 +57,8 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "in-order",
-		explanation: "Renew must return one result for each grant, in order: the Locker cancels the function whose result says Lost, " +
-			"and goes on believing in the others.",
+		explanation: "Renew must report the result of each grant with the index of that grant: the Locker cancels the function if the result is Lost, " +
+			"and the others go on.",
 		run: func(f *fixture) {
 			alive1, gone, alive2 := f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long))
 			f.release(gone)
@@ -72,8 +72,8 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "one-report-each",
-		explanation: "Renew must call report exactly once for each grant, with its index. A grant without a report counts as Unknown, " +
-			"and the Locker stops believing in it; a report for another index is believed of the wrong lock.",
+		explanation: "Renew must call report exactly once for each grant, with its index. The Locker takes a grant without a report for Unknown, " +
+			"and a report with another index changes the wrong lock.",
 		run: func(f *fixture) {
 			grants := f.several(9)
 			want := make([]driver.RenewStatus, len(grants))
@@ -89,7 +89,7 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "large-batch",
-		explanation: "One Renew may have more grants than a backend sends in one request, some living and some lost; " +
+		explanation: "Renew may get more grants than a backend sends in one request, some held and some lost: " +
 			"each must have its own result.",
 		run: func(f *fixture) {
 			const n = 600
@@ -118,8 +118,8 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "far-longer-than-before",
-		explanation: "Renew must accept any TTL, even one that is far longer than the lease was: this is how a key is kept for MinHold. " +
-			"A backend that does not must declare Features.MaxTTL, which the Locker checks before the work begins.",
+		explanation: "Renew must accept any TTL, even one that is far longer than the lease was: the Locker keeps a key for MinHold that way. " +
+			"A backend with a limit must declare it as Features.MaxTTL, and the Locker refuses more before the work begins.",
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), long))
 			g.TTL = 24 * time.Hour
@@ -133,7 +133,7 @@ var renewalCases = []testCase{
 	},
 	{
 		name: "above-the-limit",
-		explanation: "A backend with a MaxTTL must accept it, and refuse more at once, with an error that means neither a lost lease nor a held key: " +
+		explanation: "A backend with a MaxTTL must accept that TTL, and must refuse a longer one at once, with an error that wraps neither ErrLost nor ErrNotAcquired: " +
 			"the Locker would cancel a function that has its lock, or wait for nothing.",
 		needs: []need{needsLimit},
 		run: func(f *fixture) {
@@ -156,7 +156,7 @@ var renewalCases = []testCase{
 	},
 	{
 		name:        "others",
-		explanation: "A grant whose key has another owner must be reported Lost, and the other's lease must not be extended.",
+		explanation: "If another owner has the key, a grant must be reported Lost, and the lease of the other must not be extended.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -170,7 +170,7 @@ var renewalCases = []testCase{
 	},
 	{
 		name:        "never-recreates",
-		explanation: "A grant that was released must be reported Lost and must not be created anew: the key would belong to nobody for a whole lease.",
+		explanation: "A grant that was released must be reported Lost and must not be created anew: the key would be blocked for a whole lease.",
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.request(key, long))
@@ -181,12 +181,12 @@ var renewalCases = []testCase{
 	},
 	{
 		name:        "never-revives",
-		explanation: "A grant whose lease has ended must be reported Lost even if nobody has taken the key since: somebody could have had it in between.",
+		explanation: "After the end of its lease a grant must be reported Lost, even if the key is free: another owner may have had it in between.",
 		needs:       []need{needsExpiry},
 		run: func(f *fixture) {
 			g := f.try(f.request(f.key(), f.Lease))
 			other := f.try(f.request(f.key(), f.Lease))
-			f.seize(f.request(other.Key, long), f.Lease) // and so g's lease has ended too
+			f.seize(f.request(other.Key, long), f.Lease) // so the lease of g has ended too
 			f.want(f.renewAll(g), driver.Lost)
 			f.free(g.Key)
 		},
@@ -225,12 +225,12 @@ var renewalCases = []testCase{
 	},
 }
 
-// refusesTTL reports whether an error says nothing about the key.
+// refusesTTL reports whether err is an error that says nothing about the key.
 func refusesTTL(err error) bool {
-	for _, claim := range []error{
+	for _, target := range []error{
 		driver.ErrNotAcquired, driver.ErrLost, distlock.ErrUnavailable, context.DeadlineExceeded, context.Canceled,
 	} {
-		if errors.Is(err, claim) {
+		if errors.Is(err, target) {
 			return false
 		}
 	}

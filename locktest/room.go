@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// room is what a lock protects. It notices when two are inside at once, and
-// when tokens do not rise in the order of the visits.
+// room is what a lock protects. It fails the test if two visits overlap, and if tokens do
+// not rise in the order of the visits.
 //
-// Its counter is read and written in two steps, so that an overlap loses a
-// visit. The steps are atomic only because the race detector cannot see the
-// order that a lock outside the process imposes.
+// A visit reads and writes the counter in two steps, so an overlap loses a visit. The
+// steps are atomic only because the race detector does not know that a lock outside the
+// process orders them.
 type room struct {
 	inside atomic.Int32
 	visits atomic.Int64
 	token  atomic.Uint64
 }
 
-// visit stays for a while under the grant of token; 0 means that there is none.
+// visit enters the room for a while, with a fencing token or 0.
 func (r *room) visit(t testing.TB, token uint64, stay time.Duration) {
 	t.Helper()
 	if n := r.inside.Add(1); n != 1 {
-		t.Errorf("%d are inside at once", n)
+		t.Errorf("%d visits at once", n)
 	}
 	if last := r.token.Swap(token); token != 0 && token <= last {
 		t.Errorf("token %d after token %d", token, last)
@@ -42,6 +42,6 @@ func (r *room) visit(t testing.TB, token uint64, stay time.Duration) {
 func (r *room) mustHaveHad(t testing.TB, visits int) {
 	t.Helper()
 	if n := r.visits.Load(); n != int64(visits) {
-		t.Errorf("of %d visits %d were counted", visits, n)
+		t.Errorf("%d visits, and %d were counted", visits, n)
 	}
 }

@@ -12,7 +12,7 @@ import (
 var semaphoreCases = []testCase{
 	{
 		name:        "exactly-n",
-		explanation: "A semaphore of n permits lets in n holders and not one more, and each Release one more.",
+		explanation: "A semaphore of n permits must admit n holders and no more, and one more after each Release.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -30,28 +30,28 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "one-more-waits",
-		explanation: "Whoever finds no permit waits in line, and gets the next that comes free, one for each Release.",
+		explanation: "Without a free permit a request waits in the queue. Each Release must admit one waiter.",
 		needs:       []need{needsShare, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			grants := f.all(key, long)
-			line := f.line()
-			line.join(f.permit(key, long))
-			line.join(f.permit(key, long))
-			line.mustWait()
+			queue := f.waitQueue()
+			queue.join(f.permit(key, long))
+			queue.join(f.permit(key, long))
+			queue.mustWait()
 			f.release(grants[1])
-			first := line.next()
-			line.mustWait()
+			first := queue.next()
+			queue.mustWait()
 			f.release(grants[0])
 			f.release(first)
-			f.release(line.next())
+			f.release(queue.next())
 			f.release(grants[2])
 			f.free(key)
 		},
 	},
 	{
 		name:        "expired-permit",
-		explanation: "The permit of a holder that does not renew comes back when its lease has ended, and only that one.",
+		explanation: "When the lease of one holder has ended, its permit must be free, and no other.",
 		needs:       []need{needsShare, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -65,7 +65,7 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "all-crashed",
-		explanation: "If no holder renews, all permits come back, and not one more.",
+		explanation: "If no holder renews, all permits must become free, and no more.",
 		needs:       []need{needsShare, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -77,8 +77,8 @@ var semaphoreCases = []testCase{
 		},
 	},
 	{
-		name:        "expired-permit-and-a-line",
-		explanation: "If a holder never releases, its permit goes to the first in line when its lease has ended.",
+		name:        "expired-permit-with-waiters",
+		explanation: "If a holder never releases, its permit must go to the first waiter when the lease has ended.",
 		needs:       []need{needsShare, needsQueue, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -90,13 +90,13 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "renewal-of-one",
-		explanation: "Renew extends the lease of one holder, and no other's.",
+		explanation: "Renew must extend the lease of one holder, and no other.",
 		needs:       []need{needsShare, needsExpiry},
 		run:         func(f *fixture) { f.renewOne(f.permit) },
 	},
 	{
 		name:        "exclusive-alone",
-		explanation: "Exclusive lets nobody in beside it, whatever it asks for, and is not let in beside anybody.",
+		explanation: "An exclusive holder must exclude permits, and permits must exclude an exclusive holder.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -111,7 +111,7 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "same-owner-again",
-		explanation: "An owner that has a permit already succeeds, with the same tokens, and takes no second one.",
+		explanation: "An owner that has a permit must succeed again with the same tokens, and must not take a second permit.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -126,7 +126,7 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "tokens-rise",
-		explanation: "The tokens of those who hold permits together rise in the order of the grants.",
+		explanation: "The tokens of holders of permits must rise in the order of the grants.",
 		needs:       []need{needsShare, needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
@@ -143,7 +143,7 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "two-peers",
-		explanation: "The permits are those of the fleet, not of each process.",
+		explanation: "All processes share the permits of a key.",
 		needs:       []need{needsShare, needsPeer},
 		run: func(f *fixture) {
 			peer := f.peer()
@@ -161,7 +161,7 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "crowd",
-		explanation: "Of many functions in two processes at most n run at once under a semaphore of n, and each gets its turn.",
+		explanation: "Under a semaphore of n permits at most n functions of two processes may run at once, and each must get its turn.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -171,7 +171,7 @@ var semaphoreCases = []testCase{
 			f.turns(12, 4, 4, func(l *distlock.Locker, _, _ int) error {
 				return l.Do(f.Context(), key, o, func(context.Context) error {
 					if n := inside.Add(1); n > permits {
-						f.Errorf("%d are inside at once", n)
+						f.Errorf("%d run at once", n)
 					}
 					time.Sleep(f.tick())
 					inside.Add(-1)
@@ -183,7 +183,7 @@ var semaphoreCases = []testCase{
 	},
 }
 
-// allButOne leaves one permit.
+// allButOne takes all permits but one.
 func (f *fixture) allButOne(key string) {
 	f.Helper()
 	for range permits - 1 {

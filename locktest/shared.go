@@ -12,7 +12,7 @@ import (
 var sharedCases = []testCase{
 	{
 		name:        "readers-together",
-		explanation: "Any number of readers hold a key together, and none that asks for Exclusive beside them.",
+		explanation: "Any number of readers may hold a key together. They must exclude writers.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -30,7 +30,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "writer-alone",
-		explanation: "While an owner has the key as Exclusive, no reader gets it.",
+		explanation: "While a writer has the key, no reader may get it.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -43,7 +43,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "writer-waits-for-all",
-		explanation: "A writer in line gets the key when the last of the readers has left, then at once, and not before.",
+		explanation: "A waiting writer must get the key at once when the last reader has released, and not before.",
 		needs:       []need{needsShare, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -62,28 +62,28 @@ var sharedCases = []testCase{
 	},
 	{
 		name: "later-readers-wait",
-		explanation: "A reader that comes after a writer in line waits behind it, although it could read now: " +
-			"readers that come and go would otherwise keep the writer out for ever.",
+		explanation: "A reader that arrives after a waiting writer must wait behind it, even if other readers have the key: " +
+			"otherwise readers that come and go would keep the writer out.",
 		needs: []need{needsShare, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
 			g := f.try(f.reader(key, long))
-			line := f.line()
-			line.join(f.request(key, long))
+			queue := f.waitQueue()
+			queue.join(f.request(key, long))
 			f.busy(f.reader(key, long))
-			line.join(f.reader(key, long))
-			line.mustWait()
+			queue.join(f.reader(key, long))
+			queue.mustWait()
 			f.release(g)
-			writer := line.next()
-			line.mustWait()
+			writer := queue.next()
+			queue.mustWait()
 			f.release(writer)
-			f.release(line.next())
+			f.release(queue.next())
 			f.free(key)
 		},
 	},
 	{
 		name:        "next-readers-together",
-		explanation: "When readers come to the head of the line, those who stand one behind the other get the key together, up to the next writer.",
+		explanation: "When a reader is first in the queue, all readers up to the next writer must get the key together.",
 		needs:       []need{needsShare, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -95,7 +95,7 @@ var sharedCases = []testCase{
 			writer := f.queueUp(f.request(key, long))
 			last := f.queueUp(f.reader(key, long))
 			f.release(g)
-			for _, w := range readers { // none is released before all are served
+			for _, w := range readers { // all are served before one is released
 				w.served(f)
 			}
 			for _, w := range readers {
@@ -109,8 +109,8 @@ var sharedCases = []testCase{
 		},
 	},
 	{
-		name:        "writer-leaves-the-line",
-		explanation: "When the writer that readers wait behind gives up its place, they get the key.",
+		name:        "writer-leaves-the-queue",
+		explanation: "When a waiting writer gives up its place, the readers behind it must get the key.",
 		needs:       []need{needsShare, needsQueue},
 		run: func(f *fixture) {
 			key := f.key()
@@ -126,7 +126,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "crashed-reader",
-		explanation: "A reader that does not renew blocks a writer for no longer than its lease, and not for less.",
+		explanation: "A reader that does not renew must block a writer for the length of its lease.",
 		needs:       []need{needsShare, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -139,8 +139,8 @@ var sharedCases = []testCase{
 		},
 	},
 	{
-		name:        "crashed-reader-and-a-line",
-		explanation: "If a reader never releases, the line moves on when its lease has ended.",
+		name:        "crashed-reader-with-waiters",
+		explanation: "If a reader never releases, the next waiter must get the key when its lease has ended.",
 		needs:       []need{needsShare, needsQueue, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -153,7 +153,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "each-its-own-lease",
-		explanation: "The end of one reader's lease ends no other's, and the longest keeps a writer out.",
+		explanation: "Each reader has its own lease: the end of one must not end another, and the longest keeps a writer out.",
 		needs:       []need{needsShare, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -167,13 +167,13 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "renewal-of-one",
-		explanation: "Renew extends the lease of the reader whose grant it is given, and no other's.",
+		explanation: "Renew must extend the lease of the reader that it is called for, and no other.",
 		needs:       []need{needsShare, needsExpiry},
 		run:         func(f *fixture) { f.renewOne(f.reader) },
 	},
 	{
 		name:        "release-of-one",
-		explanation: "A reader's Release leaves the others alone.",
+		explanation: "Release by one reader must not change the others.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -191,7 +191,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "same-reader-again",
-		explanation: "A reader that has the key already succeeds, with the same tokens, and holds it once: one Release is enough.",
+		explanation: "A reader that has the key must succeed again with the same tokens, and holds it once: one Release is enough.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			r := f.reader(f.key(), long)
@@ -205,8 +205,8 @@ var sharedCases = []testCase{
 	},
 	{
 		name: "tokens-rise",
-		explanation: "The tokens of readers and writers rise in the order of the grants, also among readers who hold the key together: " +
-			"a resource that has seen a later one refuses an earlier one.",
+		explanation: "The tokens of readers and writers must rise in the order of the grants, even among readers that hold the key together: " +
+			"a resource that has seen a later token refuses an earlier one.",
 		needs: []need{needsShare, needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
@@ -228,7 +228,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "two-peers",
-		explanation: "Readers and writers of two processes see each other as those of one do.",
+		explanation: "Readers and writers of two processes must exclude each other like those of one.",
 		needs:       []need{needsShare, needsPeer},
 		run: func(f *fixture) {
 			peer := f.peer()
@@ -267,7 +267,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "crowd",
-		explanation: "Functions that write under a key never overlap with any other, in one process or two, and each gets its turn.",
+		explanation: "A function under a writer's lock must not overlap with any other, in one process or two, and each must get its turn.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()
@@ -277,18 +277,18 @@ var sharedCases = []testCase{
 				defer readers.Add(-1)
 				time.Sleep(f.tick())
 				if n := writers.Load(); n != 0 {
-					f.Errorf("%d write while another reads", n)
+					f.Errorf("%d writers while another function reads", n)
 				}
 				return nil
 			}
 			write := func(context.Context) error {
 				if n := writers.Add(1); n != 1 {
-					f.Errorf("%d write at once", n)
+					f.Errorf("%d writers at once", n)
 				}
 				defer writers.Add(-1)
 				time.Sleep(f.tick())
 				if n := readers.Load(); n != 0 {
-					f.Errorf("%d read while another writes", n)
+					f.Errorf("%d readers while another function writes", n)
 				}
 				return nil
 			}
@@ -309,15 +309,15 @@ var sharings = []driver.Sharing{
 	{Mode: driver.Exclusive}, {Mode: driver.Shared}, {Permits: 1}, {Permits: 2}, {Permits: 3},
 }
 
-// asking returns a request of a fresh owner with that sharing.
+// asking returns a request of a new owner with that sharing.
 func (f *fixture) asking(key string, s driver.Sharing) driver.Request {
 	r := f.request(key, long)
 	r.Mode, r.Permits = s.Mode, s.Permits
 	return r
 }
 
-// mustAgree checks that n holders with the sharing has let in one that asks for the
-// sharing asks exactly if Admits says so.
+// mustAgree checks that TryAcquire with the sharing asks succeeds exactly if Admits says so,
+// while n holders have the key with the sharing has.
 func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
 	f.Helper()
 	r := f.asking(key, asks)
@@ -336,8 +336,7 @@ func (f *fixture) mustAgree(key string, n int, has, asks driver.Sharing) {
 	}
 }
 
-// renewOne keeps one of two leases alive that have the key together, and lets the
-// other end.
+// renewOne keeps one of two leases of a shared key alive, and lets the other end.
 func (f *fixture) renewOne(ask func(key string, ttl time.Duration) driver.Request) {
 	f.Helper()
 	key := f.key()

@@ -15,8 +15,8 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// slow is an honest backend on a machine that is busy: now and then a request or its
-// answer is on its way for longer than a lease.
+// slow is an honest backend on a busy machine: some requests or replies take longer than a
+// lease.
 type slow struct {
 	*memlock.Backend
 
@@ -24,7 +24,7 @@ type slow struct {
 
 	mu       sync.Mutex
 	rnd      *rand.Rand
-	stalls   int             // that are still to come
+	stalls   int             // how many are left
 	released map[string]bool // by owner
 }
 
@@ -66,7 +66,7 @@ func (s *slow) Renew(ctx context.Context, grants []driver.Grant, report func(int
 	s.Backend.Renew(ctx, grants, report)
 }
 
-// resend is after what time a release is sent again, which cannot tell a loss then.
+// resend is the time after which a release is sent again. It cannot report a loss then.
 const resend = 50 * time.Millisecond
 
 func (s *slow) Release(ctx context.Context, g driver.Grant) error {
@@ -80,8 +80,8 @@ func (s *slow) Release(ctx context.Context, g driver.Grant) error {
 	return err
 }
 
-// release says of every lease that has ended that it was lost, as some stores do: the
-// one below does not know, as long as nobody else has the key.
+// release reports the loss of every lease that has ended, as some stores do. A memlock
+// reports it only if another owner has the key.
 func (s *slow) release(ctx context.Context, g driver.Grant) error {
 	s.mu.Lock()
 	again := s.released[g.Owner]
@@ -104,8 +104,8 @@ func (s *slow) Inspect(ctx context.Context, prefix string, limit int) ([]driver.
 	return s.Backend.Inspect(ctx, prefix, limit)
 }
 
-// TestRunOnSlowMachine checks that the suite blames no backend for a machine that is
-// too slow for its leases.
+// TestRunOnSlowMachine checks that the suite passes if the machine is too slow for the
+// leases.
 func TestRunOnSlowMachine(t *testing.T) {
 	seeds := uint64(2)
 	if testmode.Full() {

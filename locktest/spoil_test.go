@@ -38,7 +38,7 @@ func (s *spoiled) Features() driver.Features {
 	return f
 }
 
-// renewing returns the renewals of b with all results at once.
+// renewing returns a renewFunc that returns the results of b.
 func renewing(b driver.Backend) renewFunc {
 	return func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 		return driver.RenewAll(ctx, b, grants)
@@ -57,8 +57,8 @@ func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(
 
 func (s *spoiled) Release(ctx context.Context, g driver.Grant) error { return s.release(ctx, g) }
 
-// ask changes what both ways of acquiring are asked for. The grant still says
-// what the caller asked for.
+// ask changes the requests of TryAcquire and Acquire. The grants have the fields of the
+// original requests.
 func (s *spoiled) ask(change func(r *driver.Request)) {
 	wrap := func(honest acquireFunc) acquireFunc {
 		return func(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -74,7 +74,7 @@ func (s *spoiled) ask(change func(r *driver.Request)) {
 	s.tryAcquire, s.acquire = wrap(s.Backend.TryAcquire), wrap(s.Backend.Acquire)
 }
 
-// answer changes what both ways of acquiring answer.
+// answer changes the results of TryAcquire and Acquire.
 func (s *spoiled) answer(change func(r driver.Request, g *driver.Grant, err error) error) {
 	wrap := func(honest acquireFunc) acquireFunc {
 		return func(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -86,7 +86,7 @@ func (s *spoiled) answer(change func(r driver.Request, g *driver.Grant, err erro
 	s.tryAcquire, s.acquire = wrap(s.Backend.TryAcquire), wrap(s.Backend.Acquire)
 }
 
-// holds reports whether the owner has the key. It renews the lease on the way.
+// holds reports whether the owner has the key. It also renews the lease.
 func (s *spoiled) holds(ctx context.Context, g driver.Grant) bool {
 	return driver.RenewAll(ctx, s.Backend, []driver.Grant{g})[0].Status == driver.Renewed
 }
@@ -113,7 +113,7 @@ func (b *book) get(key, owner string) (driver.Grant, bool) {
 	return g, ok
 }
 
-// owners returns who has ever had the key.
+// owners returns all grants of the key.
 func (b *book) owners(key string) []driver.Grant {
 	b.mu.Lock()
 	defer b.mu.Unlock()

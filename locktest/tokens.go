@@ -10,8 +10,8 @@ import (
 var tokensCases = []testCase{
 	{
 		name: "rise-over-release",
-		explanation: "Every grant must have tokens larger than every token of every earlier grant of the key: a resource that remembers " +
-			"the largest refuses whoever is late.",
+		explanation: "The tokens of a grant must be larger than all tokens of all earlier grants of the key: a resource that remembers " +
+			"the largest refuses late writes.",
 		needs: []need{needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
@@ -26,7 +26,7 @@ var tokensCases = []testCase{
 	},
 	{
 		name:        "rise-over-expiry",
-		explanation: "Tokens must rise when a lease has ended by itself, whoever takes the key next: the one before may only have slept.",
+		explanation: "Tokens must rise when a lease has expired, whichever owner takes the key next: the last holder may still be running.",
 		needs:       []need{needsTokens, needsExpiry},
 		run: func(f *fixture) {
 			key := f.key()
@@ -36,13 +36,13 @@ var tokensCases = []testCase{
 			f.mustRise(first, second)
 			third := f.seize(f.request(key, f.Lease), f.Lease)
 			f.mustRise(second, third)
-			time.Sleep(2 * f.Lease) // longer than the lease: the store may have forgotten everything
+			time.Sleep(2 * f.Lease) // the store may have deleted what expires
 			f.mustRise(third, f.seize(r, 0))
 		},
 	},
 	{
 		name: "same-owner-after-expiry",
-		explanation: "An owner that comes back after its lease has ended, and maybe others have been there, must get new tokens: " +
+		explanation: "An owner that acquires again after its lease has ended must get new tokens, because others may have had the key: " +
 			"idempotence ends with the lease.",
 		needs: []need{needsTokens, needsExpiry},
 		run: func(f *fixture) {
@@ -57,8 +57,8 @@ var tokensCases = []testCase{
 	},
 	{
 		name: "blocks",
-		explanation: "Token to LastToken belong to one grant alone, also after it has used but one of them: the Locker hands them out " +
-			"to the holders that follow each other inside the process. There may be fewer than asked for, but not none.",
+		explanation: "The tokens from Token to LastToken belong to one grant, even if it uses only one of them: the Locker gives them " +
+			"to the holders that follow each other inside the process. A grant may have fewer than asked for, but at least one.",
 		needs: []need{needsTokens},
 		run: func(f *fixture) {
 			key := f.key()
@@ -66,7 +66,7 @@ var tokensCases = []testCase{
 			for i, n := range []int{10, 1, 64, 1, 1, 1000, 3, 64, 64} {
 				r := f.request(key, long)
 				r.Tokens = n
-				g := f.try(r) // inspects the block
+				g := f.try(r) // checks the number of tokens
 				if i > 0 {
 					f.mustRise(last, g)
 				}
@@ -77,7 +77,7 @@ var tokensCases = []testCase{
 	},
 	{
 		name:        "rise-over-processes",
-		explanation: "Tokens must rise over all processes that share a store.",
+		explanation: "Tokens must rise over all processes that share the store.",
 		needs:       []need{needsTokens, needsPeer},
 		run: func(f *fixture) {
 			backends := []driver.Backend{f.backend, f.peer()}
@@ -99,19 +99,19 @@ var tokensCases = []testCase{
 		},
 	},
 	{
-		name:        "rise-over-the-line",
-		explanation: "Tokens must rise when the key goes from one to the next in line.",
+		name:        "rise-over-the-queue",
+		explanation: "Tokens must rise when the key goes from one waiter to the next.",
 		needs:       []need{needsTokens, needsQueue},
 		run: func(f *fixture) {
 			r := f.request(f.key(), long)
 			r.Tokens = 16
 			g := f.try(r)
-			var line []*waiter
+			var waiters []*waiter
 			for range 5 {
 				r.Owner = newOwner()
-				line = append(line, f.queueUp(r))
+				waiters = append(waiters, f.queueUp(r))
 			}
-			for _, w := range line {
+			for _, w := range waiters {
 				f.release(g)
 				next := w.served(f)
 				f.mustRise(g, next)
@@ -121,11 +121,11 @@ var tokensCases = []testCase{
 	},
 	{
 		name:        "rise-among-goroutines",
-		explanation: "Tokens must rise in the order in which the store grants the key, also under contention.",
+		explanation: "Tokens must rise in the order in which the store grants the key, even under contention.",
 		needs:       []need{needsTokens},
 		run: func(f *fixture) {
 			const goroutines, visits = 8, 5
-			var r room // which looks at the tokens
+			var r room // checks the tokens
 			key := f.key()
 			var wg sync.WaitGroup
 			for range goroutines {

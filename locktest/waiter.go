@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// waiter is an Acquire on a goroutine of its own.
+// waiter is an Acquire on its own goroutine.
 type waiter struct {
 	request driver.Request
 	start   time.Time
@@ -19,9 +19,8 @@ type waiter struct {
 	err     error
 }
 
-// wait starts an Acquire. Without a Backoff in r its budget is so long that
-// only a message or the end of a lease can help it in time, and short enough to
-// end what is stuck.
+// wait starts an Acquire. Without a Backoff in r the Acquire looks again so late that only
+// a message or the end of a lease can help it in time, and it ends if it is stuck.
 func (f *fixture) wait(r driver.Request) *waiter {
 	f.Helper()
 	return f.waitOn(f.queue, r, nil)
@@ -46,18 +45,18 @@ func (f *fixture) waitOn(q driver.Queuer, r driver.Request, told chan<- *waiter)
 		select {
 		case <-w.done:
 		case <-time.After(5 * patience):
-			f.Errorf("Acquire goes on long after its context has ended")
+			f.Errorf("Acquire has not returned long after its context has ended")
 			return
 		}
-		if b, ok := q.(driver.Backend); ok { // the place is still kept
+		if b, ok := q.(driver.Backend); ok { // the owner still has its place
 			_ = b.Release(context.WithoutCancel(ctx), r.Grant())
 		}
 	})
 	return w
 }
 
-// takePlace puts an owner in line by a call that ends: whoever has left without a
-// Release keeps the place.
+// takePlace takes a place in the queue with an Acquire that returns soon: the owner keeps
+// the place until Release.
 func (f *fixture) takePlace(r driver.Request) {
 	f.Helper()
 	f.takePlaceOn(f.queue, r)
@@ -73,8 +72,8 @@ func (f *fixture) waitBriefly(q driver.Queuer, r driver.Request) (driver.Grant, 
 	return q.Acquire(f.Context(), r)
 }
 
-// queueUp starts an Acquire for a key that is held, and returns when it is in
-// line.
+// queueUp starts an Acquire for a key that is held, and returns when the owner is in the
+// queue.
 func (f *fixture) queueUp(r driver.Request) *waiter {
 	f.Helper()
 	return f.queueUpOn(f.queue, r, nil)
@@ -87,12 +86,12 @@ func (f *fixture) queueUpOn(q driver.Queuer, r driver.Request, told chan<- *wait
 		f.calm()
 		return w
 	}
-	f.takePlaceOn(q, r) // because from outside nobody sees a line
+	f.takePlaceOn(q, r) // the queue cannot be seen from outside
 	return f.waitOn(q, r, told)
 }
 
-// queueUpLooking starts an Acquire behind a holder that looks by itself, because
-// nobody tells it that the holder's lease has ended or was forgotten.
+// queueUpLooking starts an Acquire that looks again at intervals, because no message says
+// that the lease of the holder has ended or was forgotten.
 func (f *fixture) queueUpLooking(holder driver.Grant, r driver.Request, every time.Duration) *waiter {
 	f.Helper()
 	r.Backoff = driver.NewBackoff(every, 0)
@@ -108,7 +107,7 @@ func (f *fixture) queueUpLooking(holder driver.Grant, r driver.Request, every ti
 	return f.waitOn(f.queue, r, nil)
 }
 
-// served waits for the grant, which must come without the help of the budget.
+// served waits for the grant, which must come before the Backoff makes the Acquire look again.
 func (w *waiter) served(f *fixture) driver.Grant {
 	f.Helper()
 	select {
@@ -124,7 +123,7 @@ func (w *waiter) served(f *fixture) driver.Grant {
 	return w.grant
 }
 
-// failed waits for the end of an Acquire that cannot succeed.
+// failed waits for the error of an Acquire that cannot succeed.
 func (w *waiter) failed(f *fixture, within time.Duration) error {
 	f.Helper()
 	select {
@@ -133,7 +132,7 @@ func (w *waiter) failed(f *fixture, within time.Duration) error {
 		f.Fatalf("Acquire has not returned after %v", time.Since(w.start))
 	}
 	if w.err == nil {
-		f.Fatal("the key was granted although another holds it")
+		f.Fatal("the key was granted although another owner holds it")
 	}
 	return w.err
 }
@@ -144,19 +143,19 @@ func (w *waiter) mustWait(f *fixture) {
 	f.calm()
 	select {
 	case <-w.done:
-		f.Fatalf("a waiter was answered out of turn: %v", w.err)
+		f.Fatalf("a waiter was served, or failed, out of turn: %v", w.err)
 	default:
 	}
 }
 
-// settle waits for the end of an Acquire whatever it may be, and gives up what
-// it has.
-func (w *waiter) settle(f *fixture) {
+// discard waits for an Acquire to return after its context has ended, and gives up what it
+// has.
+func (w *waiter) discard(f *fixture) {
 	f.Helper()
 	select {
 	case <-w.done:
 	case <-time.After(f.soon()):
-		f.Fatal("Acquire goes on although its context has ended")
+		f.Fatal("Acquire has not returned although its context has ended")
 	}
 	if w.err != nil && !errors.Is(w.err, context.Canceled) {
 		f.Errorf("Acquire with a cancelled context: %v", w.err)
