@@ -1,0 +1,46 @@
+package driver_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// A Release that gives up a request gets all that the request says about the lock.
+func TestGrantOfRequest(t *testing.T) {
+	r := driver.Request{
+		Key: "k", Owner: "o", TTL: time.Minute, Mode: driver.Shared, Permits: 3, Tokens: 64,
+		Backoff: driver.NewBackoff(time.Second, 1),
+	}
+	want := driver.Grant{Key: "k", Owner: "o", TTL: time.Minute, Mode: driver.Shared, Permits: 3}
+	if got := r.Grant(); got != want {
+		t.Errorf("Grant() = %+v, want %+v", got, want)
+	}
+	if s := (driver.Sharing{Mode: driver.Shared, Permits: 3}); r.Sharing() != s || want.Sharing() != s {
+		t.Errorf("Sharing() = %+v of the request, %+v of the grant, want %+v", r.Sharing(), want.Sharing(), s)
+	}
+}
+
+func TestHolderOf(t *testing.T) {
+	const id = "9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11"
+	for owner, want := range map[string]string{
+		id + "@web-3/1432":  "web-3/1432",
+		id:                  "",
+		"another library's": "",
+		"":                  "",
+	} {
+		if got := driver.HolderOf(owner); got != want {
+			t.Errorf("HolderOf(%q) = %q, want %q", owner, got, want)
+		}
+	}
+}
+
+func TestNewBackoffOfOneAttempt(t *testing.T) {
+	if d, ok := driver.NewBackoff(time.Second, 1).Wait(); ok {
+		t.Errorf("a wait of %v after the only attempt", d)
+	}
+	if d, ok := driver.NewBackoff(time.Second, 2).Wait(); !ok || d <= 0 || d > 2*time.Second {
+		t.Errorf("Wait = %v, %v before the second attempt", d, ok)
+	}
+}
