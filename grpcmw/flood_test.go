@@ -1,6 +1,7 @@
 package grpcmw_test
 
 import (
+	"io"
 	"context"
 	"math"
 	"strconv"
@@ -90,8 +91,14 @@ func TestAStreamThatSendsNothingHoldsNothing(t *testing.T) {
 	}
 	lock := grpcmw.StreamServerInterceptor(newLocker(t, s, distlock.Config{}), rules(serverStream, messageKey))
 	var client connKeeper
-	start(t, tcp, svc, []grpc.ServerOption{grpc.ChainStreamInterceptor(first, lock)}, grpc.WithStreamInterceptor(client.keep)).
+	answers, err := start(t, tcp, svc, []grpc.ServerOption{grpc.ChainStreamInterceptor(first, lock)}, grpc.WithStreamInterceptor(client.keep)).
 		StreamingOutputCall(t.Context(), outputRequest("first"))
+	for err == nil {
+		_, err = answers.Recv()
+	}
+	if err != io.EOF { //nolint:errorlint // as gRPC says that it is over
+		t.Fatal(err)
+	}
 	<-began
 
 	ctx, leave := context.WithCancel(t.Context())
