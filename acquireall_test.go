@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// keyOf is the key that an error names.
+// keyOf returns the key that an error names.
 func keyOf(err error) string {
 	if e := new(distlock.Error); errors.As(err, &e) {
 		return e.Key
@@ -32,7 +32,7 @@ func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys 
 	return m
 }
 
-// other holds a key as another process does, until it is released.
+// other holds a key, as another process would, until it is released.
 func other(t *testing.T, s *store, key string) (release func()) {
 	t.Helper()
 	r := driver.Request{Key: key, Owner: "other-" + key, TTL: time.Hour, Tokens: 1}
@@ -76,7 +76,7 @@ func TestAcquireAll(t *testing.T) {
 		if !m.Valid() || m.Context().Err() != nil {
 			t.Error("not valid")
 		}
-		time.Sleep(time.Minute) // the watchdog looks after all
+		time.Sleep(time.Minute) // all are renewed
 		wantIs(t, m.Check())
 
 		wantIs(t, m.Release(t.Context()))
@@ -129,7 +129,7 @@ func TestAcquireAllOrNothing(t *testing.T) {
 	}
 }
 
-// A MinHold counts for those who got all keys.
+// MinHold applies only if all keys were acquired.
 func TestAcquireAllMinHold(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		o := distlock.Opts{MinHold: time.Minute}
@@ -158,7 +158,7 @@ func TestAcquireAllCancelled(t *testing.T) {
 }
 
 // A lease that is lost while the caller waits for another key ends the wait. The
-// caller's own context goes on, so the error must not match context.Canceled.
+// caller's own context has not ended, so the error must not match context.Canceled.
 func TestAcquireAllLostMeanwhile(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		defer other(t, s, "b")()
@@ -209,14 +209,14 @@ func TestAcquireAllLoss(t *testing.T) {
 		}
 		err := m.Release(t.Context())
 		wantIs(t, err, distlock.ErrLost)
-		if keyOf(err) != "b" || err != m.Release(t.Context()) { //nolint:errorlint // that very value
+		if keyOf(err) != "b" || err != m.Release(t.Context()) { //nolint:errorlint // the same value
 			t.Errorf("released with %v", err)
 		}
 		mustBeFree(t, s, "a", "b", "c")
 	})
 }
 
-// The budget is that of all keys: with one for each, this would take longer.
+// One budget applies to all keys: with one for each, this would take longer.
 func TestAcquireAllHasOneBudget(t *testing.T) {
 	for name, wrap := range map[string]func(*store) driver.Backend{
 		"queuer":  func(s *store) driver.Backend { return s },
@@ -243,8 +243,8 @@ func TestAcquireAllHasOneBudget(t *testing.T) {
 	}
 }
 
-// A budget is not spent by keys that come at once, and whatever is left is enough
-// for those that do.
+// Keys that are free do not use up the budget, and they are acquired even when it is
+// used up.
 func TestAcquireAllAfterABudgetIsSpent(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		time.AfterFunc(500*time.Millisecond, other(t, s, "a"))
@@ -282,7 +282,8 @@ func TestAcquireAllReentry(t *testing.T) {
 	})
 }
 
-// What one key is refused for is told with that key, and the others are given back.
+// The reason why one key is refused is reported with that key, and the others are
+// released.
 func TestAcquireAllRefused(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		reader := mustAcquire(t, l, "b", distlock.Opts{Mode: distlock.Shared})
@@ -348,7 +349,7 @@ func TestAcquireAllClose(t *testing.T) {
 		ended := make(chan error, 3)
 		context.AfterFunc(held.Context(), func() { ended <- held.Release(context.Background()) })
 		free := other(t, s, "b")
-		for _, keys := range [][]string{{"a", "b"}, {"c", "x"}} { // in the store's line, at the gate
+		for _, keys := range [][]string{{"a", "b"}, {"c", "x"}} { // in the store's queue, at the gate
 			go func() {
 				_, err := l.AcquireAll(t.Context(), keys, distlock.Opts{})
 				wantIs(t, err, distlock.ErrClosed)
@@ -373,7 +374,7 @@ func TestAcquireAllClose(t *testing.T) {
 	})
 }
 
-// hanging answers no Release.
+// hanging never answers a Release.
 type hanging struct{ *store }
 
 func (h hanging) Release(ctx context.Context, _ driver.Grant) error {
@@ -381,13 +382,13 @@ func (h hanging) Release(ctx context.Context, _ driver.Grant) error {
 	return ctx.Err()
 }
 
-// A store that is silent is waited for twice, not once for each key.
+// Close waits for a silent store twice, not once for each key.
 func TestReleaseOfManyFromASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := distlock.New(hanging{newStore()}, distlock.Config{})
 		n := 100
 		if raceEnabled() {
-			n = 10 // more timers that fire at once crash the race detector: golang/go#78156
+			n = 10 // if more timers fire at once, the race detector crashes: golang/go#78156
 		}
 		keys := make([]string, n)
 		for i := range keys {
@@ -415,7 +416,7 @@ func TestDoAll(t *testing.T) {
 			wantIs(t, l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(context.Context) error { return nil }))
 			return errOwn
 		})
-		if err != errOwn { //nolint:errorlint // that very value
+		if err != errOwn { //nolint:errorlint // the same value
 			t.Errorf("the error is %v", err)
 		}
 		mustBeFree(t, s, keys...)

@@ -8,7 +8,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// BenchmarkWrap sets a wrapped function over memlock, uncontended, beside the
+// BenchmarkWrap compares a wrapped function over memlock, without contention, with the
 // bare call.
 func BenchmarkWrap(b *testing.B) {
 	l := distlock.New(memlock.New(), distlock.Config{})
@@ -31,7 +31,7 @@ func BenchmarkWrap(b *testing.B) {
 	}
 }
 
-// BenchmarkContended is many goroutines on one key in one process.
+// BenchmarkContended has many goroutines on one key in one process.
 func BenchmarkContended(b *testing.B) {
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer l.Close()

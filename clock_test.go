@@ -9,12 +9,12 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// suspend returns t with only its wall clock moved on by d, as the time is
-// after the machine slept: the monotonic clock stood still.
+// suspend returns t with only its wall clock moved by d, as after a suspension of the
+// machine: the monotonic clock stood still.
 func suspend(t time.Time, d time.Duration) time.Time {
 	moved := t.Add(d)
-	// time.Time is {wall uint64; ext int64; loc *Location}, ext being the
-	// monotonic reading.
+	// time.Time is {wall uint64; ext int64; loc *Location}, where ext is the monotonic
+	// reading.
 	(*struct {
 		wall uint64
 		ext  int64
@@ -23,7 +23,7 @@ func suspend(t time.Time, d time.Duration) time.Time {
 }
 
 // Row 10 (any): the clock that ran further counts. Fails if only the wall clock is
-// looked at.
+// read.
 func TestElapsedBelievesTheClockThatRanFurther(t *testing.T) {
 	t.Parallel()
 	sent := time.Now()
@@ -65,10 +65,10 @@ func TestJumpedIsTheWallClockRunningAhead(t *testing.T) {
 	}
 }
 
-// After a suspend the timers are late: every deadline is looked at.
+// After a suspension the timers are late: every deadline is checked.
 //
-// Row 10 (any): a suspended machine ends the leases. Fails if only the monotonic
-// clock is looked at.
+// Row 10 (any): a suspended machine ends the leases. Fails if only the monotonic clock
+// is read.
 func TestSuspendEndsTheLeases(t *testing.T) {
 	t.Parallel()
 	l := distlock.New(newStore(), distlock.Config{})

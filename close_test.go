@@ -14,15 +14,15 @@ import (
 
 // Fault matrix, row 24.
 //
-// Row 24 (memlock): new work is refused, those who wait are sent away. Fails if the
-// contexts of those who wait are not cancelled.
+// Row 24 (memlock): new work is refused, and waiting callers are refused. Fails if the
+// contexts of waiting callers are not cancelled.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		l := distlock.New(closes{s, new(int)}, distlock.Config{CloseTimeout: 3 * time.Second})
 		closed := l
 		var all sync.WaitGroup
-		all.Go(func() { // returns when told to
+		all.Go(func() { // returns when its context ends
 			wantIs(t, l.Do(t.Context(), "a", distlock.Opts{}, func(ctx context.Context) error {
 				<-ctx.Done()
 				if cause := context.Cause(ctx); !errors.Is(cause, distlock.ErrClosed) || !errors.Is(cause, distlock.ErrLost) {
@@ -39,7 +39,7 @@ func TestClose(t *testing.T) {
 		if _, err := s.Backend.TryAcquire(t.Context(), driver.Request{Key: "b", Owner: "other", TTL: time.Hour, Tokens: 1}); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's line
+		for _, key := range []string{"a", "b"} { // wait at the gate, and in the store's queue
 			all.Go(func() {
 				_, err := l.Acquire(t.Context(), key, distlock.Opts{})
 				wantIs(t, err, distlock.ErrClosed)
@@ -65,8 +65,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Row 24 (memlock): what is not given back is released in the end. Fails if that is
-// left out.
+// Row 24 (memlock): leases that are not given back are released in the end. Fails if
+// they are not.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -133,7 +133,7 @@ func TestCloseWithNobodyInside(t *testing.T) {
 				if d := time.Since(start); d > tc.most {
 					t.Errorf("Close took %v, want at most %v", d, tc.most)
 				}
-				time.Sleep(2 * distlock.ReleaseTimeout) // until the silent store has answered
+				time.Sleep(2 * distlock.ReleaseTimeout) // until the operation of the silent store has ended
 				if name == "refuses" && len(s.seen("release")) != releases+3 {
 					t.Errorf("%d last attempts, want one for each key", len(s.seen("release"))-releases)
 				}
@@ -161,7 +161,7 @@ func TestCloseCleansUp(t *testing.T) {
 	})
 }
 
-// While a lease is held, clean-up continues to try.
+// While a lease is held, clean-up is retried.
 func TestCloseCleansUpWhileAHolderGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

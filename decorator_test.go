@@ -50,7 +50,7 @@ func TestWrap(t *testing.T) {
 		if svc.paid[1] != 6 || svc.paid[2] != 3 {
 			t.Errorf("paid %v", svc.paid)
 		}
-		// the same parameter is the same key however it comes
+		// The same parameter gives the same key in every form.
 		byString := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay-id", ParamLock: true})
 		if k, err := byString.Key(int64(1)); err != nil || k != key(0, 1) {
 			t.Errorf("Key(1) = %q, %v; By gave %q", k, err, key(0, 1))
@@ -60,7 +60,7 @@ func TestWrap(t *testing.T) {
 
 func TestWrapIsForManyGoroutines(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		svc := &payService{paid: map[int64]int{}} // a map that the lock alone guards
+		svc := &payService{paid: map[int64]int{}} // a map that only the lock protects
 		pay := distlock.Wrap(l, svc.pay, distlock.Opts{Value: "pay"})
 		var all sync.WaitGroup
 		for i := range 100 {
@@ -87,7 +87,7 @@ func TestWrapKeepsResultsAndErrors(t *testing.T) {
 			}
 			return 7, mine
 		}, distlock.Opts{Value: "f"})
-		if got, err := f(t.Context(), false); got != 7 || err != mine { //nolint:errorlint // the very error
+		if got, err := f(t.Context(), false); got != 7 || err != mine { //nolint:errorlint // the same value
 			t.Errorf("%d, %v", got, err)
 		}
 		got, err := f(t.Context(), true)

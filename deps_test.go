@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A user of the root package pulls in no Redis client and no gRPC: it imports
-// the standard library and google/uuid, and httpmw nothing but that and the root.
+// A user of the root package does not get a Redis client or gRPC: it imports the
+// standard library and google/uuid, and httpmw only those and the root.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	const module = "github.com/distlock-go/distlock"

@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// A transfer needs both accounts. However the callers name them, no two wait for
-// each other.
+// A transfer needs both accounts. The order in which callers name them does not matter:
+// two callers never wait for each other.
 func ExampleLocker_DoAll() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -37,7 +37,7 @@ func ExampleLocker_DoAll() {
 	// Output: 75 45
 }
 
-// Code that is no function holds several leases, each with a token of its own.
+// AcquireAll is for code that is not a function. Each lease has its own token.
 func ExampleLocker_AcquireAll() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// An operator looks who holds what, and takes a key from a holder that is stuck.
+// An operator lists the holders, and takes a key away from a holder that is stuck.
 func ExampleLocker_Inspect() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()

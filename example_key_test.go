@@ -7,8 +7,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// One part of the request makes the key, and a key function of a route that
-// gives the same string leads to the same lock.
+// One part of the request is the key. A key function of an HTTP route that returns the
+// same string uses the same lock.
 func ExampleBy() {
 	type PayRequest struct {
 		OrderID string
@@ -31,7 +31,7 @@ func ExampleBy() {
 	// true true
 }
 
-// Tags in the request type say what takes part.
+// Tags in the request type select the fields that are part of the key.
 func ExampleKeyBuilder_tags() {
 	type Reserve struct {
 		Warehouse int    `lock:"key"`
@@ -54,16 +54,16 @@ func ExampleKeyBuilder_tags() {
 	// shop:stock:s(OrderID=42)
 }
 
-// Account is locked by its number, whoever owns it.
+// Account is locked by its number, independent of the owner.
 type Account struct {
 	Number string
 	Owner  string
 }
 
-// LockKey makes Account speak for itself wherever it is a parameter.
+// LockKey is the key of an Account wherever it is a parameter.
 func (a Account) LockKey() string { return a.Number }
 
-// A type with LockKey speaks for itself, alone or inside of other parameters.
+// A type with LockKey defines its own key, alone or as a part of other parameters.
 func ExampleKeyBuilder_lockKey() {
 	keys := distlock.NewKeyBuilder(distlock.Opts{
 		Prefix: "bank:", Value: "transfer", ParamLock: true, Hasher: distlock.Plain(),
@@ -104,7 +104,7 @@ func ExampleKeyed() {
 }
 
 func ExampleHasherFunc() {
-	// 256 bits where a policy asks for them.
+	// 256 bits, where a policy requires them.
 	full := distlock.HasherFunc(func(encoded []byte) string {
 		return fmt.Sprintf("%x", sha256.Sum256(encoded))
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// A nightly job in three processes, here three Lockers over one store: one of
-// them leads and does the work. When its process ends, another takes over.
+// A nightly job in three processes, here three Lockers over one store: one of them is
+// the leader and does the work. When its process ends, another one takes over.
 func ExampleLocker_Lead() {
 	store := memlock.New()
 	type run struct {
@@ -20,7 +20,7 @@ func ExampleLocker_Lead() {
 	}
 	runs := make(chan run)
 	nightly := func(ctx context.Context, locker *distlock.Locker, process int) error {
-		night := time.NewTicker(time.Millisecond) // these nights are short
+		night := time.NewTicker(time.Millisecond) // a short night
 		defer night.Stop()
 
 		err := locker.Lead(ctx, "report", distlock.Opts{Prefix: "leader:"}, func(ctx context.Context) error {
@@ -29,7 +29,7 @@ func ExampleLocker_Lead() {
 				select {
 				case <-night.C:
 					runs <- run{process, lease.Token()} // the report
-				case <-ctx.Done(): // deposed, or shut down
+				case <-ctx.Done(): // the leadership is lost, or the process shuts down
 					return ctx.Err()
 				}
 			}
@@ -56,7 +56,7 @@ func ExampleLocker_Lead() {
 		stop[r.process]()
 		for over := false; !over; {
 			select {
-			case <-runs: // it was at it
+			case <-runs: // it does the work
 			case err := <-ended:
 				over = errors.Is(err, context.Canceled)
 			}

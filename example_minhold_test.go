@@ -10,8 +10,8 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// A job that cron starts on every machine runs once in the fleet, although it
-// takes no time and the clocks differ by some minutes.
+// A job that cron starts on every machine runs once, although it is quick and the
+// clocks differ by some minutes.
 func ExampleOpts_minHold() {
 	store := memlock.New()
 	ctx := context.Background()
@@ -23,8 +23,8 @@ func ExampleOpts_minHold() {
 
 		err := locker.Do(ctx, "report", distlock.Opts{
 			Prefix:     "cron:",
-			RetryCount: 1,                // somebody has it: skip
-			MinHold:    10 * time.Minute, // more than clocks differ, less than the period
+			RetryCount: 1,                // skip if another process has it
+			MinHold:    10 * time.Minute, // longer than clocks differ, shorter than the period
 		}, report)
 		switch {
 		case errors.Is(err, distlock.ErrUnavailable):
@@ -35,7 +35,7 @@ func ExampleOpts_minHold() {
 			fmt.Println(machine, "failed:", err)
 		}
 	}
-	for _, machine := range []string{"a", "b", "c"} { // one after the other, as their clocks have it
+	for _, machine := range []string{"a", "b", "c"} { // one after the other, because their clocks differ
 		cron(machine)
 	}
 	// Output:
@@ -44,7 +44,7 @@ func ExampleOpts_minHold() {
 	// c skips
 }
 
-// Where the resource checks the token, a lock without one is refused.
+// If the resource checks the token, a lock without a token is refused.
 func ExampleOpts_fencing() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()

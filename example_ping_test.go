@@ -37,7 +37,7 @@ func health(locker *distlock.Locker, w http.ResponseWriter) {
 	healthz := func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
-		if err := locker.Ping(ctx); err != nil { // for the log; clients should not see it
+		if err := locker.Ping(ctx); err != nil { // log it; clients should not see it
 			http.Error(w, "locks are unavailable", http.StatusServiceUnavailable)
 		}
 	}

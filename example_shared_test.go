@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// prices is a list that many read and few change.
+// prices is read often and changed rarely.
 type prices struct{ list map[string]int }
 
 func (p *prices) quote(_ context.Context, sku string) (int, error) { return p.list[sku], nil }
@@ -24,8 +24,8 @@ func (p *prices) raise(_ context.Context, percent int) (int, error) {
 	return len(p.list), nil
 }
 
-// Readers run beside each other, and a writer alone: two functions under one key
-// in two modes.
+// Readers run together, and a writer runs alone: two functions use one key in two
+// modes.
 func ExampleOpts_shared() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -34,7 +34,7 @@ func ExampleOpts_shared() {
 	list := &prices{list: map[string]int{"tea": 100, "milk": 50}}
 	quote := distlock.Wrap(locker, list.quote, distlock.Opts{
 		Prefix: "shop:", Value: "prices",
-		Mode: distlock.Shared, // beside other readers
+		Mode: distlock.Shared, // together with other readers
 	})
 	raise := distlock.Wrap(locker, list.raise, distlock.Opts{
 		Prefix: "shop:", Value: "prices", // alone
@@ -44,7 +44,7 @@ func ExampleOpts_shared() {
 	after, _ := quote(ctx, "tea")
 	fmt.Println(before, changed, after)
 
-	// Whoever reads cannot become the writer on the way: it would wait for itself.
+	// A reader cannot become a writer: it would wait for itself.
 	err := locker.Do(ctx, "prices", distlock.Opts{Prefix: "shop:", Mode: distlock.Shared}, func(ctx context.Context) error {
 		_, err := raise(ctx, 10)
 		return err
@@ -55,7 +55,7 @@ func ExampleOpts_shared() {
 	// upgrade: true
 }
 
-// At most two of the fleet convert at the same time.
+// At most two processes convert at the same time.
 func ExampleOpts_permits() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -69,7 +69,7 @@ func ExampleOpts_permits() {
 		return image + ".webp", nil
 	}, distlock.Opts{
 		Prefix: "media:", Value: "convert",
-		Permits: 2, // so many at once, in the whole fleet
+		Permits: 2, // at most two at once, over all processes
 	})
 
 	var all sync.WaitGroup

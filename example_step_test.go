@@ -10,10 +10,10 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// ledger is a resource with a draft that counts only when it is published.
+// ledger has a draft that counts only after it is published.
 type ledger struct {
 	draft, booked int
-	during        func() // what happens while it is written
+	during        func() // called while it is written
 }
 
 func (l *ledger) write(ctx context.Context) error {
@@ -22,14 +22,14 @@ func (l *ledger) write(ctx context.Context) error {
 		l.during()
 		<-ctx.Done()
 	}
-	return nil // as if nothing had happened
+	return nil // it ignores the loss
 }
 
 func (l *ledger) publish(context.Context) error { l.booked, l.draft = l.booked+l.draft, 0; return nil }
 func (l *ledger) discard(context.Context) error { l.draft = 0; return nil }
 
-// Step checks the lease before the work, before the commit and after it. When
-// the lock is lost during the work nothing is booked, and the draft is gone.
+// Step checks the lease before the work, before the commit and after it. If the lock is
+// lost during the work, the draft is discarded and not booked.
 func ExampleLease_Step() {
 	store := memlock.New()
 	locker := distlock.New(store, distlock.Config{})
@@ -44,13 +44,13 @@ func ExampleLease_Step() {
 			return lease.Step(ctx, distlock.Step{
 				Do:     books.write,
 				Commit: books.publish, // only if the lease is still valid
-				Undo:   books.discard, // if it is not, or if one of the others failed
+				Undo:   books.discard, // if it is not valid, or if Do or Commit failed
 			})
 		})
 	}
 	fmt.Println(post(), books.booked, books.draft)
 
-	books.during = func() { store.Drop("ledger") } // as an operator might
+	books.during = func() { store.Drop("ledger") } // as an operator could do
 	fmt.Println("lost:", errors.Is(post(), distlock.ErrLost), books.booked, books.draft)
 	// Output:
 	// <nil> 100 0

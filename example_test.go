@@ -10,13 +10,13 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// PayRequest is a request as a service has it.
+// PayRequest is a request of the service.
 type PayRequest struct {
 	OrderID int64
-	Trace   string `lock:"-"` // takes no part in the key
+	Trace   string `lock:"-"` // not part of the key
 }
 
-// Service is a service that knows nothing of locks.
+// Service does not know about locks.
 type Service struct{}
 
 // Pay charges the customer.
@@ -32,17 +32,17 @@ func ExampleWrap() {
 	svc := Service{}
 	pay := distlock.Wrap(locker, svc.Pay, distlock.Opts{
 		Prefix: "shop:", Value: "pay",
-		ParamLock:     true,                   // the request takes part in the key
+		ParamLock:     true,                   // the request is part of the key
 		KeyTimeout:    10 * time.Second,       // lease; the watchdog renews it
 		MaxWait:       3 * time.Second,        // for the lock; Pay may take longer
-		RetryInterval: 200 * time.Millisecond, // a little longer than Pay takes
+		RetryInterval: 200 * time.Millisecond, // a little longer than a call of Pay
 	})
 	receipt, err := pay(context.Background(), PayRequest{OrderID: 42})
 	fmt.Println(receipt, err)
 	// Output: order 42 paid <nil>
 }
 
-// Do is for everything that is not a function of one request.
+// Do is for code that is not a function of one request.
 func ExampleLocker_Do() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -69,8 +69,8 @@ func ExampleCall() {
 	// Output: 100 <nil>
 }
 
-// Acquire is for code that cannot be a function. Whoever acquires releases, and
-// hands the lease's context on.
+// Acquire is for code that cannot be a function. The caller releases the lease, and
+// passes its context on.
 func ExampleLocker_Acquire() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -91,8 +91,7 @@ func ExampleLocker_Acquire() {
 	// Output: true true
 }
 
-// TryAcquire does not wait. The error says whether the lock is busy or the
-// store is down.
+// TryAcquire does not wait. The error tells a busy lock from a store that is down.
 func ExampleLocker_TryAcquire() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -116,8 +115,8 @@ func ExampleLocker_TryAcquire() {
 	// <nil>
 }
 
-// A resource that remembers the largest token is safe from a holder that was
-// paused and does not know yet that its lease is over.
+// A resource that records the largest token is protected against a holder that was
+// paused and does not know that its lease has ended.
 func ExampleLease_Token() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -140,8 +139,8 @@ func ExampleLease_Token() {
 	// Output: written refused
 }
 
-// Code below a locked function that locks the same key re-enters; a goroutine
-// that may outlive the function is detached first.
+// Code called by a locked function re-enters the same key. A goroutine that may outlive
+// the function needs Detach.
 func ExampleDetach() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -152,7 +151,7 @@ func ExampleDetach() {
 		fmt.Println("re-entered:", err)
 
 		free := distlock.Detach(ctx)
-		go func() { // waits for the lock like anybody else
+		go func() { // waits for the lock like any other caller
 			done <- locker.Do(free, "k", distlock.Opts{}, func(context.Context) error { return nil })
 		}()
 		return nil
@@ -163,8 +162,8 @@ func ExampleDetach() {
 	// detached: <nil>
 }
 
-// Hooks count without touching the code that locks. The label is the name, never
-// the key: callers choose keys.
+// Hooks count locks without changes of the code that locks. The label is the name and
+// never the key: callers choose keys.
 func ExampleHooks() {
 	locker := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
 		Acquired: func(_ context.Context, i distlock.AcquiredInfo) { fmt.Println("acquired", i.Name) },
@@ -180,8 +179,7 @@ func ExampleHooks() {
 	// released shop:pay <nil>
 }
 
-// A Guard is the stuff of decorators of another shape: here, of a function of
-// two parameters.
+// A Guard is for decorators of another shape: here, of a function with two parameters.
 func ExampleLocker_Guard() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()

@@ -28,8 +28,8 @@ func (a *Purse) Withdraw(ctx context.Context, amount int) (left int, err error) 
 		return 0, errOverdrawn
 	}
 	select {
-	case <-time.After(2 * time.Second): // the bank is asked
-	case <-ctx.Done(): // the lock is lost, or the caller has left
+	case <-time.After(2 * time.Second): // a request to the bank
+	case <-ctx.Done(): // the lock is lost, or the caller has cancelled
 		return 0, context.Cause(ctx)
 	}
 	a.balance = left
@@ -105,7 +105,7 @@ func TestLossDuringWithdrawal(t *testing.T) {
 	})
 }
 
-// unreachable is a store that nobody can reach.
+// unreachable is a store that does not answer.
 type unreachable struct{ driver.Backend }
 
 func (unreachable) TryAcquire(context.Context, driver.Request) (driver.Grant, error) {

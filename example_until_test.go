@@ -27,7 +27,7 @@ func ExampleLease_Until() {
 	o := distlock.Opts{Prefix: "bank:", KeyTimeout: 30 * time.Second}
 	err := locker.Do(context.Background(), "account:7", o, func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)
-		if time.Until(lease.Until()) < 10*time.Second { // too little for the transaction
+		if time.Until(lease.Until()) < 10*time.Second { // not enough for the transaction
 			if err := lease.Refresh(ctx); err != nil {
 				return err
 			}

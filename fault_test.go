@@ -16,10 +16,10 @@ import (
 
 var errBroken = errors.New("broken pipe")
 
-// errMute makes a renewal end without an answer and without a reason.
+// errMute makes a renewal end without a result and without a reason.
 var errMute = errors.New("mute")
 
-// call is one call of a backend's method, as the store saw it.
+// call is one call of a backend's method.
 type call struct {
 	op    string // "try", "all", "wait", "renew" or "release"
 	key   string
@@ -27,19 +27,20 @@ type call struct {
 	at    time.Time
 }
 
-// store is a memlock that notes the calls and can be made to fail. The zero
-// value of each lever does nothing.
+// store is a memlock that records its calls and can be made to fail. The zero value of
+// each field has no effect.
 type store struct {
 	*memlock.Backend
 
-	joint bool // takes several keys in one step
+	joint bool // can acquire several keys in one step
 
 	mu    sync.Mutex
 	calls []call
 
-	// before is called first; an error is the answer and nothing is applied.
+	// before is called first. If it returns an error, that is the result and the call
+	// is not applied.
 	before func(c call) error
-	// after is called when the call was applied; an error replaces the reply.
+	// after is called when the call was applied. Its error replaces the reply.
 	after func(c call) error
 }
 
@@ -136,8 +137,8 @@ func (s *store) seen(op string) []call {
 	return slices.DeleteFunc(slices.Clone(s.calls), func(c call) bool { return c.op != op })
 }
 
-// fail makes every call of the given operations fail from now on; with none it
-// mends them all.
+// fail makes every later call of the given operations fail; without operations all work
+// again.
 func (s *store) fail(ops ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +150,7 @@ func (s *store) fail(ops ...string) {
 	}
 }
 
-// loseReplies makes the calls of op be applied without an answer, n times.
+// loseReplies drops the replies of the next n calls of op.
 func (s *store) loseReplies(op string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +165,7 @@ func (s *store) loseReplies(op string, n int) {
 	}
 }
 
-// free reports whether nobody has the key in the store.
+// free reports whether the key is free in the store.
 func (s *store) free(t *testing.T, key string) bool {
 	t.Helper()
 	probe := driver.Request{Key: key, Owner: "probe", TTL: time.Second, Tokens: 1}
@@ -181,8 +182,8 @@ func (s *store) free(t *testing.T, key string) bool {
 // polling hides the Queuer of a store, so that the Locker has to poll.
 type polling struct{ driver.Backend }
 
-// bubble runs f in virtual time with a Locker over a store; the Locker is
-// closed at the end.
+// bubble runs f in virtual time with a Locker over a store, and closes the Locker at
+// the end.
 func bubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -209,8 +210,7 @@ func mustAcquire(t *testing.T, l *distlock.Locker, key string, o distlock.Opts) 
 	return s
 }
 
-// wantIs checks which of the package's errors err matches: those of want, and
-// no other.
+// wantIs checks that err matches exactly the given errors of the package.
 func wantIs(t *testing.T, err error, want ...error) {
 	t.Helper()
 	if len(want) == 0 && err != nil {

@@ -53,7 +53,7 @@ func TestFencing(t *testing.T) {
 				t.Errorf("RetryCount %d: free %v, %d keys, %d watched", o.RetryCount, s.free(t, "k"), bare.Keys(), bare.Watched())
 			}
 		}
-		// given back in the background if there is no answer
+		// released in the background if there is no answer
 		s.fail("release")
 		wantIs(t, bare.Do(t.Context(), "k", o, never), distlock.ErrNoFencing)
 		s.fail()
@@ -61,13 +61,13 @@ func TestFencing(t *testing.T) {
 		if !s.free(t, "k") {
 			t.Error("not given back")
 		}
-		// without the demand it is as it was
+		// without the option it works as before
 		wantIs(t, bare.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error { return ctx.Err() }))
 	})
 }
 
-// A lock without a token that is in this process already is none either: not by
-// re-entry, and not by hand-over, where it goes on to the next.
+// A lock without a token in this process is refused as well: on re-entry, and on a
+// hand-over, where it goes to the next waiter.
 func TestFencingOfWhatIsHere(t *testing.T) {
 	o := distlock.Opts{Fencing: true}
 	synctest.Test(t, func(t *testing.T) {

@@ -9,15 +9,15 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Where the caller gives the key, the fields that make keys of parameters are refused:
-// ignored, they would leave all callers with one lock.
+// If the caller gives the key, fields that make keys of parameters are refused: if they
+// were ignored, all callers would have the same lock.
 func TestGivenKeyRefusesFieldsForParameters(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	l := distlock.New(s, distlock.Config{})
 	defer closeLocker(t, l)
 	fn := func(context.Context) error { return errors.New("fn ran") }
-	var key string // of its own for each call, which may take it
+	var key string // each call has its own key
 	for name, lock := range map[string]func(o distlock.Opts) error{
 		"Do": func(o distlock.Opts) error { return l.Do(t.Context(), key, o, fn) },
 		"Call": func(o distlock.Opts) error {

@@ -42,7 +42,7 @@ func TestKeyed(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 
-	clear(secret) // the Hasher has a copy
+	clear(secret) // the Hasher keeps a copy
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

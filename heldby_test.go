@@ -10,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// heldBy returns what err says about the holder.
+// heldBy returns the HeldError in err.
 func heldBy(t *testing.T, err error) distlock.HeldError {
 	t.Helper()
 	held := new(distlock.HeldError)
@@ -33,8 +33,8 @@ func named(t *testing.T, f func(t *testing.T, here, there *distlock.Locker, s *s
 	})
 }
 
-// A waiter that gives up because of a holder in this process is told so, and for how
-// long the holder has had the key, however it gives up.
+// If a waiter stops waiting because of a holder in this process, its error says so, and
+// how long the holder has had the key.
 func TestHeldByThisProcess(t *testing.T) {
 	named(t, func(t *testing.T, here, _ *distlock.Locker, _ *store) {
 		held := mustAcquire(t, here, "k", distlock.Opts{})
@@ -69,8 +69,8 @@ func TestHeldByThisProcess(t *testing.T) {
 	})
 }
 
-// If several holders have the key, the error names the holder that has had it for the
-// longest time. After a hand-over it names the present holder.
+// If several holders have the key, the error names the one that has had it for the
+// longest time. After a hand-over it names the current holder.
 func TestHeldByThisProcessSince(t *testing.T) {
 	named(t, func(t *testing.T, here, _ *distlock.Locker, s *store) {
 		refusal := func(o distlock.Opts) distlock.HeldError {
@@ -116,8 +116,8 @@ func TestHeldByThisProcessSince(t *testing.T) {
 	})
 }
 
-// While the first waiter asks the store, no holder is in this process, and the waiters
-// behind are told what the store answered.
+// While the first waiter asks the store, the key has no holder in this process, and the
+// other waiters get the store's answer.
 func TestHeldElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -140,8 +140,8 @@ func TestHeldElsewhere(t *testing.T) {
 	})
 }
 
-// The waiters in the process give up together with the first, which waits in the
-// store's line: all are told the holder of the key.
+// The waiters in the process stop together with the first, which waits in the store's
+// queue: all errors name the holder of the key.
 func TestHeldElsewhereToAllWhoWait(t *testing.T) {
 	named(t, func(t *testing.T, here, there *distlock.Locker, _ *store) {
 		held := mustAcquire(t, there, "k", distlock.Opts{})
@@ -166,8 +166,8 @@ func TestHeldElsewhereToAllWhoWait(t *testing.T) {
 	})
 }
 
-// A holder in the store with this Locker's name is in this process only if this
-// Locker has it.
+// A holder in the store with this Locker's name is in this process only if this Locker
+// has the key.
 func TestHeldUnderTheSameName(t *testing.T) {
 	named(t, func(t *testing.T, here, there *distlock.Locker, s *store) {
 		twin := distlock.New(s, distlock.Config{Holder: "here/1"})
@@ -205,7 +205,8 @@ func TestHeldUnderTheSameName(t *testing.T) {
 	})
 }
 
-// A waiter that leaves the front tells the waiters behind nothing about the store.
+// A waiter that leaves the front of the queue does not affect the errors of the waiters
+// behind it.
 func TestCancelledFrontIsNoTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

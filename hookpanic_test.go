@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// lame returns hooks in which the named hook calls how, every time on goroutines
-// of the test's own and with the second key, if there are two.
+// lame returns hooks in which the named hook calls how, only in goroutines of the test
+// and for the second key, if there are two.
 func lame(hook string, how func()) distlock.Hooks {
 	end := func(ctx context.Context, name, key string) {
 		if name == hook && key != "a" && ctx.Value(ctxKey{}) == "lame" {
@@ -33,8 +33,8 @@ func lame(hook string, how func()) distlock.Hooks {
 	}
 }
 
-// A hook that panics or exits breaks nothing: the panic goes on, all keys are given
-// back once, the next come in one after the other, and Close has nothing to wait for.
+// A hook that panics or exits does no harm: the panic continues, all keys are released
+// once, the next callers enter one after the other, and Close does not wait.
 func TestHookThatPanics(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 	var o distlock.Opts
@@ -168,7 +168,7 @@ func surviveHook(
 		t.Errorf("%d keys left in the process, %d watched", l.Keys(), l.Watched())
 	}
 	mustBeFree(t, s, "a", "b", "c")
-	owners := map[call]int{} // but for the time
+	owners := map[call]int{} // except the time
 	for _, c := range s.seen("release") {
 		c.at = time.Time{}
 		if owners[c]++; owners[c] > 1 {
@@ -190,7 +190,7 @@ func TestReleasedOfSeveral(t *testing.T) {
 		e.lines = nil
 		s.Drop("a")
 		take(s, "a")
-		wantIs(t, m.Leases()[1].Release(t.Context())) // was told then
+		wantIs(t, m.Leases()[1].Release(t.Context())) // was reported there
 		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
 		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
 		synctest.Wait()
@@ -203,8 +203,8 @@ func TestReleasedOfSeveral(t *testing.T) {
 	})
 }
 
-// A hook that exits in the background prevents neither the renewals of the other leases
-// nor the calls of their hooks.
+// A hook that exits in the background does not prevent the renewals of other leases or
+// the calls of their hooks.
 func TestBackgroundHookThatExits(t *testing.T) {
 	var mu sync.Mutex
 	var lost, failed []string
@@ -233,7 +233,7 @@ func TestBackgroundHookThatExits(t *testing.T) {
 			o.Value = ""
 			leases = append(leases, mustAcquire(t, l, key, o))
 		}
-		time.Sleep(5 * time.Second) // a and b are over, at the same time
+		time.Sleep(5 * time.Second) // a and b have ended at the same time
 		wantIs(t, leases[2].Check())
 		s.Drop("d")
 		time.Sleep(time.Second)

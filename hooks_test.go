@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// events has the calls of hooks, one line each.
+// events records the calls of hooks, one line each.
 type events struct {
 	mu    sync.Mutex
 	lines []string
@@ -37,7 +37,7 @@ func (e *events) want(t *testing.T, want ...string) {
 	e.lines = nil
 }
 
-// hooks note every event, with the span that Start has put into the context.
+// hooks record every event, with the span that Start has put into the context.
 func (e *events) hooks(span string) distlock.Hooks {
 	note := func(ctx context.Context, what string, i distlock.LockInfo, format string, args ...any) {
 		e.note("%s %s %s %v/%d "+format+" in %v", append(append([]any{what, i.Name, i.Key, i.Mode, i.Permits}, args...), ctx.Value(ctxKey{}))...)
@@ -68,7 +68,7 @@ func (e *events) hooks(span string) distlock.Hooks {
 	}
 }
 
-// hooked runs f in virtual time with a Locker that tells hooks.
+// hooked runs f in virtual time with a Locker that has hooks.
 func hooked(t *testing.T, h distlock.Hooks, f func(t *testing.T, l *distlock.Locker, s *store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestRenewFailed(t *testing.T) {
 		defer closeLocker(t, l)
 		o := distlock.Opts{KeyTimeout: 3 * time.Second, Mode: distlock.Shared}
 		leases := []*distlock.Lease{mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", o)}
-		again, err := l.Acquire(leases[0].Context(), "k", o) // is not told
+		again, err := l.Acquire(leases[0].Context(), "k", o) // not reported
 		if err != nil {
 			t.Fatal(err)
 		}

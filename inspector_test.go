@@ -40,7 +40,7 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// The deposed holder is told by its next renewal; who waits has the key by then.
+// The old holder learns of it at its next renewal; the waiter has the key by then.
 func TestForceRelease(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		deposed := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 30 * time.Second})

@@ -47,7 +47,7 @@ func TestJoinHooks(t *testing.T) {
 	})
 	for _, none := range []distlock.Hooks{distlock.JoinHooks(), distlock.JoinHooks(distlock.Hooks{}, distlock.Hooks{})} {
 		if !reflect.ValueOf(none).IsZero() {
-			t.Error("hooks that are nil are called") // they would cost time, and look at the clock
+			t.Error("hooks that are nil are called") // they would cost time and read the clock
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
-// paramKeys builds keys of parameters under the name "k".
+// paramKeys returns a KeyBuilder for parameters under the name "k".
 func paramKeys() *distlock.KeyBuilder {
 	return distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true})
 }
@@ -124,8 +124,8 @@ func TestParams(t *testing.T) {
 		{"its type", takes(list), []int{1}, true},
 		{"another type", takes(list), "abc", false},
 		{"nil", takes(list), nil, false},
-		// Assignable, but an assertion to []int fails: all requests would have
-		// had the key of a nil slice.
+		// Assignable, but an assertion to []int fails: all requests would have had the
+		// key of a nil slice.
 		{"an assignable type", takes(list), ints{1}, false},
 		{"any of a value", takes(anything), ints{1}, true},
 		{"any of nil", takes(anything), nil, true},
@@ -223,7 +223,7 @@ func TestNewKeyBuilderPanics(t *testing.T) {
 	t.Error("did not panic")
 }
 
-// hasherOf returns whatever slice it is told to.
+// hasherOf returns the given slice.
 type hasherOf func(dst []byte) []byte
 
 func (h hasherOf) AppendHash(dst, _ []byte) []byte { return h(dst) }
@@ -234,7 +234,7 @@ func TestKeyChecksTheHasher(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		h    hasherOf
-		want string // "" means ErrKey
+		want string // "": ErrKey
 	}{
 		{"fine", appends("x-1"), "shop:pay:x-1"},
 		{"not ASCII", appends("Grüße"), "shop:pay:Grüße"},
@@ -261,7 +261,7 @@ func TestCheckKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		key  string
-		want string // in the error; "" means fine
+		want string // in the error; "" if it is valid
 	}{
 		{"a", ""},
 		{"shop:pay:42/~!#$%&'()*+,-.;<=>?@[]^_`|\"\\", ""},

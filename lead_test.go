@@ -14,13 +14,13 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// stay leads until told otherwise.
+// stay leads until ctx ends.
 func stay(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// resigned collects what the hook of that name is told.
+// resigned records the calls of the Resigned hook.
 type resigned struct {
 	mu    sync.Mutex
 	terms []distlock.ResignedInfo
@@ -32,7 +32,7 @@ func (r *resigned) hook(_ context.Context, i distlock.ResignedInfo) {
 	r.terms = append(r.terms, i)
 }
 
-// candidate runs f in a bubble with a Locker whose resignations are collected.
+// candidate runs f in a bubble with a Locker whose resignations are recorded.
 func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store, r *resigned)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,12 +43,12 @@ func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store, 
 	})
 }
 
-// Of three candidates one leads at a time; each term has a larger number; when
-// one leader's process ends, the next takes over at once.
+// One of three candidates leads at a time, and each term has a larger number. When the
+// process of a leader ends, the next takes over at once.
 func TestLeadIsForOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		var leaders []int // guarded by the lock
+		var leaders []int // protected by the lock
 		var term uint64
 		var stop []func()
 		for i := range 3 {
@@ -84,13 +84,13 @@ func TestLeadIsForOne(t *testing.T) {
 	})
 }
 
-// A leader that resigns campaigns again, but not before any other has looked,
-// also where the store has no line.
+// A leader that resigns campaigns again, but not before every other candidate had a
+// chance, also if the store has no queue.
 func TestLeadTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		ctx, cancel := context.WithCancel(t.Context())
-		var leaders []int // guarded by the lock
+		var leaders []int // protected by the lock
 		var all sync.WaitGroup
 		for i := range 2 {
 			l := distlock.New(polling{s}, distlock.Config{})
@@ -167,7 +167,7 @@ func TestLeadReturnsTheFunctionsError(t *testing.T) {
 	mine := errors.New("mine")
 	for name, c := range map[string]struct {
 		fn   func(ctx context.Context, l *distlock.Locker, s *store) error
-		want []error // behind mine; none: mine as it is
+		want []error // after mine; none: mine itself
 	}{
 		"mine": {func(context.Context, *distlock.Locker, *store) error { return mine }, nil},
 		"mine, after a loss": {func(ctx context.Context, _ *distlock.Locker, s *store) error {
@@ -200,7 +200,7 @@ func TestLeadReturnsTheFunctionsError(t *testing.T) {
 					}
 					return c.fn(ctx, l, s)
 				})
-				if c.want == nil && err != mine || !errors.Is(err, mine) { //nolint:errorlint // the very error
+				if c.want == nil && err != mine || !errors.Is(err, mine) { //nolint:errorlint // the same value
 					t.Errorf("got %v", err)
 				}
 				if c.want != nil {
@@ -218,21 +218,22 @@ func TestLeadReturnsTheFunctionsError(t *testing.T) {
 	}
 }
 
-// However Lead is when ctx ends or the Locker is closed, it returns, and says so.
+// Lead returns with the right error whatever it is doing when ctx ends or the Locker is
+// closed.
 func TestLeadEnds(t *testing.T) {
 	why := errors.New("shutdown")
 	mine := errors.New("mine")
 	leads := func(returns error) func(context.Context) error {
 		return func(ctx context.Context) error { <-ctx.Done(); return returns }
 	}
-	quick := func(context.Context) error { return nil } // and so it pauses
+	quick := func(context.Context) error { return nil } // so it pauses
 	for name, c := range map[string]struct {
-		busy   bool // the key is another's
+		busy   bool // another process has the key
 		down   bool // the store fails
 		opts   distlock.Opts
 		fn     func(context.Context) error
-		also   []error // beside what ended it
-		closed []error // beside ErrClosed
+		also   []error // in addition to the cause
+		closed []error // in addition to ErrClosed
 	}{
 		"while it campaigns":      {busy: true, also: []error{distlock.ErrNotAcquired}},
 		"while the store is down": {down: true, also: []error{distlock.ErrNotAcquired, distlock.ErrUnavailable, errBroken}},
@@ -294,8 +295,8 @@ func TestLeadEnds(t *testing.T) {
 	}
 }
 
-// A backend that fails for a while is asked again and again, not in a loop, and
-// a candidate is elected soon after.
+// While a backend fails, it is asked repeatedly but not in a loop, and a candidate is
+// elected soon after.
 func TestLeadOutlastsAFailingBackend(t *testing.T) {
 	const outage = 10 * time.Minute
 	for _, attempts := range []int{0, 1, 3} {
@@ -314,7 +315,7 @@ func TestLeadOutlastsAFailingBackend(t *testing.T) {
 					}
 					return done
 				})
-				if err != done { //nolint:errorlint // the very error
+				if err != done { //nolint:errorlint // the same value
 					t.Errorf("got %v", err)
 				}
 				n := len(s.seen("wait")) + len(s.seen("try"))
@@ -326,8 +327,8 @@ func TestLeadOutlastsAFailingBackend(t *testing.T) {
 	}
 }
 
-// RetryCount is for each campaign: with 1 nobody stands in line, and a full line
-// is no reason to give up.
+// RetryCount applies to each campaign: with 1 a candidate does not queue, and a full
+// queue does not end its candidacy.
 func TestLeadCampaignsAgain(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{
 		"one attempt":    {RetryCount: 1},
@@ -350,7 +351,7 @@ func TestLeadCampaignsAgain(t *testing.T) {
 				elected := errors.New("elected")
 				start := time.Now()
 				err := l.Lead(t.Context(), "k", o, func(context.Context) error { return elected })
-				if err != elected { //nolint:errorlint // the very error
+				if err != elected { //nolint:errorlint // the same value
 					t.Errorf("got %v", err)
 				}
 				if d := time.Since(start); d < 2*time.Minute || d > 2*time.Minute+4*time.Second {

@@ -60,7 +60,7 @@ func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
 		if !errors.Is(context.Cause(third.Context()), distlock.ErrLost) {
 			t.Errorf("cause %v", context.Cause(third.Context()))
 		}
-		// A goroutine that outlived the call must not take the lock silently.
+		// A goroutine that has outlived the call must not take the lock silently.
 		stray := context.WithoutCancel(held.Context())
 		_, err = l.Acquire(stray, "k", distlock.Opts{})
 		wantIs(t, err, distlock.ErrLost)
@@ -74,7 +74,7 @@ func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
 func TestReentryIsToldOfTheLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})
-		// cut off from the cancellation, but not from the lease
+		// without the cancellation, but with the lease
 		inner, err := l.Acquire(context.WithoutCancel(held.Context()), "k", distlock.Opts{})
 		wantIs(t, err)
 		s.Drop("k")
@@ -93,7 +93,7 @@ func TestAnotherLockerIsNoReentry(t *testing.T) {
 		second, err := other.Acquire(held.Context(), "k", distlock.Opts{})
 		wantIs(t, err)
 		wantIs(t, held.Release(t.Context()))
-		wantIs(t, second.Check()) // another store's lock lives on
+		wantIs(t, second.Check()) // the lock in the other store is still held
 		wantIs(t, second.Release(t.Context()))
 	})
 }
@@ -147,7 +147,7 @@ func TestReleaseWithoutAnAnswer(t *testing.T) {
 		}
 
 		held = mustAcquire(t, l, "k", distlock.Opts{})
-		s.loseReplies("release", 1) // applied, but nobody heard of it
+		s.loseReplies("release", 1) // applied, but the reply is lost
 		next := make(chan *distlock.Lease)
 		other := distlock.New(s, distlock.Config{})
 		defer closeLocker(t, other)
@@ -156,7 +156,7 @@ func TestReleaseWithoutAnAnswer(t *testing.T) {
 		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
 		got := <-next
 		time.Sleep(10 * time.Second)
-		wantIs(t, got.Check()) // the second attempt to release the first did not touch it
+		wantIs(t, got.Check()) // the second release of the first lease has not affected it
 		wantIs(t, got.Release(t.Context()))
 	})
 }
@@ -168,7 +168,7 @@ func TestReleaseIsSentAfterTheWatchEnds(t *testing.T) {
 				if l.Watched() != 0 {
 					t.Error("still watched when the release was sent: it could be renewed for ever")
 				}
-				time.Sleep(time.Second) // time for a renewal, were there one
+				time.Sleep(time.Second) // time for a renewal
 			}
 			return nil
 		}
@@ -186,7 +186,7 @@ func TestHungReleaseIsBounded(t *testing.T) {
 		defer closeLocker(t, l)
 		for lease, most := range map[time.Duration]time.Duration{
 			time.Minute:            distlock.ReleaseTimeout,
-			500 * time.Millisecond: 500 * time.Millisecond, // a lease that expires is not waited for
+			500 * time.Millisecond: 500 * time.Millisecond, // it does not wait beyond the end of the lease
 		} {
 			held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: lease})
 			start := time.Now()
@@ -206,8 +206,8 @@ func (h hungRelease) Release(ctx context.Context, _ driver.Grant) error {
 	return ctx.Err()
 }
 
-// Whoever asks before anybody noticed the expiry gets the right answer: the
-// process was paused, say, and the watchdog has not run yet.
+// Valid gives the right answer before the watchdog has noticed the expiry, for example
+// after a pause of the process.
 func TestValidLooksAtTheClock(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
@@ -261,8 +261,8 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// A lease that is extended counts from before the request was sent: the answer does not
-// say when the store started its clock.
+// An extended lease counts from before the request was sent: the reply does not say
+// when the store started its clock.
 func TestExtensionCountsFromTheSending(t *testing.T) {
 	const ttl, slow = 3 * time.Second, 800 * time.Millisecond
 	for name, wait := range map[string]func(*testing.T, *distlock.Lease){
@@ -288,7 +288,7 @@ func TestExtensionCountsFromTheSending(t *testing.T) {
 	}
 }
 
-// An answer that comes after that of a later request does not move the end back.
+// A reply that arrives after the reply to a later request does not move the end back.
 func TestLateAnswerDoesNotMoveTheEndBack(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		s.after = func(c call) error {
@@ -311,8 +311,8 @@ func TestLateAnswerDoesNotMoveTheEndBack(t *testing.T) {
 	})
 }
 
-// The answer to a Refresh comes when the lease that it extended is over: Refresh checks
-// again.
+// The reply to a Refresh arrives when the lease that it extended has ended: Refresh
+// checks again.
 func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		slow time.Duration

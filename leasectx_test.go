@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// The context of a lease behaves as one of package context does, whenever
-// somebody first looks at it.
+// The context of a lease behaves like one of package context, whenever its methods are
+// first called.
 func TestLeaseContext(t *testing.T) {
 	for name, look := range map[string]func(context.Context){
 		"never looked at": func(context.Context) {},
@@ -37,7 +37,7 @@ func TestLeaseContext(t *testing.T) {
 				wantIs(t, s.Release(t.Context()))
 				wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
 
-				// the parent ends, and then it is released
+				// the parent ends, and then the lease is released
 				parent, cancel := context.WithTimeoutCause(t.Context(), time.Second, errOfParent)
 				defer cancel()
 				s, err := l.Acquire(parent, "parent", distlock.Opts{})
@@ -67,7 +67,7 @@ func wantEnded(ctx context.Context, t *testing.T, err, cause error) {
 	default:
 		t.Error("Done is not closed")
 	}
-	if got := ctx.Err(); got != err { //nolint:errorlint // as it is
+	if got := ctx.Err(); got != err { //nolint:errorlint // the same value
 		t.Errorf("Err is %v instead of %v", got, err)
 	}
 	if got := context.Cause(ctx); !errors.Is(got, cause) {
@@ -75,7 +75,7 @@ func wantEnded(ctx context.Context, t *testing.T, err, cause error) {
 	}
 }
 
-// Contexts that are made from it need no goroutine to follow it.
+// Contexts derived from it do not need a goroutine.
 func TestLeaseContextHasChildren(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		s := mustAcquire(t, l, "k", distlock.Opts{})

@@ -20,7 +20,7 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 		var lease *distlock.Lease
 		var inner context.Context
 		err := l.Do(t.Context(), "pay", distlock.Opts{Prefix: "shop:"}, func(ctx context.Context) error {
-			inner = ctx //nolint:fatcontext // looked at afterwards
+			inner = ctx //nolint:fatcontext // checked afterwards
 			lease, _ = distlock.FromContext(ctx)
 			if lease == nil || lease.Key() != "shop:pay" || !lease.Valid() || lease.Token() == 0 || lease.Context() != ctx {
 				t.Errorf("lease in ctx: %+v", lease)
@@ -46,7 +46,7 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 func TestDoReturnsTheFunctionsErrorItself(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		mine := errors.New("mine")
-		if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the very error
+		if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the same value
 			t.Errorf("Do = %v, want the function's own error", err)
 		}
 	})
@@ -88,7 +88,7 @@ func TestOneHolderAtATime(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})
 		defer closeLocker(t, other)
-		var inside, done int // guarded by the lock alone
+		var inside, done int // protected only by the lock
 		var last uint64
 		var all sync.WaitGroup
 		for i := range 200 {
@@ -228,8 +228,7 @@ func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
 	})
 }
 
-// Those who wait at the gate learn that the backend is down, and not that
-// somebody has the lock.
+// Waiters at the gate are told that the backend is down, and not that the lock is held.
 func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		s.fail("wait", "try")
@@ -257,7 +256,7 @@ func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 			t.Error("a key is left behind")
 		}
 
-		// and once it is mended, that somebody has the lock
+		// after it works again, they are told that the lock is held
 		all.Go(func() {
 			held := mustAcquire(t, l, "k", distlock.Opts{RetryInterval: 100 * time.Millisecond})
 			time.Sleep(time.Minute)
@@ -289,8 +288,8 @@ func TestHintBringsTheNextAttemptForward(t *testing.T) {
 	})
 }
 
-// A reply that is lost after the write: the next attempt must find its own
-// grant, and an acquisition that gives up must not leave the key behind.
+// A reply is lost after the write: the next attempt must find its own grant, and an
+// abandoned acquisition must not leave the key behind.
 func TestLostAcquireReply(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		s.loseReplies("wait", 2)
@@ -351,19 +350,19 @@ func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
 		slow = 1
 		_, err := l.Acquire(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second, RetryCount: 2, RetryInterval: time.Millisecond})
 		if err != nil {
-			t.Fatal(err) // the second attempt is in time
+			t.Fatal(err) // the second attempt succeeds in time
 		}
 	})
 }
 
-// Row 14 (memlock): a grant in flight is passed on. Fails if what was given up is not
-// released in the background.
+// Row 14 (memlock): a grant in flight is passed on. Fails if an abandoned request is
+// not released in the background.
 func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.after = func(c call) error {
 			if c.op == "wait" {
-				cancel() // while the reply is on its way
+				cancel() // while the reply is in flight
 			}
 			return nil
 		}
@@ -376,7 +375,8 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 	})
 }
 
-// Row 13 (memlock): it is released exactly once. Fails if the release is sent twice.
+// Row 13 (memlock): the key is released exactly once. Fails if the release is sent
+// twice.
 func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		func() {

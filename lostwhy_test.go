@@ -10,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// The error of a lease that ran out says why and when its renewal failed, unless a later
+// The error of an expired lease says when and why its renewal failed, unless a later
 // renewal succeeded.
 func TestLostSaysWhy(t *testing.T) {
 	refused := errors.Join(errors.New("dial tcp\r\n127.0.0.1:6379"), distlock.ErrUnavailable, errBroken)
@@ -91,7 +91,7 @@ func TestLostSaysWhy(t *testing.T) {
 	}
 }
 
-// Errors of the kit are one line, and match all that they are made of.
+// Errors are one line, and match all errors that they contain.
 func TestErrorsAreOneLine(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		errOwn := errors.New("card declined")

@@ -14,13 +14,13 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// silent is a store that never answers: its operations end with their context, or
-// after their own time if that is set.
+// silent is a store that never answers: its operations end with their context, or after
+// their own time limit if there is one.
 type silent struct {
 	*store
 
 	limit time.Duration
-	says  error // in addition, when it ends with its context
+	says  error // in addition, if it ends with its context
 }
 
 func (s silent) hang(ctx context.Context) error {
@@ -57,7 +57,7 @@ func (s silent) Acquire(ctx context.Context, r driver.Request) (driver.Grant, er
 	return driver.Grant{}, s.hang(ctx)
 }
 
-// The wait for a store that fails.
+// The wait for a failing store.
 func TestMaxWaitInAnOutage(t *testing.T) {
 	for name, acquire := range acquisitions {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestMaxWaitInAnOutage(t *testing.T) {
 				s.fail("try", "wait")
 				o := distlock.Opts{MaxWait: maxWait}
 				var all sync.WaitGroup
-				for range 2 { // one asks the store, the other waits for the one
+				for range 2 { // one asks the store, the other waits for it
 					all.Go(func() {
 						d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, o) })
 						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, errBroken)
@@ -83,7 +83,7 @@ func TestMaxWaitInAnOutage(t *testing.T) {
 	}
 }
 
-// The wait for a store that does not answer, whatever its own timeouts are.
+// The wait for a store that does not answer, with several time limits of its own.
 func TestMaxWaitInSilence(t *testing.T) {
 	const most = maxWait + 500*time.Millisecond
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func TestMaxWaitInSilence(t *testing.T) {
 		{4 * time.Second, most, nil},
 		{maxWait + 100*time.Millisecond, maxWait + 100*time.Millisecond, errBroken},
 		{maxWait, maxWait, errBroken},
-		{2400 * time.Millisecond, most, errBroken}, // another is under way
+		{2400 * time.Millisecond, most, errBroken}, // another one is in progress
 	} {
 		for name, acquire := range acquisitions {
 			for _, poll := range []bool{false, true} {
@@ -112,7 +112,7 @@ func TestMaxWaitInSilence(t *testing.T) {
 						d, err := waits(t, func(ctx context.Context) error {
 							return acquire(ctx, l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond})
 						})
-						if strings.HasSuffix(name, "All") && !poll { // it has asked for all keys in one step before
+						if strings.HasSuffix(name, "All") && !poll { // it has first asked for all keys in one step
 							if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || d < maxWait || d > most {
 								t.Errorf("waited for %v: %v", d, err)
 							}
@@ -136,8 +136,8 @@ func TestMaxWaitInSilence(t *testing.T) {
 	}
 }
 
-// When MaxWait ends an operation of the store, the error has what the store knew, and
-// not the error of a context that the caller does not have.
+// When MaxWait ends an operation of the store, the error contains the store's reason,
+// and not the error of a context that the caller does not have.
 func TestMaxWaitEndsAnOperation(t *testing.T) {
 	const since = "waited for MaxWait, 3s"
 	for text, c := range map[string]struct {

@@ -40,7 +40,7 @@ func wantBusy(t *testing.T, err error) {
 	}
 }
 
-// The ways to ask for a lock, which all have MaxWait.
+// All ways to acquire a lock, which all have MaxWait.
 var acquisitions = map[string]func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error{
 	"Acquire": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
 		_, err := l.Acquire(ctx, "k", o)
@@ -93,7 +93,7 @@ func TestMaxWaitAtTheGate(t *testing.T) {
 	}
 }
 
-// The wait for another process, in the store's line or by asking again and again.
+// The wait for another process, in the store's queue or by polling.
 func TestMaxWaitInTheStore(t *testing.T) {
 	for _, joint := range []bool{false, true} {
 		for _, poll := range []bool{false, true} {
@@ -118,7 +118,7 @@ func TestMaxWaitInTheStore(t *testing.T) {
 						if errors.As(err, &held) && held.RetryAfter != time.Hour-maxWait {
 							t.Errorf("the holder has %v left: %v", held.RetryAfter, err)
 						}
-						synctest.Wait() // its place in line is given up
+						synctest.Wait() // it leaves the queue
 						release()
 						mustBeFree(t, s, "a", "k", "z")
 						if l.Keys() != 0 || l.Watched() != 0 {
@@ -131,7 +131,7 @@ func TestMaxWaitInTheStore(t *testing.T) {
 	}
 }
 
-// The function has all the time that it needs, and no deadline.
+// The function is not limited, and has no deadline.
 func TestMaxWaitIsNotForTheFunction(t *testing.T) {
 	const work = 10 * time.Second
 	for name, waited := range map[string]time.Duration{"free": 0, "after a wait": 2 * time.Second, "at the limit": maxWait - 1} {
@@ -174,7 +174,7 @@ func TestMaxWaitIsNotForTheFunction(t *testing.T) {
 }
 
 // A lock that becomes free exactly at the limit is either acquired or left free, and
-// never stays held without a holder.
+// never remains held without a holder.
 func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		got, missed := 0, 0
@@ -189,7 +189,7 @@ func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 				}
 				var all sync.WaitGroup
 				all.Go(func() {
-					if i%2 == 0 { // set the other's alarm first
+					if i%2 == 0 { // set the other timer first
 						synctest.Wait()
 					}
 					<-time.After(maxWait)
@@ -277,7 +277,7 @@ func TestMaxWaitEndsWithAnAttempt(t *testing.T) {
 		defer closeLocker(t, l)
 		release := other(t, s, "k")
 		start := time.Now()
-		time.AfterFunc(maxWait-1, release) // nobody tells of it
+		time.AfterFunc(maxWait-1, release) // without a message
 		lease, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait, RetryInterval: time.Minute})
 		wantIs(t, err)
 		if d := time.Since(start); d != maxWait || len(s.seen("try")) != 2 {
@@ -304,7 +304,7 @@ func TestMaxWaitEndsWithClose(t *testing.T) {
 	})
 }
 
-// One limit for all keys together, not one for each.
+// One limit applies to all keys together, not one to each.
 func TestMaxWaitOfASet(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		time.AfterFunc(2*time.Second, other(t, s, "a"))
@@ -339,7 +339,7 @@ func TestMaxWaitOfACampaign(t *testing.T) {
 			}
 			return done
 		})
-		if err != done { //nolint:errorlint // the very error
+		if err != done { //nolint:errorlint // the same value
 			t.Errorf("%v", err)
 		}
 		campaigns := s.seen("wait")
@@ -365,13 +365,13 @@ func TestMaxWaitIsToldToHooks(t *testing.T) {
 		defer closeLocker(t, l)
 		defer other(t, s, "k")()
 		_, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait})
-		if len(failed) != 1 || failed[0].Wait != maxWait || failed[0].Err != err { //nolint:errorlint // the very error
+		if len(failed) != 1 || failed[0].Wait != maxWait || failed[0].Err != err { //nolint:errorlint // the same value
 			t.Errorf("%+v, %v", failed, err)
 		}
 	})
 }
 
-// A limit that is not needed costs next to nothing.
+// A limit that is not reached costs almost nothing.
 func TestMaxWaitAllocations(t *testing.T) {
 	l := distlock.New(instant{}, distlock.Config{})
 	defer closeLocker(t, l)

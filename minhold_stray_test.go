@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// straying is a store that gets one request after a delay: the nth of an operation.
-// The caller waits for the answer for at most an operation timeout.
+// straying is a store that receives one request late: the nth of an operation. The
+// caller waits for the reply for at most an operation timeout.
 type straying struct {
 	*prolonging
 	op    string
@@ -20,8 +20,8 @@ type straying struct {
 	delay time.Duration
 }
 
-// strays delays a request, and returns when there is an answer or the caller has given
-// up.
+// strays delays a request, and returns when there is a reply or the caller stops
+// waiting.
 func (s straying) strays(ctx context.Context, op, key, owner string, apply func()) bool {
 	if op != s.op || len(s.seen(op)) != s.nth-1 {
 		return false
@@ -59,8 +59,8 @@ func (s straying) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	return s.prolonging.Extend(ctx, g, tokens)
 }
 
-// A request that extends the lease gets no answer in time, and reaches the store when
-// the key is kept already: it would shorten the time.
+// A request that extends the lease gets no reply in time, and reaches the store when
+// the key is already kept: it would shorten the time.
 func TestMinHoldOutlastsAStray(t *testing.T) {
 	after := func(d time.Duration) func(*testing.T, *distlock.Lease) {
 		return func(*testing.T, *distlock.Lease) { time.Sleep(d) }
@@ -89,7 +89,7 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 				var b driver.Backend = straying{&prolonging{store: s}, c.op, 1, c.delay}
-				if c.op == "try" { // the second, because somebody had the lock before
+				if c.op == "try" { // the second one, because the lock was held before
 					b = polling{straying{&prolonging{store: s}, c.op, 2, c.delay}}
 				}
 				l := distlock.New(b, distlock.Config{HandOvers: 1})
@@ -119,7 +119,7 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 				if d := time.Since(start).Truncate(time.Second); d != time.Minute {
 					t.Errorf("the key stayed for %v", d)
 				}
-				// no more often than a lease is renewed
+				// not more often than a lease is renewed
 				if n := len(s.seen("renew")) - asked; n > 35 && !strings.Contains(name, ", and ") {
 					t.Errorf("asked %d times to keep it", n)
 				}
@@ -128,7 +128,7 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 	}
 }
 
-// A Prolong request is in progress when the key is to be kept: the Locker waits for it,
+// An Extend request is in progress when the key is to be kept: the Locker waits for it,
 // so that nothing can reach the store later, even if the process ends.
 func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 	})
 }
 
-// A request that was answered cannot arrive later: the key is kept only once.
+// An answered request cannot arrive later: the key is kept only once.
 func TestMinHoldIsSaidOnce(t *testing.T) {
 	for name, extend := range map[string]func(t *testing.T, held *distlock.Lease){
 		"renewal":  func(*testing.T, *distlock.Lease) { time.Sleep(5 * time.Second) },

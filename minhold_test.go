@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// heldFor returns how long the key stays with its owner from now on, as another
-// process finds that stands in line for it.
+// heldFor returns how long the key stays with its owner from now on, measured by a
+// waiter of another process.
 func heldFor(t *testing.T, s *store, key string) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -28,7 +28,7 @@ func TestMinHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts distlock.Opts
 		runs time.Duration
-		want time.Duration // the key stays after the function
+		want time.Duration // how long the key is kept after the function
 	}{
 		"shorter than the lease":  {distlock.Opts{MinHold: 4 * time.Second}, time.Second, 3 * time.Second},
 		"longer than the lease":   {distlock.Opts{MinHold: time.Hour}, time.Minute, 59 * time.Minute},
@@ -59,15 +59,15 @@ func TestMinHold(t *testing.T) {
 					t.Error("renewed after the release: it could be for ever")
 				}
 				if c.want == 0 {
-					wantCalls(t, s, "release", 1) // and not kept for less than nothing
+					wantCalls(t, s, "release", 1) // and not kept for a negative time
 				}
 			})
 		})
 	}
 }
 
-// Where nothing ends by itself, as in a store of sessions, the key is released
-// when the time has come.
+// If keys do not expire, as in a store with sessions, the key is released when its time
+// has come.
 func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
@@ -78,7 +78,7 @@ func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
 		if n := len(s.seen("release")); n != 0 {
 			t.Fatalf("%d releases sent at once", n)
 		}
-		s.loseReplies("release", 1) // and again if there is no answer
+		s.loseReplies("release", 1) // and again if there is no reply
 		time.Sleep(time.Hour)
 		calls := s.seen("release")
 		if len(calls) != 2 || calls[0].at.Sub(start) != time.Minute {
@@ -88,8 +88,8 @@ func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
 	})
 }
 
-// A waiter in this process is let through to the store, and gets the key no
-// earlier than one in another process would.
+// A waiter in this process asks the store, and gets the key no earlier than a waiter in
+// another process would.
 func TestMinHoldIsNotHandedOver(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		o := distlock.Opts{MinHold: 5 * time.Second}
@@ -100,7 +100,8 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 			if d := time.Since(start); d != 5*time.Second {
 				t.Errorf("the next ran after %v", d)
 			}
-			// This one's time is over when it ends, so its hold is handed on.
+			// The time of this holder has passed when it ends, so its lease is handed
+			// over.
 			time.Sleep(5 * time.Second)
 		})
 		time.Sleep(time.Millisecond)
@@ -115,7 +116,7 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 	})
 }
 
-// It counts from the hand-over, and is each holder's own.
+// MinHold counts from the hand-over, and each holder has its own.
 func TestMinHoldOfAHandedOverLock(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})
@@ -174,8 +175,8 @@ func TestMinHoldOfALostLock(t *testing.T) {
 	}
 }
 
-// No answer to the request to keep the key: the caller is told, and it is asked
-// again before the lease runs out.
+// The request to keep the key gets no reply: the caller is told, and the request is
+// repeated before the lease expires.
 func TestMinHoldWithoutAnAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
@@ -185,11 +186,11 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		s.fail()
 		heldFor(t, s, "k")
-		if d := time.Since(start).Truncate(time.Millisecond); d != time.Minute { // stores count in these
+		if d := time.Since(start).Truncate(time.Millisecond); d != time.Minute { // stores count milliseconds
 			t.Errorf("the key stayed for %v", d)
 		}
 
-		// applied, but nobody heard of it
+		// applied, but the reply is lost
 		held = mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
 		s.loseReplies("renew", 1)
 		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
@@ -197,7 +198,7 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 			t.Errorf("the key stayed for %v", d)
 		}
 
-		// never again an answer: it is given up with the lease
+		// no further reply: the attempts end with the lease
 		held = mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
 		s.fail("renew", "release")
 		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
@@ -213,8 +214,8 @@ func TestMinHoldWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// A renewal was on its way when the lock was given back, and comes to the store
-// after the request to keep the key: it would cut the time short.
+// A renewal was in flight at the release, and reaches the store after the request to
+// keep the key: it would shorten the time.
 func TestMinHoldOutlastsALateRenewal(t *testing.T) {
 	for name, minHold := range map[string]time.Duration{
 		"longer than the lease":  time.Minute,
@@ -249,8 +250,7 @@ func TestMinHoldOutlastsALateRenewal(t *testing.T) {
 	}
 }
 
-// Close waits neither for the time to come nor for an answer, and leaves the key
-// to its end.
+// Close waits neither for the end of MinHold nor for a reply, and lets the key expire.
 func TestMinHoldAtClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail string // operation
@@ -283,8 +283,8 @@ func TestMinHoldAtClose(t *testing.T) {
 	}
 }
 
-// A holder whom Close interrupts has run in this period all the same, whether it
-// gives the lock back or not.
+// MinHold also applies to a holder that Close interrupts, whether it releases the lock
+// or not.
 func TestMinHoldOfAHolderAtClose(t *testing.T) {
 	for name, c := range map[string]struct {
 		returns bool
@@ -316,21 +316,21 @@ func TestMinHoldOfAHolderAtClose(t *testing.T) {
 	}
 }
 
-// A crash while the function runs leaves the key to its lease, as ever, and one
-// after it changes nothing: nothing of this process is needed any more.
+// After a crash while the function runs, the key expires with its lease. A crash after
+// the function makes no difference: the process is not needed any more.
 func TestMinHoldNeedsNobody(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
 		wantIs(t, held.Release(t.Context()))
-		s.fail("try", "wait", "renew", "release") // what this process sends from now on
+		s.fail("try", "wait", "renew", "release") // all requests of this process from now on
 		if d := heldFor(t, s, "k"); d != time.Minute {
 			t.Errorf("the key stayed for %v", d)
 		}
 	})
 }
 
-// MinHold uses the monotonic clock, which stands still while the machine sleeps: the
-// wall clock may be set.
+// MinHold uses the monotonic clock, which stands still while the machine sleeps,
+// because the wall clock may be set.
 func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {

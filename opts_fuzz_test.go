@@ -15,8 +15,8 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// faults returns the fields of o of which the documentation says that their value
-// is refused. It is Validate once more, in other words.
+// faults returns the fields of o with a value that the documentation refuses. It
+// repeats Validate in other words.
 func faults(o distlock.Opts) []string {
 	const year = 366 * 24 * time.Hour
 	wrong := map[string]bool{
@@ -50,7 +50,7 @@ func faults(o distlock.Opts) []string {
 	return fields
 }
 
-// fit reports whether every key that begins like this can be one.
+// fit reports whether every key with this beginning is valid.
 func fit(base string, o distlock.Opts) bool {
 	most := 200
 	if o.ParamLock {
@@ -69,8 +69,8 @@ func fit(base string, o distlock.Opts) bool {
 	})
 }
 
-// lockAsToldBy locks with o, in virtual time: alone, and behind another who has
-// the key for a while. It must work, at once and soon.
+// lockAsToldBy locks with o, in virtual time: alone, and while another caller has the
+// key for a while. It must succeed, at once or soon.
 func lockAsToldBy(t *testing.T, o distlock.Opts) {
 	t.Helper()
 	store := memlock.New()
@@ -90,7 +90,7 @@ func lockAsToldBy(t *testing.T, o distlock.Opts) {
 	if d := time.Since(start); !ran || d != 0 {
 		t.Errorf("ran: %t, after %v", ran, d)
 	}
-	store.Drop(key) // what MinHold keeps
+	store.Drop(key) // the key that MinHold keeps
 
 	s := mustAcquire(t, other, key, distlock.Opts{})
 	released := make(chan struct{})
@@ -108,8 +108,8 @@ func lockAsToldBy(t *testing.T, o distlock.Opts) {
 	<-released
 }
 
-// FuzzOpts: Validate refuses exactly what is documented, and names each field that
-// is wrong; what it accepts can be locked with, and what it does not panics.
+// FuzzOpts checks that Validate refuses exactly what is documented, and names each
+// invalid field. Valid options must work, and others must panic.
 func FuzzOpts(f *testing.F) {
 	const ms, year = int64(time.Millisecond), int64(366 * 24 * time.Hour)
 	f.Add("p:", "v", byte(0), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0)

@@ -18,7 +18,7 @@ func TestOptsValidate(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		opts distlock.Opts
-		want []string // each in the error; none means valid
+		want []string // each in the error; none if o is valid
 	}{
 		{"least", distlock.Opts{Value: "v"}, nil},
 		{"all", distlock.Opts{

@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// The random part of an owner is a UUID, and the name behind it that of the Config.
+// The random part of an owner is a UUID, and the name after it is that of the Config.
 func TestOwnerNamesTheHolder(t *testing.T) {
 	for _, c := range []struct {
 		holder string

@@ -12,7 +12,7 @@ import (
 
 var errMine = errors.New("my own trouble")
 
-// panicky panics with its own value if it is not empty.
+// panicky panics with its value if that is not empty.
 type panicky struct{ With any }
 
 func (p panicky) MarshalText() ([]byte, error) {
@@ -35,13 +35,13 @@ func (p panickyKey) LockKey() string {
 	return "fine"
 }
 
-// unprintable is a panic value whose own text panics.
+// unprintable is a panic value with a String method that panics.
 type unprintable struct{}
 
 func (unprintable) String() string { panic("again") }
 
-// A panic of the caller's methods and functions while a key is built becomes an error:
-// decorators do not panic themselves.
+// A panic in the caller's methods and functions while a key is built becomes an error:
+// decorators do not panic.
 func TestPanicWhileAKeyIsMade(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		text := distlock.Opts{Value: "f", ParamLock: true}

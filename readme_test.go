@@ -10,8 +10,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
-// Every line of Go in the README, and in the page on weaving, stands in an example
-// too, which compiles and runs.
+// Every line of Go in these pages is also in an example, which compiles and runs.
 func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
 	for page, examples := range map[string][]string{
@@ -87,8 +86,9 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// code is a line without its comment, unless that is a directive; what an example
-// needs to run without Redis or a caller is as the page has it.
+// code returns a line without its comment, unless the comment is a directive. The parts
+// that an example needs to run without Redis or a caller are replaced by those of the
+// page.
 func code(line string) string {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "//go:") && !strings.HasPrefix(line, "//distlock:") {

@@ -32,7 +32,7 @@ func TestLossDuringARelease(t *testing.T) {
 			goOn := held.Stop()
 			var all sync.WaitGroup
 			all.Go(func() { wantIs(t, held.Release(context.Background()), distlock.ErrLost) })
-			for held.Valid() { // until the release has looked
+			for held.Valid() { // until the release has checked the lease
 				runtime.Gosched()
 			}
 			all.Go(l.LoseAll)
@@ -41,7 +41,7 @@ func TestLossDuringARelease(t *testing.T) {
 			}
 			goOn()
 			all.Wait()
-			for told.Load() < want { // a hook is called on a goroutine of its own
+			for told.Load() < want { // hooks are called in goroutines
 				runtime.Gosched()
 			}
 			if n := told.Load(); n != want {
@@ -51,8 +51,8 @@ func TestLossDuringARelease(t *testing.T) {
 	}
 }
 
-// A loss that only the store knows of is reported to the hook by the release that finds
-// it.
+// A loss that only the store knows of is reported to the hook by the release that
+// detects it.
 func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading, "permit": permit} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 	}
 }
 
-// The last reader releases the lease. From then on no other reader can ride on it.
+// The last reader releases the lease. From then on no other reader can share it.
 func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -99,7 +99,7 @@ func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
 	wantCalls(t, s, "wait", 2)
 }
 
-// Leases that Close releases are not renewed any more, as with any release.
+// Leases that Close releases are not renewed any more, as after any release.
 func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

@@ -14,8 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
-// badKeys are keys that a store would give a meaning to, or that nobody could
-// keep.
+// badKeys are keys that a store would interpret or could not store.
 var badKeys = map[string]string{
 	"empty":             "",
 	"oversize":          strings.Repeat("x", keyenc.MaxKeyLen+1),
@@ -36,7 +35,7 @@ var badKeys = map[string]string{
 	"overlong encoding": "\xc0\xaf",
 }
 
-// badParams are parameters of which no key can be made.
+// badParams are parameters that cannot make a key.
 func badParams(t *testing.T) map[string]any {
 	t.Helper()
 	type node struct {
@@ -77,12 +76,12 @@ func badParams(t *testing.T) map[string]any {
 	}
 }
 
-// What cannot be a key is refused by every way in, before anything reaches the
-// store: the function does not run, and nothing is left in the process.
+// Invalid keys are refused by every function, before a request reaches the store: the
+// function does not run, and nothing is left in the process.
 //
-// Row 25 (any): keys and parameters that cannot be a key are ErrKey by every way
-// in, before the store is asked. Fails if keyFault lets braces through, or if NaN
-// is encoded like another number.
+// Row 25 (any): invalid keys and parameters are ErrKey in every function, before a
+// request to the store. Fails if keyFault allows braces, or if NaN is encoded like
+// another number.
 func TestRow25BadKeys(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		refused := func(what string, err error) {
@@ -95,7 +94,7 @@ func TestRow25BadKeys(t *testing.T) {
 			}
 		}
 		never := func(context.Context) error { t.Error("the function ran"); return nil }
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // what is let in may keep others waiting
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // an accepted key may block later calls
 		defer cancel()
 		for name, key := range badKeys {
 			for _, o := range []distlock.Opts{{}, {Mode: distlock.Shared}, {Permits: 3}} {
@@ -123,7 +122,7 @@ func TestRow25BadKeys(t *testing.T) {
 				refused(name+", Wrap", err)
 			}
 		}
-		for name, key := range badKeys { // as a Hasher of one's own may make them
+		for name, key := range badKeys { // a custom Hasher may return them
 			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: distlock.HasherFunc(func([]byte) string { return key })}
 			_, err := l.Guard(o).Acquire(ctx, "param")
 			refused(name+", Hasher", err)
@@ -135,11 +134,11 @@ func TestRow25BadKeys(t *testing.T) {
 	})
 }
 
-// Strangers choose parameters: none of these may have the lock of another,
+// Parameters come from untrusted clients: none of these may have the lock of another,
 // although the text of one is part of the text of the other.
 //
-// Row 25 (any): parameters that differ have keys that differ, all fit for a store.
-// Fails if lists are encoded without their length.
+// Row 25 (any): different parameters have different, valid keys. Fails if lists are
+// encoded without their length.
 func TestRow25NoSharedKeys(t *testing.T) {
 	t.Parallel()
 	params := []any{

@@ -43,7 +43,7 @@ func TestSemaphoreLetsNIn(t *testing.T) {
 	})
 }
 
-// Each permit is handed over in the process as any lock is.
+// Each permit is handed over in the process like any lock.
 func TestPermitsAreHandedOver(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		var all sync.WaitGroup
@@ -109,8 +109,8 @@ func TestReentryTakesNoSecondPermit(t *testing.T) {
 	})
 }
 
-// Promise P8: a permit that was lost is not given to another in this process until
-// the function has returned.
+// Promise P8: a lost permit is not given to another caller in this process before the
+// function has returned.
 func TestLostPermitKeepsItsPlace(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		leases := []*distlock.Lease{mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit)}
@@ -147,7 +147,7 @@ func TestPermitOfACancelledWaiter(t *testing.T) {
 		synctest.Wait()
 		wantIs(t, leases[0].Release(t.Context()))
 		next := inBackground(t, l, permit)
-		mustWait(t, next) // behind the writer, although there is a permit
+		mustWait(t, next) // behind the writer, although a permit is free
 		cancel()
 		all.Wait()
 		leases[0] = mustGet(t, next)
@@ -158,8 +158,9 @@ func TestPermitOfACancelledWaiter(t *testing.T) {
 	})
 }
 
-// All kinds on one key in three processes, with cancelled waits and lost leases:
-// in each process nobody overlaps with whom it must not, and nothing is left.
+// All kinds of locks on one key in three processes, with cancelled waits and lost
+// leases: in each process holders that exclude each other never overlap, and nothing is
+// left.
 func TestAllKindsAtOnce(t *testing.T) {
 	for name, wrap := range map[string]func(*store) driver.Backend{
 		"queue": func(s *store) driver.Backend { return s },
@@ -196,7 +197,7 @@ func TestAllKindsAtOnce(t *testing.T) {
 	}
 }
 
-// room counts who is inside in one process.
+// room counts the holders in one process.
 type room struct {
 	mu                        sync.Mutex
 	readers, writers, permits int

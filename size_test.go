@@ -12,8 +12,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// instant grants whatever it is asked for and keeps nothing, so that what is
-// measured is the Locker's own.
+// instant grants every request and stores nothing, so that only the Locker is measured.
 type instant struct{}
 
 func (instant) Features() driver.Features { return driver.Features{} }
@@ -32,8 +31,8 @@ func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, 
 
 func (instant) Release(context.Context, driver.Grant) error { return nil }
 
-// heapPer returns how much the heap and the goroutines grow for each of n things
-// that grow makes and keeps.
+// heapPer returns how much the heap and the number of goroutines grow for each of n
+// values that grow creates and keeps.
 func heapPer(n int, grow func()) (bytes int64, goroutines int) {
 	heap := func() int64 {
 		runtime.GC()
@@ -50,7 +49,7 @@ func heapPer(n int, grow func()) (bytes int64, goroutines int) {
 func TestSizeOfALease(t *testing.T) {
 	n := 100_000
 	if raceEnabled() {
-		n = 10_000 // the size is the same, the time is not
+		n = 10_000 // a smaller number gives the same size and takes less time
 	}
 	l := distlock.New(instant{}, distlock.Config{})
 	keys := make([]string, n)

@@ -22,7 +22,7 @@ var (
 func TestStep(t *testing.T) {
 	const do, commit, undo = "do", "commit", "undo"
 	for name, c := range map[string]struct {
-		lose   string // in which part the lease is lost; "before" is before all
+		lose   string // the part during which the lease is lost, or "before"
 		fail   map[string]error
 		no     []string // parts that are nil
 		ran    []string
@@ -80,7 +80,7 @@ func TestStep(t *testing.T) {
 					t.Errorf("ran %v, want %v", ran, c.ran)
 				}
 				wantInOrder(t, err, c.want)
-				if len(c.want) == 1 && c.want[0] != distlock.ErrLost && err != c.want[0] { //nolint:errorlint // the very error
+				if len(c.want) == 1 && c.want[0] != distlock.ErrLost && err != c.want[0] { //nolint:errorlint // the same value
 					t.Errorf("a lone error came back as %#v", err)
 				}
 				for _, e := range c.absent {
@@ -98,7 +98,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// wantInOrder checks that err matches all of want, and says them in this order.
+// wantInOrder checks that err matches all of want, and lists them in this order.
 func wantInOrder(t *testing.T, err error, want []error) {
 	t.Helper()
 	if len(want) == 0 && err != nil {
@@ -119,8 +119,7 @@ func wantInOrder(t *testing.T, err error, want []error) {
 	}
 }
 
-// The process is paused inside Do for longer than the lease and nobody noticed:
-// the clock tells.
+// The process is paused inside Do for longer than the lease: the clock shows the loss.
 func TestStepLooksAtTheClock(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
@@ -147,13 +146,13 @@ func TestStepWithoutDo(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		wantIs(t, held.Release(t.Context()))
-		// released is over, too
+		// a released lease has ended, too
 		wantIs(t, held.Step(t.Context(), distlock.Step{Do: never, Undo: never}), distlock.ErrLost)
 	})
 }
 
-// What Do and Commit get ends with the lease even if the caller's context has
-// nothing to do with it, and what Undo gets does not end at all.
+// The context of Do and Commit ends with the lease, even if the caller's context is
+// unrelated, and that of Undo does not end.
 func TestStepContexts(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})
@@ -176,7 +175,7 @@ func TestStepContexts(t *testing.T) {
 				if !ok || lease.Valid() || lease.Token() != held.Token() {
 					t.Errorf("the lease in Undo is %v", lease)
 				}
-				// not a wait for the gate that this call keeps shut
+				// it must not wait for the gate that this call keeps shut
 				_, err := l.Acquire(ctx, "k", distlock.Opts{})
 				wantIs(t, err, distlock.ErrLost)
 				return l.Do(ctx, "another", distlock.Opts{}, func(ctx context.Context) error { return ctx.Err() })
@@ -189,7 +188,7 @@ func TestStepContexts(t *testing.T) {
 		other := mustAcquire(t, l, "other", distlock.Opts{})
 		var kept context.Context
 		wantIs(t, held.Step(other.Context(), distlock.Step{Do: func(ctx context.Context) error {
-			kept = ctx //nolint:fatcontext // to look at it afterwards
+			kept = ctx //nolint:fatcontext // checked afterwards
 			if in, _ := distlock.FromContext(ctx); in != other {
 				t.Error("the caller's own lease was hidden")
 			}
@@ -198,7 +197,7 @@ func TestStepContexts(t *testing.T) {
 		if kept.Err() == nil {
 			t.Error("the context outlives the step")
 		}
-		// After a failure that is not the lease's, Undo is still under the lock.
+		// After another failure Undo still runs under the lock.
 		wantIs(t, held.Step(held.Context(), distlock.Step{
 			Do: func(context.Context) error { return errBroken },
 			Undo: func(ctx context.Context) error {
@@ -256,7 +255,7 @@ func TestStepOfAReentry(t *testing.T) {
 		wantIs(t, err)
 		undone := false
 		err = inner.Step(t.Context(), distlock.Step{
-			Do:     func(context.Context) error { return held.Release(t.Context()) }, // under its feet
+			Do:     func(context.Context) error { return held.Release(t.Context()) }, // while Step runs
 			Commit: func(context.Context) error { t.Error("committed"); return nil },
 			Undo:   func(context.Context) error { undone = true; return nil },
 		})
@@ -268,8 +267,8 @@ func TestStepOfAReentry(t *testing.T) {
 	})
 }
 
-// A result that was produced after the loss comes with ErrLost, also if the
-// function took no notice, and if only the store knows.
+// A result that was produced after the loss is returned with ErrLost, also if the
+// function ignores its context, and if only the store knows of the loss.
 func TestResultAfterTheLossComesWithIt(t *testing.T) {
 	for name, lose := range map[string]func(s *store, ctx context.Context){
 		"noticed":             func(s *store, ctx context.Context) { s.Drop("f"); <-ctx.Done() },

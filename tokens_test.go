@@ -14,7 +14,7 @@ import (
 type visitor struct {
 	token      uint64
 	alone      bool
-	begin, end int // places in one order of all acquisitions and releases
+	begin, end int // positions in one order of all acquisitions and releases
 }
 
 // visitors records the leases of all processes.
@@ -80,9 +80,9 @@ func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
 	})
 }
 
-// Among readers the order of the tokens means nothing: a rider has a token of a block
-// that is older than a lease of another process which is over already. Relative to the
-// writers before and after them, the tokens are still in order.
+// Among readers the order of the tokens has no meaning: a reader that shares a lease
+// has a token of a block that may be older than a lease of another process that has
+// ended. Relative to the writers before and after them, the tokens are still in order.
 func TestTokensOfReadersInTwoProcesses(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"readers": reading, "permits": permit} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestTokensOfReadersInTwoProcesses(t *testing.T) {
 				elsewhere := take(other, o)
 				wantIs(t, elsewhere.Release(t.Context()))
 				third, fourth := take(l, o), take(l, o)
-				next := inBackground(t, l, o) // of permits, it waits for the first to be handed over
+				next := inBackground(t, l, o) // with permits it waits for a hand-over of the first
 				wantIs(t, first.Release(t.Context()))
 				last := mustGet(t, next)
 				after := inBackground(t, other, writing)

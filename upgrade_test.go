@@ -39,7 +39,7 @@ func TestReentryOfModes(t *testing.T) {
 					if inner.Token() != outer.Token() {
 						t.Errorf("tokens %d and %d", outer.Token(), inner.Token())
 					}
-					// What counts below that is what the store has granted.
+					// Below that, the mode that the store has granted counts.
 					_, err := l.Acquire(inner.Context(), "k", c.outer)
 					wantIs(t, err)
 					wantIs(t, inner.Release(t.Context()))
@@ -60,7 +60,7 @@ func TestReentryOfModes(t *testing.T) {
 	}
 }
 
-// A campaign below a read lock of the key has no prospects.
+// A campaign by a reader of the same key cannot succeed.
 func TestLeadBelowAReader(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// Each hook gets how long the caller has waited since the call, also if it is the only
-// hook, and if several keys were requested together.
+// Each hook gets the time that the caller has waited since its call, also if it is the
+// only hook, and if several keys were requested together.
 func TestHooksAreToldTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -57,7 +57,8 @@ func TestHooksAreToldTheWait(t *testing.T) {
 	})
 }
 
-// A waiter that gives up at the gate does not get an error of the backend that is over.
+// A waiter that stops at the gate does not get an error of the backend that has been
+// resolved.
 func TestTroubleThatIsOverIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

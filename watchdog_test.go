@@ -77,8 +77,8 @@ func TestFixedLease(t *testing.T) {
 	})
 }
 
-// Promise P2: without an answer nothing is cancelled before the deadline, and
-// then it is, before the store may grant the key to another.
+// Promise P2: without a reply the lease is not cancelled before its deadline, and is
+// cancelled then, before the store may grant the key to another.
 func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {
 	for name, hang := range map[string]bool{"refused": false, "hung": true} {
 		t.Run(name, func(t *testing.T) {
@@ -138,8 +138,8 @@ func (s spread) Renew(ctx context.Context, grants []driver.Grant, report func(in
 	}
 }
 
-// A server that hangs costs the leases on it and no others, however many there
-// are and however their renewals fall together.
+// A server that hangs only costs the leases on it, however many others there are and
+// however their renewals are batched.
 func TestHungServerDelaysNoOther(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(spread{s}, distlock.Config{})
@@ -209,14 +209,14 @@ func TestWatchdogSendsBatches(t *testing.T) {
 		if n := l.Watched(); n != leases {
 			t.Errorf("%d of %d leases are left", n, leases)
 		}
-		// six or seven times each, in no more requests than the grid has places
+		// six or seven times each, in no more requests than the schedule has slots
 		if n := len(s.seen("renew")); n > 64*6+1 {
 			t.Errorf("%d requests to renew %d leases for a minute", n, leases)
 		}
 	})
 }
 
-// A hung answer delays neither the renewals of others nor the deadlines.
+// A missing reply delays neither the renewals of others nor the deadlines.
 func TestSlowRenewalDelaysNoOther(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(stuck{s, "stuck"}, distlock.Config{})
@@ -229,7 +229,7 @@ func TestSlowRenewalDelaysNoOther(t *testing.T) {
 	})
 }
 
-// stuck never answers a renewal of a batch that begins with a key.
+// stuck never answers a renewal of a batch that begins with a certain key.
 type stuck struct {
 	*store
 	key string
@@ -301,7 +301,7 @@ func TestWatchdogSleepsWithNothingToDo(t *testing.T) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))
 		synctest.Wait()
-		time.Sleep(time.Hour) // a timer that never ends would be seen as time passing in small steps
+		time.Sleep(time.Hour) // a timer in a loop would make time pass in small steps
 		held = mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
 		time.Sleep(time.Minute)
 		wantIs(t, held.Check())
@@ -309,7 +309,7 @@ func TestWatchdogSleepsWithNothingToDo(t *testing.T) {
 	})
 }
 
-// A loss is told once, by the hook and by Release, whenever it comes.
+// A loss is reported once by the hook and once by Release, whenever it happens.
 func TestLossIsToldOnce(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestLossIsToldOnce(t *testing.T) {
 	}
 }
 
-// renewals is a store that notes each request to renew.
+// renewals is a store that records each request to renew.
 type renewals struct {
 	*store
 
@@ -423,7 +423,7 @@ func TestRenewalsSpread(t *testing.T) {
 			first[at[0].Sub(start)]++
 			pauses[at[1].Sub(at[0])]++
 		}
-		// a tenth of a third has six places or seven of the 64 in a third
+		// a tenth of a third has six or seven of the 64 slots of a third
 		for d := range first {
 			if d > third || d < third-third/10-third/64 {
 				t.Errorf("the first renewal of a lease of %v went out after %v", 3*third, d)
@@ -440,7 +440,7 @@ func TestRenewalsSpread(t *testing.T) {
 }
 
 // The machine was suspended: its timers stood still, so every lease is checked as soon
-// as the watchdog sees that one clock has run ahead.
+// as the watchdog notices that one clock is ahead.
 //
 // Row 10 (any): the watchdog checks all leases after a jump of the clock. Fails if it
 // waits for its timers.
@@ -449,7 +449,7 @@ func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
 	l := distlock.New(newStore(), distlock.Config{})
 	defer closeLocker(t, l)
 	var slept, looks atomic.Int64
-	l.SetClock(func() time.Time { // in a bubble there is only one clock
+	l.SetClock(func() time.Time { // a bubble has only one clock
 		defer looks.Add(1)
 		return suspend(time.Now(), time.Duration(slept.Load()))
 	})
@@ -466,12 +466,12 @@ func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
 		t.Error("nobody has looked")
 	}
 	wantIs(t, short.Release(t.Context()), distlock.ErrLost)
-	wantIs(t, long.Check()) // it has room for that
+	wantIs(t, long.Check()) // it lasts longer than the jump
 	wantIs(t, long.Release(t.Context()))
 	_ = next.Release(t.Context())
 }
 
-// A lost lease is not renewed any more, and is forgotten before its holder releases it.
+// A lost lease is not renewed any more, and is removed before its holder releases it.
 func TestLostLeaseIsNotWatched(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})

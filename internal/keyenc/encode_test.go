@@ -44,7 +44,7 @@ type (
 		SKU string
 		Qty int
 	}
-	// reordered is an order of another type with its fields in another order.
+	// reordered is an order of another type whose fields have another order.
 	reordered struct {
 		Qty int
 		SKU string
@@ -90,7 +90,7 @@ type base struct{ ID int64 }
 type (
 	embedsBase    struct{ base }
 	embedsBasePtr struct{ *base }
-	// keyedBase promotes its tag with its field.
+	// keyedBase promotes a field with a tag.
 	keyedBase struct {
 		ID int64 `lock:"key"`
 	}
@@ -154,7 +154,7 @@ var errText = errors.New("no text today")
 
 func (failsToText) MarshalText() ([]byte, error) { return nil, errText }
 
-// message is what protoc-gen-go writes, without the runtime.
+// message has the form that protoc-gen-go writes, without the runtime.
 type (
 	message struct {
 		state         messageState //nolint:unused // as generated
@@ -270,7 +270,7 @@ func TestEncodeDifferent(t *testing.T) {
 		struct{ A string }{"b"}, struct{ A any }{nil}, struct{ B string }{"b"}, struct{ A, B string }{"b", ""}, struct{ A []string }{[]string{"b"}},
 		order{1, "a", 1}, order{1, "a", 2}, order{1, "b", 1}, order{2, "a", 1}, embedsBase{base{1}}, embedsBase{base{2}}, embedsBasePtr{}, base{1},
 		embedsKey{keyedBase{1}, ""}, embedsKey{keyedBase{2}, ""},
-		// The method promoted from time.Time does not replace the ID.
+		// The method promoted from time.Time must not hide the ID.
 		embedsTime{now, 1}, embedsTime{now, 2}, embedsTime{now.Add(1), 1}, now, now.Add(1),
 		&message{OrderId: "o"}, &message{OrderId: "p"}, &message{Tags: []string{"o"}},
 		&message{Payment: &message_Card{"4"}}, &message{Payment: &message_Iban{"4"}},

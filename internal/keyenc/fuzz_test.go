@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
-// grower turns bytes into values of all kinds, each in one form: int64, float64,
-// string, []any, map[string]any.
+// grower turns bytes into values of the kinds that keys can have, in one form for all
+// equal values: int64, float64, string, []any, map[string]any.
 type grower struct{ in []byte }
 
 func (g *grower) byte() byte {

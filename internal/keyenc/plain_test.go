@@ -107,8 +107,8 @@ func TestPlainOfGarbage(t *testing.T) {
 	}
 }
 
-// Long parameters that differ only in the part that is cut off have different
-// texts.
+// Long parameters that differ only in the part that is cut off must have different
+// digests.
 func TestPlainCutIsInjective(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}

@@ -154,7 +154,7 @@ func TestEncodeLimitsAreReached(t *testing.T) {
 	mustEncode(t, l)
 }
 
-// A cycle that branches must end by size, not after 2^64 steps.
+// A branching cycle must end at the size limit, not after 2^64 steps.
 func TestEncodeBranchingCycleEnds(t *testing.T) {
 	t.Parallel()
 	type tree struct{ L, R *tree }
@@ -221,7 +221,7 @@ func TestCheckType(t *testing.T) {
 	}
 	for _, c := range []struct {
 		typ  reflect.Type
-		want string // "" means fine
+		want string // "" if it is valid
 	}{
 		{reflect.TypeFor[order](), ""},
 		{reflect.TypeFor[*order](), ""},
