@@ -1,8 +1,8 @@
 package grpcmw_test
 
 import (
-	"io"
 	"context"
+	"io"
 	"math"
 	"strconv"
 	"sync"
