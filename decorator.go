@@ -27,8 +27,8 @@ func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] 
 	if fn == nil {
 		panic(fmt.Sprintf("distlock: Wrap: nil Func[%v, %v]", req, reflect.TypeFor[Resp]()))
 	}
-	g := l.Guard(o)
-	if err := g.keys.checkRequest(req); err != nil {
+	site := l.Site(o)
+	if err := site.keys.checkRequest(req); err != nil {
 		panic("distlock: Wrap: " + err.Error())
 	}
 	return func(ctx context.Context, req Req) (resp Resp, err error) {
@@ -36,14 +36,14 @@ func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] 
 		if o.ParamLock {
 			params = req
 		}
-		s, err := g.Begin(ctx, params)
+		lease, err := site.begin(ctx, params)
 		if err != nil {
 			return resp, err
 		}
-		if s == nil {
+		if lease == nil {
 			return fn(ctx, req)
 		}
-		defer s.Finish(&err)
-		return fn(&s.ctx, req)
+		defer lease.finish(&err)
+		return fn(&lease.ctx, req)
 	}
 }

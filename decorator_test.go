@@ -142,7 +142,7 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 		if n := len(s.seen("wait")); n != 1 {
 			t.Errorf("%d acquisitions, want 1", n)
 		}
-		g := l.Guard(distlock.Opts{Value: "f", ParamLock: true})
+		g := l.Site(distlock.Opts{Value: "f", ParamLock: true})
 		_, err := g.Acquire(t.Context(), distlock.Skip)
 		wantIs(t, err, distlock.ErrKey)
 	})
@@ -158,15 +158,15 @@ func TestWrapRefusesNonsense(t *testing.T) {
 		"distlock: nil Locker":                           func() { distlock.Wrap(nil, f, ok) },
 		"distlock: Wrap: nil Func[int, string]":          func() { distlock.Wrap[int, string](l, nil, ok) },
 		"distlock: options: Value is empty":              func() { distlock.Wrap(l, f, distlock.Opts{}) },
-		"distlock: options: KeyTimeout is negative: -1s": func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", KeyTimeout: -time.Second}) },
-		"distlock: options: RetryInterval is below one millisecond: 1µs": func() {
+		`distlock: options "f": KeyTimeout is negative: -1s`: func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", KeyTimeout: -time.Second}) },
+		`distlock: options "f": RetryInterval is below one millisecond: 1µs`: func() {
 			distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryInterval: time.Microsecond})
 		},
-		"distlock: options: RetryCount is negative: -1": func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryCount: -1}) },
+		`distlock: options "f": RetryCount is negative: -1`: func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryCount: -1}) },
 		"distlock: Wrap: Params takes string but the request is a int": func() {
 			distlock.Wrap(l, f, distlock.Opts{Value: "f", ParamLock: true, Params: by})
 		},
-		"distlock: options: Params is set but ParamLock is false": func() {
+		`distlock: options "f": Params is set but ParamLock is false`: func() {
 			distlock.Wrap(l, f, distlock.Opts{Value: "f", Params: by})
 		},
 	} {

@@ -179,14 +179,14 @@ func ExampleHooks() {
 	// released shop:pay <nil>
 }
 
-// A Guard is for decorators of another shape: here, of a function with two parameters.
-func ExampleLocker_Guard() {
+// A Site makes a decorator of another form: here, for a function of two parameters.
+func ExampleLocker_Site() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
-	guard := locker.Guard(distlock.Opts{Prefix: "bank:", Value: "transfer", ParamLock: true})
+	site := locker.Site(distlock.Opts{Prefix: "bank:", Value: "transfer", ParamLock: true})
 	transfer := func(ctx context.Context, from, to string) error {
-		return guard.Do(ctx, []any{from, to}, func(context.Context) error {
+		return site.Do(ctx, []any{from, to}, func(context.Context) error {
 			fmt.Println(from, "to", to)
 			return nil
 		})

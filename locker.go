@@ -83,18 +83,14 @@ func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context
 	if err != nil {
 		return err
 	}
-	defer s.Finish(&err)
+	defer s.finish(&err)
 	return fn(&s.ctx)
 }
 
-// Finish releases s when a locked function returns, panics or exits, and joins
-// what became of the lock, if that is an error, with the function's error. The
-// function defers it with the address of its result. On a nil Lease it does nothing.
-func (s *Lease) Finish(err *error) {
-	if s != nil {
-		*err = join(*err, s.Release(&s.ctx))
-	}
-}
+// finish releases s when a locked function returns, panics or exits, and joins the
+// lock's error, if any, with the function's. The function defers it with the address of
+// its result.
+func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
 
 // Call is [Locker.Do] for a function with a result. The result is returned even
 // if the lease was lost meanwhile, together with an error that says so.
@@ -108,7 +104,7 @@ func Call[T any](
 	if err != nil {
 		return result, err
 	}
-	defer s.Finish(&err)
+	defer s.finish(&err)
 	return fn(&s.ctx)
 }
 

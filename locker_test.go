@@ -421,7 +421,7 @@ func TestNewRefusesNonsense(t *testing.T) {
 		"distlock: Config.MaxKeys is negative: -1":        func() { distlock.New(newStore(), distlock.Config{MaxKeys: -1}) },
 		"distlock: Config.MaxWaiters is negative: -2":     func() { distlock.New(newStore(), distlock.Config{MaxWaiters: -2}) },
 		"distlock: Config.CloseTimeout is negative: -1ns": func() { distlock.New(newStore(), distlock.Config{CloseTimeout: -1}) },
-		"distlock: nil Locker":                            func() { (*distlock.Locker)(nil).Guard(distlock.Opts{Value: "v"}) },
+		"distlock: nil Locker":                            func() { (*distlock.Locker)(nil).Site(distlock.Opts{Value: "v"}) },
 	} {
 		wantPanic(t, name, f)
 	}

@@ -34,8 +34,8 @@ func TestMaxTTL(t *testing.T) {
 				_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, o)
 				return err
 			},
-			"Lead":  func() error { return l.Lead(t.Context(), "k", o, nothing) },
-			"Guard": func() error { return panics(func() { l.Guard(o) }) },
+			"Lead": func() error { return l.Lead(t.Context(), "k", o, nothing) },
+			"Site": func() error { return panics(func() { l.Site(o) }) },
 		}
 		for name, call := range calls {
 			err := call()
@@ -55,7 +55,7 @@ func TestMaxTTL(t *testing.T) {
 		}
 	}
 	o := distlock.Opts{Value: "job", KeyTimeout: 30 * time.Second, MinHold: 30 * time.Second}
-	l.Guard(o)
+	l.Site(o)
 	wantIs(t, mustAcquire(t, l, "k", o).Release(t.Context()))
 }
 

@@ -58,9 +58,9 @@ var acquisitions = map[string]func(ctx context.Context, l *distlock.Locker, o di
 		_, err := distlock.Wrap(l, func(context.Context, int) (int, error) { panic("ran") }, o)(ctx, 1)
 		return err
 	},
-	"Guard": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
+	"Site": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
 		o.Value = "k"
-		return l.Guard(o).Do(ctx, nil, func(context.Context) error { panic("ran") })
+		return l.Site(o).Do(ctx, nil, func(context.Context) error { panic("ran") })
 	},
 	"AcquireAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
 		_, err := l.AcquireAll(ctx, []string{"a", "k", "z"}, o)
@@ -376,7 +376,7 @@ func TestMaxWaitAllocations(t *testing.T) {
 	l := distlock.New(instant{}, distlock.Config{})
 	defer closeLocker(t, l)
 	allocs := func(o distlock.Opts) float64 {
-		g := l.Guard(o)
+		g := l.Site(o)
 		return testing.AllocsPerRun(100, func() { wantIs(t, g.Do(t.Context(), nil, func(context.Context) error { return nil })) })
 	}
 	without, with := allocs(distlock.Opts{Value: "k"}), allocs(distlock.Opts{Value: "k", MaxWait: time.Minute})

@@ -77,7 +77,7 @@ func lockAsToldBy(t *testing.T, o distlock.Opts) {
 	l, other := distlock.New(store, distlock.Config{}), distlock.New(store, distlock.Config{})
 	defer closeLocker(t, l)
 	defer closeLocker(t, other)
-	g := l.Guard(o)
+	g := l.Site(o)
 	key, err := g.Key("param")
 	wantIs(t, err)
 	wantIs(t, distlock.CheckKey(key))

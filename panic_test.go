@@ -120,7 +120,7 @@ func TestGoexitWhileAKeyIsMade(t *testing.T) {
 func TestNilFunction(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		o := distlock.Opts{Prefix: "p:", Value: "v"}
-		g := l.Guard(o)
+		g := l.Site(o)
 		_, called := distlock.Call[int](t.Context(), l, "k", o, nil)
 		for name, c := range map[string]struct {
 			err error

@@ -115,7 +115,7 @@ func TestRow25BadKeys(t *testing.T) {
 		for name, params := range badParams(t) {
 			for _, hasher := range []distlock.Hasher{nil, distlock.Plain(), distlock.Keyed(make([]byte, 16))} {
 				o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
-				_, err := l.Guard(o).Acquire(ctx, params)
+				_, err := l.Site(o).Acquire(ctx, params)
 				refused(name, err)
 				f := distlock.Wrap(l, func(ctx context.Context, _ any) (bool, error) { return true, never(ctx) }, o)
 				_, err = f(ctx, params)
@@ -124,7 +124,7 @@ func TestRow25BadKeys(t *testing.T) {
 		}
 		for name, key := range badKeys { // a custom Hasher may return them
 			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: distlock.HasherFunc(func([]byte) string { return key })}
-			_, err := l.Guard(o).Acquire(ctx, "param")
+			_, err := l.Site(o).Acquire(ctx, "param")
 			refused(name+", Hasher", err)
 		}
 		synctest.Wait()

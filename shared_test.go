@@ -309,12 +309,12 @@ func TestBackendWithoutSharing(t *testing.T) {
 				t.Errorf("Lead: %v, want %q", err, want)
 			}
 			for name, wire := range map[string]func(){
-				"Guard": func() { l.Guard(o) },
-				"Wrap":  func() { distlock.Wrap(l, fn, o) },
+				"Site": func() { l.Site(o) },
+				"Wrap": func() { distlock.Wrap(l, fn, o) },
 			} {
 				func() {
 					defer func() {
-						if r, _ := recover().(string); r != "distlock: options: "+want {
+						if r, _ := recover().(string); r != `distlock: options "v": `+want {
 							t.Errorf("%s panics with %q, want %q", name, r, want)
 						}
 					}()

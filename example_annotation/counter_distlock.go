@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/annotation"
 )
 
-var lockCounterTest = annotation.New("Counter.test", distlock.Opts{
+var lockCounterTest = distlock.NewSite("Counter.test", distlock.Opts{
 	Prefix:        "my-",
 	Value:         "test",
 	ParamLock:     true,
@@ -20,7 +19,7 @@ var lockCounterTest = annotation.New("Counter.test", distlock.Opts{
 
 // Test is Counter.test under the lock my-test, one for each name and parameter 3 and parameter 4.
 func (c *Counter) Test(ctx context.Context, name string, p2 int, p3 any) error {
-	return lockCounterTest.Do(ctx, locker, []any{name, p2, p3}, func(ctx context.Context) error {
+	return lockCounterTest.On(locker).Do(ctx, []any{name, p2, p3}, func(ctx context.Context) error {
 		return c.test(ctx, name, p2, p3)
 	})
 }

@@ -100,7 +100,7 @@ func TestSameKeyWhicheverWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if grpc, err := l.Guard(stock).Key(params); err != nil || grpc != annotated {
+	if grpc, err := l.Site(stock).Key(params); err != nil || grpc != annotated {
 		t.Errorf("over gRPC: %s, %v, annotated: %s", grpc, err, annotated)
 	}
 }

@@ -12,8 +12,8 @@ import (
 // LockedPayments is a Payments that runs Pay and Refund under locks, and all else as it is.
 type LockedPayments struct {
 	Payments
-	payGuard    *distlock.Guard
-	refundGuard *distlock.Guard
+	paySite    *distlock.Site
+	refundSite *distlock.Site
 }
 
 // NewLockedPayments puts the locks that Payments declares around next. It panics if next or the
@@ -24,7 +24,7 @@ func NewLockedPayments(next Payments, locker *distlock.Locker) *LockedPayments {
 	}
 	return &LockedPayments{
 		Payments: next,
-		payGuard: locker.Guard(distlock.Opts{
+		paySite: locker.Site(distlock.Opts{
 			Prefix:        "shop:",
 			Value:         "order",
 			ParamLock:     true,
@@ -32,7 +32,7 @@ func NewLockedPayments(next Payments, locker *distlock.Locker) *LockedPayments {
 			RetryInterval: 200 * time.Millisecond,
 			MaxWait:       3 * time.Second,
 		}),
-		refundGuard: locker.Guard(distlock.Opts{
+		refundSite: locker.Site(distlock.Opts{
 			Prefix:     "shop:",
 			Value:      "order",
 			ParamLock:  true,
@@ -45,7 +45,7 @@ var _ Payments = (*LockedPayments)(nil)
 
 // Pay runs the method under the lock shop:order, one for each orderID.
 func (d *LockedPayments) Pay(ctx context.Context, user string, orderID int64) (r0 Receipt, err error) {
-	err = d.payGuard.Do(ctx, orderID, func(ctx context.Context) error {
+	err = d.paySite.Do(ctx, orderID, func(ctx context.Context) error {
 		r0, err = d.Payments.Pay(ctx, user, orderID)
 		return err
 	})
@@ -54,7 +54,7 @@ func (d *LockedPayments) Pay(ctx context.Context, user string, orderID int64) (r
 
 // Refund runs the method under the lock shop:order, one for each r.OrderID.
 func (d *LockedPayments) Refund(ctx context.Context, r Receipt) error {
-	return d.refundGuard.Do(ctx, r.OrderID, func(ctx context.Context) error {
+	return d.refundSite.Do(ctx, r.OrderID, func(ctx context.Context) error {
 		return d.Payments.Refund(ctx, r)
 	})
 }

@@ -8,10 +8,9 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/annotation"
 )
 
-var lockServiceReserve = annotation.New("Service.reserve", distlock.Opts{
+var lockServiceReserve = distlock.NewSite("Service.reserve", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "stock",
 	ParamLock: true,
@@ -19,12 +18,12 @@ var lockServiceReserve = annotation.New("Service.reserve", distlock.Opts{
 
 // Reserve is Service.reserve under the lock shop:stock, one for each sku.
 func (s *Service) Reserve(ctx context.Context, sku SKU) error {
-	return lockServiceReserve.Do(ctx, s.locker, string(sku), func(ctx context.Context) error {
+	return lockServiceReserve.On(s.locker).Do(ctx, string(sku), func(ctx context.Context) error {
 		return s.reserve(ctx, sku)
 	})
 }
 
-var lockServiceOrder = annotation.New("Service.order", distlock.Opts{
+var lockServiceOrder = distlock.NewSite("Service.order", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "user",
 	ParamLock: true,
@@ -32,14 +31,14 @@ var lockServiceOrder = annotation.New("Service.order", distlock.Opts{
 
 // Order is Service.order under the lock shop:user, one for each o.User.ID.
 func (s *Service) Order(ctx context.Context, at time.Time, o Order) (n int, text string, err error) {
-	err = lockServiceOrder.Do(ctx, s.locker, o.User.ID, func(ctx context.Context) error {
+	err = lockServiceOrder.On(s.locker).Do(ctx, o.User.ID, func(ctx context.Context) error {
 		n, text, err = s.order(ctx, at, o)
 		return err
 	})
 	return n, text, err
 }
 
-var lockServiceProfile = annotation.New("Service.profile", distlock.Opts{
+var lockServiceProfile = distlock.NewSite("Service.profile", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "user",
 	ParamLock: true,
@@ -47,12 +46,12 @@ var lockServiceProfile = annotation.New("Service.profile", distlock.Opts{
 
 // Profile is Service.profile under the lock shop:user, one for each u.
 func (s *Service) Profile(ctx context.Context, u *User) error {
-	return lockServiceProfile.Do(ctx, s.locker, u, func(ctx context.Context) error {
+	return lockServiceProfile.On(s.locker).Do(ctx, u, func(ctx context.Context) error {
 		return s.profile(ctx, u)
 	})
 }
 
-var lockServiceMove = annotation.New("Service.move", distlock.Opts{
+var lockServiceMove = distlock.NewSite("Service.move", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "move",
 	ParamLock: true,
@@ -62,12 +61,12 @@ var lockServiceMove = annotation.New("Service.move", distlock.Opts{
 
 // Move is Service.move under the lock shop:move, one for each from and to.
 func (s *Service) Move(ctx context.Context, from SKU, to SKU, n int) error {
-	return lockServiceMove.Do(ctx, s.locker, []any{from, to}, func(ctx context.Context) error {
+	return lockServiceMove.On(s.locker).Do(ctx, []any{from, to}, func(ctx context.Context) error {
 		return s.move(ctx, from, to, n)
 	})
 }
 
-var lockServicePrice = annotation.New("Service.price", distlock.Opts{
+var lockServicePrice = distlock.NewSite("Service.price", distlock.Opts{
 	Prefix: "shop:",
 	Value:  "prices",
 	Mode:   distlock.Shared,
@@ -75,26 +74,26 @@ var lockServicePrice = annotation.New("Service.price", distlock.Opts{
 
 // Price is Service.price under the lock shop:prices.
 func (s *Service) Price(ctx context.Context, sku string) (r0 int, err error) {
-	err = lockServicePrice.Do(ctx, s.locker, nil, func(ctx context.Context) error {
+	err = lockServicePrice.On(s.locker).Do(ctx, nil, func(ctx context.Context) error {
 		r0, err = s.price(ctx, sku)
 		return err
 	})
 	return r0, err
 }
 
-var lockServiceRaise = annotation.New("Service.raise", distlock.Opts{
+var lockServiceRaise = distlock.NewSite("Service.raise", distlock.Opts{
 	Prefix: "shop:",
 	Value:  "prices",
 })
 
 // Raise is Service.raise under the lock shop:prices.
 func (s *Service) Raise(ctx context.Context, sku string, by int) error {
-	return lockServiceRaise.Do(ctx, s.locker, nil, func(ctx context.Context) error {
+	return lockServiceRaise.On(s.locker).Do(ctx, nil, func(ctx context.Context) error {
 		return s.raise(ctx, sku, by)
 	})
 }
 
-var lockServiceReport = annotation.New("Service.report", distlock.Opts{
+var lockServiceReport = distlock.NewSite("Service.report", distlock.Opts{
 	Prefix:     "shop:",
 	Value:      "report",
 	RetryCount: 1,
@@ -104,12 +103,12 @@ var lockServiceReport = annotation.New("Service.report", distlock.Opts{
 
 // NightlyReport is Service.report under the lock shop:report.
 func (s *Service) NightlyReport(ctx context.Context, run func(context.Context) error) error {
-	return lockServiceReport.Do(ctx, s.locker, nil, func(ctx context.Context) error {
+	return lockServiceReport.On(s.locker).Do(ctx, nil, func(ctx context.Context) error {
 		return s.report(ctx, run)
 	})
 }
 
-var lockServiceInvoice = annotation.New("Service.invoice", distlock.Opts{
+var lockServiceInvoice = distlock.NewSite("Service.invoice", distlock.Opts{
 	Prefix:     "shop:",
 	Value:      "invoice",
 	ParamLock:  true,
@@ -121,14 +120,14 @@ var lockServiceInvoice = annotation.New("Service.invoice", distlock.Opts{
 
 // Invoice is Service.invoice under the lock shop:invoice, one for each number.
 func (s *Service) Invoice(ctx context.Context, number string) (r0 uint64, err error) {
-	err = lockServiceInvoice.Do(ctx, s.locker, number, func(ctx context.Context) error {
+	err = lockServiceInvoice.On(s.locker).Do(ctx, number, func(ctx context.Context) error {
 		r0, err = s.invoice(ctx, number)
 		return err
 	})
 	return r0, err
 }
 
-var lockSorted = annotation.New("sorted", distlock.Opts{
+var lockSorted = distlock.NewSite("sorted", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "sort",
 	ParamLock: true,
@@ -136,14 +135,14 @@ var lockSorted = annotation.New("sorted", distlock.Opts{
 
 // Sorted is sorted under the lock shop:sort, one for each name(list).
 func Sorted[S ~[]E, E cmp.Ordered](ctx context.Context, s *Service, list S) (r0 S, err error) {
-	err = lockSorted.Do(ctx, s.locker, name(list), func(ctx context.Context) error {
+	err = lockSorted.On(s.locker).Do(ctx, name(list), func(ctx context.Context) error {
 		r0, err = sorted[S, E](ctx, s, list)
 		return err
 	})
 	return r0, err
 }
 
-var lockShelfSwap = annotation.New("Shelf.swap", distlock.Opts{
+var lockShelfSwap = distlock.NewSite("Shelf.swap", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "shelf",
 	ParamLock: true,
@@ -151,7 +150,7 @@ var lockShelfSwap = annotation.New("Shelf.swap", distlock.Opts{
 
 // Swap is Shelf.swap under the lock shop:shelf, one for each k.
 func (s *Shelf[K, V]) Swap(ctx context.Context, k K, v V) (old V, err error) {
-	err = lockShelfSwap.Do(ctx, s.locker, k, func(ctx context.Context) error {
+	err = lockShelfSwap.On(s.locker).Do(ctx, k, func(ctx context.Context) error {
 		old, err = s.swap(ctx, k, v)
 		return err
 	})

@@ -18,7 +18,7 @@ func TestBusy(t *testing.T) {
 	l, _ := newLocker(t)
 	bank := &Bank{Paid: map[int64]int{42: 1}}
 	pay := NewLockedPayments(bank, l)
-	g := l.Guard(distlock.Opts{Prefix: "shop:", Value: "order", ParamLock: true})
+	g := l.Site(distlock.Opts{Prefix: "shop:", Value: "order", ParamLock: true})
 	held, err := g.Acquire(t.Context(), 42)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestPermits(t *testing.T) {
 // of the decorator, and never a call without the lock.
 func TestNoLocker(t *testing.T) {
 	err := NewService(nil).Raise(t.Context(), "tea", 1)
-	if want := `distlock: options "shop:prices": //distlock:lock on Service.raise: the Locker is nil`; err == nil || err.Error() != want {
+	if want := `distlock: options "shop:prices": Service.raise: the Locker is nil`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if err := (&Counter{}).Test(t.Context(), "a", 1, nil); err == nil {

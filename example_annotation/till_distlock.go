@@ -6,10 +6,9 @@ import (
 	"context"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/annotation"
 )
 
-var lockTillTake = annotation.New("Till.take", distlock.Opts{
+var lockTillTake = distlock.NewSite("Till.take", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "till",
 	ParamLock: true,
@@ -17,7 +16,7 @@ var lockTillTake = annotation.New("Till.take", distlock.Opts{
 
 // Take is Till.take under the lock shop:till, one for each till.
 func (t *Till) Take(ctx context.Context, till string) error {
-	return lockTillTake.Do(ctx, t.locker, till, func(ctx context.Context) error {
+	return lockTillTake.On(t.locker).Do(ctx, till, func(ctx context.Context) error {
 		return t.take(ctx, till)
 	})
 }

@@ -14,7 +14,7 @@ type call struct {
 	method string
 	kind   kind
 	key    Key
-	guard  *distlock.Guard
+	site   *distlock.Site
 
 	// input is set for streams whose one request is received before the lock is
 	// taken.
@@ -54,7 +54,7 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	}
 	var ran bool
 	var fnErr error
-	err = c.guard.Do(ctx, params, func(ctx context.Context) error {
+	err = c.site.Do(ctx, params, func(ctx context.Context) error {
 		ran = true
 		fnErr = fn(ctx)
 		return nil

@@ -133,7 +133,7 @@ func ExampleUnaryClientInterceptor() {
 	other := distlock.New(store, distlock.Config{})
 	defer other.Close()
 	opts := distlock.Opts{Prefix: "shop:", Value: "inventory", ParamLock: true, RetryCount: 1}
-	lease, err := other.Guard(opts).Acquire(context.Background(), "north")
+	lease, err := other.Site(opts).Acquire(context.Background(), "north")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func newCall(l *distlock.Locker, method string, r rule, k kind) (*call, error) {
 	if err := c.fit(desc); err != nil {
 		return nil, err
 	}
-	c.guard = l.Guard(r.Opts)
+	c.site = l.Site(r.Opts)
 	return c, nil
 }
 

@@ -35,7 +35,7 @@ func benchRequest() *http.Request {
 func BenchmarkDo(b *testing.B) {
 	o := opts()
 	o.ParamLock = true
-	g := benchLocker(b).Guard(o)
+	g := benchLocker(b).Site(o)
 	w, r := &discard{http.Header{}}, benchRequest()
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	b.ReportAllocs()

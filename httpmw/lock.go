@@ -31,7 +31,7 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 	if err := o.Validate(); err != nil {
 		panic("httpmw: Lock: " + err.Error())
 	}
-	m := &middleware{key: key, guard: l.Guard(o), fail: WriteError}
+	m := &middleware{key: key, site: l.Site(o), fail: WriteError}
 	for _, opt := range opts {
 		opt(m)
 	}
@@ -45,8 +45,8 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 
 // middleware is one call of Lock.
 type middleware struct {
-	key   KeyFunc
-	guard *distlock.Guard
+	key  KeyFunc
+	site *distlock.Site
 
 	fail        ErrorHandler
 	maxBody     int64 // read before the lock is taken; 0: not read
@@ -71,7 +71,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		out = held
 	}
 	ran := false
-	err = m.guard.Do(r.Context(), params, func(ctx context.Context) error {
+	err = m.site.Do(r.Context(), params, func(ctx context.Context) error {
 		ran = true
 		next.ServeHTTP(out, r.WithContext(ctx))
 		return nil

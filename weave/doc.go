@@ -1,15 +1,17 @@
-// Package weave is for programs whose //distlock:lock comments stand on the exported
-// functions themselves, as in
+// Package weave locks exported functions by a //distlock:lock comment on the functions
+// themselves:
 //
 //	//distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s
 //	func (s *Service) Pay(ctx context.Context, orderID int64) error {
 //
-// and which are built with orchestrion, a weaver of the compiler's input. The package
-// has no code. It holds the instructions for the weaver, orchestrion.yml, and is
-// imported, blank, in the file orchestrion.tool.go beside the program's go.mod.
+// It is experimental. The program is built with orchestrion, which weaves code into the
+// compiler's input: the file orchestrion.yml of this package tells it what to write, and
+// the program imports the package, blank, in the file orchestrion.tool.go beside its
+// go.mod.
 //
-// Built without the weaver, the functions run without their locks: call
-// [github.com/distlock-go/distlock.RequireWoven] in main and in TestMain. The page
-// docs/weaving.md tells what to add, what it costs and what fails open. The way that
-// needs no weaver, and fails closed, is distlockgen.
+// Built without the weaver, the functions run without their locks: call [Require] in
+// main and in TestMain. The page docs/weaving.md says what to add, what it costs and
+// what fails open. distlockgen needs no weaver and fails closed.
+//
+// Programs call [Require] and [Woven]. The other functions are for woven code.
 package weave

@@ -39,7 +39,7 @@ func flood(t *testing.T, lockers []*distlock.Locker, workers, n int, name string
 					param = param[:2]
 				}
 				ran := false
-				err := l.Guard(o).Do(t.Context(), param, func(context.Context) error { ran = true; return nil })
+				err := l.Site(o).Do(t.Context(), param, func(context.Context) error { ran = true; return nil })
 				if err != nil || !ran {
 					t.Errorf("%v: %v, ran: %t", param, err, ran)
 					return

@@ -32,7 +32,7 @@ func (f *file) decorator(sites []*site) {
 	f.printf("\n// %s is a %s that runs %s under locks, and all else as it is.\n", name, face.Name.Name, methodNames(sites))
 	f.printf("type %s%s struct {\n%s%s\n", name, generics, face.Name.Name, args)
 	for _, s := range sites {
-		f.printf("%s *%s.Guard\n", guardField(s), kit)
+		f.printf("%s *%s.Site\n", siteField(s), kit)
 	}
 	f.printf("}\n\n// %s puts the locks that %s declares around next. It panics if next or the\n// Locker is nil, or if the Locker's backend cannot do what is declared.\n",
 		constructor, face.Name.Name)
@@ -40,7 +40,7 @@ func (f *file) decorator(sites []*site) {
 	f.printf("if %s == nil {\npanic(%q)\n}\nreturn &%s%s{\n%s: %s,\n",
 		next, "distlock: "+constructor+": nil "+face.Name.Name, name, args, face.Name.Name, next)
 	for _, s := range sites {
-		f.printf("%s: %s.Guard(%s),\n", guardField(s), locker, f.options(s))
+		f.printf("%s: %s.Site(%s),\n", siteField(s), locker, f.options(s))
 	}
 	f.printf("}\n}\n\n")
 	if generics == "" {
@@ -54,17 +54,17 @@ func (f *file) decorator(sites []*site) {
 		f.printf("\n// %s runs the method under the lock %s.\n", method, s.describe())
 		b := f.body(s, recv+"."+face.Name.Name+"."+method)
 		f.printf("func (%s *%s%s) %s%s {\n", recv, name, args, method, b.signature)
-		b.write(f, recv+"."+guardField(s)+".Do("+b.ctx+", "+b.key+", ")
+		b.write(f, recv+"."+siteField(s)+".Do("+b.ctx+", "+b.key+", ")
 		f.printf("}\n")
 	}
 }
 
-// guardField returns the name of the field with the Guard of a method.
-func guardField(s *site) string {
+// siteField returns the name of the field with the Site of a method.
+func siteField(s *site) string {
 	name := s.Name().Name
-	field := strings.ToLower(name[:1]) + name[1:] + "Guard"
+	field := strings.ToLower(name[:1]) + name[1:] + "Site"
 	if token.IsExported(field) {
-		return "guard" + name
+		return "site" + name
 	}
 	return field
 }

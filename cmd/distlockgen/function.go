@@ -36,11 +36,11 @@ func (f *file) function(s *site) {
 		words.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	site := f.fresh(words.String())
-	f.printf("\nvar %s = %s.New(%q, %s)\n", site, f.importing(annotationPath), full, f.options(s))
+	f.printf("\nvar %s = %s.NewSite(%q, %s)\n", site, f.importing(kitPath), full, f.options(s))
 	f.printf("\n// %s is %s under the lock %s.\n", generated, full, s.describe())
 	b := f.body(s, call)
 	f.printf("func %s%s%s%s {\n", receiver, generated, generics, b.signature)
-	b.write(f, fmt.Sprintf("%s.Do(%s, %s, %s, ", site, b.ctx, s.LockerOf(recv), b.key))
+	b.write(f, fmt.Sprintf("%s.On(%s).Do(%s, %s, ", site, s.LockerOf(recv), b.ctx, b.key))
 	f.printf("}\n")
 }
 

@@ -12,11 +12,8 @@ import (
 	"strings"
 )
 
-// Import paths for generated code.
-const (
-	kitPath        = "github.com/distlock-go/distlock"
-	annotationPath = kitPath + "/annotation"
-)
+// kitPath is the import path of the package that generated code needs.
+const kitPath = "github.com/distlock-go/distlock"
 
 // file is a generated file under construction.
 type file struct {

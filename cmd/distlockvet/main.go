@@ -12,7 +12,7 @@
 //
 // With -distlock.woven, comments on exported functions are left to a weaver. Then the
 // main package of a program with such a comment, in any of its packages, must call
-// RequireWoven: otherwise a build without the weaver would run without the locks.
+// weave.Require: otherwise a build without the weaver would run without the locks.
 package main
 
 import (

@@ -2,7 +2,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"log"
 	"os"
 	"os/exec"
@@ -106,7 +105,7 @@ func TestWoven(t *testing.T) {
 		t.Error("go vet found nothing")
 	}
 	golden(t, "woven.txt", out)
-	want := fmt.Sprintf("main.go:1:1: the program has woven directives (in %s/cmd/distlockvet/testdata/woven/shop) but does not call RequireWoven", kit)
+	want := "main.go:1:1: the program has woven directives (in github.com/distlock-go/distlock/cmd/distlockvet/testdata/woven/shop) but does not call weave.Require"
 	if out, err := vet(t, "-distlock.woven", "./testdata/woven/unguarded"); err == nil || !strings.Contains(out, want) {
 		t.Errorf("unguarded: %v\n%s\nwant %s", err, out, want)
 	}
@@ -121,7 +120,7 @@ func TestDirect(t *testing.T) {
 		want string // "": nothing
 	}{
 		{[]string{"./testdata/missing"}, "testdata/missing/missing.go:"},
-		{[]string{"-distlock.woven", "./testdata/woven/unguarded"}, "does not call RequireWoven"},
+		{[]string{"-distlock.woven", "./testdata/woven/unguarded"}, "does not call weave.Require"},
 		{[]string{"-distlock.woven", "./testdata/woven/guarded"}, ""},
 		{[]string{"../distlockgen/testdata/shop"}, ""},
 	} {

@@ -10,8 +10,8 @@ import (
 	"github.com/distlock-go/distlock/internal/directive"
 )
 
-// kit is the import path of the package with RequireWoven.
-const kit = "github.com/distlock-go/distlock"
+// weavePath is the import path of the package with Require.
+const weavePath = "github.com/distlock-go/distlock/weave"
 
 // wovenFact means that a package has directives for a weaver.
 type wovenFact struct{}
@@ -37,13 +37,13 @@ func unguarded(pass *analysis.Pass) directive.Problems {
 		return nil
 	}
 	for _, obj := range pass.TypesInfo.Uses {
-		if f, ok := obj.(*types.Func); ok && f.Name() == "RequireWoven" && f.Pkg() != nil && f.Pkg().Path() == kit {
+		if f, ok := obj.(*types.Func); ok && f.Name() == "Require" && f.Pkg() != nil && f.Pkg().Path() == weavePath {
 			return nil
 		}
 	}
 	slices.Sort(in)
 	return directive.Problems{{
 		Pos:     pass.Files[0].Package,
-		Message: "the program has woven directives (in " + strings.Join(in, ", ") + ") but does not call RequireWoven: built without the weaver, it would run without locks",
+		Message: "the program has woven directives (in " + strings.Join(in, ", ") + ") but does not call weave.Require: built without the weaver, it would run without locks",
 	}}
 }

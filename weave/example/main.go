@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/weave"
 )
 
 // Shop takes payments.
@@ -53,7 +54,7 @@ func (s *Shop) paid(orderID int64) int {
 }
 
 func main() {
-	distlock.RequireWoven()
+	weave.Require()
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "example:", err)
 		os.Exit(1)

@@ -13,10 +13,11 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/weave"
 )
 
 func TestMain(m *testing.M) {
-	distlock.RequireWoven() // without the weaver the tests would fail one by one, and say less
+	weave.Require() // without the weaver the tests would fail one by one, and say less
 	locker = distlock.New(memlock.New(), distlock.Config{})
 	os.Exit(m.Run())
 }

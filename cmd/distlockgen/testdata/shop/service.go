@@ -62,6 +62,6 @@ func generic[K comparable, V any](ctx context.Context, k K, v V) (K, error) { re
 // Names that hide what generated code uses.
 //
 //distlock:lock value:hidden param:time
-func hidden(err context.Context, context, distlock, annotation string, time ID) (ctx int, r0 error) {
+func hidden(err context.Context, context, distlock string, time ID) (ctx int, r0 error) {
 	return 0, nil
 }

@@ -10,10 +10,9 @@ import (
 
 	"github.com/distlock-go/distlock"
 	distlock2 "github.com/distlock-go/distlock"
-	annotation2 "github.com/distlock-go/distlock/annotation"
 )
 
-var lockServicePay = annotation2.New("Service.pay", distlock2.Opts{
+var lockServicePay = distlock2.NewSite("Service.pay", distlock2.Opts{
 	Prefix:        "shop:",
 	Value:         "pay",
 	ParamLock:     true,
@@ -23,14 +22,14 @@ var lockServicePay = annotation2.New("Service.pay", distlock2.Opts{
 
 // Pay is Service.pay under the lock shop:pay, one for each orderID.
 func (s *Service) Pay(ctx context.Context, userID string, orderID int64) (r0 Receipt, err error) {
-	err = lockServicePay.Do(ctx, s.locker, orderID, func(ctx context2.Context) error {
+	err = lockServicePay.On(s.locker).Do(ctx, orderID, func(ctx context2.Context) error {
 		r0, err = s.pay(ctx, userID, orderID)
 		return err
 	})
 	return r0, err
 }
 
-var lockServiceAll = annotation2.New("Service.all", distlock2.Opts{
+var lockServiceAll = distlock2.NewSite("Service.all", distlock2.Opts{
 	Value:      "all",
 	ParamLock:  true,
 	Hasher:     distlock.Plain(),
@@ -45,14 +44,14 @@ var lockServiceAll = annotation2.New("Service.all", distlock2.Opts{
 
 // All is Service.all under the lock all, one for each at and b.
 func (s Service) All(at clock.Time, ctx context.Context, b ...string) (r *Receipt, n int, err error) {
-	err = lockServiceAll.Do(ctx, s.other.lk, []any{at, b}, func(ctx context2.Context) error {
+	err = lockServiceAll.On(s.other.lk).Do(ctx, []any{at, b}, func(ctx context2.Context) error {
 		r, n, err = s.all(at, ctx, b...)
 		return err
 	})
 	return r, n, err
 }
 
-var lockExpr = annotation2.New("expr", distlock2.Opts{
+var lockExpr = distlock2.NewSite("expr", distlock2.Opts{
 	Value:     "expr",
 	ParamLock: true,
 	Permits:   3,
@@ -60,84 +59,84 @@ var lockExpr = annotation2.New("expr", distlock2.Opts{
 
 // Expression is expr under the lock expr, one for each r.User.ID and fmt.Sprintf("%04d", n).
 func Expression(ctx context.Context, r Request, n int) (r0 string, r1 string, err error) {
-	err = lockExpr.Do(ctx, locker, []any{r.User.ID, fmt.Sprintf("%04d", n)}, func(ctx context2.Context) error {
+	err = lockExpr.On(locker).Do(ctx, []any{r.User.ID, fmt.Sprintf("%04d", n)}, func(ctx context2.Context) error {
 		r0, r1, err = expr(ctx, r, n)
 		return err
 	})
 	return r0, r1, err
 }
 
-var lockServiceWhole = annotation2.New("Service.whole", distlock2.Opts{
+var lockServiceWhole = distlock2.NewSite("Service.whole", distlock2.Opts{
 	Value: "whole",
 	Mode:  distlock2.Shared,
 })
 
 // Whole is Service.whole under the lock whole.
 func (s *Service) Whole(ctx context.Context, p1 int, p2 ...func(int) chan<- int) error {
-	return lockServiceWhole.Do(ctx, s.locker, nil, func(ctx context2.Context) error {
+	return lockServiceWhole.On(s.locker).Do(ctx, nil, func(ctx context2.Context) error {
 		return s.whole(ctx, p1, p2...)
 	})
 }
 
-var lockServiceOne = annotation2.New("Service.one", distlock2.Opts{
+var lockServiceOne = distlock2.NewSite("Service.one", distlock2.Opts{
 	Value:     "one",
 	ParamLock: true,
 })
 
 // One is Service.one under the lock one, one for each sku.
 func (s *Service) One(ctx context.Context, sku SKU) error {
-	return lockServiceOne.Do(ctx, s.locker, string(sku), func(ctx context2.Context) error {
+	return lockServiceOne.On(s.locker).Do(ctx, string(sku), func(ctx context2.Context) error {
 		return s.one(ctx, sku)
 	})
 }
 
-var lockServiceByID = annotation2.New("Service.byID", distlock2.Opts{
+var lockServiceByID = distlock2.NewSite("Service.byID", distlock2.Opts{
 	Value:     "id",
 	ParamLock: true,
 })
 
 // ByID is Service.byID under the lock id, one for each id.
 func (s *Service) ByID(ctx context.Context, id ID, small uint16) error {
-	return lockServiceByID.Do(ctx, s.locker, id, func(ctx context2.Context) error {
+	return lockServiceByID.On(s.locker).Do(ctx, id, func(ctx context2.Context) error {
 		return s.byID(ctx, id, small)
 	})
 }
 
-var lockServiceBySmall = annotation2.New("Service.bySmall", distlock2.Opts{
+var lockServiceBySmall = distlock2.NewSite("Service.bySmall", distlock2.Opts{
 	Value:     "small",
 	ParamLock: true,
 })
 
 // BySmall is Service.bySmall under the lock small, one for each small.
 func (s *Service) BySmall(ctx context.Context, id ID, small uint16) error {
-	return lockServiceBySmall.Do(ctx, s.locker, int64(small), func(ctx context2.Context) error {
+	return lockServiceBySmall.On(s.locker).Do(ctx, int64(small), func(ctx context2.Context) error {
 		return s.bySmall(ctx, id, small)
 	})
 }
 
-var lockGeneric = annotation2.New("generic", distlock2.Opts{
+var lockGeneric = distlock2.NewSite("generic", distlock2.Opts{
 	Value:     "generic",
 	ParamLock: true,
 })
 
 // Generic is generic under the lock generic, one for each k and v.
 func Generic[K comparable, V any](ctx context.Context, k K, v V) (r0 K, err error) {
-	err = lockGeneric.Do(ctx, locker, []any{k, v}, func(ctx context2.Context) error {
+	err = lockGeneric.On(locker).Do(ctx, []any{k, v}, func(ctx context2.Context) error {
 		r0, err = generic[K, V](ctx, k, v)
 		return err
 	})
 	return r0, err
 }
 
-var lockHidden = annotation2.New("hidden", distlock2.Opts{
+var lockHidden = distlock2.NewSite("hidden", distlock2.Opts{
 	Value:     "hidden",
 	ParamLock: true,
 })
 
 // Hidden is hidden under the lock hidden, one for each time.
-func Hidden(err context.Context, context string, distlock string, annotation string, time ID) (ctx int, r0 error) {
-	r0 = lockHidden.Do(err, locker, time, func(err context2.Context) error {
-		ctx, r0 = hidden(err, context, distlock, annotation, time)
+func Hidden(err context.Context, context string, distlock string, time ID) (ctx int, r0 error) {
+	r0 = lockHidden.On(locker).Do(err, time, func(err context2.Context) error {
+		ctx, r0 = hidden(err, context, distlock, time)
 		return r0
 	})
 	return ctx, r0

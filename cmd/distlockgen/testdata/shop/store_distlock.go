@@ -7,31 +7,30 @@ import (
 	. "io"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/annotation"
 )
 
-var lockStorePut = annotation.New("Store.put", distlock.Opts{
+var lockStorePut = distlock.NewSite("Store.put", distlock.Opts{
 	Value:     "put",
 	ParamLock: true,
 })
 
 // Put is Store.put under the lock put, one for each k and v.
 func (s *Store[K, V]) Put(ctx context.Context, k K, v V) (old V, err error) {
-	err = lockStorePut.Do(ctx, s.Locker(k), []any{k, v}, func(ctx context.Context) error {
+	err = lockStorePut.On(s.Locker(k)).Do(ctx, []any{k, v}, func(ctx context.Context) error {
 		old, err = s.put(ctx, k, v)
 		return err
 	})
 	return old, err
 }
 
-var lockRead = annotation.New("read", distlock.Opts{
+var lockRead = distlock.NewSite("read", distlock.Opts{
 	Value:     "read",
 	ParamLock: true,
 })
 
 // Read is read under the lock read, one for each EOF.Error().
 func Read(ctx Ctx, from Reader) (r0 Writer, err error) {
-	err = lockRead.Do(ctx, locker, EOF.Error(), func(ctx context.Context) error {
+	err = lockRead.On(locker).Do(ctx, EOF.Error(), func(ctx context.Context) error {
 		r0, err = read(ctx, from)
 		return err
 	})
@@ -41,8 +40,8 @@ func Read(ctx Ctx, from Reader) (r0 Writer, err error) {
 // LockedPayer is a Payer that runs Pay and Refund under locks, and all else as it is.
 type LockedPayer struct {
 	Payer
-	payGuard    *distlock.Guard
-	refundGuard *distlock.Guard
+	paySite    *distlock.Site
+	refundSite *distlock.Site
 }
 
 // NewLockedPayer puts the locks that Payer declares around next. It panics if next or the
@@ -53,12 +52,12 @@ func NewLockedPayer(next Payer, locker *distlock.Locker) *LockedPayer {
 	}
 	return &LockedPayer{
 		Payer: next,
-		payGuard: locker.Guard(distlock.Opts{
+		paySite: locker.Site(distlock.Opts{
 			Prefix:    "shop:",
 			Value:     "pay",
 			ParamLock: true,
 		}),
-		refundGuard: locker.Guard(distlock.Opts{
+		refundSite: locker.Site(distlock.Opts{
 			Value:     "refund",
 			ParamLock: true,
 		}),
@@ -69,7 +68,7 @@ var _ Payer = (*LockedPayer)(nil)
 
 // Pay runs the method under the lock shop:pay, one for each orderID.
 func (d *LockedPayer) Pay(ctx context.Context, userID string, orderID int64) (r0 Receipt, err error) {
-	err = d.payGuard.Do(ctx, orderID, func(ctx context.Context) error {
+	err = d.paySite.Do(ctx, orderID, func(ctx context.Context) error {
 		r0, err = d.Payer.Pay(ctx, userID, orderID)
 		return err
 	})
@@ -78,7 +77,7 @@ func (d *LockedPayer) Pay(ctx context.Context, userID string, orderID int64) (r0
 
 // Refund runs the method under the lock refund, one for each len(userID).
 func (d *LockedPayer) Refund(ctx context.Context, userID string) error {
-	return d.refundGuard.Do(ctx, len(userID), func(ctx context.Context) error {
+	return d.refundSite.Do(ctx, len(userID), func(ctx context.Context) error {
 		return d.Payer.Refund(ctx, userID)
 	})
 }
@@ -86,7 +85,7 @@ func (d *LockedPayer) Refund(ctx context.Context, userID string) error {
 // Cache is a cache that runs Fill under locks, and all else as it is.
 type Cache[K comparable] struct {
 	cache[K]
-	fillGuard *distlock.Guard
+	fillSite *distlock.Site
 }
 
 // NewCache puts the locks that cache declares around next. It panics if next or the
@@ -97,7 +96,7 @@ func NewCache[K comparable](next cache[K], locker *distlock.Locker) *Cache[K] {
 	}
 	return &Cache[K]{
 		cache: next,
-		fillGuard: locker.Guard(distlock.Opts{
+		fillSite: locker.Site(distlock.Opts{
 			Value:     "fill",
 			ParamLock: true,
 		}),
@@ -108,7 +107,7 @@ func _[K comparable]() { var _ cache[K] = (*Cache[K])(nil) }
 
 // Fill runs the method under the lock fill, one for each parameter 2.
 func (d *Cache[K]) Fill(ctx context.Context, p1 K) error {
-	return d.fillGuard.Do(ctx, p1, func(ctx context.Context) error {
+	return d.fillSite.Do(ctx, p1, func(ctx context.Context) error {
 		return d.cache.Fill(ctx, p1)
 	})
 }

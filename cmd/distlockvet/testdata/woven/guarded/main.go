@@ -3,11 +3,11 @@ package main
 import (
 	"context"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/distlockvet/testdata/woven/shop"
+	"github.com/distlock-go/distlock/weave"
 )
 
 func main() {
-	distlock.RequireWoven()
+	weave.Require()
 	_ = shop.Pay(context.Background())
 }

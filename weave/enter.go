@@ -1,4 +1,4 @@
-package annotation
+package weave
 
 import (
 	"context"
@@ -14,41 +14,51 @@ import (
 	"github.com/distlock-go/distlock/internal/optfield"
 )
 
-// declared are the sites of woven functions by what Declare got, which is a
-// constant of the program. There are no more of them than functions.
+// declared are the directives of woven functions, by the text that Declare got, which is
+// a constant of the program. There are no more of them than functions.
 var declared struct {
-	mu    sync.Mutex // for who writes
-	sites atomic.Pointer[map[string]*Site]
+	mu    sync.Mutex // for writers
+	sites atomic.Pointer[map[string]*site]
 }
 
-// Declare makes known the directive of a woven function. Woven code calls it when
-// the program starts, before it calls Enter with the same text: the name of the
-// function, and on a line each its options as name:value. What only the weaver can
-// read is there as well, for the difference that it makes: part, once for each
-// parameter or expression that is chosen for the key, and hasher, which comes as h.
-// It panics if an option is unknown or invalid.
-func Declare(text string, h distlock.Hasher) *Site {
+// site is a directive.
+type site struct {
+	*distlock.Site
+	hasher distlock.Hasher
+}
+
+// Declare makes the directive of a woven function known. Woven code calls it when the
+// program starts, before it calls Enter with the same text: the name of the function,
+// and on a line each its options as name:value. The text also has the options that only
+// the weaver can read, because they make a difference: part, once for each parameter or
+// expression that is chosen for the key, and hasher, whose value is h. Declare panics if
+// an option is unknown or invalid.
+func Declare(text string, h distlock.Hasher) *distlock.Site {
 	name, o, err := parse(text)
+	name = prefix + name
 	if err != nil {
-		panic("distlock: //distlock:lock on " + name + ": " + err.Error())
+		panic("distlock: " + name + ": " + err.Error())
 	}
 	o.Hasher = h
 	declared.mu.Lock()
 	defer declared.mu.Unlock()
 	if s := find(text); s != nil {
-		if !reflect.DeepEqual(s.opts.Hasher, h) {
-			panic("distlock: //distlock:lock on " + name + ": there are two such functions, and their hashers are not the same: name the value another way")
+		if !reflect.DeepEqual(s.hasher, h) {
+			panic("distlock: " + name + ": there are two such functions, and their hashers are not the same: name the value another way")
 		}
-		return s
+		return s.Site
 	}
-	s := New(name, o)
-	all := map[string]*Site{text: s}
+	s := &site{distlock.NewSite(name, o), h}
+	all := map[string]*site{text: s}
 	if known := declared.sites.Load(); known != nil {
 		maps.Copy(all, *known)
 	}
 	declared.sites.Store(&all)
-	return s
+	return s.Site
 }
+
+// prefix is in front of the name of a function in errors.
+const prefix = "//distlock:lock on "
 
 // parse reads what Declare gets.
 func parse(text string) (name string, o distlock.Opts, err error) {
@@ -87,37 +97,56 @@ type Options = distlock.Opts
 
 // Enter takes l's lock for params, at the beginning of the woven function whose
 // directive was declared as text. The function runs under the context that is
-// returned, and defers [distlock.Lease.Finish]. If there is an error, it must not
-// run. The lease is nil if no lock is needed; see [distlock.Skip].
+// returned, and defers [Leave]. If there is an error, it must not run. The lease is nil
+// if no lock is needed; see [distlock.Skip].
 func Enter(ctx context.Context, l *distlock.Locker, text string, params any) (context.Context, *distlock.Lease, error) {
 	s := find(text)
 	if s == nil {
 		name, _, _ := strings.Cut(text, "\n")
-		return ctx, nil, (&Site{name: name}).refuse("it is called before the variables of its package are set")
+		return ctx, nil, refuse(name, "it is called before the variables of its package are set")
 	}
 	if _, none := params.(nothing); none {
-		return ctx, nil, s.refuse("paramLock: it has no parameters that could take part in the key")
+		name, _, _ := strings.Cut(text, "\n")
+		return ctx, nil, refuse(name, "paramLock: it has no parameters that could take part in the key")
 	}
-	g, err := s.on(l)
+	if params == distlock.Skip {
+		return ctx, nil, nil
+	}
+	lease, err := s.On(l).Acquire(ctx, params)
 	if err != nil {
 		return ctx, nil, err
 	}
-	lease, err := g.Begin(ctx, params)
-	if lease == nil || err != nil {
-		return ctx, nil, err
-	}
-	ctx = lease.Context()
-	return ctx, lease, nil
+	return lease.Context(), lease, nil
 }
 
-func find(text string) *Site {
+// Leave releases the lease of [Enter] when the woven function returns, panics or exits,
+// and joins the lock's error, if any, to the function's. The function defers it with the
+// address of its result. It does nothing if the lease is nil.
+func Leave(lease *distlock.Lease, err *error) {
+	if lease == nil {
+		return
+	}
+	switch lockErr := lease.Release(lease.Context()); {
+	case lockErr == nil:
+	case *err == nil:
+		*err = lockErr
+	default:
+		*err = fmt.Errorf("%w; %w", *err, lockErr)
+	}
+}
+
+func refuse(name, why string) error {
+	return &distlock.Error{Op: "options", Err: errors.New(prefix + name + ": " + why)}
+}
+
+func find(text string) *site {
 	if sites := declared.sites.Load(); sites != nil {
 		return (*sites)[text]
 	}
 	return nil
 }
 
-// nothing stands for a parameter that takes no part in the key.
+// nothing is the value of a parameter that takes no part in the key.
 type nothing struct{}
 
 // Param returns v as [Params] takes it. Contexts take no part in keys; whether v is

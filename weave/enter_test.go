@@ -1,4 +1,4 @@
-package annotation_test
+package weave_test
 
 import (
 	"context"
@@ -11,17 +11,28 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/annotation"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/weave"
 )
+
+func newLocker(t *testing.T) *distlock.Locker {
+	t.Helper()
+	l := distlock.New(memlock.New(), distlock.Config{})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
 
 // pay is what the weaver makes of a function with these options.
 func pay(ctx context.Context, l *distlock.Locker, text string, params any, body func(ctx context.Context) error) (err error) {
-	ctx, lease, err := annotation.Enter(ctx, l, text, params)
+	ctx, lease, err := weave.Enter(ctx, l, text, params)
 	if err != nil {
 		return err
 	}
-	defer lease.Finish(&err)
+	defer weave.Leave(lease, &err)
 	return body(ctx)
 }
 
@@ -35,7 +46,7 @@ func key(ctx context.Context) string {
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	const text = "Pay\nprefix:shop:\nvalue:pay\npart:order"
-	annotation.Declare(text, nil)
+	weave.Declare(text, nil)
 	l := newLocker(t)
 	want, err := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(7)
 	if err != nil {
@@ -59,7 +70,7 @@ func TestEnter(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the key was not given back: %v", err)
 	}
-	lease.Finish(&err)
+	weave.Leave(lease, &err)
 	if err != nil {
 		t.Error(err)
 	}
@@ -68,7 +79,7 @@ func TestEnter(t *testing.T) {
 func TestEnterWithoutNeed(t *testing.T) {
 	t.Parallel()
 	const text = "Skipped\nvalue:skipped\npart:order"
-	annotation.Declare(text, nil)
+	weave.Declare(text, nil)
 	err := pay(t.Context(), newLocker(t), text, distlock.Skip, func(ctx context.Context) error {
 		if got := key(ctx); got != "" {
 			t.Errorf("key %q although there is none to take", got)
@@ -84,7 +95,7 @@ func TestEnterWithoutNeed(t *testing.T) {
 func TestEnterRefuses(t *testing.T) {
 	t.Parallel()
 	const text = "Refused\nvalue:refused\nparamLock:"
-	annotation.Declare(text, nil)
+	weave.Declare(text, nil)
 	l := newLocker(t)
 	for _, c := range []struct {
 		locker *distlock.Locker
@@ -94,7 +105,7 @@ func TestEnterRefuses(t *testing.T) {
 	}{
 		{nil, text, 7, "//distlock:lock on Refused: the Locker is nil"},
 		{l, "Early\nvalue:early", nil, "//distlock:lock on Early: it is called before the variables of its package are set"},
-		{l, text, annotation.Params(annotation.Param(t.Context())), "paramLock: it has no parameters"},
+		{l, text, weave.Params(weave.Param(t.Context())), "paramLock: it has no parameters"},
 		{l, text, func() {}, "func()"},
 	} {
 		err := pay(t.Context(), c.locker, c.text, c.params, func(context.Context) error { t.Errorf("ran, want %s", c.want); return nil })
@@ -106,17 +117,17 @@ func TestEnterRefuses(t *testing.T) {
 
 func TestDeclareTwice(t *testing.T) {
 	t.Parallel()
-	if a, b := annotation.Declare("Twice\nvalue:a", nil), annotation.Declare("Twice\nvalue:a", nil); a != b {
+	if a, b := weave.Declare("Twice\nvalue:a", nil), weave.Declare("Twice\nvalue:a", nil); a != b {
 		t.Error("the same text makes two sites")
 	}
-	if a, b := annotation.Declare("Twice\nvalue:a", nil), annotation.Declare("Twice\nvalue:b", nil); a == b {
+	if a, b := weave.Declare("Twice\nvalue:a", nil), weave.Declare("Twice\nvalue:b", nil); a == b {
 		t.Error("two texts make one site")
 	}
 }
 
 func TestDeclareRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	annotation.Declare("Hashed\nvalue:a\nparamLock:\nhasher:h", distlock.Keyed(make([]byte, 16)))
+	weave.Declare("Hashed\nvalue:a\nparamLock:\nhasher:h", distlock.Keyed(make([]byte, 16)))
 	for text, want := range map[string]string{
 		"F\nvalue:a\nvalu:b":                             "distlock: //distlock:lock on F: unknown option valu",
 		"F\nvalue:a\nvalue:b":                            "on F: value is given twice",
@@ -126,7 +137,7 @@ func TestDeclareRefusesNonsense(t *testing.T) {
 		"F\nvalue:a\nmode:odd":                           `on F: mode: "odd" is neither exclusive nor shared`,
 		"F\nvalue:a\nfencing:yes":                        `on F: fencing: "yes" is neither true nor false`,
 		"F\nvalue:a\nparamLock:false\npart:x":            "on F: paramLock is false but param or key is given",
-		"F\nvalue:a\nretryCount:-1":                      "RetryCount is negative: -1 (//distlock:lock on F)",
+		"F\nvalue:a\nretryCount:-1":                      `distlock: options "a": //distlock:lock on F: RetryCount is negative: -1`,
 		"F\nprefix:shop:":                                "Value",
 		"Hashed\nvalue:a\nparamLock:\nhasher:h":          "on Hashed: there are two such functions",
 		"F\nvalue:a\nprefix:shop:\tvalue:b\nkeyTimeout:": "keyTimeout has no value",
@@ -141,7 +152,7 @@ func TestDeclareRefusesNonsense(t *testing.T) {
 					t.Errorf("%q: %v, want %s", text, r, want)
 				}
 			}()
-			annotation.Declare(text, hasher)
+			weave.Declare(text, hasher)
 		}()
 	}
 }
@@ -149,13 +160,13 @@ func TestDeclareRefusesNonsense(t *testing.T) {
 func TestParams(t *testing.T) {
 	t.Parallel()
 	var none context.Context
-	ctx := annotation.Param(t.Context())
+	ctx := weave.Param(t.Context())
 	for i, c := range []struct{ got, want any }{
-		{annotation.Params(annotation.Param(7)), 7},
-		{annotation.Params(annotation.Param(7), ctx), 7},
-		{annotation.Params(annotation.Param(none), annotation.Param("a"), ctx, annotation.Param(7)), []any{"a", 7}},
-		{annotation.Params(annotation.Param([]string{"a"})), []string{"a"}},
-		{annotation.Params(annotation.Param[error](nil), annotation.Param(7)), []any{nil, 7}},
+		{weave.Params(weave.Param(7)), 7},
+		{weave.Params(weave.Param(7), ctx), 7},
+		{weave.Params(weave.Param(none), weave.Param("a"), ctx, weave.Param(7)), []any{"a", 7}},
+		{weave.Params(weave.Param([]string{"a"})), []string{"a"}},
+		{weave.Params(weave.Param[error](nil), weave.Param(7)), []any{nil, 7}},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
 			t.Errorf("%d: %v, want %v", i, c.got, c.want)
@@ -166,10 +177,10 @@ func TestParams(t *testing.T) {
 // A woven call costs no allocation that the lock itself does not.
 func TestEnterAllocates(t *testing.T) {
 	const text = "Cheap\nvalue:cheap"
-	annotation.Declare(text, nil)
+	weave.Declare(text, nil)
 	l := newLocker(t)
 	o := distlock.Opts{Value: "cheap"}
-	g := l.Guard(o)
+	g := l.Site(o)
 	ctx := t.Context()
 	run := func(context.Context) error { return nil }
 	byHand := testing.AllocsPerRun(100, func() { _ = g.Do(ctx, nil, run) })
@@ -182,7 +193,7 @@ func TestEnterAllocates(t *testing.T) {
 // The limit of the wait does not limit the function.
 func TestEnterMaxWait(t *testing.T) {
 	const text = "Patient\nvalue:patient\nmaxWait:3s"
-	annotation.Declare(text, nil)
+	weave.Declare(text, nil)
 	synctest.Test(t, func(t *testing.T) {
 		l := distlock.New(memlock.New(), distlock.Config{})
 		first := make(chan error)
