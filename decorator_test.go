@@ -155,9 +155,9 @@ func TestWrapRefusesNonsense(t *testing.T) {
 	f := func(context.Context, int) (string, error) { return "", nil }
 	by := distlock.By(func(s string) any { return s })
 	for want, wire := range map[string]func(){
-		"distlock: nil Locker":                           func() { distlock.Wrap(nil, f, ok) },
-		"distlock: Wrap: nil Func[int, string]":          func() { distlock.Wrap[int, string](l, nil, ok) },
-		"distlock: options: Value is empty":              func() { distlock.Wrap(l, f, distlock.Opts{}) },
+		"distlock: nil Locker":                               func() { distlock.Wrap(nil, f, ok) },
+		"distlock: Wrap: nil Func[int, string]":              func() { distlock.Wrap[int, string](l, nil, ok) },
+		"distlock: options: Value is empty":                  func() { distlock.Wrap(l, f, distlock.Opts{}) },
 		`distlock: options "f": KeyTimeout is negative: -1s`: func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", KeyTimeout: -time.Second}) },
 		`distlock: options "f": RetryInterval is below one millisecond: 1µs`: func() {
 			distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryInterval: time.Microsecond})
