@@ -115,7 +115,7 @@ func TestClientLosses(t *testing.T) {
 		want want
 	}{
 		{nil, want{}},
-		{[]grpcmw.Option{grpcmw.Verified()}, lost},
+		{[]grpcmw.Option{grpcmw.WithVerified()}, lost},
 	} {
 		s := newStore()
 		steal := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, o ...grpc.CallOption) error {

@@ -76,7 +76,7 @@
 // # Answers
 //
 // A call that does not get its lock ends with one of these, made by
-// [StatusError], or with what the function given to [WithErrorFunc] says. Either
+// [StatusError], or with what the function given to [WithErrorHandler] says. Either
 // is called once and only if the handler has not run and will not. Each status
 // has an ErrorInfo with the reason; those with RetryInfo can be repeated
 // safely, because nothing was done.
@@ -98,7 +98,7 @@
 // A lease can be lost while the handler runs. Then its context is cancelled;
 // what has been done is in doubt, and the answer is the handler's business,
 // which should ask [distlock.Lease.Check] before it commits. An error of the
-// handler's is never replaced. With [Verified] a success is: it becomes
+// handler's is never replaced. With [WithVerified] a success is: it becomes
 // Unavailable with LOCK_LOST if the lease did not last. A loss, or a lock that
 // could not be given back, is told to [distlock.Hooks] in any case.
 //

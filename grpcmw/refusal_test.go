@@ -272,7 +272,7 @@ func TestErrorFunc(t *testing.T) {
 	held := hold(t, s, keyOf(t, "7"))
 	var calls int
 	var answer error
-	mine := grpcmw.WithErrorFunc(func(ctx context.Context, method string, err error) error {
+	mine := grpcmw.WithErrorHandler(func(ctx context.Context, method string, err error) error {
 		calls++
 		e := new(distlock.Error)
 		if method != unaryCall || ctx.Err() != nil || !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") {
@@ -296,7 +296,7 @@ func TestErrorFunc(t *testing.T) {
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, more := range [][]grpcmw.Option{{mine}, {mine, grpcmw.Verified()}} {
+	for _, more := range [][]grpcmw.Option{{mine}, {mine, grpcmw.WithVerified()}} {
 		s.Drop(keyOf(t, "7"))
 		client := startUnary(t, l, func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 			if err := s.steal(ctx); err != nil {

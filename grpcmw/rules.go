@@ -103,7 +103,7 @@ func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 // middleware is one interceptor.
 type middleware struct {
 	calls    map[string]*call
-	fail     ErrorFunc
+	fail     ErrorHandler
 	verified bool
 }
 

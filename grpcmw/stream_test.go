@@ -208,8 +208,8 @@ func TestStreamThatLosesItsLock(t *testing.T) {
 		want        want
 	}{
 		{"the handler's business", nil, nil, want{}},
-		{"Verified", []grpcmw.Option{grpcmw.Verified()}, nil, lost},
-		{"Verified, with an error of its own", []grpcmw.Option{grpcmw.Verified()}, own, want{codes.FailedPrecondition, "own", "", 0}},
+		{"WithVerified", []grpcmw.Option{grpcmw.WithVerified()}, nil, lost},
+		{"WithVerified, with an error of its own", []grpcmw.Option{grpcmw.WithVerified()}, own, want{codes.FailedPrecondition, "own", "", 0}},
 	} {
 		t.Run(c.explanation, func(t *testing.T) {
 			s := newStore()

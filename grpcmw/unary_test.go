@@ -67,7 +67,7 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 		}
 		return ok(ctx, r)
 	}
-	client := startUnary(t, l, h, rules(unaryCall, grpcmw.Params(constant(distlock.Skip), messageKey)), grpcmw.Verified())
+	client := startUnary(t, l, h, rules(unaryCall, grpcmw.Params(constant(distlock.Skip), messageKey)), grpcmw.WithVerified())
 	if _, err := client.EmptyCall(t.Context(), &testpb.Empty{}); err != nil {
 		t.Error(err)
 	}
@@ -83,7 +83,7 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 	}
 }
 
-// TestLosses is about calls whose lock did not last, with and without Verified.
+// TestLosses is about calls whose lock did not last, with and without WithVerified.
 func TestLosses(t *testing.T) {
 	own := status.Error(codes.FailedPrecondition, "sold out")
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestLosses(t *testing.T) {
 				s := newStore()
 				expected, more := c.loose, []grpcmw.Option(nil)
 				if verified {
-					expected, more = c.verified, []grpcmw.Option{grpcmw.Verified()}
+					expected, more = c.verified, []grpcmw.Option{grpcmw.WithVerified()}
 				}
 				client := startUnary(t, newLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 					if err := c.happen(s, ctx); err != nil {
@@ -135,7 +135,7 @@ func TestLosses(t *testing.T) {
 func TestTheHandlersErrorIsItself(t *testing.T) {
 	s := newStore()
 	own := errors.New("own")
-	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), grpcmw.Verified())
+	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), grpcmw.WithVerified())
 	resp, err := direct(t.Context(), i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
 		return "beside it", errors.Join(s.lose(ctx), own)
 	})

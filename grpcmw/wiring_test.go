@@ -42,7 +42,7 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		{"no Locker", "grpcmw: UnaryServerInterceptor: nil Locker", func() { grpcmw.UnaryServerInterceptor(nil, grpcmw.Rules{}) }},
 		{"no Locker for streams", "grpcmw: StreamServerInterceptor: nil Locker", func() { grpcmw.StreamServerInterceptor(nil, grpcmw.Rules{}) }},
 		{"no Locker for clients", "grpcmw: UnaryClientInterceptor: nil Locker", func() { grpcmw.UnaryClientInterceptor(nil, grpcmw.Rules{}) }},
-		{"no ErrorFunc", "grpcmw: WithErrorFunc: nil ErrorFunc", func() { grpcmw.WithErrorFunc(nil) }},
+		{"no ErrorHandler", "grpcmw: WithErrorHandler: nil ErrorHandler", func() { grpcmw.WithErrorHandler(nil) }},
 		{"no field", "grpcmw: Fields: no field", func() { grpcmw.Fields() }},
 		{"half a path", `grpcmw: Fields: empty name in the path "order."`, func() { grpcmw.Fields("id", "order.") }},
 		{"no metadata", "grpcmw: Metadata: empty name", func() { grpcmw.Metadata("") }},

@@ -57,7 +57,7 @@ func BenchmarkLock(b *testing.B) {
 		{"PathValue", httpmw.PathValue("id"), nil},
 		{"PathInt", httpmw.PathInt("id"), nil},
 		{"Params", httpmw.Params(httpmw.PathValue("id"), httpmw.PathInt("id")), nil},
-		{"Verified", httpmw.PathValue("id"), []httpmw.Option{httpmw.Verified(1000)}},
+		{"WithVerified", httpmw.PathValue("id"), []httpmw.Option{httpmw.WithVerified(1000)}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			h := httpmw.Lock(benchLocker(b), c.key, opts(), c.opts...)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -25,11 +25,11 @@ func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 		"twice": func(l *distlock.Locker) func(http.Handler) http.Handler {
 			return httpmw.Lock(l, httpmw.Params(field, httpmw.JSONField("pad")), opts())
 		},
-		"BodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, constant("7"), opts(), httpmw.BodyFirst(math.MaxInt64))
+		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(math.MaxInt64))
 		},
 		"both": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, field, opts(), httpmw.BodyFirst(int64(len(body))))
+			return httpmw.Lock(l, field, opts(), httpmw.WithBodyFirst(int64(len(body))))
 		},
 	} {
 		for _, chunked := range []bool{false, true} {
@@ -70,13 +70,13 @@ func TestLargeBodies(t *testing.T) {
 	body := `{"id":"7"}`
 	for name, lock := range map[string]func(*distlock.Locker, int64) func(http.Handler) http.Handler{
 		"JSONField": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id", httpmw.MaxBody(n)), opts())
+			return httpmw.Lock(l, httpmw.JSONField("id", httpmw.WithMaxBody(n)), opts())
 		},
-		"BodyFirst": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, constant("7"), opts(), httpmw.BodyFirst(n))
+		"WithBodyFirst": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(n))
 		},
 		"the smaller of two": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id"), opts(), httpmw.BodyFirst(n))
+			return httpmw.Lock(l, httpmw.JSONField("id"), opts(), httpmw.WithBodyFirst(n))
 		},
 		"another's limit": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
 			inner := httpmw.Lock(l, httpmw.JSONField("id"), opts())
@@ -112,7 +112,7 @@ func TestLargeBodies(t *testing.T) {
 func TestABodyThatSaysItIsTooLargeIsNotRead(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", brokenReader{errors.New("it was read")})
 	r.ContentLength = 11
-	if _, err := httpmw.JSONField("id", httpmw.MaxBody(10))(r); !errors.As(err, new(*http.MaxBytesError)) {
+	if _, err := httpmw.JSONField("id", httpmw.WithMaxBody(10))(r); !errors.As(err, new(*http.MaxBytesError)) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	r.ContentLength = -1
 	var large *http.MaxBytesError
-	if _, err := httpmw.JSONField("id", httpmw.MaxBody(10))(r); !errors.As(err, &large) || large.Limit != 10 {
+	if _, err := httpmw.JSONField("id", httpmw.WithMaxBody(10))(r); !errors.As(err, &large) || large.Limit != 10 {
 		t.Errorf("err = %v", err)
 	}
 	if got, err := io.ReadAll(r.Body); string(got) != body || err != nil {
@@ -168,7 +168,7 @@ func TestTheBodyIsClosedByTheHandlerAlone(t *testing.T) {
 		body := &countedBody{Reader: strings.NewReader(`{"id":"7"}`)}
 		r := httptest.NewRequest("POST", "/", body)
 		r.ContentLength = -1
-		_, _ = httpmw.JSONField("id", httpmw.MaxBody(limit))(r)
+		_, _ = httpmw.JSONField("id", httpmw.WithMaxBody(limit))(r)
 		if body.closed != 0 {
 			t.Errorf("%s: closed %d times before the handler", name, body.closed)
 		}
@@ -186,8 +186,8 @@ func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 // same thing served meanwhile, and then sends the rest.
 func TestASlowBodyHoldsNothingUp(t *testing.T) {
 	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
-		"BodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.BodyFirst(100))
+		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.WithBodyFirst(100))
 		},
 		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler {
 			return httpmw.Lock(l, httpmw.JSONField("id"), opts())
@@ -252,7 +252,7 @@ func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
 	l := newLocker(t, s, distlock.Config{})
 	mux := http.NewServeMux()
 	mux.Handle("GET /bare", httpmw.Lock(l, constant("7"), o)(never(t)))
-	mux.Handle("POST /first", httpmw.Lock(l, constant("7"), o, httpmw.BodyFirst(100))(never(t)))
+	mux.Handle("POST /first", httpmw.Lock(l, constant("7"), o, httpmw.WithBodyFirst(100))(never(t)))
 	mux.Handle("POST /json", httpmw.Lock(l, httpmw.JSONField("id"), o)(never(t)))
 	returned := make(chan bool)
 	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -70,7 +70,7 @@
 // context.
 //
 // net/http notices that a client has left only when the request's body has been
-// read. [BodyFirst] and [JSONField] read it before the lock is taken; so a
+// read. [WithBodyFirst] and [JSONField] read it before the lock is taken; so a
 // client that sends its body slowly does not hold the lock meanwhile, and one
 // that leaves gives up its place in line.
 //
@@ -79,13 +79,13 @@
 // A lease can be lost while the handler runs. Then the request's context is
 // cancelled; what has been done is in doubt, and the response is the handler's
 // business, which should ask [distlock.Lease.Check] before it commits. With
-// [Verified] the response is held back until the handler has returned, and
+// [WithVerified] the response is held back until the handler has returned, and
 // replaced by a 503 if the lease did not last. A loss, or a lock that could not
 // be given back, is told to [distlock.Hooks] in any case.
 //
 // # Websockets and streams
 //
-// Without Verified the handler gets the [http.ResponseWriter] as it is, with
+// Without WithVerified the handler gets the [http.ResponseWriter] as it is, with
 // Flush, Hijack, ReadFrom and the rest. The lock is held as long as the handler
 // runs, so a websocket or an event stream holds it until it ends. A handler
 // that hijacks the connection, hands it to another goroutine and returns has

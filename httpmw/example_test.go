@@ -78,15 +78,15 @@ func ExampleJSONField() {
 	// 400 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeBadKey","title":"Invalid request","status":400,"detail":"body field \"order.id\" appears in another spelling"}
 }
 
-// ExampleVerified holds the response back until it is certain that the lock
+// ExampleWithVerified holds the response back until it is certain that the lock
 // lasted as long as the handler.
-func ExampleVerified() {
+func ExampleWithVerified() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
 	h := httpmw.Lock(locker, httpmw.Header("Account"), distlock.Opts{
 		Value: "transfer", RetryCount: 3, MaxHold: 500 * time.Millisecond,
-	}, httpmw.Verified(64<<10))(
+	}, httpmw.WithVerified(64<<10))(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done() // a handler that takes too long, and does not care
 			fmt.Fprintln(w, "transferred")

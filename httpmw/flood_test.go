@@ -109,8 +109,8 @@ func (c slowClient) status(t *testing.T) string {
 func TestSlowClientsHoldNothingUp(t *testing.T) {
 	const crowd = 30
 	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
-		"BodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.BodyFirst(100))
+		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
+			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.WithBodyFirst(100))
 		},
 		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler {
 			return httpmw.Lock(l, httpmw.JSONField("id"), opts())

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var errTooLong = errors.New("httpmw: the response is larger than Verified allows")
+var errTooLong = errors.New("httpmw: the response is larger than WithVerified allows")
 
 // heldResponse keeps a response back until it may be sent. It behaves as the
 // writers of net/http do, except that it has neither Flush nor Hijack, nor

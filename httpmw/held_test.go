@@ -17,7 +17,7 @@ import (
 )
 
 // TestVerifiedAnswersAsNetHTTPDoes sends the same request to a handler with and
-// without Verified.
+// without WithVerified.
 func TestVerifiedAnswersAsNetHTTPDoes(t *testing.T) {
 	cases := []struct {
 		explanation, method string
@@ -97,11 +97,11 @@ func TestVerifiedAnswersAsNetHTTPDoes(t *testing.T) {
 				})
 			}
 			l := newLocker(t, newStore(), distlock.Config{})
-			lock := httpmw.Lock(l, constant("7"), opts(), httpmw.Verified(10_000))
+			lock := httpmw.Lock(l, constant("7"), opts(), httpmw.WithVerified(10_000))
 			want := send(t, serve(t, outer(c.handler)), c.method, "/", "")
 			got := send(t, serve(t, outer(lock(c.handler))), c.method, "/", "")
 			if !reflect.DeepEqual(got, want) {
-				t.Errorf("with Verified:\n%+v\nwithout:\n%+v", got, want)
+				t.Errorf("with WithVerified:\n%+v\nwithout:\n%+v", got, want)
 			}
 		})
 	}
@@ -139,7 +139,7 @@ func TestVerifiedReplacesTheResponseOfALostLock(t *testing.T) {
 		for what, respond := range answers {
 			t.Run(how+"/"+what, func(t *testing.T) {
 				s := newStore()
-				lock := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.Verified(1000))
+				lock := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(1000))
 				h := lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					lose(s, r)
 					respond(w, r)
@@ -161,7 +161,7 @@ func TestVerifiedNoticesWhatNobodyTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := opts()
 		o.MaxHold = time.Second
-		h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), o, httpmw.Verified(10))(
+		h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), o, httpmw.WithVerified(10))(
 			http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 				<-time.After(2 * time.Second) // does not look at its context
 			}))
@@ -173,7 +173,7 @@ func TestVerifiedLetsStandWhatWasDoneUnderTheLock(t *testing.T) {
 	s := newStore()
 	defer s.fail(nil, nil)
 	l := newLocker(t, s, distlock.Config{})
-	h := httpmw.Lock(l, constant("7"), opts(), httpmw.Verified(10))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h := httpmw.Lock(l, constant("7"), opts(), httpmw.WithVerified(10))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		s.fail(nil, errBroken) // it cannot be given back, but it was held
 		w.WriteHeader(http.StatusCreated)
 	}))
@@ -197,7 +197,7 @@ func TestVerifiedLimit(t *testing.T) {
 		{[]int{11, 1}, false}, // once too much, always too much
 	} {
 		var last error
-		h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), opts(), httpmw.Verified(10))(
+		h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "11")
 				for _, n := range c.writes {
@@ -221,7 +221,7 @@ func TestVerifiedLimit(t *testing.T) {
 }
 
 func TestVerifiedHasNoWayAround(t *testing.T) {
-	h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), opts(), httpmw.Verified(10))(
+	h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			control := http.NewResponseController(w)
 			if err := control.Flush(); !errors.Is(err, http.ErrNotSupported) {
@@ -246,7 +246,7 @@ func TestVerifiedHasNoWayAround(t *testing.T) {
 func TestVerifiedRefusesStatusesThatAreNone(t *testing.T) {
 	for _, status := range []int{0, 99, 1000} {
 		s := newStore()
-		h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.Verified(10))(
+		h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		func() {
 			defer func() {
@@ -269,7 +269,7 @@ func TestVerifiedSendsAfterTheRelease(t *testing.T) {
 	l := newLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
 		Released: func(context.Context, distlock.ReleasedInfo) { released = true },
 	}})
-	h := httpmw.Lock(l, constant("7"), opts(), httpmw.Verified(10))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	h := httpmw.Lock(l, constant("7"), opts(), httpmw.WithVerified(10))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "x")
 	}))
 	h.ServeHTTP(&writeSpy{httptest.NewRecorder(), func() {

@@ -17,10 +17,10 @@ const DefaultMaxBody = 1 << 20
 // JSONOption changes what [JSONField] does.
 type JSONOption func(*jsonField)
 
-// MaxBody sets how many bytes the body may have. The default is
-// [DefaultMaxBody]. MaxBody panics if n is not positive.
-func MaxBody(n int64) JSONOption {
-	mustBePositive("MaxBody", n)
+// WithMaxBody sets how many bytes the body may have. The default is
+// [DefaultMaxBody]. WithMaxBody panics if n is not positive.
+func WithMaxBody(n int64) JSONOption {
+	mustBePositive("WithMaxBody", n)
 	return func(f *jsonField) { f.maxBody = n }
 }
 

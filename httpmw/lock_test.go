@@ -103,7 +103,7 @@ func TestNestedLocks(t *testing.T) {
 }
 
 func TestPanicsPassThroughAndRelease(t *testing.T) {
-	for _, option := range [][]httpmw.Option{nil, {httpmw.Verified(100)}} {
+	for _, option := range [][]httpmw.Option{nil, {httpmw.WithVerified(100)}} {
 		for _, value := range []any{"boom", http.ErrAbortHandler, errors.New("boom")} {
 			s := newStore()
 			l := newLocker(t, s, distlock.Config{})

@@ -26,19 +26,19 @@ func WithErrorHandler(f ErrorHandler) Option {
 	return func(m *middleware) { m.fail = f }
 }
 
-// BodyFirst has the request's body read before the lock is taken, so that a
+// WithBodyFirst has the request's body read before the lock is taken, so that a
 // client that sends it slowly holds nothing up, and so that net/http notices if
 // the client leaves while it waits. The handler finds the body as it was. A
 // body of more than maxBytes is a [*distlock.KeyError]. The default is not to touch the
 // body, except for [JSONField].
 //
-// BodyFirst panics if maxBytes is not positive.
-func BodyFirst(maxBytes int64) Option {
-	mustBePositive("BodyFirst", maxBytes)
+// WithBodyFirst panics if maxBytes is not positive.
+func WithBodyFirst(maxBytes int64) Option {
+	mustBePositive("WithBodyFirst", maxBytes)
 	return func(m *middleware) { m.maxBody = maxBytes }
 }
 
-// Verified holds the response back until the handler has returned and the lock
+// WithVerified holds the response back until the handler has returned and the lock
 // was given back. If the lease was lost by then, whatever the handler answered
 // is dropped and the client gets a problem with status 503 and [TypeLost]: the
 // handler believed that it was alone, and was not. This answer does not go
@@ -51,10 +51,10 @@ func BodyFirst(maxBytes int64) Option {
 // responses (1xx) are dropped, trailers work. Sending the response does not hold
 // the lock.
 //
-// The default is to pass the [http.ResponseWriter] through untouched. Verified
+// The default is to pass the [http.ResponseWriter] through untouched. WithVerified
 // panics if maxBytes is not positive.
-func Verified(maxBytes int) Option {
-	mustBePositive("Verified", int64(maxBytes))
+func WithVerified(maxBytes int) Option {
+	mustBePositive("WithVerified", int64(maxBytes))
 	return func(m *middleware) { m.maxResponse = maxBytes }
 }
 

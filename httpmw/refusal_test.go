@@ -254,7 +254,7 @@ func TestErrorHandler(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
-	for _, more := range [][]httpmw.Option{{mine}, {mine, httpmw.Verified(100)}} {
+	for _, more := range [][]httpmw.Option{{mine}, {mine, httpmw.WithVerified(100)}} {
 		s.Drop(keyOf(t, "7"))
 		record(httpmw.Lock(l, constant("7"), opts(), more...)(steal), httptest.NewRequest("GET", "/", nil))
 	}
