@@ -14,22 +14,20 @@ import (
 // holds all the others meanwhile.
 const maxSet = 1000
 
-// AcquireAll takes the locks with the keys o.Prefix + key for all keys, or none
-// of them: if one cannot be had, those that were are released before it returns,
-// also from MinHold. Keys that are given twice are taken once. There must be one
-// key at least, and 1,000 at most.
+// AcquireAll takes the locks with the keys o.Prefix + key for all keys, 1 to 1,000 of
+// them, or none: if one is not acquired, it releases the others before it returns, and
+// MinHold does not keep them. A key that is given twice is taken once.
 //
-// If nobody else has or wants any of the keys they are taken in one step, where the
-// store can do that ([driver.AllAcquirer]). Otherwise they are taken one after the other
-// in the order of the full keys, whatever the order they are given in, so two
-// callers of AcquireAll never wait for each other; a caller that holds another
-// lock, got by itself, may. Those that are taken are kept alive while it waits for
-// the next. There is one wait budget: RetryCount, RetryInterval, MaxWait and ctx count
-// for all keys together. With RetryCount 1 every key is tried once, until one is busy.
-// All else in o counts for each key. A key that ctx holds already is re-entered.
+// If nobody holds or waits for any of the keys, they are taken in one step, if the
+// store can do that ([driver.AllAcquirer]). Otherwise they are taken one after the
+// other in the order of the full keys, so two calls of AcquireAll never wait for each
+// other; a caller that holds another lock may. The leases are renewed while it waits
+// for the next key. RetryCount, RetryInterval, MaxWait and ctx limit the wait for all
+// keys together; with RetryCount 1 every key is tried once, until one is busy. The
+// other options apply to each key. A key that ctx holds already is re-entered.
 //
-// The error is an [*Error] with the full key that could not be had. If a lock was
-// lost while waiting for another, the error matches [ErrNotAcquired] and [ErrLost].
+// The error is an [*Error] with the full key that was not acquired. If a lease was lost
+// during the wait for another, the error matches [ErrNotAcquired] and [ErrLost].
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiLease, error) {
 	full, err := l.fullKeys(keys, &o)
 	if err != nil {
@@ -67,8 +65,8 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 }
 
 // DoAll runs fn under the locks with the keys o.Prefix + key for all keys, as
-// [Locker.Do] does under one: see [Locker.AcquireAll]. The context that fn gets
-// is that of [MultiLease.Context].
+// [Locker.Do] does under one: see [Locker.AcquireAll]. The context of fn is that of
+// [MultiLease.Context].
 func (l *Locker) DoAll(ctx context.Context, keys []string, o Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return noFunction("")
@@ -114,8 +112,7 @@ func (l *Locker) lostMeanwhile(o *Opts, key string, lost error) error {
 	return o.notAcquired(key, fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost))
 }
 
-// MultiLease is several locks that are held together. It is safe for concurrent
-// use.
+// MultiLease holds several locks together. It is safe for concurrent use.
 type MultiLease struct {
 	prefix string
 	leases []*Lease        // in the order of their keys
@@ -131,19 +128,17 @@ func (m *MultiLease) add(s *Lease) {
 	m.ctx = &s.ctx
 }
 
-// Context returns the context that the locks were asked for with. It carries all
-// of the leases: code that is given it re-enters each of them. It is cancelled as
-// soon as one is over, with a cause that wraps [ErrLost] in an [*Error] with the
-// key.
+// Context returns the context of the acquisition. It carries all leases, so code that
+// is given it re-enters each of them. It is cancelled as soon as one is over, with a
+// cause that wraps [ErrLost] in an [*Error] with the key.
 func (m *MultiLease) Context() context.Context { return m.ctx }
 
-// Leases returns the leases in the order of their full keys. They are released
-// together, by [MultiLease.Release].
+// Leases returns the leases in the order of their full keys. [MultiLease.Release]
+// releases them together.
 func (m *MultiLease) Leases() []*Lease { return slices.Clone(m.leases) }
 
-// Lease returns the lease of a key as [Locker.AcquireAll] was given it, without
-// the prefix, or nil if it was not. Each has a [Lease.Token] of its own, for the
-// resource that its key protects.
+// Lease returns the lease of a key, given without the prefix as in [Locker.AcquireAll],
+// or nil. Each has a [Lease.Token] of its own, for the resource that its key protects.
 func (m *MultiLease) Lease(key string) *Lease {
 	full := m.prefix + key
 	for _, s := range m.leases {
@@ -154,11 +149,10 @@ func (m *MultiLease) Lease(key string) *Lease {
 	return nil
 }
 
-// Valid reports whether all leases are held by this process's clocks, without
-// I/O. Once false it stays false.
+// Valid reports whether all leases are valid: see [Lease.Valid].
 func (m *MultiLease) Valid() bool { return m.over() == nil }
 
-// Check returns nil if all leases are valid, else an error that wraps [ErrLost]
+// Check returns nil if all leases are valid; otherwise an error that wraps [ErrLost]
 // and names the first key whose lease is not. It does no I/O.
 func (m *MultiLease) Check() error { return m.over() }
 
@@ -171,10 +165,9 @@ func (m *MultiLease) over() error {
 	return nil
 }
 
-// Release gives the locks back as [Lease.Release] does one, in reverse order; if
-// the store does not answer, all that are left at the same time. Every lock is
-// released whatever became of the others, and what went wrong is joined. A second
-// call changes nothing and returns what the first did.
+// Release releases all leases in reverse order, as [Lease.Release] does; if the store
+// does not answer, the rest at the same time. It joins the errors. Further calls do
+// nothing and return the result of the first.
 func (m *MultiLease) Release(ctx context.Context) error {
 	tell, err := m.end(ctx)
 	tell()

@@ -8,19 +8,19 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Fingerprint is that of the lease's owner in the store, as [Locker.Inspect] shows
-// it. Those who have the lease one after the other by a hand-over in this process
-// share it, and so do its re-entries and the readers who ride on it.
+// Fingerprint identifies the owner of the lease in the store, as [Locker.Inspect] shows
+// it. Holders that hand the lease over in this process, its re-entries and the readers
+// that share it have the same.
 func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.hold.grant.Owner) }
 
-// Inspect lists the keys with the prefix that are held or waited for, at most
-// limit of them, which must be positive; an empty prefix is every key. They are
-// full keys. The answer is as old as the call: a key may have changed hands since.
-// It is for people to look at; no program should decide by it who holds what,
-// except who leads, to be shown or called.
+// Inspect lists the keys that are held or waited for and begin with the prefix, which
+// is that of full keys and may be empty. It returns at most limit keys; limit must be
+// positive. A key may have changed hands since: the answer is for people, and no
+// program should decide by it which holder has a key, except to show or call the
+// leader.
 //
-// In a store with many keys it may take long: let ctx have a deadline. The error
-// wraps [errors.ErrUnsupported] if the backend is no [driver.Inspector], [ErrClosed], the
+// In a store with many keys it may take long: let ctx have a deadline. The error wraps
+// [errors.ErrUnsupported] if the backend is not a [driver.Inspector], [ErrClosed], the
 // error of ctx, or [ErrUnavailable]; what was found before is returned with it.
 func (l *Locker) Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error) {
 	const op = "inspect"
@@ -35,18 +35,17 @@ func (l *Locker) Inspect(ctx context.Context, prefix string, limit int) ([]KeyIn
 	return found, err
 }
 
-// ForceRelease takes the key, a full one, away from all who hold it, and passes it
-// on to those who wait. It returns whether anybody had it. It is a way out where a
-// lock is held by something that is stuck, and it breaks a promise: the deposed
-// holder is told by its next renewal, up to a third of its KeyTimeout later, and by
-// then another may hold the key. A resource that checks [Lease.Token] is safe:
-// later tokens are larger than those of the deposed. Of the rest of what MinHold
-// keeps nothing is left either.
+// ForceRelease takes a full key away from all its holders and passes it on to the
+// waiters. It returns whether the key was held. It is for a lock whose holder is stuck,
+// and it breaks a guarantee: the former holder learns of it by its next renewal, up to
+// a third of its KeyTimeout later, when another may hold the key. A resource that
+// checks [Lease.Token] is safe, because later tokens are larger. Any remaining MinHold
+// time is discarded.
 //
-// A value that is not a lock of this package stays: the error wraps [ErrForeign].
-// After an error that wraps [ErrUnavailable] it is unknown whether it was done.
-// The error wraps [errors.ErrUnsupported] if the backend is no [driver.Inspector], or
-// [ErrClosed], or the error of ctx.
+// A value that is not a lock of this package stays: the error wraps [ErrForeign]. With
+// [ErrUnavailable] it is unknown whether the key was released. The error may also wrap
+// [errors.ErrUnsupported] if the backend is not a [driver.Inspector], [ErrClosed], or
+// the error of ctx.
 func (l *Locker) ForceRelease(ctx context.Context, key string) (held bool, err error) {
 	if err := checkKey(key); err != nil {
 		return false, err

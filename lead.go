@@ -8,44 +8,38 @@ import (
 	"time"
 )
 
-// Lead takes part in the election of one leader in the fleet, for the key
-// o.Prefix + key, and runs fn while this candidate leads: again and again, until
-// ctx ends, the Locker is closed, or fn fails. Its error is never nil.
+// Lead takes part in the election of one leader for the key o.Prefix + key, and runs fn
+// while this candidate leads. It does so again and again until ctx ends, the Locker is
+// closed, or fn fails. Its error is never nil.
 //
-// A candidate campaigns as [Locker.Acquire] waits. When it is elected, fn gets a
-// context that is cancelled with cause [ErrLost] if the leadership is lost; fn
-// should then stop. [FromContext] has the lease in it, whose [Lease.Token] is the
-// number of the term: larger than that of every earlier leader, so that what the
-// leader writes to can refuse one that was deposed and does not know it.
+// A candidate waits as in [Locker.Acquire]. The context of fn carries the lease, and is
+// cancelled with cause [ErrLost] if the leadership is lost; fn should then stop. The
+// [Lease.Token] is the number of the term: it is larger than that of every earlier
+// leader, so a resource can refuse a leader that was deposed.
 //
-// A term is over when fn returns:
+// A term ends when fn returns:
 //
-//   - nil: the leader resigns. It campaigns again after a pause of two to three
-//     times o.RetryInterval, in which any other candidate with the same interval
-//     has looked. A leader that wants to stay does not return.
-//   - after a loss, nil or an error that the loss explains (it wraps ErrLost or
-//     [context.Canceled]): the candidate campaigns again after the same pause.
-//   - any other error: Lead resigns and returns it, with what became of the lock
-//     joined behind it. It is fn's to decide which errors are worth another try.
+//   - nil: the leader resigns. It campaigns again after two to three times
+//     o.RetryInterval, so that every other candidate with the same interval gets a
+//     turn. A leader that wants to stay does not return.
+//   - after a loss, nil or an error that wraps ErrLost or [context.Canceled]: it
+//     campaigns again after the same pause.
+//   - any other error: Lead resigns and returns it, with the error of the lock joined
+//     behind it.
 //
-// [Hooks].Resigned is told of every term, also of errors after which Lead goes
-// on. If fn panics or calls [runtime.Goexit] the leader resigns and the panic
-// goes on.
+// [Hooks].Resigned is called after every term. If fn panics or calls [runtime.Goexit],
+// the leader resigns and the panic goes on.
 //
-// While the backend fails Lead goes on trying, with pauses of one to two times
-// o.RetryInterval, and so it does after a campaign without success if
-// o.RetryCount or o.MaxWait limits each; the default stays in line until elected.
-// What trying again cannot mend is returned at once: options or a key that are
-// refused, [ErrNoFencing], [ErrUpgrade], ErrLost if ctx comes from a function whose
-// lease of the key is over. If ctx ended, the error matches its error and its
-// cause; if the Locker was closed, [ErrClosed].
+// If the backend fails, the queue in the process is full, or o.RetryCount or o.MaxWait
+// ends the wait, Lead tries again after one to two times o.RetryInterval. It returns at
+// once if trying again cannot help: refused options or key, [ErrNoFencing],
+// [ErrUpgrade], or ErrLost if ctx comes from a function whose lease of the key is over.
+// If ctx ended, the error matches its error and its cause; if the Locker was closed,
+// [ErrClosed].
 //
-// Who only wants to know who leads asks [Locker.Inspect] with the full key: the
-// holder listed is the leader, with its token, since when, and the
-// [Lease.Fingerprint] that it may have told others.
-//
-// It is the work of Curator's LeaderSelector with autoRequeue. As there, one
-// leader at a time is as sure as the lock is: see the package's guarantees.
+// [Locker.Inspect] with the full key shows the leader. That there is only one is as
+// certain as the lock: see the package's guarantees. Curator's LeaderSelector with
+// autoRequeue does the same.
 func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return noFunction(o.Prefix + key)

@@ -21,17 +21,16 @@ type leaseCtx struct {
 
 type leaseKey struct{}
 
-// FromContext returns the innermost lease under which the caller runs. It
-// returns false where there is none, and below [Detach].
+// FromContext returns the innermost lease under which the caller runs. It returns false
+// where there is none, and below [Detach].
 func FromContext(ctx context.Context) (*Lease, bool) {
 	s, _ := ctx.Value(leaseKey{}).(*Lease)
 	return s, s != nil
 }
 
-// Detach returns a context with the values of ctx but without its leases, its
-// cancellation and its deadline: for a goroutine that outlives the locked call
-// and takes locks of its own. With the call's own context it would get
-// [ErrLost] for the key that the call had.
+// Detach returns a context with the values of ctx but without its leases, cancellation
+// and deadline: for a goroutine that outlives the locked call and takes locks of its
+// own. With the call's own context it would get [ErrLost] for the key of the call.
 func Detach(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), leaseKey{}, (*Lease)(nil))
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
-// Locker takes locks from one [driver.Backend] and looks after them. All policy is
-// here: the queue inside the process, retries and the wait budget, renewal,
-// loss, re-entry, hooks. It is safe for concurrent use. Make one for each
-// store and keep it as long as the process lives; re-entry works within one
-// Locker.
+// Locker takes locks from one [driver.Backend] and looks after them: it has the queue
+// inside the process, retries and the wait budget, renewal, loss, re-entry and hooks.
+// It is safe for concurrent use. Make one for each store and keep it as long as the
+// process lives; re-entry works within one Locker.
 type Locker struct {
 	backend  driver.Backend
 	queuer   driver.Queuer   // backend, if it has the ability
@@ -35,8 +34,7 @@ type Locker struct {
 	stopBg context.CancelFunc
 }
 
-// New returns a Locker over b, which is the Locker's from then on. It panics if
-// b is nil or cfg is invalid.
+// New returns a Locker that owns b. It panics if b is nil or cfg is invalid.
 func New(b driver.Backend, cfg Config) *Locker {
 	if b == nil {
 		panic("distlock: New: nil Backend")
@@ -61,20 +59,20 @@ func New(b driver.Backend, cfg Config) *Locker {
 	return l
 }
 
-// Do runs fn under the lock with the key o.Prefix + key, and returns fn's
-// error. fn gets a context that carries the [Lease] and is cancelled with cause
-// [ErrLost] if the lease is lost; fn should then stop, and what it did is in
-// doubt. The lock is given back when fn has returned, panicked or called
-// [runtime.Goexit].
+// Do runs fn under the lock with the key o.Prefix + key. The context of fn carries the
+// [Lease]. If the lease is lost, the context is cancelled with cause [ErrLost]: fn
+// should stop, and the outcome of its work is in doubt. Do releases the lock when fn
+// returns, panics or calls [runtime.Goexit].
 //
-// Without the lock fn does not run: the error is then an [*Error]. If the lease
-// was lost, or could not be given back, that error is joined behind fn's own.
+// If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
+// Do returns the error of fn; the error of a lost lease or a failed release is joined
+// behind it.
 //
-// Commit a database transaction inside fn, not around it: a lock that is given
-// back before the commit lets the next holder read what is about to change.
+// Commit a database transaction inside fn, not around it: otherwise the next holder
+// reads what is about to change.
 //
-// If ctx comes from a function that runs under this key already, the call
-// re-enters: fn runs at once under the same lease.
+// If ctx comes from a function that runs under this key already, the call re-enters: fn
+// runs at once under the same lease.
 func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return noFunction(o.Prefix + key)
@@ -92,8 +90,8 @@ func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context
 // its result.
 func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
 
-// Call is [Locker.Do] for a function with a result. The result is returned even
-// if the lease was lost meanwhile, together with an error that says so.
+// Call is [Locker.Do] for a function with a result. It returns the result even if the
+// lease was lost; the error then says so.
 func Call[T any](
 	ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error),
 ) (result T, err error) {
@@ -108,9 +106,9 @@ func Call[T any](
 	return fn(&s.ctx)
 }
 
-// Acquire takes the lock with the key o.Prefix + key, for code that cannot be
-// a function for [Locker.Do]. The caller must release the lease, however it
-// ends, and should hand [Lease.Context] to what it calls.
+// Acquire takes the lock with the key o.Prefix + key, for code that cannot be a
+// function for [Locker.Do]. The caller must release the lease, and should pass
+// [Lease.Context] to the code that it calls.
 func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
 	full := o.Prefix + key
 	if err := o.validateGivenKey(); err != nil {
@@ -155,15 +153,13 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 	return l.Acquire(ctx, key, o)
 }
 
-// Close refuses new work with [ErrClosed], as it does those who wait; cancels
-// the contexts of the leases that are held, with a cause that matches [ErrLost]
-// and ErrClosed; waits up to [Config].CloseTimeout for their holders to release
-// them; releases the rest; and closes the backend if it is an [io.Closer]. If
-// no lease is held, it returns at once, or after a last attempt to clean up after
-// failures, which takes at most half a second. Keys that [Opts].MinHold keeps stay in
-// the store until they expire.
-// Stop your servers first, so that no request is cut short. Only the first call
-// does anything.
+// Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts
+// of held leases, with a cause that matches [ErrLost] and ErrClosed, and waits up to
+// [Config].CloseTimeout for their release. Then it releases the rest, and closes the
+// backend if it is an [io.Closer]. If no lease is held, it returns at once, or within
+// half a second if earlier failures left something to clean up. Keys that
+// [Opts].MinHold keeps stay in the store until they expire. Stop servers first, so no
+// request is cut short. Only the first call does anything.
 func (l *Locker) Close() error {
 	leases, first := l.life.close()
 	if !first {

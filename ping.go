@@ -8,11 +8,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Ping checks whether the store answers. It is for health checks. If the store does
-// not answer, the error wraps [ErrUnavailable] and contains the address and the cause.
-// The error may instead wrap [ErrClosed], the error of ctx, or
-// [errors.ErrUnsupported] if the backend is not a [driver.Pinger]. Ping takes at most as long
-// as one operation of the backend.
+// Ping checks whether the store answers, for health checks. It takes at most as long as
+// one operation of the backend. If the store does not answer, the error wraps
+// [ErrUnavailable] and contains the address and the cause. It may instead wrap
+// [ErrClosed], the error of ctx, or [errors.ErrUnsupported] if the backend is not a
+// [driver.Pinger].
 func (l *Locker) Ping(ctx context.Context) error {
 	const op = "ping"
 	p, ok := l.backend.(driver.Pinger)

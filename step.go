@@ -6,55 +6,42 @@ import (
 	"fmt"
 )
 
-// Step is an operation under a lease in up to three parts; see [Lease.Step].
+// Step is an operation under a lease; see [Lease.Step]. Only Do is required.
 type Step struct {
-	// Do does the work. What it changes should show only after Commit, or be
-	// such that Undo can take it back. Required.
+	// Do does the work. Its changes should show only after Commit, or Undo should be
+	// able to take them back.
 	Do func(ctx context.Context) error
 
-	// Commit makes the work count. It runs only if Do succeeded and the lease
-	// is still valid after it. Without one, Do alone is the operation.
+	// Commit makes the work count. It runs if Do succeeded and the lease is still valid.
 	Commit func(ctx context.Context) error
 
-	// Undo takes back what Do did, and what Commit did if that failed. Do may
-	// have done half of it. Its context does not end, so it should bound its own
-	// time. Without one, nothing is taken back.
-	//
-	// After a loss another may hold the key already, so Undo should touch
-	// nothing but what this very step wrote: the [Lease.Token] tells.
+	// Undo takes back the work of Do, which may be half done, and of a Commit that
+	// failed. Its context does not end, so it should limit its own time. After a loss
+	// another holder may have the key: Undo should touch only what this step wrote,
+	// which the [Lease.Token] shows.
 	Undo func(ctx context.Context) error
 }
 
-// Step runs an operation with the lease checked before Do, between Do and
-// Commit, and after Commit. The checks look at the clock, as [Lease.Check]
-// does, so they are right even if this process was paused and nobody could tell
-// it; that is more than the cancelled context can do. What happens between a
-// check and the act it allows, only a resource that checks the [Lease.Token]
-// can refuse.
+// Step runs an operation. It checks the lease before Do, between Do and Commit, and
+// after Commit. The checks compare the clock with the deadline, as [Lease.Check] does,
+// so they are right even if this process was paused. Only a resource that checks the
+// [Lease.Token] can refuse an act that comes too late after a check.
 //
 //   - Lost before Do: nothing runs.
-//   - Do fails, or the lease is lost by the time that it has returned: Commit
-//     does not run, Undo does.
+//   - Do fails, or the lease is lost when Do returns: Undo runs, and Commit does not.
 //   - Commit fails: Undo runs.
-//   - Lost by the time that Commit has succeeded: what was committed stands and
-//     Undo does not run, because whether it came in time is unknown.
+//   - Lost when Commit succeeds: Undo does not run, because it is unknown whether the
+//     commit came in time.
 //
-// The error begins with that of Do or Commit as it is. Behind it are joined, if
-// the lease was lost, an [*Error] that wraps [ErrLost], and what Undo said. The
-// Op of that Error is "commit" if Commit had succeeded, else "step". Without a
-// Do nothing runs either. If Do or Commit panics or calls [runtime.Goexit], Undo
-// runs and the panic goes on.
+// The error begins with that of Do or Commit as it is. Joined behind it are an [*Error]
+// that wraps [ErrLost] if the lease was lost, with Op "commit" if Commit succeeded and
+// "step" otherwise, and the error of Undo. Without a Do nothing runs. If Do or Commit
+// panics or calls [runtime.Goexit], Undo runs and the panic goes on.
 //
-// Do and Commit get ctx, cancelled with a cause that wraps ErrLost as soon as
-// the lease is over; Undo gets it without cancellation and deadline. The lease
-// is in all of them, unless ctx carries another: to lock the key again below a
-// step is a re-entry, and in an Undo after a loss it is ErrLost at once, not a
-// wait for oneself. Whether ctx itself has ended is for Do and Commit to ask.
-//
-// The order is that of a published scheme for locks with a heartbeat: the
-// executor does not rely on being told of a loss but compares the clock with the
-// validity before each operation, and again after it before it commits, and
-// otherwise undoes it.
+// Do and Commit get ctx, cancelled with a cause that wraps ErrLost when the lease is
+// over; Undo gets it without cancellation and deadline. It carries the lease unless it
+// carries another one: locking the key again in a step is a re-entry, and in an Undo
+// after a loss it is ErrLost at once. Step does not check whether ctx has ended.
 func (s *Lease) Step(ctx context.Context, step Step) error {
 	if step.Do == nil {
 		return s.fail("step", errors.New("Step.Do is nil"))
