@@ -5,51 +5,26 @@ import (
 	"strconv"
 )
 
-// Code is the kind of an error: see [CodeOf].
+// Code is the kind of an error. Metrics may use its name as a label.
 type Code int
 
-// The codes. An error may match several sentinels: an acquisition that ends while the
-// backend fails is [ErrNotAcquired] and [ErrUnavailable]. CodeOf then returns the first
-// code of this list that fits, so what is in doubt comes before what must be changed,
-// and that before what may pass.
+// The codes. If several fit an error, CodeOf returns the first of them: doubt about what
+// was done comes before what must be changed, and that before what may pass. From
+// CodeOptions to CodeNotAcquired the function did not run, if this is the error of its
+// acquisition.
 const (
-	// CodeOK: nil, no error.
-	CodeOK Code = iota
-
-	// CodeLost: [ErrLost]. If the function ran, its outcome is in doubt.
-	CodeLost
-
-	// CodeOptions: the options or arguments were refused, and [Error].Op is "options".
-	// The program is wrong.
-	CodeOptions
-
-	// CodeKey: [ErrKey]. The request is wrong.
-	CodeKey
-
-	// CodeUpgrade: [ErrUpgrade]. The program is wrong.
-	CodeUpgrade
-
-	// CodeNoFencing: [ErrNoFencing]. The backend cannot do what Fencing demands.
-	CodeNoFencing
-
-	// CodeClosed: [ErrClosed]. This process shuts down; another one may do the work.
-	CodeClosed
-
-	// CodeUnavailable: [ErrUnavailable]. The function did not run if this is the error
-	// of an acquisition.
-	CodeUnavailable
-
-	// CodeForeign: [ErrForeign]. The function did not run.
-	CodeForeign
-
-	// CodeQueueFull: [ErrQueueFull]. The function did not run.
-	CodeQueueFull
-
-	// CodeNotAcquired: [ErrNotAcquired]. The function did not run.
-	CodeNotAcquired
-
-	// CodeOther: not an error of a lock, for example the function's own.
-	CodeOther
+	CodeOK          Code = iota // nil
+	CodeLost                    // ErrLost: if the function ran, its outcome is in doubt
+	CodeOptions                 // options or arguments were refused; the program is wrong
+	CodeKey                     // ErrKey: the request is wrong
+	CodeUpgrade                 // ErrUpgrade: the program is wrong
+	CodeNoFencing               // ErrNoFencing: the backend cannot do what Fencing demands
+	CodeClosed                  // ErrClosed: this process shuts down, another may do the work
+	CodeUnavailable             // ErrUnavailable
+	CodeForeign                 // ErrForeign
+	CodeQueueFull               // ErrQueueFull
+	CodeNotAcquired             // ErrNotAcquired
+	CodeOther                   // none of these: for example the function's own error
 )
 
 // codes has the name of each code, and the error that it stands for.
@@ -71,11 +46,8 @@ var codes = [...]struct {
 	CodeOther:       {"other", nil},
 }
 
-// CodeOf returns the code of err: exactly one, whatever err wraps. Use it to map errors
-// to answers or metric labels. A single question is as well asked with [errors.Is].
-//
-// A function's own error keeps its place in the error of a locked call. If it comes from
-// another lock, it counts like the error of this one.
+// CodeOf returns the code of err: exactly one, whatever err wraps. An error that the
+// function returned counts too, for example if it comes from another lock.
 func CodeOf(err error) Code {
 	if err == nil {
 		return CodeOK

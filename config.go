@@ -17,48 +17,43 @@ const (
 	DefaultHandOverTime = 100 * time.Millisecond
 )
 
-// Config holds what all locks of one [Locker] share. Its zero value works.
+// Config configures a [Locker]. Its zero value works.
 type Config struct {
-	// Hooks are told what happens; see [Hooks]. The default is to tell nobody.
+	// Hooks are told what happens. The default is none.
 	Hooks Hooks
 
-	// Hasher turns parameters into the last part of keys where [Opts] name no
-	// other. The default is SHA-256 cut to 128 bits, in hex.
+	// Hasher is the default of [Opts].Hasher. Its own default is SHA-256 cut to 128 bits,
+	// in hex.
 	Hasher Hasher
 
-	// MaxKeys bounds how many keys this process may hold or wait for at one
-	// time; one more gets [ErrQueueFull]. Strangers choose keys, and each one
-	// costs memory here and in the store. The default is [DefaultMaxKeys].
+	// MaxKeys limits how many keys this process holds or waits for at the same time; the
+	// next one gets [ErrQueueFull]. Clients choose keys, and each key costs memory here
+	// and in the store. The default is [DefaultMaxKeys].
 	MaxKeys int
 
-	// MaxWaiters limits how many goroutines of this process may wait for one
-	// another, for all keys together; the next one gets [ErrQueueFull].
-	// [Opts].MaxWaiters is the limit for each key. A waiter costs about 5 KB, most
-	// of it the stack of its goroutine. The waiter that is first in line in this
-	// process and waits in the store is not counted: MaxKeys limits how many of
-	// these there are. The default is [DefaultTotalWaiters], about 250 MB.
+	// MaxWaiters limits how many goroutines of this process wait for one another, for all
+	// keys together; the next one gets [ErrQueueFull]. [Opts].MaxWaiters is the limit for
+	// each key. The first waiter for a key, which waits in the store, is not counted. A
+	// waiter costs about 5 KB, so the default, [DefaultTotalWaiters], is about 250 MB.
 	MaxWaiters int
 
-	// CloseTimeout is how long [Locker.Close] waits for holders to release
-	// their leases, whose contexts it has cancelled. The default is
-	// [DefaultCloseTimeout].
+	// CloseTimeout is how long [Locker.Close] waits for holders to release their leases.
+	// The default is [DefaultCloseTimeout].
 	CloseTimeout time.Duration
 
-	// Holder is the name of this process for people: Inspect and errors show it
-	// with the locks that the process holds ("held by web-3/1432"). It has no effect
-	// on locking. It consists of at most 64 letters, digits and "-._/". The default
-	// is the host name and the process id; "-" means no name.
+	// Holder is the name of this process in Inspect and in errors ("held by web-3/1432").
+	// It has no effect on locking. It has at most 64 letters, digits and "-._/". The
+	// default is the host name and the process id; "-" means no name.
 	Holder string
 
-	// HandOvers is how often a lock may pass from one holder in this process to
-	// the next without going back to the store, which is far faster but keeps
-	// other processes waiting. Each is an acquisition of its own, with a token
-	// of its own. The default is [DefaultHandOvers]; -1 is never.
+	// HandOvers limits how often a lock passes from one holder in this process to the
+	// next without going back to the store, which is far faster but keeps other processes
+	// waiting. Each is an acquisition with its own token. The default is
+	// [DefaultHandOvers]; -1 means never.
 	HandOvers int
 
-	// HandOverTime is for how long, counted from when the store granted it, a
-	// lock may be handed over; what is held then is held to its end. The default
-	// is [DefaultHandOverTime].
+	// HandOverTime is how long a lock may be handed over, counted from when the store
+	// granted it; the last holder is not cut short. The default is [DefaultHandOverTime].
 	HandOverTime time.Duration
 }
 

@@ -6,22 +6,16 @@ import (
 	"reflect"
 )
 
-// Func is a function of one request that can be locked. A method value of a
-// service, such as svc.Pay, is one.
+// Func is a function of one request that can be locked, for example a method value of a
+// service.
 type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
 
-// Wrap returns fn under a lock: the annotation. What [Locker.Do] says of its
-// function holds for fn; a response that was produced although the lease was
-// lost comes together with an error that wraps [ErrLost].
+// Wrap returns fn under a lock, as [Locker.Do] runs it. If the lease was lost, the
+// response of fn is returned together with an error that wraps [ErrLost].
 //
-// If fn uses a database transaction, fn commits it: a lock inside a transaction
-// is given back before the commit, and the next holder reads what is about to
-// change.
-//
-// Wrap panics if l or fn is nil, if o is invalid (see [Opts.Validate]), if
-// o.Params takes another type than Req, or if Req can never be made into a key.
-// The function that it returns never panics by itself and is safe for
-// concurrent use if fn is.
+// Wrap panics if l or fn is nil, if o is invalid (see [Opts.Validate]), if o.Params
+// takes another type than Req, or if Req can never be made into a key. The result does
+// not panic by itself and is safe for concurrent use if fn is.
 func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] {
 	req := reflect.TypeFor[Req]()
 	if fn == nil {

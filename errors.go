@@ -10,33 +10,28 @@ import (
 )
 
 // The errors of this package. They arrive wrapped in an [*Error], with a text of one
-// line. Ask for one with [errors.Is]. Several may match one error: to tell them apart,
-// use [CodeOf], which has a fixed order.
+// line. Ask for one of them with [errors.Is]; if several may match, use [CodeOf].
 var (
-	// ErrNotAcquired: another owner holds the lock, and the wait budget
-	// ([Opts].RetryCount, [Opts].MaxWait) or the caller's context ended first. If the
+	// ErrNotAcquired: another owner holds the lock, and the wait ended. If the caller's
 	// context ended, the error matches the context's error too. A [*HeldError] in it
-	// names the holder, if it is known.
+	// names the holder, if known.
 	ErrNotAcquired = driver.ErrNotAcquired
 
 	// ErrForeign: the key in the store contains a lock of another kind, or something
-	// that is not a lock. The error names its type. It matches [ErrNotAcquired]: the
-	// store works, and the key may become free.
+	// else, whose type the error names. It matches [ErrNotAcquired]: the store works,
+	// and the key may become free.
 	ErrForeign = driver.ErrForeign
 
-	// ErrLost: the lease is over although nobody asked for that: it expired
-	// before it could be renewed, it outlived MaxHold, or the backend says that
-	// the key has another owner. It is the cause of the cancelled context, and
-	// the answer of a lease that was released.
+	// ErrLost: the lease ended before its release. It expired before it was renewed, it
+	// reached MaxHold, or the store says that the key has another owner.
 	ErrLost = driver.ErrLost
 
-	// ErrKey: the parameters cannot be made into a key, or the key is not
-	// acceptable. Nothing was sent to the backend.
+	// ErrKey: the parameters cannot be made into a key, or the key is not acceptable.
+	// Nothing was sent to the backend.
 	ErrKey = errors.New("invalid lock key")
 
-	// ErrQueueFull: too many goroutines of this process wait for the key
-	// ([Opts].MaxWaiters) or for all keys together ([Config].MaxWaiters), or too many
-	// keys are in use ([Config].MaxKeys). The error names the limit.
+	// ErrQueueFull: [Opts].MaxWaiters, [Config].MaxWaiters or [Config].MaxKeys is
+	// reached. The error names the limit.
 	ErrQueueFull = errors.New("too many waiters in this process")
 
 	// ErrUnavailable: the backend failed; whether the lock is free is unknown.
@@ -45,18 +40,19 @@ var (
 	// ErrClosed: the Locker was closed.
 	ErrClosed = errors.New("locker closed")
 
-	// ErrNoFencing: [Opts].Fencing asks for a fencing token, and the backend
-	// gives none. Trying again would not help.
+	// ErrNoFencing: the backend does not give the token that [Opts].Fencing demands.
 	ErrNoFencing = errors.New("lock backend gives no fencing token")
 
-	// ErrUpgrade: the caller holds the key already, but as a reader or with one
-	// of several permits, and asks below that for more: it would wait for itself.
-	// Ask for the stronger lock first.
+	// ErrUpgrade: the caller holds the key as a reader or with a permit, and asks for
+	// more below that: it would wait for itself. Ask for the stronger lock first.
 	ErrUpgrade = errors.New("lock cannot be upgraded")
 )
 
-// Error says which operation failed on which key. It wraps one or more of the errors
-// above, and the backend's own error where there is one.
+// Error says which operation failed on which key. It wraps one or more of the errors of
+// this package, and the backend's own error if there is one.
+//
+// The error of a locked function is never replaced; an Error of the lock is joined
+// behind it.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
 	// "commit", "lead", "inspect", "force", "ping", "key" or "options".
@@ -66,9 +62,9 @@ type Error struct {
 	Err error
 
 	// RetryAfter suggests when to try again, if an acquisition failed for a reason that
-	// may pass; otherwise it is 0. It is the time left of the holder's lease, if the
-	// store has reported it, but at most [Opts].KeyTimeout, because the lease may belong
-	// to another program and have any length. Otherwise it is [Opts].RetryInterval.
+	// may pass; otherwise it is 0. It is the time left of the holder's lease, if known,
+	// but at most [Opts].KeyTimeout, because the lease may belong to another program;
+	// otherwise [Opts].RetryInterval.
 	RetryAfter time.Duration
 }
 
@@ -86,7 +82,7 @@ func (o *Opts) notAcquired(key string, err error) *Error {
 }
 
 // Error returns a single line, even if Err has several. It quotes the key, because
-// callers choose keys and errors end up in logs, and truncates it to 64 bytes.
+// callers choose keys, and cuts it to 64 bytes.
 func (e *Error) Error() string {
 	if e.Key == "" {
 		return "distlock: " + e.Op + ": " + text.OneLine(e.Err)
@@ -103,15 +99,11 @@ func (e *Error) Is(target error) bool { return target == errOptions && e.Op == "
 // errOptions matches each Error of the options.
 var errOptions = errors.New("invalid options")
 
-// KeyError says what is wrong with the parameters of a key, in words that a client may
-// see. It wraps [ErrKey]. Functions that make parameters from requests return it.
+// KeyError says what is wrong with the parameters of a key. Functions that make
+// parameters from requests return it. It wraps [ErrKey].
 type KeyError struct {
-	// Detail says what is wrong, for the client. It should name the part of the request
-	// and not repeat its value.
-	Detail string
-
-	// Err is the reason, if there is one. The client does not see it.
-	Err error
+	Detail string // for the client: should name the part of the request and not its value
+	Err    error  // the reason, or nil; the client does not see it
 }
 
 // Error returns the detail and the reason.

@@ -5,60 +5,47 @@ import (
 	"time"
 )
 
-// Hooks are told what happens to the locks of a [Locker]: for metrics, traces
-// and logs. Each may be nil. They must be safe for concurrent use.
+// Hooks are told what happens to the locks of a [Locker], for metrics, traces and logs.
+// Each may be nil. They must be safe for concurrent use. Use Name as a metric label,
+// never Key, because callers choose keys; quote keys in logs.
 //
-// Every hook gets the context that Start returned, so a span that Start put into the
-// context is available in all of them. From Acquired on, the context is the lease's
-// own ([Lease.Context]), whatever context the lease is released with. In Lost and
-// Released it is cancelled; a hook that needs a live context uses
-// [context.WithoutCancel]. Each Acquired is followed by exactly one Released, also for
-// a re-entry, unless the lease is never released.
+// Every hook gets the context that Start returned, for example with a span. From
+// Acquired on, it is the context of the lease ([Lease.Context]); in Lost and Released it
+// is cancelled, so a hook that needs a live one uses [context.WithoutCancel]. Each
+// Acquired is followed by exactly one Released if the lease is released.
 //
-// RenewFailed and Lost are called on their own goroutines, so Lost may come after
-// Released if the lease is released at the same moment. The others are called on the
-// caller's goroutine and must not block, because the lock is held or waited for in the
-// meantime. If one of these panics, the panic propagates to the caller, like a panic of
-// the function itself: the lock is released, or was released already, and no hook is
-// called twice for it. A panic in RenewFailed or Lost ends the program, as on any
-// goroutine.
-//
-// Use Name as a metric label, never Key: callers choose keys. Keys in logs are
-// best quoted.
+// RenewFailed and Lost run on their own goroutines, so Lost may come after Released if
+// the lease is released at the same moment; if they panic, the program ends. The others
+// run on the caller's goroutine. They must not block, because the lock is held or waited
+// for. If one panics, the panic reaches the caller like a panic of the function: the lock
+// is released, and no hook is called twice for it.
 type Hooks struct {
-	// Start is called when an acquisition begins. What it returns becomes the
-	// context of the acquisition and of the function that runs under the lock,
-	// so that a span can be put into it. It must return a context derived from
-	// ctx.
+	// Start is called when an acquisition begins. It must return a context derived from
+	// ctx, which becomes the context of the acquisition and of the locked function.
 	Start func(ctx context.Context, i StartInfo) context.Context
 
-	// Acquired is called when a lock was got, and for every re-entry.
+	// Acquired is called when a lock was acquired, and for every re-entry.
 	Acquired func(ctx context.Context, i AcquiredInfo)
 
 	// Failed is called when an acquisition ended without the lock.
 	Failed func(ctx context.Context, i FailedInfo)
 
-	// RenewFailed is called for each lease that the watchdog could not renew because
-	// the store failed or did not answer. The watchdog tries again, and the lease
-	// stays valid for the time left. RenewFailed is not called for a re-entry, nor
-	// when the lease is lost: Lost is called then.
+	// RenewFailed is called for each lease that was not renewed because the store failed
+	// or did not answer; the watchdog tries again. Not called for a re-entry, nor if the
+	// lease is lost.
 	RenewFailed func(ctx context.Context, i RenewFailedInfo)
 
-	// Lost is called once when a lease ends before it was released. It is not called
-	// for a re-entry.
+	// Lost is called once if a lease ends before its release; not for a re-entry.
 	Lost func(ctx context.Context, i LostInfo)
 
-	// Released is called when a lease was released, lost or not, and at the end of a
-	// re-entry.
+	// Released is called when a lease was released, lost or not, or a re-entry ended.
 	Released func(ctx context.Context, i ReleasedInfo)
 
-	// Resigned is called when a term of [Locker.Lead] is over, after Released:
-	// with what the function returned, also if Lead goes on.
+	// Resigned is called after the Released of each term of [Locker.Lead].
 	Resigned func(ctx context.Context, i ResignedInfo)
 }
 
-// LockInfo describes the lock that a hook is called for, and how it is requested or
-// held.
+// LockInfo describes the lock of a hook.
 type LockInfo struct {
 	Name    string // Opts.Prefix + Opts.Value, or "unnamed" if both are empty
 	Key     string
@@ -69,14 +56,14 @@ type LockInfo struct {
 // StartInfo describes an acquisition that begins.
 type StartInfo struct{ LockInfo }
 
-// AcquiredInfo describes a lock that was got.
+// AcquiredInfo describes a lock that was acquired.
 type AcquiredInfo struct {
 	LockInfo
 
 	Token      uint64
 	Wait       time.Duration // from the call to the lock
-	Reentrant  bool          // the caller held the key already, as Mode and Permits say
-	HandedOver bool          // it came from the previous holder, or from other readers, in this process, not from the store
+	Reentrant  bool          // the caller held the key already; Mode and Permits are those of its lease
+	HandedOver bool          // it came from a holder in this process, not from the store
 }
 
 // FailedInfo describes an acquisition that ended without the lock.
@@ -84,7 +71,7 @@ type FailedInfo struct {
 	LockInfo
 
 	Wait time.Duration
-	Err  error // as the caller gets it; a HeldError in it names the holder, if it is known
+	Err  error // as the caller gets it: see CodeOf, and HeldError for the holder
 }
 
 // RenewFailedInfo describes a renewal that failed.
@@ -122,7 +109,7 @@ type ResignedInfo struct {
 
 	Token uint64 // of the term
 	Held  time.Duration
-	Err   error // the function's, with what became of the lock joined behind it
+	Err   error // the function's, with the lock's joined behind it
 }
 
 // info returns what every hook gets about s.

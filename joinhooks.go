@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// JoinHooks returns hooks that call all the given hooks, for example hooks for traces
-// and hooks for metrics. Each Start gets the context that the previous Start returned.
-// Start, Acquired, RenewFailed and Lost are called in the given order. Failed, Released
-// and Resigned are called in reverse order, like deferred functions, because they end
-// what Start began. If a hook panics, the remaining hooks are still called, but if a
-// Start panics, the later Starts are not.
+// JoinHooks returns hooks that call all given hooks. Each Start gets the context that
+// the Start before it returned. Start, Acquired, RenewFailed and Lost are called in the
+// given order; Failed, Released and Resigned, which end what Start began, in reverse.
+// If a hook panics, the others are still called, except that no Start follows a Start
+// that panicked.
 func JoinHooks(hooks ...Hooks) Hooks {
 	var starts []func(context.Context, StartInfo) context.Context
 	for _, h := range hooks {

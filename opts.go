@@ -14,110 +14,90 @@ const (
 	DefaultMaxWaiters    = 10_000
 )
 
-// Opts declares how something is locked. A decorator copies it. All fields are
-// optional, except that decorators need a Value.
+// Opts declares how something is locked. It is a plain struct, copied by its users. Its
+// zero value works, except that decorators require a Value.
 type Opts struct {
-	// Prefix and Value make the key: Prefix + Value, then ":" and a digest of the
-	// parameters if these take part. Decorators require Value. Where the caller gives
-	// the key ([Locker.Do]), the full key is Prefix + key, and Value may be empty.
-	//
-	// Prefix + Value is also the name of the lock in [Hooks]. It is fit to be a metric
-	// label, because strangers do not choose it. If both are empty, it is "unnamed".
+	// Prefix + Value is the key; ":" and a digest follow if parameters take part. It is
+	// also the name that [Hooks] see, fit for a metric label; "unnamed" if it is empty.
+	// Where the caller gives the key ([Locker.Do]), the key is Prefix + key, and Value may
+	// be empty.
 	Prefix string
 	Value  string
 
-	// ParamLock makes the parameters part of the key, so that each request locks only
-	// what it is about. The default is one lock for the whole function. Where the
-	// caller gives the key ([Locker.Do]), ParamLock, Params and Hasher are refused.
+	// ParamLock makes the parameters part of the key, so each request locks only what it
+	// is about. The default is one lock for the whole function. Where the caller gives
+	// the key, ParamLock, Params and Hasher are refused.
 	ParamLock bool
 
-	// Params selects the part of the request that takes part in the key; see [By]. The
-	// default is the whole request without the struct fields tagged `lock:"-"`. If
-	// fields are tagged `lock:"key"`, it is those fields only; see [KeyBuilder]. Params
-	// without ParamLock is refused.
+	// Params selects the parameters from the request: see [By]. The default is the whole
+	// request, with its `lock` tags: see [KeyBuilder]. It is refused without ParamLock.
 	Params Selector
 
-	// Hasher turns the encoded parameters into the last part of the key. The default is
-	// [Config].Hasher; its default is SHA-256 cut to 128 bits, in hex.
+	// Hasher makes the last part of the key. The default is [Config].Hasher.
 	Hasher Hasher
 
-	// KeyTimeout is the lease: how long the key remains after a crash of its holder.
-	// The watchdog renews it every third of its length. The default is
-	// [DefaultKeyTimeout]. The unit is the millisecond, and the least value is one. A
-	// backend may limit KeyTimeout and MinHold.
+	// KeyTimeout is the lease: how long the key outlives a crashed holder. The watchdog
+	// renews it every third of its length. It counts in whole milliseconds, at least one;
+	// the backend may limit it, and MinHold too. The default is [DefaultKeyTimeout].
 	KeyTimeout time.Duration
 
-	// RetryCount is the number of attempts. 1 tries once and never waits, for work that
-	// another caller may already be doing. The default, 0, means no limit: the call
-	// waits until MaxWait is over or the context ends. The time for a larger number
-	// depends on RetryInterval and on chance; use MaxWait to limit the time.
+	// RetryCount is the number of attempts. 1 never waits, for work that another caller
+	// may already be doing. The default, 0, means no limit. The time that more attempts
+	// take depends on RetryInterval and chance; use MaxWait to limit it.
 	RetryCount int
 
 	// RetryInterval is the base of the wait between attempts, which is uniform in
-	// [RetryInterval, 2*RetryInterval). It adds no latency: a release in this process
-	// wakes the next waiter at once. So does a release in another process if the backend
-	// is a [driver.Queuer]. RetryInterval limits how late a waiter notices a change
-	// without a message, and it is the time between requests to a backend that is not a
-	// Queuer. Choose it a little longer than the function usually runs. The default is
-	// [DefaultRetryInterval].
+	// [RetryInterval, 2*RetryInterval). A release wakes the next waiter without this wait,
+	// in another process if the backend is a [driver.Queuer]. The interval limits how late
+	// a waiter notices what no message reported. Choose it a little longer than the
+	// function usually runs. The default is [DefaultRetryInterval].
 	RetryInterval time.Duration
 
-	// MaxWait limits the wait for the lock, but not the time of the function; a deadline
-	// of ctx would limit both. It includes all waiting: in this process, in the store,
-	// and for a store that fails. The wait then ends with [ErrNotAcquired], and also
-	// with [ErrUnavailable] if the store failed. A request to the store that is in
-	// progress may take half a second more. The default, 0, means no limit; the least
-	// value is a millisecond.
+	// MaxWait limits the wait for the lock, in this process, in the store and for a store
+	// that fails; it does not limit the function. The wait ends with [ErrNotAcquired], and
+	// with [ErrUnavailable] too if the store failed. An operation in progress may take
+	// half a second more. At least a millisecond; the default, 0, means no limit.
 	MaxWait time.Duration
 
-	// Mode is Exclusive, for one holder, or Shared, for any number of readers. Waiters
-	// are served in order: a reader waits behind a writer that waits. In one process,
-	// readers with the same KeyTimeout share one lease in the store, each with its own
-	// token; a reader with MaxHold, MinHold or NoWatchdog takes its own lease. The
-	// backend must support sharing; if it does not, decorators panic and all other
-	// calls fail. The default is Exclusive.
+	// Mode is Exclusive, the default, or Shared, for a reader beside other readers. In one
+	// process, readers share a lease in the store if they have the same KeyTimeout, and no
+	// MaxHold, MinHold or NoWatchdog. If the backend does not support sharing, decorators
+	// panic and everything else fails.
 	Mode Mode
 
-	// Permits above 0 makes the key a semaphore: so many holders in all processes may
-	// have it at the same time, each with its own lease. The number should be the same
-	// in all calls for the key, and is at most 1,000,000. If the numbers differ, a call
-	// gets a permit while fewer than its own number are in use. Tokens do not show which
-	// holder came later; see [Lease.Token]. A re-entry takes no second permit. Permits
-	// with Mode Shared is refused. The backend must support sharing. The default, 0, is
-	// not a semaphore.
+	// Permits above 0 makes the key a semaphore with that many holders in all processes
+	// together, at most 1,000,000. All callers should ask for the same number; otherwise
+	// each gets a permit while fewer than its own number are in use. A re-entry takes no
+	// second permit. Not with Mode Shared; the backend must support sharing.
 	Permits int
 
-	// MaxHold ends a lease this long after it was acquired, even if it can be renewed:
-	// the watchdog stops, and the context is cancelled with [ErrLost]. So a function
-	// that hangs does not keep its key. The default is no limit.
+	// MaxHold ends a lease this long after it was acquired: the watchdog stops renewing,
+	// and the context is cancelled with [ErrLost]. It keeps a function that hangs from
+	// holding its key forever. The default is no limit.
 	MaxHold time.Duration
 
-	// MinHold keeps the key in the store at least this long after it was acquired, even
-	// if the function returns earlier. So a job runs once per period in all processes,
-	// even if it is quick and clocks differ. The lease still ends with the function.
-	// After a crash the key ends with KeyTimeout; a lost key cannot be kept. In a
-	// re-entry the MinHold of the outer call counts. MinHold is at most MaxHold, if both
-	// are set. The default is to give the key back at once. The idea is lockAtLeastFor
-	// of ShedLock.
+	// MinHold keeps the key in the store at least this long after it was acquired, although
+	// the lease ends with the function: a quick function runs once per period in all
+	// processes. After a crash the key ends with KeyTimeout, after a loss it is not kept. A
+	// re-entry uses the MinHold of the outer call. At most MaxHold, if both are set. The
+	// default is to release the key at once. (ShedLock calls it lockAtLeastFor.)
 	MinHold time.Duration
 
-	// Fencing demands a fencing token: if the backend has none, the call fails at once
-	// with [ErrNoFencing]. Set it where the resource checks [Lease.Token], which would
-	// otherwise be 0 for all holders. The default is to take the lock without a token.
+	// Fencing demands a fencing token: without one, the acquisition fails at once with
+	// [ErrNoFencing]. Set it if the resource checks [Lease.Token], which would be 0.
 	Fencing bool
 
-	// NoWatchdog makes the lease end after KeyTimeout, unless [Lease.Refresh] extends
-	// it.
+	// NoWatchdog makes the lease end after KeyTimeout unless [Lease.Refresh] extends it.
 	NoWatchdog bool
 
-	// MaxWaiters is how many goroutines of this process may wait for one key; the next
-	// gets [ErrQueueFull]. The default is [DefaultMaxWaiters]. [Config].MaxWaiters is
-	// the limit for all keys together.
+	// MaxWaiters limits how many goroutines of this process wait for one key; the next one
+	// gets [ErrQueueFull]. The default is [DefaultMaxWaiters]. [Config].MaxWaiters is the
+	// limit for all keys together.
 	MaxWaiters int
 }
 
-// Validate reports all fields that a decorator would refuse with a panic, each with
-// its name and value. It is for options that come from a file.
+// Validate reports every field that a decorator would refuse with a panic, each by name
+// and value: for options that come from a file.
 func (o Opts) Validate() error {
 	base := o.Prefix + o.Value
 	errs := []error{validateBase(base), o.Params.err}

@@ -8,11 +8,8 @@ import (
 )
 
 // Site is a call site: checked options, a [Locker], and a way from parameters to keys.
-// [Wrap], the middleware packages and generated code are made of it; use it for a
-// decorator of another form. It is safe for concurrent use.
-//
-// [Locker.Site] returns a Site of a Locker. [NewSite] returns one without a Locker,
-// which [Site.On] binds at every call.
+// [Wrap], the middleware packages and generated code use it; so can decorators of other
+// forms. It is safe for concurrent use.
 type Site struct {
 	name   string
 	opts   Opts // with defaults once it is bound
@@ -41,9 +38,9 @@ func (l *Locker) Site(o Opts) *Site {
 	return s
 }
 
-// NewSite returns a Site for o that is not bound to a Locker yet: until [Site.On] is
-// called, its methods only return errors. The name, such as that of a function, is for
-// errors; it may be empty. NewSite panics if o is invalid; see [Opts.Validate].
+// NewSite returns a Site that has no Locker until [Site.On] binds it; before that its
+// methods only return errors. The name, for example of a function, is for errors, and
+// may be empty. NewSite panics if o is invalid.
 func NewSite(name string, o Opts) *Site {
 	s := &Site{name: name, opts: o}
 	if err := o.Validate(); err != nil {
@@ -53,9 +50,9 @@ func NewSite(name string, o Opts) *Site {
 	return s
 }
 
-// On returns s bound to l, and the same result again for the same Locker. If l is nil,
-// or if its backend cannot do what the options ask for, On does not panic: the result's
-// methods return an [*Error] with the name of s, and functions do not run.
+// On returns s bound to l: the same Site each time, for the few Lockers that it
+// remembers. It does not panic: if l is nil, or its backend cannot do what the options
+// ask for, the methods of the result return an [*Error] with the name of s.
 func (s *Site) On(l *Locker) *Site {
 	if s.origin != nil {
 		s = s.origin
@@ -119,8 +116,8 @@ func (s *Site) Key(params any) (string, error) {
 	return s.keys.Key(params)
 }
 
-// Acquire takes the lock for params, as [Locker.Acquire] does for a key. For
-// [Skip] the error wraps [ErrKey].
+// Acquire takes the lock for params, as [Locker.Acquire] does for a key. For [Skip] the
+// error wraps [ErrKey].
 func (s *Site) Acquire(ctx context.Context, params any) (*Lease, error) {
 	key, err := s.Key(params)
 	if err != nil {
@@ -129,8 +126,8 @@ func (s *Site) Acquire(ctx context.Context, params any) (*Lease, error) {
 	return s.locker.acquire(ctx, key, &s.opts)
 }
 
-// Do runs fn under the lock for params, as [Locker.Do] does for a key. For
-// [Skip], also as the result of Params, it runs fn without a lock.
+// Do runs fn under the lock for params, as [Locker.Do] does for a key. For [Skip], also
+// as the result of Params, it runs fn without a lock.
 func (s *Site) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return noFunction(s.opts.Value)
