@@ -14,20 +14,19 @@ import (
 // holds all the others meanwhile.
 const maxSet = 1000
 
-// AcquireAll takes the locks with the keys o.Prefix + key for all keys, 1 to 1,000 of
-// them, or none: if one is not acquired, it releases the others before it returns, and
-// MinHold does not keep them. A key that is given twice is taken once.
+// AcquireAll takes the locks with the keys o.Prefix + key for all keys, 1 to 1,000, or
+// none: if one is not acquired, it releases the others before it returns, and MinHold
+// does not keep them. A key that is given twice is taken once.
 //
-// If nobody holds or waits for any of the keys, they are taken in one step, if the
-// store can do that ([driver.AllAcquirer]). Otherwise they are taken one after the
-// other in the order of the full keys, so two calls of AcquireAll never wait for each
-// other; a caller that holds another lock may. The leases are renewed while it waits
-// for the next key. RetryCount, RetryInterval, MaxWait and ctx limit the wait for all
-// keys together; with RetryCount 1 every key is tried once, until one is busy. The
-// other options apply to each key. A key that ctx holds already is re-entered.
+// If no other owner holds or waits for a key, all are taken in one step, if the store
+// supports it ([driver.AllAcquirer]); otherwise one after the other in the order of the
+// full keys, so two calls never wait for each other, unless their callers hold other
+// locks. Leases are renewed meanwhile. RetryCount, RetryInterval, MaxWait and ctx limit
+// the wait for all keys together; with RetryCount 1 every key is tried once, until one
+// is busy. Keys that ctx holds are re-entered.
 //
-// The error is an [*Error] with the full key that was not acquired. If a lease was lost
-// during the wait for another, the error matches [ErrNotAcquired] and [ErrLost].
+// The error is an [*Error] with the key that was not acquired. It also matches
+// [ErrLost] if a lease was lost during the wait for another.
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiLease, error) {
 	full, err := l.fullKeys(keys, &o)
 	if err != nil {
@@ -112,7 +111,7 @@ func (l *Locker) lostMeanwhile(o *Opts, key string, lost error) error {
 	return o.notAcquired(key, fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost))
 }
 
-// MultiLease holds several locks together. It is safe for concurrent use.
+// MultiLease is several held locks. It is safe for concurrent use.
 type MultiLease struct {
 	prefix string
 	leases []*Lease        // in the order of their keys
@@ -128,9 +127,9 @@ func (m *MultiLease) add(s *Lease) {
 	m.ctx = &s.ctx
 }
 
-// Context returns the context of the acquisition. It carries all leases, so code that
-// is given it re-enters each of them. It is cancelled as soon as one is over, with a
-// cause that wraps [ErrLost] in an [*Error] with the key.
+// Context returns the context of the acquisition. It carries all leases, and is
+// cancelled as soon as one is over, with a cause that wraps [ErrLost] and names the
+// key.
 func (m *MultiLease) Context() context.Context { return m.ctx }
 
 // Leases returns the leases in the order of their full keys. [MultiLease.Release]
@@ -138,7 +137,7 @@ func (m *MultiLease) Context() context.Context { return m.ctx }
 func (m *MultiLease) Leases() []*Lease { return slices.Clone(m.leases) }
 
 // Lease returns the lease of a key, given without the prefix as in [Locker.AcquireAll],
-// or nil. Each has a [Lease.Token] of its own, for the resource that its key protects.
+// or nil. Each has a [Lease.Token] of its own.
 func (m *MultiLease) Lease(key string) *Lease {
 	full := m.prefix + key
 	for _, s := range m.leases {
@@ -165,9 +164,8 @@ func (m *MultiLease) over() error {
 	return nil
 }
 
-// Release releases all leases in reverse order, as [Lease.Release] does; if the store
-// does not answer, the rest at the same time. It joins the errors. Further calls do
-// nothing and return the result of the first.
+// Release releases all leases in reverse order, as [Lease.Release] does, and joins the
+// errors. If the store does not answer, it releases the rest at once.
 func (m *MultiLease) Release(ctx context.Context) error {
 	tell, err := m.end(ctx)
 	tell()

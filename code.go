@@ -47,7 +47,7 @@ var codes = [...]struct {
 }
 
 // CodeOf returns the code of err: exactly one, whatever err wraps. An error that the
-// function returned counts too, for example if it comes from another lock.
+// locked function returned counts too, for example that of another lock.
 func CodeOf(err error) Code {
 	if err == nil {
 		return CodeOK

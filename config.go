@@ -8,22 +8,12 @@ import (
 	"github.com/distlock-go/distlock/internal/owner"
 )
 
-// Defaults of [Config].
-const (
-	DefaultMaxKeys      = 1 << 20
-	DefaultTotalWaiters = 50_000
-	DefaultCloseTimeout = 5 * time.Second
-	DefaultHandOvers    = 64
-	DefaultHandOverTime = 100 * time.Millisecond
-)
-
 // Config configures a [Locker]. Its zero value works.
 type Config struct {
 	// Hooks are told what happens. The default is none.
 	Hooks Hooks
 
-	// Hasher is the default of [Opts].Hasher. Its own default is SHA-256 cut to 128 bits,
-	// in hex.
+	// Hasher is the default of [Opts].Hasher; its own is SHA-256, cut to 128 bits, in hex.
 	Hasher Hasher
 
 	// MaxKeys limits how many keys this process holds or waits for at the same time; the
@@ -32,9 +22,9 @@ type Config struct {
 	MaxKeys int
 
 	// MaxWaiters limits how many goroutines of this process wait for one another, for all
-	// keys together; the next one gets [ErrQueueFull]. [Opts].MaxWaiters is the limit for
-	// each key. The first waiter for a key, which waits in the store, is not counted. A
-	// waiter costs about 5 KB, so the default, [DefaultTotalWaiters], is about 250 MB.
+	// keys together; the next one gets [ErrQueueFull]. The first waiter for a key, which
+	// waits in the store, is not counted. A waiter costs about 5 KB, so the default,
+	// [DefaultTotalWaiters], is about 250 MB.
 	MaxWaiters int
 
 	// CloseTimeout is how long [Locker.Close] waits for holders to release their leases.
@@ -46,14 +36,13 @@ type Config struct {
 	// default is the host name and the process id; "-" means no name.
 	Holder string
 
-	// HandOvers limits how often a lock passes from one holder in this process to the
-	// next without going back to the store, which is far faster but keeps other processes
-	// waiting. Each is an acquisition with its own token. The default is
-	// [DefaultHandOvers]; -1 means never.
+	// HandOvers limits how often a lock passes from one holder in this process to the next
+	// without going back to the store. That is far faster, but other processes wait. Each
+	// is an acquisition with its own token. The default is [DefaultHandOvers]; -1 is never.
 	HandOvers int
 
-	// HandOverTime is how long a lock may be handed over, counted from when the store
-	// granted it; the last holder is not cut short. The default is [DefaultHandOverTime].
+	// HandOverTime limits the same from when the store granted the lock. It does not end
+	// the last lease. The default is [DefaultHandOverTime].
 	HandOverTime time.Duration
 }
 

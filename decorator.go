@@ -6,16 +6,15 @@ import (
 	"reflect"
 )
 
-// Func is a function of one request that can be locked, for example a method value of a
-// service.
+// Func is a function of one request, for example a method value of a service.
 type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
 
-// Wrap returns fn under a lock, as [Locker.Do] runs it. If the lease was lost, the
-// response of fn is returned together with an error that wraps [ErrLost].
+// Wrap returns fn under a lock, as [Locker.Do] runs it. A response that fn returned
+// although the lease was lost comes with an error that wraps [ErrLost].
 //
 // Wrap panics if l or fn is nil, if o is invalid (see [Opts.Validate]), if o.Params
 // takes another type than Req, or if Req can never be made into a key. The result does
-// not panic by itself and is safe for concurrent use if fn is.
+// not panic by itself.
 func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] {
 	req := reflect.TypeFor[Req]()
 	if fn == nil {

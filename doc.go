@@ -1,6 +1,6 @@
-// Package distlock is @DistributedLock for Go: declare that a function runs under a lock
-// that holds across machines. The package makes the key from the parameters, takes the
-// lock, renews it, cancels the function's context if the lock is lost, and releases it.
+// Package distlock is @DistributedLock for Go: functions run under locks that hold across
+// machines. It makes the key from the parameters, takes the lock, renews it, cancels the
+// function's context if the lock is lost, and releases it.
 //
 //	locker := distlock.New(redislock.New(rdb), distlock.Config{})
 //	defer locker.Close()
@@ -13,13 +13,13 @@
 //
 // [Wrap] locks a function of one request, [Call] and [Locker.Do] any other,
 // [Locker.Acquire] what cannot be a function. [Locker.DoAll] takes several keys,
-// [Locker.Lead] elects a leader. Packages httpmw and grpcmw lock HTTP routes and gRPC
-// methods. Stores are in backend/...; package driver is for authors of stores.
+// [Locker.Lead] elects a leader. Packages httpmw and grpcmw lock routes and methods,
+// backend/... has stores, and driver is for their authors.
 //
 // # Guarantees
 //
-//   - At most one holder per key, according to the backend. With Mode [Shared], any
-//     number of readers and no writer beside them; with Permits, that many holders.
+//   - At most one holder per key, according to the backend; with Permits, that many; with
+//     Mode [Shared], any number of readers and no writer beside them.
 //   - The holder's context is cancelled, with cause [ErrLost], before the backend may
 //     grant the key to another, as long as the process runs and clocks tick at the same
 //     rate, within 1 % of the lease.
@@ -27,11 +27,10 @@
 //     documentation states the conditions.
 //   - A release never removes another owner's lock.
 //   - Once faults have healed, a waiter waits at most until its context ends, or for the
-//     rest of the present lease and one RetryInterval for each place before it in the
-//     queue.
+//     rest of the lease and one RetryInterval for each place before it.
 //   - A crash blocks a key for at most KeyTimeout.
-//   - In one process, two holders of one Locker that exclude each other never overlap,
-//     even after a loss: the next one waits until the function has returned.
+//   - In one process, holders of one Locker that exclude each other never overlap, even
+//     after a loss: the next one waits until the function has returned.
 //   - Without the lock the function does not run.
 //
 // # What it does not guarantee
@@ -46,38 +45,28 @@
 // If a Redis fails over to a replica that does not have the lock, the lock is gone.
 // Tokens stay ordered.
 //
-// # Choosing a lease
+// # Choosing times
 //
 // KeyTimeout does not limit the function, because the watchdog renews the lease. It is
 // how long others wait after a crash, and how long the store may fail before the lock is
 // lost. The default of ten seconds suits both; below one second, a slow network or a
-// busy processor costs locks. MaxHold stops a function that hangs.
+// busy processor costs locks.
 //
-// MinHold is for a job that every machine starts by its own clock and one should run:
-// the key stays for a while after the job is done, and with RetryCount 1 the others
-// skip. It should be longer than the clocks differ and shorter than the period.
-//
-// # Waiting
-//
-// A call waits until it has the lock or its context ends. MaxWait limits the wait alone,
-// a deadline of the context also the work; RetryCount 1 does not wait. A release wakes
-// the next waiter, so waiting adds no latency, except with a backend that is not a
-// [driver.Queuer]: that is asked every RetryInterval.
-//
-// Calls of Do that are nested in two orders can wait for each other forever.
-// [Locker.DoAll] takes its keys in one order.
+// A call waits until it has the lock. MaxWait limits the wait alone, a deadline of the
+// context also the work; RetryCount 1 does not wait. A release wakes the next waiter, so
+// waiting adds no latency, except with a backend that is not a [driver.Queuer]: it is
+// asked every RetryInterval. Nested calls of Do can wait for each other forever if their
+// order differs; [Locker.DoAll] takes its keys in one order.
 //
 // # Readers and permits
 //
 // A reader that comes after a writer waits behind it. In one process, readers share one
-// lease in the store, so many of them cost few requests: while no other caller waits in
-// the process, for [Config].HandOverTime and [Config].HandOvers readers, and while the
-// lease has time left. The next reader takes another lease in its turn. When a shared
-// lease is lost, all its readers are told.
+// lease in the store, so many of them cost few requests: for [Config].HandOverTime and
+// [Config].HandOvers readers, while no other caller waits in the process. If the lease is
+// lost, all its readers are told.
 //
-// Code below a holder re-enters if the holder has what it asks for: a reader below a
-// writer, but not a writer below a reader, nor anything else below a permit. That is
-// [ErrUpgrade] at once.
+// Code below a holder re-enters if the holder has what it asks for. A writer below a
+// reader, or anything else below a permit, is [ErrUpgrade] at once.
 //
 // # Goroutines
 //

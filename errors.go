@@ -9,62 +9,36 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// The errors of this package. They arrive wrapped in an [*Error], with a text of one
-// line. Ask for one of them with [errors.Is]; if several may match, use [CodeOf].
+// The errors of this package, which arrive wrapped in an [*Error]. Ask for one of them
+// with [errors.Is]; where several may match, use [CodeOf].
+//
+// A wait that ends is ErrNotAcquired, also the context's error if that has ended, and
+// ErrUnavailable if the store fails. A [*HeldError] in it names the holder, if known.
 var (
-	// ErrNotAcquired: another owner holds the lock, and the wait ended. If the caller's
-	// context ended, the error matches the context's error too. A [*HeldError] in it
-	// names the holder, if known.
-	ErrNotAcquired = driver.ErrNotAcquired
-
-	// ErrForeign: the key in the store contains a lock of another kind, or something
-	// else, whose type the error names. It matches [ErrNotAcquired]: the store works,
-	// and the key may become free.
-	ErrForeign = driver.ErrForeign
-
-	// ErrLost: the lease ended before its release. It expired before it was renewed, it
-	// reached MaxHold, or the store says that the key has another owner.
-	ErrLost = driver.ErrLost
-
-	// ErrKey: the parameters cannot be made into a key, or the key is not acceptable.
-	// Nothing was sent to the backend.
-	ErrKey = errors.New("invalid lock key")
-
-	// ErrQueueFull: [Opts].MaxWaiters, [Config].MaxWaiters or [Config].MaxKeys is
-	// reached. The error names the limit.
-	ErrQueueFull = errors.New("too many waiters in this process")
-
-	// ErrUnavailable: the backend failed; whether the lock is free is unknown.
-	ErrUnavailable = errors.New("lock backend unavailable")
-
-	// ErrClosed: the Locker was closed.
-	ErrClosed = errors.New("locker closed")
-
-	// ErrNoFencing: the backend does not give the token that [Opts].Fencing demands.
-	ErrNoFencing = errors.New("lock backend gives no fencing token")
-
-	// ErrUpgrade: the caller holds the key as a reader or with a permit, and asks for
-	// more below that: it would wait for itself. Ask for the stronger lock first.
-	ErrUpgrade = errors.New("lock cannot be upgraded")
+	ErrNotAcquired = driver.ErrNotAcquired                             // another owner holds the lock, and the wait ended
+	ErrForeign     = driver.ErrForeign                                 // an ErrNotAcquired: the key contains something else, whose type the error names
+	ErrLost        = driver.ErrLost                                    // the lease expired or reached MaxHold, or the store says that the key has another owner
+	ErrKey         = errors.New("invalid lock key")                    // the parameters or the key are not acceptable; nothing was sent
+	ErrQueueFull   = errors.New("too many waiters in this process")    // the limit is in the error: MaxWaiters of Opts or Config, or MaxKeys
+	ErrUnavailable = errors.New("lock backend unavailable")            // the backend failed; whether the lock is free is unknown
+	ErrClosed      = errors.New("locker closed")                       // the Locker was closed
+	ErrNoFencing   = errors.New("lock backend gives no fencing token") // Opts.Fencing demands one
+	ErrUpgrade     = errors.New("lock cannot be upgraded")             // the caller holds the key as a reader or with a permit; ask for the stronger lock first
 )
 
-// Error says which operation failed on which key. It wraps one or more of the errors of
-// this package, and the backend's own error if there is one.
-//
-// The error of a locked function is never replaced; an Error of the lock is joined
-// behind it.
+// Error says which operation failed on which key. It wraps one or more errors of this
+// package, and the backend's own if there is one. It never replaces the error of a
+// locked function, but is joined behind it.
 type Error struct {
 	// Op is for people: "acquire", "hold", "renew", "release", "refresh", "check", "step",
 	// "commit", "lead", "inspect", "force", "ping", "key" or "options".
-	Op string
-
+	Op  string
 	Key string // the full key; empty when there is none yet
 	Err error
 
-	// RetryAfter suggests when to try again, if an acquisition failed for a reason that
-	// may pass; otherwise it is 0. It is the time left of the holder's lease, if known,
-	// but at most [Opts].KeyTimeout, because the lease may belong to another program;
-	// otherwise [Opts].RetryInterval.
+	// RetryAfter suggests when to try again after an acquisition that failed for a reason
+	// that may pass; otherwise it is 0. It is the time left of the holder's lease, but at
+	// most [Opts].KeyTimeout, or if that is not known, [Opts].RetryInterval.
 	RetryAfter time.Duration
 }
 
@@ -99,8 +73,7 @@ func (e *Error) Is(target error) bool { return target == errOptions && e.Op == "
 // errOptions matches each Error of the options.
 var errOptions = errors.New("invalid options")
 
-// KeyError says what is wrong with the parameters of a key. Functions that make
-// parameters from requests return it. It wraps [ErrKey].
+// KeyError, which wraps [ErrKey], says why parameters cannot be made of a request.
 type KeyError struct {
 	Detail string // for the client: should name the part of the request and not its value
 	Err    error  // the reason, or nil; the client does not see it

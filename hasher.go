@@ -33,26 +33,10 @@ func (digest) AppendHash(dst, encoded []byte) []byte { return keyenc.AppendDiges
 
 func (digest) maxLen() int { return keyenc.DigestLen }
 
-// Plain returns a [Hasher] for people who read keys: it shows the parameters. As
-// with the default, different parameters have different texts.
-//
-//	42, -7            integers
-//	1.5, 5.0, +Inf    floats; c(1.5,0.0) is a complex number
-//	true, false, nil
-//	u1, a%2Fb         strings: letters, digits, "_", "-", "." and "@" stay, other
-//	                  bytes become %XX
-//	'42, 'nil, '      strings that do not begin with a letter, "_" or "%XX", or
-//	                  would read as another kind of value, have a mark
-//	0x6162            []byte
-//	(u1,7)            lists, and so several parameters
-//	s(ID=7,SKU=u1)    structs
-//	m(a=1,b=2)        maps
-//
-// A text of more than 96 bytes is cut and ends with "~" and the default digest of
-// the whole, 96 bytes in all. So Prefix+Value may have 103 bytes.
-//
-// Keys appear in logs, dashboards and monitoring: do not use Plain for parameters
-// that are personal or secret.
+// Plain returns a [Hasher] that shows the parameters, such as "(u1,7)" or "s(ID=7)",
+// for people who read keys: see docs/keys.md. A text of more than 96 bytes ends with a
+// digest, so Prefix+Value may have 103 bytes. Keys appear in logs: do not use Plain for
+// parameters that are personal or secret.
 func Plain() Hasher { return plain{} }
 
 type plain struct{}
@@ -61,10 +45,8 @@ func (plain) AppendHash(dst, encoded []byte) []byte { return keyenc.AppendPlain(
 
 func (plain) maxLen() int { return keyenc.PlainLen }
 
-// HasherFunc is a function as a [Hasher]. It gets the encoded parameters, which it
-// must neither change nor keep, and returns the last part of the key. It is called
-// concurrently. The result must be as [Hasher] demands. [Opts.Validate] refuses a
-// nil HasherFunc.
+// HasherFunc is a function as a [Hasher]. It gets the encoded parameters, which it must
+// neither change nor keep, and returns the text. It must not be nil.
 type HasherFunc func(encoded []byte) string
 
 // AppendHash appends f(encoded) to dst.
@@ -75,13 +57,10 @@ func (f HasherFunc) AppendHash(dst, encoded []byte) []byte {
 // minSecret is the least length of a secret in bytes: the 128 bits of the result.
 const minSecret = keyenc.DigestLen / 2
 
-// Keyed returns a Hasher like the default, but with a secret: HMAC-SHA-256 cut to
-// 128 bits, in hex. It is for stores in which others can see the names of keys.
-// Without a secret they can try out which order or customer a key stands for.
-//
-// All processes that are to exclude each other need the same secret, and a new
-// secret changes all keys. Keyed copies the secret. It panics if the secret has
-// fewer than 16 bytes.
+// Keyed returns a Hasher with a secret: HMAC-SHA-256 cut to 128 bits, in hex. It is for
+// stores in which others see the names of keys: they cannot try out which order or
+// customer a key stands for. All processes need the same secret, and a new one changes
+// all keys. Keyed copies the secret and panics if it has fewer than 16 bytes.
 func Keyed(secret []byte) Hasher {
 	if len(secret) < minSecret {
 		panic("distlock: Keyed: the secret has " + strconv.Itoa(len(secret)) +

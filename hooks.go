@@ -9,10 +9,11 @@ import (
 // Each may be nil. They must be safe for concurrent use. Use Name as a metric label,
 // never Key, because callers choose keys; quote keys in logs.
 //
-// Every hook gets the context that Start returned, for example with a span. From
-// Acquired on, it is the context of the lease ([Lease.Context]); in Lost and Released it
-// is cancelled, so a hook that needs a live one uses [context.WithoutCancel]. Each
-// Acquired is followed by exactly one Released if the lease is released.
+// Every hook gets the context that Start returned, which must derive from the context of
+// Start. From Acquired on, it is the context of the lease ([Lease.Context]); in Lost and
+// Released it is cancelled, so a hook that needs a live one uses
+// [context.WithoutCancel]. Each Acquired is followed by one Released if the lease is
+// released. RenewFailed and Lost are not called for a re-entry.
 //
 // RenewFailed and Lost run on their own goroutines, so Lost may come after Released if
 // the lease is released at the same moment; if they panic, the program ends. The others
@@ -20,29 +21,13 @@ import (
 // for. If one panics, the panic reaches the caller like a panic of the function: the lock
 // is released, and no hook is called twice for it.
 type Hooks struct {
-	// Start is called when an acquisition begins. It must return a context derived from
-	// ctx, which becomes the context of the acquisition and of the locked function.
-	Start func(ctx context.Context, i StartInfo) context.Context
-
-	// Acquired is called when a lock was acquired, and for every re-entry.
-	Acquired func(ctx context.Context, i AcquiredInfo)
-
-	// Failed is called when an acquisition ended without the lock.
-	Failed func(ctx context.Context, i FailedInfo)
-
-	// RenewFailed is called for each lease that was not renewed because the store failed
-	// or did not answer; the watchdog tries again. Not called for a re-entry, nor if the
-	// lease is lost.
-	RenewFailed func(ctx context.Context, i RenewFailedInfo)
-
-	// Lost is called once if a lease ends before its release; not for a re-entry.
-	Lost func(ctx context.Context, i LostInfo)
-
-	// Released is called when a lease was released, lost or not, or a re-entry ended.
-	Released func(ctx context.Context, i ReleasedInfo)
-
-	// Resigned is called after the Released of each term of [Locker.Lead].
-	Resigned func(ctx context.Context, i ResignedInfo)
+	Start       func(ctx context.Context, i StartInfo) context.Context // an acquisition begins
+	Acquired    func(ctx context.Context, i AcquiredInfo)              // a lock was acquired, or re-entered
+	Failed      func(ctx context.Context, i FailedInfo)                // an acquisition ended without the lock
+	RenewFailed func(ctx context.Context, i RenewFailedInfo)           // the store failed to renew a lease; the watchdog tries again
+	Lost        func(ctx context.Context, i LostInfo)                  // a lease ended before its release
+	Released    func(ctx context.Context, i ReleasedInfo)              // a lease, lost or not, was released, or a re-entry ended
+	Resigned    func(ctx context.Context, i ResignedInfo)              // a term of Locker.Lead ended, after Released
 }
 
 // LockInfo describes the lock of a hook.
@@ -59,7 +44,6 @@ type StartInfo struct{ LockInfo }
 // AcquiredInfo describes a lock that was acquired.
 type AcquiredInfo struct {
 	LockInfo
-
 	Token      uint64
 	Wait       time.Duration // from the call to the lock
 	Reentrant  bool          // the caller held the key already; Mode and Permits are those of its lease
@@ -69,7 +53,6 @@ type AcquiredInfo struct {
 // FailedInfo describes an acquisition that ended without the lock.
 type FailedInfo struct {
 	LockInfo
-
 	Wait time.Duration
 	Err  error // as the caller gets it: see CodeOf, and HeldError for the holder
 }
@@ -77,7 +60,6 @@ type FailedInfo struct {
 // RenewFailedInfo describes a renewal that failed.
 type RenewFailedInfo struct {
 	LockInfo
-
 	Token uint64
 	Held  time.Duration // since it was acquired
 	Left  time.Duration // until the lease is lost, unless a later renewal succeeds
@@ -87,7 +69,6 @@ type RenewFailedInfo struct {
 // LostInfo describes a lease that ended before it was released.
 type LostInfo struct {
 	LockInfo
-
 	Token uint64
 	Held  time.Duration // since it was acquired
 	Err   error         // wraps ErrLost and says how
@@ -96,7 +77,6 @@ type LostInfo struct {
 // ReleasedInfo describes a lease that was released, or a re-entry that ended.
 type ReleasedInfo struct {
 	LockInfo
-
 	Token     uint64
 	Held      time.Duration // since it was acquired, or re-entered
 	Reentrant bool          // the end of a re-entry: the caller still holds the key
@@ -106,7 +86,6 @@ type ReleasedInfo struct {
 // ResignedInfo describes a term of a leader that is over.
 type ResignedInfo struct {
 	LockInfo
-
 	Token uint64 // of the term
 	Held  time.Duration
 	Err   error // the function's, with the lock's joined behind it

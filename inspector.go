@@ -8,20 +8,18 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Fingerprint identifies the owner of the lease in the store, as [Locker.Inspect] shows
-// it. Holders that hand the lease over in this process, its re-entries and the readers
-// that share it have the same.
+// Fingerprint identifies the owner in the store, as [Locker.Inspect] shows it. Leases
+// that are handed over or shared in this process have the same.
 func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.hold.grant.Owner) }
 
-// Inspect lists the keys that are held or waited for and begin with the prefix, which
-// is that of full keys and may be empty. It returns at most limit keys; limit must be
-// positive. A key may have changed hands since: the answer is for people, and no
-// program should decide by it which holder has a key, except to show or call the
-// leader.
+// Inspect lists the keys with the prefix that are held or waited for, at most limit of
+// them. The prefix is that of full keys; "" matches all. The result may be outdated: it
+// is for people, and no program should decide by it which holder has a key, except to
+// show or call the leader.
 //
-// In a store with many keys it may take long: let ctx have a deadline. The error wraps
-// [errors.ErrUnsupported] if the backend is not a [driver.Inspector], [ErrClosed], the
-// error of ctx, or [ErrUnavailable]; what was found before is returned with it.
+// It may take long in a store with many keys. With an error it returns what was found
+// before. The error wraps [errors.ErrUnsupported] if the backend is not a
+// [driver.Inspector], [ErrClosed], [ErrUnavailable], or the error of ctx.
 func (l *Locker) Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error) {
 	const op = "inspect"
 	if limit < 1 {
@@ -35,17 +33,14 @@ func (l *Locker) Inspect(ctx context.Context, prefix string, limit int) ([]KeyIn
 	return found, err
 }
 
-// ForceRelease takes a full key away from all its holders and passes it on to the
-// waiters. It returns whether the key was held. It is for a lock whose holder is stuck,
-// and it breaks a guarantee: the former holder learns of it by its next renewal, up to
-// a third of its KeyTimeout later, when another may hold the key. A resource that
-// checks [Lease.Token] is safe, because later tokens are larger. Any remaining MinHold
-// time is discarded.
+// ForceRelease takes a full key away from its holders and passes it on to the waiters.
+// It returns whether the key was held. It is for a holder that is stuck, and breaks a
+// guarantee: that holder learns of it by its next renewal, up to a third of its
+// KeyTimeout later, when another may hold the key. A resource that checks [Lease.Token]
+// is safe, because later tokens are larger. Any remaining MinHold time is discarded.
 //
-// A value that is not a lock of this package stays: the error wraps [ErrForeign]. With
-// [ErrUnavailable] it is unknown whether the key was released. The error may also wrap
-// [errors.ErrUnsupported] if the backend is not a [driver.Inspector], [ErrClosed], or
-// the error of ctx.
+// A value that is not a lock of this package stays: the error wraps [ErrForeign]. After
+// [ErrUnavailable] the outcome is unknown. Other errors are those of [Locker.Inspect].
 func (l *Locker) ForceRelease(ctx context.Context, key string) (held bool, err error) {
 	if err := checkKey(key); err != nil {
 		return false, err

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// JoinHooks returns hooks that call all given hooks. Each Start gets the context that
-// the Start before it returned. Start, Acquired, RenewFailed and Lost are called in the
-// given order; Failed, Released and Resigned, which end what Start began, in reverse.
-// If a hook panics, the others are still called, except that no Start follows a Start
-// that panicked.
+// JoinHooks returns hooks that call all given hooks in this order; Failed, Released and
+// Resigned, which end what Start began, in reverse. Each Start gets the context of the
+// Start before it. If a hook panics, the others are still called, except that no Start
+// follows a Start that panicked.
 func JoinHooks(hooks ...Hooks) Hooks {
 	var starts []func(context.Context, StartInfo) context.Context
 	for _, h := range hooks {

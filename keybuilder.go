@@ -13,64 +13,28 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// Hasher turns encoded parameters into the last part of a key. [Plain], [Keyed]
-// and [HasherFunc] make one; the default is SHA-256 cut to 128 bits, in hex.
-//
-// The result must depend on the encoding alone, and must be the same in every
-// process. Nobody may be able to find two encodings with one text: parameters come
-// from strangers, and a collision blocks the lock of another request.
+// Hasher turns encoded parameters into the last part of a key. [Plain], [Keyed] and
+// [HasherFunc] make one; the default is SHA-256 cut to 128 bits, in hex. The text must
+// depend on the encoding alone, and be the same in every process. Nobody may be able to
+// find two encodings with one text, because clients choose parameters.
 type Hasher interface {
-	// AppendHash appends the text for the encoding to dst and returns the extended
-	// slice. It is called concurrently and must not block. It must neither change
-	// nor keep the two slices. A key that is over 200 bytes, is not UTF-8, or has
-	// white space, control characters or braces is refused with [ErrKey]. So is an
-	// empty text.
+	// AppendHash appends the text to dst and returns the extended slice. It is called
+	// concurrently and must not block. It must neither change nor keep the two slices.
+	// The text must not be empty. A key is refused with [ErrKey] if it is over 200
+	// bytes, is not UTF-8, or has white space, control characters or braces.
 	AppendHash(dst, encoded []byte) []byte
 }
 
-// KeyBuilder turns parameters into full keys: Prefix + Value and, with
-// [Opts].ParamLock, ":" and a text for the parameters. It is for authors of
-// decorators. It is safe for concurrent use.
+// KeyBuilder makes full keys of parameters: Prefix + Value and, with [Opts].ParamLock,
+// ":" and a text for the parameters. It is for authors of decorators, and safe for
+// concurrent use.
 //
-// # What makes two parameters the same
-//
-// Parameters are encoded by type and value, and the encoding is hashed. Equal
-// parameters have one key in every process; different ones have different keys.
-//
-//   - Integers are compared by value, whatever their type: int32(5), uint8(5)
-//     and a type Age int of 5 are equal. A float is never equal to an integer; -0
-//     is 0; NaN is refused.
-//   - A string is its bytes: "5" is not 5, and neither case nor Unicode form is
-//     normalised. Do that in [By] if two spellings mean one thing. []byte and
-//     byte arrays are equal to each other and to nothing else.
-//   - Pointers and interfaces are followed. A nil pointer or interface is nil,
-//     which differs from "" and 0.
-//   - Slices and arrays are lists. Several parameters are a list too, such as
-//     []any{"a", 5}. A list of one element differs from the element. Nil slices
-//     and maps are empty, as in JSON: null and [] must not be two locks.
-//   - Maps have no order.
-//   - Structs are their exported fields, by name. The order of the fields and the
-//     name of the type do not matter. An embedded struct is a field named after
-//     its type, even if the type is unexported. Left out are other unexported
-//     fields, fields that are a [context.Context], and fields tagged `lock:"-"`.
-//     If fields are tagged `lock:"key"`, promoted ones included, only these take
-//     part. A struct with a single such field is encoded as that field, so that an
-//     ID has one key in all requests. A struct without a field that takes part is
-//     refused. So is a struct that embeds an unexported type with one of the
-//     methods below, because it cannot be called.
-//   - A type with a method LockKey() string is the string that it returns, which
-//     must not be empty. This precedes all other rules. A nil pointer is nil, and
-//     its method is not called.
-//   - A [time.Time] is its instant: equal instants in different zones are equal.
-//   - A type with MarshalText is the string that it returns, except for structs
-//     that have `lock` tags or embed a type with MarshalText: their method may be
-//     a promoted one, which ignores the other fields.
-//   - Generated protobuf messages are structs. Their internal and unknown fields
-//     and extensions are left out; a oneof is the field that is set. Messages of
-//     the opaque API show no fields and are refused: name their parts in [By].
-//   - Functions, channels, uintptr, unsafe pointers and contexts are refused. So
-//     are values that are nested deeper than 64 levels, such as cycles, values
-//     over 1 MiB when encoded, and values whose method panics.
+// Equal parameters have one key in every process; different ones have different keys.
+// Integers are equal by value, whatever their type. A struct is its exported fields,
+// less those tagged `lock:"-"`; if fields are tagged `lock:"key"`, it is only these.
+// Pointers are followed. A type with LockKey() string or MarshalText is what the method
+// returns. Functions, channels, contexts, NaN, opaque protobuf messages and values that
+// are too large are refused. The page docs/keys.md has all rules.
 type KeyBuilder struct {
 	base   string
 	params Selector
@@ -78,8 +42,7 @@ type KeyBuilder struct {
 	sound  bool   // the hasher is of this package, so its text needs no check
 }
 
-// NewKeyBuilder returns a KeyBuilder for o. It panics if o is not valid; see
-// [Opts.Validate].
+// NewKeyBuilder returns a KeyBuilder for o. It panics if o is invalid.
 func NewKeyBuilder(o Opts) *KeyBuilder {
 	if err := o.Validate(); err != nil {
 		panic(err.Error())
@@ -95,9 +58,8 @@ func NewKeyBuilder(o Opts) *KeyBuilder {
 	return b
 }
 
-// Key returns the full key for params, which it ignores without [Opts].ParamLock.
-// Any error wraps [ErrKey]: the parameters cannot take part in a key, [Opts].Params
-// takes another type, params is [Skip], or the Hasher's text is not acceptable.
+// Key returns the full key for params, which it ignores without [Opts].ParamLock. Any
+// error wraps [ErrKey]; [Skip] is an error.
 func (b *KeyBuilder) Key(params any) (string, error) {
 	key, skipped, err := b.build(params)
 	if skipped {

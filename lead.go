@@ -9,37 +9,28 @@ import (
 )
 
 // Lead takes part in the election of one leader for the key o.Prefix + key, and runs fn
-// while this candidate leads. It does so again and again until ctx ends, the Locker is
-// closed, or fn fails. Its error is never nil.
+// while this candidate leads: again and again, until ctx ends, the Locker is closed, or
+// fn fails. Its error is never nil.
 //
 // A candidate waits as in [Locker.Acquire]. The context of fn carries the lease, and is
 // cancelled with cause [ErrLost] if the leadership is lost; fn should then stop. The
-// [Lease.Token] is the number of the term: it is larger than that of every earlier
-// leader, so a resource can refuse a leader that was deposed.
+// [Lease.Token] is the number of the term and larger than those of earlier leaders.
 //
-// A term ends when fn returns:
+// If fn returns nil, or after a loss an error that wraps ErrLost or [context.Canceled],
+// the candidate campaigns again after two to three times o.RetryInterval, so every
+// other candidate with the same interval gets a turn. A leader that wants to stay does
+// not return. If fn fails, Lead resigns and returns its error, with that of the lock
+// joined behind it. If fn panics or calls [runtime.Goexit], the leader resigns and the
+// panic goes on.
 //
-//   - nil: the leader resigns. It campaigns again after two to three times
-//     o.RetryInterval, so that every other candidate with the same interval gets a
-//     turn. A leader that wants to stay does not return.
-//   - after a loss, nil or an error that wraps ErrLost or [context.Canceled]: it
-//     campaigns again after the same pause.
-//   - any other error: Lead resigns and returns it, with the error of the lock joined
-//     behind it.
+// If the store fails, the queue in the process is full, or o.RetryCount or o.MaxWait
+// ends the wait, Lead tries again after one to two times o.RetryInterval. It returns
+// what trying again cannot help: refused options or key, [ErrNoFencing], [ErrUpgrade],
+// ErrLost if ctx comes from a function whose lease of the key is over, [ErrClosed], or
+// the error of ctx with its cause.
 //
-// [Hooks].Resigned is called after every term. If fn panics or calls [runtime.Goexit],
-// the leader resigns and the panic goes on.
-//
-// If the backend fails, the queue in the process is full, or o.RetryCount or o.MaxWait
-// ends the wait, Lead tries again after one to two times o.RetryInterval. It returns at
-// once if trying again cannot help: refused options or key, [ErrNoFencing],
-// [ErrUpgrade], or ErrLost if ctx comes from a function whose lease of the key is over.
-// If ctx ended, the error matches its error and its cause; if the Locker was closed,
-// [ErrClosed].
-//
-// [Locker.Inspect] with the full key shows the leader. That there is only one is as
-// certain as the lock: see the package's guarantees. Curator's LeaderSelector with
-// autoRequeue does the same.
+// [Locker.Inspect] shows the leader. Curator calls this LeaderSelector with
+// autoRequeue.
 func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
 		return noFunction(o.Prefix + key)

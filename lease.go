@@ -18,9 +18,9 @@ var errTaken = fmt.Errorf("%w: the store says that this owner does not have the 
 // Lease is a lock that is held. It is safe for concurrent use.
 //
 // A Lease is valid until it is released or lost. [Lease.Valid] compares the clock with
-// the deadline, without I/O, so it is right even if this process was paused. It cannot
-// stop time between the answer and the act: a resource that must be safe against that
-// checks the [Lease.Token].
+// the deadline, so it is right even if this process was paused, but time goes on
+// between the answer and the act: a resource that must be safe checks the
+// [Lease.Token].
 type Lease struct {
 	locker *Locker
 	name   string
@@ -55,15 +55,13 @@ func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
 // Key returns the full key.
 func (s *Lease) Key() string { return s.hold.grant.Key }
 
-// Token returns the fencing token. No two leases of a key have the same token. The
-// token of an exclusive lease is larger than that of every earlier lease of the key and
-// smaller than that of every later one, so a resource that remembers the largest token
-// can refuse a holder that was paused. Leases that may be held at the same time, by
-// readers or with Permits, have tokens in any order: the resource that they share must
-// refuse a token only if it has seen a larger exclusive one.
-//
-// A re-entry has the token of the lease that it re-enters. The token is 0 if the
-// backend does not provide tokens.
+// Token returns the fencing token; 0 if the backend does not provide tokens. No two
+// leases of a key have the same token, except that a re-entry has that of the lease
+// that it re-enters. The token of an exclusive lease is larger than that of every
+// earlier lease of the key and smaller than that of every later one, so a resource that
+// remembers the largest token can refuse a holder that was paused. Leases that may be
+// held at the same time, by readers or with Permits, have tokens in any order: the
+// resource must refuse a token only if it has seen a larger exclusive one.
 func (s *Lease) Token() uint64 { return s.token }
 
 // Context returns the context of the acquisition, which is cancelled with a cause that
@@ -75,22 +73,20 @@ func (s *Lease) Context() context.Context { return &s.ctx }
 // false it stays false.
 func (s *Lease) Valid() bool { return s.over() == nil }
 
-// Check returns nil if the lease is valid, otherwise an error that wraps [ErrLost] and
-// says why. It does no I/O. Call it before an operation, and before the result is
-// committed.
+// Check returns nil if the lease is valid, otherwise an error that wraps [ErrLost]. It
+// does no I/O. Call it before an operation, and before its result is committed.
 func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
-// Until returns when the lease ends unless it is renewed, released or taken away
-// before. That is a margin before the store may grant the key to another owner: use it
-// as the deadline of a transaction.
+// Until returns when the lease ends unless it is renewed, for example as the deadline
+// of a transaction. The store may grant the key to another owner a margin later.
 func (s *Lease) Until() time.Time {
 	end, _ := s.hold.until()
 	return end
 }
 
-// Refresh extends the lease in the store to a full KeyTimeout from now, but never
-// beyond MaxHold. The error wraps [ErrLost] if the lease is not held any more, or
-// [ErrUnavailable] if there was no answer; then the lease is as valid as it was.
+// Refresh extends the lease in the store to a full KeyTimeout from now, but not beyond
+// MaxHold. The error wraps [ErrLost] if the lease is not held any more, or
+// [ErrUnavailable] without an answer; then the lease is as valid as it was.
 func (s *Lease) Refresh(ctx context.Context) error {
 	h := s.hold
 	h.sends() // before the check, so that a concurrent release knows of it
@@ -117,10 +113,9 @@ func (s *Lease) Refresh(ctx context.Context) error {
 
 // Release gives the lock back; releasing a re-entry only ends the re-entry. It works
 // even if ctx has ended, with a time limit of its own. The error wraps [ErrLost] if the
-// lease was over before, and [ErrUnavailable] if the store did not answer: then it is
-// tried again in the background until the lease has expired. While [Opts].MinHold
-// lasts, the lease ends and the key stays. Further calls do nothing and return the
-// result of the first.
+// lease was over before, and [ErrUnavailable] if the store did not answer; Release then
+// tries again in the background until the lease has expired. While [Opts].MinHold
+// lasts, the key stays. Further calls do nothing and return the first result.
 func (s *Lease) Release(ctx context.Context) error {
 	first, err := s.end(ctx)
 	if first {

@@ -28,9 +28,9 @@ func FromContext(ctx context.Context) (*Lease, bool) {
 	return s, s != nil
 }
 
-// Detach returns a context with the values of ctx but without its leases, cancellation
-// and deadline: for a goroutine that outlives the locked call and takes locks of its
-// own. With the call's own context it would get [ErrLost] for the key of the call.
+// Detach returns ctx without its leases, cancellation and deadline, for a goroutine
+// that outlives the locked call and takes locks of its own. With the call's own context
+// it would get [ErrLost] for the key of the call.
 func Detach(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), leaseKey{}, (*Lease)(nil))
 }

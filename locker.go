@@ -12,10 +12,9 @@ import (
 	"github.com/distlock-go/distlock/internal/rolling"
 )
 
-// Locker takes locks from one [driver.Backend] and looks after them: it has the queue
-// inside the process, retries and the wait budget, renewal, loss, re-entry and hooks.
-// It is safe for concurrent use. Make one for each store and keep it as long as the
-// process lives; re-entry works within one Locker.
+// Locker takes locks from one [driver.Backend]. It is safe for concurrent use. Make one
+// for each store and keep it as long as the process lives: re-entry and the queue in
+// the process work within one Locker.
 type Locker struct {
 	backend  driver.Backend
 	queuer   driver.Queuer   // backend, if it has the ability
@@ -62,17 +61,12 @@ func New(b driver.Backend, cfg Config) *Locker {
 // Do runs fn under the lock with the key o.Prefix + key. The context of fn carries the
 // [Lease]. If the lease is lost, the context is cancelled with cause [ErrLost]: fn
 // should stop, and the outcome of its work is in doubt. Do releases the lock when fn
-// returns, panics or calls [runtime.Goexit].
+// returns, panics or calls [runtime.Goexit]. Below a function that runs under this key
+// already, fn runs at once under the same lease.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
-// Do returns the error of fn; the error of a lost lease or a failed release is joined
-// behind it.
-//
-// Commit a database transaction inside fn, not around it: otherwise the next holder
-// reads what is about to change.
-//
-// If ctx comes from a function that runs under this key already, the call re-enters: fn
-// runs at once under the same lease.
+// the error is that of fn, with that of a lost lease or a failed release joined behind
+// it. Commit a database transaction inside fn, before the next holder reads.
 func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return noFunction(o.Prefix + key)
@@ -107,8 +101,8 @@ func Call[T any](
 }
 
 // Acquire takes the lock with the key o.Prefix + key, for code that cannot be a
-// function for [Locker.Do]. The caller must release the lease, and should pass
-// [Lease.Context] to the code that it calls.
+// function for [Locker.Do]. The caller must release the lease, and should pass on
+// [Lease.Context].
 func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
 	full := o.Prefix + key
 	if err := o.validateGivenKey(); err != nil {
@@ -154,12 +148,11 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, o Opts) (*Lease, er
 }
 
 // Close refuses new work and ends waits, both with [ErrClosed]. It cancels the contexts
-// of held leases, with a cause that matches [ErrLost] and ErrClosed, and waits up to
-// [Config].CloseTimeout for their release. Then it releases the rest, and closes the
-// backend if it is an [io.Closer]. If no lease is held, it returns at once, or within
-// half a second if earlier failures left something to clean up. Keys that
-// [Opts].MinHold keeps stay in the store until they expire. Stop servers first, so no
-// request is cut short. Only the first call does anything.
+// of held leases, with a cause that matches [ErrLost] and ErrClosed, waits up to
+// [Config].CloseTimeout for their release, releases the rest, and closes the backend if
+// it is an [io.Closer]. Without held leases it takes at most half a second, to clean up
+// after earlier failures. Keys that [Opts].MinHold keeps stay in the store. Stop
+// servers first, so no request is cut short. Only the first call does anything.
 func (l *Locker) Close() error {
 	leases, first := l.life.close()
 	if !first {

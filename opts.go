@@ -7,11 +7,16 @@ import (
 	"github.com/distlock-go/distlock/internal/backoff"
 )
 
-// Defaults of [Opts].
+// Defaults of [Opts] and [Config].
 const (
 	DefaultKeyTimeout    = 10 * time.Second
 	DefaultRetryInterval = 500 * time.Millisecond
-	DefaultMaxWaiters    = 10_000
+	DefaultMaxWaiters    = 10_000 // of Opts
+	DefaultTotalWaiters  = 50_000 // MaxWaiters of Config
+	DefaultMaxKeys       = 1 << 20
+	DefaultCloseTimeout  = 5 * time.Second
+	DefaultHandOvers     = 64
+	DefaultHandOverTime  = 100 * time.Millisecond
 )
 
 // Opts declares how something is locked. It is a plain struct, copied by its users. Its
@@ -36,51 +41,46 @@ type Opts struct {
 	// Hasher makes the last part of the key. The default is [Config].Hasher.
 	Hasher Hasher
 
-	// KeyTimeout is the lease: how long the key outlives a crashed holder. The watchdog
-	// renews it every third of its length. It counts in whole milliseconds, at least one;
-	// the backend may limit it, and MinHold too. The default is [DefaultKeyTimeout].
+	// KeyTimeout is the lease: how long the key outlives a crashed holder, in whole
+	// milliseconds. The watchdog renews it every third of its length. The backend may
+	// limit it, and MinHold too. The default is [DefaultKeyTimeout].
 	KeyTimeout time.Duration
 
-	// RetryCount is the number of attempts. 1 never waits, for work that another caller
-	// may already be doing. The default, 0, means no limit. The time that more attempts
-	// take depends on RetryInterval and chance; use MaxWait to limit it.
+	// RetryCount is the number of attempts; 0, the default, is no limit. 1 never waits, for
+	// work that another caller may already be doing. To limit the time, use MaxWait.
 	RetryCount int
 
 	// RetryInterval is the base of the wait between attempts, which is uniform in
-	// [RetryInterval, 2*RetryInterval). A release wakes the next waiter without this wait,
-	// in another process if the backend is a [driver.Queuer]. The interval limits how late
-	// a waiter notices what no message reported. Choose it a little longer than the
+	// [RetryInterval, 2*RetryInterval). It limits how late a waiter notices what no
+	// message reported; a message wakes it at once. Choose it a little longer than the
 	// function usually runs. The default is [DefaultRetryInterval].
 	RetryInterval time.Duration
 
-	// MaxWait limits the wait for the lock, in this process, in the store and for a store
-	// that fails; it does not limit the function. The wait ends with [ErrNotAcquired], and
-	// with [ErrUnavailable] too if the store failed. An operation in progress may take
-	// half a second more. At least a millisecond; the default, 0, means no limit.
+	// MaxWait limits the wait in this process and for the store, but not the function. The
+	// wait ends with [ErrNotAcquired], and [ErrUnavailable] too if the store failed. An
+	// operation in progress may take half a second more. The default is no limit.
 	MaxWait time.Duration
 
 	// Mode is Exclusive, the default, or Shared, for a reader beside other readers. In one
 	// process, readers share a lease in the store if they have the same KeyTimeout, and no
-	// MaxHold, MinHold or NoWatchdog. If the backend does not support sharing, decorators
-	// panic and everything else fails.
+	// MaxHold, MinHold or NoWatchdog. The backend must support sharing.
 	Mode Mode
 
-	// Permits above 0 makes the key a semaphore with that many holders in all processes
-	// together, at most 1,000,000. All callers should ask for the same number; otherwise
-	// each gets a permit while fewer than its own number are in use. A re-entry takes no
-	// second permit. Not with Mode Shared; the backend must support sharing.
+	// Permits above 0, at most 1,000,000, makes the key a semaphore with that many holders
+	// in all processes together. Callers should ask for the same number; otherwise each
+	// gets a permit while fewer than its own number are in use. A re-entry takes no second
+	// permit. Not with Mode Shared; the backend must support sharing.
 	Permits int
 
-	// MaxHold ends a lease this long after it was acquired: the watchdog stops renewing,
-	// and the context is cancelled with [ErrLost]. It keeps a function that hangs from
-	// holding its key forever. The default is no limit.
+	// MaxHold ends a lease this long after it was acquired, with [ErrLost], so a function
+	// that hangs does not hold its key forever. The default is no limit.
 	MaxHold time.Duration
 
 	// MinHold keeps the key in the store at least this long after it was acquired, although
-	// the lease ends with the function: a quick function runs once per period in all
-	// processes. After a crash the key ends with KeyTimeout, after a loss it is not kept. A
-	// re-entry uses the MinHold of the outer call. At most MaxHold, if both are set. The
-	// default is to release the key at once. (ShedLock calls it lockAtLeastFor.)
+	// the lease ends with the function: a quick job runs once per period in all processes.
+	// It should be longer than their clocks differ and shorter than the period. After a
+	// crash the key ends with KeyTimeout, after a loss it is not kept. A re-entry uses the
+	// MinHold of the outer call. At most MaxHold. ShedLock calls it lockAtLeastFor.
 	MinHold time.Duration
 
 	// Fencing demands a fencing token: without one, the acquisition fails at once with
@@ -91,13 +91,12 @@ type Opts struct {
 	NoWatchdog bool
 
 	// MaxWaiters limits how many goroutines of this process wait for one key; the next one
-	// gets [ErrQueueFull]. The default is [DefaultMaxWaiters]. [Config].MaxWaiters is the
-	// limit for all keys together.
+	// gets [ErrQueueFull]. The default is [DefaultMaxWaiters].
 	MaxWaiters int
 }
 
-// Validate reports every field that a decorator would refuse with a panic, each by name
-// and value: for options that come from a file.
+// Validate reports every field that a decorator would refuse with a panic, by name and
+// value, for options that come from a file. The least duration is a millisecond.
 func (o Opts) Validate() error {
 	base := o.Prefix + o.Value
 	errs := []error{validateBase(base), o.Params.err}

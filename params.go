@@ -19,9 +19,9 @@ type Selector struct {
 	err   error // for Validate: what is wrong with the function that By got
 }
 
-// By returns a Selector for requests of type Req. Wrapping a function with another
-// request type panics. The function f must be pure, fast and safe for concurrent
-// use; it may return [Skip]. If it panics, the call ends with [ErrKey].
+// By returns a Selector for requests of type Req; [Wrap] panics for another type. The
+// function f must be pure, fast and safe for concurrent use; it may return [Skip]. If
+// it panics, the call ends with [ErrKey].
 //
 //	distlock.By(func(r PayRequest) any { return r.OrderID })
 func By[Req any](f func(Req) any) Selector {

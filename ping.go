@@ -8,9 +8,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Ping checks whether the store answers, for health checks. It takes at most as long as
-// one operation of the backend. If the store does not answer, the error wraps
-// [ErrUnavailable] and contains the address and the cause. It may instead wrap
+// Ping checks whether the store answers, within the time of one operation. If not, the
+// error wraps [ErrUnavailable] and contains the address and the cause. It may also wrap
 // [ErrClosed], the error of ctx, or [errors.ErrUnsupported] if the backend is not a
 // [driver.Pinger].
 func (l *Locker) Ping(ctx context.Context) error {

@@ -8,8 +8,7 @@ import (
 )
 
 // Site is a call site: checked options, a [Locker], and a way from parameters to keys.
-// [Wrap], the middleware packages and generated code use it; so can decorators of other
-// forms. It is safe for concurrent use.
+// Generated code and decorators such as [Wrap] use it. It is safe for concurrent use.
 type Site struct {
 	name   string
 	opts   Opts // with defaults once it is bound
@@ -26,7 +25,7 @@ type Site struct {
 const maxBound = 8
 
 // Site returns a Site for o, bound to l. It panics if l is nil, if o is invalid (see
-// [Opts.Validate]), or if o asks for something that the backend cannot do.
+// [Opts.Validate]), or if the backend cannot do what o asks for.
 func (l *Locker) Site(o Opts) *Site {
 	if l == nil {
 		panic("distlock: nil Locker")
@@ -51,8 +50,8 @@ func NewSite(name string, o Opts) *Site {
 }
 
 // On returns s bound to l: the same Site each time, for the few Lockers that it
-// remembers. It does not panic: if l is nil, or its backend cannot do what the options
-// ask for, the methods of the result return an [*Error] with the name of s.
+// remembers. If l is nil, or its backend cannot do what the options ask for, the
+// methods of the result return an [*Error] with the name of s.
 func (s *Site) On(l *Locker) *Site {
 	if s.origin != nil {
 		s = s.origin
@@ -126,8 +125,8 @@ func (s *Site) Acquire(ctx context.Context, params any) (*Lease, error) {
 	return s.locker.acquire(ctx, key, &s.opts)
 }
 
-// Do runs fn under the lock for params, as [Locker.Do] does for a key. For [Skip], also
-// as the result of Params, it runs fn without a lock.
+// Do runs fn under the lock for params, as [Locker.Do] does for a key. If params or the
+// result of Params is [Skip], it runs fn without a lock.
 func (s *Site) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return noFunction(s.opts.Value)

@@ -6,42 +6,36 @@ import (
 	"fmt"
 )
 
-// Step is an operation under a lease; see [Lease.Step]. Only Do is required.
+// Step is an operation under a lease; see [Lease.Step]. Do does the work: its changes
+// should not show before Commit, or Undo should be able to take them back. Undo should
+// limit its own time. After a loss another holder may have the key, so Undo should touch
+// only what this step wrote, which the [Lease.Token] shows.
 type Step struct {
-	// Do does the work. Its changes should show only after Commit, or Undo should be
-	// able to take them back.
-	Do func(ctx context.Context) error
-
-	// Commit makes the work count. It runs if Do succeeded and the lease is still valid.
-	Commit func(ctx context.Context) error
-
-	// Undo takes back the work of Do, which may be half done, and of a Commit that
-	// failed. Its context does not end, so it should limit its own time. After a loss
-	// another holder may have the key: Undo should touch only what this step wrote,
-	// which the [Lease.Token] shows.
-	Undo func(ctx context.Context) error
+	Do     func(ctx context.Context) error // required
+	Commit func(ctx context.Context) error // makes the work count, if Do succeeded and the lease is valid
+	Undo   func(ctx context.Context) error // takes back the work of Do, perhaps half done, and of a failed Commit
 }
 
-// Step runs an operation. It checks the lease before Do, between Do and Commit, and
+// Step runs an operation and checks the lease before Do, between Do and Commit, and
 // after Commit. The checks compare the clock with the deadline, as [Lease.Check] does,
 // so they are right even if this process was paused. Only a resource that checks the
 // [Lease.Token] can refuse an act that comes too late after a check.
 //
 //   - Lost before Do: nothing runs.
-//   - Do fails, or the lease is lost when Do returns: Undo runs, and Commit does not.
+//   - Do fails, or the lease is lost when Do returns: Undo runs, Commit does not.
 //   - Commit fails: Undo runs.
-//   - Lost when Commit succeeds: Undo does not run, because it is unknown whether the
-//     commit came in time.
+//   - Lost when Commit succeeds: Undo does not run, because the commit may have come in
+//     time.
 //
-// The error begins with that of Do or Commit as it is. Joined behind it are an [*Error]
-// that wraps [ErrLost] if the lease was lost, with Op "commit" if Commit succeeded and
-// "step" otherwise, and the error of Undo. Without a Do nothing runs. If Do or Commit
-// panics or calls [runtime.Goexit], Undo runs and the panic goes on.
+// The error begins with that of Do or Commit. Joined behind it are, if the lease was
+// lost, an [*Error] that wraps [ErrLost], with Op "commit" if Commit succeeded and
+// otherwise "step", and the error of Undo. If Do or Commit panics or calls
+// [runtime.Goexit], Undo runs and the panic goes on.
 //
 // Do and Commit get ctx, cancelled with a cause that wraps ErrLost when the lease is
 // over; Undo gets it without cancellation and deadline. It carries the lease unless it
-// carries another one: locking the key again in a step is a re-entry, and in an Undo
-// after a loss it is ErrLost at once. Step does not check whether ctx has ended.
+// carries another, so locking the key again is a re-entry, or ErrLost at once after a
+// loss. Step does not check whether ctx has ended.
 func (s *Lease) Step(ctx context.Context, step Step) error {
 	if step.Do == nil {
 		return s.fail("step", errors.New("Step.Do is nil"))
