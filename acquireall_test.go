@@ -382,7 +382,7 @@ func (h hanging) Release(ctx context.Context, _ driver.Grant) error {
 	return ctx.Err()
 }
 
-// Close waits for a silent store twice, not once for each key.
+// Release waits for a silent store twice, not once for each key.
 func TestReleaseOfManyFromASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := distlock.New(hanging{newStore()}, distlock.Config{})

@@ -14,8 +14,8 @@ import (
 
 // Fault matrix, row 24.
 //
-// Row 24 (memlock): new work is refused, and waiting callers are refused. Fails if the
-// contexts of waiting callers are not cancelled.
+// Row 24 (memlock): new work and waiting callers are refused. Fails if the contexts of
+// waiting callers are not cancelled.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -66,7 +66,7 @@ func TestClose(t *testing.T) {
 }
 
 // Row 24 (memlock): leases that are not given back are released in the end. Fails if
-// they are not.
+// that release is left out.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

@@ -1,10 +1,10 @@
 CREATE TABLE IF NOT EXISTS items (
   sku   TEXT PRIMARY KEY,
   stock INTEGER NOT NULL,
-  fence INTEGER NOT NULL -- the largest fencing token that was seen
+  fence INTEGER NOT NULL -- the largest fencing token so far
 );
 
--- AUTOINCREMENT: the id of an order that was forgotten is not given again.
+-- AUTOINCREMENT: the id of a deleted order is not used again.
 CREATE TABLE IF NOT EXISTS orders (
   id       INTEGER PRIMARY KEY AUTOINCREMENT,
   sku      TEXT    NOT NULL,

@@ -1,8 +1,7 @@
 #!/bin/sh
 # Generates the Go code of one .proto file, named by its path from the root of
 # the module: sh generate.sh proto/distlock/v1/lock.proto. It needs protoc, of any
-# version, and installs nothing: the plugins are built into a directory that goes
-# away again.
+# version, and installs nothing: the plugins are built in a temporary directory.
 set -eu
 cd "$(dirname "$0")/.."
 file=$1

@@ -23,9 +23,9 @@ const (
 
 type PlaceOrderRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sku           string                 `protobuf:"bytes,1,opt,name=sku,proto3" json:"sku,omitempty"`            // what: 1 to 64 of A-Z a-z 0-9 . _ -
-	Buyer         string                 `protobuf:"bytes,2,opt,name=buyer,proto3" json:"buyer,omitempty"`        // who: not empty
-	Quantity      int32                  `protobuf:"varint,3,opt,name=quantity,proto3" json:"quantity,omitempty"` // how many: at least 1
+	Sku           string                 `protobuf:"bytes,1,opt,name=sku,proto3" json:"sku,omitempty"`            // 1 to 64 of A-Z a-z 0-9 . _ -
+	Buyer         string                 `protobuf:"bytes,2,opt,name=buyer,proto3" json:"buyer,omitempty"`        // not empty
+	Quantity      int32                  `protobuf:"varint,3,opt,name=quantity,proto3" json:"quantity,omitempty"` // at least 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -85,8 +85,8 @@ type PlaceOrderResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	OrderId       int64                  `protobuf:"varint,1,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`
 	Sku           string                 `protobuf:"bytes,2,opt,name=sku,proto3" json:"sku,omitempty"`
-	Remaining     int32                  `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"` // what this order left
-	Token         uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`         // the fencing token that it was sold under; 0 without the lock
+	Remaining     int32                  `protobuf:"varint,3,opt,name=remaining,proto3" json:"remaining,omitempty"` // the stock after this order
+	Token         uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`         // the fencing token of the lock; 0 without the lock
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -28,19 +28,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ShopService sells items of which there are only so many. What it does is the
-// same over HTTP, under the same locks.
+// ShopService sells items with a limited stock. The HTTP routes do the same, under
+// the same locks.
 type ShopServiceClient interface {
-	// PlaceOrder sells some of an item, under the lock of its sku. It fails with
-	// FAILED_PRECONDITION if fewer are left.
+	// PlaceOrder sells some pieces of an item, under the lock of its sku. It fails with
+	// FAILED_PRECONDITION if the stock is too small.
 	PlaceOrder(ctx context.Context, in *PlaceOrderRequest, opts ...grpc.CallOption) (*PlaceOrderResponse, error)
-	// PlaceOrderUnlocked is PlaceOrder without the lock: orders at the same time
-	// sell more than there is.
+	// PlaceOrderUnlocked is PlaceOrder without the lock: concurrent orders sell more
+	// than the stock.
 	PlaceOrderUnlocked(ctx context.Context, in *PlaceOrderRequest, opts ...grpc.CallOption) (*PlaceOrderResponse, error)
-	// GetItem tells how many are left and how many were sold. It takes no lock.
+	// GetItem returns the stock and the number of pieces sold, without a lock.
 	GetItem(ctx context.Context, in *GetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error)
-	// SetItem starts a sale: it sets the stock and forgets the orders of the sku,
-	// under its lock. The item need not exist.
+	// SetItem starts a sale: it sets the stock and deletes the orders of the sku, under
+	// its lock. The item need not exist.
 	SetItem(ctx context.Context, in *SetItemRequest, opts ...grpc.CallOption) (*GetItemResponse, error)
 }
 
@@ -96,19 +96,19 @@ func (c *shopServiceClient) SetItem(ctx context.Context, in *SetItemRequest, opt
 // All implementations must embed UnimplementedShopServiceServer
 // for forward compatibility.
 //
-// ShopService sells items of which there are only so many. What it does is the
-// same over HTTP, under the same locks.
+// ShopService sells items with a limited stock. The HTTP routes do the same, under
+// the same locks.
 type ShopServiceServer interface {
-	// PlaceOrder sells some of an item, under the lock of its sku. It fails with
-	// FAILED_PRECONDITION if fewer are left.
+	// PlaceOrder sells some pieces of an item, under the lock of its sku. It fails with
+	// FAILED_PRECONDITION if the stock is too small.
 	PlaceOrder(context.Context, *PlaceOrderRequest) (*PlaceOrderResponse, error)
-	// PlaceOrderUnlocked is PlaceOrder without the lock: orders at the same time
-	// sell more than there is.
+	// PlaceOrderUnlocked is PlaceOrder without the lock: concurrent orders sell more
+	// than the stock.
 	PlaceOrderUnlocked(context.Context, *PlaceOrderRequest) (*PlaceOrderResponse, error)
-	// GetItem tells how many are left and how many were sold. It takes no lock.
+	// GetItem returns the stock and the number of pieces sold, without a lock.
 	GetItem(context.Context, *GetItemRequest) (*GetItemResponse, error)
-	// SetItem starts a sale: it sets the stock and forgets the orders of the sku,
-	// under its lock. The item need not exist.
+	// SetItem starts a sale: it sets the stock and deletes the orders of the sku, under
+	// its lock. The item need not exist.
 	SetItem(context.Context, *SetItemRequest) (*GetItemResponse, error)
 	mustEmbedUnimplementedShopServiceServer()
 }

@@ -18,8 +18,7 @@
 //     }
 //   }
 //
-// A Go server reads it with grpcmw.FromOptions; nothing is generated for it in
-// your code. For protoc to find this file:
+// A Go server reads it with grpcmw.FromOptions; no code is generated for it. To let
 //
 //   -I . -I "$(go list -m -f '{{.Dir}}' github.com/distlock-go/distlock)/proto"
 
@@ -42,13 +41,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Mode says who may hold a key at the same time.
+// Mode says whether a key can have several holders.
 type Mode int32
 
 const (
 	Mode_MODE_UNSPECIFIED Mode = 0 // exclusive
-	Mode_MODE_EXCLUSIVE   Mode = 1 // one holder, and nobody beside it
-	Mode_MODE_SHARED      Mode = 2 // any number of readers, and no exclusive holder beside them
+	Mode_MODE_EXCLUSIVE   Mode = 1 // one holder
+	Mode_MODE_SHARED      Mode = 2 // any number of readers, but no exclusive holder
 )
 
 // Enum value maps for Mode.
@@ -92,46 +91,46 @@ func (Mode) EnumDescriptor() ([]byte, []int) {
 	return file_distlock_v1_lock_proto_rawDescGZIP(), []int{0}
 }
 
-// Lock says under which lock an rpc runs. The fields are those of distlock.Opts,
-// which see for the details; the defaults are the same. A duration that is given
-// is at least one millisecond. The hasher is not a matter of the interface: it is
-// that of distlock.Config.
+// Lock is the lock of an rpc. The fields and their defaults are those of distlock.Opts,
+// which has the details. A duration, if set, must be at least one millisecond. The hasher
+// is not part of the interface: it is that of distlock.Config.
 type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// prefix and value make the key: prefix + value, then ":" and a digest of the
-	// params. value is required. Rpcs with the same of both, and what is locked by
-	// any other means with them, share their locks.
+	// params. value is required. Rpcs and other code with the same prefix, value and
+	// params share their locks.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	Value  string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	// The fields of the request that take part in the key, by the names that they
-	// have in the .proto file; "order.id" is a field of a message in a field. They
-	// must be strings, bytes, bools, integers or enums. With one it is its value,
-	// with several the list of them in this order. None is one lock for all calls
-	// of the rpc, and all there can be where the client streams.
+	// The fields of the request that are part of the key, by their names in the .proto
+	// file; "order.id" is a field of a nested message. They must be strings, bytes,
+	// bools, integers or enums. The parameter is the value of a single field, or the
+	// list of several in this order. Without fields there is one lock for all calls of
+	// the rpc; an rpc with a client stream cannot have fields.
 	Params []string `protobuf:"bytes,3,rep,name=params,proto3" json:"params,omitempty"`
-	// The lease: how long the key outlives a crashed holder. The default is 10 s.
+	// The lease: how long the key remains after a crash of the holder. The default is
+	// 10 s.
 	KeyTimeout *durationpb.Duration `protobuf:"bytes,4,opt,name=key_timeout,json=keyTimeout,proto3" json:"key_timeout,omitempty"`
-	// The number of attempts: 1 tries once and never waits. The default, 0, waits
-	// until max_wait is over or the call's context ends.
+	// The number of attempts: 1 tries once and does not wait. The default, 0, waits
+	// until max_wait has passed or the call's context ends.
 	RetryCount uint32 `protobuf:"varint,5,opt,name=retry_count,json=retryCount,proto3" json:"retry_count,omitempty"`
 	// The base of the wait between attempts. The default is 500 ms.
 	RetryInterval *durationpb.Duration `protobuf:"bytes,6,opt,name=retry_interval,json=retryInterval,proto3" json:"retry_interval,omitempty"`
-	// How long to wait for the lock, however long the call takes afterwards. The
-	// default is no such limit; the call's deadline limits both.
+	// How long to wait for the lock; the call itself may take longer. There is no
+	// limit by default; the call's deadline limits both.
 	MaxWait *durationpb.Duration `protobuf:"bytes,14,opt,name=max_wait,json=maxWait,proto3" json:"max_wait,omitempty"`
-	// Who may hold the key at the same time. The default is exclusive.
+	// Whether the key can have several holders. The default is exclusive.
 	Mode Mode `protobuf:"varint,7,opt,name=mode,proto3,enum=distlock.v1.Mode" json:"mode,omitempty"`
-	// Above 0 the key is a semaphore, which that many may hold at the same time.
+	// If above 0, the key is a semaphore with this number of holders.
 	Permits uint32 `protobuf:"varint,8,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Ends a lease this long after it was acquired, however healthy. The default
-	// is no such limit.
+	// Ends a lease this long after it was acquired, even if it could be renewed. There
+	// is no limit by default.
 	MaxHold *durationpb.Duration `protobuf:"bytes,9,opt,name=max_hold,json=maxHold,proto3" json:"max_hold,omitempty"`
-	// Keeps the key at least this long after it was acquired. The default is to
-	// give it back at once.
+	// Keeps the key for at least this long after it was acquired. By default it is
+	// released at once.
 	MinHold *durationpb.Duration `protobuf:"bytes,10,opt,name=min_hold,json=minHold,proto3" json:"min_hold,omitempty"`
-	// Demands a fencing token: with a backend that has none the call fails.
+	// Requires a fencing token: with a backend without tokens the call fails.
 	Fencing bool `protobuf:"varint,11,opt,name=fencing,proto3" json:"fencing,omitempty"`
-	// Makes the lease a fixed one, which nothing renews.
+	// Makes the lease a fixed one that is not renewed.
 	NoWatchdog bool `protobuf:"varint,12,opt,name=no_watchdog,json=noWatchdog,proto3" json:"no_watchdog,omitempty"`
 	// How many calls of one process may wait for one key. The default is 10,000.
 	MaxWaiters    uint32 `protobuf:"varint,13,opt,name=max_waiters,json=maxWaiters,proto3" json:"max_waiters,omitempty"`
@@ -280,12 +279,11 @@ var file_distlock_v1_lock_proto_extTypes = []protoimpl.ExtensionInfo{
 
 // Extension fields to descriptorpb.MethodOptions.
 var (
-	// The number is one of those from 50000 to 99999 that descriptor.proto leaves
-	// for use in-house, picked at random; it is not entered in the protobuf
-	// project's registry of public options, which hands out those below. If an
-	// option of your own has the same number, protoc-gen-go refuses a file that
-	// imports both, and a Go program with both in it panics when it starts: neither
-	// is ever taken for the other.
+	// The number is a random one of those from 50000 to 99999, which descriptor.proto
+	// reserves for internal use. It is not in the protobuf project's registry of public
+	// options, which assigns lower numbers. If an option of your own has the same number,
+	// protoc-gen-go refuses a file that imports both, and a Go program with both panics
+	// when it starts: neither is ever mistaken for the other.
 	//
 	// optional distlock.v1.Lock lock = 76513;
 	E_Lock = &file_distlock_v1_lock_proto_extTypes[0]
