@@ -16,7 +16,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// requestAll asks for three keys, of which lockKey is neither first nor last.
+// requestAll returns requests for three keys; lockKey is neither first nor last.
 func requestAll() []driver.Request {
 	return []driver.Request{request("a"), request(lockKey), request("z")}
 }
@@ -37,7 +37,7 @@ func (s server) untouched(t *testing.T, f func() error) (err error) {
 func TestAcquireAllOrNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, s server, b *redislock.Backend)
-		want    error // nil: any that says what is wrong
+		want    error // nil: any error
 	}{
 		"held": {func(t *testing.T, _ server, b *redislock.Backend) {
 			t.Helper()
@@ -88,7 +88,7 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// Who has released, or given up, gets nothing by an attempt that comes late.
+// A late attempt does not get anything if its owner has released or abandoned.
 func TestAcquireAllOvertaken(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -105,7 +105,8 @@ func TestAcquireAllOvertaken(t *testing.T) {
 	})
 }
 
-// An attempt whose reply was lost may come late: the releases of its owners say so.
+// An attempt whose reply was lost may arrive late: the releases of its owners report
+// that.
 func TestAcquireAllInDoubt(t *testing.T) {
 	testmode.Long(t)
 	s := realServer(t)
@@ -159,7 +160,7 @@ func TestAcquireAllApart(t *testing.T) {
 		for i := range 10 {
 			many = append(many, request(fmt.Sprint(i)))
 		}
-		apart(t, newBackend(t, servers[0].Client(t)), many) // a client that does not know
+		apart(t, newBackend(t, servers[0].Client(t)), many) // a client that does not know the script
 	})
 	s := realServer(t)
 	t.Run("replicas", func(t *testing.T) {

@@ -107,7 +107,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// redistestClosedClient returns a client with which nothing can be sent.
+// redistestClosedClient returns a client that cannot send anything.
 func redistestClosedClient(t *testing.T) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
 	if err := c.Close(); err != nil {
@@ -135,10 +135,10 @@ func TestErrorsAsTheyAre(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Acquire(ctx, r); err != context.Canceled { //nolint:errorlint // as it is
+	if _, err := b.Acquire(ctx, r); err != context.Canceled { //nolint:errorlint // the same value
 		t.Errorf("acquire: %v", err)
 	}
-	if err := b.Release(ctx, r.Grant()); err != context.Canceled { //nolint:errorlint // as it is
+	if err := b.Release(ctx, r.Grant()); err != context.Canceled { //nolint:errorlint // the same value
 		t.Errorf("release: %v", err)
 	}
 }

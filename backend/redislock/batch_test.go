@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// takeAll acquires many locks at once and returns what came of each.
+// takeAll acquires many locks at once and returns the results.
 func takeAll(b driver.Backend, keys []string) ([]driver.Grant, []error) {
 	grants, errs := make([]driver.Grant, len(keys)), make([]error, len(keys))
 	var wg sync.WaitGroup
@@ -39,8 +39,8 @@ func giveAll(t *testing.T, b driver.Backend, grants []driver.Grant) {
 	wg.Wait()
 }
 
-// A plain client that is pointed at one master of a Cluster has the locks that are
-// there, and is told of the others that they are not.
+// A plain client of one master of a Cluster gets the locks on that master, and an error
+// for the others.
 func TestPlainClientOfACluster(t *testing.T) {
 	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
@@ -69,7 +69,7 @@ func TestPlainClientOfACluster(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
-// One key that is of a foreign type fails alone, in whatever company.
+// A key of a foreign type only fails itself.
 func TestOneOfManyFails(t *testing.T) {
 	testmode.Long(t)
 	check := func(t *testing.T, b driver.Backend, c redis.UniversalClient) {
@@ -101,10 +101,11 @@ func TestOneOfManyFails(t *testing.T) {
 	})
 }
 
-// Scripts are forgotten all the time: nobody sees it, and nothing is done twice.
+// The server forgets its scripts repeatedly: callers do not notice, and nothing is done
+// twice.
 //
-// Row 16 (redislock): all are served, tokens rise, every release is answered. Fails if
-// a script that the server has forgotten is not sent again each time.
+// Row 16 (redislock): all waiters are served, tokens rise, every release gets a reply.
+// Fails if a script that the server has forgotten is not sent again each time.
 func TestRow16ScriptFlush(t *testing.T) {
 	s := realServer(t)
 	l := newLoad(t, loadKeys(8), s.real.Client(t), s.real.Client(t))

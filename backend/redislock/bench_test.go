@@ -13,9 +13,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// BenchmarkLockUnlock sets the Backend beside the least that a lock on one Redis
-// can be: SET NX PX and a compare-and-delete script, with the same client and
-// the same server. The ratio is what counts.
+// BenchmarkLockUnlock compares the Backend with the minimum for a lock on one Redis:
+// SET NX PX and a compare-and-delete script, with the same client and server. The ratio
+// counts.
 func BenchmarkLockUnlock(b *testing.B) {
 	for _, goroutines := range []int{1, 8, 64} {
 		b.Run(strconv.Itoa(goroutines), func(b *testing.B) {
@@ -46,7 +46,7 @@ func bareLock(c *redis.Client) func(ctx context.Context, key string) error {
 	}
 }
 
-// onOwnKeys measures so many goroutines, none of which ever waits.
+// onOwnKeys measures the given number of goroutines, which never wait for each other.
 func onOwnKeys(b *testing.B, goroutines int, lockUnlock func(context.Context, string) error) {
 	b.ReportAllocs()
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func onOwnKeys(b *testing.B, goroutines int, lockUnlock func(context.Context, st
 }
 
 // BenchmarkHandOver lets two processes alternate on one key: each operation is a
-// release, the message, and the claim.
+// release, a message and a claim.
 func BenchmarkHandOver(b *testing.B) {
 	s := realServer(b)
 	b.ReportAllocs()

@@ -7,12 +7,12 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// One of a Cluster's masters is killed under a load, and a replica takes over that
-// does not have all locks. The locks of the other masters are kept.
+// One of a Cluster's masters is killed under load, and its successor does not have all
+// locks. The locks of the other masters are kept.
 //
-// Row 18 (redislock): waiters get through to the replica that takes over, holders are
-// told, no token comes twice. Fails if nobody asks the others when a master is silent,
-// or if tokens are counted with INCR.
+// Row 18 (redislock): waiters reach the new master, holders are told, no token occurs
+// twice. Fails if the other masters are not asked when a master is silent, or if tokens
+// are counted with INCR.
 func TestRow18MasterKilled(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()

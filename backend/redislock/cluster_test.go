@@ -31,7 +31,7 @@ func clusterLoad(t *testing.T, c *redistest.Cluster, keys []string) *load {
 	return newLoad(t, keys, redistest.ClusterClient(t, c.Servers()), redistest.ClusterClient(t, c.Servers()), redistest.ClusterClient(t, c.Servers()))
 }
 
-// left returns the keys of the servers that are no fences.
+// left returns the keys of the servers, without fences.
 func left(servers ...*redistest.Server) (keys []string) {
 	for _, s := range servers {
 		c := redis.NewClient(&redis.Options{Addr: s.Addr()})
@@ -50,11 +50,11 @@ func nothingLeft(t *testing.T, servers ...*redistest.Server) {
 	eventually(t, fmt.Sprintf("only fences are left, and not %q", left(servers...)), func() bool { return len(left(servers...)) == 0 })
 }
 
-// Slots move to and fro under a load, and stay half-way until that has met every
-// kind of answer: nobody sees anything of it but the delay.
+// Slots move back and forth under load, and stay half-way until the load has met every
+// kind of reply: callers only notice a delay.
 //
-// Row 18 (redislock): MOVED, ASK and TRYAGAIN are followed or repeated, all are
-// served, tokens rise. Fails if the companions of a lock have slots of their own.
+// Row 18 (redislock): MOVED, ASK and TRYAGAIN are followed or repeated, all waiters are
+// served, tokens rise. Fails if the companions of a lock are in other slots.
 func TestRow18SlotsMove(t *testing.T) {
 	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
@@ -97,11 +97,11 @@ func TestRow18SlotsMove(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
-// What a Cluster refuses for the moment is sent again until the operation timeout,
-// longer than go-redis tries: a release must not fail for the move of a slot.
+// Commands that a Cluster refuses temporarily are sent again until the operation
+// timeout, longer than go-redis tries: a release must not fail because a slot moves.
 //
-// Row 18 (redislock): calls outlast TRYAGAIN. Fails if what a Cluster refuses for the
-// moment is not sent again.
+// Row 18 (redislock): calls outlast TRYAGAIN. Fails if a command that a Cluster refuses
+// temporarily is not sent again.
 func TestRow18RefusedForTheMoment(t *testing.T) {
 	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
@@ -112,7 +112,8 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 		from, to = to, from
 	}
 	refusals := func(name string) int { return from.ErrorStat(t, name) + to.ErrorStat(t, name) }
-	// during runs f while something lasts, and ends that when f was refused often.
+	// during runs f while a refusal lasts, and ends the refusal when f was refused
+	// often.
 	during := func(refusal string, f func() error) (wait, check func()) {
 		before, done := refusals(refusal), make(chan error, 1)
 		go func() { done <- f() }()
@@ -151,11 +152,11 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 	nothingLeft(t, c.Masters...)
 }
 
-// Two servers name each other as the one that has the slot, for longer than go-redis
-// follows them: the end of a slot's move, seen by one of them first.
+// Two servers redirect to each other, for longer than go-redis follows them, as at the
+// end of a slot's move that only one of them has seen.
 //
-// Row 18 (redislock): calls outlast servers that name each other. Fails if MOVED is not
-// sent again.
+// Row 18 (redislock): calls outlast servers that redirect to each other. Fails if MOVED
+// is not sent again.
 func TestRow18NamingEachOther(t *testing.T) {
 	testmode.Long(t)
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
@@ -202,10 +203,9 @@ func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]s
 	return on
 }
 
-// One master is stopped: those who use the others do not notice, and neither do
-// their leases.
+// One master is stopped: users of the others do not notice, and their leases are kept.
 //
-// Row 18 (redislock): a master that hangs costs its own locks only. Fails if renewals
+// Row 18 (redislock): a master that hangs affects only its own locks. Fails if renewals
 // to all masters wait for each other.
 func TestRow18MasterStopped(t *testing.T) {
 	testmode.Long(t)
@@ -217,7 +217,7 @@ func TestRow18MasterStopped(t *testing.T) {
 	defer locker.Close()
 	on := keysOn(t, c, 10)
 	stopped := c.Masters[1]
-	// A lease that would not outlast renewals which take as long as the timeout.
+	// A lease that ends if its renewals take as long as the timeout.
 	opts := distlock.Opts{KeyTimeout: 3 * limit, RetryInterval: 50 * time.Millisecond}
 
 	leases := make(map[*redistest.Server][]*distlock.Lease)
@@ -243,7 +243,7 @@ func TestRow18MasterStopped(t *testing.T) {
 			}
 		})
 	}
-	// Longer than the leases, in which one that is not renewed ends.
+	// Longer than a lease, so that a lease without renewals ends.
 	var slowest time.Duration
 	for start, n := time.Now(), 0; time.Since(start) < opts.KeyTimeout+time.Second; n++ {
 		for _, m := range c.Masters {

@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// locktestRules are the documented rules for the keys of the suite, with what the
-// documentation adds for inspection, and nothing else.
+// locktestRules returns the documented rules for the keys of the suite, including those
+// for inspection.
 func locktestRules(t *testing.T) []string {
 	t.Helper()
 	rules := documentedRules(t)
@@ -25,11 +25,11 @@ func locktestRules(t *testing.T) []string {
 	return append(rules, "+scan", "+zcount", "+zrangebyscore")
 }
 
-// asAdmin lets a client be the one who may do everything.
+// asAdmin makes a client log in as the administrator.
 func asAdmin(o *redis.Options) { o.Username, o.Password = "default", "admin's" }
 
-// aclServer is a server where nobody may do anything but the administrator and the
-// user of the documented rules.
+// aclServer returns a server with two users: the administrator and the user of the
+// documented rules.
 func aclServer(t *testing.T, args ...string) (s *redistest.Server, admin *redis.Client) {
 	t.Helper()
 	s = redistest.Start(t, args...)
@@ -41,8 +41,8 @@ func aclServer(t *testing.T, args ...string) (s *redistest.Server, admin *redis.
 	return s, admin
 }
 
-// The whole contract is kept by one who has the documented permissions, and the
-// server has never had to refuse anything.
+// The conformance suite passes with the documented permissions, and the server never
+// refuses anything.
 func TestConformanceACL(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -75,13 +75,13 @@ func TestConformanceACL(t *testing.T) {
 		if r.Username == "default" {
 			continue
 		}
-		if object := r.Object; object != "client|setinfo" && object != "client" { // go-redis says which version it is, or does without
+		if object := r.Object; object != "client|setinfo" && object != "client" { // go-redis reports its version, if it may
 			t.Errorf("refused: %s %s %q, %d times", r.Username, r.Reason, object, r.Count)
 		}
 	}
 	t.Logf("%d backends, refusals: %+v", len(asUser), refusals)
 
-	// Another's keys and channels stay out of reach, so that the suite proves something.
+	// Other keys and channels are out of reach, so that the suite proves something.
 	c := s.Client(t, redistest.AsUser)
 	for _, cmd := range [][]any{{"get", "shop:pay"}, {"set", "locktest", "x"}, {"publish", "other", "x"}, {"keys", "*"}, {"flushall"}, {"config", "get", "*"}} {
 		if err := c.Do(t.Context(), cmd...).Err(); err == nil || !strings.Contains(err.Error(), "NOPERM") {

@@ -15,8 +15,8 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// conform runs the suite with one server for each case. A peer is another
-// Backend with a client of its own, as in another process.
+// conform runs the suite with one server for each case. A peer is another Backend with
+// its own client, as in another process.
 func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() redis.UniversalClient) {
 	type store struct {
 		admin  redis.UniversalClient
@@ -41,8 +41,8 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 	}, f)
 }
 
-// resend is less than what a release takes that is sent twice, which is so if a server
-// that was prompt has not answered in fifty milliseconds, less a quarter.
+// resend is less than the time of a release that is sent twice: that happens if a
+// prompt server has not replied within fifty milliseconds, less a quarter.
 const resend = 30 * time.Millisecond
 
 func TestConformanceEmbedded(t *testing.T) {

@@ -36,7 +36,7 @@ func Example() {
 	// held: false
 }
 
-// Options are given to New.
+// Options are arguments of New.
 func ExampleNew() {
 	srv := embedded.Start()
 	defer srv.Close()
@@ -61,14 +61,14 @@ func ExampleNew() {
 	// <nil>
 }
 
-// Locks of other kits are respected: they write the same record.
+// Locks of other libraries are respected, because they write the same record.
 func Example_interoperation() {
 	srv := embedded.Start()
 	defer srv.Close()
 	rdb := srv.Client()
 	ctx := context.Background()
 
-	// What bsm/redislock, redsync or a Spring service do.
+	// The record of bsm/redislock, redsync or a Spring service.
 	rdb.SetArgs(ctx, "orders:42", "their owner", redis.SetArgs{Mode: "NX", TTL: time.Minute})
 
 	locker := distlock.New(redislock.New(rdb), distlock.Config{})

@@ -11,7 +11,8 @@ func init() {
 	Sources = append(Sources, forceScript.source, oursSource+inspectSource)
 }
 
-// RunForce runs force.lua; the owner of each op is the name of the order.
+// RunForce runs the script of ForceRelease; the owner of each op is the name of the
+// order.
 func RunForce(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
 	return runScript(ctx, c, forceScript, inbox, claim, prefix, ops)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What the tests of the scripts and of leaks need from inside.
+// Internals for the tests of scripts and leaks.
 var (
 	RenewScript   = renewScript
 	RenewShared   = renewSharedScript
@@ -40,7 +40,7 @@ func (b *Backend) Doubts() int {
 	return len(b.doubts.owners)
 }
 
-// ScriptOp is what a script is told about one lock.
+// ScriptOp is the input of a script for one lock.
 type ScriptOp struct {
 	Key, Owner string
 	TTL        time.Duration
@@ -51,8 +51,8 @@ type ScriptOp struct {
 	Wants      string // r or p<n>: see sharers.lua
 }
 
-// RunAcquire runs acquire.lua and RunRelease release.lua, once for all of the
-// locks. They return the lines of the answer and the first error.
+// RunAcquire runs acquire.lua and RunRelease runs release.lua, once for all locks. They
+// return the lines of the reply and the first error.
 func RunAcquire(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
 	return runScript(ctx, c, acquireScript, inbox, claim, prefix, ops)
 }
@@ -61,7 +61,7 @@ func RunRelease(ctx context.Context, c redis.UniversalClient, inbox string, clai
 	return runScript(ctx, c, releaseScript, inbox, claim, prefix, ops)
 }
 
-// RunShare and RunUnshare do so with share.lua and unshare.lua.
+// RunShare and RunUnshare do the same with share.lua and unshare.lua.
 func RunShare(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
 	return runScript(ctx, c, shareScript, inbox, claim, prefix, ops)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// failover has locks of which it is known whether a replica that takes over has
-// them: those that were kept were replicated, those that were doomed were not.
+// failover has locks with a known outcome: the kept locks were replicated to the
+// replica that takes over, the doomed ones were not.
 type failover struct {
 	t            *testing.T
 	b            *redislock.Backend
@@ -26,7 +26,7 @@ type failover struct {
 	doomedOne *distlock.Lease
 }
 
-// startFailover takes the locks that are to be kept. What is to be doomed is taken
+// startFailover acquires the locks that will be kept. The doomed ones are acquired
 // later.
 func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistest.Server, keep, doom []string) *failover {
 	t.Helper()
@@ -51,7 +51,7 @@ func (f *failover) take(key string) driver.Grant {
 	return g
 }
 
-// cut takes the locks that are doomed. The heir is stopped then.
+// cut acquires the doomed locks, while the heir is stopped.
 func (f *failover) cut() {
 	f.t.Helper()
 	f.master.CutOff(f.t, f.heir)
@@ -65,8 +65,8 @@ func (f *failover) cut() {
 	}
 }
 
-// check is called when the heir has taken over. Every holder learns by renewal
-// what became of its lock, and a release says the same.
+// check is called after the heir has taken over. Every holder learns the fate of its
+// lock from a renewal, and a release gives the same answer.
 func (f *failover) check() {
 	f.t.Helper()
 	renewals := func(grants []driver.Grant) (known bool) {
@@ -81,7 +81,7 @@ func (f *failover) check() {
 	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.kept), all(driver.Renewed))
 	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.doomed), all(driver.Lost))
 
-	// Its lease would go on for longer than this waits: renewal tells it.
+	// Its lease would last longer than this waits: the renewal reports the loss.
 	over := f.doomedOne.Until()
 	<-f.doomedOne.Context().Done()
 	if err := f.doomedOne.Check(); !errors.Is(err, driver.ErrLost) || !time.Now().Before(over) {
@@ -89,7 +89,7 @@ func (f *failover) check() {
 	}
 
 	for i, g := range f.doomed {
-		if i == 0 { // another gets what was lost, with a higher token
+		if i == 0 { // another holder gets a lost lock, with a higher token
 			next := f.take(g.Key)
 			if next.Token <= g.LastToken {
 				f.t.Errorf("token %d after %d", next.Token, g.LastToken)
@@ -119,7 +119,7 @@ func (f *failover) check() {
 	}
 }
 
-// settle ends the noise, when the last lease from before has ended or was renewed.
+// settle ends the noise, after the last old lease has ended or was renewed.
 func settle(t *testing.T, l *load) {
 	t.Helper()
 	end := time.Now().Add(l.opts.KeyTimeout)

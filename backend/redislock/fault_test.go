@@ -23,8 +23,8 @@ func contextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// A client that never answers, and heeds nothing: every operation returns when
-// its timeout has passed or its context ends, at that moment.
+// With a client that never replies and ignores contexts, every operation returns
+// exactly when its timeout has passed or its context ends.
 func TestVirtualHungClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := redislock.New(redistest.HungClient(t), redislock.WithOpTimeout(3*time.Second))
@@ -45,7 +45,7 @@ func TestVirtualHungClient(t *testing.T) {
 		} {
 			start := time.Now()
 			err := op(t.Context())
-			// A release waits a little for what is under way.
+			// A release waits a little for requests in progress.
 			if d := time.Since(start); d < 3*time.Second || d > 3750*time.Millisecond || err == nil || contextError(err) {
 				t.Errorf("%s with a context that goes on: %v after %v", name, err, d)
 			}
@@ -53,7 +53,7 @@ func TestVirtualHungClient(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			start = time.Now()
 			err = op(ctx)
-			if d := time.Since(start); d != time.Second || err != context.DeadlineExceeded { //nolint:errorlint // as it is
+			if d := time.Since(start); d != time.Second || err != context.DeadlineExceeded { //nolint:errorlint // the same value
 				t.Errorf("%s with a deadline: %v after %v", name, err, d)
 			}
 			cancel()
@@ -62,7 +62,7 @@ func TestVirtualHungClient(t *testing.T) {
 			time.AfterFunc(time.Second, cancel)
 			start = time.Now()
 			err = op(ctx)
-			if d := time.Since(start); d != time.Second || err != context.Canceled { //nolint:errorlint // as it is
+			if d := time.Since(start); d != time.Second || err != context.Canceled { //nolint:errorlint // the same value
 				t.Errorf("%s with a context that is cancelled: %v after %v", name, err, d)
 			}
 		}
@@ -73,8 +73,8 @@ func TestVirtualHungClient(t *testing.T) {
 	})
 }
 
-// An acquisition whose caller left is applied by the server after its owner has
-// released. It must not take the key, nor a place in the queue.
+// An abandoned acquisition arrives after the release of its owner. It must not take the
+// key, nor a place in the queue.
 func TestOvertakenAcquire(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestOvertakenAcquire(t *testing.T) {
 				o.Dialer = n.DialContext
 				o.MaxRetries = -1
 				if closed {
-					o.ReadTimeout = 2 * time.Second // of what is not kept back, too
+					o.ReadTimeout = 2 * time.Second // also for requests that are not delayed
 				}
 			})
 			b := newBackend(t, slow)
@@ -130,7 +130,7 @@ func TestOvertakenAcquire(t *testing.T) {
 					t.Errorf("%d doubts after the release", n)
 				}
 
-				// Others hold the key when it arrives, or nobody.
+				// When it arrives, the key has another holder or none.
 				before := s.commandCalls(t, "evalsha")
 				if err := n.Deliver(); err != nil {
 					t.Fatal(err)
@@ -155,8 +155,8 @@ func TestOvertakenAcquire(t *testing.T) {
 	}
 }
 
-// The same, but the owner tries again instead of releasing: what comes late is
-// a repeat, and takes nothing away.
+// The same, but the owner tries again instead of releasing: the late request is a
+// repeat and changes nothing.
 func TestOvertakenByItsRepeat(t *testing.T) {
 	s := realServer(t)
 	n := spoilnet.TCP(s.real.Addr())
@@ -197,14 +197,14 @@ func TestOvertakenByItsRepeat(t *testing.T) {
 	}
 }
 
-// A server that is stopped and goes on: all return in time, and after a release
-// was answered nothing is left, whatever the server still had to read.
+// A server is stopped and continues: all calls return in time, and nothing is left
+// after an answered release, whatever the server still had to read.
 func TestStoppedServer(t *testing.T) {
 	s := realServer(t)
 	const limit = 50 * time.Millisecond
 	c := s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })
 	b := newBackend(t, c, redislock.WithOpTimeout(limit))
-	patient := newBackend(t, c) // its operations end with their context
+	patient := newBackend(t, c) // its operations end only with their context
 	prompt := func(what string, f func()) {
 		t.Helper()
 		start := time.Now()
@@ -261,7 +261,7 @@ func TestStoppedServer(t *testing.T) {
 	if n := b.Doubts(); n != 0 {
 		t.Errorf("%d doubts left", n)
 	}
-	// Whoever comes now is alone.
+	// There are no other callers now.
 	g, err := b.TryAcquire(t.Context(), request(lockKey))
 	if err != nil {
 		t.Fatal(err)
@@ -271,12 +271,12 @@ func TestStoppedServer(t *testing.T) {
 	}
 }
 
-// A server that dies and comes back empty: the holder learns it, tokens rise,
-// and who waits is served.
+// A server restarts empty: the holder learns of it, tokens rise, and the waiter is
+// served.
 //
-// Row 4 (redislock): the holder is told by its next renewal, the next token is higher,
-// whoever waits is served. Fails if tokens start at 1 where the counter is gone, or if
-// a renewal creates a lock that is gone anew.
+// Row 4 (redislock): the holder learns of it at its next renewal, the next token is
+// higher, the waiter is served. Fails if tokens start at 1 without the counter, or if a
+// renewal creates a lock that is gone.
 func TestRow04RestartedEmpty(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -323,10 +323,10 @@ func TestRow04RestartedEmpty(t *testing.T) {
 	}
 	<-lease.Context().Done()
 	matches(t, "the holder", lease.Check(), driver.ErrLost)
-	says(t, "the holder", lease.Check(), "the store says") // it has not just run out
+	says(t, "the holder", lease.Check(), "the store says") // it has not just expired
 }
 
-// Callers that break the contract and never release do not fill the memory.
+// Callers that violate the contract and never release do not fill the memory.
 func TestDoubtsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -346,8 +346,8 @@ func TestDoubtsAreForgotten(t *testing.T) {
 	})
 }
 
-// A server that was prompt and then hangs: the one caller who is alone may
-// overstay its context a little, and nobody after it.
+// A server was prompt and then hangs: a single caller without others may exceed its
+// context a little, and later callers may not.
 func TestVirtualHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -371,7 +371,7 @@ func TestVirtualHangs(t *testing.T) {
 			time.AfterFunc(20*time.Millisecond, cancel)
 			start := time.Now()
 			_, err := b.Acquire(ctx, request(lockKey))
-			if d := time.Since(start); err != context.Canceled || d > slack || i > 0 && d != 20*time.Millisecond { //nolint:errorlint // as it is
+			if d := time.Since(start); err != context.Canceled || d > slack || i > 0 && d != 20*time.Millisecond { //nolint:errorlint // the same value
 				t.Errorf("call %d: %v after %v", i, err, d)
 			}
 		}
@@ -381,7 +381,7 @@ func TestVirtualHangs(t *testing.T) {
 			t.Errorf("%v after %v", err, d)
 		}
 
-		// It goes on, with new connections.
+		// It works again, with new connections.
 		n.Hang(false)
 		r := request(lockKey)
 		g, err := b.TryAcquire(t.Context(), r)
@@ -391,6 +391,6 @@ func TestVirtualHangs(t *testing.T) {
 		if err := b.Release(t.Context(), g); err != nil {
 			t.Error(err)
 		}
-		n.CloseCut() // what hung, hung without a timeout
+		n.CloseCut() // those requests had no timeout
 	})
 }

@@ -126,8 +126,8 @@ func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
 	})
 }
 
-// Inspect with the exact key shows any value that keeps us from the lock, with its type
-// and its expiry. Strings that expire are records that other kits share with us.
+// Inspect with the exact key shows any value that blocks the lock, with its type and
+// its expiry. Strings that expire are records shared with other libraries.
 func TestInspectExactKey(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -175,7 +175,7 @@ func TestInspectExactKey(t *testing.T) {
 	})
 }
 
-// Owners with a name are recognized as owners when the companion keys are gone.
+// Owners with a name are recognised without the companion keys.
 func TestInspectNamedOwnerWithoutFence(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -193,8 +193,8 @@ func TestInspectNamedOwnerWithoutFence(t *testing.T) {
 	})
 }
 
-// A caller that is refused gets the holder and for how long it has had the lock, in one
-// round trip, and also if its context ends while it waits.
+// A refused caller gets the holder and how long it has had the lock, in one round trip,
+// and also if its context ends during the wait.
 func TestRefusalNamesTheHolder(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)

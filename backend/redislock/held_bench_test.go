@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// BenchmarkHeld holds 100,000 leases of 30 s for 30 s, in which each is renewed
-// three times. Run it with -benchtime 1x.
+// BenchmarkHeld holds 100,000 leases of 30 s for 30 s, and each is renewed three times.
+// Run it with -benchtime 1x.
 func BenchmarkHeld(b *testing.B) {
 	const leases, lease = 100_000, 30 * time.Second
 	s := realServer(b)

@@ -44,8 +44,8 @@ func TestInspectOthersKeys(t *testing.T) {
 		s.RPush(ctx, "shop:list", "a")
 		s.ZAdd(ctx, "shop:scores", redis.Z{Score: 1e18, Member: "alice"})
 		s.ZAdd(ctx, "shop:mixed", redis.Z{Score: 1e18, Member: "r alice"}, redis.Z{Score: 2e18, Member: "alice"})
-		s.Set(ctx, "shop:aspect", uuid.NewString(), time.Hour) // of the usual aspects
-		s.Set(ctx, "shop:busy", "redsync", time.Hour)          // somebody here waits for it
+		s.Set(ctx, "shop:aspect", uuid.NewString(), time.Hour) // as the usual aspects write it
+		s.Set(ctx, "shop:busy", "redsync", time.Hour)          // it has a waiter here
 		waiter := request("shop:busy")
 		waiter.Backoff = driver.NewBackoff(time.Millisecond, 2)
 		if _, err := b.Acquire(ctx, waiter); err == nil {
@@ -65,7 +65,7 @@ func TestInspectOthersKeys(t *testing.T) {
 		}
 		lock := infos[2].Holders[0]
 		now := time.Now()
-		if s.mini == nil { // the other's clock stands where it was
+		if s.mini == nil { // the clock of the simulated server stands still
 			now = s.Time(ctx).Val()
 		}
 		if lock.Token != g.Token || now.Sub(lock.Since) < 0 || now.Sub(lock.Since) > time.Minute || lock.ExpiresIn > 10*time.Second || lock.ExpiresIn <= 0 {
@@ -92,8 +92,7 @@ func TestInspectOthersKeys(t *testing.T) {
 	})
 }
 
-// A lock that is held for longer than its fence lives is listed, and can be taken
-// away.
+// A lock that outlives its fence is listed and can be taken away.
 func TestInspectWithoutFence(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -113,8 +112,7 @@ func TestInspectWithoutFence(t *testing.T) {
 	})
 }
 
-// An order that is repeated, because its answer was lost, does not hit the next
-// holder.
+// A repeated order, after a lost reply, does not affect the next holder.
 func TestScriptForceRepeated(t *testing.T) {
 	eachServer(t, func(t *testing.T, srv server) {
 		s := scripts{srv, t}
@@ -151,14 +149,14 @@ func TestScriptForceRepeated(t *testing.T) {
 		if line := force("order3"); line != "2" {
 			t.Errorf("a free lock: %q", line)
 		}
-		// An attempt of the deposed that is still on its way takes nothing.
+		// A late attempt by the old holder fails.
 		if _, err := s.acquireN("b1", false, 1); err == nil {
 			t.Error("the deposed owner is back")
 		}
 	})
 }
 
-// What is held by nobody, because a message was lost, goes to who waits.
+// A lock without a holder, because a message was lost, goes to the waiter.
 func TestForceReleaseOfNobodys(t *testing.T) {
 	eachServer(t, func(t *testing.T, srv server) {
 		s := scripts{srv, t}
@@ -195,7 +193,7 @@ func TestForceReleaseBadFence(t *testing.T) {
 	})
 }
 
-// More keys than one answer of SCAN has, among more that are none.
+// More keys than one reply of SCAN has, among keys that are not locks.
 func TestInspectMany(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
@@ -267,8 +265,8 @@ func TestForceReleaseWithoutMemory(t *testing.T) {
 	}
 }
 
-// The rules that doc.go gives are enough with those that it names for inspection,
-// and each of these is needed.
+// The rules in doc.go are sufficient with those for inspection, and each of these is
+// needed.
 func TestInspectACL(t *testing.T) {
 	s := realServer(t)
 	more := []string{"+scan", "+zcount", "+zrangebyscore"}
@@ -296,7 +294,7 @@ func TestInspectACL(t *testing.T) {
 	}
 }
 
-// A server that hangs is waited for no longer than the operation timeout.
+// Inspect waits for a server that hangs for at most the operation timeout.
 func TestInspectHungServer(t *testing.T) {
 	s := redistest.Start(t)
 	b := newBackend(t, s.Client(t), redislock.WithOpTimeout(100*time.Millisecond))

@@ -10,9 +10,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// The record is shared with redsync, bsm's redislock and Spring's aspects: they take
-// it with SET NX PX, and delete it if the value is theirs. Names of holders are part of
-// our values and change nothing; their values contain no name.
+// The record is shared with redsync, bsm's redislock and Spring's aspects: they set it
+// with SET NX PX, and delete it if the value is theirs. Names of holders are part of
+// our values and make no difference; their values contain no name.
 func TestInteropOfRecords(t *testing.T) {
 	compareAndDelete := redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`)
 	eachServer(t, func(t *testing.T, s server) {

@@ -21,7 +21,7 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// scriptCalls is how many scripts the server has run.
+// scriptCalls returns how many scripts the server has run.
 func (s server) scriptCalls(t testing.TB) int {
 	t.Helper()
 	n := 0
@@ -31,14 +31,14 @@ func (s server) scriptCalls(t testing.TB) int {
 	return n
 }
 
-// paused runs f while the server does nothing, so that what f starts meets.
+// paused runs f while the server is stopped, so that the requests of f come together.
 func (s server) paused(f func()) {
 	s.real.Stop()
 	defer s.real.Cont()
 	f()
 }
 
-// Calls that meet share scripts, and each gets its own answer.
+// Concurrent calls share scripts, and each gets its own result.
 func TestCallsThatMeetShareScripts(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(20*time.Second))
@@ -108,7 +108,7 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 	eventually(t, "all lanes are empty", func() bool { return b.Aloft() == 0 && b.Queued() == 0 })
 }
 
-// One that is alone is sent as it comes, with nothing before or after it.
+// A single call is sent at once, with nothing before or after it.
 func TestLoneCallIsOneScript(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)
@@ -128,8 +128,8 @@ func TestLoneCallIsOneScript(t *testing.T) {
 	}
 }
 
-// Callers that leave, whatever the moment, leave nothing behind: no lane that
-// stands still, no key.
+// Callers that leave at any moment leave nothing behind: no batcher that stands still,
+// no key.
 func TestCallersLeave(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)
@@ -139,7 +139,7 @@ func TestCallersLeave(t *testing.T) {
 	for w := range workers {
 		all.Go(func() {
 			for i := range rounds {
-				// On a slow machine the short ones are always too short.
+				// On a slow machine the short timeouts are always too short.
 				ctx, cancel := context.WithTimeout(t.Context(), rand.N(time.Millisecond<<(i%7)))
 				r := request(fmt.Sprintf("k%d", (w+i)%(workers/2)))
 				_, err := b.Acquire(ctx, r)
@@ -149,7 +149,7 @@ func TestCallersLeave(t *testing.T) {
 				} else {
 					gone.Add(1)
 				}
-				// The Locker releases in any case. The context of that does not end.
+				// The Locker releases in any case, with a context that does not end.
 				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Error(err)
 				}
@@ -173,8 +173,8 @@ func TestCallersLeave(t *testing.T) {
 	}
 }
 
-// Behind a server that hangs nobody waits for ever, those who leave do so at
-// once, and what was never sent is in no doubt.
+// With a server that hangs callers do not wait without end, those that leave do so at
+// once, and a request that was not sent is not in doubt.
 func TestVirtualQueueBehindAHungServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -220,15 +220,15 @@ func TestVirtualQueueBehindAHungServer(t *testing.T) {
 		if err := b.Release(t.Context(), g); err != nil {
 			t.Error(err)
 		}
-		synctest.Wait() // the caller has its answer before the batch has ended
+		synctest.Wait() // the caller has its result before the batch has ended
 		if b.Aloft() != 0 || b.Queued() != 0 {
 			t.Errorf("%d flights, %d queued", b.Aloft(), b.Queued())
 		}
 	})
 }
 
-// A server that forgets its scripts while many are under way is told them again,
-// and nothing is done twice.
+// A server forgets its scripts under load: it gets them again, and nothing is done
+// twice.
 func TestScriptFlushUnderLoad(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)

@@ -16,14 +16,14 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// register is what the locks of a load protect, in the memory of the test. It
-// sees who is inside, with which token.
+// register is the resource that the locks of a load protect, in the memory of the test.
+// It sees the holders and their tokens.
 //
-// In calm times holders must be alone while their leases are valid, and tokens
-// must rise from one to the next. While a master is replaced by a replica that may
-// be behind, this is not promised of those who are inside at that time; but no
-// token comes twice, none is below one whose holder had left before the new one
-// asked, and none is below one from calm times.
+// In calm times holders with valid leases must be alone, and tokens must rise from one
+// to the next. While a master is replaced by a replica that may be behind, that is not
+// promised for current holders; but a token never occurs twice, is never below the
+// token of a holder that left before the request, and is never below a token from calm
+// times.
 type register struct {
 	t      testing.TB
 	noise  atomic.Bool
@@ -35,8 +35,8 @@ type register struct {
 
 type registered struct {
 	inside map[*distlock.Lease]bool // true: entered in calm times
-	calm   uint64                   // the highest token of those who entered in calm times
-	left   uint64                   // the highest token of those who have left
+	calm   uint64                   // the highest token of holders that entered in calm times
+	left   uint64                   // the highest token of holders that have left
 	seen   map[uint64]bool
 }
 
@@ -54,8 +54,7 @@ func (r *register) of(key string) *registered {
 	return k
 }
 
-// ask is called before somebody asks for a key. The token must be above what it
-// returns.
+// ask is called before a request for a key. The token must be larger than its result.
 func (r *register) ask(key string) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,26 +92,27 @@ func (r *register) leave(s *distlock.Lease) {
 	k.left = max(k.left, s.Token())
 }
 
-// served returns how many have been inside so far.
+// served returns the number of holders so far.
 func (r *register) served() int64 { return r.grants.Load() }
 
-// load is a few processes' worth of workers who lock and unlock.
+// load has the workers of a few processes, which lock and unlock.
 type load struct {
 	t       testing.TB
 	reg     *register
 	lockers []*distlock.Locker
-	peers   []*redislock.Backend // of the lockers
-	keys    []string             // that all of them want
+	peers   []*redislock.Backend // the backends of lockers
+	keys    []string             // wanted by all of them
 	opts    distlock.Opts
 
 	stopping atomic.Bool
 	workers  sync.WaitGroup
 
 	mu     sync.Mutex
-	errors map[string]int // what holders were told at the end, by its kind
+	errors map[string]int // errors of releases, by kind
 }
 
-// loadOpts have a lease that a load outlives, but not a slow machine's pauses.
+// loadOpts has a lease that is shorter than a load, but longer than the pauses of a
+// slow machine.
 var loadOpts = distlock.Opts{KeyTimeout: 4 * time.Second, RetryInterval: 50 * time.Millisecond}
 
 func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *load {
@@ -133,8 +133,8 @@ func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *loa
 	return l
 }
 
-// start starts for each locker some workers on the keys of all, and some on keys
-// of their own.
+// start starts some workers of each locker on the common keys, and some on their own
+// keys.
 func (l *load) start(onAll, onOwn int) {
 	for i, locker := range l.lockers {
 		for w := range onAll {
@@ -148,14 +148,14 @@ func (l *load) start(onAll, onOwn int) {
 
 func (l *load) work(locker *distlock.Locker, keys []string, n int) {
 	for ; !l.stopping.Load(); n++ {
-		// Somebody who waits for half a minute is stuck.
+		// A worker that waits for half a minute is stuck.
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		l.once(ctx, locker, keys[n%len(keys)])
 		cancel()
 	}
 }
 
-// once takes a lock and gives it back.
+// once acquires a lock and releases it.
 func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
 	above := l.reg.ask(key)
 	s, err := locker.Acquire(ctx, key, l.opts)
@@ -188,22 +188,22 @@ func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
 	l.errors[kind]++
 }
 
-// told returns how many holders were told so when they released.
+// told returns how many releases returned that kind of error.
 func (l *load) told(kind string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.errors[kind]
 }
 
-// goOn waits until n more have been inside.
+// goOn waits until there were n more holders.
 func (l *load) goOn(n int64) {
 	l.t.Helper()
 	end := l.reg.served() + n
 	eventually(l.t, fmt.Sprintf("%d more are served", n), func() bool { return l.reg.served() >= end })
 }
 
-// stop ends the load; everybody who still waits must be served. Then each locker
-// must get every key at once.
+// stop ends the load; all waiters must be served. Then each locker must get every key
+// at once.
 func (l *load) stop() {
 	l.t.Helper()
 	l.stopping.Store(true)

@@ -28,16 +28,16 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// go-redis looks for a dead server once a second, and notices only then that the
-	// client was closed.
+	// go-redis tries to reach a dead server once a second, and notices only then that
+	// the client was closed.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
-// server is a Redis of either kind.
+// server is a simulated or a real Redis.
 type server struct {
 	*redis.Client
-	mini *miniredis.Miniredis // nil if it is a real one
-	real *redistest.Server    // nil if not
+	mini *miniredis.Miniredis // nil if the server is real
+	real *redistest.Server    // nil if the server is simulated
 }
 
 // eachServer runs f on the simulated server and on a real one.
@@ -61,7 +61,7 @@ func realServer(t testing.TB, args ...string) server {
 	return server{Client: s.Client(t), real: s}
 }
 
-// expire lets a key of the server end now, as its lease would.
+// expire makes a key of the server expire now.
 func (s server) expire(t testing.TB, key string) {
 	t.Helper()
 	if s.mini != nil {
@@ -72,11 +72,10 @@ func (s server) expire(t testing.TB, key string) {
 	eventually(t, "the key ends", func() bool { return s.Exists(context.Background(), key).Val() == 0 })
 }
 
-// eventually waits until cond is true: where only a real server or the scheduler
-// decides when.
+// eventually waits until cond is true, if a real server or the scheduler decides when.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute) // spent by what fails alone
+	deadline := time.Now().Add(time.Minute) // only a failing test waits that long
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
@@ -87,11 +86,11 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// unhurried has operations outlast the stalls of a slow machine, where it is not
-// tested what they do about a server that does not answer.
+// unhurried is a timeout that is longer than the pauses of a slow machine, for tests
+// that do not test timeouts.
 var unhurried = redislock.WithOpTimeout(10 * time.Second)
 
-// newBackend is unhurried, unless opts say otherwise.
+// newBackend returns a Backend with the timeout unhurried, unless opts change it.
 func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option) *redislock.Backend {
 	t.Helper()
 	b := redislock.New(c, append([]redislock.Option{unhurried}, opts...)...)
@@ -120,7 +119,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// keys returns all keys of the server and their values, as text.
+// dump returns all keys of the server and their values, as text.
 func (s server) dump(t testing.TB) string {
 	t.Helper()
 	ctx := context.Background()
@@ -141,5 +140,5 @@ func (s server) dump(t testing.TB) string {
 	return b.String()
 }
 
-// scriptCall matches a call of any script, for a network that holds one back.
+// scriptCall matches a call of any script, for a network that delays one.
 func scriptCall(written []byte) bool { return bytes.Contains(written, []byte("evalsha")) }

@@ -17,23 +17,23 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// What package queuemodel proves is true of the scripts only as long as they do
-// what the model does. These tests compare them.
+// The results of package queuemodel apply to the scripts only as long as both do the
+// same. These tests compare them.
 
 const (
-	// Long, so that nothing ends but by a step of the model.
+	// Long, so that keys expire only by a step of the model.
 	modelTTL   = time.Hour
 	modelClaim = modelTTL / 2
 )
 
-// modelled is a server on which scripts run along the model. The owner that
-// stands for process 2 is "b1", then "b2"; its inbox is "b".
+// modelled is a server on which scripts follow the model. The owner that stands for
+// process 2 is "b1", then "b2"; its inbox is "b".
 type modelled struct {
 	scripts
 	heard func() []string
 	lives [q.Most]int // of the processes
 
-	latest string // who got the latest tokens
+	latest string // owner of the latest tokens
 	token  int64  // the first of them
 }
 
@@ -51,13 +51,13 @@ func (m *modelled) name(o q.Owner) string {
 
 func (m *modelled) entry(o q.Owner) string { return m.name(o)[:1] + ":" + m.name(o) }
 
-// put makes the server what it is in the model.
+// put sets the server to a state of the model.
 func (m *modelled) put(s q.Server) {
 	m.t.Helper()
 	pipe := m.TxPipeline()
 	ctx := m.t.Context()
 	pipe.Del(ctx, lockKey, queueKey)
-	minted := "-" // for whom
+	minted := "-" // owner of the tokens
 	switch {
 	case s.Promised:
 		pipe.Set(ctx, lockKey, m.name(s.Lock), modelClaim)
@@ -84,7 +84,7 @@ func (m *modelled) put(s q.Server) {
 	m.latest, m.token = minted, 1
 }
 
-// reset makes the server what it is when nobody has used it.
+// reset sets the server to its unused state.
 func (m *modelled) reset() {
 	m.t.Helper()
 	if err := m.Del(m.t.Context(), lockKey, fenceKey, queueKey).Err(); err != nil {
@@ -93,7 +93,7 @@ func (m *modelled) reset() {
 	m.latest, m.token = "", 0
 }
 
-// run does what is done to the server in a step, and compares what it says.
+// run applies a step to the server, and compares the reply.
 func (m *modelled) run(s q.Step) error {
 	m.t.Helper()
 	owner, ctx := m.name(s.Call.Owner), m.t.Context()
@@ -135,7 +135,7 @@ func (m *modelled) run(s q.Step) error {
 	return nil
 }
 
-// granted looks at what the model leaves out: tokens, and whether others wait.
+// granted checks what the model leaves out: tokens, and whether others wait.
 func (m *modelled) granted(owner, line string, waiting q.Queue) error {
 	var first, last, others int64
 	if _, err := fmt.Sscanf(line, "1 %d %d %d", &first, &last, &others); err != nil {
@@ -153,14 +153,14 @@ func (m *modelled) granted(owner, line string, waiting q.Queue) error {
 	return nil
 }
 
-// read returns what is on the server, in the words of the model.
+// read returns the state of the server in terms of the model.
 func (m *modelled) read() (q.Server, error) {
 	m.t.Helper()
 	ctx := m.t.Context()
 	pipe := m.Pipeline()
 	lock, left := pipe.Get(ctx, lockKey), pipe.PTTL(ctx, lockKey)
 	queue, fence := pipe.ZRange(ctx, queueKey, 0, -1), pipe.Get(ctx, fenceKey)
-	_, _ = pipe.Exec(ctx) // each has its own error; what is not there is one
+	_, _ = pipe.Exec(ctx) // each command has its own error, also for a missing key
 
 	var s q.Server
 	owners := map[string]q.Owner{}
@@ -198,8 +198,8 @@ func (m *modelled) read() (q.Server, error) {
 	return s, nil
 }
 
-// follow takes a step and compares what it leads to. A process that is idle after
-// it goes on with a fresh owner.
+// follow takes a step and compares the states after it. A process that is idle after it
+// gets a new owner.
 func (m *modelled) follow(before q.State, s q.Step) error {
 	m.t.Helper()
 	if err := m.run(s); err != nil {
@@ -222,8 +222,8 @@ func (m *modelled) compare(want q.Server) error {
 	return err
 }
 
-// Everything that the scripts are asked for in the model, from every state of the
-// server in which they are: they do what the model says.
+// In every state of the server that the model reaches, every request to the scripts has
+// the effect that the model says.
 func TestModelSteps(t *testing.T) {
 	models := []q.Model{
 		{Processes: 2, Rules: q.Protocol, Faults: q.Anything},
@@ -271,7 +271,7 @@ func TestModelSteps(t *testing.T) {
 	})
 }
 
-// Long ways through the model, with all that earlier steps leave in the fence.
+// Long walks through the model, with all that earlier steps leave in the fence.
 func TestModelWalks(t *testing.T) {
 	const length = 100
 	walks := uint64(20)
@@ -295,7 +295,7 @@ func TestModelWalks(t *testing.T) {
 					}
 				})
 				if len(fair) > 0 && rnd.IntN(2) == 0 {
-					steps = fair // else nearly everybody gives up or crashes
+					steps = fair // otherwise most processes leave or crash
 				}
 				step := steps[rnd.IntN(len(steps))]
 				trace = append(trace, step.String())

@@ -18,7 +18,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// readable checks an error for the operator: it is one line, matches the pattern, which
+// readable checks an error for operators: it is one line, matches the pattern, which
 // includes the address, and contains no password.
 func readable(t *testing.T, what string, err error, pattern string) {
 	t.Helper()
@@ -40,8 +40,8 @@ func closedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// tellsWhy uses a client with which every operation fails. Every error says why, from
-// the first operation to the operations after the client has given up.
+// tellsWhy uses a client that fails every operation. Every error has the reason, from
+// the first operation to the operations after the client has stopped trying.
 func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string) {
 	t.Helper()
 	b := redislock.New(c, redislock.WithOpTimeout(500*time.Millisecond))
@@ -98,7 +98,7 @@ func TestOutageText(t *testing.T) {
 	t.Run("wrong host", func(t *testing.T) {
 		t.Parallel()
 		c := redis.NewClient(&redis.Options{Addr: "redis.internal:6379", Dialer: func(_ context.Context, network, _ string) (net.Conn, error) {
-			// As package net does it, without asking the resolver of this machine.
+			// The error of package net, without asking the resolver of this machine.
 			return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "no such host", Name: "redis.internal", IsNotFound: true}}
 		}})
 		defer c.Close()
@@ -152,7 +152,7 @@ func TestOutageText(t *testing.T) {
 	})
 }
 
-// The server is killed while somebody holds a lock and another waits for it.
+// The server is killed while the lock has a holder and a waiter.
 func TestOutageTextKilled(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t)

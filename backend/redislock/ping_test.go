@@ -22,13 +22,13 @@ func TestPing(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := b.Ping(ctx); err != context.Canceled { //nolint:errorlint // as it is
+		if err := b.Ping(ctx); err != context.Canceled { //nolint:errorlint // the same value
 			t.Errorf("whose context has ended: %v", err)
 		}
 	})
 }
 
-// Ping says where and why a lock cannot be had.
+// The error of Ping contains the address and the reason.
 func TestPingFails(t *testing.T) {
 	t.Run("down", func(t *testing.T) {
 		t.Parallel()
@@ -53,7 +53,7 @@ func TestPingFails(t *testing.T) {
 		t.Parallel()
 		s := redistest.Start(t)
 		c := s.Client(t)
-		// It has no master to follow, but it is a replica.
+		// It has no master, but it is a replica.
 		noError(t, c.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
 		readable(t, "a replica", newBackend(t, c).Ping(t.Context()), `^redislock: `+regexp.QuoteMeta(s.Addr())+`: READONLY`)
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// waiting is an Acquire on a goroutine.
+// waiting is an Acquire in a goroutine.
 type waiting struct {
 	grant driver.Grant
 	err   error
@@ -67,8 +67,8 @@ func TestQueueAcrossBackends(t *testing.T) {
 	})
 }
 
-// A release wakes one waiter in the fleet, however many wait, and each costs few
-// commands. No poll helps here: the intervals are long.
+// A release wakes one waiter, however many wait in all processes, and costs few
+// commands. Polling does not help here: the intervals are long.
 func TestOneWakeUpPerRelease(t *testing.T) {
 	s := realServer(t)
 	const processes, rounds = 4, 200
@@ -149,10 +149,10 @@ func TestCancelWhileWaiting(t *testing.T) {
 		w := acquire(ctx, b, r)
 		eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 
-		// The place is kept by one who comes again, and given up by Release.
+		// An owner that comes again keeps its place, and a release removes it.
 		cancel()
 		<-w.done
-		if !errors.Is(w.err, context.Canceled) { // it may not have heard of the holder yet
+		if !errors.Is(w.err, context.Canceled) { // it may not know the holder yet
 			t.Errorf("got %v", w.err)
 		}
 		ticket := s.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
@@ -176,7 +176,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 	})
 }
 
-// A thousand give up at once: nobody is left in the queue, and none in memory.
+// A thousand waiters are cancelled at once: none is left in the queue or in memory.
 func TestManyCancelled(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(10*time.Second))
@@ -197,7 +197,7 @@ func TestManyCancelled(t *testing.T) {
 			}
 			start := time.Now()
 			err := b.Release(t.Context(), r.Grant())
-			again := err == nil && time.Since(start) >= resend // among so many, one may have to be sent again
+			again := err == nil && time.Since(start) >= resend // of so many, one may be sent again
 			if !again && !errors.Is(err, driver.ErrLost) {
 				t.Errorf("release: %v", err)
 			}
@@ -217,11 +217,11 @@ func TestManyCancelled(t *testing.T) {
 	}
 }
 
-// A message that comes while the subscription is dead is lost. The waiter looks
-// as soon as there is a new one; its own poll is far away.
+// A message is lost because the subscription is dead. The waiter asks as soon as there
+// is a new subscription; its own poll is far away.
 //
-// Row 15 (redislock): a waiter looks at once when its subscription is there again.
-// Fails if a new subscription wakes nobody.
+// Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
+// a new subscription does not wake waiters.
 func TestRow15SubscriberKilled(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)
@@ -245,7 +245,7 @@ func TestRow15SubscriberKilled(t *testing.T) {
 		}
 		eventually(t, "it listens again", subscribed)
 	}
-	// Both at once: nobody hears the message.
+	// Both at once: the message has no receiver.
 	pipe := s.TxPipeline()
 	pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
 	keys := redislock.LockKeys(lockKey)
@@ -264,7 +264,7 @@ func TestRow15SubscriberKilled(t *testing.T) {
 	}
 }
 
-// inboxes returns how many inbox channels are listened on.
+// inboxes returns the number of inbox channels with a subscriber.
 func (s server) inboxes(t testing.TB) int {
 	t.Helper()
 	return len(s.PubSubChannels(context.Background(), redislock.DefaultInboxPrefix+"*").Val())

@@ -20,8 +20,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// readersEnv has the address of the server in a process that is to be one of many
-// with readers.
+// readersEnv holds the address of the server, in a process with many readers.
 const readersEnv = "DISTLOCK_TEST_READERS"
 
 const (
@@ -29,7 +28,7 @@ const (
 	readersLease = 3 * time.Second
 )
 
-// beReaders holds the key for readersEach readers until its input ends.
+// beReaders holds the key for readersEach readers until the end of its input.
 func beReaders(addr string) error {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
@@ -61,7 +60,7 @@ func beReaders(addr string) error {
 	return each(func(i int) error { return leases[i].Release(ctx) })
 }
 
-// readers is a process with readersEach readers that are in.
+// readers is a process with readersEach readers that hold the key.
 type readers struct {
 	*exec.Cmd
 
@@ -90,7 +89,7 @@ func startReaders(t *testing.T, addr string) readers {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // again, if all went well
+		_ = cmd.Wait() // a second time, if the test passed
 	})
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "in\n" {
 		t.Fatalf("the readers said %q: %v", line, err)
@@ -98,9 +97,9 @@ func startReaders(t *testing.T, addr string) readers {
 	return readers{cmd, in}
 }
 
-// A thousand readers of four processes are in together. A writer that waits keeps
-// out who comes later, and gets in when they have left; a process that is killed
-// costs it the rest of the readers' lease and no more.
+// A thousand readers of four processes hold the key together. A waiting writer keeps
+// later readers out, and gets the key when the others have left; a killed process costs
+// it the rest of the readers' lease and no more.
 func TestReadersInFourProcesses(t *testing.T) {
 	testmode.Long(t)
 	s := realServer(t)
@@ -146,7 +145,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 	if err := <-in; err != nil {
 		t.Fatal(err)
 	}
-	// What it takes to look after the end of the lease comes on top.
+	// The time to notice the end of the lease is added.
 	if d := left.Sub(killed); d > readersLease+time.Second+2*stalled() {
 		t.Errorf("the writer came in %v after the readers were killed", d)
 	} else {

@@ -17,7 +17,7 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// heldBack is a hook of a client. It keeps back the scripts for some keys until open is
+// heldBack is a hook of a client. It delays the scripts for some keys until open is
 // closed, and counts the scripts.
 type heldBack struct {
 	keys func(key string) bool

@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// hold acquires n keys, for longer than a slow machine needs for that.
+// hold acquires n keys, with leases longer than a slow machine needs for that.
 func hold(t testing.TB, b *redislock.Backend, n int) []driver.Grant {
 	t.Helper()
 	grants := make([]driver.Grant, n)
@@ -49,7 +49,7 @@ func TestRenewBatches(t *testing.T) {
 	grants := hold(t, b, 600)
 	s.Set(t.Context(), "k7", "another", time.Minute)
 	s.Del(t.Context(), "k300")
-	grants[400].TTL = 500 * time.Microsecond // would delete it
+	grants[400].TTL = 500 * time.Microsecond // would delete the key
 	want := func(i int) driver.RenewStatus {
 		switch i {
 		case 7, 300:
@@ -93,8 +93,7 @@ func TestScriptFlush(t *testing.T) {
 	})
 }
 
-// A plain client may be pointed at a Cluster, which takes no scripts over many
-// slots.
+// A plain client may be connected to a Cluster, which refuses scripts over many slots.
 func TestRenewCrossSlot(t *testing.T) {
 	testmode.Long(t)
 	nodes := redistest.StartCluster(t, 1)
@@ -135,7 +134,7 @@ func TestCluster(t *testing.T) {
 	})
 
 	t.Run("queue", func(t *testing.T) {
-		// On every node, whichever has the inbox.
+		// On every node, independent of the inbox.
 		for i := range 6 {
 			key := fmt.Sprint("queue", i)
 			g, err := b.TryAcquire(t.Context(), request(key))
@@ -182,7 +181,7 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// A Ring has no common channels, so its waiters poll; the rest is the same.
+// A Ring has no common channels, so its waiters poll.
 func TestRing(t *testing.T) {
 	s1, s2 := redistest.Start(t), redistest.Start(t)
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"1": s1.Addr(), "2": s2.Addr()}})
@@ -206,7 +205,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// A wrapper hides what it wraps. It gets pipelines.
+// wrapped hides the type of the client, so it gets pipelines.
 type wrapped struct{ redis.UniversalClient }
 
 func TestRenewThroughAWrapper(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 
 const confirmation = 200 * time.Millisecond
 
-// confirmed acquires until the replica has confirmed it in time, which it may not
-// on a machine that is busy.
+// confirmed acquires until the replica confirms in time, which can take several
+// attempts on a busy machine.
 func confirmed(t *testing.T, b *redislock.Backend, r driver.Request) (g driver.Grant) {
 	t.Helper()
 	eventually(t, "the replica confirms in time", func() (ok bool) {
@@ -68,7 +68,7 @@ func TestWaitReplicas(t *testing.T) {
 					t.Errorf("without the replica: %v after %v", err, d)
 				}
 			}
-			if name != "exclusive" { // beside the other
+			if name != "exclusive" { // together with the other
 				other := r()
 				if _, err := b.Acquire(t.Context(), other); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("without the replica: %v", err)
@@ -76,7 +76,7 @@ func TestWaitReplicas(t *testing.T) {
 				mustReleaseAny(t, b, other)
 			}
 
-			// It is still this owner's, and may be asked again.
+			// The owner still has it, and may ask again.
 			copied.Cont()
 			eventually(t, "the replica is there again", online)
 			if again := confirmed(t, b, cut); again.Token <= g.LastToken {
@@ -99,7 +99,7 @@ func mustReleaseAny(t *testing.T, b *redislock.Backend, r driver.Request) {
 	}
 }
 
-// In a Cluster the server of the key is asked, which here has no replica.
+// In a Cluster the server of the key is asked, which has no replica here.
 func TestWaitReplicasCluster(t *testing.T) {
 	testmode.Long(t)
 	nodes := redistest.StartCluster(t, 2)

@@ -11,13 +11,13 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// A replica is made the master, and the old one lives on with those who have not
-// noticed. With min-replicas-to-write it refuses their renewals. They try on until
-// the deadline, and stop before the new master gives the lock to another.
+// A replica becomes the master, and the old master continues with clients that have not
+// noticed. With min-replicas-to-write it refuses their renewals. They retry until the
+// deadline, and stop before the new master grants the lock to another.
 //
-// Row 6 (redislock): refused renewals are tried until the deadline, then the lock is
-// lost, and only then another has it. Fails if a renewal without an answer is a loss
-// at once.
+// Row 6 (redislock): refused renewals are retried until the deadline, then the lock is
+// lost, and only then another holder gets it. Fails if a renewal without a reply is a
+// loss at once.
 func TestRow06OldMasterStillWrites(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -33,14 +33,14 @@ func TestRow06OldMasterStillWrites(t *testing.T) {
 	old.real.Replicated(t)
 	heir.Promote(t, old.real)
 
-	// Others come to the new master.
+	// Another process uses the new master.
 	r := request(lockKey)
 	r.TTL, r.Backoff = time.Minute, driver.NewBackoff(50*time.Millisecond, 0)
 	others := newBackend(t, heir.Client(t))
 	next := acquire(t.Context(), others, r)
 
 	eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
-	deadline := lease.Until() // which no refusal puts off
+	deadline := lease.Until() // no refusal extends it
 	_, err := locker.TryAcquire(t.Context(), "another", opts)
 	matches(t, "a new lock of the old master", err, distlock.ErrUnavailable)
 	says(t, "a new lock of the old master", err, "NOREPLICAS")
@@ -63,7 +63,7 @@ func TestRow06OldMasterStillWrites(t *testing.T) {
 	if next.err != nil || next.grant.Token <= lease.Token() {
 		t.Errorf("token %d after %d, %v", next.grant.Token, lease.Token(), next.err)
 	}
-	old.ConfigSet(t.Context(), "min-replicas-to-write", "0") // or Close tries in vain to clean up
+	old.ConfigSet(t.Context(), "min-replicas-to-write", "0") // otherwise the clean-up in Close fails
 	matches(t, "release by the old holder", lease.Release(t.Context()), driver.ErrLost)
 	mustRelease(t, others, next.grant)
 }

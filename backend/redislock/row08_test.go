@@ -25,8 +25,8 @@ type lossy struct {
 	lost     atomic.Int64
 }
 
-// newLossy starts a server that knows the scripts. The Backend gets what over makes
-// of a client.
+// newLossy starts a server that knows the scripts. The Backend uses the client that
+// over returns.
 func newLossy(t *testing.T, over func(*redis.Client) redis.UniversalClient, change func(*redis.Options), opts ...redislock.Option) *lossy {
 	t.Helper()
 	s := &lossy{server: realServer(t), t: t}
@@ -48,8 +48,8 @@ func newLossy(t *testing.T, over func(*redis.Client) redis.UniversalClient, chan
 	return s
 }
 
-// giveBack releases, again if there was no answer: an impatient client does not wait
-// for a slow machine.
+// giveBack releases, and repeats that without a reply: a client with short timeouts
+// does not wait for a slow machine.
 func (s *lossy) giveBack(g driver.Grant) {
 	s.t.Helper()
 	eventually(s.t, "the release is answered", func() bool {
@@ -61,7 +61,7 @@ func (s *lossy) giveBack(g driver.Grant) {
 	})
 }
 
-// lose loses the reply to the next script.
+// lose drops the reply to the next script.
 func (s *lossy) lose() {
 	s.network.DeafenAt(func(p []byte) bool {
 		meant := scriptCall(p)
@@ -80,8 +80,8 @@ func (s *lossy) has(r driver.Request) bool {
 	return s.Get(context.Background(), r.Key).Val() == r.Owner
 }
 
-// acquired waits for the grant of an attempt whose reply is lost, and checks that
-// it is the one which the server has made then, and no second one.
+// acquired waits for the grant of an attempt with a lost reply, and checks that it is
+// the only one that the server has made.
 func (s *lossy) acquired(r driver.Request, attempt func(context.Context, driver.Request) (driver.Grant, error)) driver.Grant {
 	s.t.Helper()
 	lost := s.lost.Load()
@@ -115,7 +115,7 @@ func (s *lossy) acquired(r driver.Request, attempt func(context.Context, driver.
 	return g
 }
 
-// released gives a lock back, loses the reply, and tries again until there is one.
+// released releases a lock, drops the reply, and tries again until there is a reply.
 func (s *lossy) released(g driver.Grant) {
 	s.t.Helper()
 	lost := s.lost.Load()
@@ -127,16 +127,16 @@ func (s *lossy) released(g driver.Grant) {
 }
 
 // The reply to an acquisition, a renewal or a release is lost after the server has
-// applied it. Whoever repeats it gets the same answer: the owner does not wait for
-// itself, and a release that is repeated leaves the lock of the next alone.
+// applied it. A repeat gets the same reply: the owner does not wait for itself, and a
+// repeated release does not affect the next lock.
 //
-// Row 8 (redislock): repeats get the same grant and the same tokens, and end no lock
-// but their own. Fails if an owner finds its own lock held, or if a release does not
-// look whose the lock is.
+// Row 8 (redislock): repeats get the same grant and the same tokens, and release only
+// their own lock. Fails if an owner is refused because of its own lock, or if a release
+// does not check the owner.
 func TestRow08LostReplies(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	prompt := redislock.WithOpTimeout(redislock.DefaultOpTimeout) // as long takes what is lost
+	prompt := redislock.WithOpTimeout(redislock.DefaultOpTimeout) // the time of a lost reply
 	impatient := func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond }
 	for client, c := range map[string]struct {
 		over   func(*redis.Client) redis.UniversalClient
@@ -175,7 +175,7 @@ func TestRow08LostReplies(t *testing.T) {
 					return got.Status == driver.Renewed
 				})
 
-				// The next is there already when the release is repeated.
+				// The next owner has the lock already when the release is repeated.
 				next := request(lockKey)
 				next.TTL, next.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
 				w := acquire(t.Context(), s.other, next)
@@ -190,7 +190,7 @@ func TestRow08LostReplies(t *testing.T) {
 					t.Fatalf("the lock of the next is %q", got)
 				}
 
-				// It is passed on to one who waits, and the reply to the claim is lost.
+				// It is passed on to a waiter, and the reply to the claim is lost.
 				r = ask()
 				claimed := make(chan driver.Grant)
 				go func() { claimed <- s.acquired(r, s.b.Acquire) }()
@@ -207,11 +207,11 @@ func TestRow08LostReplies(t *testing.T) {
 	}
 }
 
-// The reply is lost, and the caller gives up: a release takes away what it may have
+// The reply is lost, and the caller leaves: a release removes what the attempt may have
 // got, the lock or the place in the queue.
 //
-// Row 8 (redislock): nothing is left of an acquisition that was given up without an
-// answer. Fails if a release leaves the place in the queue.
+// Row 8 (redislock): an abandoned acquisition without a reply leaves nothing. Fails if
+// a release leaves the place in the queue.
 func TestRow08LostRepliesGivenUp(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -252,12 +252,12 @@ func TestRow08LostRepliesGivenUp(t *testing.T) {
 	}
 }
 
-// The reply to a release is lost, and before the release is sent again the next has
-// had the lock and has given it back. The server knows only the last who released;
-// who was one of them before has lost nothing all the same.
+// The reply to a release is lost, and before it is sent again the next owner has
+// acquired and released the lock. The server only knows the last owner that released;
+// an earlier one has not lost its lock either.
 //
-// Row 8 (redislock): a release that was sent twice is no loss. Fails if the second
-// answer counts although the first is not known.
+// Row 8 (redislock): a release that was sent twice is not a loss. Fails if the second
+// reply counts although the first is unknown.
 func TestRow08ReleaseSentTwice(t *testing.T) {
 	s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return c }, func(*redis.Options) {}, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
 	for range 100 {
@@ -270,7 +270,7 @@ func TestRow08ReleaseSentTwice(t *testing.T) {
 		mustRelease(t, s.other, must(s.other.Acquire(t.Context(), request(lockKey))))
 		err := <-done
 		if err != nil && !errors.Is(err, driver.ErrLost) {
-			continue // the server was not prompt, so this was sent once
+			continue // the server was not prompt, so this was sent only once
 		}
 		if err != nil {
 			t.Errorf("release: %v", err)

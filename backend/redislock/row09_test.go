@@ -17,11 +17,11 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// The server stands still for longer than a lease. The holder is cancelled while it
-// does, and another has the lock afterwards.
+// The server stands still for longer than a lease. The holder is cancelled meanwhile,
+// and another holder gets the lock afterwards.
 //
 // Row 9 (redislock): the holder is cancelled while the server sleeps, before another
-// has the lock. Fails if a lease is believed in for longer than it lasts.
+// gets the lock. Fails if the holder trusts a lease for longer than it lasts.
 func TestRow09ServerSleeps(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -79,11 +79,11 @@ func TestRow09ServerSleeps(t *testing.T) {
 	nothingLeft(t, s.real)
 }
 
-// The server answers an acquisition when its lease would be over. That is not a
-// lock, and is given back.
+// The server answers an acquisition after the end of its lease. The grant is not
+// accepted, and is released.
 //
-// Row 9 (redislock): a grant that comes after its lease is none, and is given back.
-// Fails if a late grant is accepted, or if nobody gives it back.
+// Row 9 (redislock): a grant that arrives after its lease is refused and released.
+// Fails if a late grant is accepted, or if it is not released.
 func TestRow09LateGrant(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -110,10 +110,10 @@ func TestRow09LateGrant(t *testing.T) {
 	}
 }
 
-// The same over a network that is slow, to the millisecond.
+// The same over a slow network, to the millisecond.
 //
-// Row 9 (redislock): a grant that comes after its lease is none, and is given back.
-// Fails if a late grant is accepted, or if nobody gives it back.
+// Row 9 (redislock): a grant that arrives after its lease is refused and released.
+// Fails if a late grant is accepted, or if it is not released.
 func TestRow09SlowNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -143,7 +143,7 @@ func TestRow09SlowNetwork(t *testing.T) {
 			}
 			matches(t, "a grant that comes late", err, distlock.ErrUnavailable)
 			synctest.Wait()
-			time.Sleep(time.Second) // of the three that it would last
+			time.Sleep(time.Second) // of its three seconds
 			if left := m.Keys(); len(left) != 1 {
 				t.Errorf("left behind: %q", left)
 			}
@@ -151,11 +151,12 @@ func TestRow09SlowNetwork(t *testing.T) {
 	})
 }
 
-// The server keeps back the renewals of hundreds of leases, which fall due in dozens of
-// batches. Few batches are sent; when the server goes on, every lease is renewed.
+// The server delays the renewals of hundreds of leases, which fall due in dozens of
+// batches. Few batches are sent; when the server continues, every lease is renewed.
 //
-// Row 9 (redislock): of hundreds of renewals few are at the server at once, and no lease
-// is lost. Fails if the number of renewals in progress for one server has no bound.
+// Row 9 (redislock): few of hundreds of renewals are at the server at once, and no
+// lease is lost. Fails if the number of renewals in progress for one server has no
+// limit.
 func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 	testmode.Long(t)
 	s := realServer(t)
@@ -190,7 +191,7 @@ func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 		}
 		return true
 	})
-	// Four at once are waited for, each for as long as the limit.
+	// At most four are in progress, each for as long as the limit.
 	if bound := 4 * int(patience/limit+1); most > bound {
 		t.Errorf("%d renewals were at the server at once, want %d at most", most, bound)
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// The messages are lost, and nothing else: who waits finds by its own look that the
-// lock was passed on to it, in time to claim it or later. A new subscription, which
-// would wake it, comes six seconds later at the earliest.
+// Only messages are lost: a waiter finds by polling that the lock was passed on to it,
+// in time to claim it or later. A new subscription, which would wake it, comes six
+// seconds later at the earliest.
 //
-// Row 15 (redislock): whoever waits finds its turn by polling. Fails if nobody polls.
+// Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
 func TestRow15MessageLost(t *testing.T) {
 	for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
 		synctest.Test(t, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestRow15MessageLost(t *testing.T) {
 			for i, w := range line {
 				all.Go(func() {
 					<-w.done
-					// Each looks within twice the interval, and waits for no more than a
-					// claim window of one who did not know of its turn.
+					// Each waiter polls within twice the interval, and waits for at
+					// most one claim window of a waiter that did not know of its turn.
 					if d := time.Since(start); w.err != nil || d > 3*(2*poll+redislock.DefaultClaimWindow) {
 						t.Errorf("number %d: %v after %v", i, w.err, d)
 					}
@@ -64,12 +64,12 @@ func TestRow15MessageLost(t *testing.T) {
 	}
 }
 
-// More is published to a subscriber than the server keeps for it, and the
-// connection ends; the message that comes then is lost. The waiter looks as soon as
-// it is connected again: its own poll is far away.
+// The server's output buffer for a subscriber overflows, and the connection ends; a
+// message at that time is lost. The waiter asks as soon as it is connected again: its
+// own poll is far away.
 //
-// Row 15 (redislock): a waiter looks at once when its subscription is there again.
-// Fails if a new subscription wakes nobody.
+// Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
+// a new subscription does not wake waiters.
 func TestRow15BufferOverflow(t *testing.T) {
 	s := realServer(t, "--client-output-buffer-limit", "pubsub 32kb 32kb 1")
 	b := newBackend(t, s.Client)

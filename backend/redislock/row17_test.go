@@ -15,8 +15,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// matches checks which of the errors that the kit reports err is: those of want,
-// and no others.
+// matches checks that err matches exactly the given errors.
 func matches(t *testing.T, what string, err error, want ...error) {
 	t.Helper()
 	for _, e := range []error{
@@ -29,7 +28,7 @@ func matches(t *testing.T, what string, err error, want ...error) {
 	}
 }
 
-// says checks that an error has the server's own words.
+// says checks that an error contains the server's own words.
 func says(t *testing.T, what string, err error, word string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), word) {
@@ -37,14 +36,14 @@ func says(t *testing.T, what string, err error, word string) {
 	}
 }
 
-// A server that is alive and refuses: who asks for a lock is told that the store
-// is the reason, whoever holds one keeps it, and nothing is left when it is over.
-// A full server lets those who hold a lock renew and release it.
+// A server is alive and refuses: a caller is told that the store is the reason, holders
+// keep their locks, and nothing is left afterwards. A full server allows holders to
+// renew and release.
 //
-// Row 17 (redislock): ErrUnavailable with the server's words for those who ask,
-// nothing lost for those who hold, renewals and releases under OOM. Fails if a wait
-// forgets what its attempts failed with when its context ends during one, or if a
-// renewal writes what a full server refuses.
+// Row 17 (redislock): callers get ErrUnavailable with the server's words, holders lose
+// nothing, and renewals and releases succeed under OOM. Fails if a wait loses the
+// errors of its attempts when its context ends during one, or if a renewal writes what
+// a full server refuses.
 func TestRow17Refusals(t *testing.T) {
 	testmode.Long(t)
 	for _, refusal := range redistest.Refusals() {
@@ -90,7 +89,7 @@ func TestRow17Refusals(t *testing.T) {
 			}
 
 			end()
-			// What could not be given back is, in the background.
+			// Failed releases are repeated in the background.
 			eventually(t, "nothing but the one lock is left", func() bool { return slices.Equal(left(s.real), []string{"held"}) })
 			for _, key := range []string{"leaving", "free"} {
 				s, err := locker.Acquire(t.Context(), key, opts)

@@ -21,8 +21,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// flood has many goroutines of each locker lock n things that strangers have
-// thought of, each once or, where two of them think of the same, twice.
+// flood has many goroutines of each locker lock n random keys, each once, or twice if
+// two lockers choose the same.
 func flood(t *testing.T, lockers []*distlock.Locker, workers, n int, name string) {
 	t.Helper()
 	kinds := []distlock.Opts{{}, {}, {}, {Mode: driver.Shared}, {Permits: 2}}
@@ -33,7 +33,7 @@ func flood(t *testing.T, lockers []*distlock.Locker, workers, n int, name string
 			for i := w / len(lockers); i < n; i += workers / len(lockers) {
 				o := kinds[i%len(kinds)]
 				o.Prefix, o.Value, o.ParamLock = "shop:", "pay", true
-				// One in eight is wanted by every locker.
+				// One key in eight is wanted by every locker.
 				param := []any{name, i, w % len(lockers)}
 				if i%8 == 0 {
 					param = param[:2]
@@ -50,7 +50,7 @@ func flood(t *testing.T, lockers []*distlock.Locker, workers, n int, name string
 	all.Wait()
 }
 
-// usedMemory is what the server says it needs.
+// usedMemory returns the memory that the server reports.
 func (s server) usedMemory(t *testing.T) int {
 	t.Helper()
 	_, rest, _ := strings.Cut(s.Info(t.Context(), "memory").Val(), "\nused_memory:")
@@ -58,25 +58,24 @@ func (s server) usedMemory(t *testing.T) int {
 	return must(strconv.Atoi(digits))
 }
 
-// heapInUse is what is reachable in this process.
+// heapInUse returns the size of reachable objects in this process.
 func heapInUse() int {
 	runtime.GC()
-	runtime.GC() // pools keep things for one more
+	runtime.GC() // pools need a second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
 
-// Strangers choose the keys. Whatever they choose, once it is over the process has
-// forgotten all of it, and Redis keeps one small key each, for as long as the
-// retention says.
+// The keys are untrusted. Afterwards the process has removed all of them, and Redis
+// keeps one small key for each, for the time of the retention.
 //
 // Row 21 (redislock): 20,000 random keys leave nothing in the process, and in Redis
-// only fences that all end within 15 minutes. Fails if the gate keeps the line of a
-// key when its last user has left, or if the fence is stored without PX.
+// only fences that expire within 15 minutes. Fails if the gate keeps the queue of an
+// unused key, or if the fence is stored without PX.
 func TestRow21KeyFlood(t *testing.T) {
 	testmode.Long(t)
-	const n = 10_000 // of each of two processes
+	const n = 10_000 // for each of two processes
 	const workers, maxKeys = 48, 64
 	s := realServer(t)
 	var lockers []*distlock.Locker
@@ -98,12 +97,12 @@ func TestRow21KeyFlood(t *testing.T) {
 	for _, b := range backends {
 		eventually(t, "nobody waits, and no attempt is under way", func() bool { return b.Waiters() == 0 && b.Doubts() == 0 })
 	}
-	const slack = 3 << 19 // a leaked key is a hundred bytes at the least: 2 MB
+	const slack = 3 << 19 // a leaked key has at least a hundred bytes: 2 MB
 	eventually(t, "the heap is as it was", func() bool { return heapInUse() < processBefore+slack })
 	eventually(t, "the goroutines are as they were", func() bool { return runtime.NumGoroutine() < goroutines+workers })
 	t.Logf("heap %+d B, goroutines %+d", heapInUse()-processBefore, runtime.NumGoroutine()-goroutines)
 
-	// A key that was forgotten would count.
+	// A leaked key would count.
 	for _, l := range lockers {
 		var held []*distlock.Lease
 		for i := range maxKeys {
@@ -133,8 +132,7 @@ func TestRow21KeyFlood(t *testing.T) {
 	})
 }
 
-// onlyFences checks that nothing is left but fences that end by themselves, and
-// returns how many.
+// onlyFences checks that only fences with an expiry are left, and returns their number.
 func onlyFences(t *testing.T, s server, most int) (n int) {
 	t.Helper()
 	ctx := t.Context()
@@ -177,7 +175,7 @@ func endEarly(t *testing.T, s server) {
 	})
 }
 
-// eachPart gives f all keys of the server, part by part.
+// eachPart calls f with all keys of the server, in parts.
 func eachPart(t *testing.T, s server, f func(keys []string)) {
 	t.Helper()
 	keys := must(s.Keys(t.Context(), "*").Result())
@@ -210,7 +208,7 @@ func TestRow21RetentionEnds(t *testing.T) {
 		if got := len(m.Keys()); got != 200+20 {
 			t.Errorf("%d fences a second before the end", got)
 		}
-		time.Sleep(11 * time.Second) // and the lease of the dead
+		time.Sleep(11 * time.Second) // and the lease of the dead process
 		if got := m.Keys(); len(got) != 0 {
 			t.Errorf("%d keys are left: %.10q", len(got), got)
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// contents are all keys of the server with their values, in the server's own form.
+// contents returns all keys of the server with their values, in the server's own
+// format.
 func (s server) contents(t testing.TB) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -25,12 +26,12 @@ func (s server) contents(t testing.TB) map[string]string {
 	return all
 }
 
-// What somebody else has put where a lock would be, or its companions, is neither
-// taken for ours nor changed, whatever is asked for: the error says what is there. At
-// the lock it is a lock of another kind, which is not a failure of the store.
+// A value of another program at the key of a lock, or of its companions, is neither
+// treated as ours nor changed by any operation: the error names it. At the key of the
+// lock it is a lock of another kind, which is not a failure of the store.
 //
-// Row 22 (redislock): an error says what is there, and it stays as it is. Fails if a
-// foreign type counts as a free lock.
+// Row 22 (redislock): an error names the value, and the value is not changed. Fails if
+// a foreign type counts as a free lock.
 func TestRow22ForeignValues(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -64,7 +65,7 @@ func TestRow22ForeignValues(t *testing.T) {
 			places[key][name] = place{put, is, fmt.Sprintf(says, name)}
 		}
 	}
-	delete(places[queueKey], "sorted set") // as a queue is
+	delete(places[queueKey], "sorted set") // the type of a queue
 	places[fenceKey]["text"] = place{text, distlock.ErrUnavailable, "BADFENCE"}
 	places[queueKey]["text"] = place{text, distlock.ErrUnavailable, `: the queue "{shop:pay}:queue" is a string`}
 
@@ -104,12 +105,12 @@ func TestRow22ForeignValues(t *testing.T) {
 						t.Errorf("what is another's was released: %v", err)
 					}
 				}
-				if err := locker.Close(); err != nil { // its background is done
+				if err := locker.Close(); err != nil { // its background work has ended
 					t.Error(err)
 				}
 				for k, v := range s.contents(t) {
 					if key == lockKey && k == fenceKey {
-						continue // a call was sent twice: one may still be on its way
+						continue // a call was sent twice: one may still be in flight
 					}
 					if before[k] != v {
 						t.Errorf("%s was changed or made", k)
@@ -124,11 +125,11 @@ func TestRow22ForeignValues(t *testing.T) {
 	}
 }
 
-// A text at the key is a lock: that of another kit. Who waits gets it when that has
-// ended, and not before.
+// A string at the key is a lock of another library. A waiter gets the key after that
+// lock has ended, and not before.
 //
-// Row 22 (redislock): another kit's lock is held, and ends when that kit says so.
-// Fails if a release does not look whose the lock is.
+// Row 22 (redislock): the lock of another library is held, and ends when that library
+// releases it. Fails if a release does not check the owner.
 func TestRow22LockOfAnotherKit(t *testing.T) {
 	s := realServer(t)
 	b := newBackend(t, s.Client)

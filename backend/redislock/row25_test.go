@@ -21,9 +21,9 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// slotOf is the slot that a Cluster has for a key, from its specification: the
-// CRC16 (XMODEM) of what is between the first brace and the next, if that is
-// something, else of all of it.
+// slotOf returns the slot of a key in a Cluster, from the specification: the CRC16
+// (XMODEM) of the text between the first brace and the next, if that is not empty,
+// otherwise of the whole key.
 func slotOf(key string) int {
 	if _, tagged, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(tagged, "}"); ok && tag != "" {
@@ -44,7 +44,7 @@ func slotOf(key string) int {
 	return int(crc % 16384)
 }
 
-// keyWatch is a hook that notes the keys of every script that is run.
+// keyWatch is a hook that records the keys of every script.
 type keyWatch struct {
 	mu      sync.Mutex
 	scripts [][]string
@@ -72,7 +72,7 @@ func (w *keyWatch) note(cmds ...redis.Cmder) {
 	}
 }
 
-// take returns what was noted since the last time.
+// take returns the records since the last call.
 func (w *keyWatch) take() [][]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,14 +99,14 @@ func (w *keyWatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// weird are keys that are allowed and that somebody may take for something else:
-// patterns, quotes, names of companions, text that was encoded already.
+// weird are valid keys that are easily misread: patterns, quotes, names of companions,
+// encoded text.
 var weird = []string{
 	"a", "A", ":", "::", ":fence", ":queue", "a:fence", "a:queue", "a:fence:queue", "distlock:inbox:", "-", "0", "*", "a*", "a?c", "[a-c]", `a\`, `\`, `"a"`,
 	"'a'", "(", "a|b", "$-1", "%7Ba%7D", "%00", "../a", "é", "e\u0301", "鍵:1", "🔑", "\ufffd", "\u200b", "<a>", "KEYS[1]", "--", ";", strings.Repeat("x", keyenc.MaxKeyLen),
 }
 
-// useWeird takes and gives back a lock of each kind, with a waiter and a renewal.
+// useWeird acquires and releases a lock of each kind, with a waiter and a renewal.
 func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -119,10 +119,10 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 		r := request(key)
 		r.Mode, r.Permits = o.Mode, o.Permits
 		if o.Mode == driver.Shared {
-			r.Mode = driver.Exclusive // one that has to wait
+			r.Mode = driver.Exclusive // it has to wait
 		}
 		w := acquire(ctx, b, r)
-		// Not to be sure that it waits: either way it gets the key.
+		// It need not wait: in either case it gets the key.
 		noError(t, s.Refresh(t.Context()))
 		noError(t, s.Release(t.Context()))
 		<-w.done
@@ -134,13 +134,12 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 	}
 }
 
-// Whatever a key looks like, all that belongs to its lock is in one slot of a
-// Cluster, and nothing of it belongs to the lock of another key. What would be in
-// two slots never gets as far.
+// For any key, all keys of its lock are in one slot of a Cluster, and none belongs to
+// the lock of another key. A key that would need two slots is refused before.
 //
-// Row 25 (redislock): all keys that a lock uses are in one slot and are no other
-// lock's; keys with braces never get there. Fails if the companions have no braces
-// around the key.
+// Row 25 (redislock): all keys of a lock are in one slot and belong to no other lock;
+// keys with braces are refused before. Fails if the companions have no braces around
+// the key.
 func TestRow25Slots(t *testing.T) {
 	testmode.Long(t)
 	servers := redistest.StartCluster(t, 3)
@@ -151,7 +150,7 @@ func TestRow25Slots(t *testing.T) {
 	l := distlock.New(redislock.New(client, unhurried), distlock.Config{HandOvers: -1})
 	defer l.Close()
 
-	owner := make(map[string]string) // of each key in Redis
+	owner := make(map[string]string) // by key in Redis
 	slots := make(map[int]bool)
 	for _, key := range weird {
 		if got := int(client.ClusterKeySlot(t.Context(), key).Val()); got != slotOf(key) {
@@ -209,7 +208,7 @@ func TestRow25Slots(t *testing.T) {
 	if scripts := watch.take(); len(scripts) != 0 {
 		t.Errorf("scripts for keys that are none: %q", scripts)
 	}
-	for _, s := range servers { // and all of it ends by itself
+	for _, s := range servers { // and all of it expires
 		c := s.Client(t)
 		for _, k := range c.Keys(t.Context(), "*").Val() {
 			if ttl := c.PTTL(t.Context(), k).Val(); ttl <= 0 && c.Exists(t.Context(), k).Val() == 1 || ttl > 15*time.Minute {

@@ -181,7 +181,7 @@ func TestScriptBadFence(t *testing.T) {
 					s.Del(t.Context(), fenceKey)
 					s.RPush(t.Context(), fenceKey, "x")
 				}
-				// Nobody acquires, but the holder can leave.
+				// Acquisitions fail, but the holder can release.
 				fence := regexp.MustCompile(`(?m)^.*:fence.*$`).FindString(s.dump(t))
 				s.release("a1", 1)
 				s.holder("")

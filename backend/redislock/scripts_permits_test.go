@@ -11,7 +11,7 @@ func TestScriptPermits(t *testing.T) {
 		s.join("a1", "p2")
 		_, last := s.join("b1", "p2")
 		s.sharers("p a1", "p b1")
-		s.join("a1", "p2") // a repeat takes no second one
+		s.join("a1", "p2") // a repeat does not take a second one
 		s.ends("p b1", 7*time.Second)
 		near(t, "left for a permit", s.kept("c1", "p2", false), 7*time.Second)
 		s.kept("c1", "p2", true)
@@ -28,7 +28,7 @@ func TestScriptPermits(t *testing.T) {
 		s.kept("e1", "p2", true)
 		s.sharers("p a1", "p c1")
 
-		// As many as asked for by who comes, and not past who waits.
+		// As many as the newcomer's own request says, and not before earlier waiters.
 		s.kept("f1", "p4", true)
 		s.leave("d1", "p2", 0)
 		s.leave("e1", "p2", 0)
@@ -66,7 +66,7 @@ func TestScriptKindsKeepEachOtherOut(t *testing.T) {
 		s.kept("c1", reads, true)
 		s.leave("b1", "p5", 1)
 		s.sharers("r c1")
-		// One owner is one thing.
+		// An owner can only have one kind of lock.
 		s.kept("c1", "p5", false)
 		s.busy("c1", false)
 		s.leave("c1", "p5", 0)

@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// A fence ends before a lock that is held for longer. The holder brings the
-// counter back when it releases.
+// A fence expires before a lock that is held for longer. The holder restores the
+// counter when it releases.
 func TestScriptReleaseRestoresCounter(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		_, last := s.take("a1")
@@ -61,12 +61,12 @@ func TestScriptReleasePassesOn(t *testing.T) {
 		s.queue("c:c1", "d:d1")
 		expect(t, "messages", heard(), []string{"in:b b1"})
 
-		// A repeat passes nothing on.
+		// A repeat does not pass the lock on again.
 		s.release("a1", 1)
 		s.holder("b1")
 		expect(t, "messages of a repeat", heard(), nil)
 
-		// The ordinary acquire is the claim.
+		// An ordinary acquire claims the lock.
 		if first, _ := s.take("b1"); first <= last {
 			t.Errorf("token %d after %d", first, last)
 		}
@@ -77,8 +77,8 @@ func TestScriptReleasePassesOn(t *testing.T) {
 	})
 }
 
-// A message is a hint: that it reached nobody means nothing, because the one who
-// waits may be subscribed through another server, or about to look by itself.
+// A message is only a hint: if it had no receiver, the waiter may be subscribed through
+// another server, or about to poll.
 func TestScriptNobodyHears(t *testing.T) {
 	eachScripts(t, func(_ *testing.T, s scripts) {
 		s.take("a1")
@@ -97,7 +97,7 @@ func TestScriptFreeWithQueue(t *testing.T) {
 		s.busy("c1", true)
 		s.expire(t, lockKey)
 
-		// Whoever is not first helps the first, and is told the claim window.
+		// An owner that is not first helps the first, and is told the claim window.
 		if left := s.busy("d1", false); left > testClaim || left <= 0 {
 			t.Errorf("%v left of the claim window", left)
 		}
@@ -113,7 +113,7 @@ func TestScriptFreeWithQueue(t *testing.T) {
 		s.queue("e:e1")
 		expect(t, "messages", heard(), []string{"in:c c1"})
 
-		// Whoever is first takes it.
+		// The first takes it.
 		s.expire(t, lockKey)
 		s.take("e1")
 		s.ttl(lockKey, testTTL)
@@ -145,7 +145,8 @@ func TestScriptReleaseOfAWaiter(t *testing.T) {
 		s.queue("c:c1")
 		s.holder("a1")
 
-		// The same when the lock has ended: the next is helped, not the leaver.
+		// The same after the lock has expired: the next is helped, not the leaving
+		// owner.
 		s.busy("d1", true)
 		s.expire(t, lockKey)
 		s.release("c1", 2)
@@ -167,7 +168,7 @@ func TestScriptForeignQueueEntries(t *testing.T) {
 	})
 }
 
-// An attempt that was overtaken by its owner's release must not take the key.
+// An attempt that arrives after its owner's release must not take the key.
 func TestScriptGone(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		doubt := func(owner string) {
@@ -180,7 +181,8 @@ func TestScriptGone(t *testing.T) {
 		s.release("a1", 1)
 		s.refused("a1", "GONE")
 
-		// Who never held is remembered if there is doubt, by whole name.
+		// An owner that never had the lock is recorded if an attempt is in doubt, by
+		// its whole name.
 		doubt("b1")
 		doubt("b2")
 		s.refused("b1", "GONE")
@@ -193,7 +195,7 @@ func TestScriptGone(t *testing.T) {
 		s.refused("b1", "GONE")
 		s.refused("b2", "GONE")
 
-		// It is a bounded memory.
+		// The record is bounded.
 		for i := range 15 {
 			doubt(fmt.Sprint("c", i))
 			doubt(fmt.Sprint("c", i)) // counts once
@@ -205,7 +207,7 @@ func TestScriptGone(t *testing.T) {
 		s.take("b1")
 		s.release("b1", 1)
 
-		// And one that ends.
+		// And it expires.
 		fence := strings.Fields(s.Get(t.Context(), fenceKey).Val())
 		if len(fence) != 5+16 {
 			t.Fatalf("the fence is %q", fence)
@@ -223,8 +225,8 @@ func TestScriptGone(t *testing.T) {
 	})
 }
 
-// refusedQueueing: where the lock is held, only an attempt that would queue is
-// refused; the other changes nothing anyway.
+// refusedQueueing: if the lock is held, only an attempt that would queue is refused;
+// others change nothing anyway.
 func (s scripts) refusedQueueing(owner string) {
 	s.t.Helper()
 	if r, err := s.acquireN(owner, true, 1); !redis.HasErrorPrefix(err, "GONE") {
@@ -270,8 +272,8 @@ func TestScriptRenew(t *testing.T) {
 	})
 }
 
-// A server that is full refuses new locks before it has done anything, and lets
-// the old ones be kept, passed on and given back.
+// A full server refuses new locks before it has done anything, and allows renewals,
+// hand-overs and releases.
 func TestScriptOutOfMemory(t *testing.T) {
 	s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
 	heard := s.hear()
@@ -313,8 +315,8 @@ func TestScriptOutOfMemory(t *testing.T) {
 	expect(t, "messages", heard(), []string{"in:b b1"})
 }
 
-// Leases are durations: a point in time that the server thinks is past sets no
-// lock at all, and says OK.
+// Leases are durations: if an expiry is in the past for the server, it sets no lock at
+// all, and says OK.
 func TestScriptsUseNoPointsInTime(t *testing.T) {
 	bad := regexp.MustCompile(`(?i)'(PXAT|EXAT|P?EXPIREAT)'`)
 	for _, src := range redislock.Sources {

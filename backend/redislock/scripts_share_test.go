@@ -43,7 +43,7 @@ func TestScriptShareTogether(t *testing.T) {
 	})
 }
 
-// The key ends with the last of its sharers, also when that changes.
+// The key expires with the last of its sharers, also when that changes.
 func TestScriptShareKeyEndsWithTheLast(t *testing.T) {
 	eachScripts(t, func(_ *testing.T, s scripts) {
 		s.join("a1", reads)
@@ -68,12 +68,12 @@ func TestScriptShareRepeat(t *testing.T) {
 			t.Errorf("the lease was not extended: %f us left", left)
 		}
 
-		// After another there are new ones.
+		// After another owner there are new tokens.
 		_, other := s.join("b1", reads)
 		if again, _ := s.join("a1", reads); again <= other {
 			t.Errorf("token %d after %d", again, other)
 		}
-		// Who is in stays in, whoever waits.
+		// A holder keeps its place whatever waits.
 		s.busy("c1", true)
 		s.join("a1", reads)
 		s.sharers("r a1", "r b1")
@@ -81,7 +81,7 @@ func TestScriptShareRepeat(t *testing.T) {
 	})
 }
 
-// A sharer whose lease has ended is none, whoever looks.
+// A sharer with an expired lease does not count, for any request.
 func TestScriptLapsedSharers(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()
@@ -91,30 +91,30 @@ func TestScriptLapsedSharers(t *testing.T) {
 		s.leave("a1", reads, 0)
 		s.sharers("r b1")
 		s.ends("r b1", 0)
-		s.take("c1") // nobody is left
+		s.take("c1") // no sharer is left
 		s.holder("c1")
 		s.release("c1", 1)
 
-		// For a permit it makes room.
+		// It makes room for a permit.
 		s.join("d1", "p1")
 		s.kept("e1", "p1", true)
 		s.ends("p d1", 0)
-		s.kept("f1", "p1", true) // helps
+		s.kept("f1", "p1", true) // helps the first
 		s.sharers("p e1")
 		expect(t, "messages", heard(), []string{"in:e e1"})
 		s.ends("p e1", 0)
-		s.busy("g1", false) // helps too
+		s.busy("g1", false) // helps the first, too
 		s.sharers("p f1")
 		expect(t, "messages", heard(), []string{"in:f f1"})
 
-		// So does who comes too late to give it back.
+		// So does a sharer that releases too late.
 		s.busy("h1", true)
 		s.ends("p f1", 0)
 		s.leave("f1", "p1", 2)
 		s.holder("h1")
 		expect(t, "messages", heard(), []string{"in:h h1"})
 
-		// Who comes back after its lease is a newcomer.
+		// A sharer that returns after its lease is a newcomer.
 		s.release("h1", 1)
 		_, last := s.join("i1", reads)
 		_, other := s.join("j1", reads)
@@ -125,7 +125,8 @@ func TestScriptLapsedSharers(t *testing.T) {
 	})
 }
 
-// Who waits is told when the first lease ends, who only tries when all may have.
+// A waiter is told when the first lease ends, and a single attempt when all may have
+// ended.
 func TestScriptShareTimeLeft(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		s.join("a1", reads)
@@ -207,7 +208,7 @@ func TestScriptShareTokens(t *testing.T) {
 			s.leave(a+"p", "p2", 1)
 			s.leave(b+"p", "p2", 1)
 			if i == 10 {
-				s.Del(t.Context(), fenceKey) // blocks end at now
+				s.Del(t.Context(), fenceKey) // token ranges end at the current time
 			}
 		}
 		if highest > s.now() {
@@ -216,7 +217,7 @@ func TestScriptShareTokens(t *testing.T) {
 	})
 }
 
-// Whatever is at the key that is not ours stays as it is.
+// A foreign value at the key is not changed.
 func TestScriptShareForeign(t *testing.T) {
 	for name, set := range map[string]func(s scripts){
 		"list":       func(s scripts) { s.RPush(s.t.Context(), lockKey, "x", "y") },

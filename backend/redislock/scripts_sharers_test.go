@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// reads is what a reader wants. Others want a permit: "p2" is one of two.
+// reads is the request of a reader. Others want a permit: "p2" is one of two.
 const reads = "r"
 
 func (s scripts) shareN(owner, wants string, queue bool, tokens int) ([]int64, error) {
@@ -27,7 +27,7 @@ func (s scripts) shareN(owner, wants string, queue bool, tokens int) ([]int64, e
 	return numbers(s.t, lines[0]), nil
 }
 
-// join becomes a sharer and must succeed. It returns the tokens.
+// join acquires a share and must succeed. It returns the tokens.
 func (s scripts) join(owner, wants string) (first, last int64) {
 	s.t.Helper()
 	r, err := s.shareN(owner, wants, true, 8)
@@ -37,7 +37,7 @@ func (s scripts) join(owner, wants string) (first, last int64) {
 	return r[1], r[2]
 }
 
-// kept must not become a sharer. It returns the time left.
+// kept requests a share and must be refused. It returns the time left.
 func (s scripts) kept(owner, wants string, queue bool) time.Duration {
 	s.t.Helper()
 	r, err := s.shareN(owner, wants, queue, 1)
@@ -63,7 +63,7 @@ func (s scripts) leave(owner, wants string, want int) {
 	}
 }
 
-// sharers checks who has the lock, in alphabetical order.
+// sharers checks the owners of the lock, in alphabetical order.
 func (s scripts) sharers(want ...string) {
 	s.t.Helper()
 	got := s.ZRange(s.t.Context(), lockKey, 0, -1).Val()
@@ -73,14 +73,14 @@ func (s scripts) sharers(want ...string) {
 	}
 }
 
-// sharersAfter has somebody look first, who removes those whose lease has ended.
+// sharersAfter first makes an attempt, which removes expired sharers.
 func (s scripts) sharersAfter(want ...string) {
 	s.t.Helper()
 	s.busy("z1", false)
 	s.sharers(want...)
 }
 
-// ends sets when the lease of a sharer ends, or has ended.
+// ends sets the end of a sharer's lease.
 func (s scripts) ends(member string, in time.Duration) {
 	s.t.Helper()
 	at := float64(s.now() + in.Microseconds())

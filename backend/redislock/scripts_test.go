@@ -135,8 +135,8 @@ func (s scripts) queue(want ...string) {
 
 func (s scripts) now() int64 { return s.Time(s.t.Context()).Val().UnixMicro() }
 
-// hear subscribes to all inboxes. The returned function returns what has come
-// since, and proves that nothing more is on its way.
+// hear subscribes to all inboxes. The returned function returns the messages since
+// then, and makes sure that there are no others.
 func (s scripts) hear() func() []string {
 	s.t.Helper()
 	sub := s.PSubscribe(s.t.Context(), "in:*")

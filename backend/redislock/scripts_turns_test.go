@@ -33,7 +33,7 @@ func TestScriptShareBehindAWriter(t *testing.T) {
 	})
 }
 
-// A writer that leaves lets in all readers up to the next writer.
+// A writer that leaves admits all readers up to the next writer.
 func TestScriptWriterPassesOnToReaders(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()
@@ -59,7 +59,7 @@ func TestScriptWriterPassesOnToReaders(t *testing.T) {
 			t.Errorf("token %d after %d", first, until)
 		}
 
-		// The last of them lets the writer in, and it alone.
+		// The last of them admits the writer, and only the writer.
 		s.leave("b1", reads, 1)
 		expect(t, "messages while one reads", heard(), nil)
 		s.leave("c1", reads, 1)
@@ -74,7 +74,7 @@ func TestScriptWriterPassesOnToReaders(t *testing.T) {
 	})
 }
 
-// Readers that come while a writer waits go behind it.
+// Readers that come while a writer waits queue behind it.
 func TestScriptReadersDoNotPassAWriter(t *testing.T) {
 	eachScripts(t, func(_ *testing.T, s scripts) {
 		s.join("a1", reads)
@@ -88,7 +88,7 @@ func TestScriptReadersDoNotPassAWriter(t *testing.T) {
 	})
 }
 
-// A writer that gives up lets in the readers that it kept out.
+// A writer that leaves admits the readers that it kept out.
 func TestScriptWriterLeavesTheQueue(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()
@@ -100,7 +100,7 @@ func TestScriptWriterLeavesTheQueue(t *testing.T) {
 		s.queue()
 		expect(t, "messages", heard(), []string{"in:c c1"})
 
-		// The same where what kept others out wanted a permit.
+		// The same if a request for a permit kept others out.
 		s.kept("d1", "p1", true)
 		s.kept("e1", reads, true)
 		s.leave("d1", "p1", 0)
@@ -127,9 +127,9 @@ func TestScriptPassesOnToSixteenAtMost(t *testing.T) {
 		}
 		s.release("a1", 1)
 		check(16, 16)
-		s.join("b10", reads) // a claim lets in further ones
+		s.join("b10", reads) // a claim admits further ones
 		check(32, 16)
-		s.join("b45", reads) // and one that comes by itself is no exception
+		s.join("b45", reads) // and also one that was not in the queue
 		check(40, 7)
 		s.queue()
 	})
@@ -148,7 +148,7 @@ func TestScriptShareHelpsTheHead(t *testing.T) {
 		s.queue("c:c1 r", "d:d1 r")
 		expect(t, "messages", heard(), []string{"in:b b1"})
 
-		// Who is behind a reader comes in with it, and needs no message.
+		// A reader behind a reader enters with it, and needs no message.
 		s.expire(t, lockKey)
 		s.join("d1", reads)
 		s.sharers("r c1", "r d1")
@@ -158,7 +158,7 @@ func TestScriptShareHelpsTheHead(t *testing.T) {
 	})
 }
 
-// The head takes what is free, and others with it.
+// The head of the queue takes a free lock, and others with it.
 func TestScriptShareHeadTakesIt(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()

@@ -43,7 +43,7 @@ func TestScriptShareGone(t *testing.T) {
 		gone("a1")
 		s.refused("a1", "GONE")
 		s.take("x1")
-		s.kept("a1", reads, false) // which says it all
+		s.kept("a1", reads, false) // its reply is sufficient
 		s.release("x1", 1)
 		if got, err := s.leaveErr("b1", reads, true, 0); err != nil || got != 2 {
 			t.Fatalf("release of who never had it: %d, %v", got, err)
@@ -53,7 +53,7 @@ func TestScriptShareGone(t *testing.T) {
 		}
 		gone("b1")
 
-		// Releases are remembered for a while; they do not drive out the doubtful.
+		// Releases are recorded for a while; they do not displace owners in doubt.
 		for i := range 16 {
 			owner := fmt.Sprint("c", i)
 			s.join(owner, reads)
@@ -64,7 +64,7 @@ func TestScriptShareGone(t *testing.T) {
 		s.leave("c0", reads, 1)
 		s.leave("a1", reads, 2)
 
-		// Nor the other way round.
+		// Nor the reverse.
 		for i := range 20 {
 			if _, err := s.leaveErr(fmt.Sprint("d", i), reads, true, 0); err != nil {
 				t.Fatal(err)
@@ -76,7 +76,7 @@ func TestScriptShareGone(t *testing.T) {
 			t.Errorf("release of an exclusive lock: %d, %v", got, err)
 		}
 		gone("c0")
-		s.join("b1", reads) // forgotten by now
+		s.join("b1", reads) // no longer recorded
 	})
 }
 

@@ -19,7 +19,7 @@ func sentinelLoad(t *testing.T, s *redistest.Sentinels) *load {
 	return l
 }
 
-// inboxesAt waits until the inboxes of the load listen there.
+// inboxesAt waits until the inboxes of the load are subscribed at s.
 func inboxesAt(t *testing.T, l *load, s *redistest.Server) {
 	t.Helper()
 	c := s.Client(t)
@@ -28,13 +28,13 @@ func inboxesAt(t *testing.T, l *load, s *redistest.Server) {
 	})
 }
 
-// The master is killed, and a replica takes over that does not have all locks.
+// The master is killed, and a replica without some of the locks takes over.
 //
-// Row 5 (redislock): no token comes twice, and holders whose locks the replica had not
-// heard of are told by their next renewal. Fails if tokens are counted with INCR, or
-// if a renewal creates a lock that is gone anew.
-// Row 19 (redislock): Sentinel replaces a dead master, waiters get through, and
-// renewals say who still has a lock. Fails if tokens are counted with INCR.
+// Row 5 (redislock): no token occurs twice, and holders of locks that the replica has
+// not received learn of the loss at their next renewal. Fails if tokens are counted
+// with INCR, or if a renewal creates a lock that is gone.
+// Row 19 (redislock): Sentinel replaces a dead master, waiters reach the new one, and
+// renewals tell which locks are kept. Fails if tokens are counted with INCR.
 func TestRow05StaleReplica(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -56,10 +56,10 @@ func TestRow05StaleReplica(t *testing.T) {
 	nothingLeft(t, s.Replica)
 }
 
-// The master is told to step back.
+// The master is told to fail over.
 //
-// Row 19 (redislock): waiters get through, no token comes twice, inboxes are connected
-// again. Fails if tokens are counted with INCR.
+// Row 19 (redislock): waiters reach the new master, no token occurs twice, inboxes are
+// connected again. Fails if tokens are counted with INCR.
 func TestRow19SentinelFailover(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -76,11 +76,11 @@ func TestRow19SentinelFailover(t *testing.T) {
 	nothingLeft(t, s.Replica)
 }
 
-// With WithWaitReplicas a lock counts when the replica has it: what is granted is
-// there when that takes over, and while it is behind nothing is granted.
+// With WithWaitReplicas a lock counts when the replica has it: granted locks exist
+// after a failover, and no lock is granted while the replica is behind.
 //
 // Row 5 (redislock): with WithWaitReplicas no lock has two holders. Fails if a lock
-// counts that too few replicas have confirmed.
+// counts with too few confirmations.
 func TestRow05WaitReplicas(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestRow05WaitReplicas(t *testing.T) {
 	s.Replica.Cont()
 	eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
 
-	other := newBackend(t, s.Client(t)) // which does not wait: there is no replica now
+	other := newBackend(t, s.Client(t)) // it does not wait: there is no replica now
 	var g driver.Grant
 	eventually(t, "the heir grants what was not", func() bool {
 		var err error

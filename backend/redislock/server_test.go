@@ -78,7 +78,7 @@ func documentedRules(t *testing.T) []string {
 	return redistest.DocumentedRules(t, 20)
 }
 
-// useShared does with permits and readers what needs a command of its own.
+// useShared uses those commands that only permits and readers need.
 func useShared(t *testing.T, s server, b *redislock.Backend) error {
 	t.Helper()
 	r := request("shop:sale")
@@ -91,7 +91,7 @@ func useShared(t *testing.T, s server, b *redislock.Backend) error {
 	if got[0].Status != driver.Renewed {
 		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got[0].Status), got[0].Err)
 	}
-	// One that has ended, and one beside it.
+	// An expired sharer, and one more.
 	s.ZAdd(t.Context(), r.Key, redis.Z{Score: 1, Member: "p x"})
 	again := request(r.Key)
 	again.Permits = 2
@@ -101,7 +101,7 @@ func useShared(t *testing.T, s server, b *redislock.Backend) error {
 	return b.Release(t.Context(), g)
 }
 
-// The rules that doc.go gives are enough, and there are no more than enough.
+// The rules in doc.go are sufficient, and each is necessary.
 func TestACL(t *testing.T) {
 	s := realServer(t)
 	use := func(rules []string) error {
@@ -134,18 +134,18 @@ func TestACL(t *testing.T) {
 		})
 		released := b.Release(t.Context(), g)
 		if released != nil {
-			cancel() // it would wait in vain
+			cancel() // it cannot succeed
 		}
 		<-w.done
 		return errors.Join(released, w.err)
 	}
 
 	redistest.MustBeEnough(t, documentedRules(t), map[string]bool{
-		"+subscribe":      true, // without it, those who wait poll
+		"+subscribe":      true, // without it, waiters poll
 		"+ping":           true, // to notice a dead inbox sooner
 		"+info":           true, // for the warning about eviction
 		"+type":           true, // to say what a foreign lock is
-		"+hello":          true, // go-redis does without
-		"+client|setname": true, // if the client has a name
+		"+hello":          true, // optional for go-redis
+		"+client|setname": true, // needed if the client has a name
 	}, use)
 }

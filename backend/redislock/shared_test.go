@@ -70,7 +70,7 @@ func TestSharedAndPermits(t *testing.T) {
 				if err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Fatalf("%s: release by another: %v", name, err)
 				}
-				return err != nil // a release that was sent twice is no error
+				return err != nil // a release that was sent twice is not an error
 			})
 			mustRelease(t, b, g1)
 			mustRelease(t, b, g2)
@@ -115,8 +115,8 @@ func TestBadModes(t *testing.T) {
 	}
 }
 
-// Readers of several processes have a key together, however many they are, and the
-// writer that waits gets it from the last of them.
+// Readers of several processes hold a key together, however many they are, and the
+// waiting writer gets it from the last of them.
 func TestThousandReaders(t *testing.T) {
 	s := realServer(t)
 	bs := []*redislock.Backend{newBackend(t, s.Client), newBackend(t, s.Client), newBackend(t, s.Client), newBackend(t, s.Client)}
@@ -236,8 +236,8 @@ func TestSharedCluster(t *testing.T) {
 	}
 }
 
-// A reader that has died keeps a writer out until its lease ends, and no longer,
-// although another that came later is renewed and leaves in time. No poll helps.
+// A dead reader keeps a writer out until its lease ends, and no longer, although a
+// later reader renews its lease and leaves in time. Polling does not help.
 func TestVirtualDeadReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
@@ -263,7 +263,7 @@ func TestVirtualDeadReader(t *testing.T) {
 	})
 }
 
-// A permit of one that has died comes free with its lease.
+// The permit of a dead holder is free at the end of its lease.
 func TestVirtualDeadPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackend(t, redistest.VirtualClient(t, redistest.Virtual(t)))
@@ -284,7 +284,7 @@ func TestVirtualDeadPermit(t *testing.T) {
 	})
 }
 
-// Messages that are lost cost a poll each, and nobody is left behind.
+// A lost message costs one poll, and no waiter is left behind.
 func TestVirtualSharedWithoutMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -329,7 +329,7 @@ func TestVirtualSharedWithoutMessages(t *testing.T) {
 	})
 }
 
-// A writer gets in although readers never stop to come.
+// A writer gets the lock although new readers keep coming.
 func TestVirtualWriterAmongReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -373,8 +373,7 @@ func TestVirtualWriterAmongReaders(t *testing.T) {
 	})
 }
 
-// Of readers and writers, and of permits, never more are in than may be; and they
-// all get in.
+// Readers, writers and permits never exceed their limits, and all are served.
 func TestSharedExclusion(t *testing.T) {
 	for _, permits := range []int{0, 3} {
 		t.Run(fmt.Sprint("permits=", permits), func(t *testing.T) {

@@ -11,9 +11,8 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// stalls asks the servers, one after the other and again and again, for nothing but
-// an answer. The returned function ends that, and tells how long a round took at
-// most: so much of a delay is the machine's.
+// stalls pings the servers in turn, repeatedly. The returned function ends that, and
+// returns the longest time of a round: that part of a delay is caused by the machine.
 func stalls(t *testing.T, servers ...*redistest.Server) (longest func() time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -14,9 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// The key is deleted between the work and its commit: the commit does not happen,
-// the data is as it was before, and the error says both what happened and what the
-// undoing said.
+// The key is deleted between the work and its commit: the commit does not happen, the
+// data is as before, and the error contains both the loss and the error of Undo.
 func TestStepLosesItsKey(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -39,7 +38,7 @@ func TestStepLosesItsKey(t *testing.T) {
 					if n := s.Del(t.Context(), lockKey).Val(); n != 1 {
 						t.Errorf("%d keys deleted", n)
 					}
-					<-ctx.Done() // the next renewal tells
+					<-ctx.Done() // until the next renewal
 					return nil
 				},
 				Commit: func(context.Context) error {

@@ -21,17 +21,16 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// clientLog is what go-redis has to say by itself.
+// clientLog receives the log of go-redis.
 type clientLog struct{ to *syncBuffer }
 
 func (l clientLog) Printf(_ context.Context, format string, v ...any) {
 	_, _ = fmt.Fprintf(l.to, format+"\n", v...)
 }
 
-// A lock works over TLS, for one who has to say who it is and may do no more than
-// is documented: it is taken, renewed, waited for, passed on by a message, given
-// back, and its loss is noticed. Whoever is not let in is told why, and no password
-// is ever said.
+// A lock works over TLS with authentication and only the documented permissions: it is
+// acquired, renewed, waited for, passed on by a message, released, and its loss is
+// noticed. A client that is refused gets the reason, and no password is ever printed.
 func TestTLSAndAuth(t *testing.T) {
 	testmode.Long(t)
 	authority := redistest.NewAuthority(t)
@@ -62,7 +61,7 @@ func TestTLSAndAuth(t *testing.T) {
 		for name, c := range map[string]struct {
 			server *redistest.Server
 			change []func(*redis.Options)
-			says   string // one of these
+			says   string // one of these words
 		}{
 			"a wrong password":        {s, []func(*redis.Options){wrong}, "WRONGPASS"},
 			"a user that is not":      {s, []func(*redis.Options){wrong, func(o *redis.Options) { o.Username = "nobody" }}, "WRONGPASS"},
@@ -89,7 +88,7 @@ func TestTLSAndAuth(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		redis.SetLogger(clientLog{&said}) // Open has one of its own
+		redis.SetLogger(clientLog{&said}) // Open sets its own
 		l := distlock.New(b.Backend, distlock.Config{})
 		defer l.Close()
 		noError(t, l.Do(t.Context(), lockKey, distlock.Opts{}, func(context.Context) error { return nil }))
@@ -106,7 +105,7 @@ func TestTLSAndAuth(t *testing.T) {
 	}
 }
 
-// tells checks an error that somebody is going to read: it has one of the words.
+// tells checks a readable error: it contains one of the words.
 func tells(t *testing.T, err error, words string) {
 	t.Helper()
 	if err == nil || !slices.ContainsFunc(strings.Split(words, "|"), func(w string) bool { return strings.Contains(err.Error(), w) }) {
@@ -117,10 +116,10 @@ func tells(t *testing.T, err error, words string) {
 	}
 }
 
-// mustNotGetIn tries all that a Locker and a Backend do.
+// mustNotGetIn tries all operations of a Locker and a Backend.
 func mustNotGetIn(t *testing.T, c *redis.Client, logger *slog.Logger, want string) {
 	t.Helper()
-	// The client dials several times before it says why it cannot.
+	// The client dials several times before it reports the reason.
 	b := redislock.New(c, redislock.WithLogger(logger), redislock.WithOpTimeout(20*time.Second))
 	l := distlock.New(b, distlock.Config{CloseTimeout: time.Millisecond})
 	defer l.Close()
@@ -151,7 +150,7 @@ func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislo
 	one, two := distlock.New(newBackend(), distlock.Config{}), distlock.New(newBackend(), distlock.Config{})
 	defer one.Close()
 	defer two.Close()
-	const patient = 15 * time.Second // less than anybody waits who gets no message
+	const patient = 15 * time.Second // less than the wait without a message
 	o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: time.Minute}
 	for _, kind := range []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 1}} {
 		ctx, cancel := context.WithTimeout(t.Context(), patient)

@@ -13,8 +13,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// A release whose answer was lost is sent again. If so many have released meanwhile
-// that the server has forgotten it, it is still no loss.
+// A release with a lost reply is sent again. It is not a loss even if so many owners
+// have released meanwhile that the server has no record of it.
 func TestUnshareSentTwice(t *testing.T) {
 	s := realServer(t)
 	other := newBackend(t, s.Client)
@@ -47,7 +47,7 @@ func TestUnshareSentTwice(t *testing.T) {
 		}
 		mustRelease(t, other, keeper)
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			continue // the server was not prompt, so this was sent once
+			continue // the server was not prompt, so this was sent only once
 		}
 		if err != nil {
 			t.Errorf("release: %v", err)
@@ -57,7 +57,7 @@ func TestUnshareSentTwice(t *testing.T) {
 	t.Fatal("it was never sent twice")
 }
 
-// loser loses the next answer that comes on its connections.
+// loser drops the next reply on its connections.
 type loser struct {
 	armed     atomic.Bool
 	meanwhile func()

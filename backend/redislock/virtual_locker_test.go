@@ -17,8 +17,7 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// virtualLocker returns a Locker of a process of its own on m, and the network
-// between them.
+// virtualLocker returns a Locker with connections of its own to m, and their network.
 func virtualLocker(t *testing.T, m *miniredis.Miniredis) (*distlock.Locker, *spoilnet.Network) {
 	t.Helper()
 	n := spoilnet.To(m.Dial)
@@ -52,7 +51,8 @@ func TestVirtualWatchdogForHours(t *testing.T) {
 				t.Fatalf("another got: %v", err)
 			}
 		}
-		// Taken away behind the holder's back: the next renewal tells.
+		// The key is removed without the holder's knowledge: the next renewal detects
+		// it.
 		m.Del(lockKey)
 		gone := time.Now()
 		<-lease.Context().Done()
@@ -78,7 +78,7 @@ func TestVirtualPartition(t *testing.T) {
 				other, _ := virtualLocker(t, m)
 				lease := lockFor(t, l, distlock.Opts{KeyTimeout: 10 * time.Second})
 				time.Sleep(time.Hour)
-				// Those to come are dead, too: what was deafened does not heal by itself.
+				// New connections are cut as well: Deafen does not end by itself.
 				n.Hang(name != "refused")
 				cut(n)
 				var next *distlock.Lease
@@ -106,7 +106,7 @@ func TestVirtualPartition(t *testing.T) {
 				}
 				n.Hang(false)
 				n.Refuse(false)
-				n.Kill() // nobody closes a connection that hangs
+				n.Kill() // connections that hang are not closed otherwise
 			})
 		})
 	}
@@ -140,8 +140,8 @@ func TestVirtualWaitBudget(t *testing.T) {
 	})
 }
 
-// TestVirtualTurns has two processes with many goroutines that never rest. Each
-// process hands the lock over inside, within its bounds, and gives the other its turn.
+// TestVirtualTurns has two processes with many busy goroutines. Each process hands the
+// lock over internally, within its limits, and then lets the other have it.
 func TestVirtualTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const goroutines, visits = 20, 40

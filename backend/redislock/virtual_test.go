@@ -14,8 +14,8 @@ import (
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
-// The same wait, hour after hour: a holder that is renewed for long, waiters in
-// two processes, one of which dies without a word.
+// The same wait for hours: a holder that is renewed for long, and waiters in two
+// processes, one of which dies.
 func TestVirtualHours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -27,7 +27,7 @@ func TestVirtualHours(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Polls so rarely that its queue would end before it comes again.
+		// It polls so rarely that its queue would expire between two polls.
 		patient := request(lockKey)
 		patient.Backoff = driver.NewBackoff(10*time.Minute, 0)
 		w := acquire(t.Context(), b, patient)
@@ -74,8 +74,8 @@ func TestVirtualHours(t *testing.T) {
 	})
 }
 
-// A waiter that would poll rarely keeps its place all the same, although queues
-// end if nobody comes.
+// A waiter with a long interval keeps its place, although queues expire without
+// requests.
 func TestVirtualPatientWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -105,7 +105,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 		if w.err != nil {
 			t.Error(w.err)
 		}
-		// A queue of the dead ends.
+		// A queue of dead owners expires.
 		ctx, cancel := context.WithCancel(t.Context())
 		dying := acquire(ctx, b, request(lockKey))
 		synctest.Wait()
@@ -118,7 +118,7 @@ func TestVirtualPatientWaiter(t *testing.T) {
 	})
 }
 
-// A holder that dies is followed as soon as its lease ends, not at the next poll.
+// The lock of a dead holder is granted as soon as its lease ends, not at the next poll.
 func TestVirtualDeadHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := redistest.VirtualClient(t, redistest.Virtual(t))
@@ -140,7 +140,7 @@ func TestVirtualDeadHolder(t *testing.T) {
 	})
 }
 
-// go-redis does not notice that a subscription has gone deaf. The inbox does.
+// go-redis does not notice a dead subscription. The inbox does.
 func TestVirtualDeafSubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
@@ -165,7 +165,7 @@ func TestVirtualDeafSubscription(t *testing.T) {
 		default:
 		}
 
-		// Far from its next look, which is every twenty seconds.
+		// Long before its next check, which is every twenty seconds.
 		time.Sleep(time.Second)
 		n.Cut()
 		start := time.Now()
