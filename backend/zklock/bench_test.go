@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// contender takes and gives back the lock for a key, once.
+// contender acquires and releases the lock for a key, once.
 type contender func(key string) error
 
 func ours(b *zklock.Backend) contender {
@@ -39,30 +39,30 @@ func theirs(c *zk.Conn) contender {
 	}
 }
 
-// BenchmarkLock is a lock and an unlock, of this package and of the client
-// library's own lock, each with one connection.
+// BenchmarkLock measures a lock and an unlock of this package and of the client library,
+// each with one connection.
 func BenchmarkLock(b *testing.B) {
 	s := sharedServer(b)
-	for _, who := range []struct {
+	for _, impl := range []struct {
 		name string
 		open func(b *testing.B) contender
 	}{
 		{"zklock", func(b *testing.B) contender { return ours(newBackend(b, []string{s.Addr()})) }},
 		{"zk.NewLock", func(b *testing.B) contender { return theirs(newAdmin(b, s.Addr())) }},
 	} {
-		b.Run(who.name, func(b *testing.B) {
+		b.Run(impl.name, func(b *testing.B) {
 			for _, c := range []struct {
 				name       string
 				goroutines int
 				keys       int
 			}{{"uncontended", 1, 1}, {"100-keys", 100, 100}, {"one-key", 100, 1}} {
-				b.Run(c.name, func(b *testing.B) { crowd(b, who.open(b), c.goroutines, c.keys) })
+				b.Run(c.name, func(b *testing.B) { contend(b, impl.open(b), c.goroutines, c.keys) })
 			}
 		})
 	}
 }
 
-func crowd(b *testing.B, lock contender, goroutines, keys int) {
+func contend(b *testing.B, lock contender, goroutines, keys int) {
 	for k := range keys {
 		if err := lock("bench" + strconv.Itoa(k)); err != nil {
 			b.Fatal(err)

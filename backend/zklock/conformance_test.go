@@ -13,8 +13,7 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// conform runs the suite. Its cases have leases of a minute, which only a longer
-// session carries.
+// conform runs the conformance suite. Its leases of a minute need a long session.
 func conform(t *testing.T, servers []string) {
 	t.Helper()
 	admin := newAdmin(t, servers...)
@@ -32,7 +31,7 @@ func conform(t *testing.T, servers []string) {
 	})
 }
 
-// drop deletes the node of who has the key, which must be an exclusive lock.
+// drop deletes the node of the holder, which must have an exclusive lock.
 func drop(t *testing.T, admin *zk.Conn, key string) {
 	t.Helper()
 	parent := zklock.DefaultRoot + "/" + zklock.EscapeKey(key)

@@ -36,15 +36,15 @@ func startCurator(t *testing.T, addr string) *curator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trouble strings.Builder
-	cmd.Stderr = &trouble
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // and so it ends
+		_ = in.Close() // ends the program
 		if err := cmd.Wait(); err != nil {
-			t.Errorf("Curator: %v: %s", err, &trouble)
+			t.Errorf("Curator: %v: %s", err, &stderr)
 		}
 	})
 	c := &curator{t, in, bufio.NewScanner(out)}
@@ -77,8 +77,7 @@ func (c *curator) must(want, verb, kind, path string) {
 	}
 }
 
-// TestCurator shares locks with Curator's recipes: each keeps the other out, and
-// waits in one line with it.
+// TestCurator: Curator's recipes and this package share locks and one queue.
 func TestCurator(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -88,14 +87,14 @@ func TestCurator(t *testing.T) {
 	admin := newAdmin(t, addr)
 	waiting := func(path string, n int) {
 		t.Helper()
-		eventually(t, patience, "a line with Curator in it", func() bool { return len(children(t, admin, path)) == n })
+		eventually(t, patience, "Curator is in the queue", func() bool { return len(children(t, admin, path)) == n })
 	}
 
 	t.Run("InterProcessMutex", func(t *testing.T) {
 		b := newBackend(t, []string{addr})
 		key := "curator"
 		path := parentOf(key)
-		g := mustTry(t, b, request(key))
+		g := mustAcquire(t, b, request(key))
 		c.must("false", "try", "mutex", path)
 		mustRelease(t, b, g)
 		c.must("true", "try", "mutex", path)
@@ -103,20 +102,20 @@ func TestCurator(t *testing.T) {
 		// Curator writes its address into its node.
 		infos, err := observer.Inspect(context.Background(), key, 1)
 		if err != nil || len(infos) != 1 || net.ParseIP(infos[0].Holders[0].Holder) == nil {
-			t.Errorf("Inspect of what Curator has: %+v, %v", infos, err)
+			t.Errorf("Inspect of a lock of Curator: %+v, %v", infos, err)
 		}
-		w := queue(t, b, request(key))
+		w := startWaiter(t, b, request(key))
 		waiting(path, 2)
 		w.mustWait(t)
 		c.must("released", "release", "mutex", path)
 		g = w.served(t)
 		c.send("acquire", "mutex", path)
 		waiting(path, 2)
-		behind := queue(t, b, request(key))
+		behind := startWaiter(t, b, request(key))
 		waiting(path, 3)
 		mustRelease(t, b, g)
 		if got := c.answer(); got != "true" {
-			t.Errorf("Curator in line: %s", got)
+			t.Errorf("Curator in the queue: %s", got)
 		}
 		behind.mustWait(t)
 		c.must("released", "release", "mutex", path)
@@ -128,13 +127,13 @@ func TestCurator(t *testing.T) {
 		path := parentOf(key)
 		reader := request(key)
 		reader.Mode = driver.Shared
-		r := mustTry(t, b, reader)
+		r := mustAcquire(t, b, reader)
 		c.must("true", "try", "read", path)
 		c.must("false", "try", "write", path)
 		mustBeBusy(t, b, key)
 		mustRelease(t, b, r)
 		mustBeBusy(t, b, key)
-		writer := queue(t, b, request(key))
+		writer := startWaiter(t, b, request(key))
 		waiting(path, 2)
 		c.must("released", "release", "read", path)
 		w := writer.served(t)
@@ -144,7 +143,7 @@ func TestCurator(t *testing.T) {
 		late.Mode = driver.Shared
 		mustRelease(t, b, w)
 		c.must("true", "try", "write", path)
-		behind := queue(t, b, late)
+		behind := startWaiter(t, b, late)
 		waiting(path, 2)
 		behind.mustWait(t)
 		mustBeBusy(t, b, key)

@@ -16,15 +16,14 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// outage is one way in which ZooKeeper is unavailable, and what the operator reads then.
+// outage is one way in which ZooKeeper is unavailable.
 type outage struct {
 	name string
 	fail func(t *testing.T) error
-	want string // a pattern
+	want string // the pattern of the error
 }
 
-// TestOutageTexts: whatever is wrong with the store, the error has the address and the
-// cause on one line.
+// TestOutageTexts: in every outage the error has the address and the cause on one line.
 func TestOutageTexts(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame"
@@ -39,7 +38,7 @@ func TestOutageTexts(t *testing.T) {
 	killed := func(t *testing.T) (holder, waiter error) {
 		t.Helper()
 		_, _, err := zktest.ServerPath()
-		zktest.Need(t, err) // a skip in there would be a panic
+		zktest.Need(t, err) // a skip in OnceValues would be a panic
 		return once()
 	}
 	for _, o := range []outage{
@@ -60,7 +59,7 @@ func TestOutageTexts(t *testing.T) {
 		{
 			"wrong host", // known when the Backend is made
 			func(*testing.T) error {
-				_, err := zklock.New([]string{"zk..invalid:2181"}) // no name, so nobody is asked
+				_, err := zklock.New([]string{"zk..invalid:2181"}) // not a valid name, so no DNS server is asked
 				return errors.Join(err, distlock.ErrUnavailable)
 			},
 			`zklock: lookup zk\.\.invalid: no such host`,
@@ -75,7 +74,7 @@ func TestOutageTexts(t *testing.T) {
 			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: no credentials were given, see WithDigest`,
 		},
 		{
-			"wrong password", // ZooKeeper takes any: it makes another user
+			"wrong password", // for ZooKeeper this is another user
 			func(t *testing.T) error { return refused(t, password, zklock.WithDigest("shop", "guess")) },
 			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: the nodes' ACL does not name the user "shop" with this password`,
 		},
@@ -108,8 +107,8 @@ func TestOutageTexts(t *testing.T) {
 	}
 }
 
-// TestPing: a session whose server answers works; if the server does not answer, the
-// error has the address and the cause.
+// TestPing: Ping succeeds if the server answers. Otherwise the error has the address and
+// the cause.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	if err := newLocker(t, sharedServer(t).Addr()).Ping(t.Context()); err != nil {
@@ -133,7 +132,7 @@ func newLocker(tb testing.TB, addr string, opts ...zklock.Option) *distlock.Lock
 	return l
 }
 
-// closedPort returns an address where nobody listens.
+// closedPort returns an address that no server listens on.
 func closedPort(tb testing.TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,13 +154,13 @@ func silent(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// refused asks for a lock where the user shop has its own.
+// refused asks for a lock whose nodes belong to the user shop.
 func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	t.Helper()
 	addr, root := sharedServer(t).Addr(), zklock.WithRoot("/outage-owned")
 	owner := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", password))
-	key := path.Base(t.Name()) // another part is at it at the same time
-	mustRelease(t, owner, mustTry(t, owner, request(key)))
+	key := path.Base(t.Name()) // subtests run at the same time
+	mustRelease(t, owner, mustAcquire(t, owner, request(key)))
 	_, err := newLocker(t, addr, append(opts, root)...).TryAcquire(t.Context(), key, distlock.Opts{})
 	return err
 }

@@ -20,20 +20,20 @@ import (
 // creates matches the creation of a lock's node.
 func creates(p []byte) bool { return bytes.Contains(p, []byte("-lock-")) }
 
-// overNetwork returns a Backend whose connections can be spoilt.
+// overNetwork returns a Backend and the network of its connections.
 func overNetwork(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Backend, *spoilnet.Network) {
 	tb.Helper()
 	n := new(spoilnet.Network)
 	return newBackend(tb, []string{addr}, append(opts, zklock.WithDialer(n.DialTimeout))...), n
 }
 
-// TestRow08LostCreateReply loses the reply to the creation of the node: whoever tries
-// again has the key with that node, and does not wait for itself.
+// TestRow08LostCreateReply: the reply to the creation of a node is lost. When the owner
+// tries again, it gets the key with that node and does not wait for itself.
 //
-// Row 8 (zklock): the node is found again, and is the grant. Fails if a node whose
-// creation was not answered is not looked for.
-// Row 12 (zklock): a lost create is found again. Fails if a node whose creation was
-// not answered is not looked for.
+// Row 8 (zklock): the owner finds its node again and has the key. Fails if the Backend
+// does not look for a node after the reply to its creation was lost.
+// Row 12 (zklock): the owner finds its node again. Fails if the Backend does not look for
+// a node after the reply to its creation was lost.
 func TestRow08LostCreateReply(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -41,7 +41,7 @@ func TestRow08LostCreateReply(t *testing.T) {
 	b, n := overNetwork(t, addr)
 	const key = "lost-create"
 	keepParent(t, admin, key)
-	mustRelease(t, b, mustTry(t, b, request(key)))
+	mustRelease(t, b, mustAcquire(t, b, request(key)))
 
 	n.DeafenAt(creates)
 	r := request(key)
@@ -56,7 +56,7 @@ func TestRow08LostCreateReply(t *testing.T) {
 		t.Errorf("TryAcquire without a reply: %v", err)
 	}
 	node := children(t, admin, parentOf(key))
-	g := mustTry(t, b, r)
+	g := mustAcquire(t, b, r)
 	if again := children(t, admin, parentOf(key)); len(again) != 1 || again[0] != node[0] {
 		t.Errorf("at first %q, then %q", node, again)
 	}
@@ -66,20 +66,20 @@ func TestRow08LostCreateReply(t *testing.T) {
 	}
 }
 
-// TestRow08LostCreateGivenUp loses the reply to the creation of a node whose owner then
-// gives up: it is deleted all the same.
+// TestRow08LostCreateGivenUp: the reply to the creation of a node is lost, and the owner
+// gives up. The node is deleted.
 //
-// Row 8 (zklock): nothing is left of what was given up without an answer. Fails if
-// nothing is deleted in the background.
+// Row 8 (zklock): no node of an owner that gave up is left. Fails if nothing is deleted in
+// the background.
 func TestRow08LostCreateGivenUp(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithOpTimeout(impatience))
+	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
 	const key = "given-up-create"
 	keepParent(t, admin, key)
-	isUp(t, b, key)
+	mustWork(t, b, key)
 	n.DeafenAt(creates)
 	r := request(key)
 	start := time.Now()
@@ -87,7 +87,7 @@ func TestRow08LostCreateGivenUp(t *testing.T) {
 		t.Errorf("TryAcquire without a reply: %v", err)
 	}
 	if err := b.Release(context.Background(), r.Grant()); err == nil {
-		t.Error("Release without a reply is certain of it")
+		t.Error("Release without a reply succeeds")
 	}
 	if d := time.Since(start); d > patience {
 		t.Errorf("two calls without a reply took %v", d)
@@ -95,22 +95,22 @@ func TestRow08LostCreateGivenUp(t *testing.T) {
 	eventually(t, patience, "the node is there", func() bool { return n.Deaf() == 1 && len(children(t, admin, parentOf(key))) == 1 })
 	n.Kill()
 	eventually(t, patience, "the orphan is deleted", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
-	isUp(t, b, key)
+	mustWork(t, b, key)
 }
 
-// TestRow09LateCreate has the creation of a node arrive after its owner has given up.
+// TestRow09LateCreate: the request for a node arrives after the owner has given up.
 //
-// Row 9 (zklock): a node that is made late is deleted. Fails if nothing is deleted in
+// Row 9 (zklock): a node that is created late is deleted. Fails if nothing is deleted in
 // the background.
 func TestRow09LateCreate(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithOpTimeout(impatience))
+	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
 	const key = "late-create"
-	keepParent(t, admin, key) // and so the server counts on
-	isUp(t, b, key)
-	eventually(t, patience, "nothing is left", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
+	keepParent(t, admin, key) // so that the counter of its children continues
+	mustWork(t, b, key)
+	eventually(t, patience, "no node is left", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
 	_, before, err := admin.Exists(parentOf(key))
 	if err != nil {
 		t.Fatal(err)
@@ -125,34 +125,33 @@ func TestRow09LateCreate(t *testing.T) {
 	if err := n.Deliver(); err != nil {
 		t.Fatal(err)
 	}
-	// Created, deleted, and nothing more.
-	eventually(t, patience, "the late node came and went", func() bool {
+	// Two changes: the node was created and deleted.
+	eventually(t, patience, "the late node was deleted", func() bool {
 		_, stat, err := admin.Exists(parentOf(key))
 		return err == nil && stat.Cversion == before.Cversion+2 && stat.NumChildren == 0
 	})
-	isUp(t, b, key)
+	mustWork(t, b, key)
 }
 
-// TestLostReleaseReply cuts the connection before the release: it goes on in the
-// background.
+// TestLostReleaseReply: a release without an answer continues in the background.
 func TestLostReleaseReply(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	b, n := overNetwork(t, addr, zklock.WithOpTimeout(impatience))
+	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
 	const key = "lost-release"
-	g := tryLong(t, b, request(key))
+	g := tryRepeatedly(t, b, request(key))
 	n.Cut()
 	if err := b.Release(context.Background(), g); err == nil {
-		t.Error("Release without a reply is certain of it")
+		t.Error("Release without a reply succeeds")
 	}
 	n.Kill()
 	eventually(t, patience, "the node is deleted", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
-	releaseLong(t, b, g) // again
+	releaseRepeatedly(t, b, g)
 }
 
-// TestOwnOrphan finds a node of the owner's from a session that has died without
-// the server knowing it: nobody waits for itself.
+// TestOwnOrphan: an owner does not wait for its own node from a session that is dead and
+// that the server still knows.
 func TestOwnOrphan(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -162,7 +161,7 @@ func TestOwnOrphan(t *testing.T) {
 	keepParent(t, admin, key)
 	r := request(key)
 	plant(t, admin, parentOf(key)+"/_c_"+r.Owner+"-lock-", zk.FlagEphemeralSequential)
-	g := mustTry(t, b, r)
+	g := mustAcquire(t, b, r)
 	if names := children(t, admin, parentOf(key)); len(names) != 1 {
 		t.Errorf("there should be one node: %q", names)
 	}
@@ -178,22 +177,22 @@ func plant(t *testing.T, admin *zk.Conn, path string, flags int32) string {
 	return path
 }
 
-// TestNodeDeleted has an operator delete nodes: the holder's renewal says Lost, and
-// a waiter without a node is not granted the key, but stands in line again.
+// TestNodeDeleted: an operator deletes nodes. The renewal of a holder without a node is
+// Lost, and a waiter without a node does not get the key but joins the queue again.
 func TestNodeDeleted(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	const key = "deleted"
-	g := mustTry(t, b, request(key))
-	first := queue(t, b, request(key))
-	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
-	second := queue(t, other, request(key))
-	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 3 })
-	names := inOrder(children(t, admin, parentOf(key)))
+	g := mustAcquire(t, b, request(key))
+	first := startWaiter(t, b, request(key))
+	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	second := startWaiter(t, other, request(key))
+	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 3 })
+	names := byNumber(children(t, admin, parentOf(key)))
 
-	// The first waiter's: the second one moves up, and neither has the key.
+	// The first waiter's node: neither waiter gets the key.
 	if err := admin.Delete(parentOf(key)+"/"+names[1], -1); err != nil {
 		t.Fatal(err)
 	}
@@ -202,38 +201,38 @@ func TestNodeDeleted(t *testing.T) {
 	}
 	first.mustWait(t)
 	second.mustWait(t)
-	// The holder's: it learns it, and the line moves on.
+	// The holder's node: the second waiter gets the key.
 	if err := admin.Delete(parentOf(key)+"/"+names[0], -1); err != nil {
 		t.Fatal(err)
 	}
 	g2 := second.served(t)
 	if s := renewed(t, b, g); s.Status != driver.Lost {
-		t.Errorf("the deposed holder is %v", s)
+		t.Errorf("the holder without a node is %v", s)
 	}
 	if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("Release by the deposed holder: %v", err)
+		t.Errorf("Release by the holder without a node: %v", err)
 	}
 	first.mustWait(t)
 	mustRelease(t, other, g2)
 	first.cancel()
 	<-first.done
 	_ = b.Release(context.Background(), first.request.Grant())
-	mustRelease(t, b, mustTry(t, b, request(key)))
+	mustRelease(t, b, mustAcquire(t, b, request(key)))
 }
 
-// TestStolenName puts a node of another session in the place of the holder's, with
-// the same name, and of a waiter's: both are strangers' nodes, and no lock.
+// TestStolenName: the nodes of a holder and of a waiter are replaced by nodes of another
+// session with the same names. Those do not count as their locks.
 func TestStolenName(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	const key = "stolen"
-	g := mustTry(t, other, request(key))
+	g := mustAcquire(t, other, request(key))
 	r := request(key)
 	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
-	w := queue(t, b, r)
-	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	w := startWaiter(t, b, r)
+	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 	steal := func(name string) string {
 		path := parentOf(key) + "/" + name
 		_, err := admin.Multi(&zk.DeleteRequest{Path: path, Version: -1},
@@ -243,22 +242,22 @@ func TestStolenName(t *testing.T) {
 		}
 		return path
 	}
-	names := inOrder(children(t, admin, parentOf(key)))
+	names := byNumber(children(t, admin, parentOf(key)))
 	stolen := steal(names[1])
-	eventually(t, patience, "the waiter has found out", func() bool {
+	eventually(t, patience, "the waiter has a new node", func() bool {
 		exists, _, err := admin.Exists(stolen)
 		return err == nil && !exists && len(children(t, admin, parentOf(key))) == 2
 	})
 	w.mustWait(t)
 	steal(names[0])
 	if s := renewed(t, other, g); s.Status != driver.Lost {
-		t.Errorf("the holder whose node is another's now is %v", s)
+		t.Errorf("the holder whose node belongs to another session is %v", s)
 	}
 	mustRelease(t, b, w.served(t))
-	eventually(t, patience, "nothing is left", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
+	eventually(t, patience, "no node is left", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
 }
 
-// TestOverflow finds the sequence numbers used up, and says so.
+// TestOverflow: calls fail when the sequence numbers are used up.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -276,7 +275,7 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// failing is a connection whose next write of credentials fails, once armed.
+// failing is a connection whose next write of credentials fails if it is armed.
 type failing struct {
 	net.Conn
 	armed *atomic.Bool
@@ -289,8 +288,8 @@ func (c failing) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// TestCredentialsNotWritten has a new connection break just when the credentials
-// are repeated on it. go-zookeeper 1.0.4 alone would hang for ever then.
+// TestCredentialsNotWritten: a new connection breaks when the credentials are repeated on
+// it. Without our Write go-zookeeper 1.0.4 would hang.
 func TestCredentialsNotWritten(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -301,19 +300,19 @@ func TestCredentialsNotWritten(t *testing.T) {
 	}
 	b := newBackend(t, []string{addr}, zklock.WithDialer(dial), zklock.WithDigest("shop", "secret"),
 		zklock.WithRoot("/credentials"), zklock.WithOpTimeout(5*time.Second))
-	hearsAll(t, b)
-	g := mustTry(t, b, request("key"))
+	drain(t, b)
+	g := mustAcquire(t, b, request("key"))
 	armed.Store(true)
 	n.Kill()
 	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == driver.Renewed })
 	if armed.Load() {
-		t.Error("the credentials were not repeated, and the test shows nothing")
+		t.Error("the credentials were not repeated: the test proves nothing")
 	}
 	mustRelease(t, b, g)
 }
 
-// drowsy is a connection to a server that overlooks what creates a node until
-// something else comes.
+// drowsy is a connection to a server that overlooks the creation of a node until the next
+// request comes.
 type drowsy struct {
 	net.Conn
 	overlooked *atomic.Int32
@@ -333,8 +332,8 @@ func (c *drowsy) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestDrowsyServer has a server that finds a request only when the next one comes,
-// as ZooKeeper 3.8.0 does when its CommitProcessor misses that it was woken.
+// TestDrowsyServer: the server finds a request only when the next one comes, as ZooKeeper
+// 3.8.0 does if its CommitProcessor misses that it was woken.
 func TestDrowsyServer(t *testing.T) {
 	t.Parallel()
 	addr, overlooked := sharedServer(t).Addr(), new(atomic.Int32)
@@ -343,8 +342,8 @@ func TestDrowsyServer(t *testing.T) {
 		return &drowsy{Conn: c, overlooked: overlooked}, err
 	}
 	b := newBackend(t, []string{addr}, zklock.WithDialer(dial), zklock.WithOpTimeout(patience))
-	mustRelease(t, b, mustTry(t, b, request("drowsy")))
+	mustRelease(t, b, mustAcquire(t, b, request("drowsy")))
 	if overlooked.Load() == 0 {
-		t.Error("the server overlooked nothing, and the test shows nothing")
+		t.Error("the server overlooked nothing: the test proves nothing")
 	}
 }

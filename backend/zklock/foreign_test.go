@@ -15,21 +15,21 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// TestRow22ForeignNodes finds nodes of others where locks are. Those in the line
-// that are no locks are passed over, a node that cannot have a line is an error,
-// and all of them stay.
+// TestRow22ForeignNodes: other programs have nodes where locks belong. In a queue they are
+// skipped. A key's node that cannot have children is an error. All of them stay.
 //
-// Row 22 (zklock): nodes that are not locks are skipped, a node that cannot have a line
-// is ErrForeign, and all of them stay. Fails if any name counts as the name of a lock.
+// Row 22 (zklock): nodes that are not locks are skipped, a key's node that cannot have
+// children is ErrForeign, and all of them stay. Fails if any name counts as the name of a
+// lock.
 func TestRow22ForeignNodes(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
-	mustRelease(t, b, mustTry(t, b, request("foreign"))) // the root is there
+	mustRelease(t, b, mustAcquire(t, b, request("foreign"))) // creates the root
 
-	// Data at the node of the key, and children that others have put there.
-	key := "foreign-" + uuid.NewString() // they stay, and the test may run again
+	// The key's node has data and children of another program.
+	key := "foreign-" + uuid.NewString() // the nodes stay, and the test may run again
 	if _, err := admin.Create(parentOf(key), []byte("data"), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +37,13 @@ func TestRow22ForeignNodes(t *testing.T) {
 	for _, name := range names {
 		plant(t, admin, parentOf(key)+"/"+name, 0)
 	}
-	g := mustTry(t, b, request(key))
+	g := mustAcquire(t, b, request(key))
 	mustBeBusy(t, other, key)
 	if got := renewed(t, b, g); got.Status != driver.Renewed {
 		t.Errorf("renewal: %v", got)
 	}
 	mustRelease(t, b, g)
-	mustRelease(t, other, mustTry(t, other, request(key)))
+	mustRelease(t, other, mustAcquire(t, other, request(key)))
 	left := children(t, admin, parentOf(key))
 	slices.Sort(left)
 	slices.Sort(names)
@@ -52,7 +52,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 		t.Errorf("left are %q of %q, and %q, %v", left, names, data, err)
 	}
 
-	// An ephemeral node has no children.
+	// An ephemeral node cannot have children.
 	barren := "foreign-" + uuid.NewString()
 	if _, err := admin.Create(parentOf(barren), []byte("data"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 	locker := distlock.New(newBackend(t, []string{addr}), distlock.Config{})
 	_, err = locker.TryAcquire(context.Background(), barren, distlock.Opts{})
 	mustBeForeign(t, err)
-	eventually(t, patience, "it has looked before its time is over", func() bool {
+	eventually(t, patience, "it has looked before its context ends", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		_, err = locker.Acquire(ctx, barren, distlock.Opts{RetryInterval: time.Millisecond})
@@ -68,7 +68,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 	})
 	mustBeForeign(t, err)
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a wait whose time was over: %v", err)
+		t.Errorf("a wait whose context ended: %v", err)
 	}
 	_, err = locker.Acquire(context.Background(), barren, distlock.Opts{RetryInterval: time.Millisecond, RetryCount: 3})
 	mustBeForeign(t, err)
@@ -93,7 +93,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 	}
 
 	// When it is removed, the waiter gets the key.
-	w := queue(t, b, request(barren))
+	w := startWaiter(t, b, request(barren))
 	if err := admin.Delete(parentOf(barren), -1); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +103,6 @@ func TestRow22ForeignNodes(t *testing.T) {
 func mustBeForeign(tb testing.TB, err error) {
 	tb.Helper()
 	if !errors.Is(err, driver.ErrForeign) || errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), "ephemeral node") {
-		tb.Errorf("where another has an ephemeral node: %v", err)
+		tb.Errorf("where another program has an ephemeral node: %v", err)
 	}
 }

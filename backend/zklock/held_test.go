@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// named is a request by an owner that has a name.
+// named returns a request whose holder has a name.
 func named(key, name string) driver.Request {
 	r := request(key)
 	r.Owner += "@" + name
@@ -25,7 +25,7 @@ func mustName(tb testing.TB, err error, name string, since time.Time) {
 	tb.Helper()
 	held, ok := errors.AsType[*driver.HeldError](err)
 	if !ok {
-		tb.Fatalf("the error does not say who has the key: %v", err)
+		tb.Fatalf("the error does not name the holder: %v", err)
 	}
 	if held.Holder != name {
 		tb.Errorf("the holder is named %q, want %q: %v", held.Holder, name, err)
@@ -43,8 +43,8 @@ func isNamed(err error) bool {
 	return ok && held.Holder != ""
 }
 
-// TestHolderNames: every process gets the name of the holder of a key, whether it asks
-// once, waits in vain or gives up.
+// TestHolderNames: the error of every process names the holder, after one attempt, after a
+// wait whose budget is spent, and after a cancelled wait.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
@@ -53,7 +53,7 @@ func TestHolderNames(t *testing.T) {
 	const key, web, batch = "named", "web-3/1432", "batch-1/7"
 	began := time.Now()
 	r := named(key, web)
-	g := mustTry(t, b, r)
+	g := mustAcquire(t, b, r)
 
 	infos, err := other.Inspect(context.Background(), key, 1)
 	if err != nil || len(infos) != 1 || len(infos[0].Holders) != 1 {
@@ -70,8 +70,8 @@ func TestHolderNames(t *testing.T) {
 				t.Errorf("TryAcquire: %+v", held)
 			}
 
-			// When a wait is over there is little time to find the holder.
-			eventually(t, patience, "who gives up is told", func() bool {
+			// There is little time to find the holder when a wait is over.
+			eventually(t, patience, "the error after the last attempt names the holder", func() bool {
 				r := named(key, batch)
 				r.Backoff = driver.NewBackoff(time.Millisecond, 2)
 				_, err = from.Acquire(context.Background(), r)
@@ -79,8 +79,8 @@ func TestHolderNames(t *testing.T) {
 				return isNamed(err)
 			})
 			mustName(t, err, web, began)
-			eventually(t, patience, "who is called off is told", func() bool {
-				w := queue(t, from, named(key, batch))
+			eventually(t, patience, "the error after a cancelled wait names the holder", func() bool {
+				w := startWaiter(t, from, named(key, batch))
 				eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 				w.cancel()
 				<-w.done
@@ -97,8 +97,7 @@ func TestHolderNames(t *testing.T) {
 	mustRelease(t, b, g)
 }
 
-// TestForeignHolderNames: the data that another program has put into its node is shown
-// if it can be a name.
+// TestForeignHolderNames: the data of another program's node is shown if it can be a name.
 func TestForeignHolderNames(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()

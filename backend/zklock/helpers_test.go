@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// patience bounds what must happen soon.
+// patience is how long a test waits for something that must happen soon.
 const patience = 15 * time.Second
 
 func request(key string) driver.Request {
@@ -23,7 +23,7 @@ func request(key string) driver.Request {
 
 func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
 
-func mustTry(tb testing.TB, b *zklock.Backend, r driver.Request) driver.Grant {
+func mustAcquire(tb testing.TB, b *zklock.Backend, r driver.Request) driver.Grant {
 	tb.Helper()
 	g, err := b.TryAcquire(context.Background(), r)
 	if err != nil {
@@ -46,12 +46,13 @@ func mustRelease(tb testing.TB, b *zklock.Backend, g driver.Grant) {
 	}
 }
 
-// impatience is the timeout of a Backend whose calls get no answer in a test. Now and
-// then they get none in time on a machine that is slow.
-const impatience = time.Second
+// shortTimeout is the timeout of a Backend whose calls get no answer in a test. On a slow
+// machine other calls may get none in time either.
+const shortTimeout = time.Second
 
-// tryLong is mustTry for a Backend that is impatient: its calls can be repeated.
-func tryLong(tb testing.TB, b *zklock.Backend, r driver.Request) (g driver.Grant) {
+// tryRepeatedly is mustAcquire for a Backend with a short timeout. It repeats calls that
+// get no answer.
+func tryRepeatedly(tb testing.TB, b *zklock.Backend, r driver.Request) (g driver.Grant) {
 	tb.Helper()
 	eventually(tb, patience, "it has the free key", func() (ok bool) {
 		var err error
@@ -63,8 +64,8 @@ func tryLong(tb testing.TB, b *zklock.Backend, r driver.Request) (g driver.Grant
 	return g
 }
 
-// releaseLong is mustRelease for a Backend that is impatient.
-func releaseLong(tb testing.TB, b *zklock.Backend, g driver.Grant) {
+// releaseRepeatedly is mustRelease for a Backend with a short timeout.
+func releaseRepeatedly(tb testing.TB, b *zklock.Backend, g driver.Grant) {
 	tb.Helper()
 	eventually(tb, patience, "the release is answered", func() bool {
 		err := b.Release(context.Background(), g)
@@ -75,17 +76,16 @@ func releaseLong(tb testing.TB, b *zklock.Backend, g driver.Grant) {
 	})
 }
 
-// isUp returns when a Backend that is impatient has had a key and released it.
-func isUp(tb testing.TB, b *zklock.Backend, key string) {
+// mustWork takes and releases a key with a Backend with a short timeout.
+func mustWork(tb testing.TB, b *zklock.Backend, key string) {
 	tb.Helper()
-	releaseLong(tb, b, tryLong(tb, b, request(key)))
+	releaseRepeatedly(tb, b, tryRepeatedly(tb, b, request(key)))
 }
 
-// hearsAll returns when b has heard what the server has answered so far: that comes
-// in order.
-func hearsAll(tb testing.TB, b *zklock.Backend) {
+// drain returns when b has read all earlier replies of the server: they come in order.
+func drain(tb testing.TB, b *zklock.Backend) {
 	tb.Helper()
-	mustRelease(tb, b, mustTry(tb, b, request("of "+uuid.NewString())))
+	mustRelease(tb, b, mustAcquire(tb, b, request("of "+uuid.NewString())))
 }
 
 func renewed(tb testing.TB, b *zklock.Backend, g driver.Grant) driver.RenewResult {
@@ -93,8 +93,8 @@ func renewed(tb testing.TB, b *zklock.Backend, g driver.Grant) driver.RenewResul
 	return driver.RenewAll(context.Background(), b, []driver.Grant{g})[0]
 }
 
-// inLine is an Acquire on a goroutine of its own.
-type inLine struct {
+// waiter is a call of Acquire on a goroutine of its own.
+type waiter struct {
 	request driver.Request
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -102,14 +102,15 @@ type inLine struct {
 	err     error
 }
 
-// queue starts an Acquire that does not look by itself for a long time.
-func queue(tb testing.TB, b *zklock.Backend, r driver.Request) *inLine {
+// startWaiter starts a waiter. Unless r has a Backoff, it does not look by itself for an
+// hour.
+func startWaiter(tb testing.TB, b *zklock.Backend, r driver.Request) *waiter {
 	tb.Helper()
 	if r.Backoff == nil {
 		r.Backoff = driver.NewBackoff(time.Hour, 0)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &inLine{request: r, cancel: cancel, done: make(chan struct{})}
+	w := &waiter{request: r, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		w.grant, w.err = b.Acquire(ctx, r)
 		close(w.done)
@@ -121,12 +122,12 @@ func queue(tb testing.TB, b *zklock.Backend, r driver.Request) *inLine {
 	return w
 }
 
-func (w *inLine) served(tb testing.TB) driver.Grant {
+func (w *waiter) served(tb testing.TB) driver.Grant {
 	tb.Helper()
 	select {
 	case <-w.done:
 	case <-time.After(patience):
-		tb.Fatal("not served")
+		tb.Fatal("the waiter does not get the key")
 	}
 	if w.err != nil {
 		tb.Fatalf("Acquire: %v", w.err)
@@ -134,38 +135,38 @@ func (w *inLine) served(tb testing.TB) driver.Grant {
 	return w.grant
 }
 
-func (w *inLine) mustWait(tb testing.TB) {
+func (w *waiter) mustWait(tb testing.TB) {
 	tb.Helper()
 	select {
 	case <-w.done:
-		tb.Fatalf("a waiter was answered out of turn: %v", w.err)
+		tb.Fatalf("Acquire returned early: %v", w.err)
 	default:
 	}
 }
 
-// register is what a lock protects. It refuses tokens that are not larger than the
-// one before, and notices when two are inside at once.
+// register is a resource that a lock protects. Its checks fail if a token is not larger
+// than the one before, or if two holders use it at the same time.
 type register struct {
-	inside atomic.Int32
-	token  atomic.Uint64
-	visits atomic.Int64
+	users atomic.Int32
+	token atomic.Uint64
+	uses  atomic.Int64
 }
 
-func (r *register) enter(tb testing.TB, token uint64) {
+func (r *register) begin(tb testing.TB, token uint64) {
 	tb.Helper()
-	if n := r.inside.Add(1); n != 1 {
-		tb.Errorf("%d hold the key at once", n)
+	if n := r.users.Add(1); n != 1 {
+		tb.Errorf("%d holders at the same time", n)
 	}
 	if last := r.token.Swap(token); token <= last {
 		tb.Errorf("token %d after token %d", token, last)
 	}
-	r.visits.Add(1)
+	r.uses.Add(1)
 }
 
-func (r *register) leave() { r.inside.Add(-1) }
+func (r *register) end() { r.users.Add(-1) }
 
-// inOrder returns the names of nodes in the order of their numbers.
-func inOrder(names []string) []string {
+// byNumber sorts the names of nodes by their numbers.
+func byNumber(names []string) []string {
 	slices.SortFunc(names, func(a, b string) int {
 		if a[len(a)-10:] < b[len(b)-10:] {
 			return -1

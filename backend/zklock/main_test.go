@@ -16,8 +16,8 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// shared is the standalone server of all tests that do it no harm. A JVM takes a
-// second to start.
+// shared is the server of all tests that do not stop or restart it. A JVM takes a second
+// to start.
 var shared struct {
 	sync.Once
 	dir    string
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 func sharedServer(tb testing.TB) *zktest.Server {
 	tb.Helper()
 	shared.Do(func() {
-		//nolint:usetesting // it outlives the test that happens to need it first
+		//nolint:usetesting // it outlives the test that needs it first
 		if shared.dir, shared.err = os.MkdirTemp("", "zklock"); shared.err == nil {
 			shared.server, shared.err = zktest.Launch(shared.dir, zktest.Config{
 				Properties: []string{"znode.container.checkIntervalMs=500", "znode.container.maxPerMinute=1000000"},
@@ -55,8 +55,8 @@ func sharedServer(tb testing.TB) *zktest.Server {
 }
 
 // newBackend returns a Backend that is closed when the test ends. Unless opts say
-// otherwise a machine that is slow costs it nothing: neither a lease, which is half as
-// long as the session at the most, nor an answer.
+// otherwise, its timeouts are so long that a slow machine costs it neither a lease nor an
+// answer.
 func newBackend(tb testing.TB, servers []string, opts ...zklock.Option) *zklock.Backend {
 	tb.Helper()
 	slow := []zklock.Option{zklock.WithSessionTimeout(5 * time.Minute), zklock.WithOpTimeout(20 * time.Second)}
@@ -72,13 +72,13 @@ func newBackend(tb testing.TB, servers []string, opts ...zklock.Option) *zklock.
 	return b
 }
 
-// reconnects skips a test under the race detector in which a session with watches
-// gets a new connection: go-zookeeper 1.0.4 then reads the last transaction's ID in
-// sendSetWatches while recvLoop writes it. Without the detector the test runs.
+// reconnects skips a test under the race detector if a session with watches gets a new
+// connection in it. go-zookeeper 1.0.4 then reads the last transaction's ID in
+// sendSetWatches while recvLoop writes it.
 func reconnects(tb testing.TB) {
 	tb.Helper()
 	if raceDetector {
-		tb.Skip("go-zookeeper has a race of its own when it sets its watches again")
+		tb.Skip("go-zookeeper has a data race when it sets its watches again")
 	}
 }
 
@@ -86,7 +86,7 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// newAdmin returns a connection for an operator.
+// newAdmin returns a connection of the client library, for what an operator does.
 func newAdmin(tb testing.TB, servers ...string) *zk.Conn {
 	tb.Helper()
 	c, _, err := zk.Connect(servers, 5*time.Minute, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
@@ -97,8 +97,8 @@ func newAdmin(tb testing.TB, servers ...string) *zk.Conn {
 	return c
 }
 
-// keepParent makes the node of a key one that stays. The server deletes a container
-// that is empty whenever it likes, also between two steps of a test.
+// keepParent creates the node of a key as one that is not a container. The server may
+// delete an empty container between two steps of a test.
 func keepParent(tb testing.TB, c *zk.Conn, key string) {
 	tb.Helper()
 	for _, path := range []string{zklock.DefaultRoot, parentOf(key)} {
@@ -108,8 +108,8 @@ func keepParent(tb testing.TB, c *zk.Conn, key string) {
 	}
 }
 
-// children returns the names below path, if there is such a node, as the leader
-// knows them.
+// children returns the names of the nodes below path, as the leader knows them. It returns
+// none if there is no such node.
 func children(tb testing.TB, c *zk.Conn, path string) []string {
 	tb.Helper()
 	if _, err := c.Sync("/"); err != nil {

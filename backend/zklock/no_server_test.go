@@ -11,12 +11,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// TestRow17NoServer: who asks for a key without a server is told that this is the
-// reason, also when the context ends.
+// TestRow17NoServer: without a server the error says so, even if the caller's context ends
+// first.
 //
-// Row 17 (zklock): ErrUnavailable for those who ask, also when their context ends.
-// Fails if a wait forgets what its attempts failed with when its context ends during
-// one.
+// Row 17 (zklock): the caller gets ErrUnavailable, even if its context ends first. Fails if
+// Acquire drops the errors of its attempts when its context ends.
 func TestRow17NoServer(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))

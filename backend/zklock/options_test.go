@@ -39,7 +39,7 @@ func TestOptionsRefused(t *testing.T) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 	if _, err := zklock.New(nil); err == nil {
@@ -47,7 +47,7 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// TestUnreachable: without a server the calls fail, in time, and say so.
+// TestUnreachable: without a server the calls fail in time.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))
@@ -64,7 +64,7 @@ func TestUnreachable(t *testing.T) {
 	if d := time.Since(start); d > patience {
 		t.Errorf("took %v", d)
 	}
-	w := queue(t, b, request("other"))
+	w := startWaiter(t, b, request("other"))
 	if err := b.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
@@ -77,33 +77,33 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestCloseGivesUp: closing a Backend gives its keys to others at once.
+// TestCloseGivesUp: closing a Backend releases its keys at once.
 func TestCloseGivesUp(t *testing.T) {
 	t.Parallel()
 	addr := []string{sharedServer(t).Addr()}
 	b, other := newBackend(t, addr), newBackend(t, addr)
-	mustTry(t, b, request("closed"))
+	mustAcquire(t, b, request("closed"))
 	mustBeBusy(t, other, "closed")
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The server may do it after Close has ceased to wait, but not after minutes.
-	mustRelease(t, other, queue(t, other, request("closed")).served(t))
+	// The server may release it after Close has returned, but soon.
+	mustRelease(t, other, startWaiter(t, other, request("closed")).served(t))
 }
 
-// TestDigest: with credentials, the nodes belong to the user alone.
+// TestDigest: with credentials, the nodes belong to that user alone.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
-	stranger := newAdmin(t, addr)
+	outsider := newAdmin(t, addr)
 	root := zklock.WithRoot("/owned")
 	mine, mineToo := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret")), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret"))
-	g := mustTry(t, mine, request("key"))
+	g := mustAcquire(t, mine, request("key"))
 	mustBeBusy(t, mineToo, "key")
-	if _, _, err := stranger.Children("/owned/key"); !errors.Is(err, zk.ErrNoAuth) {
-		t.Errorf("a stranger reads the line: %v", err)
+	if _, _, err := outsider.Children("/owned/key"); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("another user reads the queue: %v", err)
 	}
-	acl, _, err := stranger.GetACL("/owned")
+	acl, _, err := outsider.GetACL("/owned")
 	if err == nil && (len(acl) != 1 || acl[0].Scheme != "digest" || !strings.HasPrefix(acl[0].ID, "shop:")) {
 		t.Errorf("the ACL is %v", acl)
 	}
@@ -111,33 +111,33 @@ func TestDigest(t *testing.T) {
 		newBackend(t, []string{addr}, root), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "guess")),
 	} {
 		if _, err := b.TryAcquire(context.Background(), request("key")); !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("TryAcquire of a stranger: %v", err)
+			t.Errorf("TryAcquire of another user: %v", err)
 		}
 	}
 	mustRelease(t, mine, g)
-	mustRelease(t, mineToo, mustTry(t, mineToo, request("key")))
+	mustRelease(t, mineToo, mustAcquire(t, mineToo, request("key")))
 }
 
-// TestACL: those who are named may use the locks.
+// TestACL: all users in the list may use the locks.
 func TestACL(t *testing.T) {
 	t.Parallel()
 	addr := []string{sharedServer(t).Addr()}
 	acl := zklock.WithACL(zklock.DigestACL(zk.PermAll, "a", "1"), zklock.DigestACL(zk.PermAll, "b", "2"))
 	root := zklock.WithRoot("/both")
 	a, b := newBackend(t, addr, root, acl, zklock.WithDigest("a", "1")), newBackend(t, addr, root, acl, zklock.WithDigest("b", "2"))
-	g := mustTry(t, a, request("key"))
+	g := mustAcquire(t, a, request("key"))
 	mustBeBusy(t, b, "key")
 	mustRelease(t, a, g)
-	mustRelease(t, b, mustTry(t, b, request("key")))
+	mustRelease(t, b, mustAcquire(t, b, request("key")))
 }
 
-// TestPath: locks can be where another program has them.
+// TestPath: the application chooses the path of a key's node.
 func TestPath(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr}, zklock.WithRoot("/"), zklock.WithPath(func(key string) string { return "jobs/" + key + "/lock" }))
-	g := mustTry(t, b, request("nightly"))
+	g := mustAcquire(t, b, request("nightly"))
 	if names := children(t, admin, "/jobs/nightly/lock"); len(names) != 1 {
 		t.Errorf("nodes %q", names)
 	}
@@ -146,6 +146,6 @@ func TestPath(t *testing.T) {
 		t.Errorf("Inspect: %v", err)
 	}
 	if _, err := b.TryAcquire(context.Background(), request("a//b")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("a path that is none: %v", err)
+		t.Errorf("an invalid path: %v", err)
 	}
 }

@@ -44,13 +44,13 @@ func TestEscapeKey(t *testing.T) {
 	}
 	for _, name := range []string{"%2", "%2x", "%2f", "%41", "a/b", ".", "..", "zookeeper", "\n", "%E6%97%A5", ""} {
 		if key, ok := zklock.UnescapeKey(name); ok && zklock.EscapeKey(key) != name {
-			t.Errorf("%q is taken for the name of %q", name, key)
+			t.Errorf("%q is accepted as the name of %q", name, key)
 		}
 	}
 }
 
-// FuzzPath: a name is one to ZooKeeper, and tells its key, so that no two keys have
-// the same.
+// FuzzPath: ZooKeeper accepts every name, and UnescapeKey returns its key. So no two keys
+// have the same name.
 func FuzzPath(f *testing.F) {
 	for _, key := range []string{
 		"", "a", "/", ".", "..", "...", "zookeeper", "a/b", "%", "%25", "a%2Fb", "\x00", "\x1f", "\x7f", "\u0080", "\u009f",
@@ -68,7 +68,7 @@ func FuzzPath(f *testing.F) {
 			t.Errorf("%q becomes %q", key, name)
 		}
 		for _, r := range name {
-			// What PathUtils of ZooKeeper refuses, in UTF-16.
+			// ZooKeeper's PathUtils refuses these, in UTF-16.
 			if r == '/' || r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 {
 				t.Errorf("%q becomes %q, with %q in it", key, name, r)
 			}

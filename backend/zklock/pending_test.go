@@ -7,8 +7,8 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// TestAnswerAfterTheEnd: an answer that is there counts, also if the process has stood
-// still for so long that the time for it is over.
+// TestAnswerAfterTheEnd: an answer that has arrived counts even if the context has ended,
+// for example while the process was suspended.
 func TestAnswerAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -61,7 +61,7 @@ func TestRenewReportsEachResult(t *testing.T) {
 		}))
 	var grants []driver.Grant
 	for i := range 4 {
-		grants = append(grants, mustTry(t, b, request(fmt.Sprint("renewed-", i))))
+		grants = append(grants, mustAcquire(t, b, request(fmt.Sprint("renewed-", i))))
 	}
 	const slow = 0
 	grants = append(grants, request("not-held").Grant())

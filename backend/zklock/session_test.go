@@ -32,8 +32,7 @@ func TestMaxLease(t *testing.T) {
 	}
 }
 
-// TestLeaseBound: no grant's lease is longer than half of the timeout that the
-// server agreed to, whatever was asked for.
+// TestLeaseBound: no lease is longer than half of the timeout that the server agreed to.
 func TestLeaseBound(t *testing.T) {
 	t.Parallel()
 	addr := []string{sharedServer(t).Addr()} // sessions of 400 ms to 600 s
@@ -46,16 +45,16 @@ func TestLeaseBound(t *testing.T) {
 		b := newBackend(t, addr, zklock.WithSessionTimeout(c.session))
 		r := request("bound")
 		r.TTL = c.ttl
-		g := tryLong(t, b, r) // the shortest session may be over in between
+		g := tryRepeatedly(t, b, r) // the shortest session may end in between
 		if g.TTL != c.want {
 			t.Errorf("a session of %v and a TTL of %v: a lease of %v, want %v", c.session, c.ttl, g.TTL, c.want)
 		}
-		_ = b.Release(context.Background(), g) // and so may the lease
+		_ = b.Release(context.Background(), g) // the shortest lease may have ended
 	}
 }
 
-// TestMinHoldBeyondTheBound keeps a key for longer than a lease can be: the process
-// ends it then, and not the server.
+// TestMinHoldBeyondTheBound: MinHold may be longer than the longest lease. The process ends
+// the lease then, not the server.
 func TestMinHoldBeyondTheBound(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -71,7 +70,7 @@ func TestMinHoldBeyondTheBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := queue(t, other, request("kept"))
+	w := startWaiter(t, other, request("kept"))
 	g := w.served(t)
 	if d := time.Since(start); d < keep-distlock.DefaultRetryInterval/10 || d > keep+patience/2 {
 		t.Errorf("kept for %v, want %v", d, keep)
@@ -82,13 +81,12 @@ func TestMinHoldBeyondTheBound(t *testing.T) {
 	}
 }
 
-// TestRow12CutForLonger cuts the connection of a holder, and of one who waits, for
-// longer than the session lasts. The holder's context is cancelled before the
-// server gives the key to another. Both come back in a new session, which has
-// nothing of the old one.
+// TestRow12CutForLonger: the connection of a holder and of a waiter is cut for longer than
+// the session lasts. The holder's context is cancelled before the server gives the key to
+// another owner. Both work again in a new session, and nothing of the old session is left.
 //
-// Row 12 (zklock): the holder is cancelled before the server ends the session and
-// grants to another; both come back. Fails if a lease may be longer than the session.
+// Row 12 (zklock): the holder's context is cancelled before another owner gets the key, and
+// both work again in a new session. Fails if a lease may be longer than the session.
 func TestRow12CutForLonger(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -104,13 +102,13 @@ func TestRow12CutForLonger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := mustTry(t, other, request("cut-too"))
-	w := queue(t, cut, request("cut-too"))
-	next := queue(t, other, request("cut"))
-	eventually(t, patience, "two lines", func() bool {
+	held := mustAcquire(t, other, request("cut-too"))
+	w := startWaiter(t, cut, request("cut-too"))
+	next := startWaiter(t, other, request("cut"))
+	eventually(t, patience, "two queues", func() bool {
 		return len(children(t, admin, parentOf("cut"))) == 2 && len(children(t, admin, parentOf("cut-too"))) == 2
 	})
-	place := inOrder(children(t, admin, parentOf("cut-too")))[1]
+	node := byNumber(children(t, admin, parentOf("cut-too")))[1]
 
 	network.Hang(true)
 	served := make(chan time.Time, 1)
@@ -126,7 +124,7 @@ func TestRow12CutForLonger(t *testing.T) {
 	case margin > 0:
 		t.Logf("the holder's context was cancelled %v before another had the key", margin)
 	case stalls.Excuses(late):
-		t.Logf("this process stood still: the holder was told %v late", late)
+		t.Logf("this process was suspended: the holder's context was cancelled %v late", late)
 	default:
 		t.Errorf("the holder's context was cancelled %v after another had the key", -margin)
 	}
@@ -140,9 +138,9 @@ func TestRow12CutForLonger(t *testing.T) {
 
 	network.Hang(false)
 	network.CloseCut()
-	eventually(t, patience, "the waiter is in line again", func() bool {
+	eventually(t, patience, "the waiter is in the queue again", func() bool {
 		names := children(t, admin, parentOf("cut-too"))
-		return len(names) == 2 && !slices.Contains(names, place)
+		return len(names) == 2 && !slices.Contains(names, node)
 	})
 	w.mustWait(t)
 	mustRelease(t, other, held)
@@ -161,11 +159,11 @@ func TestRow12CutForLonger(t *testing.T) {
 	}
 }
 
-// TestRow12CutForLess cuts the connection for less than the session lasts: nothing is
-// lost, and a release that the holder of the waiter's key did meanwhile is noticed.
+// TestRow12CutForLess: the connection is cut for less than the session lasts. No lock is
+// lost, and the waiter notices a release of that time.
 //
-// Row 12 (zklock): nothing is lost, and what was missed is noticed. Fails if a renewal
-// without an answer is a loss.
+// Row 12 (zklock): no lock is lost, and a waiter notices a release that it missed. Fails if
+// a renewal without an answer counts as Lost.
 func TestRow12CutForLess(t *testing.T) {
 	testmode.Long(t)
 	reconnects(t)
@@ -174,15 +172,15 @@ func TestRow12CutForLess(t *testing.T) {
 	admin := newAdmin(t, addr)
 	cut, network := overNetwork(t, addr, zklock.WithOpTimeout(2*time.Second))
 	other := newBackend(t, []string{addr})
-	g := tryLong(t, cut, request("less"))
-	held := mustTry(t, other, request("less-too"))
-	w := queue(t, cut, request("less-too"))
-	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf("less-too"))) == 2 })
+	g := tryRepeatedly(t, cut, request("less"))
+	held := mustAcquire(t, other, request("less-too"))
+	w := startWaiter(t, cut, request("less-too"))
+	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf("less-too"))) == 2 })
 	eventually(t, patience, "it watches", func() bool {
 		paths, err := sharedServer(t).Ask("wchp")
 		return err == nil && strings.Contains(paths, parentOf("less-too")+"/")
 	})
-	isUp(t, cut, "less-and-free")
+	mustWork(t, cut, "less-and-free")
 
 	network.Hang(true)
 	mustRelease(t, other, held)
@@ -195,19 +193,19 @@ func TestRow12CutForLess(t *testing.T) {
 	eventually(t, patience, "it is renewed", func() bool {
 		s := renewed(t, cut, g)
 		if s.Status == driver.Lost {
-			t.Fatal("lost although the session goes on")
+			t.Fatal("Lost although the session continues")
 		}
 		return s.Status == driver.Renewed
 	})
-	releaseLong(t, cut, w.served(t))
-	releaseLong(t, cut, g)
+	releaseRepeatedly(t, cut, w.served(t))
+	releaseRepeatedly(t, cut, g)
 }
 
-// TestRow12ServerRestarted restarts a server, which keeps sessions and nodes on disk:
-// the holder goes on, and whoever waits is served in turn.
+// TestRow12ServerRestarted: the server is restarted. It keeps sessions and nodes on disk,
+// so the holder keeps the key, and the waiter gets it next.
 //
-// Row 12 (zklock): the holder goes on, and whoever waits is served. Fails if a renewal
-// without an answer is a loss.
+// Row 12 (zklock): the holder keeps the key, and the waiter gets it next. Fails if a
+// renewal without an answer counts as Lost.
 func TestRow12ServerRestarted(t *testing.T) {
 	testmode.Long(t)
 	reconnects(t)
@@ -215,12 +213,12 @@ func TestRow12ServerRestarted(t *testing.T) {
 	server := zktest.Start(t, zktest.Config{})
 	addr := []string{server.Addr()}
 	b, other := newBackend(t, addr, zklock.WithOpTimeout(2*time.Second)), newBackend(t, addr)
-	g := tryLong(t, b, request("key"))
+	g := tryRepeatedly(t, b, request("key"))
 	admin := newAdmin(t, server.Addr())
-	w := queue(t, other, request("key"))
-	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
+	w := startWaiter(t, other, request("key"))
+	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
 	eventually(t, patience, "it watches", func() bool { return server.Metric(t, "zk_watch_count") == 1 })
-	hearsAll(t, other)
+	drain(t, other)
 	server.Kill()
 	if s := renewed(t, b, g); s.Status != driver.Unknown {
 		t.Errorf("renewed without a server: %v", s)
@@ -228,17 +226,18 @@ func TestRow12ServerRestarted(t *testing.T) {
 	server.Restart(t)
 	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == driver.Renewed })
 	w.mustWait(t)
-	releaseLong(t, b, g)
+	releaseRepeatedly(t, b, g)
 	if next := w.served(t); next.Token <= g.Token {
 		t.Errorf("token %d after token %d", next.Token, g.Token)
 	}
 }
 
-// TestRow12Ensemble runs the suite on three servers, and injects their faults.
+// TestRow12Ensemble runs the conformance suite on three servers, and then stops and kills
+// the leader.
 //
-// Row 12 (zklock): without a leader a renewal is unknown and not lost, and when one of
-// three servers is killed all who contend are served, one at a time, with rising
-// tokens. Fails if a renewal without an answer is a loss.
+// Row 12 (zklock): without a leader a renewal is Unknown. After one of three servers is
+// killed, all waiters get the key, one at a time, with rising tokens. Fails if a renewal
+// without an answer counts as Lost.
 func TestRow12Ensemble(t *testing.T) {
 	testmode.Long(t)
 	reconnects(t)
@@ -249,8 +248,8 @@ func TestRow12Ensemble(t *testing.T) {
 	t.Run("leader-killed", func(t *testing.T) { leaderKilled(t, e) })
 }
 
-// leaderStopped connects to a follower whose leader does not answer. It goes on
-// showing the nodes that it knows, and that proves nothing.
+// leaderStopped connects to a follower whose leader does not answer. The follower still
+// shows the nodes that it knows, which must not count as a confirmation.
 func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 	leader := e.Leader(t)
 	var follower string
@@ -260,18 +259,18 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 		}
 	}
 	open := func() *zklock.Backend {
-		return newBackend(t, []string{follower}, zklock.WithOpTimeout(impatience))
+		return newBackend(t, []string{follower}, zklock.WithOpTimeout(shortTimeout))
 	}
-	b, again := open(), open() // what waits for the leader in a session holds up what comes behind it
+	b, again := open(), open() // a request that waits for the leader delays later ones of its session
 	admin := newAdmin(t, follower)
 	r := request("stopped")
-	g := tryLong(t, b, r)
+	g := tryRepeatedly(t, b, r)
 	other := request("stopped-too")
-	tryLong(t, again, other)
-	children(t, admin, parentOf(r.Key)) // a session cannot begin without the leader
+	tryRepeatedly(t, again, other)
+	children(t, admin, parentOf(r.Key)) // begins the session, which is impossible without a leader
 	leader.Stop(t)
 	defer leader.Cont(t)
-	eventually(t, patience, "the leader is silent", func() bool { return renewed(t, b, g).Status == driver.Unknown })
+	eventually(t, patience, "the leader does not answer", func() bool { return renewed(t, b, g).Status == driver.Unknown })
 	if s := renewed(t, b, g); s.Status != driver.Unknown {
 		t.Errorf("renewed without a leader: %v", s)
 	}
@@ -279,15 +278,15 @@ func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 		t.Errorf("TryAcquire by the holder without a leader: %v", err)
 	}
 	if names, _, err := admin.Children(parentOf(r.Key)); err != nil || len(names) != 1 {
-		t.Errorf("the follower does not show the node any more, and the test shows nothing: %q, %v", names, err)
+		t.Errorf("the follower does not show the node any more: the test proves nothing: %q, %v", names, err)
 	}
 	leader.Cont(t)
 	eventually(t, patience, "it is renewed", func() bool { return renewed(t, b, g).Status == driver.Renewed })
-	releaseLong(t, b, g)
+	releaseRepeatedly(t, b, g)
 }
 
-// leaderKilled kills the leader while three sessions contend for a key, and starts
-// it again. They never hold it together, and all go on.
+// leaderKilled kills the leader while three sessions contend for a key, and starts it
+// again. Never do two of them have the key, and all continue.
 func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 	const sessions, before, after = 3, 20, 20
 	var r register
@@ -298,7 +297,7 @@ func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 	for range sessions {
 		b := newBackend(t, e.Addrs(), zklock.WithSessionTimeout(30*time.Second), zklock.WithOpTimeout(time.Second))
 		wg.Go(func() {
-			visit := func() {
+			use := func() {
 				req := request("killed")
 				var g driver.Grant
 				for deadline := time.Now().Add(time.Minute); ; {
@@ -312,17 +311,17 @@ func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 						return
 					}
 				}
-				r.enter(t, g.Token)
-				r.leave()
-				_ = b.Release(context.Background(), g) // it goes on by itself
+				r.begin(t, g.Token)
+				r.end()
+				_ = b.Release(context.Background(), g) // continues in the background after an error
 			}
 			for range before {
-				visit()
+				use()
 			}
 			half.Done()
 			<-halfway
 			for range after {
-				visit()
+				use()
 			}
 		})
 	}
@@ -331,10 +330,10 @@ func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 	close(halfway)
 	leader.Kill()
 	wg.Wait()
-	if n := r.visits.Load(); n != sessions*(before+after) {
-		t.Errorf("%d visits of %d", n, sessions*(before+after))
+	if n := r.uses.Load(); n != sessions*(before+after) {
+		t.Errorf("%d uses of %d", n, sessions*(before+after))
 	}
 	e.Restart(t, leader)
 	admin := newAdmin(t, e.Addrs()...)
-	eventually(t, patience, "nothing is left", func() bool { return len(children(t, admin, parentOf("killed"))) == 0 })
+	eventually(t, patience, "no node is left", func() bool { return len(children(t, admin, parentOf("killed"))) == 0 })
 }

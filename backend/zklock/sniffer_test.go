@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// TestSniffer reads what a server says, in pieces of every size.
+// TestSniffer parses what a server sends, in chunks of every size.
 func TestSniffer(t *testing.T) {
 	t.Parallel()
 	packet := func(b ...byte) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
@@ -34,7 +34,7 @@ func TestSniffer(t *testing.T) {
 	for size := 1; size <= len(said); size += 1 + size/3 {
 		id, timeout, births := zklock.Sniff(slices.Collect(slices.Chunk(said, size))...)
 		if id != 0x1234 || timeout != 4*time.Second || len(births) != 2 || births[path] != 8 || births[path+"2"] != 12 {
-			t.Fatalf("in pieces of %d: session %#x, %v, nodes %v", size, id, timeout, births)
+			t.Fatalf("in chunks of %d: session %#x, %v, nodes %v", size, id, timeout, births)
 		}
 	}
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// TestRow09ServerStopped stops the server for longer than a session lasts. The
-// holder is cancelled meanwhile, and another has the key when the server goes on.
+// TestRow09ServerStopped: the server is stopped for longer than a session lasts. The
+// holder's context is cancelled in that time, and another owner gets the key when the
+// server continues.
 //
-// Row 9 (zklock): the holder is cancelled while the server stands still, before
-// another has the key. Fails if a lease may be longer than the session.
+// Row 9 (zklock): the holder's context is cancelled while the server is stopped, before
+// another owner gets the key. Fails if a lease may be longer than the session.
 func TestRow09ServerStopped(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -33,29 +34,29 @@ func TestRow09ServerStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := newAdmin(t, server.Addr())
-	next := queue(t, other, request("key"))
-	eventually(t, patience, "a place", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
+	next := startWaiter(t, other, request("key"))
+	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
 
 	server.Stop(t)
 	time.Sleep(session + session/2)
 	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("the holder was told %v", err)
+		t.Errorf("the holder's context was cancelled because of %v", err)
 	}
 	next.mustWait(t)
 	server.Cont(t)
 	g := next.served(t)
 	if lease.Valid() {
-		t.Error("two have the key")
+		t.Error("two owners have the key")
 	}
 	if g.Token <= lease.Token() {
 		t.Errorf("token %d after token %d", g.Token, lease.Token())
 	}
 	if err := lease.Release(context.Background()); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("release by the one before: %v", err)
+		t.Errorf("Release by the former holder: %v", err)
 	}
 	if got := renewed(t, other, g); got.Status != driver.Renewed {
-		t.Errorf("the next one's lock: %v", got)
+		t.Errorf("the next holder's lock: %v", got)
 	}
 	mustRelease(t, other, g)
-	eventually(t, patience, "nothing is left", func() bool { return len(children(t, admin, parentOf("key"))) == 0 })
+	eventually(t, patience, "no node is left", func() bool { return len(children(t, admin, parentOf("key"))) == 0 })
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 )
 
-// TestTLS speaks TLS through WithDialer, to what passes it on to a server without.
+// TestTLS connects with TLS, through WithDialer, to a proxy in front of a server without
+// TLS.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	target := sharedServer(t).Addr()
-	known := httptest.NewTLSServer(nil) // for its certificate, and who trusts it
+	known := httptest.NewTLSServer(nil) // for its certificate and a client that trusts it
 	t.Cleanup(known.Close)
 	trust := known.Client().Transport.(*http.Transport).TLSClientConfig
 
@@ -25,31 +26,31 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var passing sync.WaitGroup
+	var proxies sync.WaitGroup
 	t.Cleanup(func() {
 		_ = l.Close()
-		passing.Wait()
+		proxies.Wait()
 	})
-	passing.Go(func() {
+	proxies.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			passing.Go(func() { passOn(c, target) })
+			proxies.Go(func() { proxy(c, target) })
 		}
 	})
 
 	b := newBackend(t, []string{l.Addr().String()}, zklock.WithDialer(func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, network, addr, trust)
 	}))
-	g := mustTry(t, b, request("over tls"))
+	g := mustAcquire(t, b, request("over tls"))
 	mustBeBusy(t, newBackend(t, []string{target}), "over tls")
 	mustRelease(t, b, g)
 }
 
-// passOn passes on what comes from either side until one ends.
-func passOn(c net.Conn, target string) {
+// proxy copies between c and the target until one of them is closed.
+func proxy(c net.Conn, target string) {
 	defer c.Close()
 	server, err := net.Dial("tcp", target)
 	if err != nil {

@@ -13,44 +13,44 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// TestOrderOfArrival has fifteen sessions contend for one key: they are served in
-// the order in which they came, and each release wakes one of them.
+// TestOrderOfArrival: fifteen sessions get one key in the order in which they asked for
+// it, and each release wakes one of them.
 func TestOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	const contenders = 15
-	// A server of its own, because its watches are counted.
+	// The test counts the server's watches, so it has a server of its own.
 	server := zktest.Start(t, zktest.Config{})
 	addr := []string{server.Addr()}
 	admin := newAdmin(t, server.Addr())
 	holder := newBackend(t, addr)
-	g := mustTry(t, holder, request("key"))
-	var line []*inLine
+	g := mustAcquire(t, holder, request("key"))
+	var waiters []*waiter
 	var backends []*zklock.Backend
 	for i := range contenders {
 		b := newBackend(t, addr)
 		backends = append(backends, b)
-		line = append(line, queue(t, b, request("key")))
-		eventually(t, patience, "a place in line", func() bool { return len(children(t, admin, parentOf("key"))) == i+2 })
+		waiters = append(waiters, startWaiter(t, b, request("key")))
+		eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == i+2 })
 	}
 	watching := func() int64 { return server.Metric(t, "zk_watch_count") }
-	eventually(t, patience, "everybody watches", func() bool { return watching() == contenders })
+	eventually(t, patience, "all of them watch", func() bool { return watching() == contenders })
 	fired := func() int64 { return server.Metric(t, "zk_sum_node_deleted_watch_count") }
 	var order register
-	for i, w := range line {
-		for _, later := range line[i:] {
+	for i, w := range waiters {
+		for _, later := range waiters[i:] {
 			later.mustWait(t)
 		}
 		before := fired()
 		if i == 0 {
 			mustRelease(t, holder, g)
 		} else {
-			mustRelease(t, backends[i-1], line[i-1].grant)
+			mustRelease(t, backends[i-1], waiters[i-1].grant)
 		}
 		g := w.served(t)
-		order.enter(t, g.Token)
-		order.leave()
-		// The server counts what it has sent.
-		eventually(t, patience, "a watch that fired is counted", func() bool { return fired() > before })
+		order.begin(t, g.Token)
+		order.end()
+		// The server counts an event when it has sent it.
+		eventually(t, patience, "the event is counted", func() bool { return fired() > before })
 		if n := fired() - before; n != 1 {
 			t.Errorf("release %d woke %d waiters", i+1, n)
 		}
@@ -58,28 +58,28 @@ func TestOrderOfArrival(t *testing.T) {
 			t.Errorf("after release %d there are %d watches for %d waiters", i+1, left, contenders-1-i)
 		}
 	}
-	mustRelease(t, backends[contenders-1], line[contenders-1].grant)
+	mustRelease(t, backends[contenders-1], waiters[contenders-1].grant)
 	if names := children(t, admin, parentOf("key")); len(names) != 0 {
 		t.Errorf("left behind: %q", names)
 	}
 }
 
-// TestOneWatchForMany has many wait in one Backend for what all of them wait for,
-// looking often: the server has one watch for it.
+// TestOneWatchForMany: if many callers of one Backend wait for the same node and look
+// often, the server has one watch.
 func TestOneWatchForMany(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
 	admin := newAdmin(t, server.Addr())
 	b := newBackend(t, []string{server.Addr()})
-	g := mustTry(t, b, request("key"))
-	var line []*inLine
+	g := mustAcquire(t, b, request("key"))
+	var waiters []*waiter
 	for range 20 {
 		r := request("key")
 		r.Mode = driver.Shared
 		r.Backoff = driver.NewBackoff(2*time.Millisecond, 0)
-		line = append(line, queue(t, b, r))
+		waiters = append(waiters, startWaiter(t, b, r))
 	}
-	eventually(t, patience, "places in line", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
+	eventually(t, patience, "all of them are in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
 	reads := func() int64 { return server.Metric(t, "zk_packets_received") }
 	for start := reads(); reads() < start+500; { // they look again and again
 		if n := server.Metric(t, "zk_watch_count"); n > 1 {
@@ -87,14 +87,14 @@ func TestOneWatchForMany(t *testing.T) {
 		}
 	}
 	mustRelease(t, b, g)
-	for _, w := range line {
+	for _, w := range waiters {
 		mustRelease(t, b, w.served(t))
 	}
 }
 
-// TestHalfOfAThousandLeave has 1,000 wait, of whom every second leaves. The others
-// are served, one at a time, and nothing is left.
-func TestHalfOfAThousandLeave(t *testing.T) {
+// TestHalfOfAThousandGiveUp: of 1,000 waiters every second gives up. The others get the
+// key, one at a time, and no node is left.
+func TestHalfOfAThousandGiveUp(t *testing.T) {
 	t.Parallel()
 	const waiters, sessions = 1000, 4
 	addr := []string{sharedServer(t).Addr()}
@@ -104,57 +104,57 @@ func TestHalfOfAThousandLeave(t *testing.T) {
 	for range sessions {
 		backends = append(backends, newBackend(t, addr))
 	}
-	g := mustTry(t, backends[0], request(key))
+	g := mustAcquire(t, backends[0], request(key))
 	var r register
 	r.token.Store(g.Token)
 	var wg sync.WaitGroup
-	leaving, leave := context.WithCancel(context.Background())
-	defer leave()
+	givingUp, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
 	for i := range waiters {
 		b := backends[i%sessions]
 		wg.Go(func() {
-			ctx, leaves := context.Background(), i/sessions%2 == 0
-			if leaves {
-				ctx = leaving
+			ctx, givesUp := context.Background(), i/sessions%2 == 0
+			if givesUp {
+				ctx = givingUp
 			}
 			req := request(key)
 			req.Backoff = driver.NewBackoff(time.Minute, 0)
 			g, err := b.Acquire(ctx, req)
 			switch {
-			case leaves:
+			case givesUp:
 				if !errors.Is(err, context.Canceled) {
-					t.Errorf("Acquire of one who leaves: %v", err)
+					t.Errorf("Acquire of a waiter that gives up: %v", err)
 				}
 				g = req.Grant()
 			case err != nil:
 				t.Errorf("Acquire: %v", err)
 				return
 			default:
-				r.enter(t, g.Token)
-				r.leave()
+				r.begin(t, g.Token)
+				r.end()
 			}
 			if err := b.Release(context.Background(), g); err != nil {
 				t.Errorf("Release: %v", err)
 			}
 		})
 	}
-	eventually(t, 2*time.Minute, "everybody in line", func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 })
+	eventually(t, 2*time.Minute, "all of them are in the queue", func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 })
 	start := time.Now()
-	leave()
-	eventually(t, 2*time.Minute, "half have left", func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 })
-	left := time.Since(start)
+	giveUp()
+	eventually(t, 2*time.Minute, "half have given up", func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 })
+	gone := time.Since(start)
 	mustRelease(t, backends[0], g)
 	wg.Wait()
-	t.Logf("%d left within %v, %d were served within %v", waiters/2, left, r.visits.Load(), time.Since(start)-left)
-	if n := r.visits.Load(); n != waiters/2 {
-		t.Errorf("%d of %d were served", n, waiters/2)
+	t.Logf("%d gave up within %v, %d got the key within %v", waiters/2, gone, r.uses.Load(), time.Since(start)-gone)
+	if n := r.uses.Load(); n != waiters/2 {
+		t.Errorf("%d of %d got the key", n, waiters/2)
 	}
 	if names := children(t, admin, parentOf(key)); len(names) != 0 {
 		t.Errorf("left behind: %q", names)
 	}
 }
 
-// TestNothingIsLeft locks many keys: the server deletes their nodes after a while.
+// TestNothingIsLeft: the server deletes the nodes of keys that are not used any more.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	addr := []string{sharedServer(t).Addr()}
@@ -177,10 +177,10 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	wg.Wait()
 	eventually(t, 2*time.Minute, "no node is left", func() bool { return len(children(t, admin, "/left/behind")) == 0 })
-	mustRelease(t, b, mustTry(t, b, request("key1"))) // and they can be used again
+	mustRelease(t, b, mustAcquire(t, b, request("key1"))) // and they can be used again
 }
 
-// TestContainersComeAndGo uses one key while the server deletes its node whenever
+// TestContainersComeAndGo: a key can be used while the server deletes its node as often as
 // it can.
 func TestContainersComeAndGo(t *testing.T) {
 	t.Parallel()
@@ -199,8 +199,8 @@ func TestContainersComeAndGo(t *testing.T) {
 					t.Errorf("Acquire: %v", err)
 					return
 				}
-				r.enter(t, g.Token)
-				r.leave()
+				r.begin(t, g.Token)
+				r.end()
 				if err := b.Release(context.Background(), g); err != nil {
 					t.Errorf("Release: %v", err)
 				}
