@@ -62,14 +62,12 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 		op, end := b.link.opContext(ctx)
 		g, o, err := b.attempt(op, tk, &r)
 		end()
-		for held := true; held; held = w.timedOut && w.unchanged(ctx) {
-			if len(o.watch) == 0 { // it has the key, or an error
-				return g, w.explain(ctx, err)
-			}
-			w.last, w.reason = o, err
-			if err := w.sleep(ctx); err != nil {
-				return driver.Grant{}, w.explain(ctx, err)
-			}
+		if len(o.watch) == 0 { // it has the key, or an error
+			return g, w.explain(ctx, err)
+		}
+		w.last, w.reason = o, err
+		if err := w.wait(ctx); err != nil {
+			return driver.Grant{}, w.explain(ctx, err)
 		}
 	}
 }

@@ -9,8 +9,8 @@
 //
 // Each owner that asks for a key creates an ephemeral sequential node below the key's
 // node. The owner of the node with the smallest number has the key. Every other owner
-// watches the node before its own, so a release wakes exactly one waiter. [Backend] meets
-// the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
+// watches the node in front of its own, so a release wakes exactly one waiter. [Backend]
+// meets the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
 // [driver.Inspector] and [driver.Pinger].
 //
 // # Guarantees
@@ -60,10 +60,10 @@
 //
 // The nodes have the names that Apache Curator uses. A program that uses its
 // InterProcessMutex on the key's path shares the lock. With [WithReadWriteNames], a program
-// that uses its InterProcessReadWriteLock shares it. All programs must then agree whether
-// they ask for exclusive or for shared locks. Permits wait in the same queue as other
-// locks, exclude them, and have names of their own. They are not shared with Curator's
-// InterProcessSemaphoreV2, which does neither.
+// that uses its InterProcessReadWriteLock shares it. All processes that share a lock must
+// choose the same names. Permits wait in the same queue as other locks, exclude them, and
+// have names of their own. They are not shared with Curator's InterProcessSemaphoreV2,
+// which does neither.
 //
 // The sequence numbers of a key's node end at 2^31-1. If a key is never idle for long
 // enough that its node is deleted, calls fail when the numbers are used up.

@@ -30,8 +30,17 @@ func (w *waiter) stop() {
 	}
 }
 
-// sleep returns when the last obstacle may be gone. A watch event does not count as an
-// attempt: the timer continues.
+// wait returns nil when the last obstacle may be gone.
+func (w *waiter) wait(ctx context.Context) error {
+	for {
+		if err := w.sleep(ctx); err != nil || !w.timedOut || !w.unchanged(ctx) {
+			return err
+		}
+	}
+}
+
+// sleep returns nil after a watch event or when it is time to look. A watch event does not
+// count as an attempt of the budget: the timer continues.
 func (w *waiter) sleep(ctx context.Context) error {
 	if w.timer == nil || w.timedOut {
 		d, ok := w.backoff.Wait()

@@ -11,8 +11,8 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.retry.RetryOneTime;
 
 /**
- * Takes locks as it is told: each line of the input is a verb, a kind and a path,
- * and each line of the output the answer. The argument is the server.
+ * Acquires and releases locks with Curator. Each line of the input has a verb, a kind and
+ * a path. Each line of the output is the answer. The argument is the server's address.
  */
 public class Curator {
     public static void main(String[] args) throws Exception {
