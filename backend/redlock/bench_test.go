@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkLockUnlock compares five healthy nodes with five of which two hang.
-// The ratio is what counts.
+// BenchmarkLockUnlock compares five healthy nodes with five nodes of which two hang.
+// The ratio counts.
 func BenchmarkLockUnlock(b *testing.B) {
 	for _, c := range []struct {
 		name string

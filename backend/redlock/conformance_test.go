@@ -13,12 +13,12 @@ import (
 	"github.com/distlock-go/distlock/locktest"
 )
 
-// conform runs the suite with and without tokens. A peer is another Backend with
-// clients of its own, as in another process.
+// conform runs the suite with and without tokens. A peer is another Backend with its
+// own clients, as in another process.
 func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet) {
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
 		t.Run(name, func(t *testing.T) {
-			if name == "plain" { // the other has all of its cases
+			if name == "plain" { // the suite with tokens contains all these cases
 				testmode.Long(t)
 			}
 			opts := append([]redlock.Option{redlock.WithMaxLease(10 * time.Minute), redlock.WithTrustedStart(),
@@ -34,7 +34,7 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) *fleet)
 			f.Drop = func(t *testing.T, b driver.Backend, key string) {
 				t.Helper()
 				if f.Bubble {
-					synctest.Wait() // nodes that are late have it, too
+					synctest.Wait() // also on late nodes
 				}
 				fleets[b].del(t, key, upTo(len(fleets[b].admins))...)
 			}

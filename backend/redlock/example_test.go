@@ -12,14 +12,14 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 )
 
-// Three masters that know nothing of each other, of which one may fail.
+// Three independent masters, of which one may fail.
 func Example() {
 	a, b, c := embedded.Start(), embedded.Start(), embedded.Start() // in production: three servers
 	defer a.Close()
 	defer b.Close()
 	defer c.Close()
 	clients := []redis.UniversalClient{a.Client(), b.Client(), c.Client()} // redis.NewClient
-	// Nobody holds anything yet, so there is no need to wait for a longest lease.
+	// There are no locks yet, so there is no need to wait for a longest lease.
 	backend := redlock.New(clients, redlock.WithTrustedStart())
 	locker := distlock.New(backend, distlock.Config{})
 	defer locker.Close()
@@ -35,7 +35,7 @@ func Example() {
 	// error: <nil>
 }
 
-// Options are given to New, which sends nothing.
+// Options are arguments of New, which does not send anything.
 func ExampleNew() {
 	var clients []redis.UniversalClient
 	for _, addr := range []string{"localhost:7001", "localhost:7002", "localhost:7003"} {
@@ -47,7 +47,7 @@ func ExampleNew() {
 		redlock.WithTokens(),
 	)
 	fmt.Println(backend.Close())
-	for _, c := range clients { // they stay the caller's
+	for _, c := range clients { // the caller closes them
 		_ = c.Close()
 	}
 	// Output:

@@ -7,16 +7,16 @@ const (
 	SilentAfter = silentAfter
 )
 
-// The hashes of scripts.
+// Hashes of scripts.
 var (
 	AcquireHash = acquireScript.Hash()
 	ReleaseHash = releaseScript.Hash()
 )
 
-// Claims is how many owners the Backend knows of.
+// Claims returns how many owners the Backend has records of.
 func (b *Backend) Claims() int { return b.claims.size() }
 
-// Busy is how many owners the Backend has something under way or doubtful for.
+// Busy returns how many owners have requests in flight or in doubt.
 func (b *Backend) Busy() (n int) {
 	b.claims.mu.Lock()
 	defer b.claims.mu.Unlock()
@@ -32,7 +32,7 @@ func (b *Backend) Busy() (n int) {
 	return n
 }
 
-// Debts is how many releases the Backend owes to all nodes.
+// Debts returns how many releases are pending for all nodes.
 func (b *Backend) Debts() (n int) {
 	for _, node := range b.nodes {
 		node.debts.mu.Lock()
@@ -42,16 +42,16 @@ func (b *Backend) Debts() (n int) {
 	return n
 }
 
-// OnNode is how long a lease of ttl lasts on a node.
+// OnNode returns how long a lease of ttl lasts on a node.
 func OnNode(ttl time.Duration) time.Duration { return onNode(ttl) }
 
-// Known is what a node says of the tokens of a lock.
+// Known is what a node knows about the tokens of a lock.
 type Known struct {
 	Now, First, Last uint64
 	Ours             bool
 }
 
-// Next returns the tokens that follow what is known.
+// Next returns the tokens that follow the known ones.
 func Next(known []Known, want uint64) (first, last uint64) {
 	var ts []token
 	for _, k := range known {

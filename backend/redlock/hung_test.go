@@ -14,11 +14,11 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// plain hides that a client is a *redis.Client, so that nothing of it can be set.
+// plain hides the type of a *redis.Client, so that its options cannot be changed.
 type plain struct{ redis.UniversalClient }
 
-// A client that never answers, and heeds nothing: every operation returns when
-// the node timeout has passed or its context ends, at that moment.
+// With clients that never reply and ignore contexts, every operation returns exactly
+// when the node timeout has passed or its context ends.
 func TestVirtualHungClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cs []redis.UniversalClient
@@ -74,8 +74,8 @@ func stop(t *testing.T, b *redlock.Backend) time.Duration {
 	return time.Since(start)
 }
 
-// Close ends what is owed to a node that hangs, and a Backend that was closed
-// goes on working. TestMain sees what is left running.
+// Close ends pending releases to a node that hangs, and a closed Backend still works.
+// TestMain detects leaks.
 func TestCloseWithDebts(t *testing.T) {
 	f := realFleet(t, 3)
 	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(time.Second))
@@ -91,7 +91,7 @@ func TestCloseWithDebts(t *testing.T) {
 	release(t, b, acquire(t, b, request()))
 }
 
-// The debts to a node end with the leases.
+// Pending releases to a node end with their leases.
 func TestVirtualDebtsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -100,7 +100,7 @@ func TestVirtualDebtsEnd(t *testing.T) {
 		g := acquire(t, b, request())
 		synctest.Wait()
 		_ = cs[1].(*redis.Client).Close()
-		for range 10 { // as a Locker that is told nothing
+		for range 10 { // as a Locker without a reply
 			release(t, b, g)
 		}
 		synctest.Wait()

@@ -11,8 +11,8 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 )
 
-// A time that the nodes cannot keep is refused before anything runs: with a MinHold that
-// the nodes do not keep, a job would run twice in its period.
+// A time that the nodes cannot keep is refused before anything runs: otherwise a job
+// with MinHold would run twice in its period.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	l := distlock.New(newBackend(t, unreachable(t, 3), redlock.WithNodeTimeout(time.Millisecond)), distlock.Config{})
@@ -28,7 +28,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// unreachable are clients of nodes that are not there.
+// unreachable returns clients of nodes that do not exist.
 func unreachable(tb testing.TB, n int) []redis.UniversalClient {
 	tb.Helper()
 	var cs []redis.UniversalClient

@@ -20,8 +20,8 @@ import (
 const lockKey = "shop:order"
 
 func TestMain(m *testing.M) {
-	redis.SetLogger(silence{}) // it tells of every connection that is refused
-	// go-redis looks only once a second whether a pool that cannot dial was closed.
+	redis.SetLogger(silence{}) // the client logs every refused connection
+	// go-redis checks only once a second whether a pool that cannot dial was closed.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 
@@ -29,10 +29,10 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// fleet is n Redis servers that know nothing of each other.
+// fleet is n independent Redis servers.
 type fleet struct {
-	servers []*redistest.Server // nil if they are simulated
-	admins  []*redis.Client     // not the Backend's
+	servers []*redistest.Server // nil if the servers are simulated
+	admins  []*redis.Client     // other clients than those of the Backend
 	client  func(i int) *redis.Client
 }
 
@@ -48,7 +48,7 @@ func realFleet(tb testing.TB, n int) *fleet {
 	return f
 }
 
-// virtualFleet lives in the bubble that it is started in.
+// virtualFleet starts simulated servers in the bubble that calls it.
 func virtualFleet(tb testing.TB, n int) *fleet {
 	tb.Helper()
 	f := &fleet{}
@@ -62,7 +62,7 @@ func virtualFleet(tb testing.TB, n int) *fleet {
 	return f
 }
 
-// clients are new ones, as another process has them.
+// clients returns new clients, as in another process.
 func (f *fleet) clients() []redis.UniversalClient {
 	cs := make([]redis.UniversalClient, len(f.admins))
 	for i := range cs {
@@ -71,8 +71,8 @@ func (f *fleet) clients() []redis.UniversalClient {
 	return cs
 }
 
-// patient makes a slow machine no fault: what must be fast is measured where
-// nodes hang.
+// backend returns a Backend with a long node timeout, so that a slow machine is not a
+// fault. Tests with nodes that hang measure the speed.
 func (f *fleet) backend(tb testing.TB, opts ...redlock.Option) *redlock.Backend {
 	tb.Helper()
 	return newBackend(tb, f.clients(), append([]redlock.Option{redlock.WithNodeTimeout(3 * time.Second)}, opts...)...)
@@ -89,7 +89,7 @@ func newBackend(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.
 	return b
 }
 
-// owners returns what the key is on each node; "" where it is not.
+// owners returns the value of the key on each node, or "".
 func (f *fleet) owners(key string) []string {
 	vs := make([]string, len(f.admins))
 	for i, c := range f.admins {
@@ -98,8 +98,8 @@ func (f *fleet) owners(key string) []string {
 	return vs
 }
 
-// have returns how many nodes have the key for the owner; for "" how many have it
-// for nobody.
+// have returns on how many nodes the key has this owner; "" counts the nodes without
+// the key.
 func (f *fleet) have(key, owner string) (n int) {
 	for _, v := range f.owners(key) {
 		if v == owner {
@@ -109,7 +109,7 @@ func (f *fleet) have(key, owner string) (n int) {
 	return n
 }
 
-// put lets another kit hold the key on some nodes.
+// put sets the key on some nodes, as another library does.
 func (f *fleet) put(tb testing.TB, owner string, ttl time.Duration, nodes ...int) {
 	tb.Helper()
 	for _, i := range nodes {
@@ -128,7 +128,7 @@ func (f *fleet) del(tb testing.TB, key string, nodes ...int) {
 	}
 }
 
-// restart starts nodes anew, empty.
+// restart restarts nodes without their data.
 func (f *fleet) restart(nodes ...int) {
 	for _, i := range nodes {
 		f.servers[i].Kill()
@@ -136,11 +136,10 @@ func (f *fleet) restart(nodes ...int) {
 	}
 }
 
-// eventually waits until cond is true: where only a real server or the scheduler
-// decides when.
+// eventually waits until cond is true, if a real server or the scheduler decides when.
 func eventually(tb testing.TB, what string, cond func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(40 * time.Second) // spent by what fails alone
+	deadline := time.Now().Add(40 * time.Second) // only a failing test waits that long
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
@@ -151,12 +150,12 @@ func eventually(tb testing.TB, what string, cond func() bool) {
 	}
 }
 
-// The lease is longer than eventually waits: what comes free was released.
+// The lease is longer than eventually waits: a key that is free in time was released.
 func request() driver.Request {
 	return driver.Request{Key: lockKey, Owner: uuid.NewString(), TTL: 50 * time.Second, Tokens: 1}
 }
 
-// acquire takes a key that nothing but a busy machine keeps from being taken.
+// acquire acquires a free key. On a busy machine that can take several attempts.
 func acquire(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
 	tb.Helper()
 	g, err := b.TryAcquire(context.Background(), r)
@@ -166,9 +165,9 @@ func acquire(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
 	return g
 }
 
-// everywhere acquires when all nodes are free, and waits until all have it. A node
-// is given no more than a part of the lease: if that is short, a machine that is
-// busy may need several attempts.
+// everywhere acquires when all nodes are free, and waits until all have the lock. A
+// node gets only a part of the lease as time limit: with a short lease, a busy machine
+// may need several attempts.
 func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
 	tb.Helper()
 	f.allFree(tb)
@@ -211,7 +210,7 @@ func mustBeHeld(tb testing.TB, err error) *driver.HeldError {
 	return held
 }
 
-// mustFail checks an error that says that too few nodes can be asked.
+// mustFail checks that err means that too few nodes answer.
 func mustFail(tb testing.TB, err error) {
 	tb.Helper()
 	if err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
@@ -219,8 +218,7 @@ func mustFail(tb testing.TB, err error) {
 	}
 }
 
-// quiet waits until nothing is on its way that may take the lock, and nothing is
-// owed.
+// quiet waits until no attempt is in flight and no release is pending.
 func quiet(tb testing.TB, b *redlock.Backend) {
 	tb.Helper()
 	eventually(tb, "nothing is under way", func() bool { return b.Busy() == 0 && b.Debts() == 0 })

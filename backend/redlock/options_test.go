@@ -51,7 +51,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// What cannot be sent is refused before anything is.
+// Invalid requests are refused before anything is sent.
 func TestRefusedRequests(t *testing.T) {
 	t.Parallel()
 	cs := unreachable(t, 3)

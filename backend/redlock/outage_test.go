@@ -18,10 +18,10 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// Locks go on at the speed of the quorum while a minority hangs, from the first
-// operation on: no operation waits for a node that does not answer.
+// Locks work at the speed of the quorum while a minority hangs, from the first
+// operation on: an operation does not wait for a node that does not answer.
 //
-// Row 23 (redlock): locks go on at the speed of the quorum. Fails if an attempt waits
+// Row 23 (redlock): locks work at the speed of the quorum. Fails if an attempt waits
 // for the answers of all nodes.
 func TestRow23MinorityHangs(t *testing.T) {
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
@@ -58,11 +58,11 @@ func TestRow23MinorityHangs(t *testing.T) {
 	}
 }
 
-// With too few nodes nothing is granted, in bounded time, and nothing stays
-// behind when they return.
+// With too few nodes every attempt fails, in bounded time, and nothing is left when the
+// nodes return.
 //
-// Row 23 (redlock): without a quorum nothing is granted, and nothing stays behind.
-// Fails if two of five nodes are enough.
+// Row 23 (redlock): without a quorum no lock is granted, and nothing is left. Fails if
+// two of five nodes are enough.
 func TestRow23MajorityHangs(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 5)
@@ -73,7 +73,7 @@ func TestRow23MajorityHangs(t *testing.T) {
 		f.servers[i].Stop()
 	}
 	r := request()
-	for range 3 * redlock.SilentAfter { // at first each node is waited for, then it is not
+	for range 3 * redlock.SilentAfter { // the first attempts wait for each node, later ones do not
 		start := time.Now()
 		_, err := b.TryAcquire(t.Context(), r)
 		mustFail(t, err)
@@ -100,10 +100,10 @@ func TestRow23MajorityHangs(t *testing.T) {
 	f.everywhere(t, b, request())
 }
 
-// Through the Locker it is ErrUnavailable, and not ErrNotAcquired.
+// The error of the Locker is ErrUnavailable, and not ErrNotAcquired.
 //
-// Row 17 (redlock): ErrUnavailable, with the nodes that are down by name. Fails if a
-// node that does not answer counts as one where another has the lock.
+// Row 17 (redlock): ErrUnavailable, with the names of the nodes that are down. Fails if
+// a node that does not answer counts as a node where another has the lock.
 func TestRow17MajorityDown(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 5)
@@ -126,8 +126,8 @@ func TestRow17MajorityDown(t *testing.T) {
 	}
 }
 
-// A renewal that a majority does not answer says nothing, and one that it denies
-// is a loss.
+// A renewal without the answer of a majority has an unknown outcome, and one that a
+// majority denies is a loss.
 func TestRenewWithoutQuorum(t *testing.T) {
 	f := realFleet(t, 5)
 	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(time.Second))
@@ -143,7 +143,7 @@ func TestRenewWithoutQuorum(t *testing.T) {
 		f.servers[i].Cont()
 	}
 	eventually(t, "it is renewed again", func() bool { return status(t, b, g) == driver.Renewed })
-	// Or a node that is late is given back what it has just lost.
+	// Otherwise a late node gets back the key that it is about to lose.
 	eventually(t, "nothing is under way", func() bool { return b.Claims() == 0 })
 	f.del(t, lockKey, 0, 2, 4)
 	if got := status(t, b, g); got != driver.Lost {
@@ -158,11 +158,11 @@ func TestRenewWithoutQuorum(t *testing.T) {
 	f.allFree(t)
 }
 
-// The reply of every node is lost after the lock was taken: whoever tries again
-// does not wait for itself, and whoever gives up leaves nothing.
+// The reply of every node is lost after the lock was taken: a repeated attempt does not
+// wait for itself, and an abandoned one leaves nothing.
 //
-// Row 8 (redlock): the owner does not wait for itself, and nothing is left of what was
-// given up. Fails if an owner finds its own lock held.
+// Row 8 (redlock): the owner does not wait for itself, and an abandoned attempt leaves
+// nothing. Fails if an owner is refused because of its own lock.
 func TestRow08LostReplies(t *testing.T) {
 	testmode.Long(t)
 	for _, tryAgain := range []bool{true, false} {
@@ -188,7 +188,7 @@ func TestRow08LostReplies(t *testing.T) {
 				if got := status(t, b, g); got != driver.Renewed {
 					t.Error(got)
 				}
-				quietly(t, b, g) // what gives back the first attempt leaves the second alone
+				quietly(t, b, g) // the release of the first attempt does not affect the second
 				release(t, b, g)
 			} else {
 				release(t, b, r.Grant())
@@ -199,9 +199,9 @@ func TestRow08LostReplies(t *testing.T) {
 	}
 }
 
-// Two nodes lose the replies to an attempt, which is taken back and buried there. When
-// nothing is under way any more, the owner tries again: it is not taken for what was
-// buried, as a Locker tries again and again with one owner.
+// Two nodes lose the replies to an attempt, which is rolled back with a tombstone
+// there. When nothing is in flight any more, the owner tries again: the tombstone does
+// not refuse it, because a Locker uses one owner for all its attempts.
 func TestTriesAgainLater(t *testing.T) {
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 300*time.Millisecond)
@@ -221,7 +221,7 @@ func TestTriesAgainLater(t *testing.T) {
 	var g driver.Grant
 	eventually(t, "the owner has the free key", func() (ok bool) {
 		quiet(t, b)
-		time.Sleep(20 * time.Millisecond) // as a Locker pauses
+		time.Sleep(20 * time.Millisecond) // the pause of a Locker
 		var err error
 		if g, err = b.TryAcquire(t.Context(), r); err != nil {
 			t.Logf("TryAcquire of a free key: %v", err)
@@ -234,7 +234,7 @@ func TestTriesAgainLater(t *testing.T) {
 	eventually(t, "the owner is forgotten", func() bool { return b.Claims() == 0 })
 }
 
-// quietly waits until nothing is owed, and checks that the grant is still one.
+// quietly waits until no release is pending, and checks that the grant is still valid.
 func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
 	eventually(t, "nothing is owed", func() bool { return b.Debts() == 0 })
@@ -243,7 +243,7 @@ func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	}
 }
 
-// spoilt returns a Backend that has one network for each node.
+// spoilt returns a Backend with a network for each node.
 func spoilt(t *testing.T, f *fleet, limit time.Duration) (*redlock.Backend, []*spoilnet.Network) {
 	t.Helper()
 	var networks []*spoilnet.Network
@@ -256,8 +256,8 @@ func spoilt(t *testing.T, f *fleet, limit time.Duration) (*redlock.Backend, []*s
 	return newBackend(t, cs, redlock.WithNodeTimeout(limit)), networks
 }
 
-// An attempt is stuck in the network and arrives after its owner has released: it
-// is refused, and another can have the key.
+// An attempt is delayed in the network and arrives after its owner has released: it is
+// refused, and another owner can have the key.
 func TestOvertakenAttempt(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
@@ -266,24 +266,24 @@ func TestOvertakenAttempt(t *testing.T) {
 
 	r := request()
 	networks[0].HoldAt(callOf(redlock.AcquireHash))
-	g := acquire(t, b, r) // the quorum of the other two
+	g := acquire(t, b, r) // a quorum of the other two
 	release(t, b, g)
 	eventually(t, "the node that did not answer has buried the owner", func() bool {
 		return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
 	})
 	deliver(t, networks[0])
-	// The server answers the connections in order of arrival; the next attempt is
-	// behind what was delivered.
+	// The server handles connections in order of arrival; the next attempt comes after
+	// the delayed one.
 	next := f.everywhere(t, b, request())
 	release(t, b, next)
 	quiet(t, b)
 	f.allFree(t)
 }
 
-// A node that is late keeps the lock if it was granted, and is free if it was not.
+// A late node keeps the lock if it was granted, and is free if it was not.
 //
-// Row 9 (redlock): a late vote is kept if the lock was granted, and given back if not.
-// Fails if nobody takes back what a failed attempt got.
+// Row 9 (redlock): a late vote is kept if the lock was granted, and released if not.
+// Fails if the votes of a failed attempt are not released.
 func TestRow09LateNode(t *testing.T) {
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
@@ -307,8 +307,8 @@ func TestRow09LateNode(t *testing.T) {
 	f.allFree(t)
 }
 
-// What takes back a failed attempt is stuck in the network and arrives when the
-// same owner has the lock by its next attempt, which it must not end.
+// The rollback of a failed attempt is delayed in the network and arrives when the same
+// owner has the lock by its next attempt, which it must not end.
 func TestOvertakenTakeBack(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
@@ -341,7 +341,7 @@ func TestOvertakenTakeBack(t *testing.T) {
 	f.allFree(t)
 }
 
-// deliver sends what was kept back. Who has a quorum does not wait for it to be
+// deliver sends the delayed data. An owner with a quorum does not wait for it to be
 // written.
 func deliver(t *testing.T, n *spoilnet.Network) {
 	t.Helper()
@@ -351,7 +351,7 @@ func deliver(t *testing.T, n *spoilnet.Network) {
 	}
 }
 
-// callOf matches a call of a script, for a network that holds it back.
+// callOf matches a call of a script, for a network that delays it.
 func callOf(sha string) spoilnet.Match {
 	return func(written []byte) bool { return bytes.Contains(written, []byte(sha)) }
 }

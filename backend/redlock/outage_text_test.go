@@ -22,17 +22,17 @@ const (
 	wrongPassword = "abracadabra"
 )
 
-// TestOutageTexts: whatever is wrong with a quorum, the error names on one line the
-// nodes and their problems.
+// TestOutageTexts checks that for any problem of a quorum, the error names on one line
+// the nodes and their problems.
 func TestOutageTexts(t *testing.T) {
 	t.Parallel()
 	well := redistest.Start(t)
 	info := well.Client(t).InfoMap(t.Context(), "server").Item("Server", "run_id")
-	if err := well.Client(t).Set(t.Context(), redlock.MarkerKey, info+" 0", 0).Err(); err != nil { // it is trusted
+	if err := well.Client(t).Set(t.Context(), redlock.MarkerKey, info+" 0", 0).Err(); err != nil { // the node is trusted
 		t.Fatal(err)
 	}
 	killed := sync.OnceValues(func() (holder, waiter error) { return killed(t) })
-	// Two of three nodes are at the address.
+	// Two of three nodes have the address.
 	ask := func(addr string, timeout time.Duration) func(t *testing.T) error {
 		return func(t *testing.T) error {
 			cs := []redis.UniversalClient{well.Client(t)}
@@ -75,7 +75,7 @@ func TestOutageTexts(t *testing.T) {
 			t.Parallel()
 			want := regexp.MustCompile(o.want)
 			var text string
-			for range 10 { // the reason of the first failure may come too late on a slow machine
+			for range 10 { // on a slow machine the reason of the first failure may come too late
 				err := o.fail(t)
 				if !errors.Is(err, distlock.ErrUnavailable) {
 					t.Fatalf("not ErrUnavailable: %v", err)
@@ -95,7 +95,7 @@ func TestOutageTexts(t *testing.T) {
 	}
 }
 
-// both is the pattern of the text for two failing nodes.
+// both returns the pattern of the text for two failing nodes.
 func both(one string) string { return `: redlock: 2 of 3 nodes failed: ` + one + `; ` + one }
 
 func newLocker(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *distlock.Locker {
@@ -109,7 +109,7 @@ func newLocker(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.O
 	return l
 }
 
-// closedPort returns an address where nobody listens.
+// closedPort returns an address without a listener.
 func closedPort(tb testing.TB) string {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -167,7 +167,7 @@ func killed(t *testing.T) (holder, waiter error) {
 	return holder, <-done
 }
 
-// TestPing: the store works as long as a quorum of the nodes works.
+// TestPing checks that the store works as long as a quorum of the nodes works.
 func TestPing(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
@@ -190,8 +190,8 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// TestHolderNames: a caller that is refused gets the name of the holder and, if there
-// are tokens, for how long it has had the key.
+// TestHolderNames checks that a refused caller gets the name of the holder and, if
+// there are tokens, how long it has had the key.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {

@@ -9,13 +9,13 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// All nodes come back empty. The holder is told by its next renewal, for a longest
-// lease nobody gets the lock, and then with a higher token.
+// All nodes restart empty. The holder learns of it at its next renewal, for a longest
+// lease no caller gets the lock, and then one gets it with a higher token.
 //
-// Row 4 (redlock): the holder is told by its next renewal, nobody is granted the lock
-// for a longest lease, the next token is higher. Fails if tokens start at 1 where the
-// counter is gone, if an empty node is trusted at once, or if a renewal creates a lock
-// that is gone anew.
+// Row 4 (redlock): the holder learns of it at its next renewal, the lock is not granted
+// for a longest lease, the next token is higher. Fails if tokens start at 1 without the
+// counter, if an empty node is trusted at once, or if a renewal creates a lock that is
+// gone.
 func TestRow04RestartedEmpty(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
@@ -46,5 +46,5 @@ func TestRow04RestartedEmpty(t *testing.T) {
 	if next.Token <= g.LastToken {
 		t.Errorf("token %d after %d", next.Token, g.LastToken)
 	}
-	_ = b.Release(t.Context(), next) // the lease is short
+	_ = b.Release(t.Context(), next) // its lease is short
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // The replies of a majority are lost after a lock was renewed, and after it was
-// released: a renewal that is repeated keeps it, and a release that is repeated
-// leaves the lock of the next alone.
+// released: a repeated renewal keeps it, and a repeated release does not affect the
+// next lock.
 //
-// Row 8 (redlock): a renewal is repeated, and a release that is repeated leaves the
-// next one's lock alone. Fails if a release does not look whose the lock is.
+// Row 8 (redlock): a repeated renewal succeeds, and a repeated release does not affect
+// the next lock. Fails if a release does not check the owner.
 func TestRow08LostRenewalAndRelease(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
@@ -43,7 +43,7 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 		}
 		return got == driver.Renewed
 	})
-	// Or the connections that are deaf are none that the release uses.
+	// Otherwise the release might use other connections than those without replies.
 	eventually(t, "all nodes answer", func() bool { return b.Busy() == 0 && f.have(lockKey, g.Owner) == 3 })
 
 	deafen()

@@ -11,11 +11,11 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// A node stands still while a lease is renewed again and again. The lease goes on,
-// and once the node has proved to be silent, few renewals wait for it at a time.
+// A node stands still while a lease is renewed repeatedly. The lease continues, and
+// once the node is known to be silent, few renewals wait for it at a time.
 //
-// Row 9 (redlock): few renewals wait for a node that sleeps, and the lease goes on.
-// Fails if a silent node is asked by any number of operations at once.
+// Row 9 (redlock): few renewals wait for a node that sleeps, and the lease continues.
+// Fails if any number of operations may wait for a silent node.
 func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
@@ -37,13 +37,14 @@ func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 			asked := time.Now()
 			got := status(t, b, g)
 			if got == driver.Unknown && time.Since(asked) >= limit {
-				continue // the machine stood still: those who are awake need no such time
+				continue // the machine stood still
 			}
 			if got != driver.Renewed {
 				t.Fatalf("renewal: %v", got)
 			}
 			renewals++
-			// Those that were sent before it was known are over by then.
+			// Earlier renewals, from before the node was known to be silent, have ended
+			// by then.
 			if time.Since(start) > 3*limit {
 				most = max(most, underWay())
 			}
@@ -52,8 +53,8 @@ func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 		break
 	}
 	t.Logf("%d renewals, %d under way at the node", renewals, most)
-	// A connection that is being opened or closed counts for a moment, too. Without
-	// the rule there are some fifty.
+	// A connection that is being opened or closed counts for a moment, too. Without the
+	// limit there are about fifty.
 	if most < 1 || most > 4*redlock.SilentAfter {
 		t.Errorf("%d of %d renewals were under way at once", most, renewals)
 	}

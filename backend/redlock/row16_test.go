@@ -10,11 +10,11 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// The nodes forget their scripts all the time: nobody sees it, and nothing is done
+// The nodes forget their scripts repeatedly: callers do not notice, and nothing is done
 // twice.
 //
-// Row 16 (redlock): all is granted, renewed and released, and tokens rise. Fails if a
-// script that a node has forgotten is not sent again.
+// Row 16 (redlock): locks are granted, renewed and released, and tokens rise. Fails if
+// a script that a node has forgotten is not sent again.
 func TestRow16ScriptFlush(t *testing.T) {
 	f := realFleet(t, 3)
 	b := f.backend(t, redlock.WithTokens())

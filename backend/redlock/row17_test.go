@@ -15,13 +15,12 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// A majority of the nodes refuses: who asks for a lock is told that the store is
-// the reason and what the nodes say, whoever holds one keeps it, and nothing is
-// left when it is over. Full nodes let holders renew and release.
+// A majority of the nodes refuses: a caller is told that the store is the reason, with
+// the words of the nodes, holders keep their locks, and nothing is left afterwards.
+// Full nodes allow holders to renew and release.
 //
-// Row 17 (redlock): ErrUnavailable with the nodes' words for those who ask, and
-// nothing lost for those who hold. Fails if a node that refuses counts as one that
-// denies the lock.
+// Row 17 (redlock): callers get ErrUnavailable with the nodes' words, and holders lose
+// nothing. Fails if a node that refuses counts as a node that denies the lock.
 func TestRow17Refusals(t *testing.T) {
 	testmode.Long(t)
 	for _, refusal := range redistest.Refusals() {
@@ -53,7 +52,8 @@ func TestRow17Refusals(t *testing.T) {
 			}
 			words := refusal.Error
 			if words == "NOAUTH" {
-				// A stranger who sends that much is cut off, and may not even hear why.
+				// An unauthenticated client that sends that much is cut off, and may
+				// not even get the reason.
 				words += "|unauthenticated|EOF|reset by peer|broken pipe"
 			}
 

@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// The rules that doc.go gives are enough, and there are no more than enough.
+// The rules in doc.go are sufficient, and each is necessary.
 func TestACL(t *testing.T) {
 	f := realFleet(t, 3)
 	rules := redistest.DocumentedRules(t, 16)
@@ -51,16 +51,16 @@ func TestACL(t *testing.T) {
 	redistest.MustBeEnough(t, rules, map[string]bool{
 		"+info":           true, // to notice restarts
 		"+type":           true, // to name a foreign type
-		"+hello":          true, // go-redis does without
-		"+client|setname": true, // if the client has a name
+		"+hello":          true, // optional for go-redis
+		"+client|setname": true, // needed if the client has a name
 	}, use)
 	if err := use(append(rules, "-info")); err != nil {
 		t.Errorf("without +info: %v", err)
 	}
 }
 
-// A right that is taken away says nothing of who has the key: the renewal is not
-// denied, and the release not done.
+// A missing permission does not say which owner has the key: the renewal is not denied,
+// and the release not done.
 func TestRightTakenAway(t *testing.T) {
 	f := realFleet(t, 3)
 	rules := redistest.DocumentedRules(t, 16)
@@ -89,8 +89,8 @@ func TestRightTakenAway(t *testing.T) {
 	release(t, b, g)
 }
 
-// A server that is out of memory refuses new locks, and lets those that exist be
-// renewed and released. One that has forgotten its scripts does all of it.
+// A server that is out of memory refuses new locks, but renews and releases existing
+// ones. The same holds after it has forgotten its scripts.
 //
 // Row 17 (redlock): full nodes renew and release what they have. Fails if a renewal
 // writes what a full node refuses.
@@ -125,9 +125,9 @@ func TestRow17OutOfMemory(t *testing.T) {
 	release(t, b, next)
 }
 
-// What is not ours is not touched, and not taken for ours.
+// Foreign values are neither changed nor treated as locks.
 //
-// Row 22 (redlock): an error says what is there, and it stays as it is. Fails if a
+// Row 22 (redlock): an error names the value, and the value is not changed. Fails if a
 // foreign type counts as a free lock.
 func TestRow22ForeignRecords(t *testing.T) {
 	f := realFleet(t, 3)
@@ -156,7 +156,7 @@ func TestRow22ForeignRecords(t *testing.T) {
 		c.Del(ctx, lockKey)
 	}
 
-	// An owner that begins with another's, as nothing but a forged one does.
+	// An owner that begins with another owner, which only a forged one does.
 	r = request()
 	g := f.everywhere(t, b, r)
 	longer := r

@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// What was taken on a minority is given back at once, and the hint is when a
-// quorum could come free.
+// An attempt that got only a minority is rolled back at once, and the hint is the time
+// when a quorum could be free.
 func TestVirtualHalfTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
@@ -27,7 +27,7 @@ func TestVirtualHalfTaken(t *testing.T) {
 		r := request()
 		start := time.Now()
 		_, err := b.TryAcquire(t.Context(), r)
-		// The first to end is enough: two nodes are free.
+		// The first lease to end is enough: then two nodes are free.
 		if held := mustBeHeld(t, err); held.RetryAfter > 3*time.Second || held.RetryAfter < 2900*time.Millisecond {
 			t.Errorf("hint %v", held.RetryAfter)
 		}
@@ -38,11 +38,12 @@ func TestVirtualHalfTaken(t *testing.T) {
 
 		f.put(t, "d", 6*time.Second, 3, 4)
 		_, err = b.TryAcquire(t.Context(), r)
-		// It is told before all have answered, and may be for less than a quorum.
+		// The hint comes before all nodes have answered, and may be for less than a
+		// quorum.
 		if held := mustBeHeld(t, err); held.RetryAfter > 6*time.Second || held.RetryAfter < 2900*time.Millisecond {
 			t.Errorf("hint %v", held.RetryAfter)
 		}
-		f.put(t, "foreign", 0, upTo(5)...) // without an end
+		f.put(t, "foreign", 0, upTo(5)...) // without an expiry
 		_, err = b.TryAcquire(t.Context(), r)
 		if held := mustBeHeld(t, err); held.RetryAfter != 0 {
 			t.Errorf("hint %v", held.RetryAfter)
@@ -59,7 +60,7 @@ func TestVirtualHalfTaken(t *testing.T) {
 	})
 }
 
-// The drift is on the node and not in the grant.
+// The node's lease includes the clock drift, and the grant's does not.
 func TestVirtualDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -80,8 +81,8 @@ func TestVirtualDrift(t *testing.T) {
 	})
 }
 
-// Rivals that split the nodes between them never hold both, and one of them gets
-// the lock in the end. None leaves anything.
+// Rivals that split the nodes among themselves never hold the lock together, and one of
+// them gets it in the end. None leaves anything.
 func TestRivals(t *testing.T) {
 	f := realFleet(t, 5)
 	const rivals, visits = 6, 10
@@ -124,8 +125,8 @@ func TestRivals(t *testing.T) {
 	f.allFree(t)
 }
 
-// A renewal puts the lock where it is missing, and a release takes it away there,
-// too.
+// A renewal restores the lock on nodes where it is missing, and a release removes it
+// there, too.
 func TestVirtualRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
@@ -140,7 +141,7 @@ func TestVirtualRestore(t *testing.T) {
 		if n := f.have(lockKey, g.Owner); n != 5 {
 			t.Errorf("on %d of 5 nodes", n)
 		}
-		// Not where another has it, and not where the node is not trusted.
+		// But not where another owner has the lock, or where the node is not trusted.
 		f.put(t, "another", time.Minute, 0)
 		f.admins[2].FlushAll(t.Context())
 		if got := status(t, b, g); got != driver.Renewed {
@@ -150,7 +151,7 @@ func TestVirtualRestore(t *testing.T) {
 		if owners := f.owners(lockKey); owners[0] != "another" || owners[2] != "" {
 			t.Errorf("%v", owners)
 		}
-		// And not if no quorum has it.
+		// And not without a quorum.
 		f.del(t, lockKey, 3)
 		if got := status(t, b, g); got != driver.Lost {
 			t.Fatal(got)
@@ -167,7 +168,7 @@ func TestVirtualRestore(t *testing.T) {
 	})
 }
 
-// releaseLost releases what another may have somewhere.
+// releaseLost releases a lock that another owner may have on some nodes.
 func releaseLost(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
 	if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {

@@ -36,12 +36,12 @@ func TestNextToken(t *testing.T) {
 	}
 }
 
-// Tokens rise while minorities of every kind are down, come back empty, or come
-// back with an old counter.
+// Tokens rise while minorities of every kind are down, restart empty, or return with an
+// old counter.
 //
-// Row 4 (redlock): tokens rise over nodes that are down, come back empty, or come back
-// with an old counter. Fails if tokens follow the counter of the first node that
-// answers instead of the highest.
+// Row 4 (redlock): tokens rise although nodes are down, restart empty, or return with
+// an old counter. Fails if tokens follow the counter of the first node that answers
+// instead of the highest.
 func TestRow04TokensOverRestarts(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 5)
@@ -62,7 +62,7 @@ func TestRow04TokensOverRestarts(t *testing.T) {
 			t.Fatalf("%s: tokens %d to %d after %d", what, g.Token, g.LastToken, last.LastToken)
 		}
 		last = g
-		_ = b.Release(context.Background(), g) // the lease is short; it may have ended
+		_ = b.Release(context.Background(), g) // its lease is short and may have ended
 	}
 	for i := range 5 {
 		one, two := i, (i+2)%5
@@ -79,7 +79,7 @@ func TestRow04TokensOverRestarts(t *testing.T) {
 			}
 		}
 		grant("with both back")
-		// The next minority takes away the nodes that still knew.
+		// The next minority includes the nodes that had the counter.
 		eventually(t, "all are trusted", func() bool {
 			r := shorter(request(), lease)
 			if _, err := b.TryAcquire(context.Background(), r); err != nil {
@@ -95,8 +95,8 @@ func TestRow04TokensOverRestarts(t *testing.T) {
 	}
 }
 
-// A counter that is ahead of all clocks, as after a clock was set back, is known
-// by any quorum: whichever nodes are asked, the next is higher.
+// A counter that is ahead of all clocks, as after a clock was set back, is known to any
+// quorum: the next token is higher on any nodes.
 func TestVirtualTokensAheadOfClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
@@ -106,7 +106,7 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 		synctest.Wait()
 		const ahead uint64 = 5_000_000_000_000_000
 		token := "{" + lockKey + "}:token"
-		for _, i := range []int{1, 2, 3} { // what a quorum was told
+		for _, i := range []int{1, 2, 3} { // the state of a quorum
 			f.admins[i].Set(t.Context(), token, fmt.Sprintf("%d %d x x", ahead, ahead), time.Hour)
 		}
 		for i, others := range [][]int{{1, 2}, {2, 3}, {1, 3}, {0, 1}, {3, 4}} {
@@ -122,13 +122,13 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 	})
 }
 
-// If the lock is lost before its tokens are on a quorum, nobody sees them.
+// If the lock is lost before its tokens are on a quorum, they are not used.
 func TestTokensNotKept(t *testing.T) {
 	f := realFleet(t, 3)
 	b := f.backend(t, redlock.WithTokens())
 	r := request()
 	g := f.everywhere(t, b, r)
-	// A counter that cannot be read, on two of three.
+	// A counter that cannot be read, on two of three nodes.
 	release(t, b, g)
 	f.allFree(t)
 	for _, i := range []int{0, 1} {

@@ -15,11 +15,10 @@ import (
 )
 
 // The delayed restart of Redlock: a holder has three of five nodes, one of them
-// comes back empty, and together with the other two it would grant the lock to a
-// second holder.
+// restarts empty, and with the other two it would grant the lock to a second holder.
 //
-// Row 23 (redlock): a node that comes back empty does not vote for one lease, so no
-// lock has two holders. Fails if an empty node is trusted at once.
+// Row 23 (redlock): a node that restarts empty does not vote for the time of a lease,
+// so no lock has two holders. Fails if an empty node is trusted at once.
 func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 	testmode.Long(t)
 	for name, lose := range map[string]func(*fleet){
@@ -30,12 +29,12 @@ func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 			f := realFleet(t, 5)
 			const lease = 3 * time.Second
 			b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))
-			_ = other.Release(t.Context(), f.everywhere(t, other, shorter(request(), lease))) // in time or not
+			_ = other.Release(t.Context(), f.everywhere(t, other, shorter(request(), lease))) // it may have ended
 			quiet(t, other)
 
 			r := shorter(request(), lease)
 			g := f.everywhere(t, b, r)
-			f.del(t, lockKey, 3, 4) // as if they had been down
+			f.del(t, lockKey, 3, 4) // as if these nodes had been down
 			lose(f)
 
 			for {
@@ -59,15 +58,15 @@ func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 	}
 }
 
-// Any minority is restarted empty again and again, each time with a longest lease
-// in between, under a holder that renews: it is never lost, and nobody else has it.
+// Minorities restart empty repeatedly, with a longest lease in between, while a holder
+// renews: it never loses the lock, and no other owner gets it.
 //
-// Row 23 (redlock): a holder outlives the restart of one node after another. Fails if
-// a renewal does not put the lock back where it is missing.
+// Row 23 (redlock): a holder survives the restart of one node after another. Fails if a
+// renewal does not restore the lock where it is missing.
 func TestRow23RollingRestart(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
-	const lease = 4 * time.Second // a restart takes less, also on a busy machine
+	const lease = 4 * time.Second // longer than a restart on a busy machine
 	b, other := f.backend(t, redlock.WithMaxLease(lease)), f.backend(t, redlock.WithMaxLease(lease))
 	g := f.everywhere(t, b, shorter(request(), lease))
 	last := time.Now()
@@ -78,7 +77,7 @@ func TestRow23RollingRestart(t *testing.T) {
 		case got == driver.Renewed:
 			last = sent
 		case got == driver.Unknown && time.Since(sent) > lease/5:
-			// Nearly as long as a node is given: the machine stood still.
+			// Almost the lease of a node: the machine stood still.
 		case time.Since(last) < lease:
 			t.Fatalf("%v, %v after the last renewal", got, time.Since(last))
 		default:
@@ -98,10 +97,11 @@ func TestRow23RollingRestart(t *testing.T) {
 			return f.have(lockKey, g.Owner) == 3
 		})
 	}
-	_ = b.Release(t.Context(), g) // the lease is short
+	_ = b.Release(t.Context(), g) // its lease is short
 }
 
-// On a new fleet nothing is granted for a longest lease; then it is.
+// New nodes do not grant locks for the time of a longest lease, and grant them
+// afterwards.
 func TestVirtualNewFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
@@ -124,8 +124,8 @@ func TestVirtualNewFleet(t *testing.T) {
 	})
 }
 
-// Two processes start together and both trust: the one that finds the other half
-// way waits for it, and does not make the other nodes untrusted by using them.
+// Two processes start together and both trust new nodes: the one that finds the other
+// half-way waits for it, and does not make the other nodes untrusted by using them.
 func TestVirtualTrustedStartTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
@@ -142,7 +142,7 @@ func TestVirtualTrustedStartTogether(t *testing.T) {
 	})
 }
 
-// WithTrustedStart trusts a fleet that is new as a whole, and nothing else.
+// WithTrustedStart trusts nodes only if all of them are new.
 func TestVirtualTrustedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -150,17 +150,17 @@ func TestVirtualTrustedStart(t *testing.T) {
 		release(t, b, acquire(t, b, request()))
 		synctest.Wait()
 
-		// Two of three come back empty, and a process starts that trusts.
+		// Two of three nodes restart empty, and a process starts that trusts new nodes.
 		f.admins[0].FlushAll(t.Context())
 		f.admins[1].FlushAll(t.Context())
 		_, err := f.backend(t).TryAcquire(t.Context(), request())
 		mustFail(t, err)
 		synctest.Wait()
-		// One that is running does not bless again.
+		// A running process does not trust them again.
 		_, err = b.TryAcquire(t.Context(), request())
 		mustFail(t, err)
 	})
-	synctest.Test(t, func(t *testing.T) { // a node that cannot be asked may know something
+	synctest.Test(t, func(t *testing.T) { // a node that does not answer may have data
 		f := virtualFleet(t, 3)
 		cs := f.clients()
 		dead := cs[2].(*redis.Client)
@@ -170,13 +170,13 @@ func TestVirtualTrustedStart(t *testing.T) {
 	})
 }
 
-// A server's clock that was set back makes its memory short, not endless.
+// A server's clock that was set back shortens the age of its data, but not without end.
 func TestVirtualClockSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		b := f.backend(t)
 		release(t, b, acquire(t, b, request()))
-		synctest.Wait() // on the third node, too
+		synctest.Wait() // also on the third node
 		for _, c := range f.admins[:2] {
 			c.Set(t.Context(), redlock.MarkerKey, "- 9000000000000000", 0)
 		}
@@ -192,7 +192,7 @@ func shorter(r driver.Request, ttl time.Duration) driver.Request {
 	return r
 }
 
-// pause lets what was sent to the nodes before be answered.
+// pause waits until earlier requests to the nodes have been answered.
 func pause(b *redlock.Backend) {
 	deadline := time.Now().Add(time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
