@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/compat"
 	"github.com/distlock-go/distlock/internal/localqueue"
 	"github.com/distlock-go/distlock/internal/owner"
@@ -55,7 +56,7 @@ func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Du
 		}
 	}()
 	h(&s.ctx, AcquiredInfo{
-		LockInfo: s.info(), Token: s.token, Wait: wait, Reentrant: s.again != nil, HandedOver: s.handed,
+		LockInfo: s.info(), Token: s.got.Token, Wait: wait, Reentrant: s.again != nil, HandedOver: s.got.HandedOver,
 	})
 	returned = true
 }
@@ -65,7 +66,7 @@ func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Du
 func (l *Locker) enter(ctx context.Context, key string, o *Opts, p part) (*Lease, error) {
 	innermost, _ := FromContext(ctx)
 	if s := innermost.find(l, key); s != nil {
-		if o.Fencing && s.token == 0 {
+		if o.Fencing && s.got.Token == 0 {
 			return nil, ErrNoFencing
 		}
 		return s.reenter(ctx, innermost, o)
@@ -95,11 +96,11 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 	} else {
 		budget = *p.left
 	}
-	var h *hold
+	var st *leaseState
 	ready := p.grants.take(key)
 	if ready == nil {
 		var err error
-		if h, err = l.passGate(ctx, key, c, o, &budget); err != nil {
+		if st, err = l.passGate(ctx, key, c, o, &budget); err != nil {
 			return nil, err
 		}
 	}
@@ -108,27 +109,27 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 	s.bind(ctx)
 	if !l.life.register(s, key) {
 		if ready != nil {
-			l.settle(*ready)
+			l.releaseInBackground(*ready)
 		}
-		l.passOn(key, c, h)
+		l.forward(key, c, st)
 		s.cancel(ErrClosed)
 		return s, ErrClosed
 	}
-	if h != nil && o.Fencing && h.grant.Token == 0 {
-		l.passOn(key, c, h)
+	if st != nil && o.Fencing && st.Grant().Token == 0 {
+		l.forward(key, c, st)
 		s.cancel(ErrNoFencing)
 		return s, ErrNoFencing
 	}
-	if h != nil {
+	if st != nil {
 		now := time.Now()
-		if ok, moved := h.occupy(s, now, now, o.MaxHold); ok {
+		if ok, moved := s.assign(st, now, now, o.MaxHold); ok {
 			if moved {
-				l.watchdog.moved(h)
+				l.watchdog.moved(st)
 			}
 			return s, nil
 		}
 		// Lost on the way from hand to hand: the store decides.
-		l.decline(h)
+		l.discard(st)
 		if c.Sharing.Mode == Shared {
 			l.queue.StartAcquire(key)
 		}
@@ -145,17 +146,17 @@ func (l *Locker) contend(ctx context.Context, key string, o *Opts, outer *Lease,
 func (l *Locker) ask(ctx context.Context, s *Lease, key string, c compat.Class, o *Opts, ready *driver.Grant) error {
 	var g driver.Grant
 	var err error
-	stray := false
+	abandoned := false
 	if ready != nil {
 		g = *ready
 		if err = accept(&s.ctx, g); err != nil {
-			l.settle(g)
+			l.releaseInBackground(g)
 			return l.refusal(ctx, &s.budget, err)
 		}
 	} else {
 		r := l.request(key, o)
 		r.Backoff = &s.budget
-		g, stray, err = l.takeGrant(ctx, s, r, o.RetryCount != 1)
+		g, abandoned, err = l.takeGrant(ctx, s, r, o.RetryCount != 1)
 	}
 	if err == nil && o.Fencing {
 		err = l.demandToken(ctx, g)
@@ -163,12 +164,12 @@ func (l *Locker) ask(ctx context.Context, s *Lease, key string, c compat.Class, 
 	if err != nil {
 		return err
 	}
-	h := newHold(g, c, l.cfg.bounds())
-	h.stray = stray
-	h.occupy(s, time.Now(), g.Sent, o.MaxHold)
-	l.watchdog.add(h) // before anything runs under it
+	st := new(leaseState)
+	st.Init(g, c, l.cfg.limits(), abandoned, (*Lease).lost)
+	s.assign(st, time.Now(), g.Sent, o.MaxHold)
+	l.watchdog.add(st) // before anything runs under it
 	if c.Sharing.Mode == Shared {
-		l.queue.Acquired(key, h)
+		l.queue.Acquired(key, st)
 	}
 	return nil
 }
@@ -183,22 +184,22 @@ func (l *Locker) request(key string, o *Opts) driver.Request {
 
 // passGate waits until this goroutine is let through to contend for the key. It
 // returns the hold if one is handed over with the gate, or there to ride on.
-func (l *Locker) passGate(ctx context.Context, key string, c compat.Class, o *Opts, b *backoff.Budget) (*hold, error) {
+func (l *Locker) passGate(ctx context.Context, key string, c compat.Class, o *Opts, b *backoff.Budget) (*leaseState, error) {
 	most := o.MaxWaiters
 	if o.RetryCount == 1 {
 		most = 0
 	}
-	w, h, err := l.queue.Enter(key, c, most)
+	w, st, err := l.queue.Enter(key, c, most)
 	if err != nil {
 		return nil, l.refusedEntry(key, err)
 	}
 	if w == nil {
-		return h, nil
+		return st, nil
 	}
 	turn, err := l.waitTurn(ctx, key, w, b)
 	if err != nil {
 		if late, ok := l.queue.Cancel(key, w); ok && !late.Closed { // it came meanwhile
-			l.passOn(key, c, late.Lease)
+			l.forward(key, c, late.Lease)
 		}
 		return nil, err
 	}
@@ -222,14 +223,14 @@ func (l *Locker) refusedEntry(key string, err error) error {
 
 // waitTurn waits until w's turn comes, the budget is spent, or ctx ends.
 func (l *Locker) waitTurn(
-	ctx context.Context, key string, w *localqueue.Waiter[*hold], b *backoff.Budget,
-) (localqueue.Turn[*hold], error) {
+	ctx context.Context, key string, w *localqueue.Waiter[*leaseState], b *backoff.Budget,
+) (localqueue.Turn[*leaseState], error) {
 	for {
 		var alarm <-chan time.Time
 		d, limited, ok := b.Idle()
 		switch {
 		case !ok:
-			return localqueue.Turn[*hold]{}, spent(b, l.keptOut(key))
+			return localqueue.Turn[*leaseState]{}, spent(b, l.keptOut(key))
 		case limited:
 			alarm = time.After(d)
 		}
@@ -237,7 +238,7 @@ func (l *Locker) waitTurn(
 			return turn, nil
 		}
 		if ctx.Err() != nil {
-			return localqueue.Turn[*hold]{}, ended(ctx, l.keptOut(key))
+			return localqueue.Turn[*leaseState]{}, ended(ctx, l.keptOut(key))
 		}
 	}
 }
@@ -251,8 +252,8 @@ func (l *Locker) keptOut(key string) error {
 		return l.backendErr(key)
 	}
 	now := time.Now()
-	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.since)}
-	if end, renewable := s.hold.until(); !renewable {
+	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.got.Since)}
+	if end, renewable := s.state.Until(); !renewable {
 		held.RetryAfter = max(end.Sub(now), 0)
 	}
 	return held
@@ -271,7 +272,7 @@ func (l *Locker) own(key string, err error) error {
 
 // accept refuses a grant that came too late to be one, or for nobody.
 func accept(ctx context.Context, g driver.Grant) error {
-	if elapsed(g.Sent, time.Now()) >= believed(g.TTL) {
+	if clock.Elapsed(g.Sent, time.Now()) >= clock.SafeTTL(g.TTL) {
 		return errLate
 	}
 	return ctx.Err()
@@ -284,4 +285,16 @@ func (o *Opts) class() compat.Class {
 		Sharing: o.sharing(), TTL: o.KeyTimeout, Fixed: o.NoWatchdog,
 		Alone: o.Mode == Shared && (o.MaxHold > 0 || o.MinHold > 0),
 	}
+}
+
+// assign makes s a holder of st. It returns false if st is over, and whether the end of st
+// has moved.
+func (s *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
+	s.state = st // before st can tell s of a loss
+	ok, moved = st.Assign(s, &s.got, now, began, maxHold)
+	if !ok {
+		s.state = nil
+	}
+	s.acquired.Store(ok)
+	return ok, moved
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/owner"
 )
 
@@ -46,7 +47,9 @@ type Config struct {
 	HandOverTime time.Duration
 }
 
-func (c *Config) bounds() bounds { return bounds{count: c.HandOvers, time: c.HandOverTime} }
+func (c *Config) limits() leasestate.Limits {
+	return leasestate.Limits{HandOvers: c.HandOvers, Time: c.HandOverTime}
+}
 
 // withDefaults fills in the zero fields and panics for those that make no
 // sense.

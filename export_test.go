@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // Keys is how many keys are held or waited for in this process.
@@ -22,12 +23,12 @@ func (l *Locker) WaitingInAll() int {
 }
 
 // Watched is how many holds the watchdog looks after.
-func (l *Locker) Watched() int { return len(l.watchdog.holds()) }
+func (l *Locker) Watched() int { return len(l.watchdog.watched()) }
 
 var (
-	Elapsed = elapsed
-	Margin  = margin
-	Jumped  = jumped
+	Elapsed = clock.Elapsed
+	Margin  = clock.Margin
+	Jumped  = clock.Jumped
 	KeepFor = keepFor
 )
 
@@ -43,8 +44,8 @@ func (l *Locker) SetClock(now func() time.Time) { l.watchdog.now = now }
 
 // LoseAll ends every hold as a denied renewal would.
 func (l *Locker) LoseAll() {
-	for _, h := range l.watchdog.holds() {
-		_ = h.lose(errTaken)
+	for _, h := range l.watchdog.watched() {
+		_ = h.Lose(errTaken)
 	}
 }
 
@@ -64,16 +65,12 @@ func (l *Locker) StopWatchdog() (goOn func()) {
 
 // HoldIsOver reports whether the hold that s has, or had, is over.
 func (s *Lease) HoldIsOver() bool {
-	s.hold.mu.Lock()
-	defer s.hold.mu.Unlock()
-	return s.hold.over != nil
+	return s.state.Over() != nil
 }
 
 // Riders is how many leases ride on the hold that s has, or had.
 func (s *Lease) Riders() int {
-	s.hold.mu.Lock()
-	defer s.hold.mu.Unlock()
-	return len(s.hold.riders)
+	return s.state.Sharers()
 }
 
 // ValidAt is Valid as if it were now.

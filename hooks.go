@@ -93,7 +93,7 @@ type ResignedInfo struct {
 
 // info returns what every hook gets about s.
 func (s *Lease) info() LockInfo {
-	sharing := s.hold.class.Sharing
+	sharing := s.state.Class().Sharing
 	return LockInfo{Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Fingerprint identifies the owner in the store, as [Locker.Inspect] shows it. Leases
 // that are handed over or shared in this process have the same.
-func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.hold.grant.Owner) }
+func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.state.Grant().Owner) }
 
 // Inspect lists the keys with the prefix that are held or waited for, at most limit of
 // them. The prefix is that of full keys; "" matches all. The result may be outdated: it

@@ -73,7 +73,7 @@ func (s *Lease) serve(fn func(ctx context.Context) error) (fnErr, lockErr error)
 	defer func() { // also if Released panics
 		if h := s.locker.cfg.Hooks.Resigned; h != nil {
 			h(&s.ctx, ResignedInfo{
-				LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Err: join(fnErr, lockErr),
+				LockInfo: s.info(), Token: s.Token(), Held: time.Since(s.got.Since), Err: join(fnErr, lockErr),
 			})
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
 // errTaken is why a lease is over that the store denies.
@@ -24,22 +25,20 @@ var errTaken = fmt.Errorf("%w: the store says that this owner does not have the 
 type Lease struct {
 	locker *Locker
 	name   string
-	hold   *hold
-	token  uint64
-	since  time.Time // when it was got
-	outer  *Lease    // the lease below which it was got, of this key or another
-	again  *Lease    // the lease that it re-enters, if it is a re-entry
-	handed bool      // it came from the holder before
+	state  *leaseState
+	got    leasestate.Assignment
+	outer  *Lease // the lease below which it was got, of this key or another
+	again  *Lease // the lease that it re-enters, if it is a re-entry
 
 	minHold time.Duration // keeps the key when it is released
 
-	budget backoff.Budget // of its acquisition
-	ctx    leaseCtx
-	member member      // of those that have a context to cancel
-	untie  func() bool // a re-entry's tie to the context of the lease it re-entered
-	held   atomic.Bool // it was acquired: hold, token and since do not change any more
-	ended  atomic.Bool // its holder gave it back; the hold may go on with another
-	undone atomic.Bool // got for nothing: minHold does not count
+	budget   backoff.Budget // of its acquisition
+	ctx      leaseCtx
+	member   member      // of those that have a context to cancel
+	untie    func() bool // a re-entry's tie to the context of the lease it re-entered
+	acquired atomic.Bool // state and got do not change any more
+	ended    atomic.Bool // its holder gave it back; the state may go on with another
+	undone   atomic.Bool // got for nothing: minHold does not count
 
 	mu       sync.Mutex // taken by Release
 	released bool
@@ -53,7 +52,7 @@ func (s *Lease) bind(ctx context.Context) { s.ctx.lease, s.ctx.parent = s, ctx }
 func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
 
 // Key returns the full key.
-func (s *Lease) Key() string { return s.hold.grant.Key }
+func (s *Lease) Key() string { return s.state.Key() }
 
 // Token returns the fencing token; 0 if the backend does not provide tokens. No two
 // leases of a key have the same token, except that a re-entry has that of the lease
@@ -62,7 +61,7 @@ func (s *Lease) Key() string { return s.hold.grant.Key }
 // remembers the largest token can refuse a holder that was paused. Leases that may be
 // held at the same time, by readers or with Permits, have tokens in any order: the
 // resource must refuse a token only if it has seen a larger exclusive one.
-func (s *Lease) Token() uint64 { return s.token }
+func (s *Lease) Token() uint64 { return s.got.Token }
 
 // Context returns the context of the acquisition, which is cancelled with a cause that
 // wraps [ErrLost] when the lease is over. Code that is given it re-enters the lease
@@ -80,7 +79,7 @@ func (s *Lease) Check() error { return s.fail("check", s.over()) }
 // Until returns when the lease ends unless it is renewed, for example as the deadline
 // of a transaction. The store may grant the key to another owner a margin later.
 func (s *Lease) Until() time.Time {
-	end, _ := s.hold.until()
+	end, _ := s.state.Until()
 	return end
 }
 
@@ -88,25 +87,25 @@ func (s *Lease) Until() time.Time {
 // MaxHold. The error wraps [ErrLost] if the lease is not held any more, or
 // [ErrUnavailable] without an answer; then the lease is as valid as it was.
 func (s *Lease) Refresh(ctx context.Context) error {
-	h := s.hold
-	h.sends() // before the check, so that a concurrent release knows of it
+	st := s.state
+	st.StartRequest() // before the check, so that a concurrent release knows of it
 	if err := s.over(); err != nil {
-		h.heard(true)
+		st.EndRequest(true)
 		return s.fail("refresh", err)
 	}
 	sent := time.Now()
-	r := driver.RenewAll(ctx, s.locker.backend, []driver.Grant{h.grant})[0]
-	h.heard(r.Status != driver.Unknown)
+	r := driver.RenewAll(ctx, s.locker.backend, []driver.Grant{st.Grant()})[0]
+	st.EndRequest(r.Status != driver.Unknown)
 	switch r.Status {
 	case driver.Renewed:
-		h.extend(sent)
-		s.locker.watchdog.extended(h)
+		st.Extend(sent)
+		s.locker.watchdog.extended(st)
 		return s.fail("refresh", s.over())
 	case driver.Lost:
-		s.locker.watchdog.remove(h)
-		return s.fail("refresh", h.lose(errTaken))
+		s.locker.watchdog.remove(st)
+		return s.fail("refresh", st.Lose(errTaken))
 	default:
-		h.notRenewed(sent, r.Err)
+		st.NotRenewed(sent, r.Err)
 		return s.fail("refresh", unavailable(r.Err))
 	}
 }
@@ -122,6 +121,23 @@ func (s *Lease) Release(ctx context.Context) error {
 		s.tellReleased(err)
 	}
 	return err
+}
+
+func (s *Lease) tellReleased(err error) {
+	if h := s.locker.cfg.Hooks.Released; h != nil {
+		h(&s.ctx, ReleasedInfo{
+			LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Reentrant: s.again != nil, Err: err,
+		})
+	}
+}
+
+// minHoldLeft returns how much of its MinHold is left to s, in whole milliseconds.
+func (s *Lease) minHoldLeft() time.Duration {
+	if s == nil || s.minHold == 0 || s.undone.Load() {
+		return 0
+	}
+	_, began := s.state.Holder()
+	return keepFor(began, s.minHold)
 }
 
 // end releases s without calling hooks. It reports whether this is the first release:
@@ -147,10 +163,10 @@ func (s *Lease) over() error { return s.overAt(time.Now()) }
 func (s *Lease) overAt(now time.Time) error {
 	for l := s; l != nil; l = l.again {
 		if l.ended.Load() {
-			return errReleased
+			return leasestate.ErrReleased
 		}
 	}
-	return s.hold.check(now)
+	return s.state.Check(now)
 }
 
 // reenter returns a lease for a caller who runs under s already, and who asks for
@@ -159,12 +175,12 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 	if err := s.over(); err != nil {
 		return nil, err
 	}
-	if !s.hold.class.Sharing.Covers(o.sharing()) {
+	if !s.state.Class().Sharing.Covers(o.sharing()) {
 		return nil, ErrUpgrade
 	}
 	in := &Lease{
-		locker: s.locker, name: o.name(), hold: s.hold, token: s.token,
-		since: time.Now(), outer: innermost, again: s,
+		locker: s.locker, name: o.name(), state: s.state,
+		got: leasestate.Assignment{Token: s.got.Token, Since: time.Now()}, outer: innermost, again: s,
 	}
 	in.bind(ctx)
 	// ctx may have been cut off from the cancellation of the lease's context.
@@ -177,7 +193,7 @@ func (s *Lease) leave() error {
 	err := s.over()
 	s.ended.Store(true)
 	s.untie()
-	s.cancel(errReleased)
+	s.cancel(leasestate.ErrReleased)
 	return s.fail("release", err)
 }
 
@@ -209,21 +225,21 @@ func unavailable(err error) error {
 	}
 }
 
-// renewalFailed is called if the hold was not renewed while s has it.
+// renewalFailed is called if the lease was not renewed while s has it.
 func (s *Lease) renewalFailed(err error, left time.Duration) {
 	if h := s.locker.cfg.Hooks.RenewFailed; h != nil {
 		i := RenewFailedInfo{
-			LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Left: left, Err: s.fail("renew", unavailable(err)),
+			LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Left: left, Err: s.fail("renew", unavailable(err)),
 		}
 		s.locker.life.cleanup(func() { h(&s.ctx, i) })
 	}
 }
 
-// lost is called once if the hold is lost while s has it.
+// lost is called once if the lease is lost while s has it.
 func (s *Lease) lost(err error) {
 	s.cancel(s.fail("hold", err)) // below several leases the key tells which
 	if h := s.locker.cfg.Hooks.Lost; h != nil {
-		i := LostInfo{LockInfo: s.info(), Token: s.token, Held: time.Since(s.since), Err: err}
+		i := LostInfo{LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Err: err}
 		s.locker.life.cleanup(func() { h(&s.ctx, i) })
 	}
 }

@@ -84,10 +84,10 @@ func (l *lifetime) holder(key string) *Lease {
 	var found *Lease
 	for s := l.leases[l.bucket(key)]; s != nil; s = s.member.next {
 		switch {
-		case !s.held.Load() || s.Key() != key:
+		case !s.acquired.Load() || s.Key() != key:
 		case found == nil || found.ended.Load():
 			found = s
-		case !s.ended.Load() && s.since.Before(found.since):
+		case !s.ended.Load() && s.got.Since.Before(found.got.Since):
 			found = s
 		}
 	}

@@ -22,7 +22,7 @@ type Locker struct {
 	all      driver.AllAcquirer
 	features driver.Features
 	cfg      Config
-	queue    *localqueue.Queue[*hold]
+	queue    *localqueue.Queue[*leaseState]
 	watchdog *watchdog
 	life     *lifetime
 	releases *rolling.Timeout
@@ -42,7 +42,7 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l := &Locker{
 		backend:  b,
 		cfg:      cfg,
-		queue:    localqueue.New[*hold](cfg.MaxKeys, cfg.MaxWaiters),
+		queue:    localqueue.New[*leaseState](cfg.MaxKeys, cfg.MaxWaiters),
 		watchdog: newWatchdog(b),
 		life:     newLifetime(),
 		releases: rolling.New(releaseTimeout),
@@ -159,8 +159,8 @@ func (l *Locker) Close() error {
 		return nil
 	}
 	l.queue.Close()
-	for _, h := range l.watchdog.holds() {
-		_ = h.lose(errClosed)
+	for _, st := range l.watchdog.watched() {
+		_ = st.Lose(errClosed)
 	}
 	for _, s := range leases {
 		s.cancel(errClosed) // those who wait in the store's line
@@ -175,7 +175,7 @@ func (l *Locker) Close() error {
 		case <-timer.C:
 		}
 	case <-timer.C:
-		l.abandon()
+		l.releaseAll()
 	}
 	l.stopBg()
 	l.watchdog.close()

@@ -74,7 +74,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 			continue
 		}
 		if uncertain {
-			l.settle(r.Grant())
+			l.releaseInBackground(r.Grant())
 		}
 		return driver.Grant{}, false, l.refusal(ctx, &s.budget, l.own(r.Key, err))
 	}

@@ -92,7 +92,7 @@ func (l *Locker) askForAll(ctx context.Context, keys []string, o *Opts, b *backo
 		return granted
 	case !errors.Is(err, ErrNotAcquired) && !errors.Is(err, errors.ErrUnsupported):
 		for i := range rs {
-			l.settle(rs[i].Grant())
+			l.releaseInBackground(rs[i].Grant())
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func (p part) end() {
 		return
 	}
 	for key, g := range r.byKey {
-		r.locker.settle(g)
+		r.locker.releaseInBackground(g)
 		r.locker.queue.Exit(key, false)
 	}
 	r.locker.life.exit(nil)

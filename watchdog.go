@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
 // watchdog renews the holds of one Locker and ends those whose time has run
@@ -39,7 +41,13 @@ const (
 	clockCheck = time.Second
 )
 
-// watch is what the watchdog knows about one hold. Its mutex guards it.
+// leaseState is the state of a lease of this process, and what the watchdog knows of it.
+type leaseState struct {
+	leasestate.State[*Lease]
+	watch watch
+}
+
+// watch is what the watchdog knows about one lease. The watchdog's mutex guards it.
 type watch struct {
 	at      time.Time // the next thing to do
 	renewAt time.Time
@@ -57,20 +65,20 @@ func newWatchdog(b driver.Backend) *watchdog {
 }
 
 // add begins to watch h.
-func (w *watchdog) add(h *hold) {
+func (w *watchdog) add(h *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started {
 		w.started = true
 		w.done.Go(w.run)
 	}
-	h.watch = watch{renewAt: w.onGrid(h.grant.Sent.Add(renewalPause(h.grant.TTL)), h.grant.TTL), listed: true}
+	h.watch = watch{renewAt: w.onGrid(h.Sent().Add(renewalPause(h.TTL())), h.TTL()), listed: true}
 	w.place(h)
 }
 
 // remove ends the watch over h: it is renewed no more, even if a batch with it
 // is under way.
-func (w *watchdog) remove(h *hold) {
+func (w *watchdog) remove(h *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if h.watch.listed {
@@ -80,21 +88,21 @@ func (w *watchdog) remove(h *hold) {
 }
 
 // extended is called after h was extended by somebody else.
-func (w *watchdog) extended(h *hold) {
+func (w *watchdog) extended(h *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settle(h, time.Now().Add(renewalPause(h.grant.TTL)))
+	w.settle(h, time.Now().Add(renewalPause(h.TTL())))
 }
 
 // moved is called after the end of h has come nearer, or has moved on.
-func (w *watchdog) moved(h *hold) {
+func (w *watchdog) moved(h *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.settle(h, h.watch.renewAt)
 }
 
 // holds returns all that are watched.
-func (w *watchdog) holds() []*hold {
+func (w *watchdog) watched() []*leaseState {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.schedule)
@@ -123,18 +131,18 @@ func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Time {
 func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
 
 // settle plans h's next renewal.
-func (w *watchdog) settle(h *hold, renewAt time.Time) {
+func (w *watchdog) settle(h *leaseState, renewAt time.Time) {
 	if !h.watch.listed {
 		return
 	}
 	heap.Remove(&w.schedule, h.watch.index)
-	h.watch.renewAt = w.onGrid(renewAt, h.grant.TTL)
+	h.watch.renewAt = w.onGrid(renewAt, h.TTL())
 	w.place(h)
 }
 
 // place puts h into the schedule, by its renewal or its end.
-func (w *watchdog) place(h *hold) {
-	end, renewable := h.until()
+func (w *watchdog) place(h *leaseState) {
+	end, renewable := h.Until()
 	h.watch.at = end
 	if renewable && !h.watch.waiting && h.watch.renewAt.Before(end) {
 		h.watch.at = h.watch.renewAt
@@ -158,12 +166,12 @@ func (w *watchdog) run() {
 	last := w.now()
 	for {
 		now := w.now()
-		if jumped(last, now) {
+		if clock.Jumped(last, now) {
 			w.recheck(now)
 		}
 		last = now
 		for _, h := range w.due(now) {
-			_ = h.expire(now)
+			_ = h.Expire(now)
 		}
 		if pause, ok := w.sleep(now); ok {
 			timer.Reset(pause)
@@ -182,8 +190,8 @@ func (w *watchdog) run() {
 // recheck brings every deadline forward to now: after a jump of the wall clock
 // any of them may have passed without its timer.
 func (w *watchdog) recheck(now time.Time) {
-	for _, h := range w.holds() {
-		_ = h.check(now) // ends those that are over
+	for _, h := range w.watched() {
+		_ = h.Check(now) // ends those that are over
 	}
 }
 
@@ -208,14 +216,14 @@ func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 
 // due takes the holds whose time has run out from the schedule and returns
 // them, and sends a renewal for those whose turn it is.
-func (w *watchdog) due(now time.Time) (expired []*hold) {
+func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var batch []*hold
+	var batch []*leaseState
 	for len(w.schedule) > 0 && !w.schedule[0].watch.at.After(now) {
 		h := w.schedule[0]
 		heap.Pop(&w.schedule)
-		end, renewable := h.until()
+		end, renewable := h.Until()
 		switch {
 		case !end.After(now):
 			h.watch.listed = false
@@ -224,7 +232,7 @@ func (w *watchdog) due(now time.Time) (expired []*hold) {
 		case !renewable || h.watch.waiting || h.watch.renewAt.After(now): // its end has moved on
 		default:
 			h.watch.waiting = true
-			h.sends()
+			h.StartRequest()
 			batch = append(batch, h)
 		}
 		w.place(h)
@@ -237,12 +245,12 @@ func (w *watchdog) due(now time.Time) (expired []*hold) {
 
 // renew sends one batch and acts on each result when it comes. A result that does not
 // come cancels nothing: the renewal is tried again until the deadline.
-func (w *watchdog) renew(batch []*hold) {
+func (w *watchdog) renew(batch []*leaseState) {
 	grants := make([]driver.Grant, len(batch))
-	timeout := batch[0].grant.TTL
+	timeout := batch[0].TTL()
 	for i, h := range batch {
-		grants[i] = h.grant
-		timeout = min(timeout, h.grant.TTL)
+		grants[i] = h.Grant()
+		timeout = min(timeout, h.TTL())
 	}
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(w.ctx, timeout/3)
@@ -265,36 +273,39 @@ func (w *watchdog) renew(batch []*hold) {
 }
 
 // renewed acts on the result of a renewal that was sent then.
-func (w *watchdog) renewed(h *hold, sent time.Time, r driver.RenewResult) {
+func (w *watchdog) renewed(h *leaseState, sent time.Time, r driver.RenewResult) {
 	now := time.Now()
 	failed := false
 	w.mu.Lock()
 	h.watch.waiting = false
-	h.heard(r.Status != driver.Unknown)
+	h.EndRequest(r.Status != driver.Unknown)
 	switch r.Status {
 	case driver.Renewed:
-		h.extend(sent)
-		w.settle(h, now.Add(renewalPause(h.grant.TTL)))
+		h.Extend(sent)
+		w.settle(h, now.Add(renewalPause(h.TTL())))
 	case driver.Lost:
 	default:
 		if h.watch.listed && w.ctx.Err() == nil { // otherwise it need not be renewed any more
 			failed = true
-			h.notRenewed(sent, r.Err)
+			h.NotRenewed(sent, r.Err)
 		}
-		w.settle(h, now.Add(retryPause(h.grant.TTL)))
+		w.settle(h, now.Add(retryPause(h.TTL())))
 	}
 	w.mu.Unlock()
 	switch {
 	case r.Status == driver.Lost:
 		w.remove(h)
-		_ = h.lose(errTaken)
+		_ = h.Lose(errTaken)
 	case failed:
-		h.tellNotRenewed(r.Err)
+		holders, left := h.Holders(time.Now())
+		for _, s := range holders {
+			s.renewalFailed(r.Err, left)
+		}
 	}
 }
 
 // schedule is a heap of holds by the time of the next thing to do.
-type schedule []*hold
+type schedule []*leaseState
 
 func (s schedule) Len() int           { return len(s) }
 func (s schedule) Less(i, j int) bool { return s[i].watch.at.Before(s[j].watch.at) }
@@ -306,7 +317,7 @@ func (s schedule) Swap(i, j int) {
 
 // Push is for container/heap.
 func (s *schedule) Push(x any) {
-	h := x.(*hold)
+	h := x.(*leaseState)
 	h.watch.index = len(*s)
 	*s = append(*s, h)
 }

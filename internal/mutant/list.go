@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // All are the mutants in the order of the table in docs/matrix.md.
-var All = slices.Concat(store, process, core, queue, waiting, zooKeeper, requests, lanes)
+var All = slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, requests, lanes)
 
 // store has mutants of the requests of the Redis backend to its server.
 var store = []Mutant{
@@ -75,20 +75,20 @@ var process = []Mutant{
 	{
 		Name:    "deadline-from-the-reply",
 		Rule:    "a lease is counted from the reply",
-		Edits:   []Edit{{"acquire.go", "if elapsed(g.Sent, time.Now()) >= believed(g.TTL) {", "if g.TTL <= 0 {"}},
+		Edits:   []Edit{{"acquire.go", "if clock.Elapsed(g.Sent, time.Now()) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}},
 		Package: ".", Test: "TestReplyAfterTheLeaseIsNoLock",
 	},
 	{
 		Name:    "monotonic-clock-only",
 		Rule:    "the clock that stands still while the machine sleeps is the only one",
-		Edits:   []Edit{{"clock.go", "return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))", "return now.Sub(since)"}},
+		Edits:   []Edit{{"internal/clock/clock.go", "return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))", "return now.Sub(since)"}},
 		Package: ".", Test: "TestSuspendEndsTheLeases",
 	},
 	{
 		Name: "unwatched-after-the-release",
 		Rule: "the watchdog lets go of a lease after its release is sent",
 		Edits: []Edit{
-			{"release.go", "	l.watchdog.remove(s.hold)\n	if _, _, over", "	defer l.watchdog.remove(s.hold)\n	if _, _, over"},
+			{"release.go", "	l.watchdog.remove(s.state)\n	if over", "	defer l.watchdog.remove(s.state)\n	if over"},
 		},
 		Package: ".", Test: "TestReleaseIsSentAfterTheWatchEnds",
 	},

@@ -72,7 +72,7 @@ func TestUpToDate(t *testing.T) {
 
 // TestNotUpToDate has an edit of a text that is not in the source.
 func TestNotUpToDate(t *testing.T) {
-	m := mutant.Mutant{Name: "x", Edits: []mutant.Edit{{File: "clock.go", Old: "no such text"}}}
+	m := mutant.Mutant{Name: "x", Edits: []mutant.Edit{{File: "internal/clock/clock.go", Old: "no such text"}}}
 	if _, err := m.Run(t.Context(), filepath.Join("..", ".."), t.TempDir()); err == nil {
 		t.Error("no error")
 	}
@@ -86,7 +86,7 @@ func TestSurvivor(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mutant.Mutant{
-		Name: "comment", Edits: []mutant.Edit{{File: "clock.go", Old: "// jumped reports", New: "// jumped says"}},
+		Name: "comment", Edits: []mutant.Edit{{File: "internal/clock/clock.go", Old: "// Jumped reports", New: "// Jumped says"}},
 		Package: ".", Test: "TestMarginLeavesSomething",
 	}
 	if output, err := m.Run(t.Context(), root, t.TempDir()); !errors.Is(err, mutant.ErrSurvived) {

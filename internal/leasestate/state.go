@@ -1,0 +1,411 @@
+// Package leasestate is the state of a lease in this process: until when it may be relied
+// on, which holders have it, and whether it is over. One lease may serve several holders,
+// one after the other or, as readers, together. The package does no I/O.
+package leasestate
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/compat"
+	"github.com/distlock-go/distlock/internal/text"
+)
+
+// ErrReleased is why a lease is over that its last holder gave back.
+var ErrReleased = fmt.Errorf("%w: it was released", driver.ErrLost)
+
+// Limits say how long a lease may be handed over in this process before the store is
+// asked again, so that other processes get their turn.
+type Limits struct {
+	HandOvers int           // hand-overs for one range of tokens
+	Time      time.Duration // since the grant
+}
+
+// State is the state of one lease, for holders of type H; the zero H stands for none.
+// Once over it stays over. [State.Init] must be called first. After that, a State is safe
+// for concurrent use.
+type State[H comparable] struct {
+	grant   driver.Grant
+	class   compat.Class
+	limits  Limits
+	safeTTL time.Duration
+	lost    func(H, error)
+
+	mu         sync.Mutex
+	sent       time.Time   // when the last request that extended the lease was sent
+	renewalErr *renewalErr // the last renewal since then, if it failed
+	over       error       // wraps ErrLost; nil while the lease goes on
+	tokens     tokenRange
+	handedOver bool // to a holder that did not ask the store
+
+	began   time.Time     // when the present holder's time began
+	maxHold time.Duration // of the present holder; 0: no limit
+	limited bool          // the last holder had a limit, even if there is no holder now
+	holder  H             // none if the lease is shared, or being handed over
+
+	sharers   map[H]struct{} // the holders of a shared lease
+	attaching int            // holders on their way to share the lease
+
+	nextTokens      *tokenRange   // received ahead of time, to follow tokens
+	extendRequested chan struct{} // closed when it is known whether there are nextTokens
+
+	inFlight  int  // requests in progress that extend the lease
+	abandoned bool // such a request ended without an answer: it may still reach the store
+}
+
+// renewalErr is a renewal that failed.
+type renewalErr struct {
+	at  time.Time // when the failure was known
+	why string    // on one line
+}
+
+// Assignment is what a holder gets with a lease.
+type Assignment struct {
+	Token      uint64
+	Since      time.Time
+	HandedOver bool // by another holder in this process
+}
+
+// Init makes s the state of a new lease, which no holder has yet. abandoned reports that
+// an attempt to get the lease ended without an answer. When the lease is lost, lost is
+// called once for each holder.
+func (s *State[H]) Init(g driver.Grant, c compat.Class, l Limits, abandoned bool, lost func(h H, err error)) {
+	s.grant, s.class, s.limits, s.safeTTL, s.lost = g, c, l, clock.SafeTTL(g.TTL), lost
+	s.sent, s.abandoned, s.tokens = g.Sent, abandoned, tokenRange{token: g.Token, last: g.LastToken}
+	if c.Shares() {
+		s.attaching = 1
+	}
+}
+
+// Class returns the class of the acquisition that the lease was made for.
+func (s *State[H]) Class() compat.Class { return s.class }
+
+// Key returns the key of the lease.
+func (s *State[H]) Key() string { return s.grant.Key }
+
+// TTL returns the TTL of the grant.
+func (s *State[H]) TTL() time.Duration { return s.grant.TTL }
+
+// Grant returns the grant as the store gave it.
+func (s *State[H]) Grant() driver.Grant { return s.grant }
+
+// LastGrant returns the grant with the last token that the store issued for it.
+func (s *State[H]) LastGrant() driver.Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.grant
+	g.LastToken = s.tokens.last
+	if s.nextTokens != nil {
+		g.LastToken = s.nextTokens.last
+	}
+	return g
+}
+
+// Assign makes h the holder, or one more holder if the lease is shared, and fills in a.
+// MaxHold counts from began; 0 means no limit. Assign returns false, and changes nothing,
+// if the lease is over, which a new one never is. moved reports that the end of the lease
+// has changed, because h or the holder before has a maxHold.
+func (s *State[H]) Assign(h H, a *Assignment, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over != nil {
+		return false, false
+	}
+	*a = Assignment{Token: s.tokens.take(), Since: now, HandedOver: s.handedOver}
+	if s.class.Shares() {
+		s.attaching--
+		if s.sharers == nil {
+			s.sharers = make(map[H]struct{})
+		}
+		s.sharers[h] = struct{}{}
+		return true, false
+	}
+	moved = s.limited || maxHold > 0
+	s.began, s.maxHold, s.limited, s.holder = began, maxHold, maxHold > 0, h
+	return true, moved
+}
+
+// Transfer ends the present holder's time but not the lease, so that it can be assigned to
+// the next holder. It returns false, and changes nothing, if the lease must go back to the
+// store instead: because it is over or soon will be, because its tokens are spent, or
+// because other processes have waited long enough. A fixed lease is never handed over:
+// the next holder would get less than a full one.
+//
+// If the answer depends on a request to the store that is in progress, Transfer returns a
+// channel that is closed when the answer is known.
+func (s *State[H]) Transfer(now time.Time) (ok bool, pending <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.transferable(now) {
+		return false, nil
+	}
+	if s.tokens.spent(s.limits.HandOvers, s.attaching) {
+		if s.nextTokens == nil {
+			return false, s.extendRequested
+		}
+		s.tokens, s.nextTokens, s.extendRequested = *s.nextTokens, nil, nil
+	}
+	var none H
+	s.tokens.handOvers++
+	s.handedOver, s.maxHold, s.holder = true, 0, none
+	return true, nil
+}
+
+// Attach lets one more reader share the lease, without a round trip to the store. It
+// returns false, and changes nothing, if Transfer would. After Attach the caller must call
+// Assign or Detach.
+func (s *State[H]) Attach(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.transferable(now) || s.tokens.spent(s.limits.HandOvers, s.attaching) {
+		return false
+	}
+	s.tokens.handOvers++
+	s.handedOver = true
+	s.attaching++
+	return true
+}
+
+// Detach ends h's share of the lease; the zero H stands for a holder that has attached
+// and to which the lease was not assigned. It returns why the lease is over, if it is, and
+// whether h was the last holder: then the lease is over in any case, and the caller gives
+// it back.
+func (s *State[H]) Detach(h H) (last bool, over error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var none H
+	if h == none {
+		s.attaching--
+	} else {
+		delete(s.sharers, h)
+	}
+	over = s.over
+	last = s.attaching == 0 && len(s.sharers) == 0
+	if last && over == nil {
+		s.over = ErrReleased
+	}
+	return last, over
+}
+
+// transferable reports whether the lease may have another holder, if there is a token for
+// it: it is not over, goes on for a while, and other processes have not waited for long.
+// The caller has the mutex.
+func (s *State[H]) transferable(now time.Time) bool {
+	return s.over == nil && s.left(now) > 0 && !s.class.Fixed && clock.Elapsed(s.sent, now) <= s.safeTTL/2 &&
+		clock.Elapsed(s.grant.Sent, now) < s.limits.Time
+}
+
+// left returns how much longer the lease may be relied on, if it is not over. The caller
+// has the mutex.
+func (s *State[H]) left(now time.Time) time.Duration {
+	left := s.safeTTL - clock.Elapsed(s.sent, now)
+	if s.maxHold > 0 {
+		left = min(left, s.maxHold-clock.Elapsed(s.began, now))
+	}
+	return left
+}
+
+// Check returns why the lease is over, or nil. It looks at the clock: the answer is right
+// even if no timer has ended the lease yet.
+func (s *State[H]) Check(now time.Time) error {
+	s.mu.Lock()
+	over, left := s.over, s.left(now)
+	s.mu.Unlock()
+	if over == nil && left <= 0 {
+		over = s.Expire(now)
+	}
+	return over
+}
+
+// Expire ends the lease because its time has run out, and returns why it is over.
+func (s *State[H]) Expire(now time.Time) error {
+	s.mu.Lock()
+	var err error
+	switch {
+	case s.maxHold > 0 && clock.Elapsed(s.began, now) >= s.maxHold:
+		err = fmt.Errorf("%w: held for MaxHold, %v", driver.ErrLost, s.maxHold)
+	case s.renewalErr != nil: // text only, because the cause of a loss must not make the loss match other errors
+		err = fmt.Errorf("%w: the lease of %v ran out; the last renewal failed %v ago: %s",
+			driver.ErrLost, s.grant.TTL, text.Duration(now.Sub(s.renewalErr.at)), s.renewalErr.why)
+	default:
+		err = fmt.Errorf("%w: the lease of %v ran out", driver.ErrLost, s.grant.TTL)
+	}
+	s.mu.Unlock()
+	return s.Lose(err)
+}
+
+// Lose ends the lease against the will of its holders, and tells them, unless it is over
+// already. It returns why the lease is over.
+func (s *State[H]) Lose(err error) error {
+	s.mu.Lock()
+	if s.over != nil {
+		defer s.mu.Unlock()
+		return s.over
+	}
+	holders := s.holders()
+	s.over = err
+	s.mu.Unlock()
+	for _, h := range holders {
+		s.lost(h, err)
+	}
+	return err
+}
+
+// Release ends the lease because its holder gives it back, unless it is over already. It
+// returns why it was over before, or nil.
+func (s *State[H]) Release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := s.over
+	if over == nil {
+		s.over = ErrReleased
+	}
+	return over
+}
+
+// Over returns why the lease is over, or nil, without a look at the clock.
+func (s *State[H]) Over() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
+
+// Until returns the time from which the lease may not be relied on, and whether a renewal
+// would put it off.
+func (s *State[H]) Until() (end time.Time, renewable bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end = s.sent.Add(s.safeTTL)
+	if s.maxHold > 0 {
+		if limit := s.began.Add(s.maxHold); !end.Before(limit) {
+			return limit, false
+		}
+	}
+	return end, !s.class.Fixed
+}
+
+// Holders returns the holders, and how much longer the lease may be relied on. If the
+// lease is over or its time has run out, it returns none.
+func (s *State[H]) Holders(now time.Time) ([]H, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := s.left(now)
+	if s.over != nil || left <= 0 {
+		return nil, 0
+	}
+	return s.holders(), left
+}
+
+// holders returns the holders. The caller has the mutex.
+func (s *State[H]) holders() []H {
+	var none H
+	var all []H
+	if s.holder != none {
+		all = append(all, s.holder)
+	}
+	for h := range s.sharers {
+		all = append(all, h)
+	}
+	return all
+}
+
+// Holder returns the holder of a lease that is not shared, also after its end, and when
+// its time began.
+func (s *State[H]) Holder() (h H, began time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holder, s.began
+}
+
+// Sharers returns how many holders a shared lease has, also after its end.
+func (s *State[H]) Sharers() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sharers)
+}
+
+// Sent returns when the last request that extended the lease was sent.
+func (s *State[H]) Sent() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
+}
+
+// StartRequest records that a request which extends the lease is about to be sent.
+func (s *State[H]) StartRequest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight++
+}
+
+// EndRequest records that such a request has ended, with an answer or without.
+func (s *State[H]) EndRequest(answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inFlight--
+	s.abandoned = s.abandoned || !answered
+}
+
+// InFlight reports whether a request that extends the lease may still reach the store. It
+// does not count requests for which StartRequest was not called yet.
+func (s *State[H]) InFlight() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inFlight > 0 || s.abandoned
+}
+
+// Extend records that a request which extends the lease was sent then, and was confirmed.
+func (s *State[H]) Extend(sent time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sent.After(s.sent) {
+		s.sent, s.renewalErr = sent, nil
+	}
+}
+
+// NotRenewed records that a renewal which was sent then failed, in case the lease is lost
+// because of it. A nil error means that there was no answer.
+func (s *State[H]) NotRenewed(sent time.Time, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sent.Before(s.sent) {
+		return // a later renewal succeeded
+	}
+	s.renewalErr = &renewalErr{time.Now(), "no answer"}
+	if why != nil {
+		s.renewalErr.why = text.OneLine(why)
+	}
+}
+
+// RequestExtend returns a channel if the caller should ask the store for more tokens. The
+// caller closes it when it has the answer and has called AddTokens. RequestExtend returns
+// nil if the store was asked already, or need not be asked, or not yet: a key that changes
+// hands now and then shall not cost a request each time.
+func (s *State[H]) RequestExtend() chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.extendRequested != nil || s.over != nil || s.grant.Contended || s.tokens.handOvers <= s.limits.HandOvers/8 {
+		return nil
+	}
+	s.extendRequested = make(chan struct{})
+	return s.extendRequested
+}
+
+// ExtendRequested returns the channel of RequestExtend, or nil if the store was not asked.
+func (s *State[H]) ExtendRequested() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.extendRequested
+}
+
+// AddTokens records that the store issued more tokens.
+func (s *State[H]) AddTokens(token, last uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over == nil {
+		s.nextTokens = &tokenRange{token: token, last: last}
+	}
+}

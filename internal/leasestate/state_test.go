@@ -1,0 +1,554 @@
+package leasestate_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/compat"
+	"github.com/distlock-go/distlock/internal/leasestate"
+)
+
+const ttl = 10 * time.Second
+
+var (
+	writer = compat.Class{TTL: ttl}
+	fixed  = compat.Class{TTL: ttl, Fixed: true}
+	reader = compat.Class{TTL: ttl, Sharing: driver.Sharing{Mode: driver.Shared}}
+
+	limits = leasestate.Limits{HandOvers: 16, Time: time.Hour}
+)
+
+// lease is a state with holders that have names, and what they were told.
+type lease struct {
+	leasestate.State[string]
+	t    *testing.T
+	told []string
+}
+
+// newLease returns a lease with the tokens 1 to 4, or with none.
+func newLease(t *testing.T, c compat.Class, l leasestate.Limits, tokens bool) *lease {
+	t.Helper()
+	s := &lease{t: t}
+	g := driver.Grant{Key: "k", Owner: "o", TTL: ttl, Sent: time.Now()}
+	if tokens {
+		g.Token, g.LastToken = 1, 4
+	}
+	s.Init(g, c, l, false, func(h string, err error) { s.told = append(s.told, fmt.Sprint(h, ": ", err)) })
+	return s
+}
+
+// bubble runs f in virtual time.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, f)
+}
+
+func (s *lease) assign(h string, maxHold time.Duration) (a leasestate.Assignment, moved bool) {
+	s.t.Helper()
+	now := time.Now()
+	ok, moved := s.Assign(h, &a, now, now, maxHold)
+	if !ok {
+		s.t.Fatalf("not assigned to %s", h)
+	}
+	return a, moved
+}
+
+func (s *lease) transfers(want bool) <-chan struct{} {
+	s.t.Helper()
+	ok, pending := s.Transfer(time.Now())
+	if ok != want {
+		s.t.Fatalf("Transfer = %v, want %v", ok, want)
+	}
+	return pending
+}
+
+func (s *lease) attaches(want bool) {
+	s.t.Helper()
+	if got := s.Attach(time.Now()); got != want {
+		s.t.Fatalf("Attach = %v, want %v", got, want)
+	}
+}
+
+func TestTokensRiseFromHolderToHolder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, writer, limits, true)
+		for i := range 4 {
+			if i > 0 {
+				s.transfers(true)
+			}
+			time.Sleep(time.Second)
+			a, _ := s.assign(fmt.Sprint(i), 0)
+			if want := (leasestate.Assignment{Token: uint64(i) + 1, Since: time.Now(), HandedOver: i > 0}); a != want {
+				t.Errorf("holder %d: %+v, want %+v", i, a, want)
+			}
+		}
+		s.transfers(false) // there is no token left
+		if h, _ := s.Holder(); h != "3" {
+			t.Errorf("the holder is %q after a refused transfer", h)
+		}
+	})
+}
+
+func TestTransferIsRefused(t *testing.T) {
+	safe := clock.SafeTTL(ttl)
+	second := leasestate.Limits{HandOvers: 16, Time: time.Second}
+	for name, c := range map[string]struct {
+		class   compat.Class
+		limits  leasestate.Limits
+		after   time.Duration
+		maxHold time.Duration
+		lost    bool
+		want    bool
+	}{
+		"at once":                  {class: writer, limits: limits, want: true},
+		"at half of the lease":     {class: writer, limits: limits, after: safe / 2, want: true},
+		"after half of the lease":  {class: writer, limits: limits, after: safe/2 + 1},
+		"fixed":                    {class: fixed, limits: limits},
+		"lost":                     {class: writer, limits: limits, lost: true},
+		"within the time":          {class: writer, limits: second, after: time.Second - 1, want: true},
+		"after the time":           {class: writer, limits: second, after: time.Second},
+		"within MaxHold":           {class: writer, limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
+		"when MaxHold has run out": {class: writer, limits: limits, maxHold: time.Second, after: time.Second},
+		"no hand-overs":            {class: writer, limits: leasestate.Limits{HandOvers: -1, Time: time.Hour}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := newLease(t, c.class, c.limits, false)
+				s.assign("a", c.maxHold)
+				time.Sleep(c.after)
+				if c.lost {
+					_ = s.Lose(driver.ErrLost)
+				}
+				if pending := s.transfers(c.want); pending != nil {
+					t.Error("a request is pending")
+				}
+			})
+		})
+	}
+}
+
+func TestHandOversAreBounded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, c := range []compat.Class{writer, reader} {
+			s := newLease(t, c, leasestate.Limits{HandOvers: 3, Time: time.Hour}, false)
+			s.assign("first", 0)
+			for i := range 3 {
+				if c.Shares() {
+					s.attaches(true)
+				} else {
+					s.transfers(true)
+				}
+				s.assign(fmt.Sprint(i), 0)
+			}
+			s.attaches(false)
+			s.transfers(false)
+		}
+	})
+}
+
+func TestMoreTokens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, writer, limits, true)
+		s.assign("first", 0)
+		for i := range 3 {
+			if s.RequestExtend() != nil {
+				t.Fatalf("the store is asked after %d hand-overs", i)
+			}
+			s.transfers(true)
+			s.assign(fmt.Sprint(i), 0)
+		}
+		done := s.RequestExtend()
+		if done == nil {
+			t.Fatal("the store is not asked after three hand-overs")
+		}
+		if s.RequestExtend() != nil {
+			t.Error("the store is asked twice")
+		}
+		if s.ExtendRequested() != (<-chan struct{})(done) {
+			t.Error("ExtendRequested is another channel")
+		}
+		if s.transfers(false) != (<-chan struct{})(done) {
+			t.Error("Transfer does not say that the answer is pending")
+		}
+		s.AddTokens(100, 110)
+		close(done)
+		if g := s.LastGrant(); g.Token != 1 || g.LastToken != 110 {
+			t.Errorf("the last grant has the tokens %d to %d", g.Token, g.LastToken)
+		}
+		s.transfers(true)
+		if a, _ := s.assign("next", 0); a.Token != 100 {
+			t.Errorf("token %d, want 100", a.Token)
+		}
+		if g := s.LastGrant(); g.LastToken != 110 {
+			t.Errorf("the last token is %d", g.LastToken)
+		}
+		if s.ExtendRequested() != nil || s.RequestExtend() != nil {
+			t.Error("the store is asked again at once")
+		}
+	})
+}
+
+func TestMoreTokensAreNotAskedFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		contended := &lease{t: t}
+		contended.Init(driver.Grant{TTL: ttl, Sent: time.Now(), Contended: true}, writer, limits, false, nil)
+		over := newLease(t, writer, limits, false)
+		for _, s := range []*lease{contended, over} {
+			for range 10 {
+				s.assign("h", 0)
+				s.transfers(true)
+			}
+		}
+		if contended.RequestExtend() != nil {
+			t.Error("asked although other owners wait")
+		}
+		_ = over.Release()
+		if over.RequestExtend() != nil {
+			t.Error("asked although the lease is over")
+		}
+		over.AddTokens(7, 9)
+		if g := over.LastGrant(); g.LastToken != 0 {
+			t.Error("took tokens after the end")
+		}
+	})
+}
+
+func TestReadersShareALease(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, reader, limits, true)
+		a, moved := s.assign("a", 0)
+		if a.Token != 1 || a.HandedOver || moved {
+			t.Errorf("the first: %+v, moved %v", a, moved)
+		}
+		s.attaches(true)
+		s.attaches(true)
+		s.attaches(true) // the four tokens are reserved
+		s.attaches(false)
+		if b, _ := s.assign("b", 0); b.Token != 2 || !b.HandedOver {
+			t.Errorf("the second: %+v", b)
+		}
+		if last, over := s.Detach("a"); last || over != nil {
+			t.Errorf("the first leaves: %v, %v", last, over)
+		}
+		if last, over := s.Detach(""); last || over != nil {
+			t.Errorf("one that came and was not assigned leaves: %v, %v", last, over)
+		}
+		if last, over := s.Detach("b"); last || over != nil {
+			t.Errorf("the second leaves while another attaches: %v, %v", last, over)
+		}
+		if last, over := s.Detach(""); !last || over != nil {
+			t.Errorf("the last leaves: %v, %v", last, over)
+		}
+		if err := s.Over(); !errors.Is(err, leasestate.ErrReleased) {
+			t.Errorf("over: %v", err)
+		}
+		s.attaches(false)
+		if len(s.told) > 0 {
+			t.Errorf("told of a loss: %q", s.told)
+		}
+	})
+}
+
+func TestDetachAfterALoss(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, reader, limits, false)
+		s.assign("a", 0)
+		s.attaches(true)
+		gone := fmt.Errorf("%w: gone", driver.ErrLost)
+		_ = s.Lose(gone)
+		if ok, _ := s.Assign("b", new(leasestate.Assignment), time.Now(), time.Now(), 0); ok {
+			t.Error("assigned after the end")
+		}
+		if last, over := s.Detach(""); last || over != gone { //nolint:errorlint // that very value
+			t.Errorf("%v, %v", last, over)
+		}
+		if last, over := s.Detach("a"); !last || over != gone { //nolint:errorlint // that very value
+			t.Errorf("%v, %v", last, over)
+		}
+	})
+}
+
+func TestEachHolderIsToldOnceOfALoss(t *testing.T) {
+	gone := fmt.Errorf("%w: gone", driver.ErrLost)
+	for name, c := range map[string]struct {
+		class   compat.Class
+		holders []string
+	}{
+		"a writer":              {writer, []string{"a"}},
+		"readers":               {reader, []string{"a", "b", "c"}},
+		"no holder, on its way": {writer, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := newLease(t, c.class, limits, false)
+				var want []string
+				for i, h := range c.holders {
+					if i > 0 {
+						s.attaches(true)
+					}
+					s.assign(h, 0)
+					want = append(want, h+": lock lost: gone")
+				}
+				if c.holders == nil {
+					s.assign("before", 0)
+					s.transfers(true)
+				}
+				if got, left := s.Holders(time.Now()); len(got) != len(want) || left != clock.SafeTTL(ttl) {
+					t.Errorf("holders %q, %v left", got, left)
+				}
+				for _, err := range []error{s.Lose(gone), s.Lose(errors.New("later")), s.Check(time.Now())} {
+					if err != gone { //nolint:errorlint // that very value
+						t.Errorf("over because %v", err)
+					}
+				}
+				slices.Sort(s.told)
+				if !slices.Equal(s.told, want) {
+					t.Errorf("told %q, want %q", s.told, want)
+				}
+				if got, _ := s.Holders(time.Now()); got != nil {
+					t.Errorf("holders after the end: %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestReleaseReturnsAnEarlierLoss(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, writer, limits, false)
+		s.assign("a", 0)
+		if err := s.Release(); err != nil {
+			t.Errorf("a release: %v", err)
+		}
+		if err := s.Lose(driver.ErrLost); !errors.Is(err, leasestate.ErrReleased) || len(s.told) > 0 {
+			t.Errorf("a loss after a release: %v, told %q", err, s.told)
+		}
+		s = newLease(t, writer, limits, false)
+		gone := fmt.Errorf("%w: gone", driver.ErrLost)
+		_ = s.Lose(gone)
+		if err := s.Release(); err != gone { //nolint:errorlint // that very value
+			t.Errorf("a release after a loss: %v", err)
+		}
+	})
+}
+
+func TestLeaseExpires(t *testing.T) {
+	safe := clock.SafeTTL(ttl)
+	for name, c := range map[string]struct {
+		maxHold time.Duration
+		failed  error
+		end     time.Duration
+		want    string
+	}{
+		"the lease runs out": {end: safe, want: "lock lost: the lease of 10s ran out"},
+		"a renewal failed": {failed: errors.New("broken\npipe"), end: safe,
+			want: "lock lost: the lease of 10s ran out; the last renewal failed 8.9s ago: broken; pipe"},
+		"MaxHold":               {maxHold: time.Second, end: time.Second, want: "lock lost: held for MaxHold, 1s"},
+		"MaxHold after the end": {maxHold: time.Hour, end: safe, want: "lock lost: the lease of 10s ran out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := newLease(t, writer, limits, false)
+				s.assign("a", c.maxHold)
+				start := time.Now()
+				end, renewable := s.Until()
+				if d := end.Sub(start); d != c.end || renewable != (c.maxHold != time.Second) {
+					t.Errorf("until %v, renewable %v", d, renewable)
+				}
+				time.Sleep(time.Second - 1)
+				if c.failed != nil {
+					s.NotRenewed(start, c.failed)
+				}
+				time.Sleep(c.end - time.Second)
+				if err := s.Check(time.Now()); err != nil {
+					t.Errorf("just before: %v", err)
+				}
+				time.Sleep(1)
+				err := s.Check(time.Now())
+				if !errors.Is(err, driver.ErrLost) || err.Error() != c.want {
+					t.Errorf("%v, want %s", err, c.want)
+				}
+				if !slices.Equal(s.told, []string{"a: " + c.want}) {
+					t.Errorf("told %q", s.told)
+				}
+			})
+		})
+	}
+}
+
+func TestExtendMovesTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		safe := clock.SafeTTL(ttl)
+		s := newLease(t, writer, limits, false)
+		s.assign("a", 0)
+		start := time.Now()
+		want := func(d time.Duration) {
+			t.Helper()
+			if end, _ := s.Until(); end.Sub(start) != d || s.Sent().Sub(start) != d-safe {
+				t.Errorf("until %v, sent %v; want %v", end.Sub(start), s.Sent().Sub(start), d)
+			}
+		}
+		want(safe)
+		s.NotRenewed(start, nil)
+		s.Extend(start.Add(3 * time.Second))
+		want(3*time.Second + safe)
+		s.Extend(start.Add(time.Second)) // a late answer to an earlier request
+		want(3*time.Second + safe)
+		s.NotRenewed(start.Add(time.Second), errors.New("late")) // a later renewal succeeded
+		time.Sleep(3*time.Second + safe)
+		if err := s.Check(time.Now()); err == nil || strings.Contains(err.Error(), "renewal") {
+			t.Errorf("%v, want nothing about renewals", err)
+		}
+	})
+}
+
+func TestFixedLeaseIsNotRenewable(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, fixed, limits, false)
+		if _, renewable := s.Until(); renewable {
+			t.Error("renewable")
+		}
+	})
+}
+
+func TestRequestsInFlight(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, writer, limits, false)
+		want := func(want bool) {
+			t.Helper()
+			if s.InFlight() != want {
+				t.Errorf("in flight: %v", !want)
+			}
+		}
+		want(false)
+		s.StartRequest()
+		s.StartRequest()
+		s.EndRequest(true)
+		want(true)
+		s.EndRequest(true)
+		want(false)
+		s.StartRequest()
+		s.EndRequest(false)
+		want(true)
+		s.StartRequest()
+		s.EndRequest(true)
+		want(true) // the one without an answer may still arrive
+
+		attempt := new(leasestate.State[string])
+		attempt.Init(driver.Grant{TTL: ttl, Sent: time.Now()}, writer, limits, true, nil)
+		if !attempt.InFlight() {
+			t.Error("an attempt without an answer is forgotten")
+		}
+	})
+}
+
+// The end of a lease moves when a holder with a MaxHold comes or goes.
+func TestAssignTellsWhetherTheEndMoves(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, writer, limits, false)
+		for i, c := range []struct {
+			maxHold time.Duration
+			want    bool
+		}{{0, false}, {time.Minute, true}, {time.Minute, true}, {0, true}, {0, false}} {
+			if i > 0 {
+				s.transfers(true)
+			}
+			if _, moved := s.assign("h", c.maxHold); moved != c.want {
+				t.Errorf("holder %d: moved %v", i, moved)
+			}
+		}
+	})
+}
+
+func TestMaxHoldIsThePresentHolders(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, writer, limits, false)
+		s.assign("a", time.Minute)
+		began := time.Now()
+		if h, at := s.Holder(); h != "a" || !at.Equal(began) {
+			t.Errorf("held by %q since %v", h, at)
+		}
+		s.transfers(true)
+		if h, _ := s.Holder(); h != "" {
+			t.Errorf("held by %q on the way", h)
+		}
+		time.Sleep(time.Second)
+		s.assign("b", 2*time.Second)
+		if end, _ := s.Until(); end.Sub(began) != 3*time.Second {
+			t.Errorf("until %v", end.Sub(began))
+		}
+	})
+}
+
+// TestManyHolders has readers attach, get tokens, and detach at the same time, while the
+// lease is lost or not. No token is issued twice, one reader is the last, and of a loss
+// each holder is told at most once.
+func TestManyHolders(t *testing.T) {
+	t.Parallel()
+	for round := range 50 {
+		s := new(leasestate.State[int])
+		var mu sync.Mutex
+		told, tokens := map[int]int{}, map[uint64]int{}
+		g := driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1000}
+		l := leasestate.Limits{HandOvers: 1000, Time: time.Hour}
+		s.Init(g, reader, l, false, func(h int, _ error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[h]++
+		})
+		var lasts atomic.Int64
+		var all sync.WaitGroup
+		hold := func(h int) {
+			var a leasestate.Assignment
+			ok, _ := s.Assign(h, &a, time.Now(), time.Now(), 0)
+			if ok {
+				mu.Lock()
+				tokens[a.Token]++
+				mu.Unlock()
+			} else {
+				h = 0
+			}
+			if last, _ := s.Detach(h); last {
+				lasts.Add(1)
+			}
+		}
+		for i := range 20 {
+			all.Go(func() {
+				if s.Attach(time.Now()) {
+					hold(i + 2)
+				}
+			})
+		}
+		all.Go(func() { hold(1) })
+		if round%2 == 0 {
+			all.Go(func() { _ = s.Lose(driver.ErrLost) })
+		}
+		all.Wait()
+		if n := lasts.Load(); n != 1 {
+			t.Errorf("%d were the last", n)
+		}
+		for h, n := range told {
+			if n != 1 {
+				t.Errorf("holder %d was told %d times", h, n)
+			}
+		}
+		for token, n := range tokens {
+			if n != 1 {
+				t.Errorf("token %d was issued %d times", token, n)
+			}
+		}
+		if s.Sharers() != 0 || s.Over() == nil {
+			t.Errorf("%d holders are left, over: %v", s.Sharers(), s.Over())
+		}
+	}
+}
