@@ -217,7 +217,7 @@ func TestFaults(t *testing.T) {
 // Woven programs have the table in them, and no Go parser because of it.
 func TestImports(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../../annotation").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../../weave").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
