@@ -7,8 +7,11 @@ cd "$(dirname "$0")/.."
 file=$1
 dir=$(dirname "$file")
 
-# protoc-gen-go is part of the protobuf module, so go.mod pins it. The gRPC
-# plugin is a module of its own, pinned here to keep it out of go.mod.
+# protoc-gen-go is part of the protobuf module, so go.mod pins it: without the
+# workspace, because generated code requires a protobuf module that is not older than
+# the generator. The gRPC plugin is a module of its own, pinned here to keep it out of
+# go.mod.
+export GOWORK=off
 grpc_plugin=google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 
 tmp=$(mktemp -d)
