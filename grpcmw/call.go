@@ -9,20 +9,20 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// call is a rule that was checked.
+// call is a checked rule.
 type call struct {
 	method string
 	kind   kind
 	key    Key
 	site   *distlock.Site
 
-	// input is set for streams whose one request is received before the lock is
-	// taken.
+	// input is set for streams with a single request, which is received before the lock
+	// is taken.
 	input protoreflect.MessageType
 }
 
-// fit checks that the key can be made for the method, if that is known, and that
-// the interceptor sees it.
+// fit checks that the key can be made for the method, if it is known, and that the
+// interceptor sees the method.
 func (c *call) fit(desc protoreflect.MethodDescriptor) error {
 	if desc == nil {
 		return nil
@@ -45,8 +45,8 @@ func (c *call) fit(desc protoreflect.MethodDescriptor) error {
 	return checkKey(c.key, desc.Input())
 }
 
-// run runs fn under the lock for req. What fn returns comes back as it is,
-// unless it is a success that does not stand.
+// run runs fn under the lock for req. It returns the result of fn unchanged, unless
+// that is a success without the lock.
 func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
 	params, err := c.params(ctx, req)
 	if err != nil {
@@ -69,7 +69,8 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	}
 }
 
-// params asks the Key and sees to it that nothing stands for everything.
+// params calls the Key and refuses parameters that are missing, which all calls would
+// share.
 func (c *call) params(ctx context.Context, req any) (any, error) {
 	if c.kind == unaryClient {
 		ctx = context.WithValue(ctx, outgoing{}, true)
@@ -85,8 +86,7 @@ func (c *call) params(ctx context.Context, req any) (any, error) {
 	}
 }
 
-// refuse returns the answer for a call that did not get its lock. It is never a
-// success.
+// refuse returns the error for a call that did not get its lock. It is never nil.
 func (m *middleware) refuse(ctx context.Context, c *call, err error) error {
 	if answer := m.fail(ctx, c.method, err); answer != nil {
 		return answer

@@ -1,5 +1,5 @@
-// Package grpcmw runs gRPC methods under distributed locks. Interceptors look a
-// method up in a table of rules; methods without a rule run without a lock.
+// Package grpcmw runs gRPC methods under distributed locks. Interceptors look up a method
+// in a table of rules; methods without a rule run without a lock.
 //
 //	rules := grpcmw.ByMethod(map[string]grpcmw.Rule{
 //		"/shop.v1.ShopService/Pay": {
@@ -10,28 +10,26 @@
 //	grpc.NewServer(grpc.ChainUnaryInterceptor(grpcmw.UnaryServerInterceptor(locker, rules)))
 //
 // The handler runs only with the lock. Its context carries the lease
-// ([distlock.FromContext]) and is cancelled when the lease is lost. The lock is
-// given back when the handler returns, panics or calls [runtime.Goexit]; a panic
-// goes on. What can be checked without a call is checked when an interceptor is
-// made, which panics and names the method and the field: a lock that is not
-// taken because of a misspelt name would be noticed too late.
+// ([distlock.FromContext]) and is cancelled when the lease is lost. The lock is released
+// when the handler returns, panics or calls [runtime.Goexit]; a panic goes on. A new
+// interceptor checks everything that can be checked without a call, and panics with the
+// method and the field: a misspelt name would otherwise be a lock that is not taken.
 //
 // # Keys
 //
-// A [Key] says what a call locks. What it returns goes through the same encoding
-// as the parameters of [distlock.Wrap], so Fields("order_id") has the key of a
-// function that is locked with distlock.By(func(r PayRequest) any { return
-// r.OrderID }), given the same Prefix and Value. A part that is missing or empty
-// is refused with InvalidArgument: it is never a lock that all share.
+// A [Key] says what a call locks. Its result is encoded like the parameters of
+// [distlock.Wrap]: Fields("order_id") has the key of a function with
+// distlock.By(func(r PayRequest) any { return r.OrderID }), if Prefix and Value are equal.
+// A part that is missing or empty is refused with InvalidArgument; it is never a lock that
+// all calls share.
 //
-// There is no key for the whole message. With it, every field that is added to
-// the message would change all keys, and while the versions run side by side
-// they would not exclude each other. Name the fields.
+// There is no key for the whole message. With it, every field that is added to the message
+// would change all keys, and old and new versions of a service would not exclude each
+// other while both run. Name the fields.
 //
 // # Options in .proto files
 //
-// [FromOptions] makes the rules of what stands beside the methods themselves, in
-// the .proto file:
+// [FromOptions] makes the rules from options of the methods in the .proto file:
 //
 //	import "distlock/v1/lock.proto";
 //
@@ -41,9 +39,9 @@
 //	  }
 //	}
 //
-// Nothing is generated for it: package proto/distlock/v1, which the generated
-// code imports for the option, is all that is added to a build. If some of the
-// methods stream, each interceptor gets its half, and refuses the other:
+// Nothing is generated for it: the build only gets package proto/distlock/v1, which the
+// generated code imports for the option. If some of the methods stream, each interceptor
+// gets its half, and refuses the other:
 //
 //	rules := grpcmw.FromOptions()
 //	grpc.NewServer(
@@ -51,62 +49,58 @@
 //		grpc.ChainStreamInterceptor(grpcmw.StreamServerInterceptor(locker, rules.Streams())),
 //	)
 //
-// [Rules.Adjust] sets what depends on where a program runs. A key of metadata, or
-// one that a function makes, needs [ByMethod]: give that to an interceptor beside
-// the other. An option is no agreement between client and server on who locks;
-// one of them does.
+// [Rules.Adjust] sets what depends on where a program runs. A key from metadata or from a
+// function needs [ByMethod], in an interceptor of its own. An option does not say whether
+// the client or the server locks; one of them does.
 //
 // # Waiting
 //
-// A call waits until its context ends. If the client has set a deadline, no time is
-// left for the handler then: [distlock.Opts].MaxWait limits only the wait. MaxWaiters
-// limits the number of calls that wait.
+// A call waits until its context ends. If that is a deadline of the client, no time is left
+// for the handler: [distlock.Opts].MaxWait limits only the wait. MaxWaiters limits the
+// number of calls that wait.
 //
 // # Streams
 //
-// [StreamServerInterceptor] holds the lock from before the handler begins until
-// it has returned, and the stream's context is the lease's. For methods that
-// stream only their answers it receives the request first, makes the key from
-// it, and hands it to the handler's first RecvMsg. Where the client streams
-// there is no one request, and waiting for the first message could wait for
-// ever, because the client may be waiting for the server: there the key can be
-// made only of the metadata or the method, and Fields is refused. Such a client
-// decides how long the lock is held; MaxHold bounds it.
+// [StreamServerInterceptor] holds the lock while the handler runs, and the stream's context
+// is that of the lease. For methods that stream only their answers it receives the request
+// first, makes the key from it, and passes it to the handler's first RecvMsg. If the client
+// streams, there is no single request, and waiting for the first message may never end,
+// because the client may be waiting for the server: the key can only be metadata or the
+// method, and Fields is refused. Such a client decides how long the lock is held; MaxHold
+// limits it.
 //
 // # Answers
 //
-// A call that does not get its lock ends with one of these, made by
-// [StatusError], or with what the function given to [WithErrorHandler] says. Either
-// is called once and only if the handler has not run and will not. Each status
-// has an ErrorInfo with the reason; those with RetryInfo can be repeated
-// safely, because nothing was done.
+// A call that does not get its lock ends with one of these, made by [StatusError], or by
+// the function given to [WithErrorHandler]. It is called once, and only if the handler does
+// not run. Each status has an ErrorInfo with the reason. A call whose status has RetryInfo
+// can be repeated, because nothing was done.
 //
 //	InvalidArgument     LOCK_KEY          the request does not say what to lock
-//	Aborted             LOCK_BUSY         another holds the lock and the wait has ended; RetryInfo
-//	ResourceExhausted   LOCK_QUEUE_FULL   too many wait already; RetryInfo
+//	Aborted             LOCK_BUSY         another holder has the lock, and the wait ended; RetryInfo
+//	ResourceExhausted   LOCK_QUEUE_FULL   too many calls wait already; RetryInfo
 //	Unavailable         LOCK_UNAVAILABLE  the store failed, or the Locker is closed; RetryInfo
 //	Unavailable         LOCK_LOST         the lock was lost: the outcome is in doubt
-//	Canceled            LOCK_BUSY         the caller's own context ended while it waited
-//	DeadlineExceeded    LOCK_BUSY
+//	Canceled            LOCK_BUSY         the caller's own context ended during the wait
+//	DeadlineExceeded    LOCK_BUSY         the same
 //	Internal            LOCK_INTERNAL     anything else
 //
-// Answers name neither keys nor owners nor servers. In the process itself the
-// error still matches, by [errors.Is], what the status was made of.
+// Answers do not name keys, owners and servers. Within the process, the error still
+// matches the original error by [errors.Is].
 //
 // # Losing the lock
 //
-// A lease can be lost while the handler runs. Then its context is cancelled;
-// what has been done is in doubt, and the answer is the handler's business,
-// which should ask [distlock.Lease.Check] before it commits. An error of the
-// handler's is never replaced. With [WithVerified] a success is: it becomes
-// Unavailable with LOCK_LOST if the lease did not last. A loss, or a lock that
-// could not be given back, is told to [distlock.Hooks] in any case.
+// If a lease is lost while the handler runs, its context is cancelled, and the outcome is in
+// doubt. The handler should call [distlock.Lease.Check] before it commits, and decides about
+// the answer. An error of the handler is never replaced. With [WithVerified] a success
+// becomes Unavailable with LOCK_LOST if the lease did not last. A loss, or a failed release,
+// is reported to [distlock.Hooks] in any case.
 //
 // # Clients
 //
-// [UnaryClientInterceptor] takes the lock around the outgoing call. Do not lock
-// one key on both sides: leases do not travel, so the server would wait for the
-// client, which waits for the server. The same is true for a handler that calls
-// another method with the same lock. The wait ends with a deadline or MaxWait, and the
-// error names the process that holds the lock, and since when.
+// [UnaryClientInterceptor] takes the lock around the outgoing call. Do not lock one key on
+// both sides: leases do not travel, so the server would wait for the client, which waits for
+// the server. The same is true for a handler that calls another method with the same lock.
+// The wait ends with a deadline or MaxWait, and the error names the process that holds the
+// lock, and since when.
 package grpcmw

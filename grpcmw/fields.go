@@ -12,23 +12,23 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Fields returns a Key of fields of the request message, by the names that they
-// have in the .proto file; "order.id" is a field of a message in a field. One
-// field is its value, several are a []any of them in the order given.
+// Fields returns a Key of fields of the request message, by their names in the .proto
+// file; "order.id" is a field of a message in a field. One field is its value, several
+// are a []any of their values in the given order.
 //
-// Strings, bytes and bools are what they are; integers are compared by value,
-// whatever their width; an enum is its number. Other fields cannot be named:
-// floats, messages, lists, maps and groups. So google.protobuf.StringValue in
-// the field name is "name.value".
+// Strings, bytes and bools are themselves; integers are compared by value, whatever
+// their width; an enum is its number. Other fields are refused: floats, messages,
+// lists, maps and groups. So google.protobuf.StringValue in the field name is
+// "name.value".
 //
-// An empty string and empty bytes are a [*distlock.KeyError], and so is a field that can
-// be told to be absent: in a message that is not set, optional, in a oneof, or
-// of proto2. A number, bool or enum without such presence is 0 or false when it
-// is left out, which is a value like another. If 0 is no value in your service,
-// refuse it before the lock is taken, or with a [KeyFunc].
+// An empty string and empty bytes are a [*distlock.KeyError]. So is an absent field
+// with presence: in a message that is not set, optional, in a oneof, or of proto2. A
+// number, bool or enum without presence is 0 or false if it is absent, and that is a
+// value. If 0 is not valid in your service, refuse it before the lock is taken, or with
+// a [KeyFunc].
 //
-// Fields panics if there are no fields or a name is empty. An interceptor panics
-// if its method has no such field.
+// Fields panics if there are no fields or a name is empty. An interceptor panics if its
+// method has no such field.
 func Fields(paths ...string) Key {
 	if len(paths) == 0 {
 		panic("grpcmw: Fields: no field")
@@ -105,8 +105,8 @@ func (p *fieldPath) check(d protoreflect.MessageDescriptor) error {
 	return nil
 }
 
-// value walks down from m. It looks names up in what it finds, because a message
-// may be described by another copy of its descriptor than the program's.
+// value walks down from m. It looks up names in the message that it finds, because that
+// may have another copy of its descriptor than the program.
 func (p *fieldPath) value(m protoreflect.Message) (any, error) {
 	for i, name := range p.names {
 		last := i == len(p.names)-1
@@ -142,8 +142,8 @@ func (p *fieldPath) scalar(fd protoreflect.FieldDescriptor, v protoreflect.Value
 	return value, nil
 }
 
-// field returns the field of that name if a key can be made of it, or if it is a
-// message that leads to such a field.
+// field returns the field with that name if it can be part of a key, or if it is a
+// message on the path to such a field.
 func field(d protoreflect.MessageDescriptor, name protoreflect.Name, last bool) (protoreflect.FieldDescriptor, error) {
 	fd := d.Fields().ByName(name)
 	switch {
@@ -169,7 +169,7 @@ func field(d protoreflect.MessageDescriptor, name protoreflect.Name, last bool) 
 	return fd, nil
 }
 
-// reflectMessage returns nil for what is no message.
+// reflectMessage returns nil if m is not a message.
 func reflectMessage(m any) protoreflect.Message {
 	if isNil(m) {
 		return nil

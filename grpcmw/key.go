@@ -9,23 +9,22 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Key says what a call locks. [Fields], [Metadata], [Method] and [Params] make
-// one, and [KeyFunc] is for everything else.
+// Key says what a call locks. [Fields], [Metadata], [Method] and [Params] return one;
+// [KeyFunc] is for everything else.
 type Key interface {
-	// Params returns the parameters that make the key, of any type that
-	// [distlock.KeyBuilder] takes, or [distlock.Skip] if the call needs no
-	// lock. Parameters that are nil, "" or an empty list are refused, and so is
-	// a list with such an element.
+	// Params returns the parameters of the key, of any type that [distlock.KeyBuilder]
+	// takes, or [distlock.Skip] if the call needs no lock. Parameters that are nil, ""
+	// or an empty list are refused, and so is a list with such an element.
 	//
-	// An error that wraps [distlock.ErrKey] says that the call is at fault, and
-	// becomes InvalidArgument; make it a [*distlock.KeyError] to tell the client why. An
-	// error that has a status of its own is returned as it is, and any other
-	// becomes Internal, unless [StatusError] knows it.
+	// An error that wraps [distlock.ErrKey] says that the call is at fault, and becomes
+	// InvalidArgument; a [*distlock.KeyError] tells the client why. An error with a
+	// status of its own is returned unchanged, and others become Internal, unless they
+	// have another code: see [distlock.CodeOf].
 	//
-	// req is the request message. It must not be changed or kept. For a stream
-	// it is nil if the client streams, or if the service is not linked into the
-	// program. The method is called concurrently, once for each call, before
-	// anything is locked. It may block; ctx tells it when to stop.
+	// req is the request message. It must not be changed or kept. For a stream it is
+	// nil if the client streams, or if the service is not linked into the program. The
+	// method is called concurrently, once for each call, before the lock is taken. It
+	// may block until ctx ends.
 	Params(ctx context.Context, fullMethod string, req any) (any, error)
 }
 
@@ -37,8 +36,8 @@ func (f KeyFunc) Params(ctx context.Context, fullMethod string, req any) (any, e
 	return f(ctx, fullMethod, req)
 }
 
-// Method returns a Key that is the full name of the method: all its calls share
-// one lock.
+// Method returns a Key that is the full name of the method: all its calls share one
+// lock.
 func Method() Key { return methodKey{} }
 
 type methodKey struct{}
@@ -49,10 +48,10 @@ func (methodKey) Params(_ context.Context, fullMethod string, _ any) (any, error
 
 func (methodKey) check(protoreflect.MessageDescriptor) error { return nil }
 
-// Params returns a Key of several parts, a []any of what the keys return, in
-// their order: Params(Metadata("tenant"), Fields("order_id")). They are asked
-// one after the other, and the first error or [distlock.Skip] is the answer for
-// all. Params panics if there are no keys or one is nil.
+// Params returns a Key of several parts, a []any of the results of the keys in their
+// order: Params(Metadata("tenant"), Fields("order_id")). They are called one after the
+// other, and the first error or [distlock.Skip] is the result for all. Params panics if
+// there are no keys or one is nil.
 func Params(keys ...Key) Key {
 	if len(keys) == 0 {
 		panic("grpcmw: Params: no Key")

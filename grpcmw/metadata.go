@@ -10,13 +10,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Metadata returns a Key that is a value of the call's metadata, a string: on a
-// server of what has come in, on a client of what goes out. A value that is
-// missing, empty or there more than once is a [*distlock.KeyError]. Names have no case.
+// Metadata returns a Key that is a value of the call's metadata, a string: of incoming
+// metadata on a server, of outgoing metadata on a client. A value that is missing,
+// empty or appears more than once is a [*distlock.KeyError]. Names have no case.
 //
-// Callers choose their metadata. If the value is to tell tenants apart, take it
-// from the authentication instead, with a [KeyFunc]. Metadata panics if name is
-// empty.
+// Callers choose their metadata. To separate tenants, take the tenant from the
+// authentication instead, with a [KeyFunc]. Metadata panics if name is empty.
 func Metadata(name string) Key {
 	if name == "" {
 		panic("grpcmw: Metadata: empty name")
@@ -50,6 +49,6 @@ func (k metadataKey) values(ctx context.Context) []string {
 
 func (metadataKey) check(protoreflect.MessageDescriptor) error { return nil }
 
-// outgoing marks the context in which a client makes its keys. Inside a handler
-// it has metadata of both directions.
+// outgoing marks the context in which a client makes its keys. Inside a handler the
+// context has metadata of both directions.
 type outgoing struct{}

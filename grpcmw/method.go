@@ -19,10 +19,10 @@ const (
 	streamServer
 )
 
-// findMethod returns the description of a method, or nil if its service is not
-// linked into the program, as with another codec than protobuf. A method that
-// its service does not have is an error, and so is a service that is missing
-// among those of its package: names that are nearly right would lock nothing.
+// findMethod returns the description of a method, or nil if its service is not linked
+// into the program, for example with another codec than protobuf. It returns an error
+// if the service does not have the method, or if the package has other services but not
+// this one: a misspelt name would lock nothing.
 func findMethod(fullMethod string) (protoreflect.MethodDescriptor, error) {
 	service, method, ok := splitMethod(fullMethod)
 	if !ok {
@@ -57,8 +57,8 @@ func splitMethod(fullMethod string) (service, method string, ok bool) {
 	return service, method, ok && service != "" && method != "" && !strings.Contains(method, "/")
 }
 
-// servicesBeside returns the services that are linked of the package of a
-// service. Without a package everything would be beside it.
+// servicesBeside returns the linked services in the package of a service, or nothing
+// for a service without a package.
 func servicesBeside(service protoreflect.FullName) (names []string) {
 	if service.Parent() == "" {
 		return nil
@@ -72,8 +72,7 @@ func servicesBeside(service protoreflect.FullName) (names []string) {
 	return names
 }
 
-// messageType returns the Go type of a message, or one made at run time if none
-// is linked.
+// messageType returns the Go type of a message, or a dynamic type if none is linked.
 func messageType(d protoreflect.MessageDescriptor) protoreflect.MessageType {
 	if t, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName()); err == nil {
 		return t

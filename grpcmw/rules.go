@@ -13,20 +13,20 @@ import (
 
 // Rule says how a method is locked.
 type Rule struct {
-	// Key finds in a call what it locks. It is required.
+	// Key says what a call locks. It is required.
 	Key Key
 
-	// Opts declare the lock. ParamLock is implied and Params must not be set:
-	// Key selects the parameters. Methods with the same Prefix and Value share
-	// their locks.
+	// Opts declare the lock. ParamLock is always on, and Params must be unset, because
+	// Key selects the parameters. Methods with the same Prefix and Value share their
+	// locks.
 	Opts distlock.Opts
 }
 
-// Rules is a table of methods. [ByMethod] makes one, and [FromOptions]. The zero
-// value locks none. It does not change and is safe for concurrent use.
+// Rules is a table of rules for methods, made by [ByMethod] or [FromOptions]. The zero
+// value has none. It does not change and is safe for concurrent use.
 type Rules struct{ byMethod map[string]rule }
 
-// rule is a Rule with what is known of where it comes from.
+// rule is a Rule and what is known about its method.
 type rule struct {
 	Rule
 
@@ -38,9 +38,9 @@ type rule struct {
 	whole bool
 }
 
-// ByMethod returns the rules for methods by their full name, which is what
-// [google.golang.org/grpc.UnaryServerInfo] has: "/package.Service/Method". The
-// map is copied. It is checked by the interceptor that is made with it.
+// ByMethod returns the rules for methods by their full name "/package.Service/Method",
+// as in [google.golang.org/grpc.UnaryServerInfo]. It copies the map. The interceptor
+// checks the rules.
 func ByMethod(rules map[string]Rule) Rules {
 	byMethod := make(map[string]rule, len(rules))
 	for method, r := range rules {
@@ -49,19 +49,19 @@ func ByMethod(rules map[string]Rule) Rules {
 	return Rules{byMethod}
 }
 
-// Unary returns r less the methods that stream, for the interceptors that see
-// the others only. An interceptor panics if it is given a method that it does not
-// see, lest that runs without its lock: whoever leaves some out gives them to
-// another interceptor, as [Rules.Streams].
+// Unary returns r without the methods that are known to stream. An interceptor panics
+// if it gets a rule for a method that it does not see, because the method would run
+// without its lock: give the methods that are left out to another interceptor, with
+// [Rules.Streams].
 func (r Rules) Unary() Rules { return r.less(streams) }
 
-// Streams returns r less the methods that do not stream, for
+// Streams returns r without the methods that are known not to stream, for
 // [StreamServerInterceptor].
 func (r Rules) Streams() Rules {
 	return r.less(func(d protoreflect.MethodDescriptor) bool { return !streams(d) })
 }
 
-// less leaves out the methods of which it is known that they are of a kind.
+// less returns r without the methods that are known to be of a kind.
 func (r Rules) less(kind func(protoreflect.MethodDescriptor) bool) Rules {
 	byMethod := maps.Clone(r.byMethod)
 	maps.DeleteFunc(byMethod, func(method string, r rule) bool {
@@ -71,10 +71,10 @@ func (r Rules) less(kind func(protoreflect.MethodDescriptor) bool) Rules {
 	return Rules{byMethod}
 }
 
-// Adjust returns r with the Opts as f leaves them: how long to wait is often a
-// matter of where a program runs, and not of the .proto file. f is called once
-// for each method before Adjust returns, in the order of their names. The
-// interceptor checks what comes of it. Adjust panics if f is nil.
+// Adjust returns r with the Opts changed by f, for options that depend on where a
+// program runs, such as how long to wait. f is called once for each method before
+// Adjust returns, in the order of their names. The interceptor checks the result.
+// Adjust panics if f is nil.
 func (r Rules) Adjust(f func(fullMethod string, o *distlock.Opts)) Rules {
 	if f == nil {
 		panic("grpcmw: Adjust: nil function")
@@ -92,7 +92,7 @@ func streams(d protoreflect.MethodDescriptor) bool {
 	return d.IsStreamingClient() || d.IsStreamingServer()
 }
 
-// describe returns nil for a method of which nothing is known.
+// describe returns nil for a method that is not known.
 func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 	if r.desc != nil {
 		return r.desc, nil
@@ -100,14 +100,14 @@ func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 	return findMethod(method)
 }
 
-// middleware is one interceptor.
+// middleware is what all interceptors share.
 type middleware struct {
 	calls    map[string]*call
 	fail     ErrorHandler
 	verified bool
 }
 
-// wire makes the rules into a middleware and panics with all that is wrong.
+// wire makes the rules into a middleware and panics with all errors in them.
 func wire(name string, l *distlock.Locker, rules Rules, k kind, opts []Option) *middleware {
 	if l == nil {
 		panic("grpcmw: " + name + ": nil Locker")

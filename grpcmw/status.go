@@ -13,11 +13,11 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// ErrorDomain is the domain of the ErrorInfo that statuses carry.
+// ErrorDomain is the domain of the ErrorInfo in the statuses.
 const ErrorDomain = "github.com/distlock-go/distlock"
 
-// The reasons in the ErrorInfo, by which clients tell these statuses from each
-// other and from the handler's.
+// The reasons in the ErrorInfo. They tell clients one status from another, and from those
+// of the handler.
 const (
 	ReasonKey         = "LOCK_KEY"
 	ReasonBusy        = "LOCK_BUSY"
@@ -48,17 +48,17 @@ var answers = map[distlock.Code]answer{
 
 var internal = answer{codes.Internal, "internal error", ReasonInternal, false}
 
-// StatusError is the default [ErrorHandler], less the method: it returns err with
-// the status that the package documentation gives for it. ctx is the caller's;
-// only if that has ended, and err says so, is the code Canceled or
-// DeadlineExceeded, because a store's own timeouts match these errors too.
+// StatusError is the default [ErrorHandler], without the method: it returns err with
+// the status that the package documentation says. ctx is the caller's. The code is
+// Canceled or DeadlineExceeded only if ctx has ended and err says so, because timeouts
+// of the store match these errors too.
 //
-// The status shows nothing of err except the Detail of a [*distlock.KeyError]; neither
-// does the error's text, which others may send on. [errors.Is] and [errors.As]
-// find err. RetryInfo is the RetryAfter of the [*distlock.Error], or
+// The status shows nothing of err except the Detail of a [*distlock.KeyError], and
+// neither does the text of the error, which others may send on. [errors.Is] and
+// [errors.As] find err. RetryInfo is the RetryAfter of the [*distlock.Error], or
 // [distlock.DefaultRetryInterval] if the error has none.
 //
-// An error of a Key that has a status of its own comes back as it is.
+// An error of a Key with a status of its own is returned unchanged.
 func StatusError(ctx context.Context, err error) error {
 	code := distlock.CodeOf(err)
 	a, known := answers[code]
@@ -85,8 +85,7 @@ func StatusError(ctx context.Context, err error) error {
 	return newStatusError(err, a, retry)
 }
 
-// statusError has the status that clients see and, for [errors.Is], the error
-// that it was made of.
+// statusError has the status for clients and, for [errors.Is], the original error.
 type statusError struct {
 	status *status.Status
 	err    error
@@ -104,14 +103,14 @@ func newStatusError(err error, a answer, retry time.Duration) error {
 	return &statusError{st, err}
 }
 
-// Error does not show the error inside: gRPC sends this text to the client if
-// somebody wraps the error once more.
+// Error does not show the error inside: gRPC sends this text to the client if the error
+// is wrapped once more.
 func (e *statusError) Error() string { return e.status.Err().Error() }
 
-// GRPCStatus is how package status finds the status.
+// GRPCStatus returns the status for package status.
 func (e *statusError) GRPCStatus() *status.Status { return e.status }
 
-// Unwrap returns what the status was made of.
+// Unwrap returns the original error.
 func (e *statusError) Unwrap() error { return e.err }
 
 func hasStatus(err error) bool {

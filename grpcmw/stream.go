@@ -10,15 +10,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// StreamServerInterceptor returns an interceptor that runs the handlers of
-// streaming methods with a rule under their locks, each from before it begins
-// until it has returned. It panics as [UnaryServerInterceptor] does, for methods
-// that do not stream, and for Fields where the client streams.
+// StreamServerInterceptor returns an interceptor that runs the handlers of streaming
+// methods with a rule under their locks. It panics as [UnaryServerInterceptor] does,
+// for methods that do not stream, and for Fields if the client streams.
 //
-// Where only the server streams, the request is received before the lock is
-// taken, so that a Key can use it, and a client that is slow to send it holds
-// nothing up. The handler's first RecvMsg gets a copy. Of services that are not
-// linked into the program, nothing is received.
+// If only the server streams, the request is received before the lock is taken. So a
+// Key can use it, and a client that sends it slowly does not hold the lock. The
+// handler's first RecvMsg gets a copy. For services that are not linked into the
+// program, nothing is received.
 func StreamServerInterceptor(l *distlock.Locker, rules Rules, opts ...Option) grpc.StreamServerInterceptor {
 	m := wire("StreamServerInterceptor", l, rules, streamServer, opts)
 	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
@@ -53,8 +52,8 @@ type lockedStream struct {
 // Context returns the lease's context.
 func (s *lockedStream) Context() context.Context { return s.ctx }
 
-// RecvMsg hands out the request that was received before the lock was taken,
-// then what comes.
+// RecvMsg returns the request that was received before the lock was taken, then the
+// messages of the stream.
 func (s *lockedStream) RecvMsg(m any) error {
 	if s.request == nil {
 		return s.ServerStream.RecvMsg(m)

@@ -19,9 +19,9 @@ type replay struct {
 // Close closes the body that was read.
 func (b *replay) Close() error { return b.orig.Close() }
 
-// readBody returns the request's body and leaves the same body in its place. If
-// it is too large or breaks off, the error is a KeyError, and what is left in
-// its place is as good as before.
+// readBody returns the request's body and puts the same body in its place. If the body
+// is too large or cannot be read, the error is a KeyError, and the handler can still
+// read all of it.
 func readBody(r *http.Request, limit int64) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -52,14 +52,14 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// unread is a body with what was read of it put back in front.
+// unread is a body whose first part was read and put back.
 type unread struct {
 	io.Reader
 	io.Closer
 }
 
-// tooLarge wraps the error by which net/http calls the same thing, so that
-// limits set by others get the same answer.
+// tooLarge wraps the error of net/http for the same thing, so limits that others set
+// get the same answer.
 func tooLarge(limit int64) error {
 	return &distlock.KeyError{Detail: "the body is too large", Err: &http.MaxBytesError{Limit: limit}}
 }

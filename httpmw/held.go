@@ -11,9 +11,9 @@ import (
 
 var errTooLong = errors.New("httpmw: the response is larger than WithVerified allows")
 
-// heldResponse keeps a response back until it may be sent. It behaves as the
-// writers of net/http do, except that it has neither Flush nor Hijack, nor
-// Unwrap, by which these could be reached.
+// heldResponse keeps a response back until it may be sent. It behaves as the writers of
+// net/http do, but has no Flush and no Hijack, and no Unwrap, which would give access
+// to them.
 type heldResponse struct {
 	w    http.ResponseWriter
 	most int
@@ -31,8 +31,8 @@ func newHeldResponse(w http.ResponseWriter, most int) *heldResponse {
 	return &heldResponse{w: w, most: most, header: w.Header().Clone()}
 }
 
-// Header returns a copy of the header that others have begun: if the response is
-// dropped, theirs is left.
+// Header returns a copy of the header that others have begun. If the response is
+// dropped, their header is left.
 func (h *heldResponse) Header() http.Header { return h.header }
 
 // WriteHeader keeps the first status that is final.
@@ -47,7 +47,7 @@ func (h *heldResponse) WriteHeader(status int) {
 	h.status, h.sent = status, h.header.Clone()
 }
 
-// Write keeps p, or fails if that is too much.
+// Write keeps p, or fails if the response becomes too large.
 func (h *heldResponse) Write(p []byte) (int, error) {
 	if h.status == 0 {
 		h.WriteHeader(http.StatusOK)
@@ -79,7 +79,7 @@ func (h *heldResponse) EnableFullDuplex() error {
 	return http.NewResponseController(h.w).EnableFullDuplex()
 }
 
-// send writes the response, or that it is too long.
+// send writes the response, or that it is too large.
 func (h *heldResponse) send() {
 	if h.tooLong {
 		tooLong.ServeHTTP(h.w, nil)

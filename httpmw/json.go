@@ -11,34 +11,32 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// DefaultMaxBody is how large a body [JSONField] reads by default.
+// DefaultMaxBody is the default limit of [JSONField] for the body, in bytes.
 const DefaultMaxBody = 1 << 20
 
-// JSONOption changes what [JSONField] does.
+// JSONOption is an option of [JSONField].
 type JSONOption func(*jsonField)
 
-// WithMaxBody sets how many bytes the body may have. The default is
-// [DefaultMaxBody]. WithMaxBody panics if n is not positive.
+// WithMaxBody limits the body, in bytes. The default is [DefaultMaxBody]. WithMaxBody
+// panics if n is not positive.
 func WithMaxBody(n int64) JSONOption {
 	mustBePositive("WithMaxBody", n)
 	return func(f *jsonField) { f.maxBody = n }
 }
 
-// JSONField returns a KeyFunc for a field of the JSON object that is the
-// request's body. Names in the path are joined by dots: "order.id". The body is
-// read before the lock is taken, and the handler finds it as it was.
+// JSONField returns a KeyFunc for a field of the JSON object in the request's body.
+// Dots join the names of a path: "order.id". The body is read before the lock is taken,
+// and the handler can read it again.
 //
-// A string is a string and a bool a bool. A number must be written as an
-// integer, without fraction or exponent, and is an int64, or a uint64 if it
-// needs one. "5" and 5 are two locks; if the handler takes either for the same,
-// use [Int] around JSONField.
+// A string is a string and a bool a bool. A number must be an integer, without fraction
+// or exponent, and is an int64, or a uint64 if it needs one. "5" and 5 are two locks;
+// if they are equal for the handler, use [Int] around JSONField.
 //
-// It is a [*distlock.KeyError] if the body is too large or is not one valid JSON value in
-// UTF-8, and if the field is missing, null, an empty string, an object, a list
-// or another number. The same goes for a body that different parsers read
-// differently, because the handler might see another value than the lock: if a
-// name on the path appears twice in its object, or in another case, since
-// encoding/json takes "ID" for "id".
+// The error is a [*distlock.KeyError] if the body is too large or is not one valid JSON
+// value in UTF-8, or if the field is missing, null, an empty string, an object, a list
+// or another number. A body that parsers may read differently is refused too, because
+// the handler could see another value than the lock: a name on the path that appears
+// twice in its object, or in another case, since encoding/json takes "ID" for "id".
 //
 // JSONField panics if a name in the path is empty.
 func JSONField(path string, opts ...JSONOption) KeyFunc {
@@ -88,9 +86,8 @@ func (f *jsonField) find(data []byte) (any, error) {
 
 func (f *jsonField) bad(fault string) error { return &distlock.KeyError{Detail: f.what + " " + fault} }
 
-// member returns the value of a field of the object that data is, or what is
-// wrong. It looks at all fields, and compares names as encoding/json does when
-// it fills a struct.
+// member returns the value of a field of the object in data, or what is wrong. It looks
+// at all fields, and compares names as encoding/json does when it fills a struct.
 func member(data []byte, name string) (value json.RawMessage, fault string) {
 	const missing = "is missing"
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -123,8 +120,8 @@ func member(data []byte, name string) (value json.RawMessage, fault string) {
 	return value, ""
 }
 
-// scalar returns the value of valid JSON that is neither an object nor a list,
-// or what is wrong.
+// scalar returns the value of valid JSON that is not an object or a list, or what is
+// wrong.
 func scalar(data []byte) (value any, fault string) {
 	switch data[0] {
 	case '{':

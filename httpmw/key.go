@@ -9,33 +9,30 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// KeyFunc says what a request locks: it returns the parameters that make the
-// key, of any type that [distlock.KeyBuilder] takes, or [distlock.Skip] if the
-// request needs no lock. Parameters that are nil, "" or an empty list are
-// refused, and so is a list with such an element; for one lock that all
-// requests share return a constant.
+// KeyFunc says what a request locks: it returns the parameters of the key, of any type
+// that [distlock.KeyBuilder] takes, or [distlock.Skip] if the request needs no lock.
+// Parameters that are nil, "" or an empty list are refused, and so is a list with such
+// an element. For one lock for all requests, return a constant.
 //
-// An error that wraps [distlock.ErrKey] says that the request is at fault, and
-// is answered with 400; make it a [*distlock.KeyError] to tell the client why. Other
-// errors are answered with 500, unless they wrap another error that [WriteError]
-// knows.
+// An error that wraps [distlock.ErrKey] says that the request is at fault, and is
+// answered with 400; a [*distlock.KeyError] tells the client why. Other errors are
+// answered with 500, unless they have another code: see [distlock.CodeOf].
 //
-// A KeyFunc is called concurrently, once for each request, before anything is
-// locked. It may block; the request's context tells it when to stop. One that
-// reads the body must leave another in its place.
+// A KeyFunc is called concurrently, once for each request, before the lock is taken. It
+// may block until the request's context ends. If it reads the body, it must put another
+// one in its place.
 type KeyFunc func(r *http.Request) (any, error)
 
-// PathValue returns a KeyFunc for the path's wildcard of that name, a string:
-// [http.Request.PathValue], decoded. chi hands out parts of the path as the
-// client has encoded them, ServeMux decodes them; here "a" and "%61" are one
-// lock with either. A value with a "%" of its own, in a path of which it is not
-// certain whether the router has decoded it, is a [*distlock.KeyError], and so is an empty
-// one. PathValue panics if name is empty.
+// PathValue returns a KeyFunc for the path's wildcard of that name, a decoded string
+// ([http.Request.PathValue]). chi returns parts of the path as the client has encoded
+// them, ServeMux decodes them; here "a" and "%61" are one lock with either. The error
+// is a [*distlock.KeyError] if the value is empty, or if it has a "%" and it is not
+// certain whether the router has decoded the path. PathValue panics if name is empty.
 //
-// If the route's pattern does not have this wildcard, or there is no pattern yet
-// because the lock is around the router, the server is at fault: the answer is 500,
-// and the server's ErrorLog gets a line. [CheckPattern] finds the mistake earlier. A
-// router other than ServeMux and chi must set [http.Request.Pattern] too, but only for
+// If the route's pattern does not have the wildcard, or if there is no pattern yet
+// because the lock is around the router, the server is at fault: the answer is 500, and
+// the server's ErrorLog gets a line. [CheckPattern] finds the mistake earlier. A router
+// other than ServeMux and chi must set [http.Request.Pattern] too, but only for
 // wildcards that can be empty.
 func PathValue(name string) KeyFunc {
 	what := part("PathValue", "path value", name)
@@ -48,8 +45,8 @@ func PathValue(name string) KeyFunc {
 	}
 }
 
-// PathInt is [PathValue] for a decimal integer, an int64: "1", "01" and "+1"
-// are one lock. What is no integer of 64 bits is a [*distlock.KeyError].
+// PathInt is [PathValue] for a decimal integer, an int64: "1", "01" and "+1" are one
+// lock. A value that is not an integer of 64 bits is a [*distlock.KeyError].
 func PathInt(name string) KeyFunc {
 	what := part("PathInt", "path value", name)
 	return func(r *http.Request) (any, error) {
@@ -61,9 +58,9 @@ func PathInt(name string) KeyFunc {
 	}
 }
 
-// Header returns a KeyFunc for a header field, a string. A field that is
-// missing, empty or there more than once is a [*distlock.KeyError]. Header panics if name
-// is empty, or Host, which net/http keeps in Request.Host.
+// Header returns a KeyFunc for a header field, a string. A field that is missing, empty
+// or appears more than once is a [*distlock.KeyError]. Header panics if name is empty,
+// or Host, which net/http keeps in Request.Host.
 func Header(name string) KeyFunc {
 	what := part("Header", "header", name)
 	if strings.EqualFold(name, "Host") {
@@ -72,11 +69,11 @@ func Header(name string) KeyFunc {
 	return func(r *http.Request) (any, error) { return single(what, r.Header.Values(name)) }
 }
 
-// Query returns a KeyFunc for a parameter of the URL's query, a string. A
-// parameter that is missing, empty or there more than once is a [*distlock.KeyError],
-// and so is a query that cannot be parsed as a whole. Names are case-sensitive.
+// Query returns a KeyFunc for a parameter of the URL's query, a string. A parameter
+// that is missing, empty or appears more than once is a [*distlock.KeyError], and so is
+// a query that cannot be parsed. Names are case-sensitive.
 //
-// The handler should read it from URL.Query too: [http.Request.FormValue]
+// The handler should read the parameter from URL.Query too: [http.Request.FormValue]
 // prefers a field of that name in the body. Query panics if name is empty.
 func Query(name string) KeyFunc {
 	what := part("Query", "query parameter", name)
@@ -89,10 +86,10 @@ func Query(name string) KeyFunc {
 	}
 }
 
-// Int returns a KeyFunc that makes a decimal integer, an int64, of the string
-// that f finds: Int(Query("id")), Int(Header("X-Order")). Around [JSONField] it
-// makes "5" and 5 one lock. Integers and [distlock.Skip] go through as they are;
-// anything else is a [*distlock.KeyError]. Int panics if f is nil.
+// Int returns a KeyFunc that makes a decimal integer, an int64, of the string that f
+// returns: Int(Query("id")), Int(Header("X-Order")). Around [JSONField] it makes "5"
+// and 5 one lock. It returns integers and [distlock.Skip] unchanged; anything else is a
+// [*distlock.KeyError]. Int panics if f is nil.
 func Int(f KeyFunc) KeyFunc {
 	if f == nil {
 		panic("httpmw: Int: nil KeyFunc")
@@ -115,11 +112,11 @@ func Int(f KeyFunc) KeyFunc {
 	}
 }
 
-// Params returns a KeyFunc for several parts, a []any of what the functions
-// return, in their order. They are called one after the other, and the first
-// error or [distlock.Skip] is the answer for all: a function that skips some
-// requests belongs before the ones that would refuse them. Params panics if
-// there are no functions or one is nil.
+// Params returns a KeyFunc for several parts, a []any of the results of the functions
+// in their order. They are called one after the other, and the first error or
+// [distlock.Skip] is the result for all: put a function that skips some requests in
+// front of those that would refuse them. Params panics if there are no functions or one
+// is nil.
 func Params(fs ...KeyFunc) KeyFunc {
 	if len(fs) == 0 {
 		panic("httpmw: Params: no KeyFunc")
@@ -174,10 +171,10 @@ func integer(what, text string) (any, error) {
 	return n, nil
 }
 
-// pathValue returns the decoded value, which is not empty. A router that has matched
-// the path in its encoded form left a piece of that; one that has decoded a "%" did
-// not. A piece that decodes only by half was not encoded. One that both may have left
-// is refused: read in the wrong way it is the lock of another value.
+// pathValue returns the decoded value, which is not empty. If the router has matched
+// the path in its encoded form, the value is a piece of that form; if it has decoded a
+// "%", it is not. A piece that cannot be decoded was not encoded. A value that fits
+// both is refused: read in the wrong way, it is the lock of another value.
 func pathValue(r *http.Request, what, name string) (string, error) {
 	v := r.PathValue(name)
 	if v == "" {

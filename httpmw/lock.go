@@ -10,14 +10,14 @@ import (
 	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
-// Lock returns a middleware that runs handlers under the lock for what key
-// finds in the request. The package documentation says what becomes of requests
-// that do not get it, and of locks that are lost.
+// Lock returns a middleware that runs handlers under the lock that key selects for the
+// request. The package documentation says how requests without their lock are answered,
+// and what happens if a lock is lost.
 //
-// Of o all fields hold except that ParamLock is implied and Params must not be
-// set: the KeyFunc selects the parameters. Lock panics if l or key is nil or o
-// is invalid; see [distlock.Opts.Validate]. The middleware is safe for
-// concurrent use, and one may wrap several handlers: they share their locks.
+// All fields of o apply, except that ParamLock is always on and Params must be unset,
+// because the KeyFunc selects the parameters. Lock panics if l or key is nil or o is
+// invalid; see [distlock.Opts.Validate]. The middleware is safe for concurrent use. If
+// it wraps several handlers, they share their locks.
 func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func(http.Handler) http.Handler {
 	switch {
 	case l == nil:
@@ -43,7 +43,7 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 	}
 }
 
-// middleware is one call of Lock.
+// middleware is the result of Lock.
 type middleware struct {
 	key  KeyFunc
 	site *distlock.Site
@@ -87,7 +87,8 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	}
 }
 
-// params asks the KeyFunc and sees to it that nothing stands for everything.
+// params calls the KeyFunc and refuses parameters that are missing, which all requests
+// would share.
 func (m *middleware) params(r *http.Request) (any, error) {
 	params, err := m.key(r)
 	switch {

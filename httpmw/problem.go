@@ -12,36 +12,36 @@ import (
 
 const types = "https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#"
 
-// The types of problems, by which clients tell them from each other and from
-// answers of the handler that have the same status. They lead to this page.
+// The types of problems. They tell clients one problem from another, and from answers of
+// the handler with the same status. They are links to this page.
 const (
-	// TypeBadKey: the request does not say what it is about, or in a form that
-	// cannot be accepted. Status 400. Repeating it does not help.
+	// TypeBadKey: the request does not say what to lock, or in a form that is not
+	// acceptable. Status 400. Repeating it does not help.
 	TypeBadKey = types + "TypeBadKey"
 
 	// TypeBodyTooLarge: the body is larger than the server reads. Status 400.
 	TypeBodyTooLarge = types + "TypeBodyTooLarge"
 
-	// TypeBusy: another request is working on the same thing. Nothing was done.
-	// Status 409 with Retry-After.
+	// TypeBusy: another holder has the lock. Nothing was done. Status 409 with
+	// Retry-After.
 	TypeBusy = types + "TypeBusy"
 
 	// TypeQueueFull: too many requests wait already. Nothing was done. Status
 	// 429 with Retry-After.
 	TypeQueueFull = types + "TypeQueueFull"
 
-	// TypeUnavailable: locks cannot be had at present. Nothing was done. Status
-	// 503 with Retry-After.
+	// TypeUnavailable: the store of the locks does not work at present. Nothing was done.
+	// Status 503 with Retry-After.
 	TypeUnavailable = types + "TypeUnavailable"
 
-	// TypeLost: the request was begun, but the lock did not last until its end.
-	// Whether it took effect is in doubt. Status 503 without Retry-After: find
-	// out before repeating what must not happen twice.
+	// TypeLost: the handler began, but the lock did not last until its end. Whether the
+	// request took effect is in doubt. Status 503 without Retry-After: find out before
+	// repeating what must not happen twice.
 	TypeLost = types + "TypeLost"
 )
 
-// Problem is an answer in problem JSON (RFC 9457). It is an [http.Handler] that
-// writes itself.
+// Problem is an answer in problem JSON (RFC 9457). It is an [http.Handler] that writes
+// itself.
 type Problem struct {
 	Type     string `json:"type"`
 	Title    string `json:"title"`
@@ -95,10 +95,9 @@ var problems = map[distlock.Code]Problem{
 	},
 }
 
-// ProblemOf returns the answer for an error that an [ErrorHandler] got. It shows
-// nothing of the error to the client except the Detail of a [*distlock.KeyError].
-// RetryAfter is that of the [*distlock.Error], or [distlock.DefaultRetryInterval] if the
-// error has none.
+// ProblemOf returns the answer for the error of an [ErrorHandler]. It shows nothing of
+// the error except the Detail of a [*distlock.KeyError]. RetryAfter is that of the
+// [*distlock.Error], or [distlock.DefaultRetryInterval] if the error has none.
 func ProblemOf(err error) Problem {
 	p, ok := problems[distlock.CodeOf(err)]
 	if !ok {
@@ -123,11 +122,11 @@ func describeKey(p *Problem, err error) {
 	}
 }
 
-// WriteError is the default [ErrorHandler]: it writes the [Problem] that err is.
+// WriteError is the default [ErrorHandler]: it writes the [Problem] of err.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) { ProblemOf(err).ServeHTTP(w, r) }
 
-// ServeHTTP writes p. It leaves the headers that others have set, except those
-// that would be wrong for it, and forbids caches to keep the answer.
+// ServeHTTP writes p. It keeps the headers that others have set, except those that
+// would be wrong for p, and forbids caches to store the answer.
 func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	body, err := json.Marshal(p)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"sync"
 )
 
-// wiringError is a mistake of the server: the route that was found for a request has
-// no path value of that name, or no route was found yet. A client cannot avoid it, so
-// it is not a [distlock.ErrKey] and is answered with 500.
+// wiringError is a mistake of the server: the route of a request has no path value of
+// that name, or no route was found yet. A client cannot avoid it, so it does not wrap
+// [distlock.ErrKey] and is answered with 500.
 type wiringError struct {
 	what    string // path value "order"
 	pattern string // "": no pattern
@@ -38,7 +38,7 @@ func noPathValue(r *http.Request, what, name string) error {
 }
 
 // hasWildcard reports whether a pattern of ServeMux or chi has a wildcard with the
-// given name: {name}, {name...}, {name:regexp}, or chi's *, whose name is "*".
+// given name: {name}, {name...}, {name:regexp}, or chi's * with the name "*".
 func hasWildcard(pattern, name string) bool {
 	if name == "*" {
 		return strings.HasSuffix(pattern, "*")

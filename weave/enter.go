@@ -31,8 +31,8 @@ type site struct {
 // program starts, before it calls Enter with the same text: the name of the function,
 // and on a line each its options as name:value. The text also has the options that only
 // the weaver can read, because they make a difference: part, once for each parameter or
-// expression that is chosen for the key, and hasher, whose value is h. Declare panics if
-// an option is unknown or invalid.
+// expression in the key, and hasher, with the value h. Declare panics if an option is
+// unknown or invalid.
 func Declare(text string, h distlock.Hasher) *distlock.Site {
 	name, o, err := parse(text)
 	name = prefix + name
@@ -95,10 +95,10 @@ func parse(text string) (name string, o distlock.Opts, err error) {
 // has, so that an unknown option does not compile.
 type Options = distlock.Opts
 
-// Enter takes l's lock for params, at the beginning of the woven function whose
-// directive was declared as text. The function runs under the context that is
-// returned, and defers [Leave]. If there is an error, it must not run. The lease is nil
-// if no lock is needed; see [distlock.Skip].
+// Enter takes l's lock for params, at the beginning of the woven function that was
+// declared as text. The function runs under the returned context, and defers [Leave].
+// If there is an error, the function must not run. The lease is nil if no lock is
+// needed: see [distlock.Skip].
 func Enter(ctx context.Context, l *distlock.Locker, text string, params any) (context.Context, *distlock.Lease, error) {
 	s := find(text)
 	if s == nil {
@@ -149,8 +149,8 @@ func find(text string) *site {
 // nothing is the value of a parameter that takes no part in the key.
 type nothing struct{}
 
-// Param returns v as [Params] takes it. Contexts take no part in keys; whether v is
-// one is a matter of the parameter's type, T, as in the tools that do not weave.
+// Param returns v for [Params]. Contexts take no part in keys. Whether v is a context
+// depends on the type of the parameter, T, as in the tools that do not weave.
 func Param[T any](v T) any {
 	if _, is := any((*T)(nil)).(*context.Context); is {
 		return nothing{}
@@ -158,8 +158,8 @@ func Param[T any](v T) any {
 	return v
 }
 
-// Params returns the parameters for [Enter] of a function all of whose parameters
-// make the key: one as it is, several as a list.
+// Params returns the parameters for [Enter] of a function with all its parameters in
+// the key: one as it is, several as a list.
 func Params(params ...any) any {
 	n := 0
 	for _, p := range params {
