@@ -16,7 +16,7 @@ import (
 // ErrUnavailable if the store fails. A [*HeldError] in it names the holder, if known.
 var (
 	ErrNotAcquired = driver.ErrNotAcquired                             // another owner holds the lock, and the wait ended
-	ErrForeign     = driver.ErrForeign                                 // an ErrNotAcquired: the key contains something else, whose type the error names
+	ErrForeign     = driver.ErrForeign                                 // an ErrNotAcquired: the key contains something else; the error names its type
 	ErrLost        = driver.ErrLost                                    // the lease expired or reached MaxHold, or the store says that the key has another owner
 	ErrKey         = errors.New("invalid lock key")                    // the parameters or the key are not acceptable; nothing was sent
 	ErrQueueFull   = errors.New("too many waiters in this process")    // the limit is in the error: MaxWaiters of Opts or Config, or MaxKeys

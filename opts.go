@@ -46,7 +46,7 @@ type Opts struct {
 	// limit it, and MinHold too. The default is [DefaultKeyTimeout].
 	KeyTimeout time.Duration
 
-	// RetryCount is the number of attempts; 0, the default, is no limit. 1 never waits, for
+	// RetryCount is the number of attempts; 0, the default, means no limit. 1 never waits, for
 	// work that another caller may already be doing. To limit the time, use MaxWait.
 	RetryCount int
 
@@ -58,7 +58,7 @@ type Opts struct {
 
 	// MaxWait limits the wait in this process and for the store, but not the function. The
 	// wait ends with [ErrNotAcquired], and [ErrUnavailable] too if the store failed. An
-	// operation in progress may take half a second more. The default is no limit.
+	// operation in progress may take half a second more. The default means no limit.
 	MaxWait time.Duration
 
 	// Mode is Exclusive, the default, or Shared, for a reader beside other readers. In one
@@ -73,7 +73,7 @@ type Opts struct {
 	Permits int
 
 	// MaxHold ends a lease this long after it was acquired, with [ErrLost], so a function
-	// that hangs does not hold its key forever. The default is no limit.
+	// that hangs does not hold its key forever. The default means no limit.
 	MaxHold time.Duration
 
 	// MinHold keeps the key in the store at least this long after it was acquired, although
@@ -159,7 +159,7 @@ func (o *Opts) validateNumbers() error {
 	return errors.Join(errs...)
 }
 
-// validateGivenKey checks the options for a lock whose key the caller gives. It refuses
+// validateGivenKey checks the options for a lock with a key from the caller. It refuses
 // the fields that make keys of parameters: if it ignored them, callers that ask for a
 // lock per parameter would share one. It allocates only if something is wrong.
 func (o *Opts) validateGivenKey() error {

@@ -31,7 +31,7 @@ func TestClientLocksAroundTheCall(t *testing.T) {
 		}
 		return ok(ctx, r)
 	}, rules(unaryCall, grpcmw.Params(grpcmw.Metadata("tenant"), messageKey)))
-	// The metadata that has come in is another's.
+	// The incoming metadata belongs to another call.
 	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs("tenant", "south"))
 	ctx = metadata.AppendToOutgoingContext(ctx, "tenant", "north")
 	resp, err := client.UnaryCall(ctx, message("u1"))

@@ -73,8 +73,8 @@
 //
 // A call that does not get its lock ends with one of these, made by [StatusError], or by
 // the function given to [WithErrorHandler]. It is called once, and only if the handler does
-// not run. Each status has an ErrorInfo with the reason. A call whose status has RetryInfo
-// can be repeated, because nothing was done.
+// not run. Each status has an ErrorInfo with the reason. A call with RetryInfo in its
+// status can be repeated, because nothing was done.
 //
 //	InvalidArgument     LOCK_KEY          the request does not say what to lock
 //	Aborted             LOCK_BUSY         another holder has the lock, and the wait ended; RetryInfo

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// shop is a service whose calls are about what their request names.
+// shop is a service with one order per request.
 type shop struct {
 	testpb.UnimplementedTestServiceServer
 }
@@ -111,7 +111,7 @@ func ExampleFromOptions() {
 	// rpc error: code = InvalidArgument desc = field "order.id" is missing
 }
 
-// ExampleRules_Adjust lets nobody wait, whatever the .proto files say.
+// ExampleRules_Adjust lets no call wait, whatever the .proto files say.
 func ExampleRules_Adjust() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -129,7 +129,7 @@ func ExampleUnaryClientInterceptor() {
 	locker := distlock.New(store, distlock.Config{})
 	defer locker.Close()
 
-	// Another process is at it.
+	// Another process holds the lock.
 	other := distlock.New(store, distlock.Config{})
 	defer other.Close()
 	opts := distlock.Opts{Prefix: "shop:", Value: "inventory", ParamLock: true, RetryCount: 1}
@@ -165,8 +165,8 @@ func ExampleUnaryClientInterceptor() {
 	// LOCK_BUSY
 }
 
-// ExampleParams takes the tenant from the authentication and the order from the
-// request, and leaves calls alone that only try.
+// ExampleParams takes the tenant from the authentication and the order from the request,
+// and does not lock calls that only try.
 func ExampleParams() {
 	type user struct{ tenant string }
 	authenticated := func(context.Context) (user, bool) { return user{tenant: "north"}, true }

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestAFloodOfStrangersKeys makes thousands of calls about things that nobody has
-// asked for before, while those that were let in take their time. What is over
-// MaxKeys is refused before the store hears of it, and afterwards nothing is left.
+// TestAFloodOfStrangersKeys makes thousands of calls for new keys while the first calls
+// hold theirs. Calls above MaxKeys are refused without a request to the store, and
+// afterwards nothing is left.
 func TestAFloodOfStrangersKeys(t *testing.T) {
 	const maxKeys, strangers = 20, 5000
 	s := newStore()
@@ -50,7 +50,7 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 			}
 		})
 	}
-	// Those who want a thing that is locked already are no more than busy.
+	// A request for a key that is locked already is not refused by MaxKeys.
 	wantStatus(t, call("in0", never), busy)
 	crowd.Wait()
 	for range maxKeys {
@@ -61,7 +61,7 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 		t.Errorf("the store was asked for %d keys", got)
 	}
 
-	// Nothing of it counts any more.
+	// Afterwards the limit is free again.
 	for i := range maxKeys + strangers {
 		if err := call("next"+strconv.Itoa(i), func() {}); err != nil {
 			t.Fatalf("number %d afterwards: %v", i, err)
@@ -72,9 +72,9 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 	}
 }
 
-// TestAStreamThatSendsNothingHoldsNothing opens streams whose one request does not
-// come, over a network. Whoever sends one has the lock again and again meanwhile;
-// and when the others send theirs, they have it too.
+// TestAStreamThatSendsNothingHoldsNothing opens streams over a network and does not send
+// their request. Other streams still get the lock; and these get it too, when they send
+// their request.
 func TestAStreamThatSendsNothingHoldsNothing(t *testing.T) {
 	const crowd = 20
 	s := newStore()

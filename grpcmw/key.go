@@ -108,5 +108,5 @@ func checkKey(k Key, d protoreflect.MessageDescriptor) error {
 	if known, ok := k.(knownKey); ok {
 		return known.check(d)
 	}
-	return nil // a KeyFunc: nobody knows
+	return nil // a KeyFunc: not known before a call
 }

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// mustBeRefused checks that nobody can take err for a key.
+// mustBeRefused checks that there is an error and no key.
 func mustBeRefused(t *testing.T, got any, err error) {
 	t.Helper()
 	var k *distlock.KeyError
@@ -155,8 +155,8 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// FuzzFieldPath gives names that nobody has thought of. Either Fields or the
-// interceptor panics, or the key is that of a field which a message has.
+// FuzzFieldPath tries random names. Either Fields or the interceptor panics, or the key is
+// that of a field of the message.
 func FuzzFieldPath(f *testing.F) {
 	for _, seed := range []string{"response_size", "response_status.code", "payload", "", ".", "a..b", "payload.body.x", "responseSize", "nothing", "\xff", "fill_username."} {
 		f.Add(seed, "u1", int32(7))
@@ -248,7 +248,7 @@ func FuzzMetadata(f *testing.F) {
 			t.Errorf("%q: %s, %v on the server; %s, %v on the client; want a refusal", pairs, onServer, err, key, errClient)
 		}
 
-		// What a handler was told is not what it tells others.
+		// The incoming metadata of a handler is not its outgoing metadata.
 		err = client(both, unaryCall, nil, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
 			t.Errorf("%q: called with a key from the incoming metadata", pairs)
 			return nil

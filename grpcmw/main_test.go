@@ -35,13 +35,13 @@ const (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// errBroken is what a store says that fails. Clients must not see it.
+// errBroken is the error of a store that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
 
 // errForeign is the error of a store in which another library has the lock.
 var errForeign = fmt.Errorf("10.1.2.3:6379: %w: a hash", distlock.ErrForeign)
 
-// store is a memlock that remembers what was asked for and fails on request.
+// store is a memlock that records the requests, and can be made to fail.
 type store struct {
 	*memlock.Backend
 	waiting chan string // receives the key of each request that may wait
@@ -102,7 +102,7 @@ func (s *store) Release(ctx context.Context, g driver.Grant) error {
 	return s.Backend.Release(ctx, g)
 }
 
-// free reports whether nobody has the key.
+// free reports whether the key is free.
 func (s *store) free(t *testing.T, key string) bool {
 	t.Helper()
 	r := driver.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
@@ -116,8 +116,7 @@ func (s *store) free(t *testing.T, key string) bool {
 	return true
 }
 
-// steal gives the key of the lease in ctx to somebody else, as after an
-// operator's DEL.
+// steal gives the key of the lease in ctx to another owner, as after an operator's DEL.
 func (s *store) steal(ctx context.Context) error {
 	lease, ok := distlock.FromContext(ctx)
 	if !ok {
@@ -164,7 +163,7 @@ func hold(t *testing.T, s *store, key string) *distlock.Lease {
 	return lease
 }
 
-// opts is what most tests lock with: one attempt, no wait.
+// opts returns the options of most tests: one attempt, no wait.
 func opts() distlock.Opts {
 	return distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1}
 }
@@ -275,7 +274,7 @@ func message(s string) *testpb.SimpleRequest {
 
 var messageKey = grpcmw.Fields("response_status.message")
 
-// want is a status to the letter.
+// want is an exact status.
 type want struct {
 	code    codes.Code
 	message string

@@ -79,7 +79,7 @@ func payRequest(id int64) *billv1.PayRequest {
 	return &billv1.PayRequest{Order: &billv1.Order{Id: id}}
 }
 
-// calls are all that is done by bills.
+// calls are all methods of bills.
 var calls = map[string]func(context.Context, billv1.BillServiceClient) error{
 	"Pay": func(ctx context.Context, c billv1.BillServiceClient) error {
 		_, err := c.Pay(ctx, payRequest(42))
@@ -177,7 +177,7 @@ func TestOptionsLockAServer(t *testing.T) {
 	wantStatus(t, err, invalid(`field "order.id" is missing`))
 }
 
-// TestOptionsShare: readers come in beside each other, and no writer beside them.
+// TestOptionsShare checks that readers share a lock, and that a writer waits for them.
 func TestOptionsShare(t *testing.T) {
 	inside, leave := make(chan bool, 2), make(chan bool)
 	b := &bills{do: func(_ context.Context, method string) error {

@@ -292,7 +292,7 @@ func TestErrorFunc(t *testing.T) {
 		t.Errorf("called %d times", calls)
 	}
 
-	// Once the handler has run it is not called, whatever becomes of the lock.
+	// After the handler has run it is not called, also if the lock is lost.
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestErrorsMatchInTheProcess(t *testing.T) {
 	if !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") {
 		t.Errorf("%v", err)
 	}
-	// Whoever wraps it once more does not send the key to the client.
+	// Wrapped once more, the error still does not send the key to the client.
 	wrapped := fmt.Errorf("outer: %w", err)
 	wantStatus(t, wrapped, want{codes.Aborted, "outer: rpc error: code = Aborted desc = busy with another call", grpcmw.ReasonBusy, 10 * time.Second})
 }

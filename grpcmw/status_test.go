@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestStatusError is about errors of which more than one thing is true.
+// TestStatusError has errors that match several others.
 func TestStatusError(t *testing.T) {
 	join := func(errs ...error) error {
 		return &distlock.Error{Op: "acquire", Key: "shop:pay:7", Err: errors.Join(errs...)}

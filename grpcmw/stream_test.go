@@ -254,7 +254,7 @@ func (s *fakeStream) RecvMsg(m any) error {
 	return nil
 }
 
-// TestTheRequestIsHandedOutOnce is about handlers that no generator wrote.
+// TestTheRequestIsHandedOutOnce has handlers that no generator wrote.
 func TestTheRequestIsHandedOutOnce(t *testing.T) {
 	const watch = "/grpcmw.test.OddService/Watch" // a service without generated types
 	s := newStore()
@@ -284,7 +284,7 @@ func TestTheRequestIsHandedOutOnce(t *testing.T) {
 			t.Errorf("%T: %v", other, err)
 		}
 	}
-	// A handler that does not ask for it.
+	// A handler that does not receive it.
 	if err := run([]proto.Message{request}, func(any, grpc.ServerStream) error { return nil }); err != nil {
 		t.Error(err)
 	}

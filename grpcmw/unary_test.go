@@ -83,7 +83,7 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 	}
 }
 
-// TestLosses is about calls whose lock did not last, with and without WithVerified.
+// TestLosses loses the locks of calls, with and without WithVerified.
 func TestLosses(t *testing.T) {
 	own := status.Error(codes.FailedPrecondition, "sold out")
 	for _, c := range []struct {

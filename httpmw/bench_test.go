@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// discard is a ResponseWriter that costs nothing.
+// discard is a ResponseWriter that discards everything.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header       { return d.header }
@@ -31,7 +31,7 @@ func benchRequest() *http.Request {
 	return r
 }
 
-// BenchmarkDo is the lock alone: what the middleware is compared with.
+// BenchmarkDo is the lock alone, to compare the middleware with.
 func BenchmarkDo(b *testing.B) {
 	o := opts()
 	o.ParamLock = true

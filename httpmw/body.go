@@ -52,7 +52,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// unread is a body whose first part was read and put back.
+// unread is a body with its first part read and put back.
 type unread struct {
 	io.Reader
 	io.Closer

@@ -117,7 +117,7 @@ func TestABodyThatSaysItIsTooLargeIsNotRead(t *testing.T) {
 	}
 }
 
-// TestARefusedBodyIsWhole is for KeyFuncs that try something else then.
+// TestARefusedBodyIsWhole is for KeyFuncs that try something else after an error.
 func TestARefusedBodyIsWhole(t *testing.T) {
 	body := strings.Repeat("x", 100)
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
@@ -139,7 +139,7 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 		t.Errorf("left: %q, %v", got, err)
 	}
 
-	// What was read in part is not handed out as the whole.
+	// A body that was read in part is not taken for the whole.
 	r.Body = io.NopCloser(bytes.NewBufferString(`{"id":"7"}`))
 	key := httpmw.JSONField("id")
 	if _, err := key(r); err != nil {
@@ -182,8 +182,8 @@ type brokenReader struct{ err error }
 
 func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 
-// TestASlowBodyHoldsNothingUp sends half a body, sees another request for the
-// same thing served meanwhile, and then sends the rest.
+// TestASlowBodyHoldsNothingUp sends half a body, checks that another request for the same
+// key is served, and then sends the rest.
 func TestASlowBodyHoldsNothingUp(t *testing.T) {
 	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
 		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {

@@ -30,7 +30,7 @@ func Example_chi() {
 	r := chi.NewRouter()
 	r.With(httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{
 		Prefix: "shop:", Value: "pay",
-		RetryCount: 3, // do not let clients wait for ever
+		RetryCount: 3, // do not let clients wait forever
 	})).Post("/orders/{id}/pay", func(w http.ResponseWriter, r *http.Request) {
 		// r.Context() is cancelled if the lock is lost.
 		fmt.Fprintln(w, "paid", r.PathValue("id"))
@@ -59,8 +59,7 @@ func Example_serveMux() {
 	// Output: 200 ordered u1 with a lock: true
 }
 
-// ExampleJSONField locks by a field of the body, which the handler finds as it
-// was.
+// ExampleJSONField locks by a field of the body. The handler can still read the body.
 func ExampleJSONField() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -100,8 +99,8 @@ func ExampleWithVerified() {
 	// Output: 503 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeLost","title":"Outcome in doubt","status":503,"detail":"the lock was lost before the request was finished"}
 }
 
-// ExampleWithErrorHandler answers in a form of its own where it has something
-// to say, and leaves the rest to the default.
+// ExampleWithErrorHandler answers some errors in a form of its own, and leaves the rest to
+// the default.
 func ExampleWithErrorHandler() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
@@ -119,8 +118,8 @@ func ExampleWithErrorHandler() {
 	// Output: 404 which order?
 }
 
-// ExampleKeyFunc takes the tenant from the authentication and leaves requests
-// alone that only read.
+// ExampleKeyFunc takes the tenant from the authentication and does not lock requests that
+// only read.
 func ExampleKeyFunc() {
 	type user struct{ Tenant string }
 	authenticated := func(*http.Request) (user, bool) { return user{Tenant: "north"}, true }

@@ -17,9 +17,9 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// TestAFloodOfStrangersKeys sends thousands of requests for things that nobody has
-// asked for before, while those that were let in take their time. What is over
-// MaxKeys is refused before the store hears of it, and afterwards nothing is left.
+// TestAFloodOfStrangersKeys sends thousands of requests for new keys while the first
+// requests hold theirs. Requests above MaxKeys are refused without a request to the
+// store, and afterwards nothing is left.
 func TestAFloodOfStrangersKeys(t *testing.T) {
 	const maxKeys, strangers = 20, 5000
 	s := newStore()
@@ -50,7 +50,7 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 			}
 		})
 	}
-	// Those who want a thing that is locked already are no more than busy.
+	// A request for a key that is locked already is not refused by MaxKeys.
 	wantProblem(t, record(refused, httptest.NewRequest("GET", "/?id=in0", nil)), busy, "1")
 	crowd.Wait()
 	for range maxKeys {
@@ -61,7 +61,7 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 		t.Errorf("the store was asked for %d keys", got)
 	}
 
-	// Nothing of it counts any more.
+	// Afterwards the limit is free again.
 	quick := lock(http.NotFoundHandler())
 	for i := range maxKeys + strangers {
 		if got := record(quick, httptest.NewRequest("GET", "/?id=next"+strconv.Itoa(i), nil)); got.status != http.StatusNotFound {
@@ -102,10 +102,10 @@ func (c slowClient) status(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
-// TestSlowClientsHoldNothingUp has a crowd send the head of their requests for one
-// thing, and of the bodies only a byte now and then, on connections of their own.
-// Whoever is quick has the lock again and again meanwhile. When the slow have sent
-// all, they are served too; when one leaves instead, nothing is left of it.
+// TestSlowClientsHoldNothingUp has many clients with a connection each send the head of a
+// request for one key, and single bytes of the body now and then. Quick clients still get
+// the lock. The slow ones are served when they have sent everything; if one leaves
+// instead, nothing is left of it.
 func TestSlowClientsHoldNothingUp(t *testing.T) {
 	const crowd = 30
 	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
@@ -171,7 +171,7 @@ func TestSlowClientsHoldNothingUp(t *testing.T) {
 					t.Errorf("served %q", got)
 				}
 			}
-			srv.Close() // waits for those who have left
+			srv.Close() // waits for the clients that have left
 			if len(served) != 0 || !s.free(t, keyOf(t, "7")) {
 				t.Errorf("%d were served who have left; the lock is free: %t", len(served), s.free(t, keyOf(t, "7")))
 			}

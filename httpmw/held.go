@@ -37,7 +37,7 @@ func (h *heldResponse) Header() http.Header { return h.header }
 
 // WriteHeader keeps the first status that is final.
 func (h *heldResponse) WriteHeader(status int) {
-	if status < 100 || status > 999 { // here, where the stack shows who did it
+	if status < 100 || status > 999 { // here, where the stack shows the caller
 		panic("invalid WriteHeader code " + strconv.Itoa(status))
 	}
 	informational := status < 200 && status != http.StatusSwitchingProtocols
@@ -89,7 +89,7 @@ func (h *heldResponse) send() {
 		h.replace(h.sent)
 		h.w.WriteHeader(h.status)
 		if h.body.Len() > 0 {
-			_, _ = h.w.Write(h.body.Bytes()) // the handler is gone, so nobody can be told
+			_, _ = h.w.Write(h.body.Bytes()) // the handler has returned, so there is nobody to tell
 		}
 	}
 	h.replace(h.header) // trailers; or all, if nothing was written

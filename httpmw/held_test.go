@@ -262,7 +262,7 @@ func TestVerifiedRefusesStatusesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestVerifiedSendsAfterTheRelease is why a slow client holds nothing up.
+// TestVerifiedSendsAfterTheRelease shows that a slow client does not keep the lock.
 func TestVerifiedSendsAfterTheRelease(t *testing.T) {
 	s := newStore()
 	var released bool

@@ -61,7 +61,7 @@ func TestJSONField(t *testing.T) {
 		{"id", `{"id":18446744073709551616}`, nil, "is not an integer of 64 bits"},
 		{"id", `{"id":-9223372036854775809}`, nil, "is not an integer of 64 bits"},
 
-		// What parsers read differently.
+		// Bodies that parsers read differently.
 		{"id", `{"id":1,"id":1}`, nil, "appears more than once"},
 		{"id", `{"id":null,"id":1}`, nil, "appears more than once"},
 		{"id", `{"id":1,"i\u0064":2}`, nil, "appears more than once"},

@@ -37,7 +37,7 @@ func written(text string, plain string, how uint64) string {
 // unreserved is what may stand in any part of a URL as it is.
 const unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
-// mustBeRefused checks that nobody can take err for a key.
+// mustBeRefused checks that there is an error and no key.
 func mustBeRefused(t *testing.T, got any, err error) {
 	t.Helper()
 	var k *distlock.KeyError
@@ -46,9 +46,9 @@ func mustBeRefused(t *testing.T, got any, err error) {
 	}
 }
 
-// FuzzPathValue sends two path values, encoded in many ways, through routers that
-// match the path decoded and encoded. With either a value is what the client
-// wrote, or the request is refused: never another value, whose lock this would be.
+// FuzzPathValue sends two path values, encoded in many ways, through routers that match
+// the path decoded and encoded. With either, a value is the one that the client wrote, or
+// the request is refused: it never gets the lock of another value.
 func FuzzPathValue(f *testing.F) {
 	f.Add("u/1", "b", uint64(0))
 	f.Add("100%", "a b", uint64(5))

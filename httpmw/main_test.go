@@ -24,13 +24,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// errBroken is what a store says that fails. Clients must not see it.
+// errBroken is the error of a store that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
 
 // errForeign is the error of a store in which another library has the lock.
 var errForeign = fmt.Errorf("10.1.2.3:6379: %w: a hash", distlock.ErrForeign)
 
-// store is a memlock that remembers what was asked for and fails on request.
+// store is a memlock that records the requests, and can be made to fail.
 type store struct {
 	*memlock.Backend
 	waiting chan string // receives the key of each request that may wait
@@ -91,7 +91,7 @@ func (s *store) Release(ctx context.Context, g driver.Grant) error {
 	return s.Backend.Release(ctx, g)
 }
 
-// free reports whether nobody has the key.
+// free reports whether the key is free.
 func (s *store) free(t *testing.T, key string) bool {
 	t.Helper()
 	r := driver.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
@@ -105,7 +105,7 @@ func (s *store) free(t *testing.T, key string) bool {
 	return true
 }
 
-// steal gives the key to somebody else, as after an operator's DEL.
+// steal gives the key to another owner, as after an operator's DEL.
 func (s *store) steal(ctx context.Context, key string) error {
 	s.Drop(key)
 	_, err := s.Backend.TryAcquire(ctx, driver.Request{Key: key, Owner: "thief", TTL: distlock.DefaultKeyTimeout, Tokens: 1})
@@ -135,7 +135,7 @@ func hold(t *testing.T, s *store, key string) *distlock.Lease {
 	return lease
 }
 
-// opts is what most tests lock with: one attempt, no wait.
+// opts returns the options of most tests: one attempt, no wait.
 func opts() distlock.Opts {
 	return distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1}
 }
@@ -192,7 +192,7 @@ func send(t *testing.T, srv *httptest.Server, method, path, body string, header 
 	return answer{resp.StatusCode, resp.Header, resp.Trailer, string(b)}
 }
 
-// wantProblem checks an answer to the byte: status, headers, body.
+// wantProblem compares status, headers and body of an answer with a problem.
 func wantProblem(t *testing.T, got answer, want httpmw.Problem, retryAfter string) {
 	t.Helper()
 	body, err := json.Marshal(want)

@@ -14,7 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// middleware is what a lock is for a router.
+// middleware is a lock as a router uses it.
 type middleware = func(http.Handler) http.Handler
 
 // serveMux and chiWith have the lock where it belongs.
@@ -137,7 +137,7 @@ func TestUseWhereTheWildcardIsKnown(t *testing.T) {
 	}
 }
 
-// TestWhatTheClientLeavesOutIsItsOwnFault: nothing is logged for it.
+// TestWhatTheClientLeavesOutIsItsOwnFault checks that nothing is logged for it.
 func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
 	for _, c := range []struct {
 		explanation string

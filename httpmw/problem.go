@@ -130,7 +130,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) { ProblemOf(e
 func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	body, err := json.Marshal(p)
 	if err != nil {
-		panic("httpmw: " + err.Error()) // strings and an int can always be marshalled
+		panic("httpmw: " + err.Error()) // cannot happen with strings and an int
 	}
 	h := w.Header()
 	h.Del("Content-Length")
@@ -141,5 +141,5 @@ func (p Problem) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		h.Set("Retry-After", strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10))
 	}
 	w.WriteHeader(p.Status)
-	_, _ = w.Write(append(body, '\n')) // the client is gone, or has it
+	_, _ = w.Write(append(body, '\n')) // an error means that the client is gone
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 )
 
-// TestProblemOf is about errors of which more than one thing is true.
+// TestProblemOf has errors that match several others.
 func TestProblemOf(t *testing.T) {
 	join := func(errs ...error) error {
 		return &distlock.Error{Op: "acquire", Key: "shop:pay:7", Err: errors.Join(errs...)}

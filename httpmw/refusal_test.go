@@ -143,7 +143,7 @@ func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
 	})
 }
 
-// TestQueueFull fills the line of one process and sees the next one refused.
+// TestQueueFull fills the queue of one process and checks that the next request is refused.
 func TestQueueFull(t *testing.T) {
 	s := newStore()
 	o := opts()
@@ -213,7 +213,7 @@ func TestWaitsThatEnd(t *testing.T) {
 	}
 }
 
-// TestErrorHandler checks what it is given and that it is called exactly once.
+// TestErrorHandler checks its arguments, and that it is called exactly once.
 func TestErrorHandler(t *testing.T) {
 	s := newStore()
 	l := newLocker(t, s, distlock.Config{})
@@ -243,7 +243,7 @@ func TestErrorHandler(t *testing.T) {
 		t.Errorf("called %d times", calls)
 	}
 
-	// Once the handler has run it is not called, whatever becomes of the lock.
+	// After the handler has run it is not called, also if the lock is lost.
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}

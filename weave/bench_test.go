@@ -9,8 +9,7 @@ import (
 	"github.com/distlock-go/distlock/weave"
 )
 
-// BenchmarkCall sets what is generated and what is woven beside a Site that the
-// program has made for itself.
+// BenchmarkCall compares generated and woven code with a Site that the program makes.
 func BenchmarkCall(b *testing.B) {
 	const text = "Bench\nprefix:shop:\nvalue:bench\npart:order\nkeyTimeout:10s"
 	o := distlock.Opts{Prefix: "shop:", Value: "bench", ParamLock: true, KeyTimeout: 10e9}

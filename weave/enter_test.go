@@ -26,7 +26,7 @@ func newLocker(t *testing.T) *distlock.Locker {
 	return l
 }
 
-// pay is what the weaver makes of a function with these options.
+// pay is like the code of the weaver for a function with these options.
 func pay(ctx context.Context, l *distlock.Locker, text string, params any, body func(ctx context.Context) error) (err error) {
 	ctx, lease, err := weave.Enter(ctx, l, text, params)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestEnterWithoutNeed(t *testing.T) {
 	}
 }
 
-// What has no lock does not run.
+// Without the lock the function does not run.
 func TestEnterRefuses(t *testing.T) {
 	t.Parallel()
 	const text = "Refused\nvalue:refused\nparamLock:"
@@ -174,7 +174,7 @@ func TestParams(t *testing.T) {
 	}
 }
 
-// A woven call costs no allocation that the lock itself does not.
+// A woven call allocates no more than the lock itself.
 func TestEnterAllocates(t *testing.T) {
 	const text = "Cheap\nvalue:cheap"
 	weave.Declare(text, nil)

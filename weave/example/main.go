@@ -25,7 +25,7 @@ type Shop struct {
 	payments map[int64]int
 }
 
-// NewShop returns a Shop whose locks are l's.
+// NewShop returns a Shop with the locks of l.
 func NewShop(l *distlock.Locker) *Shop { return &Shop{locker: l, payments: make(map[int64]int)} }
 
 // Pay takes a payment, unless the order is paid. It returns how many were taken.

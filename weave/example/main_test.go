@@ -34,7 +34,7 @@ func newTill(t *testing.T) (*till, *memlock.Backend) {
 	return &till{locker: l, id: "till-1"}, store
 }
 
-// Of all who pay for one order at the same time, one pays.
+// If several users pay for one order at the same time, one of them pays.
 func TestPayOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made, _ := newTill(t)
@@ -93,7 +93,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What has no names has a lock all the same: it is refused while another has it.
+// Functions with unnamed parameters have a lock too: it is refused while another holder has it.
 func TestUnnamed(t *testing.T) {
 	made, _ := newTill(t)
 	cancelled, cancel := context.WithCancel(t.Context())
@@ -111,7 +111,7 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// If the lock is not got the body does not run, and the results are zero.
+// If the lock is not acquired, the body does not run, and the results are zero.
 func TestBusy(t *testing.T) {
 	made, _ := newTill(t)
 	err := made.locker.Do(t.Context(), "once", distlock.Opts{}, func(context.Context) error {

@@ -1,6 +1,6 @@
 //go:build tools
 
-// The weaver reads here whose instructions it shall follow.
+// The weaver reads here which instructions to follow.
 
 package tools
 

@@ -8,10 +8,10 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// locker is where functions that are no methods find theirs.
+// locker is the Locker of functions that are not methods.
 var locker *distlock.Locker
 
-// key is that of the lock that ctx's function runs under, or "".
+// key returns the key of the lock in ctx, or "".
 func key(ctx context.Context) string {
 	if lease, ok := distlock.FromContext(ctx); ok {
 		return lease.Key()
@@ -82,7 +82,7 @@ func (t *till) TwoOne(ctx, other context.Context, user string) (string, error) {
 //distlock:lock value:variadic paramLock
 func (t *till) Variadic(ctx context.Context, users ...string) (string, error) { return key(ctx), nil }
 
-// generous is a context and more.
+// generous is a context with more methods.
 type generous struct{ context.Context }
 
 //distlock:lock value:generous param:n
