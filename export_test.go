@@ -82,7 +82,7 @@ func (l *Locker) UnderWay() (all, leases int) {
 	l.life.mu.Lock()
 	defer l.life.mu.Unlock()
 	for _, first := range &l.life.leases {
-		for s := first; s != nil; s = s.member.next {
+		for s := first; s != nil; s = s.node.next {
 			leases++
 		}
 	}

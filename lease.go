@@ -34,7 +34,7 @@ type Lease struct {
 
 	budget   backoff.Budget // of its acquisition
 	ctx      leaseCtx
-	member   member      // of those that have a context to cancel
+	node     listNode    // in the list of the lifetime
 	untie    func() bool // a re-entry's tie to the context of the lease it re-entered
 	acquired atomic.Bool // state and got do not change any more
 	ended    atomic.Bool // its holder gave it back; the state may go on with another
@@ -44,9 +44,6 @@ type Lease struct {
 	released bool
 	result   error // of Release
 }
-
-// bind makes s the lease of a new context below ctx.
-func (s *Lease) bind(ctx context.Context) { s.ctx.lease, s.ctx.parent = s, ctx }
 
 // cancel cancels the lease's context.
 func (s *Lease) cancel(cause error) { s.ctx.end(cause) }
@@ -140,6 +137,34 @@ func (s *Lease) minHoldLeft() time.Duration {
 	return keepFor(began, s.minHold)
 }
 
+// tellAcquired calls the hook. If the hook does not return, tellAcquired releases the
+// lease, because no caller will get it.
+func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Duration) {
+	returned := false
+	defer func() {
+		if !returned { // a panic, or runtime.Goexit
+			s.undone.Store(true)
+			_ = s.Release(&s.ctx)
+		}
+	}()
+	h(&s.ctx, AcquiredInfo{
+		LockInfo: s.info(), Token: s.got.Token, Wait: wait, Reentrant: s.again != nil, HandedOver: s.got.HandedOver,
+	})
+	returned = true
+}
+
+// assign makes s a holder of st. It returns false if st is over, and whether the end of st
+// has moved.
+func (s *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
+	s.state = st // before st can tell s of a loss
+	ok, moved = st.Assign(s, &s.got, now, began, maxHold)
+	if !ok {
+		s.state = nil
+	}
+	s.acquired.Store(ok)
+	return ok, moved
+}
+
 // end releases s without calling hooks. It reports whether this is the first release:
 // a hook that panics must not cause a second one.
 func (s *Lease) end(ctx context.Context) (first bool, err error) {
@@ -169,9 +194,12 @@ func (s *Lease) overAt(now time.Time) error {
 	return s.state.Check(now)
 }
 
-// reenter returns a lease for a caller who runs under s already, and who asks for
-// no more than s has.
+// reenter returns a lease for a caller that runs under s already, and asks for no more than
+// s has.
 func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease, error) {
+	if o.Fencing && s.got.Token == 0 {
+		return nil, ErrNoFencing
+	}
 	if err := s.over(); err != nil {
 		return nil, err
 	}
@@ -182,7 +210,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 		locker: s.locker, name: o.name(), state: s.state,
 		got: leasestate.Assignment{Token: s.got.Token, Since: time.Now()}, outer: innermost, again: s,
 	}
-	in.bind(ctx)
+	in.ctx.lease, in.ctx.parent = in, ctx
 	// ctx may have been cut off from the cancellation of the lease's context.
 	in.untie = context.AfterFunc(&s.ctx, func() { in.cancel(context.Cause(&s.ctx)) })
 	return in, nil
@@ -231,7 +259,7 @@ func (s *Lease) renewalFailed(err error, left time.Duration) {
 		i := RenewFailedInfo{
 			LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Left: left, Err: s.fail("renew", unavailable(err)),
 		}
-		s.locker.life.cleanup(func() { h(&s.ctx, i) })
+		s.locker.life.background(func() { h(&s.ctx, i) })
 	}
 }
 
@@ -240,6 +268,6 @@ func (s *Lease) lost(err error) {
 	s.cancel(s.fail("hold", err)) // below several leases the key tells which
 	if h := s.locker.cfg.Hooks.Lost; h != nil {
 		i := LostInfo{LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Err: err}
-		s.locker.life.cleanup(func() { h(&s.ctx, i) })
+		s.locker.life.background(func() { h(&s.ctx, i) })
 	}
 }

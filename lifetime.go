@@ -6,18 +6,17 @@ import (
 	"sync"
 )
 
-// lifetime knows what a Locker has under way: acquisitions, leases, and the
-// clean-up that outlives them. Once closed it lets nobody else in and tells when
-// the last has left.
+// lifetime counts what a Locker has in progress: acquisitions, leases, and the clean-up that
+// outlives them. When it is closed it accepts no more, and signals when the last has ended.
 type lifetime struct {
 	ctx   context.Context //nolint:containedctx // ends when no more work is accepted
 	end   context.CancelFunc
-	idle  chan struct{} // closed when, after that, nothing but clean-up is under way
+	idle  chan struct{} // closed when, after that, nothing but clean-up is in progress
 	clean chan struct{} // closed when, after that, nothing at all is
 
 	mu       sync.Mutex
-	n        int             // acquisitions and leases under way
-	cleaning int             // clean-up under way
+	n        int             // acquisitions and leases in progress
+	cleaning int             // clean-up in progress
 	leases   [buckets]*Lease // leases whose context can be cancelled
 	closed   bool
 	seed     maphash.Seed
@@ -29,8 +28,8 @@ type lifetime struct {
 // callers search.
 const buckets = 1024
 
-// member is a lease's place in a list of a lifetime.
-type member struct {
+// listNode is a lease's place in a list of a lifetime.
+type listNode struct {
 	prev, next *Lease
 	bucket     uint16
 	listed     bool
@@ -41,8 +40,8 @@ func newLifetime() *lifetime {
 	return &lifetime{ctx: ctx, end: end, idle: make(chan struct{}), clean: make(chan struct{}), seed: maphash.MakeSeed()}
 }
 
-// enter lets one in, unless the lifetime is over.
-func (l *lifetime) enter() bool {
+// begin counts one more acquisition or lease, unless the lifetime is over.
+func (l *lifetime) begin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -67,9 +66,9 @@ func (l *lifetime) register(s *Lease, key string) bool {
 		return false
 	}
 	first := l.leases[b]
-	s.member = member{next: first, bucket: b, listed: true}
+	s.node = listNode{next: first, bucket: b, listed: true}
 	if first != nil {
-		first.member.prev = s
+		first.node.prev = s
 	}
 	l.leases[b] = s
 	return true
@@ -82,7 +81,7 @@ func (l *lifetime) holder(key string) *Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found *Lease
-	for s := l.leases[l.bucket(key)]; s != nil; s = s.member.next {
+	for s := l.leases[l.bucket(key)]; s != nil; s = s.node.next {
 		switch {
 		case !s.acquired.Load() || s.Key() != key:
 		case found == nil || found.ended.Load():
@@ -94,33 +93,33 @@ func (l *lifetime) holder(key string) *Lease {
 	return found
 }
 
-// exit is called by whoever was let in, with the lease that came of it or nil.
-func (l *lifetime) exit(s *Lease) {
+// done is called once for each begin, with the lease that came of it or nil.
+func (l *lifetime) done(s *Lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s != nil && s.member.listed {
+	if s != nil && s.node.listed {
 		l.unlist(s)
 	}
 	l.n--
-	l.tell()
+	l.signal()
 }
 
 func (l *lifetime) unlist(s *Lease) {
-	m := s.member
+	m := s.node
 	if m.prev == nil {
 		l.leases[m.bucket] = m.next
 	} else {
-		m.prev.member.next = m.next
+		m.prev.node.next = m.next
 	}
 	if m.next != nil {
-		m.next.member.prev = m.prev
+		m.next.node.prev = m.prev
 	}
-	s.member = member{}
+	s.node = listNode{}
 }
 
-// cleanup runs f in the background and counts it as clean-up in progress. Only a caller
-// that has entered may call it.
-func (l *lifetime) cleanup(f func()) {
+// background runs f in the background and counts it as clean-up in progress. Only a caller
+// that has called begin, and not done, may call it.
+func (l *lifetime) background(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cleaning++
@@ -129,13 +128,13 @@ func (l *lifetime) cleanup(f func()) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.cleaning--
-			l.tell()
+			l.signal()
 		}()
 		f()
 	}()
 }
 
-// close ends the lifetime and its ctx, and returns the leases under way. It
+// close ends the lifetime and its ctx, and returns the leases in progress. It
 // returns false if that was done before.
 func (l *lifetime) close() ([]*Lease, bool) {
 	l.mu.Lock()
@@ -147,17 +146,17 @@ func (l *lifetime) close() ([]*Lease, bool) {
 	l.end()
 	var leases []*Lease
 	for _, s := range &l.leases {
-		for ; s != nil; s = s.member.next {
+		for ; s != nil; s = s.node.next {
 			leases = append(leases, s)
 		}
 	}
-	l.tell()
+	l.signal()
 	return leases, true
 }
 
-// tell closes idle and clean when their condition holds, once each: leases that Close
+// signal closes idle and clean when their condition holds, once each: leases that Close
 // released may still need clean-up. The caller holds the mutex.
-func (l *lifetime) tell() {
+func (l *lifetime) signal() {
 	if !l.closed || l.n > 0 {
 		return
 	}

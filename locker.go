@@ -115,7 +115,7 @@ func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error
 		return nil, err
 	}
 	o = o.withDefaults()
-	return l.acquire(ctx, full, &o)
+	return l.acquire(ctx, full, &o, nil)
 }
 
 // supports returns an error if o asks for what the backend cannot do.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
+	"github.com/distlock-go/distlock/internal/compat"
 )
 
 // Defaults of [Opts] and [Config].
@@ -227,3 +229,12 @@ func (o *Opts) name() string {
 
 // start starts the wait budget of an acquisition.
 func (o *Opts) start(b *backoff.Budget) { b.Start(o.RetryInterval, o.RetryCount, o.MaxWait) }
+
+func (o *Opts) sharing() driver.Sharing { return driver.Sharing{Mode: o.Mode, Permits: o.Permits} }
+
+func (o *Opts) class() compat.Class {
+	return compat.Class{
+		Sharing: o.sharing(), TTL: o.KeyTimeout, Fixed: o.NoWatchdog,
+		Alone: o.Mode == Shared && (o.MaxHold > 0 || o.MinHold > 0),
+	}
+}

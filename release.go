@@ -33,7 +33,7 @@ const extendTimeout = 100 * time.Millisecond
 // release ends s. It hands the lease over to the next caller in this process, leaves it to
 // the readers that share it, or gives it back to the store.
 func (l *Locker) release(ctx context.Context, s *Lease) error {
-	defer l.life.exit(s)
+	defer l.life.done(s)
 	now := time.Now()
 	lost := s.overAt(now)
 	s.ended.Store(true)
@@ -73,7 +73,7 @@ func (l *Locker) extend(st *leaseState) {
 	if done == nil {
 		return
 	}
-	l.life.cleanup(func() {
+	l.life.background(func() {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(l.bg, min(extendTimeout, st.TTL()))
 		defer cancel()
@@ -154,18 +154,6 @@ func (l *Locker) discard(st *leaseState) {
 	l.releaseInBackground(st.LastGrant())
 }
 
-// demandToken releases a grant that came without a fencing token, and returns the error
-// for it.
-func (l *Locker) demandToken(ctx context.Context, g driver.Grant) error {
-	if g.Token != 0 {
-		return nil
-	}
-	if err := l.sendRelease(ctx, g); err != nil && !errors.Is(err, ErrLost) {
-		l.releaseInBackground(g)
-	}
-	return ErrNoFencing
-}
-
 // releaseOrRetain makes one attempt to release the key of s, or to have the store keep it
 // for what is left of its MinHold. If there is no answer it goes on in the background. A
 // lease that was lost has no key to keep, unless it was lost because the Locker is closed.
@@ -241,7 +229,7 @@ func (l *Locker) sendReleaseBg(g driver.Grant) error {
 // the queue. It goes on until that is certain, or until the lease has run out in any case.
 // When the Locker is closed and no lease is held, it makes a last attempt at once.
 func (l *Locker) releaseInBackground(g driver.Grant) {
-	l.life.cleanup(func() {
+	l.life.background(func() {
 		b := backoff.New(releaseInterval, 0)
 		last := false
 		for start := time.Now(); time.Since(start) < g.TTL; {
@@ -275,7 +263,7 @@ func (l *Locker) retainInBackground(s *Lease, kept bool, pause time.Duration) {
 	st := s.state
 	_, began := st.Holder()
 	sent := st.Sent()
-	l.life.cleanup(func() {
+	l.life.background(func() {
 		for l.sleep(l.life.ctx, pause) {
 			left := keepFor(began, s.minHold)
 			if left == 0 || !kept && time.Since(sent) >= st.TTL() {
@@ -309,10 +297,10 @@ func (l *Locker) releaseAfter(left time.Duration, g driver.Grant) {
 	ctx, cancel := context.WithTimeout(l.life.ctx, left)
 	context.AfterFunc(ctx, func() {
 		defer cancel()
-		if !l.life.enter() {
+		if !l.life.begin() {
 			return // the Locker was closed, and the timer stopped with it
 		}
-		defer l.life.exit(nil)
+		defer l.life.done(nil)
 		l.releaseInBackground(g)
 	})
 }

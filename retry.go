@@ -4,92 +4,101 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
 )
 
-// hintFloor is the shortest pause before an attempt that a HeldError's hint
-// brought forward: a store that keeps saying "any moment now" is not hammered.
+// hintFloor is the shortest pause before an attempt that a HeldError brought forward: a
+// store that keeps saying that the lease ends soon must not be asked all the time.
 const hintFloor = 2 * time.Millisecond
 
-// takeGrant asks the backend until it grants, the budget is spent, ctx ends or
-// the Locker is closed. Whatever may be left in the store after a failure is
-// given up in the background. With the grant it tells whether an attempt got no
-// answer: it may still come to the store, which then sets the lease anew.
-func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait bool) (_ driver.Grant, stray bool, _ error) {
+// lastLook is how long an operation of the store that is in progress when MaxWait ends
+// may continue. A store that works answers sooner. A silent store must not extend
+// MaxWait to the length of its timeouts.
+const lastLook = 500 * time.Millisecond
+
+// errSilent is the store's error if MaxWait ended an operation.
+var errSilent = errors.New("no answer by the end of MaxWait")
+
+// takeGrant asks the backend until it grants the key, the budget is spent, ctx ends or the
+// Locker is closed. What a failure may leave in the store is released in the background.
+// abandoned reports that an attempt got no answer: it may still reach the store, and then
+// set the lease anew.
+func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait bool) (_ driver.Grant, abandoned bool, _ error) {
 	queues := wait && l.queuer != nil
-	uncertain := queues // in line, or an attempt whose outcome is unknown
-	told := false       // the waiters behind were told what the store says
-	var trouble error   // what the last attempt failed with, if it was not that another has the key
-	asking := ctx
+	uncertain := queues  // whether something is left in the store: a place in its queue, or a grant
+	told := false        // the waiters in this process were told what the store answered
+	var backendErr error // of the last attempt, if it was not that another owner has the key
+	attempt := ctx
 	if queues {
-		asking = &s.ctx // ends when the Locker is closed, too
+		attempt = &s.ctx // ends when the Locker is closed, too
 	}
-	asking, limit := within(asking, &s.budget)
+	attempt, limit := within(attempt, &s.budget)
 	defer limit.end()
 	for {
 		var g driver.Grant
 		var err error
 		if queues {
-			g, err = l.queuer.Acquire(asking, r)
+			g, err = l.queuer.Acquire(attempt, r)
 		} else {
-			g, err = l.backend.TryAcquire(asking, r)
+			g, err = l.backend.TryAcquire(attempt, r)
 		}
-		err = limit.own(err)
+		err = limit.strip(err)
 		if err == nil {
-			uncertain = true // until it is accepted
-			err = accept(&s.ctx, g)
+			uncertain = true // until it is known to be usable
+			err = usable(&s.ctx, g)
 		}
 		if err == nil {
 			if told {
 				l.tellWaiters(r.Key, nil, 0)
 			}
-			return g, stray, nil
+			return g, abandoned, nil
 		}
 		held := errors.Is(err, ErrNotAcquired)
 		uncertain = uncertain || !held
-		stray = stray || !held
+		abandoned = abandoned || !held
 		switch {
 		case held:
-			trouble = nil
-		case trouble != nil && errors.Is(err, errSilent):
-			err = trouble
+			backendErr = nil
+		case backendErr != nil && errors.Is(err, errSilent):
+			err = backendErr
 		case ctx.Err() == nil:
-			trouble = err
-		case trouble != nil && errors.Is(err, ctx.Err()):
-			err = trouble // ctx ended during an attempt, and hides why all before it were in vain
+			backendErr = err
+		case backendErr != nil && errors.Is(err, ctx.Err()):
+			err = backendErr // ctx ended during an attempt, and hides why the attempts before it failed
 		}
 		var pause time.Duration
-		again := false
+		more := false
 		if !held || !queues { // a Queuer that says so has waited already
-			pause, again = nextAttempt(ctx, &s.budget, err)
+			pause, more = nextAttempt(ctx, &s.budget, err)
 		}
 		if held && wait || !held && !errors.Is(err, ctx.Err()) {
 			told = true
 			l.tellWaiters(r.Key, err, pause)
 		}
-		if again && l.sleep(ctx, pause) {
+		if more && l.sleep(ctx, pause) {
 			continue
 		}
 		if uncertain {
 			l.releaseInBackground(r.Grant())
 		}
-		return driver.Grant{}, false, l.refusal(ctx, &s.budget, l.own(r.Key, err))
+		return driver.Grant{}, false, l.refusal(ctx, &s.budget, l.markLocal(r.Key, err))
 	}
 }
 
-// tellWaiters tells the waiters behind at the gate what the store answered to the last
-// attempt, or nothing if it granted the key. The next attempt begins after the pause.
-// If it reports nothing for a while, it may be waiting in the store's line.
+// tellWaiters tells the waiters in this process what the store answered to the last
+// attempt, or nothing if it granted the key. The next attempt begins after the pause. If it
+// reports nothing for a while, it may be waiting in the store's queue.
 func (l *Locker) tellWaiters(key string, err error, pause time.Duration) {
 	const attempt = 2 * time.Second
 	l.queue.SetBackendErr(key, err, time.Now().Add(pause+attempt))
 }
 
-// nextAttempt says how long to pause after a failed attempt, and false if there
-// is none to come.
+// nextAttempt returns how long to pause after a failed attempt, and false if there is no
+// other attempt.
 func nextAttempt(ctx context.Context, b *backoff.Budget, err error) (time.Duration, bool) {
 	if ctx.Err() != nil {
 		return 0, false
@@ -141,7 +150,7 @@ func aged(e *HeldError, d time.Duration) *HeldError {
 	return &old
 }
 
-// refusal is what the caller is told after the last attempt ended with err.
+// refusal returns the error for the caller when the last attempt has ended with err.
 func (l *Locker) refusal(ctx context.Context, b *backoff.Budget, err error) error {
 	switch {
 	case l.life.ctx.Err() != nil:
@@ -153,7 +162,7 @@ func (l *Locker) refusal(ctx context.Context, b *backoff.Budget, err error) erro
 	}
 }
 
-// spent is refusal for a wait that the context did not end.
+// spent returns the error for a wait that ctx did not end.
 func spent(b *backoff.Budget, err error) error {
 	maxWait, _ := b.MaxWait()
 	switch {
@@ -166,7 +175,7 @@ func spent(b *backoff.Budget, err error) error {
 	}
 }
 
-// ended says that ctx ended the wait, and what the last attempt said.
+// ended returns the error for a wait that ctx ended, with that of the last attempt.
 func ended(ctx context.Context, last error) error {
 	end := ctx.Err()
 	if errors.Is(last, end) && !errors.Is(last, ErrNotAcquired) {
@@ -192,4 +201,104 @@ func cutShort(end, last error) error {
 		err = fmt.Errorf("%w: %w", err, unavailable(last))
 	}
 	return err
+}
+
+// waitCtx is the context of the operations of one acquisition with MaxWait. It is
+// derived from its parent and ends soon after the wait. The function never sees it. Like
+// the context of a lease, it is created when it is first used: most locks are acquired
+// at once, and a timer costs more than that.
+type waitCtx struct {
+	context.Context //nolint:containedctx // it is one itself
+
+	until time.Time
+
+	mu     sync.Mutex
+	inner  context.Context //nolint:containedctx // nil until it is first used
+	cancel context.CancelFunc
+}
+
+// within returns the context below ctx for the operations of an acquisition: ctx
+// itself and nil if there is no MaxWait.
+func within(ctx context.Context, b *backoff.Budget) (context.Context, *waitCtx) {
+	_, until := b.MaxWait()
+	if until.IsZero() {
+		return ctx, nil
+	}
+	w := &waitCtx{Context: ctx, until: until.Add(lastLook)}
+	return w, w
+}
+
+// end releases the resources of c.
+func (c *waitCtx) end() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel != nil {
+		c.cancel()
+	}
+}
+
+// strip returns the error of an operation under c. If MaxWait ended the operation, strip
+// removes the error of c: the caller does not know c, and its own context goes on.
+func (c *waitCtx) strip(err error) error {
+	if c == nil || !errors.Is(err, context.DeadlineExceeded) || time.Now().Before(c.until) {
+		return err
+	}
+	if held := new(HeldError); errors.As(err, &held) {
+		return held
+	}
+	for _, known := range []error{ErrForeign, ErrNotAcquired} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	if text := err.Error(); text != context.DeadlineExceeded.Error() {
+		return fmt.Errorf("%w: %s", errSilent, text)
+	}
+	return errSilent
+}
+
+// Deadline implements context.Context.
+func (c *waitCtx) Deadline() (time.Time, bool) {
+	if end, ok := c.Context.Deadline(); ok && end.Before(c.until) {
+		return end, true
+	}
+	return c.until, true
+}
+
+// Done implements context.Context.
+func (c *waitCtx) Done() <-chan struct{} { return c.used().Done() }
+
+// Err implements context.Context.
+func (c *waitCtx) Err() error {
+	c.mu.Lock()
+	untouched := c.inner == nil
+	c.mu.Unlock()
+	if untouched && time.Now().Before(c.until) && c.Context.Err() == nil {
+		return nil
+	}
+	return c.used().Err() // from now on the same
+}
+
+// Value asks the inner context if there is one: code that derives a context has used c
+// before, and asks here for the parent to be cancelled with.
+func (c *waitCtx) Value(key any) any {
+	c.mu.Lock()
+	inner := c.inner
+	c.mu.Unlock()
+	if inner == nil {
+		inner = c.Context
+	}
+	return inner.Value(key)
+}
+
+func (c *waitCtx) used() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithDeadline(c.Context, c.until)
+	}
+	return c.inner
 }

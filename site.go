@@ -122,7 +122,7 @@ func (s *Site) Acquire(ctx context.Context, params any) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.locker.acquire(ctx, key, &s.opts)
+	return s.locker.acquire(ctx, key, &s.opts, nil)
 }
 
 // Do runs fn under the lock for params, as [Locker.Do] does for a key. If params or the
@@ -152,5 +152,5 @@ func (s *Site) begin(ctx context.Context, params any) (*Lease, error) {
 	if skip || err != nil {
 		return nil, err
 	}
-	return s.locker.acquire(ctx, key, &s.opts)
+	return s.locker.acquire(ctx, key, &s.opts, nil)
 }

@@ -58,10 +58,10 @@ func (l *Locker) inspector(ctx context.Context, op, key string, f func(driver.In
 	if !ok {
 		return &Error{Op: op, Key: key, Err: fmt.Errorf("the backend %T is no Inspector: %w", l.backend, errors.ErrUnsupported)}
 	}
-	if !l.life.enter() {
+	if !l.life.begin() {
 		return &Error{Op: op, Key: key, Err: ErrClosed}
 	}
-	defer l.life.exit(nil)
+	defer l.life.done(nil)
 	err := f(i)
 	switch {
 	case err == nil:
@@ -70,5 +70,30 @@ func (l *Locker) inspector(ctx context.Context, op, key string, f func(driver.In
 		return &Error{Op: op, Key: key, Err: err}
 	default:
 		return &Error{Op: op, Key: key, Err: unavailable(err)}
+	}
+}
+
+// Ping checks whether the store answers, within the time of one operation. If not, the
+// error wraps [ErrUnavailable] and contains the address and the cause. It may also wrap
+// [ErrClosed], the error of ctx, or [errors.ErrUnsupported] if the backend is not a
+// [driver.Pinger].
+func (l *Locker) Ping(ctx context.Context) error {
+	const op = "ping"
+	p, ok := l.backend.(driver.Pinger)
+	if !ok {
+		return &Error{Op: op, Err: fmt.Errorf("the backend %T is not a Pinger: %w", l.backend, errors.ErrUnsupported)}
+	}
+	if !l.life.begin() {
+		return &Error{Op: op, Err: ErrClosed}
+	}
+	defer l.life.done(nil)
+	err := p.Ping(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return &Error{Op: op, Err: err}
+	default:
+		return &Error{Op: op, Err: unavailable(err)}
 	}
 }
