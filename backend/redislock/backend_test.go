@@ -102,7 +102,7 @@ func TestBadRequests(t *testing.T) {
 			}
 		})
 	}
-	if n := b.Doubts(); n != 0 {
+	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d doubts about what was never sent", n)
 	}
 }

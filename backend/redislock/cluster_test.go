@@ -146,7 +146,7 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 		from, to = to, from
 	}
 
-	if n := b.Doubts(); n != 0 {
+	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d doubts left", n)
 	}
 	nothingLeft(t, c.Masters...)

@@ -11,104 +11,103 @@
 //
 // # Keys
 //
-// A lock is one string key that holds its owner and ends with its lease (SET key
-// owner PX ttl). That is the record that other kits write too, among them bsm's
-// redislock, redsync, and the usual Spring aspects: locks of theirs are seen as
-// held here, and locks of this package are seen as held there.
+// A lock is one string key. Its value is the owner, and it expires with the lease
+// (SET key owner PX ttl). Other libraries use the same format, among them bsm's
+// redislock, redsync and common Spring aspects. So this package treats their locks as
+// held, and they treat the locks of this package as held.
 //
-// A lock that several have, as readers ([driver.Shared]) or with permits, is a
-// sorted set at the same key, of "r owner" or "p owner" by the server's time in
-// microseconds at which the lease of each ends; the key ends with the last of them.
-// Kits that take a lock with SET NX see such a lock as held too; a kit that reads the
-// key gets an error of Redis. If the key has any other value, such as the hash of a
-// Redisson lock, it is held by another kind of lock (distlock.ErrForeign), and the
-// value stays unchanged.
+// A shared lock has several holders: readers ([driver.Shared]), or holders of permits. It is
+// a sorted set at the same key. Its members are "r owner" or "p owner". The score of a
+// member is the time at which its lease ends, in microseconds of the server's clock. The
+// key expires with the last lease. A library that takes a lock with SET NX treats a shared
+// lock as held, too. A library that reads the key gets an error of Redis.
 //
-// Beside the lock, in the same hash slot, are
+// If the key has any other value, such as the hash of a Redisson lock, it is held by a
+// lock of another kind (distlock.ErrForeign), and the value stays unchanged.
 //
-//   - {key}:fence, a string "first last holder released": the tokens that were
-//     minted for the last holder, and who released last. It is kept for 15
+// Two more keys are in the same hash slot:
+//
+//   - {key}:fence is a string "first last holder released": the range of tokens that
+//     was issued to the last holder, and the owner that released last. It is kept for 15
 //     minutes after the last use. This costs about 280 bytes of memory for a key
 //     that is not held: 1,000 new keys a second need 250 MB.
-//   - {key}:queue, a sorted set of who waits, "inbox:owner" by ticket; behind the
-//     owner is " r" if that is a reader, and " p3" if it wants one of three permits.
-//     The ticket is the server's time of arrival. It is kept for a minute after the
-//     last look of the last waiter.
+//   - {key}:queue is a sorted set of the waiters: "inbox:owner", scored by ticket. The
+//     owner is followed by " r" for a reader, and by " p3" for a waiter that asks for one
+//     of three permits. The ticket is the server's time of arrival. The queue is kept for
+//     a minute after the last attempt of the last waiter.
 //
 // # Protocol
 //
-// Every operation is one script, so that it happens as a whole, and can be
-// repeated, so that a lost reply does no harm.
+// Every operation is one script. So it is atomic. Every operation is also idempotent, so
+// that a lost reply does no harm.
 //
-// To acquire: an owner that has the key gets it again, with the same tokens. A
-// free key without a queue, or with this owner at its head, is taken. In all
-// other cases the owner queues if it wants to wait.
+// Acquire: an owner that has the key gets it again, with the same tokens. A free key is
+// taken if there is no queue, or if this owner is at the head of the queue. In all other
+// cases the owner is queued if it wants to wait.
 //
-// To release: the key is deleted if the owner has it. If somebody waits, the head
-// of the queue is taken off, the key is written for it for the time of a claim
-// window, and a message goes to the inbox of its process, which claims the key by
-// acquiring it in the ordinary way. So a release wakes one process in the whole
-// fleet, however many wait.
+// Release: the key is deleted if the owner has it. If there are waiters, the script removes
+// the head of the queue, grants the key to it for the time of a claim window, and sends a
+// message to the inbox of its process. The process claims the key by acquiring it as
+// usual. So a release wakes one process, however many wait.
 //
-// There is one queue for all. Readers and permits are let in beside those who are
-// in, as far as they may be, but never past one who waits: so readers that keep
-// coming do not starve a writer. When a lock is passed on and a reader is first,
-// the readers behind it come in with it, up to the first who is none, sixteen at a
-// time; as many permits are passed on as are free. Each gets a claim window and a
-// message of its own. Readers and permits keep each other out. How many permits
-// there are is what each asks for: they should all ask for the same.
+// There is one queue for all kinds of requests. A reader or a holder of a permit may join
+// the present holders, but never overtakes a waiter. So a stream of readers does not starve
+// a writer. If a reader is at the head of the queue when the lock is granted, the readers
+// behind it are granted the lock with it, up to the first other request, at most sixteen at
+// a time. Permits are granted to as many waiters as there are free permits. Each of them
+// gets a claim window and a message of its own. Readers and holders of permits exclude each
+// other. Each request says how many permits there are; all should say the same.
 //
-// Messages save time and nothing else. Whoever waits also looks when the lease of
-// the holder ends, when its Backoff says so, every twenty seconds, and when its
-// inbox was connected again; if it finds the key free and others before it, it
-// passes the key on to the first of them. A waiter that has died costs those
-// behind it one claim window, and the first of them one such look.
+// Messages only save time. A waiter also makes an attempt when the lease of the holder
+// ends, when its Backoff says so, every twenty seconds, and when its inbox was connected
+// again. If it finds the key free and other waiters before it, it grants the key to the
+// first of them. A waiter that has died delays the waiters behind it by one claim window
+// and by the time until the next attempt of the first of them.
 //
-// A reader that dies keeps a writer waiting until its lease ends: who waits for
-// several looks when the first of their leases ends.
+// A reader that has died delays a writer until its lease ends. A waiter makes an attempt
+// when the first lease of several holders ends.
 //
-// To renew: up to 256 leases share a script, in a Cluster a pipeline for each
-// node. A lock that is gone is never created anew.
+// Renew: up to 256 leases share a script, and in a Cluster a pipeline for each server. A
+// lock that is gone is never created anew.
 //
-// An attempt to acquire that was given up may reach the server after the release
-// of its owner, from a connection that was stuck. The fence remembers who has
-// released last, and up to sixteen owners who gave up while an attempt was on
-// its way; the server refuses those. So an owner is good for one acquisition.
+// An abandoned attempt to acquire may reach the server after the release of its owner, from
+// a connection that was stuck. So the fence contains the owner that released last, and up
+// to sixteen tombstones: owners that were released while an attempt was in doubt. The server
+// refuses these owners. So an owner is good for one acquisition.
 //
-// # Guarantees, and on what condition
+// # Guarantees and their conditions
 //
-// At most one owner has a key, as long as Redis keeps its data. It may lose some:
-// in a failover to a replica that was behind, in a restart without an append-only
-// file, by eviction. Then two may hold one lock until the first learns it by its
-// next renewal. Set maxmemory-policy to noeviction: the Backend looks at it once
-// and logs a warning. [WithWaitReplicas] makes a lock known to replicas before it
-// counts as acquired. A go-redis Ring moves keys when one of its servers is down;
-// it works, by polling, but excludes nobody at such a moment.
+// At most one owner has a key, as long as Redis loses no data. It may lose data in a
+// failover to a replica that was behind, in a restart without an append-only file, and by
+// eviction. Then two owners may hold one lock, until the first learns of the loss from its
+// next renewal. Set maxmemory-policy to noeviction: the Backend checks this once and logs a
+// warning. With [WithWaitReplicas], a lock counts as acquired only after replicas have it.
+// A go-redis Ring moves keys to other servers when one of its servers is down. A Ring can
+// be used, its waiters poll, but it does not exclude other owners at such a moment.
 //
-// Tokens rise with every grant of a key, also over the loss of all data, because
-// they are taken from the server's clock where the counter is gone. They repeat
-// only if the counter is lost and the clock is also set back behind the last
-// token.
+// Each grant of a key has larger tokens than all grants before, even after the loss of all
+// data, because a lost counter is replaced by the server's time. A token is repeated only
+// if the counter is lost and the clock is also set back behind the last token.
 //
-// An operation returns when its context ends, and after the operation timeout in
-// any case, whatever the timeouts of the client are and even if the client is
-// stuck. The error contains the address of the server and why it did not answer: when
-// half of the time has passed, the Backend opens a separate connection with the
-// client's Dialer, sends a PING and closes the connection, one at a time for each
-// server. It cannot do this with clients that are not go-redis' own. Hooks of the client
-// must not block.
+// An operation returns when its context ends, and after the operation timeout in any case,
+// whatever the timeouts of the client are and even if the client is stuck. The error
+// contains the address of the server and why it did not answer. To find the reason, the
+// Backend opens a separate connection with the client's Dialer when half of the time has
+// passed, sends a PING and closes the connection. It does so for one operation at a time
+// on each server, and only with clients of go-redis itself. Hooks of the client must not
+// block.
 //
-// A server that is out of memory refuses new locks; those that exist can be
-// renewed, passed on and released.
+// A server that is out of memory refuses new locks. Existing locks can be renewed, granted
+// to waiters and released.
 //
-// In a Cluster a server that is down or hangs costs the locks of its own slots
-// only. If a master dies, the others are asked at once who takes its place. While
-// a slot moves and the keys of one lock are in two places, Redis lets nobody use
-// them: calls are repeated until the operation timeout.
+// In a Cluster, a server that is down or does not answer affects only the locks of its own
+// slots. If a master dies, the Backend asks the other servers at once for its successor.
+// While a slot moves and the keys of one lock are on two servers, Redis refuses to use them:
+// operations are repeated until the operation timeout.
 //
 // # Access control
 //
-// These ACL rules are enough for locks with the prefix "shop:".
+// These ACL rules are sufficient for locks with the prefix "shop:".
 //
 //	resetkeys ~shop:* ~{shop:*}:fence ~{shop:*}:queue
 //	resetchannels &distlock:inbox:*
@@ -116,10 +115,10 @@
 //	+zrange +zscore +zcard +zremrangebyscore +publish +time +subscribe +ping +hello
 //	+client|setname +info +type
 //
-// The commands zscore, zcard and zremrangebyscore are for shared locks and permits;
-// [WithWaitReplicas] needs wait. Inspection needs scan, zcount and zrangebyscore too; a SCAN sees the names of all
-// keys. Without subscribe those who wait poll; without ping a dead inbox is noticed
-// later; without info there is no warning about eviction, and Ping does not notice a
-// replica; without type no error names the type of a foreign lock. In a Cluster add
-// +cluster|slots, and +command to keep go-redis from logging that it lacks it.
+// The commands zscore, zcard and zremrangebyscore are for shared locks. [WithWaitReplicas]
+// also needs wait. Inspection also needs scan, zcount and zrangebyscore; SCAN shows the
+// names of all keys. Without subscribe, waiters poll. Without ping, a dead connection of the
+// inbox is noticed later. Without info, there is no warning about eviction, and Ping does
+// not notice a replica. Without type, errors do not contain the type of a foreign lock. In a
+// Cluster add +cluster|slots, and +command, because without it go-redis logs warnings.
 package redislock

@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// checkEviction warns if the server may throw locks away: volatile-lru and its
-// kin pick from the keys that expire, and every lock does. It looks in the
-// background, once, and gives up silently: many users may not call INFO.
+// checkEviction logs a warning if the server may evict locks: the policies volatile-lru and
+// the like select keys that expire, as every lock does. It runs in the background. It
+// ignores errors, because many users may not call INFO.
 func (b *Backend) checkEviction() {
 	b.background.Run(func(ctx context.Context) {
 		info, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
@@ -27,8 +27,8 @@ func (b *Backend) checkEviction() {
 	})
 }
 
-// evicts reads an INFO text. It reports the eviction policy, and whether that
-// can ever hit a lock.
+// evicts returns the eviction policy in the text of INFO, and whether that policy can evict
+// a lock.
 func evicts(info string) (policy string, ok bool) {
 	limited := false
 	for s := bufio.NewScanner(strings.NewReader(info)); s.Scan(); {

@@ -8,11 +8,11 @@ import (
 )
 
 func init() {
-	Sources = append(Sources, forceScript.source, oursSource+inspectSource)
+	Sources = append(Sources, forceReleaseScript.source, ownershipSource+inspectSource)
 }
 
 // RunForce runs the script of ForceRelease; the owner of each op is the name of the
 // order.
 func RunForce(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
-	return runScript(ctx, c, forceScript, inbox, claim, prefix, ops)
+	return runScript(ctx, c, forceReleaseScript, inbox, claim, prefix, ops)
 }

@@ -34,21 +34,21 @@ func (b *Backend) Waiters() int {
 }
 
 // Doubts returns of how many owners an attempt may be on its way.
-func (b *Backend) Doubts() int {
-	b.doubts.mu.Lock()
-	defer b.doubts.mu.Unlock()
-	return len(b.doubts.owners)
+func (b *Backend) InDoubt() int {
+	b.inDoubt.mu.Lock()
+	defer b.inDoubt.mu.Unlock()
+	return len(b.inDoubt.owners)
 }
 
 // ScriptOp is the input of a script for one lock.
 type ScriptOp struct {
 	Key, Owner string
 	TTL        time.Duration
-	Want       int
-	How        string // t, q or p
-	Doubt      bool
-	Minted     int64
-	Wants      string // r or p<n>: see sharers.lua
+	Tokens     int
+	Mode       string // t, q or p
+	InDoubt    bool
+	LastToken  int64
+	Share      string // r or p<n>: see sharers.lua
 }
 
 // RunAcquire runs acquire.lua and RunRelease runs release.lua, once for all locks. They
@@ -75,11 +75,11 @@ func runScript(ctx context.Context, c redis.UniversalClient, s *script, inbox st
 	for i, o := range in {
 		ops[i] = &op{
 			script: s, keys: lockKeys(o.Key), owner: o.Owner,
-			ttl: o.TTL.Milliseconds(), want: int64(o.Want), how: o.How, doubt: flag(o.Doubt), minted: uint64(o.Minted), wants: o.Wants,
+			ttl: o.TTL.Milliseconds(), tokens: int64(o.Tokens), mode: o.Mode, inDoubt: flag(o.InDoubt), lastToken: uint64(o.LastToken), share: o.Share,
 		}
 	}
 	answers := make([]answer, len(ops))
-	sendCalls(ctx, c, []scriptCall{{script: s, ops: ops, answers: answers}}, &arguments{inbox: inbox, claim: claim.Milliseconds(), prefix: prefix})
+	sendCalls(ctx, c, []scriptCall{{script: s, ops: ops, answers: answers}}, &processArgs{inbox: inbox, claim: claim.Milliseconds(), prefix: prefix})
 	lines := make([]string, len(answers))
 	var err error
 	for i, a := range answers {

@@ -120,13 +120,13 @@ func TestOvertakenAcquire(t *testing.T) {
 					}
 				}
 				cancel()
-				if n := b.Doubts(); n != 1 {
+				if n := b.InDoubt(); n != 1 {
 					t.Errorf("%d doubts", n)
 				}
 				if err := b.Release(t.Context(), r.Grant()); err != nil {
 					t.Errorf("release: %v", err)
 				}
-				if n := b.Doubts(); n != 0 {
+				if n := b.InDoubt(); n != 0 {
 					t.Errorf("%d doubts after the release", n)
 				}
 
@@ -192,7 +192,7 @@ func TestOvertakenByItsRepeat(t *testing.T) {
 	if err := b.Release(t.Context(), g); err != nil {
 		t.Error(err)
 	}
-	if n := b.Doubts(); n != 0 {
+	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d doubts left", n)
 	}
 }
@@ -258,7 +258,7 @@ func TestStoppedServer(t *testing.T) {
 			t.Fatalf("round %d left\n%s", round, s.dump(t))
 		}
 	}
-	if n := b.Doubts(); n != 0 {
+	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d doubts left", n)
 	}
 	// There are no other callers now.
@@ -340,7 +340,7 @@ func TestDoubtsAreForgotten(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 		}
-		if n := b.Doubts(); n > 2048 {
+		if n := b.InDoubt(); n > 2048 {
 			t.Errorf("%d doubts", n)
 		}
 	})

@@ -18,7 +18,7 @@ type value struct {
 	left time.Duration // 0 if it does not expire
 }
 
-// String is the kind with its article.
+// String returns the kind with its article.
 func (v value) String() string {
 	switch v.kind {
 	case "":
@@ -42,14 +42,14 @@ func (b *Backend) valueAt(ctx context.Context, key string) (value, error) {
 		if left.Val() == -2 {
 			return value{kind: "none"}, nil
 		}
-		return value{kind.Val(), max(left.Val(), 0)}, nil // not every user may ask for the type
+		return value{kind.Val(), max(left.Val(), 0)}, nil // the kind is empty if the user may not ask for it
 	})
 }
 
-// wrongType explains the WRONGTYPE error of a script: it returns what is at one of the
-// three keys of a lock. This costs another round trip, but scripts need no check. A
-// value of another type at the key of the lock itself is a lock of another kind, which
-// expires after left, if that is known.
+// wrongType explains a WRONGTYPE error of a script: the returned error says which of the
+// three keys has a value of another type. This costs further round trips, but the scripts
+// need no check. If it is the key of the lock itself, the value is a lock of another kind;
+// left is the time until it expires, or 0.
 func (b *Backend) wrongType(ctx context.Context, key string, found error) (left time.Duration, err error) {
 	names := lockKeys(key)
 	at := make([]value, len(names))
@@ -69,16 +69,16 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 	case at[2].kind != "zset" && at[2].kind != "none":
 		return 0, fmt.Errorf("%w: the queue %q is %v", found, names[2], at[2])
 	case isLine(found, ""):
-		return 0, fmt.Errorf("redislock: %w", driver.ErrForeign) // it has just gone
+		return 0, fmt.Errorf("redislock: %w", driver.ErrForeign) // it was removed in the meantime
 	default:
 		return 0, found
 	}
 }
 
-// foreignSet is what scripts return for a sorted set that is not a set of sharers.
+// foreignSet is the error of scripts for a sorted set that is not a shared lock.
 const foreignSet = "WRONGTYPE the sorted set"
 
-// isLine reports whether err is a script's result for one lock and begins with prefix.
+// isLine reports whether err is from one line of a script's reply and begins with prefix.
 func isLine(err error, prefix string) bool {
 	line := replyError("")
 	return errors.As(err, &line) && redis.HasErrorPrefix(line, prefix)

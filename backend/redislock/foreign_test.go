@@ -39,7 +39,7 @@ func TestForeignLock(t *testing.T) {
 			r.Backoff = driver.NewBackoff(time.Millisecond, 3)
 			_, err = b.Acquire(ctx, r)
 			check("Acquire", err)
-			if n := b.Doubts(); n != 0 && s.mini != nil {
+			if n := b.InDoubt(); n != 0 && s.mini != nil {
 				t.Errorf("%d doubts about what was refused", n)
 			}
 			g := r.Grant()

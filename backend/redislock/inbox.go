@@ -12,19 +12,19 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// inbox is the channel on which this Backend is told that a key was passed on
-// to an owner that waits here. It has a connection of its own, so that no other
-// traffic delays it.
+// inbox is the channel on which this Backend receives messages: that a key was granted to
+// an owner that waits here. It has a connection of its own, so that other traffic does not
+// delay it.
 //
-// Messages save time and nothing else: one may be lost, and whoever waits polls
-// too. So nobody waits for the subscription either. When it is confirmed, the
-// first time or again, all who wait look at once, because of what they missed.
+// Messages only save time. A message may be lost, so every waiter also polls, and no waiter
+// waits for the subscription. Whenever the subscription is confirmed, all waiters make an
+// attempt, because they may have missed a message before.
 //
-// In queues an owner that waits here is "<id>:<owner>".
+// The queue entry of an owner that waits here is "<id>:<owner>".
 type inbox struct {
 	id         string
 	channel    string
-	nodes      nodes
+	topology   topology
 	background *rediskit.Background
 	opened     sync.Once
 
@@ -33,29 +33,29 @@ type inbox struct {
 }
 
 const (
-	// A connection without traffic for this long is asked for a sign of life,
-	// and replaced if it gives none for as long again. go-redis itself only
-	// notices when a ping cannot be written, which on a connection that was cut
-	// silently takes a quarter of an hour.
+	// pingEvery is the time without traffic after which the connection gets a ping. If
+	// there is no traffic for as long again, the connection is replaced. go-redis itself
+	// notices only that a ping cannot be written, which takes a quarter of an hour if the
+	// network drops all packets.
 	pingEvery = 3 * time.Second
 
-	// Between attempts to connect.
+	// reconnectPause is the pause between attempts to connect.
 	reconnectPause = 250 * time.Millisecond
 )
 
-func newInbox(n nodes, prefix, id string, bg *rediskit.Background) *inbox {
+func newInbox(t topology, prefix, id string, bg *rediskit.Background) *inbox {
 	return &inbox{
 		id:         id,
 		channel:    prefix + id,
-		nodes:      n,
+		topology:   t,
 		background: bg,
 		waiters:    make(map[string]chan struct{}),
 	}
 }
 
-// join registers an owner that is about to wait. The returned function takes it
-// back.
-func (in *inbox) join(owner string) (<-chan struct{}, func()) {
+// register returns the channel that wakes an owner, which is about to wait, and a function
+// that ends the registration.
+func (in *inbox) register(owner string) (<-chan struct{}, func()) {
 	wake := make(chan struct{}, 1)
 	in.mu.Lock()
 	in.waiters[owner] = wake
@@ -85,7 +85,7 @@ func (in *inbox) wakeAll() {
 	}
 }
 
-// signal never blocks: one wake-up that was not yet seen is as good as two.
+// signal does not block: a waiter needs to be woken only once.
 func signal(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
@@ -93,12 +93,12 @@ func signal(wake chan<- struct{}) {
 	}
 }
 
-// open starts listening, the first time that it is called.
+// open starts to listen when it is called for the first time.
 func (in *inbox) open() {
 	in.opened.Do(func() {
-		if _, ok := in.nodes.client.(*redis.Ring); ok {
-			// A release publishes on the shard of its key, the inbox would be
-			// on another. Those who wait poll.
+		if _, ok := in.topology.client.(*redis.Ring); ok {
+			// A release publishes on the shard of its key, but the inbox may be on
+			// another. Waiters poll.
 			return
 		}
 		in.background.Run(in.listen)
@@ -112,14 +112,14 @@ func (in *inbox) listen(ctx context.Context) {
 	}
 }
 
-// listenOnce listens until ctx ends or a subscription has gone silent. Errors of
-// its connection it leaves to go-redis, which connects and subscribes again.
+// listenOnce listens until ctx ends or the connection is silent. After an error of the
+// connection, go-redis connects and subscribes again.
 func (in *inbox) listenOnce(ctx context.Context) {
-	sub := in.nodes.client.Subscribe(ctx, in.channel)
-	// Closing is what ends a read. It may have to wait for a dial to end.
+	sub := in.topology.client.Subscribe(ctx, in.channel)
+	// Close ends a read. It may have to wait for the end of a dial.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
-	defer sub.Close() //nolint:errcheck // closed already, or it does not matter
+	defer sub.Close() //nolint:errcheck // it is closed already, or its error does not matter
 
 	var heard atomic.Bool
 	done := make(chan struct{})
@@ -134,7 +134,7 @@ func (in *inbox) listenOnce(ctx context.Context) {
 			if ctx.Err() != nil || errors.Is(err, redis.ErrClosed) {
 				return
 			}
-			in.nodes.silent()
+			in.topology.refresh()
 			if failures++; failures > 1 {
 				_ = sleep(ctx, done, reconnectPause)
 			}
@@ -151,11 +151,12 @@ func (in *inbox) listenOnce(ctx context.Context) {
 	}
 }
 
-// ping closes a subscription on which nothing was heard although it was asked.
+// ping sends a ping when there was no traffic, and closes the subscription if there is no
+// answer.
 func (in *inbox) ping(ctx context.Context, sub *redis.PubSub, heard *atomic.Bool, done <-chan struct{}) {
 	t := time.NewTicker(pingEvery)
 	defer t.Stop()
-	asked := false
+	pinged := false
 	for {
 		select {
 		case <-done:
@@ -164,14 +165,14 @@ func (in *inbox) ping(ctx context.Context, sub *redis.PubSub, heard *atomic.Bool
 		}
 		switch {
 		case heard.Swap(false):
-			asked = false
-		case asked:
-			in.nodes.silent()
+			pinged = false
+		case pinged:
+			in.topology.refresh()
 			_ = sub.Close()
 			return
 		default:
 			_ = sub.Ping(ctx) // an error shows in Receive, or as silence
-			asked = true
+			pinged = true
 		}
 	}
 }

@@ -21,30 +21,31 @@ import (
 var _ driver.Inspector = (*Backend)(nil)
 
 var (
-	//go:embed ours.lua
-	oursSource string
+	//go:embed ownership.lua
+	ownershipSource string
 	//go:embed inspect.lua
 	inspectSource string
 
-	inspectScript = redis.NewScript(oursSource + inspectSource)
+	inspectScript = redis.NewScript(ownershipSource + inspectSource)
 )
 
 const (
-	scanCount    = 1000 // keys that the server looks at for one answer
-	inspectBatch = 64   // keys that are asked about in one pipeline
+	scanCount    = 1000 // keys that the server visits in one SCAN
+	inspectBatch = 64   // scripts in one pipeline
 )
 
-// Inspect walks through the keys of every master with SCAN, which takes as long as
-// there are keys of any kind in Redis, and asks about those with the prefix. Each
-// answer is bounded by the operation timeout, the whole by ctx.
+// Inspect visits all keys of every master with SCAN, so its duration depends on the number
+// of keys of any kind. It runs a script for each key with the prefix. The operation timeout
+// applies to each request, ctx to the whole.
 //
-// A string counts as a lock if its fence has it as the last holder, or if it is a UUID
-// that expires, like the owners of Lockers: the fence of a lock that is held for more
-// than a quarter of an hour may be gone. A lock of another kit whose values look
-// different is listed while a waiter here waits for it, if it expires, and if
-// the prefix is the key itself; then anything else at the key is, too, as foreign. Of
-// sharers, the token of the latest is known, and of no other. A lock that was held
-// before the fence went has no token to show either.
+// A string is listed as a lock if it is the holder in its fence, or if it expires and is a
+// UUID, like the owners of a Locker; the fence of a lock that is held for more than a
+// quarter of an hour may have expired. Any other string that expires, such as a lock of
+// another library, is listed if a waiter waits for it, or if the prefix is the key itself.
+// If the prefix is the key itself, a value of any other kind is listed as foreign.
+//
+// The token of a shared lock is known only for the holder that got it last. The token of a
+// lock whose fence has expired is not known.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	if err := b.inspectExactly(ctx, prefix, found); err != nil {
@@ -77,9 +78,9 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	return sorted, err
 }
 
-// inspectExactly finds the value at the key, whatever its type.
+// inspectExactly adds the value at the key, of any type, to found.
 func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
-	if key == "" || strings.ContainsAny(key, "{}") { // the key of no lock
+	if key == "" || strings.ContainsAny(key, "{}") { // such a key cannot be a lock
 		return nil
 	}
 	infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]driver.KeyInfo, error) {
@@ -98,7 +99,7 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 			return err
 		}
 		switch {
-		case v.kind == "none", v.kind == "string" && v.left > 0: // it was removed, or set, between the two requests
+		case v.kind == "none", v.kind == "string" && v.left > 0: // it was removed or set between the two requests
 		default:
 			info.Foreign = cmp.Or(v.kind, "unknown")
 			info.Held, info.Holders = 1, []driver.HolderInfo{{ExpiresIn: v.left}}
@@ -110,10 +111,10 @@ func (b *Backend) inspectExactly(ctx context.Context, key string, found map[stri
 	return nil
 }
 
-// scan calls page with the names that match on every master, until it returns
-// false or an error. A name may come twice.
+// scan calls page with the matching names on every master, until page returns false or an
+// error. It may pass a name twice.
 func (b *Backend) scan(ctx context.Context, match string, page func(names []string) (more bool, err error)) error {
-	masters, err := b.nodes.masters(ctx, b.calls)
+	masters, err := b.topology.masters(ctx, b.calls)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,8 @@ func (b *Backend) scan(ctx context.Context, match string, page func(names []stri
 	return nil
 }
 
-// pattern matches the keys with the prefix, the queues of these, and others.
+// pattern returns a pattern for SCAN that matches the keys with the prefix and the queues
+// of these keys. It also matches other keys.
 func pattern(prefix string) string {
 	if prefix == "" {
 		return "*"
@@ -150,8 +152,8 @@ func pattern(prefix string) string {
 	return "*" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(prefix) + "*"
 }
 
-// candidates returns the keys with the prefix that may be locks, to judge by the
-// names of what is in Redis: themselves, or their queues.
+// candidates returns the keys with the prefix that may be locks. The names are those of
+// locks or of their queues.
 func candidates(names []string, prefix string) []string {
 	keys := make(map[string]struct{}, len(names))
 	for _, name := range names {
@@ -170,8 +172,8 @@ func candidates(names []string, prefix string) []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// readLocks asks about some keys, and returns what is to be said of those that are
-// locks, with exact also of other kits.
+// readLocks runs inspect.lua for the keys and returns those that are locks. With exact it
+// also returns strings that other libraries may have set.
 func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exact bool) ([]driver.KeyInfo, error) {
 	cmds := make([]*redis.Cmd, len(keys))
 	send := func(which []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) {
@@ -213,7 +215,7 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 	return infos, nil
 }
 
-// keyInfo reads what inspect.lua said of one lock.
+// keyInfo parses a reply of inspect.lua.
 func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 	info := driver.KeyInfo{Key: key}
 	if len(reply) == 5 {
@@ -228,7 +230,7 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 			if kind == "r" {
 				info.Mode = driver.Shared
 			}
-			f := readFence(fence)
+			f := parseFence(fence)
 			for pair := range slices.Chunk(holders, 2) {
 				h, err := f.holderInfo(pair)
 				if err != nil {
@@ -239,34 +241,34 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 			return info, nil
 		}
 	}
-	return info, fmt.Errorf("redislock: inspect answered %d parts, or of another kind", len(reply))
+	return info, fmt.Errorf("redislock: inspect answered with %d parts, or with parts of another kind", len(reply))
 }
 
-// minted is what a fence says of the last holder.
-type minted struct {
+// fenceTokens is what a fence says about the last holder.
+type fenceTokens struct {
 	holder      string
 	first, last uint64
 }
 
-// readFence reads a fence. Of one that it cannot read it knows nothing.
-func readFence(text string) minted {
+// parseFence parses a fence. It returns a zero value if the fence cannot be parsed.
+func parseFence(text string) fenceTokens {
 	fields := strings.Fields(text)
 	if len(fields) < 4 {
-		return minted{}
+		return fenceTokens{}
 	}
 	first, err := strconv.ParseUint(fields[0], 10, 64)
 	last, err2 := strconv.ParseUint(fields[1], 10, 64)
 	if err != nil || err2 != nil {
-		return minted{}
+		return fenceTokens{}
 	}
-	return minted{holder: fields[2], first: first, last: last}
+	return fenceTokens{holder: fields[2], first: first, last: last}
 }
 
-// holderInfo reads an owner and the milliseconds that are left to it. Tokens are
-// microseconds of the server's time, and a block of them ends at the moment in
-// which it is minted, so the last tells when that was: unless more than a token a
-// microsecond was asked for, or the server's clock was set back.
-func (f minted) holderInfo(pair []any) (h driver.HolderInfo, err error) {
+// holderInfo parses an owner and the milliseconds until its lease ends. Tokens are
+// microseconds of the server's time, and the last token of a range is the time at which it
+// was issued. So it says since when the owner has the lock, unless the server's clock was
+// set back or tokens were issued faster than one per microsecond.
+func (f fenceTokens) holderInfo(pair []any) (h driver.HolderInfo, err error) {
 	if len(pair) != 2 {
 		return h, errors.New("redislock: inspect answered with half a holder")
 	}
@@ -274,7 +276,7 @@ func (f minted) holderInfo(pair []any) (h driver.HolderInfo, err error) {
 	left, ok2 := pair[1].(string)
 	ms, err := strconv.ParseInt(left, 10, 64)
 	if !ok1 || !ok2 || err != nil {
-		return h, errors.New("redislock: inspect answered with a holder that is none")
+		return h, errors.New("redislock: inspect answered with a malformed holder")
 	}
 	h.Owner, h.Holder = driver.Fingerprint(owner), driver.HolderOf(owner)
 	h.ExpiresIn = max(time.Duration(ms)*time.Millisecond, 0)

@@ -1,18 +1,23 @@
--- Looks at one lock and changes nothing: behind ours.lua.
+-- Describes one lock and changes nothing. It follows after ownership.lua.
 --
--- KEYS: the lock, its fence, its queue. ARGV: how many holders to list, and 1 to also
--- list a value that another kit may have set: a string that expires. Such a string is
--- also listed if there is a waiter for it.
+-- KEYS: the lock, its fence, its queue.
+-- ARGV: the number of holders to list at most; and 1 if a string that expires is to be
+--   listed although another library may have set it. Such a string is also listed if a
+--   waiter waits for it.
 --
--- Returns nothing if nobody has the key, nor waits for it, or if what is there is
--- no lock. Else an array: what has it, as in sharers.lua (x is one alone, "-"
--- nobody), how many of them, how many wait, the fence or "", and for each holder its
--- owner and the milliseconds that are left to it, negative if it has no end.
+-- Returns nil if nobody has the key or waits for it, or if the value is not a lock.
+-- Otherwise an array:
+--   the kind of the holders: r or p as in shared.lua, x for an exclusive one, - for none
+--   the number of holders
+--   the number of waiters
+--   the fence, or ""
+--   for each holder: the owner, and the milliseconds until its lease ends, negative if it
+--     does not end
 
 local lock, fence, queue = KEYS[1], KEYS[2], KEYS[3]
 
--- What is of another type is nothing to us.
-local function look(...)
+-- get returns a reply, or nil and true if the key has another type.
+local function get(...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
     if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
@@ -23,11 +28,11 @@ local function look(...)
   return reply
 end
 
-local waiting = look('ZCARD', queue) or 0
-local text = look('GET', fence) or ''
+local waiting = get('ZCARD', queue) or 0
+local text = get('GET', fence) or ''
 local kind, held, holders = '-', 0, {}
 
-local value, wrong = look('GET', lock)
+local value, wrong = get('GET', lock)
 if value then
   local ms = redis.call('PTTL', lock)
   if is_lock(lock, value, text) or ms > 0 and (waiting > 0 or ARGV[2] == '1') then
@@ -37,7 +42,7 @@ elseif wrong then
   local clock = redis.call('TIME')
   local now = clock[1] * 1000000 + clock[2]
   local after = '(' .. string.format('%.0f', now)
-  local found = look('ZRANGEBYSCORE', lock, after, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
+  local found = get('ZRANGEBYSCORE', lock, after, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
   if not found then
     return nil
   end

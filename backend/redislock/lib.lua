@@ -1,14 +1,16 @@
--- Behind the first part of every script that has two.
+-- The fence of a lock, the time, and refusals. Follows after acquire.lua, release.lua or
+-- preamble.lua, which define n and RETENTION.
 --
--- Three rules hold for every script. The first write for a lock is the one that
--- decides: Redis takes nothing back, so what is refused must be refused before
--- anything is done. A message is sent last, for the same reason. A number becomes
--- text through string.format('%.0f') alone: real Redis turns 1789000000123456
--- into "1.7890000001235e+15" when it is concatenated.
+-- Three rules apply to every script. First, the first write for a lock decides: Redis does
+-- not roll back, so everything that may be refused is checked before anything is written.
+-- Second, messages are sent last, for the same reason. Third, a number is converted to text
+-- only with string.format('%.0f'): when Redis concatenates 1789000000123456, the text is
+-- "1.7890000001235e+15".
 
--- read returns the value of a key, which MGET gave as value: nil if there is
--- none, a table if it is an error. To MGET what is no string is nothing; and in a
--- batch it looked before the locks in front of this one were dealt with.
+-- read returns the value of a key: nil if there is none, a table if it is an error. value is
+-- what MGET returned for the key. It is used only if there is one lock: in a batch, the
+-- locks before this one may have changed it since. MGET returns nothing for a value that is
+-- not a string.
 local function read(key, value)
   if value and n == 1 then
     return value
@@ -16,17 +18,15 @@ local function read(key, value)
   return redis.pcall('GET', key) or nil
 end
 
--- The fence is "<first> <last> <holder> <released>", the numbers with sixteen
--- digits: tokens first..last were minted for holder; released is the owner of the
--- last release of an exclusive lock that applied, or "-". Behind it, rarely,
--- " <us> <owner>... - <owner>...": the buried, and when the last of them was. Up to
--- the lone "-" they are owners that gave up while an attempt of theirs was still on
--- its way; behind it, sharers that have released.
---
--- fence returns first, last, holder, released and what is behind, or nil and an
--- error. A counter that cannot be read is an error and not a fresh start: a fresh
--- start could mint a lower token. From 2^53 on neighbouring integers share a
--- double.
+-- A fence is "<first> <last> <holder> <released>". The numbers have sixteen digits: the
+-- tokens first to last were issued to holder. released is the owner that last released an
+-- exclusive lock, or "-". Rarely, tombstones follow: " <us> <owner>... - <owner>...", where
+-- us is the time of the last tombstone. Owners before the lone "-" were released while an
+-- attempt was in doubt. Owners behind it have released a shared lock.
+
+-- fence returns first, last, holder, released and the text of the tombstones, or nil and an
+-- error. A counter that cannot be parsed is an error: to start again could issue a lower
+-- token. From 2^53 on, neighbouring integers are the same double.
 local function fence(key, value)
   local text = read(key, value)
   if not text then
@@ -34,39 +34,40 @@ local function fence(key, value)
   elseif type(text) == 'table' then
     return nil, text.err
   end
-  local first, last, holder, released, buried =
+  local first, last, holder, released, tombstones =
     string.match(text, '^(%d+) (%d+) (%S+) (%S+)(.*)$')
   first, last = tonumber(first or ''), tonumber(last or '')
   if not (first and last and first <= last and last < 9007199254740991)
-    or (buried ~= '' and not string.find(buried, '^ %d+ %S')) then
+    or (tombstones ~= '' and not string.find(tombstones, '^ %d+ %S')) then
     return nil, 'BADFENCE the fence of this lock is not one of ours'
   end
-  return first, last, holder, released, buried
+  return first, last, holder, released, tombstones
 end
 
-local function store(key, first, last, holder, released, buried)
+local function store(key, first, last, holder, released, tombstones)
   redis.call('SET', key,
-    string.format('%016.0f %016.0f %s %s%s', first, last, holder, released, buried), 'PX', RETENTION)
+    string.format('%016.0f %016.0f %s %s%s', first, last, holder, released, tombstones), 'PX', RETENTION)
 end
 
--- bury adds an owner to the buried, last of its kind. At most fifteen others stay
--- with it: more would make the fence long for nothing. Those who gave up and those
--- who released do not drive each other out: the latter come by the thousand.
-local function bury(buried, owner, now, released)
-  local gave_up, left = {}, {}
-  local list = gave_up
-  for o in string.gmatch(string.gsub(buried, '^ %d+', ''), '%S+') do
+-- add_tombstone adds an owner to the tombstones. released says to which list: true for
+-- owners that released a shared lock, false for owners in doubt. Each list keeps sixteen
+-- owners, so that the fence stays short. There are two lists, because releases are frequent
+-- and must not displace the owners in doubt.
+local function add_tombstone(tombstones, owner, now, released)
+  local in_doubt, left = {}, {}
+  local list = in_doubt
+  for o in string.gmatch(string.gsub(tombstones, '^ %d+', ''), '%S+') do
     if o == '-' then
       list = left
     elseif o ~= owner or (list == left) ~= released then
       list[#list + 1] = o
     end
   end
-  list = released and left or gave_up
+  list = released and left or in_doubt
   list[#list + 1] = owner
   local text = string.format(' %.0f', now)
-  if #gave_up > 0 then
-    text = text .. ' ' .. table.concat(gave_up, ' ', math.max(1, #gave_up - 15))
+  if #in_doubt > 0 then
+    text = text .. ' ' .. table.concat(in_doubt, ' ', math.max(1, #in_doubt - 15))
   end
   if #left > 0 then
     text = text .. ' - ' .. table.concat(left, ' ', math.max(1, #left - 15))
@@ -74,12 +75,12 @@ local function bury(buried, owner, now, released)
   return text
 end
 
--- is_buried reports whether the owner is among the buried, of either kind.
-local function is_buried(buried, owner)
-  return buried ~= '' and string.find(buried .. ' ', ' ' .. owner .. ' ', 1, true) ~= nil
+-- is_tombstoned reports whether the owner is in either list of the tombstones.
+local function is_tombstoned(tombstones, owner)
+  return tombstones ~= '' and string.find(tombstones .. ' ', ' ' .. owner .. ' ', 1, true) ~= nil
 end
 
--- The server's time in microseconds, asked for once.
+-- time returns the server's time in microseconds: the same in one script call.
 local at
 local function time()
   if not at then
@@ -89,10 +90,10 @@ local function time()
   return at
 end
 
--- refusal returns the reply to a refused request: how many milliseconds others will
--- have the lock. If there is only one holder, the reply also has for how many
--- microseconds it has held the lock, which is known if the fence belongs to that owner,
--- and its name, which is the part of the owner behind the UUID.
+-- refusal returns the reply to a refused request: the milliseconds until the lease of the
+-- holders ends. If there is one holder, two more values follow. The first is for how many
+-- microseconds it has held the lock, which is known if text, the fence, is about this owner.
+-- The second is the holder's name, which is the part of the owner after the UUID.
 local function refusal(ms, owner, text)
   local line = '0 ' .. ms
   if type(owner) ~= 'string' or owner == '' or #owner > 128 then

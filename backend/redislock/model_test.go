@@ -97,15 +97,15 @@ func (m *modelled) reset() {
 func (m *modelled) run(s q.Step) error {
 	m.t.Helper()
 	owner, ctx := m.name(s.Call.Owner), m.t.Context()
-	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, Want: 3, Doubt: s.Call.Doubt}
+	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, Tokens: 3, InDoubt: s.Call.Doubt}
 	var lines []string
 	var err error
 	switch s.Call.Op {
 	case q.Try:
-		op.How = "t"
+		op.Mode = "try"
 		lines, err = redislock.RunAcquire(ctx, m.Client, owner[:1], modelClaim, "in:", op)
 	case q.Acquire:
-		op.How = "q"
+		op.Mode = "enqueue"
 		lines, err = redislock.RunAcquire(ctx, m.Client, owner[:1], modelClaim, "in:", op)
 	case q.Release:
 		lines, err = redislock.RunRelease(ctx, m.Client, owner[:1], modelClaim, "in:", op)

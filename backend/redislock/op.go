@@ -5,84 +5,84 @@ import (
 	"time"
 )
 
-// op is what a script is to do for one lock, and what it answered.
+// op is one operation: what a script has to do for one lock, and the answer.
 type op struct {
 	script *script
 	keys   [3]string
 	owner  string
 
-	// Of acquire.lua and share.lua.
-	ttl, want int64
-	how       string
+	// For acquire.lua and share.lua.
+	ttl    int64 // milliseconds
+	tokens int64 // how many are asked for
+	mode   string
 
-	// Of release.lua and unshare.lua.
-	doubt  string
-	minted uint64
+	// For release.lua and unshare.lua.
+	inDoubt   string // a flag
+	lastToken uint64
 
-	wants string // of share.lua and unshare.lua: see wants
+	share string // for share.lua and unshare.lua: see share
 
-	repeatable bool // it may be sent twice
+	idempotent bool // it may be sent twice
 
-	// The lane's, under its mutex.
-	place place
+	state state // guarded by the mutex of the batcher
 
-	events    chan event
-	answer    answer
-	sure      bool // so far, that whatever was sent was answered
-	abandoned bool // something may still read this op
-	pressed   bool // it has waited long enough for what it could overtake
+	events       chan event
+	answer       answer
+	outcomeKnown bool // every request so far was answered
+	retained     bool // it must not be reused: it may still be read
+	force        bool // it does not wait for abandoned operations any more
 }
 
-// answer is what became of an op.
+// answer is the result of an op.
 type answer struct {
-	line string    // what the script said
-	err  error     // instead
-	sent time.Time // before this it was not sent; zero: it never was
-	sure bool      // whatever was sent was answered: nothing is on its way
+	line         string    // the reply of the script
+	err          error     // if there is no reply
+	sent         time.Time // the time just before it was sent; zero if it was not sent
+	outcomeKnown bool      // every request was answered: none is on its way
 
-	confirmed int // by so many replicas, if they were asked
+	confirmed int // by this number of replicas, if they were asked
 }
 
-// How an acquisition is meant.
+// The modes of an acquisition. A release has none.
 const (
-	try     = "t"
-	enqueue = "q"
-	prolong = "p"
+	modeTry     = "try"
+	modeEnqueue = "enqueue"
+	modeExtend  = "extend"
 )
 
-// place is where an op is.
-type place int
+// state is the state of an op.
+type state int
 
 const (
-	queued  place = iota
-	leading       // queued, and its caller was told to fly what is queued
-	flying
-	flown // and answered
-	left  // by its caller
+	stateQueued state = iota
+	stateRunner       // queued, and its caller was told to send what is queued
+	stateSent
+	stateDone
+	stateAbandoned // its caller has left
 )
 
 // event is what the caller of an op waits for.
 type event int
 
 const (
-	done  event = iota // the answer is there
-	lead               // fly what is queued
-	press              // do not wait any longer for what it could overtake
+	eventDone  event = iota // the answer is there
+	eventRun                // send what is queued
+	eventForce              // do not wait for abandoned operations any more
 )
 
-// appendArgs appends what the script is told about o. Pointers, because to make
-// an interface of a string allocates.
+// appendArgs appends the arguments of the script for o. They are pointers, because to put
+// a string into an interface allocates.
 func (o *op) appendArgs(args []any) []any {
 	args = append(args, &o.owner)
 	switch o.script {
 	case acquireScript:
-		return append(args, &o.ttl, &o.want, &o.how)
+		return append(args, &o.ttl, &o.tokens, &o.mode)
 	case shareScript:
-		return append(args, &o.ttl, &o.want, &o.how, &o.wants)
+		return append(args, &o.ttl, &o.tokens, &o.mode, &o.share)
 	case unshareScript:
-		return append(args, &o.doubt, &o.minted, &o.wants)
+		return append(args, &o.inDoubt, &o.lastToken, &o.share)
 	default:
-		return append(args, &o.doubt, &o.minted)
+		return append(args, &o.inDoubt, &o.lastToken)
 	}
 }
 
@@ -94,18 +94,18 @@ func flag(b bool) string {
 	return "0"
 }
 
-// ops are used again and again: each has a channel.
-type ops struct{ pool sync.Pool }
+// opPool keeps operations for reuse: each has a channel.
+type opPool struct{ pool sync.Pool }
 
-func (p *ops) get() *op {
+func (p *opPool) get() *op {
 	if o, ok := p.pool.Get().(*op); ok {
 		return o
 	}
 	return &op{events: make(chan event, 1)}
 }
 
-// put takes back an op of which nobody else knows any more.
-func (p *ops) put(o *op) {
+// put takes back an op that only its caller refers to.
+func (p *opPool) put(o *op) {
 	*o = op{events: o.events}
 	p.pool.Put(o)
 }

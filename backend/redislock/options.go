@@ -13,21 +13,20 @@ const (
 	DefaultOpTimeout   = time.Second
 )
 
-// lib.lua has the same figures.
+// The same values are in acquire.lua, release.lua and preamble.lua.
 const (
-	// How long the fence of a lock outlives its last use. With it goes the
-	// order of the tokens if the server's clock is then set back by more than
-	// the lock was idle; and strangers choose the keys, so it is not kept for
-	// ever.
+	// retention is how long the fence of a lock is kept after its last use. After that, a
+	// token could be repeated if the server's clock is set back by more than the lock was
+	// idle. The fence is not kept longer, because requests from outside may choose the
+	// keys, and each key needs memory.
 	retention = 15 * time.Minute
 
-	// How long a queue outlives the last look of its last waiter. Every waiter
-	// looks again three times as often, whatever its Backoff says.
+	// queueTTL is how long a queue is kept after the last attempt of its last waiter. A
+	// waiter makes an attempt at least three times within it.
 	queueTTL = time.Minute
 )
 
-// Option changes a default of [New]. A value that makes no sense panics there,
-// with the name of the option.
+// Option changes a default of [New].
 type Option func(*options)
 
 type options struct {
@@ -54,10 +53,10 @@ func newOptions(opts []Option) options {
 	return o
 }
 
-// WithInboxPrefix sets what the names of the channels begin with on which
-// waiting processes are woken. All processes that share locks must use the same
-// prefix: with another one they still get the locks, but later, by polling. The
-// default is [DefaultInboxPrefix]; an empty prefix panics.
+// WithInboxPrefix sets the prefix of the channels on which waiting processes receive
+// messages. All processes that share locks must use the same prefix. Processes with
+// different prefixes exclude each other too, but a waiter gets the lock later, by polling.
+// The default is [DefaultInboxPrefix]. WithInboxPrefix panics if the prefix is empty.
 func WithInboxPrefix(prefix string) Option {
 	if prefix == "" {
 		panic(`redislock: WithInboxPrefix: "" is empty`)
@@ -65,25 +64,25 @@ func WithInboxPrefix(prefix string) Option {
 	return func(o *options) { o.inboxPrefix = prefix }
 }
 
-// WithClaimWindow sets how long a lock that is passed on waits for the process
-// that it was passed to. It must be longer than a message and a round trip, and
-// is what a waiter that has died costs those behind it. The default is
-// [DefaultClaimWindow]; less than a millisecond panics.
+// WithClaimWindow sets how long a lock that was granted to a waiter is kept for it, until
+// it claims the lock. It must be longer than a message and a round trip take. A waiter that
+// has died delays the waiters behind it by this time. The default is [DefaultClaimWindow].
+// WithClaimWindow panics if d is less than a millisecond.
 func WithClaimWindow(d time.Duration) Option {
 	checkDuration("WithClaimWindow", d)
 	return func(o *options) { o.claimWindow = d }
 }
 
-// WithOpTimeout bounds one network operation. An operation that has no answer
-// by then fails, whatever the timeouts of the client are. The default is
-// [DefaultOpTimeout]; less than a millisecond panics.
+// WithOpTimeout sets the time within which the server must answer an operation. Otherwise
+// the operation fails, whatever the timeouts of the client are. The default is
+// [DefaultOpTimeout]. WithOpTimeout panics if d is less than a millisecond.
 func WithOpTimeout(d time.Duration) Option {
 	checkDuration("WithOpTimeout", d)
 	return func(o *options) { o.opTimeout = d }
 }
 
-// WithLogger sets where the one warning goes that this package has to give: that
-// the server may evict locks. The default is [slog.Default]; nil panics.
+// WithLogger sets the logger for the only warning of this package: that the server may
+// evict locks. The default is [slog.Default]. WithLogger panics if l is nil.
 func WithLogger(l *slog.Logger) Option {
 	if l == nil {
 		panic("redislock: WithLogger: nil logger")

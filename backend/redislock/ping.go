@@ -14,15 +14,15 @@ import (
 
 var _ driver.Pinger = (*Backend)(nil)
 
-// Ping asks every server that stores keys: the single server, the master that Sentinel
-// names, all masters of a Cluster, all shards of a Ring that are up. One round trip
+// Ping asks every server that keeps keys: the single server, the master that Sentinel
+// names, all masters of a Cluster, or all shards of a Ring that are up. One round trip
 // shows that the server answers this user and, if the user may run INFO, that it is not
-// a replica. Ping does not notice that the memory of a server is full, nor that a slot
+// a replica. Ping does not notice that the memory of a server is full, or that a slot
 // of a Cluster has no master. It takes at most the operation timeout, or twice as long
 // if it asks a Cluster for its masters first. If several servers fail, it returns one
 // of the errors.
 func (b *Backend) Ping(ctx context.Context) error {
-	masters, err := b.nodes.masters(ctx, b.calls)
+	masters, err := b.topology.masters(ctx, b.calls)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	for i, master := range masters {
 		server := b.calls.server
 		if plain, ok := master.(*redis.Client); ok && master != b.calls.client {
-			server = b.fleet.laneTo(plain).server
+			server = b.dispatcher.batcherFor(plain).server
 		}
 		all.Go(func() {
 			_, errs[i] = callAt(ctx, b.calls, server, func(ctx context.Context, _ redis.UniversalClient) (struct{}, error) {
@@ -56,7 +56,7 @@ func ping(ctx context.Context, master redis.UniversalClient) error {
 	pong, info := pipe.Ping(ctx), pipe.Info(ctx, "replication")
 	rediskit.Exec(ctx, pipe)
 	switch {
-	case redis.HasErrorPrefix(pong.Err(), "NOPERM"): // but it answers
+	case redis.HasErrorPrefix(pong.Err(), "NOPERM"): // it answers
 		return nil
 	case pong.Err() != nil:
 		return pong.Err()

@@ -170,7 +170,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		if n := s.Exists(t.Context(), queueKey).Val(); n != 0 {
 			t.Error("a queue is left")
 		}
-		if n := b.Doubts(); n != 0 {
+		if n := b.InDoubt(); n != 0 {
 			t.Errorf("%d doubts left", n)
 		}
 	})
@@ -209,7 +209,7 @@ func TestManyCancelled(t *testing.T) {
 	if n := s.Exists(t.Context(), queueKey).Val(); n != 0 {
 		t.Error("a queue is left")
 	}
-	if n := b.Doubts(); n != 0 {
+	if n := b.InDoubt(); n != 0 {
 		t.Errorf("%d doubts left", n)
 	}
 	if err := b.Release(t.Context(), held); err != nil {

@@ -1,21 +1,21 @@
--- Gives some locks back, or the places in their queues. This part deals with
--- those that their owners have and nobody waits for; release_rest.lua, behind
--- lib.lua, with the others.
+-- Gives back some locks, or places in their queues. This file handles locks that their
+-- owners have and that nobody waits for. release_rest.lua, which follows after lib.lua,
+-- shared.lua and grant_next.lua, handles the others.
 --
 -- KEYS: n locks, their n fences, their n queues.
--- ARGV: the inbox of the caller, the claim window, the prefix of inboxes; then
--- for each lock its owner, 1 if an attempt of that may still be on its way, and
--- the last token that was minted for it.
+-- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
+--   then for each lock: the owner, 1 if an attempt of the owner is in doubt, and the last
+--   token that was issued to the owner.
 --
 -- Returns a line for each lock:
---   1  this owner had it, or this is a repeat
---   0  another has it
+--   1  this owner had it, or this is a repeated call
+--   0  another owner has it
 --   2  nobody had it
 --   -<error>
 
 local RETENTION = 900000 -- as in acquire.lua
 
-local KEYS, ARGV = KEYS, ARGV -- locals are found faster
+local KEYS, ARGV = KEYS, ARGV -- locals are faster than globals
 local call, find, sub, byte = redis.call, string.find, string.sub, string.byte
 
 local n = #KEYS / 3
@@ -44,8 +44,8 @@ for i = 1, n do
   end
 end
 if #locks > 0 then
-  -- First what Redis never refuses for want of memory. What follows it is not
-  -- refused either: a full server can still be left.
+  -- First a command that Redis does not refuse when it is out of memory. After it, Redis
+  -- does not refuse the others either.
   call('DEL', unpack(locks))
   for i, text in pairs(fences) do
     call('SET', KEYS[n + i], text, 'PX', RETENTION)

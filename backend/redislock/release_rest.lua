@@ -1,64 +1,63 @@
--- The rest of release.lua: locks that others wait for, or that are not the
--- owner's any more.
+-- The rest of release.lua, which describes KEYS, ARGV and the reply: locks that others wait
+-- for, or that their owners do not have any more.
 
-local function give_back(i)
+local function release(i)
   local lock, fence_key, queue = KEYS[i], KEYS[n + i], KEYS[2 * n + i]
-  local owner, doubt, minted = ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', ARGV[3 * i + 3]
+  local owner, in_doubt, last_token = ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', ARGV[3 * i + 3]
 
   local current = read(lock, values[i])
-  local kind -- of the sharers, if there are
+  local kind -- of the holders, if the lock is shared
   if type(current) == 'table' then
     local err
-    kind, err = sharers(lock, current.err)
+    kind, err = shared_kind(lock, current.err)
     if err and string.sub(err, 1, 9) ~= 'WRONGTYPE' then
       return '-' .. err
     end
-    current = (kind or err) and '' -- nobody's name; a value of a foreign type belongs to another
+    current = (kind or err) and '' -- not an owner; a value of a foreign type belongs to another
   end
   local mine = current == owner
 
-  -- First what Redis never refuses for want of memory.
+  -- First a command that Redis does not refuse when it is out of memory.
   if mine then
     redis.call('DEL', lock)
   else
     redis.call('ZREM', queue, ARGV[1] .. ':' .. owner)
   end
 
-  -- A fence that cannot be read is left alone: nobody can acquire over it, but it
-  -- must not keep those who hold the lock from giving it back.
-  local first, last, holder, released, buried = fence(fence_key, values[n + i])
-  local again = first and released == owner
-  if first and (mine or doubt) then
+  -- A fence that cannot be parsed stays as it is. It prevents every acquisition, but it
+  -- must not prevent releases.
+  local first, last, holder, released, tombstones = fence(fence_key, values[n + i])
+  local repeated = first and released == owner
+  if first and (mine or in_doubt) then
     if mine then
       released = owner
       if last == 0 then
-        -- The counter was lost while the lock was held: the holder brings it back.
-        local token = tonumber(minted)
+        -- The counter was lost while the lock was held. The holder restores it.
+        local token = tonumber(last_token)
         if token < 9007199254740991 then
           first, last = token, token
         end
       end
     end
-    if doubt then
-      buried = bury(buried, owner, time(), false)
+    if in_doubt then
+      tombstones = add_tombstone(tombstones, owner, time(), false)
     end
-    store(fence_key, first, last, holder, released, buried)
+    store(fence_key, first, last, holder, released, tombstones)
   end
 
-  -- Also a release that comes too late may find the key free with others waiting:
-  -- then it is the one who looks, so it helps. And where sharers are, one who leaves
-  -- the queue may have kept others from joining them.
+  -- If the key is free, others may wait for it, even if this release comes too late. If the
+  -- lock is shared, an owner that leaves the queue may have kept others from joining.
   if mine or not current or kind then
-    tell((pass(lock, queue, kind, owner)))
+    publish((grant_next(lock, queue, kind, owner)))
   end
 
-  if mine or again then
+  if mine or repeated then
     return '1'
   end
   return current and '0' or '2'
 end
 
 for _, i in ipairs(rest) do
-  answers[i] = give_back(i)
+  answers[i] = release(i)
 end
 return table.concat(answers, '\n')

@@ -14,30 +14,32 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// One script or pipeline carries no more renewals than this: a script stops the
-// server while it runs.
-const renewBatch = 256
+const (
+	// maxRenewBatch is the number of renewals in one script or pipeline: a script stops
+	// the server while it runs.
+	maxRenewBatch = 256
 
-// maxRenewals is how many renewals for one server are in progress at most. While a
-// server does not answer, the Locker sends a batch for each part of its schedule; more of
-// them would only take connections.
-const maxRenewals = 4
+	// maxRenewals is the number of renewals in progress for one server. While a server
+	// does not answer, the Locker sends a batch for each part of its schedule; more of
+	// them would only take connections.
+	maxRenewals = 4
+)
 
 var (
 	errNotSent = errors.New("redislock: not sent, because the batch before it failed")
 	errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)
 )
 
-// Renew extends the grants with one script for every 256 of them, exclusive ones
-// and others apart, or, where the keys are spread over several servers, with one
-// pipeline for as many on each. No server's part waits for another's: each result is
-// reported with the answer of its server. What a server did not answer within the
-// operation timeout is Unknown, and so is what would have been sent to it next.
+// Renew extends the grants. It sends one script for every 256 exclusive grants and one for
+// every 256 others. If there may be several servers, it sends pipelines of the same size,
+// to all servers at once, and reports each result when its server has answered. A grant is
+// [driver.Unknown] if its server did not answer within the operation timeout. Then further
+// batches of this call for that server are not sent, and their grants are Unknown, too.
 //
 // At most four renewals are in progress for each server. A further one waits for one of
 // them to end; if ctx ends first, it was not sent, and its grants are Unknown.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	grants = slices.Clone(grants) // what is left behind may still read it
+	grants = slices.Clone(grants) // an abandoned request may still read it
 	valid := make([]int, 0, len(grants))
 	for i, g := range grants {
 		// A PEXPIRE of zero would delete the lock.
@@ -48,56 +50,55 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 		valid = append(valid, i)
 	}
 
-	groups := b.nodes.group(ctx, b.calls, grants, valid)
+	groups := b.topology.groupByServer(ctx, b.calls, grants, valid)
 	for _, group := range groups {
-		byScript(grants, group)
+		sortByRenewScript(grants, group)
 	}
 	if len(groups) == 1 {
-		b.renewNode(ctx, grants, groups[0], report)
+		b.renewAt(ctx, grants, groups[0], report)
 		return
 	}
 	var wg sync.WaitGroup
 	for _, group := range groups {
-		wg.Go(func() { b.renewNode(ctx, grants, group, report) })
+		wg.Go(func() { b.renewAt(ctx, grants, group, report) })
 	}
 	wg.Wait()
 }
 
-// renewNode renews those grants that group lists, batch after batch, until one
-// has no answer.
-func (b *Backend) renewNode(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
+// renewAt renews the grants with the indices in group, which are on one server. It sends
+// one batch after the other, until one is not answered.
+func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
 	if len(group) == 0 {
 		return
 	}
-	l := b.fleet.knownLane(grants[group[0]].Key)
+	at := b.dispatcher.knownBatcher(grants[group[0]].Key)
 	select {
-	case l.renewals <- struct{}{}:
-		defer func() { <-l.renewals }()
+	case at.renewals <- struct{}{}:
+		defer func() { <-at.renewals }()
 	case <-ctx.Done():
-		err := l.server.Explain(fmt.Errorf("%w: %w", errTooMany, ctx.Err()))
+		err := at.server.Explain(fmt.Errorf("%w: %w", errTooMany, ctx.Err()))
 		for _, i := range group {
 			report(i, driver.RenewResult{Err: err})
 		}
 		return
 	}
-	server := l.server
 	for len(group) > 0 {
-		batch := group[:sameScript(grants, group)]
+		batch := group[:sameScriptPrefix(grants, group)]
 		group = group[len(batch):]
 
-		answers, err := callAt(ctx, b.calls, server, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
+		answers, err := callAt(ctx, b.calls, at.server, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
 			return b.renewBatch(ctx, c, grants, batch)
 		})
 		for n, i := range batch {
 			r := driver.RenewResult{Err: err}
 			if err == nil {
 				r = answers[n]
-				r.Err = server.Explain(r.Err)
+				r.Err = at.server.Explain(r.Err)
 			}
 			report(i, r)
 		}
 		if err != nil {
-			b.nodes.silent()
+			b.topology.refresh()
 			for _, i := range group {
 				report(i, driver.RenewResult{Err: fmt.Errorf("%w: %w", errNotSent, err)})
 			}
@@ -106,15 +107,15 @@ func (b *Backend) renewNode(ctx context.Context, grants []driver.Grant, group []
 	}
 }
 
-// renewBatch writes to nothing but what it returns: it may be left behind.
+// renewBatch writes only to what it returns, because it may be abandoned.
 func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
-	if b.nodes.together() {
+	if b.topology.multiKey() {
 		answers, err := renewScripted(ctx, c, grants, batch)
 		if !redis.HasErrorPrefix(err, "CROSSSLOT") {
 			return answers, err
 		}
-		// A client for one server, but what answers is a Cluster.
-		b.nodes.separate()
+		// The client is for one server, but that is part of a Cluster.
+		b.topology.disableMultiKey()
 	}
 	return renewPipelined(ctx, c, grants, batch)
 }
@@ -124,9 +125,9 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver
 	args := make([]any, 0, 2*len(batch))
 	for _, i := range batch {
 		keys = append(keys, grants[i].Key)
-		args = append(args, holding(grants[i]), grants[i].TTL.Milliseconds())
+		args = append(args, heldValue(grants[i]), grants[i].TTL.Milliseconds())
 	}
-	script := renewal(grants[batch[0]])
+	script := renewScriptOf(grants[batch[0]])
 	reply, err := integers(script.Run(ctx, c, keys, args...), len(batch))
 	if err != nil {
 		return nil, err
@@ -138,18 +139,17 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver
 	return results, nil
 }
 
-// renewPipelined sends one script call for each lock. Every answer stands for
-// itself; those that say NOSCRIPT are sent once more, with the script. It fails
-// if there was no answer at all.
+// renewPipelined sends one script call for each lock. Calls that are answered with
+// NOSCRIPT are sent once more, with the script. It fails if no call was answered.
 func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	results := make([]driver.RenewResult, len(batch))
-	script := renewal(grants[batch[0]])
+	script := renewScriptOf(grants[batch[0]])
 	send := func(ns []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) (missing []int) {
 		pipe := c.Pipeline()
 		cmds := make([]*redis.Cmd, len(ns))
 		for j, n := range ns {
 			g := grants[batch[n]]
-			cmds[j] = eval(pipe, ctx, []string{g.Key}, holding(g), g.TTL.Milliseconds())
+			cmds[j] = eval(pipe, ctx, []string{g.Key}, heldValue(g), g.TTL.Milliseconds())
 		}
 		rediskit.Exec(ctx, pipe)
 		for j, n := range ns {
@@ -190,4 +190,47 @@ func renewResult(renewed int64) driver.RenewResult {
 		return driver.RenewResult{Status: driver.Renewed}
 	}
 	return driver.RenewResult{Status: driver.Lost}
+}
+
+// renewScriptOf returns the script that renews g.
+func renewScriptOf(g driver.Grant) *redis.Script {
+	if share(g.Mode, g.Permits) != "" {
+		return renewSharedScript
+	}
+	return renewScript
+}
+
+// heldValue returns what g has at the key of the lock: the value of the string, or a
+// member of the sorted set.
+func heldValue(g driver.Grant) string {
+	if s := share(g.Mode, g.Permits); s != "" {
+		return s[:1] + " " + g.Owner
+	}
+	return g.Owner
+}
+
+// sortByRenewScript sorts the indices in group by the script that renews their grants.
+func sortByRenewScript(grants []driver.Grant, group []int) {
+	exclusive := func(i int) bool { return renewScriptOf(grants[i]) == renewScript }
+	slices.SortStableFunc(group, func(i, j int) int {
+		switch a, b := exclusive(i), exclusive(j); {
+		case a == b:
+			return 0
+		case a:
+			return -1
+		default:
+			return 1
+		}
+	})
+}
+
+// sameScriptPrefix returns how many indices at the beginning of group go into one batch.
+func sameScriptPrefix(grants []driver.Grant, group []int) int {
+	script := renewScriptOf(grants[group[0]])
+	for n := range min(maxRenewBatch, len(group)) {
+		if renewScriptOf(grants[group[n]]) != script {
+			return n
+		}
+	}
+	return min(maxRenewBatch, len(group))
 }

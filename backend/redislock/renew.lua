@@ -1,11 +1,15 @@
--- Extends locks that their owners still have. KEYS are the locks; ARGV has two
--- entries for each, the owner and the time to live. Returns 1 or 0 for each.
--- Nothing is created: a lock that is gone stays gone.
+-- Extends exclusive locks that their owners still have. It creates nothing: a lock that is
+-- gone stays gone.
+--
+-- KEYS: the locks.
+-- ARGV: for each lock its owner and the time to live in milliseconds.
+--
+-- Returns 1 or 0 for each lock.
 
 local renewed = {}
 for i, key in ipairs(KEYS) do
-  -- pcall: a key of another type is not this owner's either, and must not spoil
-  -- the renewal of the others. Any other error says nothing about the owner.
+  -- pcall: a key of another type does not belong to this owner, and must not prevent the
+  -- renewal of the others. Any other error says nothing about the owner.
   local current = redis.pcall('GET', key)
   if type(current) == 'table' and string.sub(current.err, 1, 9) ~= 'WRONGTYPE' then
     return current

@@ -1,7 +1,11 @@
--- Extends the leases of sharers that still have theirs. KEYS are the locks; ARGV
--- has two entries for each, the member of the sorted set, see sharers.lua, and the
--- time to live. Returns 1 or 0 for each. Nothing is created: a lease
--- that has ended stays so, also if nobody has looked since.
+-- Extends the leases of holders of shared locks that still have theirs. It creates nothing:
+-- a lease that has ended stays ended, even if its member is still in the set.
+--
+-- KEYS: the locks.
+-- ARGV: for each lock the member of the sorted set, see shared.lua, and the time to live in
+--   milliseconds.
+--
+-- Returns 1 or 0 for each lock.
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -15,8 +19,8 @@ for i, key in ipairs(KEYS) do
     return ends
   end
   if type(ends) == 'string' and tonumber(ends) > now then
-    -- First what Redis never refuses for want of memory. That is also what is
-    -- needed in the end, unless another's lease ends later.
+    -- First a command that Redis does not refuse when it is out of memory. It sets the
+    -- right time, unless the lease of another holder ends later.
     redis.call('PEXPIRE', key, ttl)
     redis.call('ZADD', key, 'XX', string.format('%.0f', now + ttl * 1000), member)
     local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')

@@ -11,18 +11,18 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-// WithWaitReplicas makes every acquisition wait until n replicas have confirmed
-// that they have it, so that it survives a failover to one of them. Renewals and
-// releases do not wait. Where too few confirm within the timeout the acquisition
-// fails, with an error that does not wrap distlock.ErrNotAcquired: it may be repeated
-// with the same owner, and must be released. The Locker does both.
+// WithWaitReplicas makes every acquisition wait until n replicas have confirmed the lock,
+// so that it survives a failover to one of them. Renewals and releases do not wait. If
+// fewer replicas confirm within the timeout, the acquisition fails. Its error does not wrap
+// [driver.ErrNotAcquired]: the acquisition may be repeated with the same owner, and must be
+// released. The Locker does both.
 //
-// It waits with WAIT, on the connection that has written, because WAIT counts
-// nothing else. So the client must be a [*redis.Client], a [*redis.ClusterClient]
-// or a [*redis.Ring]; with another New panics. The timeout must be shorter than
-// the operation timeout, or New panics. In a Cluster an acquisition that runs into
-// the move of its slot is not confirmed. The default is not to wait; n below 1, or
-// a timeout of less than a millisecond, panics.
+// The Backend sends WAIT on the connection that wrote the lock, because WAIT counts only
+// the writes of its connection. So the client must be a [*redis.Client], a
+// [*redis.ClusterClient] or a [*redis.Ring], and the timeout must be shorter than the
+// operation timeout; otherwise New panics. In a Cluster, an acquisition is not confirmed
+// while its slot moves. The default is not to wait. WithWaitReplicas panics if n is below 1
+// or the timeout is less than a millisecond.
 func WithWaitReplicas(n int, timeout time.Duration) Option {
 	if n < 1 {
 		panic(fmt.Sprintf("redislock: WithWaitReplicas: %d replicas", n))
@@ -31,13 +31,13 @@ func WithWaitReplicas(n int, timeout time.Duration) Option {
 	return func(o *options) { o.replicas = replicas{n, timeout} }
 }
 
-// replicas says how many of them must confirm a lock, and in what time.
+// replicas says how many replicas must confirm a lock, and within what time.
 type replicas struct {
 	n       int
 	timeout time.Duration
 }
 
-// check panics if the replicas cannot be asked.
+// check panics if WAIT cannot be used with the client and the operation timeout.
 func (r replicas) check(client redis.UniversalClient, limit time.Duration) {
 	if r.n == 0 {
 		return
@@ -52,19 +52,19 @@ func (r replicas) check(client redis.UniversalClient, limit time.Duration) {
 	}
 }
 
-// unconfirmed is the error for a lock that too few replicas have.
+// unconfirmed returns the error for a lock that too few replicas have confirmed.
 func (r replicas) unconfirmed(got int) error {
 	return fmt.Errorf("redislock: %d of %d replicas have confirmed the lock within %v", got, r.n, r.timeout)
 }
 
-// concern reports whether the call is one that they must confirm.
-func (r replicas) concern(c scriptCall) bool {
+// concerns reports whether replicas must confirm the call.
+func (r replicas) concerns(c scriptCall) bool {
 	return (c.script == acquireScript || c.script == shareScript) &&
-		slices.ContainsFunc(c.ops, func(o *op) bool { return o.how != prolong })
+		slices.ContainsFunc(c.ops, func(o *op) bool { return o.mode != modeExtend })
 }
 
-// execute carries out the calls, each on one connection to the server that has its
-// keys, with a WAIT behind it there. A pipeline has one connection.
+// execute runs the calls. Each server gets a pipeline with its calls and a WAIT: a
+// pipeline uses one connection.
 func (r replicas) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
 	var servers []*redis.Client
 	groups := make(map[*redis.Client][]int)
@@ -84,12 +84,12 @@ func (r replicas) execute(ctx context.Context, client redis.UniversalClient, cal
 	}
 }
 
-// server returns the client of the server that has the key.
+// server returns the client of the key's server.
 func (replicas) server(ctx context.Context, client redis.UniversalClient, key string) (*redis.Client, error) {
-	if find := (nodes{client: client}).server(); find != nil {
+	if find := (topology{client: client}).finder(); find != nil {
 		return find(ctx, key)
 	}
-	plain, _ := client.(*redis.Client) // New has seen to it
+	plain, _ := client.(*redis.Client) // check was called
 	return plain, nil
 }
 
@@ -107,9 +107,9 @@ func (r replicas) executeOn(ctx context.Context, server *redis.Client, client re
 	var at []int
 	for _, i := range which {
 		c := &calls[i]
-		c.confirmed, _ = wait.Int() // none, if there is no answer
+		c.confirmed, _ = wait.Int() // zero if there is no answer
 		if err := c.cmd.Err(); redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") {
-			// The client finds the server, but nobody finds its replicas.
+			// The client follows the redirection. WAIT cannot follow it.
 			c.confirmed = 0
 			moved, at = append(moved, *c), append(at, i)
 		}

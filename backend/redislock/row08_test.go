@@ -198,7 +198,7 @@ func TestRow08LostReplies(t *testing.T) {
 				s.lose()
 				mustRelease(t, s.other, w.grant)
 				s.giveBack(<-claimed)
-				if n := s.b.Doubts(); n != 0 {
+				if n := s.b.InDoubt(); n != 0 {
 					t.Errorf("%d doubts left", n)
 				}
 				nothingLeft(t, s.real)
@@ -233,7 +233,7 @@ func TestRow08LostRepliesGivenUp(t *testing.T) {
 		if !errors.Is(w.err, context.Canceled) {
 			t.Errorf("acquire: %v", w.err)
 		}
-		if n := s.b.Doubts(); n != 1 {
+		if n := s.b.InDoubt(); n != 1 {
 			t.Errorf("%d doubts", n)
 		}
 		mustReleaseAny(t, s.b, r)
@@ -246,7 +246,7 @@ func TestRow08LostRepliesGivenUp(t *testing.T) {
 		if keys := left(s.real); len(keys) != 0 {
 			t.Errorf("left behind: %q", keys)
 		}
-		if n := s.b.Doubts(); n != 0 {
+		if n := s.b.InDoubt(); n != 0 {
 			t.Errorf("%d doubts left", n)
 		}
 	}

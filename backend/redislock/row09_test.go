@@ -72,7 +72,7 @@ func TestRow09ServerSleeps(t *testing.T) {
 		if err := locker.Close(); err != nil {
 			t.Error(err)
 		}
-		if d, a := backends[i].Doubts(), backends[i].Aloft(); d != 0 || a != 0 {
+		if d, a := backends[i].InDoubt(), backends[i].InFlight(); d != 0 || a != 0 {
 			t.Errorf("%d doubts and %d flights left", d, a)
 		}
 	}

@@ -106,7 +106,7 @@ func TestRow17Refusals(t *testing.T) {
 			if err := locker.Close(); err != nil {
 				t.Error(err)
 			}
-			if n := b.Doubts(); n != 0 {
+			if n := b.InDoubt(); n != 0 {
 				t.Errorf("%d doubts left", n)
 			}
 			nothingLeft(t, s.real)

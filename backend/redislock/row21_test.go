@@ -95,7 +95,7 @@ func TestRow21KeyFlood(t *testing.T) {
 	flood(t, lockers, workers, n, "second")
 
 	for _, b := range backends {
-		eventually(t, "nobody waits, and no attempt is under way", func() bool { return b.Waiters() == 0 && b.Doubts() == 0 })
+		eventually(t, "nobody waits, and no attempt is under way", func() bool { return b.Waiters() == 0 && b.InDoubt() == 0 })
 	}
 	const slack = 3 << 19 // a leaked key has at least a hundred bytes: 2 MB
 	eventually(t, "the heap is as it was", func() bool { return heapInUse() < processBefore+slack })

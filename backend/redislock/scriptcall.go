@@ -19,18 +19,18 @@ type scriptCall struct {
 	answers []answer // of the ops
 	cmd     *redis.Cmd
 
-	confirmed int // by so many replicas
+	confirmed int // by this number of replicas
 }
 
-// arguments of a process that are always the same.
-type arguments struct {
+// processArgs are the arguments that are the same in every script call of a Backend.
+type processArgs struct {
 	inbox, prefix string
 	claim         int64
 	replicas      replicas
 }
 
-// command returns the call as a command. With source it brings the script along.
-func (c *scriptCall) command(ctx context.Context, own *arguments, source bool) *redis.Cmd {
+// command returns the command of the call: EVAL with the source, otherwise EVALSHA.
+func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *redis.Cmd {
 	args := make([]any, 0, 6+8*len(c.ops))
 	if source {
 		args = append(args, "eval", &c.script.source)
@@ -43,7 +43,7 @@ func (c *scriptCall) command(ctx context.Context, own *arguments, source bool) *
 			args = append(args, &o.keys[k])
 		}
 	}
-	args = append(args, &own.inbox, &own.claim, &own.prefix)
+	args = append(args, &p.inbox, &p.claim, &p.prefix)
 	for _, o := range c.ops {
 		args = o.appendArgs(args)
 	}
@@ -52,39 +52,38 @@ func (c *scriptCall) command(ctx context.Context, own *arguments, source bool) *
 	return cmd
 }
 
-// sendCalls carries out the calls, in one pipeline if they are several. Each has
-// an error of its own. Those that the server does not know the script of, or
-// cannot run while a slot moves, are sent once more.
-func sendCalls(ctx context.Context, client redis.UniversalClient, calls []scriptCall, own *arguments) {
+// sendCalls runs the calls, in one pipeline if there are several. Each call has an error
+// of its own. Calls that are answered with NOSCRIPT are sent once more, with the script.
+func sendCalls(ctx context.Context, client redis.UniversalClient, calls []scriptCall, p *processArgs) {
 	sent := time.Now()
 	for i := range calls {
-		calls[i].cmd = calls[i].command(ctx, own, false)
+		calls[i].cmd = calls[i].command(ctx, p, false)
 	}
-	own.execute(ctx, client, calls)
+	p.execute(ctx, client, calls)
 	var again []scriptCall
 	var which []int
 	for i := range calls {
 		if err := calls[i].cmd.Err(); redis.HasErrorPrefix(err, "NOSCRIPT") {
 			c := calls[i]
-			c.cmd = c.command(ctx, own, true)
+			c.cmd = c.command(ctx, p, true)
 			again, which = append(again, c), append(which, i)
 		}
 	}
 	if len(again) > 0 {
-		own.execute(ctx, client, again)
+		p.execute(ctx, client, again)
 		for n, i := range which {
 			calls[i] = again[n]
 		}
 	}
 	for i := range calls {
-		calls[i].read(sent)
+		calls[i].parse(sent)
 	}
 }
 
-// execute carries out the calls, and asks the replicas where that is wanted.
-func (own *arguments) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
-	if own.replicas.n > 0 && slices.ContainsFunc(calls, own.replicas.concern) {
-		own.replicas.execute(ctx, client, calls)
+// execute runs the calls. It waits for replicas if the Backend has to.
+func (p *processArgs) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
+	if p.replicas.n > 0 && slices.ContainsFunc(calls, p.replicas.concerns) {
+		p.replicas.execute(ctx, client, calls)
 		return
 	}
 	execute(ctx, client, calls)
@@ -92,7 +91,7 @@ func (own *arguments) execute(ctx context.Context, client redis.UniversalClient,
 
 func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
 	if len(calls) == 1 {
-		_ = client.Process(ctx, calls[0].cmd) // the command has it too
+		_ = client.Process(ctx, calls[0].cmd) // the command has the error, too
 		return
 	}
 	pipe := client.Pipeline()
@@ -102,11 +101,11 @@ func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCa
 	rediskit.Exec(ctx, pipe)
 }
 
-// read distributes the reply.
-func (c *scriptCall) read(sent time.Time) {
+// parse splits the reply into the answers of the operations.
+func (c *scriptCall) parse(sent time.Time) {
 	text, err := c.cmd.Text()
 	for i := range c.answers {
-		a := answer{sent: sent, err: err, sure: rediskit.Answered(err), confirmed: c.confirmed}
+		a := answer{sent: sent, err: err, outcomeKnown: rediskit.Answered(err), confirmed: c.confirmed}
 		if err == nil {
 			var more bool
 			a.line, text, more = strings.Cut(text, "\n")
@@ -114,14 +113,14 @@ func (c *scriptCall) read(sent time.Time) {
 			case more != (i < len(c.answers)-1):
 				a = answer{sent: sent, err: fmt.Errorf("redislock: a script answered with %d lines or more instead of %d", i+1, len(c.answers))}
 			case strings.HasPrefix(a.line, "-"):
-				a.err, a.sure = replyError(a.line[1:]), true
+				a.err, a.outcomeKnown = replyError(a.line[1:]), true
 			}
 		}
 		c.answers[i] = a
 	}
 }
 
-// replyError is an error that a script has put into a line of its answer.
+// replyError is an error for one lock, from a line of a script's reply.
 type replyError string
 
 // Error implements error.

@@ -10,10 +10,10 @@ import (
 var (
 	//go:embed lib.lua
 	libSource string
-	//go:embed sharers.lua
-	sharersSource string
-	//go:embed pass.lua
-	passSource string
+	//go:embed shared.lua
+	sharedSource string
+	//go:embed grant_next.lua
+	grantNextSource string
 	//go:embed mint.lua
 	mintSource string
 	//go:embed acquire.lua
@@ -24,8 +24,8 @@ var (
 	releaseSource string
 	//go:embed release_rest.lua
 	releaseRestSource string
-	//go:embed sharing.lua
-	sharingSource string
+	//go:embed preamble.lua
+	preambleSource string
 	//go:embed share.lua
 	shareSource string
 	//go:embed unshare.lua
@@ -36,20 +36,20 @@ var (
 	renewSharedSource string
 )
 
-// What most often happens comes first, and returns before the server has made
-// the functions that the rest needs.
+// The frequent case comes first in acquire.lua and release.lua. It returns before the
+// server has defined the functions that the other cases need.
 var (
-	commonSource  = libSource + sharersSource + passSource
+	commonSource  = libSource + sharedSource + grantNextSource
 	acquireScript = newScript(acquireSource + commonSource + mintSource + acquireRestSource)
 	releaseScript = newScript(releaseSource + commonSource + releaseRestSource)
-	shareScript   = newScript(sharingSource + commonSource + mintSource + shareSource)
-	unshareScript = newScript(sharingSource + commonSource + unshareSource)
+	shareScript   = newScript(preambleSource + commonSource + mintSource + shareSource)
+	unshareScript = newScript(preambleSource + commonSource + unshareSource)
 
 	renewScript       = redis.NewScript(renewSource)
 	renewSharedScript = redis.NewScript(renewSharedSource)
 )
 
-// script is run for many locks at once, and answers with a line for each.
+// script is a script for many locks at once. Its reply has a line for each lock.
 type script struct {
 	source, sha string
 }
@@ -58,8 +58,8 @@ func newScript(source string) *script {
 	return &script{source: source, sha: redis.NewScript(source).Hash()}
 }
 
-// lockKeys returns the keys of one lock, all in one hash slot: the lock itself,
-// its fence, its queue. Scripts declare them all.
+// lockKeys returns the three keys of a lock: the lock itself, its fence and its queue. They
+// are in one hash slot, and every script call declares all of them.
 func lockKeys(key string) [3]string {
 	const fence, queue = ":fence", ":queue"
 	both := "{" + key + "}" + fence + "{" + key + "}" + queue // one allocation
@@ -67,7 +67,7 @@ func lockKeys(key string) [3]string {
 	return [3]string{key, both[:n], both[n:]}
 }
 
-// integers reads a reply that must be n integers.
+// integers returns a reply that must be n integers.
 func integers(cmd *redis.Cmd, n int) ([]int64, error) {
 	reply, err := cmd.Int64Slice()
 	if err != nil {

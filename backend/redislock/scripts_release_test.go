@@ -287,8 +287,8 @@ func TestScriptOutOfMemory(t *testing.T) {
 	}
 
 	before := s.dump(t)
-	for _, how := range []string{"t", "q"} {
-		_, err := redislock.RunAcquire(t.Context(), s.Client, "c", testClaim, "in:", redislock.ScriptOp{Key: "other", Owner: "c1", TTL: time.Second, Want: 1, How: how})
+	for _, mode := range []string{"try", "enqueue"} {
+		_, err := redislock.RunAcquire(t.Context(), s.Client, "c", testClaim, "in:", redislock.ScriptOp{Key: "other", Owner: "c1", TTL: time.Second, Tokens: 1, Mode: mode})
 		if !redis.HasErrorPrefix(err, "OOM") {
 			t.Errorf("acquire on a full server: %v", err)
 		}

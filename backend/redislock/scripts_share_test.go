@@ -280,9 +280,9 @@ func TestScriptShareOutOfMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.dump(t)
-	for _, how := range []string{"t", "q"} {
+	for _, mode := range []string{"try", "enqueue"} {
 		_, err := redislock.RunShare(t.Context(), s.Client, "c", testClaim, "in:",
-			redislock.ScriptOp{Key: "other", Owner: "c2", TTL: time.Second, Want: 1, How: how, Wants: reads})
+			redislock.ScriptOp{Key: "other", Owner: "c2", TTL: time.Second, Tokens: 1, Mode: mode, Share: reads})
 		if !redis.HasErrorPrefix(err, "OOM") {
 			t.Errorf("share on a full server: %v", err)
 		}

@@ -15,12 +15,12 @@ import (
 const reads = "r"
 
 func (s scripts) shareN(owner, wants string, queue bool, tokens int) ([]int64, error) {
-	how := "t"
+	mode := "try"
 	if queue {
-		how = "q"
+		mode = "enqueue"
 	}
 	lines, err := redislock.RunShare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Want: tokens, How: how, Wants: wants})
+		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Tokens: tokens, Mode: mode, Share: wants})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s scripts) kept(owner, wants string, queue bool) time.Duration {
 
 func (s scripts) leaveErr(owner, wants string, doubt bool, minted int64) (int, error) {
 	lines, err := redislock.RunUnshare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, Doubt: doubt, Minted: minted, Wants: wants})
+		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: doubt, LastToken: minted, Share: wants})
 	if err != nil {
 		return 0, err
 	}

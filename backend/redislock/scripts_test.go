@@ -30,12 +30,12 @@ type scripts struct {
 }
 
 func (s scripts) acquireN(owner string, queue bool, tokens int) ([]int64, error) {
-	how := "t"
+	mode := "try"
 	if queue {
-		how = "q"
+		mode = "enqueue"
 	}
 	lines, err := redislock.RunAcquire(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Want: tokens, How: how})
+		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Tokens: tokens, Mode: mode})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s scripts) refused(owner, prefix string) {
 
 func (s scripts) releaseErr(owner string, doubt bool, last int64) (int, error) {
 	lines, err := redislock.RunRelease(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, Doubt: doubt, Minted: last})
+		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: doubt, LastToken: last})
 	if err != nil {
 		return 0, err
 	}

@@ -44,10 +44,10 @@ func TestVirtualSilentServerEndsTheQueue(t *testing.T) {
 
 // If the caller that was told to send the queued operations leaves instead, another
 // caller sends them.
-func TestLeaderThatLeavesIsFollowed(t *testing.T) {
+func TestRunnerThatLeavesIsFollowed(t *testing.T) {
 	b := newBackend(t, redistestClosedClient(t))
-	if !b.LeaderLeaves(t.Context()) {
-		t.Error("nobody is told to fly what is queued")
+	if !b.RunnerLeaves(t.Context()) {
+		t.Error("no caller is told to send what is queued")
 	}
 }
 

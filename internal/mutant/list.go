@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // All are the mutants in the order of the table in docs/matrix.md.
-var All = slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, requests, lanes)
+var All = slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, requests, redisServers)
 
 // store has mutants of the requests of the Redis backend to its server.
 var store = []Mutant{
@@ -12,7 +12,7 @@ var store = []Mutant{
 		Rule: "tokens are INCR's: a counter that was lost begins again",
 		Edits: []Edit{
 			{"backend/redislock/acquire.lua", "first, released = now_text, '-'", "first, released = string.format('%016.0f', 1), '-'"},
-			{"backend/redislock/acquire.lua", "if last >= now - want then", "if true then"},
+			{"backend/redislock/acquire.lua", "if last >= now - tokens then", "if true then"},
 			{"backend/redislock/acquire.lua", "local text = first .. ' ' .. now_text .. ' '", "local text = first .. ' ' .. first .. ' '"},
 			{"backend/redislock/acquire.lua", "answers[i] = '1 ' .. first .. ' ' .. now_text .. ' 0'", "answers[i] = '1 ' .. first .. ' ' .. first .. ' 0'"},
 		},
@@ -34,8 +34,8 @@ var store = []Mutant{
 	{
 		Name: "publish-before-write",
 		Rule: "a script sends a message, and is refused at its first write then",
-		Edits: []Edit{{"backend/redislock/acquire_rest.lua", "  if how == 'q' then\n    enqueue(queue, entry)",
-			"  if how == 'q' then\n    redis.call('PUBLISH', ARGV[3] .. ARGV[1], owner)\n    enqueue(queue, entry)"}},
+		Edits: []Edit{{"backend/redislock/acquire_rest.lua", "  if mode == 'enqueue' then\n    enqueue(queue, entry)",
+			"  if mode == 'enqueue' then\n    redis.call('PUBLISH', ARGV[3] .. ARGV[1], owner)\n    enqueue(queue, entry)"}},
 		Package: "./backend/redislock", Test: "TestScriptOutOfMemory", Needs: "redis-server",
 	},
 	{
@@ -50,7 +50,7 @@ var store = []Mutant{
 		Rule: "an attempt that is sent again waits for itself",
 		Edits: []Edit{
 			{"backend/redislock/acquire_rest.lua", "if current == owner and redis.call('PEXPIRE', lock, ttl) == 1 then",
-				"if how == 'p' and current == owner and redis.call('PEXPIRE', lock, ttl) == 1 then"},
+				"if mode == 'extend' and current == owner and redis.call('PEXPIRE', lock, ttl) == 1 then"},
 			{"backend/redislock/acquire_rest.lua", "elseif not current or current == owner then", "elseif not current then"},
 		},
 		Package: "./backend/redislock", Test: "TestScriptAcquireRepeat",
@@ -105,13 +105,13 @@ var waiting = []Mutant{
 	{
 		Name:    "no-poll",
 		Rule:    "whoever waits looks when a message comes, and never by itself",
-		Edits:   []Edit{{"backend/redislock/backend.go", "	case <-t.C:\n		return nil\n", ""}},
+		Edits:   []Edit{{"backend/redislock/acquire.go", "	case <-t.C:\n		return nil\n", ""}},
 		Package: "./backend/redislock", Test: "TestVirtualDeadHolder",
 	},
 	{
 		Name: "skipped-as-nobody-heard",
 		Rule: "a waiter whose message nobody seems to hear loses its turn",
-		Edits: []Edit{{"backend/redislock/pass.lua", "    redis.call('PUBLISH', m[1], m[2])",
+		Edits: []Edit{{"backend/redislock/grant_next.lua", "    redis.call('PUBLISH', m[1], m[2])",
 			"    if redis.call('PUBLISH', m[1], m[2]) == 0 then\n      redis.call('DEL', KEYS[1])\n    end"}},
 		Package: "./backend/redislock", Test: "TestScriptNobodyHears",
 	},

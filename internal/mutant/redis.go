@@ -1,7 +1,7 @@
 package mutant
 
-// lanes has mutants of how the Redis backend handles owners and failing servers.
-var lanes = []Mutant{
+// redisServers has mutants of how the Redis backend handles owners and failing servers.
+var redisServers = []Mutant{
 	{
 		Name: "owner-by-its-beginning",
 		Rule: "a renewal takes an owner for another that begins like it",
@@ -19,26 +19,26 @@ var lanes = []Mutant{
 	{
 		Name:    "silence-is-not-told",
 		Rule:    "operations that queue for a server that is silent are sent to it, each in its turn",
-		Edits:   []Edit{{"backend/redislock/flight.go", "		l.strand()\n", ""}},
+		Edits:   []Edit{{"backend/redislock/batcher.go", "		b.failQueued()\n", ""}},
 		Package: "./backend/redislock", Test: "TestVirtualSilentServerEndsTheQueue",
 	},
 	{
-		Name:    "leader-leaves-silently",
+		Name:    "runner-leaves-silently",
 		Rule:    "a caller that leaves instead of sending the queued operations wakes nobody",
-		Edits:   []Edit{{"backend/redislock/lane.go", "	if was == leading {\n		l.land(0) // somebody else must fly\n	}\n", ""}},
-		Package: "./backend/redislock", Test: "TestLeaderThatLeavesIsFollowed",
+		Edits:   []Edit{{"backend/redislock/batcher.go", "	if was == stateRunner {\n		b.finishBatch(0) // another caller must send the queued operations\n	}\n", ""}},
+		Package: "./backend/redislock", Test: "TestRunnerThatLeavesIsFollowed",
 	},
 	{
 		Name: "waiting-is-evidence",
 		Rule: "a value counts as a lock because a waiter waits for its key",
-		Edits: []Edit{{"backend/redislock/force.lua", "if not kind and not is_lock(",
+		Edits: []Edit{{"backend/redislock/force_release.lua", "if not kind and not is_lock(",
 			"if not kind and not waited and not is_lock("}},
 		Package: "./backend/redislock", Test: "TestForceReleaseOfAnApplicationsValue",
 	},
 	{
 		Name:    "one-spoils-all",
 		Rule:    "a script that fails because of one key fails for all locks that share it",
-		Edits:   []Edit{{"backend/redislock/flight.go", "} else if !ofOne(answers[i].err) {", "} else {"}},
+		Edits:   []Edit{{"backend/redislock/dispatcher.go", "} else if !isOfOneKey(answers[i].err) {", "} else {"}},
 		Package: "./backend/redislock", Test: "TestBadKeyFailsAlone", Needs: "redis-server",
 	},
 	{

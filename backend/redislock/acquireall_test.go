@@ -73,7 +73,7 @@ func TestAcquireAllOrNothing(t *testing.T) {
 				if errors.Is(err, driver.ErrNotAcquired) != (c.want != nil) {
 					t.Errorf("the error is %v, want %v", err, c.want)
 				}
-				if n := b.Doubts(); n != 0 {
+				if n := b.InDoubt(); n != 0 {
 					t.Errorf("%d doubts", n)
 				}
 			})
@@ -124,7 +124,7 @@ func TestAcquireAllInDoubt(t *testing.T) {
 	if _, err := b.TryAcquireAll(t.Context(), rs); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Fatalf("without an answer: %v", err)
 	}
-	if got := b.Doubts(); got != len(rs) {
+	if got := b.InDoubt(); got != len(rs) {
 		t.Errorf("%d doubts, want one for each owner", got)
 	}
 	for _, r := range rs {

@@ -1,16 +1,18 @@
--- Behind lib.lua and mint.lua: takes all of some locks, or none of them. So all are
--- looked at before any is taken.
+-- Takes all of some locks, or none of them. So it checks all locks before it takes the
+-- first. It follows after preamble.lua, lib.lua and mint.lua.
 --
 -- KEYS: n locks, their n fences, their n queues.
--- ARGV: the time to live, how many tokens are wanted of each, then the n owners.
+-- ARGV: the time to live in milliseconds, how many tokens are asked for each lock, then
+--   the n owners.
 --
--- Returns one line for all:
---   1 <first token> <last token> …   for each lock
---   0 <milliseconds left, negative if that is not known>   one is not to be had
---   -FOREIGN <i>   the value at the lock of that number is of another type
+-- Returns one line for all locks:
+--   1 <first token> <last token> …   the tokens of each lock
+--   0 <milliseconds left, negative if not known> …   one lock is held or waited for; as in
+--     acquire.lua
+--   -FOREIGN <i>   the lock with this number has a value of another type
 --   -<error>
 
-local ttl, want = ARGV[1], ARGV[2]
+local ttl, tokens = ARGV[1], ARGV[2]
 
 local fences = {}
 for i = 1, n do
@@ -26,14 +28,14 @@ for i = 1, n do
     or not current and redis.call('EXISTS', KEYS[2 * n + i]) == 1 then
     return refusal(redis.call('PTTL', lock), current, redis.pcall('GET', KEYS[n + i]))
   end
-  local first, last, holder, released, buried = fence(KEYS[n + i])
+  local first, last, holder, released, tombstones = fence(KEYS[n + i])
   if not first then
     return '-' .. last
   end
-  if released == owner or is_buried(buried, owner) then
+  if released == owner or is_tombstoned(tombstones, owner) then
     return '-GONE this owner has released the lock'
   end
-  fences[i] = { first, last, holder, released, buried }
+  fences[i] = { first, last, holder, released, tombstones }
 end
 
 local answer = { '1' }
@@ -41,8 +43,8 @@ for i = 1, n do
   local owner, f = ARGV[2 + i], fences[i]
   redis.call('SET', KEYS[i], owner, 'PX', ttl)
   local first, last = f[1], f[2]
-  if f[3] ~= owner then -- a repeat has its tokens already
-    first, last = mint(KEYS[n + i], last, want, owner, f[4], f[5])
+  if f[3] ~= owner then -- a repeated attempt already has tokens
+    first, last = mint(KEYS[n + i], last, tokens, owner, f[4], f[5])
   end
   answer[i + 1] = string.format('%.0f %.0f', first, last)
 end

@@ -18,22 +18,21 @@ import (
 var _ driver.AllAcquirer = (*Backend)(nil)
 
 var (
-	//go:embed all.lua
-	allSource string
+	//go:embed acquire_all.lua
+	acquireAllSource string
 
-	allScript = redis.NewScript(sharingSource + libSource + mintSource + allSource)
+	acquireAllScript = redis.NewScript(preambleSource + libSource + mintSource + acquireAllSource)
 )
 
-// errApart is what TryAcquireAll answers where one script may not have all keys.
-var errApart = fmt.Errorf("redislock: the keys are not all on one server for certain, or replicas have to confirm each: %w", errors.ErrUnsupported)
+// errNotOneScript is the error of TryAcquireAll if one script cannot take all keys.
+var errNotOneScript = fmt.Errorf("redislock: the keys are not all on one server for certain, or replicas have to confirm each: %w", errors.ErrUnsupported)
 
 // TryAcquireAll takes all keys or none with one script, in one round trip. It fails
-// with [errors.ErrUnsupported] if that is not possible: in a Cluster, whose scripts
-// may only use keys of one slot; with [WithWaitReplicas]; and for locks that are
-// not exclusive.
+// with [errors.ErrUnsupported] if that is not possible: in a Cluster, where a script may
+// use keys of one slot only; with [WithWaitReplicas]; and for locks that are not exclusive.
 func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
-	if !b.nodes.together() || b.opts.replicas.n > 0 {
-		return nil, errApart
+	if !b.topology.multiKey() || b.opts.replicas.n > 0 {
+		return nil, errNotOneScript
 	}
 	n := len(rs)
 	keys := make([]string, 3*n)
@@ -44,60 +43,60 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 		if err := checkRequest(*r); err != nil {
 			return nil, err
 		}
-		if wants(r.Mode, r.Permits) != "" || r.TTL != rs[0].TTL || r.Tokens != rs[0].Tokens {
-			return nil, errApart
+		if share(r.Mode, r.Permits) != "" || r.TTL != rs[0].TTL || r.Tokens != rs[0].Tokens {
+			return nil, errNotOneScript
 		}
 		for k, name := range lockKeys(r.Key) {
 			keys[k*n+i] = name
 		}
 		args = append(args, r.Owner)
 	}
-	b.look.Do(b.checkEviction)
+	b.evictionOnce.Do(b.checkEviction)
 
 	sent := time.Now()
 	line, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
-		return allScript.Run(ctx, c, keys, args...).Text()
+		return acquireAllScript.Run(ctx, c, keys, args...).Text()
 	})
 	if redis.HasErrorPrefix(err, "CROSSSLOT") {
-		b.nodes.separate()
-		return nil, errApart
+		b.topology.disableMultiKey()
+		return nil, errNotOneScript
 	}
 	if i, ok := strings.CutPrefix(line, "-FOREIGN "); ok {
 		return nil, b.foreignAt(ctx, rs, i)
 	}
 	if err == nil {
 		var grants []driver.Grant
-		if grants, err = allGranted(line, rs, sent); err == nil || errors.Is(err, driver.ErrNotAcquired) || rediskit.Answered(err) {
+		if grants, err = parseAll(line, rs, sent); err == nil || errors.Is(err, driver.ErrNotAcquired) || rediskit.Answered(err) {
 			return grants, err
 		}
 	}
 	for i := range rs {
-		b.doubts.add(rs[i].Owner)
+		b.inDoubt.add(rs[i].Owner)
 	}
 	return nil, err
 }
 
-// foreignAt returns the error for the request with that number, counted from one, whose
-// key has a value of another type.
+// foreignAt returns the error if the key of one request has a value of another type. The
+// number of the request is counted from one.
 func (b *Backend) foreignAt(ctx context.Context, rs []driver.Request, number string) error {
 	i, err := strconv.Atoi(number)
 	if err != nil || i < 1 || i > len(rs) {
 		return fmt.Errorf("redislock: acquire all answered FOREIGN %q", number)
 	}
 	key := rs[i-1].Key
-	v, _ := b.valueAt(ctx, key) // that it is foreign is known
+	v, _ := b.valueAt(ctx, key) // if this fails, it is still known to be foreign
 	return fmt.Errorf("%w, at %q", foreign(v), key)
 }
 
-// allGranted reads what all.lua said.
-func allGranted(line string, rs []driver.Request, sent time.Time) ([]driver.Grant, error) {
+// parseAll parses the reply of acquire_all.lua.
+func parseAll(line string, rs []driver.Request, sent time.Time) ([]driver.Grant, error) {
 	if text, ok := strings.CutPrefix(line, "-"); ok {
 		return nil, replyError(text)
 	}
 	words := strings.Fields(line)
 	switch {
 	case len(words) > 1 && words[0] == "0":
-		if held := heldError(line[1:]); held != nil {
+		if held := parseRefusal(line[1:]); held != nil {
 			return nil, held
 		}
 	case len(words) == 1+2*len(rs) && words[0] == "1":
@@ -108,7 +107,7 @@ func allGranted(line string, rs []driver.Request, sent time.Time) ([]driver.Gran
 			g.Token, err = strconv.ParseUint(words[1+2*i], 10, 64)
 			g.LastToken, err2 = strconv.ParseUint(words[2+2*i], 10, 64)
 			if err != nil || err2 != nil {
-				return nil, fmt.Errorf("redislock: the tokens %q are no numbers", words[1+2*i:3+2*i])
+				return nil, fmt.Errorf("redislock: the tokens %q are not numbers", words[1+2*i:3+2*i])
 			}
 			g.Sent = sent
 			grants[i] = g

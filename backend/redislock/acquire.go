@@ -1,0 +1,242 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// pollInterval is the interval between attempts of a request without a Backoff.
+const pollInterval = 500 * time.Millisecond
+
+// TryAcquire makes one attempt, in one round trip. It fails with a [*driver.HeldError] if
+// another owner has the key. It also fails if the key is free but others wait for it; then
+// it grants the key to the first of them.
+func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, _, err := b.attempt(ctx, r, modeTry)
+	return g, err
+}
+
+// Acquire queues for the key and waits for its turn. A message wakes it. It also tries
+// again when the present lease should end, when r.Backoff says so, and every twenty
+// seconds. If r.Backoff is nil, it tries every half to whole second and does not give up.
+// If ctx ends, the error also names the holder. If the key contains a lock of another
+// kind, Acquire does not queue, but it tries as often.
+func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	backoff := r.Backoff
+	if backoff == nil {
+		backoff = driver.NewBackoff(pollInterval, 0)
+	}
+	// The first attempt queues, and a message may come at once.
+	wake, unregister := b.inbox.register(r.Owner)
+	defer unregister()
+
+	var held error // the last refusal
+	for {
+		g, left, err := b.attempt(ctx, r, modeEnqueue)
+		if !errors.Is(err, driver.ErrNotAcquired) {
+			return g, addHolder(ctx, held, err)
+		}
+		held = err
+		wait, ok := backoff.Wait()
+		if !ok {
+			return driver.Grant{}, err
+		}
+		b.inbox.open()
+		if err := sleep(ctx, wake, nextAttempt(wait, left)); err != nil {
+			return driver.Grant{}, addHolder(ctx, held, err)
+		}
+	}
+}
+
+// addHolder adds the holder that the last attempt found to an error of ctx.
+func addHolder(ctx context.Context, held, err error) error {
+	if held == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", held, err)
+}
+
+// nextAttempt returns how long to wait before the next attempt: at most wait, until the
+// present lease ends, and a third of the time after which the queue is deleted. It is
+// never so short that the waiter would spin.
+func nextAttempt(wait, left time.Duration) time.Duration {
+	const shortest = 2 * time.Millisecond
+	if left > 0 {
+		// The server rounds down to a millisecond.
+		wait = min(wait, max(left+time.Millisecond, shortest))
+	}
+	return min(wait, queueTTL/3)
+}
+
+// sleep waits for d or until it is woken. It fails if ctx ends.
+func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-wake:
+		return nil
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Extend extends g and issues further tokens, in one round trip, unless others wait for
+// the key. Only exclusive locks can be extended; for others the error also wraps
+// [driver.ErrNotAcquired].
+func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	if share(g.Mode, g.Permits) != "" {
+		return driver.Grant{}, errExtendShared
+	}
+	r := driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL, Tokens: tokens}
+	more, _, err := b.attempt(ctx, r, modeExtend)
+	return more, err
+}
+
+var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be extended: %w", driver.ErrNotAcquired)
+
+// attempt runs acquire.lua or share.lua once. If another owner has the key, it returns a
+// HeldError and the time left of the present lease, zero if unknown.
+func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (driver.Grant, time.Duration, error) {
+	if err := checkRequest(r); err != nil {
+		return driver.Grant{}, 0, err
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.Grant{}, 0, err // nothing was sent
+	}
+	b.evictionOnce.Do(b.checkEviction)
+
+	o := b.dispatcher.ops.get()
+	o.script, o.keys, o.owner = acquireScript, lockKeys(r.Key), r.Owner
+	if o.share = share(r.Mode, r.Permits); o.share != "" {
+		o.script = shareScript
+	}
+	o.ttl, o.tokens, o.mode = r.TTL.Milliseconds(), int64(max(r.Tokens, 1)), mode
+	// A caller that does not queue relies on a refusal, and may not release. If the
+	// attempt was sent twice, the other request could still take the key, and no caller
+	// would have it. An attempt that waits for replicas takes too long to be sent inline.
+	o.idempotent = mode != modeTry && b.opts.replicas.n == 0
+	a := b.dispatcher.do(ctx, o)
+	wrongType := isLine(a.err, "WRONGTYPE")
+	if !a.outcomeKnown || a.err != nil && !a.sent.IsZero() && !wrongType {
+		// The client may have sent the attempt twice. Then an error of the server answers
+		// the second request only.
+		b.inDoubt.add(r.Owner)
+	}
+	switch {
+	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
+		left, err := b.wrongType(ctx, r.Key, a.err)
+		if mode == modeExtend && errors.Is(err, driver.ErrForeign) {
+			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
+		}
+		return driver.Grant{}, left, err
+	case a.err != nil:
+		return driver.Grant{}, 0, a.err
+	}
+	g, left, err := b.parseReply(r, a)
+	if err == nil && mode != modeExtend && a.confirmed < b.opts.replicas.n {
+		return driver.Grant{}, 0, b.opts.replicas.unconfirmed(a.confirmed)
+	}
+	return g, left, err
+}
+
+// parseReply parses the reply of acquire.lua or share.lua.
+func (b *Backend) parseReply(r driver.Request, a answer) (driver.Grant, time.Duration, error) {
+	status, rest, _ := strings.Cut(a.line, " ")
+	switch status {
+	case "1":
+		first, rest, _ := strings.Cut(rest, " ")
+		last, others, _ := strings.Cut(rest, " ")
+		g := r.Grant()
+		var err, err2 error
+		g.Token, err = strconv.ParseUint(first, 10, 64)
+		g.LastToken, err2 = strconv.ParseUint(last, 10, 64)
+		if err == nil && err2 == nil {
+			g.Sent, g.Contended = a.sent, others == "1"
+			return g, 0, nil
+		}
+	case "0":
+		if held := parseRefusal(rest); held != nil {
+			return driver.Grant{}, held.RetryAfter, held
+		}
+	case "2":
+		return driver.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
+	}
+	b.inDoubt.add(r.Owner)
+	return driver.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
+}
+
+// parseRefusal parses what follows the 0 of a refusal: see refusal in lib.lua. It returns
+// nil if it cannot be parsed.
+func parseRefusal(rest string) *driver.HeldError {
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return nil
+	}
+	ms, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil {
+		return nil //nolint:nilerr // the caller reports the reply
+	}
+	held := &driver.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
+	if len(words) > 1 {
+		if us, err := strconv.ParseInt(words[1], 10, 64); err == nil && us > 0 {
+			held.Held = time.Duration(us) * time.Microsecond
+		}
+	}
+	if len(words) > 2 {
+		held.Holder = words[2]
+	}
+	return held
+}
+
+func checkRequest(r driver.Request) error {
+	if r.TTL < time.Millisecond {
+		return fmt.Errorf("redislock: a TTL of %v is less than a millisecond", r.TTL)
+	}
+	if err := checkMode(r.Mode, r.Permits); err != nil {
+		return err
+	}
+	return checkNames(r.Key, r.Owner)
+}
+
+func checkMode(m driver.Mode, permits int) error {
+	switch {
+	case permits < 0:
+		return fmt.Errorf("redislock: %d permits", permits)
+	case m != driver.Exclusive && m != driver.Shared, permits > 0 && m != driver.Exclusive:
+		return fmt.Errorf("redislock: %v with %d permits is no way to hold a key", m, permits)
+	default:
+		return nil
+	}
+}
+
+// checkNames adds the name of this package to the error about a key or an owner.
+func checkNames(key, owner string) error {
+	if err := rediskit.CheckNames(key, owner); err != nil {
+		return fmt.Errorf("redislock: %w", err)
+	}
+	return nil
+}
+
+// share returns how scripts are told what an owner asks for: "r" is to read, "p3" is one
+// of three permits, "" is an exclusive lock.
+func share(m driver.Mode, permits int) string {
+	switch {
+	case permits > 0:
+		return "p" + strconv.Itoa(permits)
+	case m == driver.Shared:
+		return "r"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,50 @@
+package redislock
+
+import "context"
+
+// lanes calls f for each, under its mutex.
+func (b *Backend) eachBatcher(f func(*batcher)) {
+	b.dispatcher.mu.Lock()
+	defer b.dispatcher.mu.Unlock()
+	all := []*batcher{b.dispatcher.defaultBatcher}
+	for _, b := range b.dispatcher.batchers {
+		all = append(all, b)
+	}
+	for _, b := range all {
+		b.mu.Lock()
+		f(b)
+		b.mu.Unlock()
+	}
+}
+
+// Aloft returns how many flights are under way, Queued how many operations wait
+// for one.
+func (b *Backend) InFlight() (n int) {
+	b.eachBatcher(func(b *batcher) { n += b.inFlight })
+	return n
+}
+
+func (b *Backend) Queued() (n int) {
+	b.eachBatcher(func(b *batcher) { n += len(b.queue) })
+	return n
+}
+
+// LeaderLeaves makes the caller leave that was told to send the queued operations. It
+// reports whether another queued caller is told to send them.
+func (b *Backend) RunnerLeaves(ctx context.Context) bool {
+	at := b.dispatcher.defaultBatcher
+	b.dispatcher.observe(true)
+	first, next := b.dispatcher.ops.get(), b.dispatcher.ops.get()
+	at.mu.Lock()
+	first.state, next.state = stateRunner, stateQueued
+	at.queue = append(at.queue, first, next)
+	at.inFlight++
+	at.mu.Unlock()
+	at.abandon(ctx, first)
+	select {
+	case e := <-next.events:
+		return e == eventRun
+	default:
+		return false
+	}
+}

@@ -1,0 +1,47 @@
+package redislock
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+)
+
+var (
+	//go:embed force_release.lua
+	forceReleaseSource string
+
+	forceReleaseScript = newScript(preambleSource + commonSource + ownershipSource + forceReleaseSource)
+)
+
+// ForceRelease deletes the key, advances its fence and grants the key to the head of the
+// queue. It is one script, which is idempotent. If the value at the key is not a lock of
+// this package and does not look like one, ForceRelease changes nothing, and the error
+// wraps [driver.ErrForeign]. Such a value is a string that does not expire, a string that
+// is neither a UUID nor the holder in the fence, or a value of another type.
+func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
+	if key == "" {
+		return false, errors.New("redislock: the key is empty")
+	}
+	o := b.dispatcher.ops.get()
+	o.script, o.keys, o.owner, o.inDoubt, o.idempotent = forceReleaseScript, lockKeys(key), uuid.NewString(), flag(false), true
+	a := b.dispatcher.do(ctx, o)
+	switch {
+	case isLine(a.err, "NOLOCK"):
+		return false, foreign(value{kind: "string"})
+	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
+		_, err := b.wrongType(ctx, key, a.err)
+		return false, err
+	case a.err != nil:
+		return false, a.err
+	case a.line == replyHeld:
+		return true, nil
+	case a.line == replyNotHeld:
+		return false, nil
+	default:
+		return false, fmt.Errorf("redislock: force answered %q", a.line)
+	}
+}

@@ -1,0 +1,114 @@
+package redislock
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// topology knows on which servers the client keeps keys.
+type topology struct {
+	client     redis.UniversalClient
+	multiKeyOK *atomic.Bool
+}
+
+func newTopology(client redis.UniversalClient) topology {
+	t := topology{client: client, multiKeyOK: new(atomic.Bool)}
+	// Known for a plain client only: a wrapper hides what is behind it.
+	_, plain := client.(*redis.Client)
+	t.multiKeyOK.Store(plain)
+	return t
+}
+
+// multiKey reports whether one script may have the keys of several locks.
+func (t topology) multiKey() bool { return t.multiKeyOK.Load() }
+
+// disableMultiKey is called when a server has refused such a script.
+func (t topology) disableMultiKey() { t.multiKeyOK.Store(false) }
+
+// finder returns a function that returns the client of a key's server. The first call of
+// that function may have to ask a server. It is nil if there is one server, or if the
+// client does not tell.
+func (t topology) finder() func(ctx context.Context, key string) (*redis.Client, error) {
+	switch c := t.client.(type) {
+	case *redis.ClusterClient:
+		return c.MasterForKey
+	case *redis.Ring:
+		return func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
+	default:
+		return nil
+	}
+}
+
+// refresh is called when a server did not answer. In a Cluster another server may have
+// taken its place. go-redis learns this from redirections or once a minute, but a dead
+// server redirects nothing. So the other servers are asked, in the background, at most
+// five times a second.
+func (t topology) refresh() {
+	if c, ok := t.client.(*redis.ClusterClient); ok {
+		c.ReloadState(context.Background()) //nolint:forbidigo // it is not used
+	}
+}
+
+// masters returns a client for each server that keeps keys of its own.
+func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClient, error) {
+	var each func(context.Context, func(context.Context, *redis.Client) error) error
+	switch c := t.client.(type) {
+	case *redis.ClusterClient:
+		each = c.ForEachMaster
+	case *redis.Ring:
+		each = c.ForEachShard
+	default:
+		return []redis.UniversalClient{t.client}, nil
+	}
+	// The first call asks the Cluster.
+	return call(ctx, c, func(ctx context.Context, _ redis.UniversalClient) ([]redis.UniversalClient, error) {
+		var mu sync.Mutex
+		var masters []redis.UniversalClient
+		err := each(ctx, func(_ context.Context, master *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			masters = append(masters, master)
+			return nil
+		})
+		return masters, err
+	})
+}
+
+// groupByServer splits the grants with the given indices by their server, so that a server
+// that does not answer delays no grants of another. The result may be wrong: a pipeline
+// follows redirections.
+func (t topology) groupByServer(ctx context.Context, calls *calls, grants []driver.Grant, indices []int) [][]int {
+	find := t.finder()
+	if find == nil {
+		return [][]int{indices}
+	}
+
+	// The first call asks the Cluster.
+	groups, err := call(ctx, calls, func(ctx context.Context, _ redis.UniversalClient) ([][]int, error) {
+		groupOf := make(map[*redis.Client]int)
+		var groups [][]int
+		for _, i := range indices {
+			server, err := find(ctx, grants[i].Key)
+			if err != nil {
+				return nil, err
+			}
+			g, ok := groupOf[server]
+			if !ok {
+				g = len(groups)
+				groupOf[server] = g
+				groups = append(groups, nil)
+			}
+			groups[g] = append(groups[g], i)
+		}
+		return groups, nil
+	})
+	if err != nil {
+		return [][]int{indices}
+	}
+	return groups
+}
