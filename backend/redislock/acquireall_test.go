@@ -74,7 +74,7 @@ func TestAcquireAllOrNothing(t *testing.T) {
 					t.Errorf("the error is %v, want %v", err, c.want)
 				}
 				if n := b.InDoubt(); n != 0 {
-					t.Errorf("%d doubts", n)
+					t.Errorf("%d owners in doubt", n)
 				}
 			})
 		})

@@ -105,7 +105,7 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 	if err := b.Release(t.Context(), held); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "all lanes are empty", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
+	eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
 }
 
 // A single call is sent at once, with nothing before or after it.
@@ -160,7 +160,7 @@ func TestCallersLeave(t *testing.T) {
 	if got.Load() == 0 || gone.Load() == 0 {
 		t.Fatalf("%d got it, %d left", got.Load(), gone.Load())
 	}
-	eventually(t, "all lanes are empty", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
+	eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
 	for i := range workers / 2 {
 		r := request(fmt.Sprintf("k%d", i))
 		g, err := b.Acquire(t.Context(), r)
@@ -222,7 +222,7 @@ func TestVirtualQueueBehindAHungServer(t *testing.T) {
 		}
 		synctest.Wait() // the caller has its result before the batch has ended
 		if b.InFlight() != 0 || b.Queued() != 0 {
-			t.Errorf("%d flights, %d queued", b.InFlight(), b.Queued())
+			t.Errorf("%d in flight, %d queued", b.InFlight(), b.Queued())
 		}
 	})
 }

@@ -147,7 +147,7 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 	}
 
 	if n := b.InDoubt(); n != 0 {
-		t.Errorf("%d doubts left", n)
+		t.Errorf("%d owners in doubt", n)
 	}
 	nothingLeft(t, c.Masters...)
 }

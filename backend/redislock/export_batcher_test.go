@@ -2,7 +2,7 @@ package redislock
 
 import "context"
 
-// lanes calls f for each, under its mutex.
+// eachBatcher calls f for each batcher, under its mutex.
 func (b *Backend) eachBatcher(f func(*batcher)) {
 	b.dispatcher.mu.Lock()
 	defer b.dispatcher.mu.Unlock()
@@ -17,8 +17,7 @@ func (b *Backend) eachBatcher(f func(*batcher)) {
 	}
 }
 
-// Aloft returns how many flights are under way, Queued how many operations wait
-// for one.
+// InFlight returns the number of batches in flight, Queued that of queued operations.
 func (b *Backend) InFlight() (n int) {
 	b.eachBatcher(func(b *batcher) { n += b.inFlight })
 	return n
@@ -29,7 +28,7 @@ func (b *Backend) Queued() (n int) {
 	return n
 }
 
-// LeaderLeaves makes the caller leave that was told to send the queued operations. It
+// RunnerLeaves makes the caller leave that was told to send the queued operations. It
 // reports whether another queued caller is told to send them.
 func (b *Backend) RunnerLeaves(ctx context.Context) bool {
 	at := b.dispatcher.defaultBatcher

@@ -12,7 +12,7 @@ func init() {
 }
 
 // RunForce runs the script of ForceRelease; the owner of each op is the name of the
-// order.
+// call.
 func RunForce(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
 	return runScript(ctx, c, forceReleaseScript, inbox, claim, prefix, ops)
 }

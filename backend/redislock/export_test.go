@@ -33,7 +33,7 @@ func (b *Backend) Waiters() int {
 	return len(b.inbox.waiters)
 }
 
-// Doubts returns of how many owners an attempt may be on its way.
+// InDoubt returns the number of owners with an attempt in doubt.
 func (b *Backend) InDoubt() int {
 	b.inDoubt.mu.Lock()
 	defer b.inDoubt.mu.Unlock()
@@ -45,10 +45,10 @@ type ScriptOp struct {
 	Key, Owner string
 	TTL        time.Duration
 	Tokens     int
-	Mode       string // t, q or p
+	Mode       string // try, enqueue or extend
 	InDoubt    bool
 	LastToken  int64
-	Share      string // r or p<n>: see sharers.lua
+	Share      string // r or p<n>: see shared.lua
 }
 
 // RunAcquire runs acquire.lua and RunRelease runs release.lua, once for all locks. They

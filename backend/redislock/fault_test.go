@@ -121,13 +121,13 @@ func TestOvertakenAcquire(t *testing.T) {
 				}
 				cancel()
 				if n := b.InDoubt(); n != 1 {
-					t.Errorf("%d doubts", n)
+					t.Errorf("%d owners in doubt", n)
 				}
 				if err := b.Release(t.Context(), r.Grant()); err != nil {
 					t.Errorf("release: %v", err)
 				}
 				if n := b.InDoubt(); n != 0 {
-					t.Errorf("%d doubts after the release", n)
+					t.Errorf("%d owners in doubt after the release", n)
 				}
 
 				// When it arrives, the key has another holder or none.
@@ -193,7 +193,7 @@ func TestOvertakenByItsRepeat(t *testing.T) {
 		t.Error(err)
 	}
 	if n := b.InDoubt(); n != 0 {
-		t.Errorf("%d doubts left", n)
+		t.Errorf("%d owners in doubt", n)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestStoppedServer(t *testing.T) {
 		}
 	}
 	if n := b.InDoubt(); n != 0 {
-		t.Errorf("%d doubts left", n)
+		t.Errorf("%d owners in doubt", n)
 	}
 	// There are no other callers now.
 	g, err := b.TryAcquire(t.Context(), request(lockKey))
@@ -341,7 +341,7 @@ func TestDoubtsAreForgotten(t *testing.T) {
 			time.Sleep(time.Hour)
 		}
 		if n := b.InDoubt(); n > 2048 {
-			t.Errorf("%d doubts", n)
+			t.Errorf("%d owners in doubt", n)
 		}
 	})
 }

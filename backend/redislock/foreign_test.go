@@ -40,7 +40,7 @@ func TestForeignLock(t *testing.T) {
 			_, err = b.Acquire(ctx, r)
 			check("Acquire", err)
 			if n := b.InDoubt(); n != 0 && s.mini != nil {
-				t.Errorf("%d doubts about what was refused", n)
+				t.Errorf("%d owners in doubt about what was refused", n)
 			}
 			g := r.Grant()
 			g.Token, g.LastToken = 1, 1
@@ -52,7 +52,7 @@ func TestForeignLock(t *testing.T) {
 		_, err = b.ForceRelease(ctx, lockKey)
 		check("ForceRelease", err)
 		_, err = b.Extend(ctx, request(lockKey).Grant(), 1)
-		matches(t, "Prolong", err, driver.ErrLost)
+		matches(t, "Extend", err, driver.ErrLost)
 
 		_, err = distlock.New(b, distlock.Config{}).ForceRelease(ctx, lockKey)
 		check("ForceRelease by a Locker", err)

@@ -66,11 +66,11 @@ func (m *modelled) put(s q.Server) {
 		minted = m.name(s.Lock)
 	}
 	fence := fmt.Sprintf("%016d %016d %s %s", 1, 1, minted, m.name(s.Released))
-	if s.Buried != 0 {
+	if s.Tombstones != 0 {
 		fence += fmt.Sprintf(" %d", time.Now().UnixMicro())
 	}
 	for o := q.Owner(1); o <= q.Most; o++ {
-		if s.Buried.Has(o) {
+		if s.Tombstones.Has(o) {
 			fence += " " + m.name(o)
 		}
 	}
@@ -97,7 +97,7 @@ func (m *modelled) reset() {
 func (m *modelled) run(s q.Step) error {
 	m.t.Helper()
 	owner, ctx := m.name(s.Call.Owner), m.t.Context()
-	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, Tokens: 3, InDoubt: s.Call.Doubt}
+	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, Tokens: 3, InDoubt: s.Call.InDoubt}
 	var lines []string
 	var err error
 	switch s.Call.Op {
@@ -183,7 +183,7 @@ func (m *modelled) read() (q.Server, error) {
 		}
 		s.Queue[i] = owners[entry]
 	}
-	// first last holder released us buried...; owners that are over are nobody now.
+	// first last holder released us tombstones...; owners that are over are nobody now.
 	fields := strings.Fields(fence.Val())
 	if len(fields) >= 4 {
 		s.Released = owners[fields[3]]
@@ -191,7 +191,7 @@ func (m *modelled) read() (q.Server, error) {
 	if len(fields) > 5 {
 		for _, name := range fields[5:] {
 			if o := owners[name]; o != q.Nobody {
-				s.Buried |= 1 << o
+				s.Tombstones |= 1 << o
 			}
 		}
 	}

@@ -171,7 +171,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 			t.Error("a queue is left")
 		}
 		if n := b.InDoubt(); n != 0 {
-			t.Errorf("%d doubts left", n)
+			t.Errorf("%d owners in doubt", n)
 		}
 	})
 }
@@ -210,7 +210,7 @@ func TestManyCancelled(t *testing.T) {
 		t.Error("a queue is left")
 	}
 	if n := b.InDoubt(); n != 0 {
-		t.Errorf("%d doubts left", n)
+		t.Errorf("%d owners in doubt", n)
 	}
 	if err := b.Release(t.Context(), held); err != nil {
 		t.Errorf("release: %v", err)

@@ -199,7 +199,7 @@ func TestRow08LostReplies(t *testing.T) {
 				mustRelease(t, s.other, w.grant)
 				s.giveBack(<-claimed)
 				if n := s.b.InDoubt(); n != 0 {
-					t.Errorf("%d doubts left", n)
+					t.Errorf("%d owners in doubt", n)
 				}
 				nothingLeft(t, s.real)
 			})
@@ -234,7 +234,7 @@ func TestRow08LostRepliesGivenUp(t *testing.T) {
 			t.Errorf("acquire: %v", w.err)
 		}
 		if n := s.b.InDoubt(); n != 1 {
-			t.Errorf("%d doubts", n)
+			t.Errorf("%d owners in doubt", n)
 		}
 		mustReleaseAny(t, s.b, r)
 		if queued {
@@ -247,7 +247,7 @@ func TestRow08LostRepliesGivenUp(t *testing.T) {
 			t.Errorf("left behind: %q", keys)
 		}
 		if n := s.b.InDoubt(); n != 0 {
-			t.Errorf("%d doubts left", n)
+			t.Errorf("%d owners in doubt", n)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestRow09ServerSleeps(t *testing.T) {
 			t.Error(err)
 		}
 		if d, a := backends[i].InDoubt(), backends[i].InFlight(); d != 0 || a != 0 {
-			t.Errorf("%d doubts and %d flights left", d, a)
+			t.Errorf("%d owners in doubt, %d batches in flight", d, a)
 		}
 	}
 	nothingLeft(t, s.real)

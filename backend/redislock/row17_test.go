@@ -107,7 +107,7 @@ func TestRow17Refusals(t *testing.T) {
 				t.Error(err)
 			}
 			if n := b.InDoubt(); n != 0 {
-				t.Errorf("%d doubts left", n)
+				t.Errorf("%d owners in doubt", n)
 			}
 			nothingLeft(t, s.real)
 		})

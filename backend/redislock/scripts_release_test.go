@@ -171,7 +171,7 @@ func TestScriptForeignQueueEntries(t *testing.T) {
 // An attempt that arrives after its owner's release must not take the key.
 func TestScriptGone(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
-		doubt := func(owner string) {
+		inDoubt := func(owner string) {
 			t.Helper()
 			if got, err := s.releaseErr(owner, true, 0); err != nil || got == 1 {
 				t.Fatalf("release of %s: %d, %v", owner, got, err)
@@ -183,8 +183,8 @@ func TestScriptGone(t *testing.T) {
 
 		// An owner that never had the lock is recorded if an attempt is in doubt, by
 		// its whole name.
-		doubt("b1")
-		doubt("b2")
+		inDoubt("b1")
+		inDoubt("b2")
 		s.refused("b1", "GONE")
 		s.refused("b2", "GONE")
 		s.take("b")
@@ -197,11 +197,11 @@ func TestScriptGone(t *testing.T) {
 
 		// The record is bounded.
 		for i := range 15 {
-			doubt(fmt.Sprint("c", i))
-			doubt(fmt.Sprint("c", i)) // counts once
+			inDoubt(fmt.Sprint("c", i))
+			inDoubt(fmt.Sprint("c", i)) // counts once
 		}
 		s.refused("b2", "GONE")
-		doubt("c15")
+		inDoubt("c15")
 		s.refused("c15", "GONE")
 		s.refused("c0", "GONE")
 		s.take("b1")
@@ -214,7 +214,7 @@ func TestScriptGone(t *testing.T) {
 		}
 		at := must(strconv.ParseInt(fence[4], 10, 64))
 		if now := s.now(); at > now || at < now-time.Minute.Microseconds() {
-			t.Errorf("buried at %d instead of %d", at, now)
+			t.Errorf("tombstone at %d instead of %d", at, now)
 		}
 		fence[4] = fmt.Sprint(at - redislock.Retention.Microseconds() - 1)
 		s.Set(t.Context(), fenceKey, strings.Join(fence, " "), redislock.Retention)

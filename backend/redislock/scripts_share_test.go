@@ -21,7 +21,7 @@ func TestScriptShareTogether(t *testing.T) {
 		if second, _ := s.join("b1", reads); second <= last {
 			t.Errorf("token %d after %d", second, last)
 		}
-		s.sharers("r a1", "r b1")
+		s.holders("r a1", "r b1")
 		s.queue()
 		s.ttl(lockKey, testTTL)
 		s.ttl(fenceKey, redislock.Retention)
@@ -43,7 +43,7 @@ func TestScriptShareTogether(t *testing.T) {
 	})
 }
 
-// The key expires with the last of its sharers, also when that changes.
+// The key expires with the last of its holders, also when that changes.
 func TestScriptShareKeyEndsWithTheLast(t *testing.T) {
 	eachScripts(t, func(_ *testing.T, s scripts) {
 		s.join("a1", reads)
@@ -76,22 +76,22 @@ func TestScriptShareRepeat(t *testing.T) {
 		// A holder keeps its place whatever waits.
 		s.busy("c1", true)
 		s.join("a1", reads)
-		s.sharers("r a1", "r b1")
+		s.holders("r a1", "r b1")
 		s.queue("c:c1")
 	})
 }
 
-// A sharer with an expired lease does not count, for any request.
-func TestScriptLapsedSharers(t *testing.T) {
+// A holder with an expired lease does not count, for any request.
+func TestScriptExpiredHolders(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		heard := s.hear()
 		s.join("a1", reads)
 		s.join("b1", reads)
 		s.ends("r a1", 0)
 		s.leave("a1", reads, 0)
-		s.sharers("r b1")
+		s.holders("r b1")
 		s.ends("r b1", 0)
-		s.take("c1") // no sharer is left
+		s.take("c1") // no holder is left
 		s.holder("c1")
 		s.release("c1", 1)
 
@@ -100,21 +100,21 @@ func TestScriptLapsedSharers(t *testing.T) {
 		s.kept("e1", "p1", true)
 		s.ends("p d1", 0)
 		s.kept("f1", "p1", true) // helps the first
-		s.sharers("p e1")
+		s.holders("p e1")
 		expect(t, "messages", heard(), []string{"in:e e1"})
 		s.ends("p e1", 0)
 		s.busy("g1", false) // helps the first, too
-		s.sharers("p f1")
+		s.holders("p f1")
 		expect(t, "messages", heard(), []string{"in:f f1"})
 
-		// So does a sharer that releases too late.
+		// So does a holder that releases too late.
 		s.busy("h1", true)
 		s.ends("p f1", 0)
 		s.leave("f1", "p1", 2)
 		s.holder("h1")
 		expect(t, "messages", heard(), []string{"in:h h1"})
 
-		// A sharer that returns after its lease is a newcomer.
+		// A holder that returns after its lease is a newcomer.
 		s.release("h1", 1)
 		_, last := s.join("i1", reads)
 		_, other := s.join("j1", reads)
@@ -181,7 +181,7 @@ func TestScriptRenewShared(t *testing.T) {
 		if got := s.ZCard(ctx, lockKey).Val(); got != 3 {
 			t.Errorf("%d members instead of 3: a renewal adds nobody", got)
 		}
-		s.sharersAfter("r a1", "r b1")
+		s.holdersAfter("r a1", "r b1")
 	})
 }
 
@@ -261,9 +261,9 @@ func TestScriptShareBadFence(t *testing.T) {
 		if r, err := s.shareN("b1", reads, true, 1); !redis.HasErrorPrefix(err, "BADFENCE") {
 			t.Errorf("share: %v, %v", r, err)
 		}
-		s.sharers("r a1")
+		s.holders("r a1")
 		s.leave("a1", reads, 1)
-		s.sharers()
+		s.holders()
 		if got := s.Get(t.Context(), fenceKey).Val(); got != "not a fence" {
 			t.Errorf("the release changed the fence to %q", got)
 		}
@@ -301,7 +301,7 @@ func TestScriptShareOutOfMemory(t *testing.T) {
 	s.holder("b1")
 	s.take("b1")
 	s.release("b1", 1)
-	s.sharers("r c1")
+	s.holders("r c1")
 	s.join("c1", reads)
 	s.leave("c1", reads, 1)
 	expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})

@@ -14,13 +14,13 @@ import (
 // reads is the request of a reader. Others want a permit: "p2" is one of two.
 const reads = "r"
 
-func (s scripts) shareN(owner, wants string, queue bool, tokens int) ([]int64, error) {
+func (s scripts) shareN(owner, share string, queue bool, tokens int) ([]int64, error) {
 	mode := "try"
 	if queue {
 		mode = "enqueue"
 	}
 	lines, err := redislock.RunShare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Tokens: tokens, Mode: mode, Share: wants})
+		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Tokens: tokens, Mode: mode, Share: share})
 	if err != nil {
 		return nil, err
 	}
@@ -28,43 +28,43 @@ func (s scripts) shareN(owner, wants string, queue bool, tokens int) ([]int64, e
 }
 
 // join acquires a share and must succeed. It returns the tokens.
-func (s scripts) join(owner, wants string) (first, last int64) {
+func (s scripts) join(owner, share string) (first, last int64) {
 	s.t.Helper()
-	r, err := s.shareN(owner, wants, true, 8)
+	r, err := s.shareN(owner, share, true, 8)
 	if err != nil || len(r) != 4 || r[0] != 1 {
-		s.t.Fatalf("%s does not get %s: %v, %v", owner, wants, r, err)
+		s.t.Fatalf("%s does not get %s: %v, %v", owner, share, r, err)
 	}
 	return r[1], r[2]
 }
 
 // kept requests a share and must be refused. It returns the time left.
-func (s scripts) kept(owner, wants string, queue bool) time.Duration {
+func (s scripts) kept(owner, share string, queue bool) time.Duration {
 	s.t.Helper()
-	r, err := s.shareN(owner, wants, queue, 1)
+	r, err := s.shareN(owner, share, queue, 1)
 	if err != nil || len(r) < 2 || r[0] != 0 {
-		s.t.Fatalf("%s is not kept from %s: %v, %v", owner, wants, r, err)
+		s.t.Fatalf("%s is not kept from %s: %v, %v", owner, share, r, err)
 	}
 	return time.Duration(r[1]) * time.Millisecond
 }
 
-func (s scripts) leaveErr(owner, wants string, doubt bool, minted int64) (int, error) {
+func (s scripts) leaveErr(owner, share string, inDoubt bool, lastToken int64) (int, error) {
 	lines, err := redislock.RunUnshare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: doubt, LastToken: minted, Share: wants})
+		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: inDoubt, LastToken: lastToken, Share: share})
 	if err != nil {
 		return 0, err
 	}
 	return strconv.Atoi(lines[0])
 }
 
-func (s scripts) leave(owner, wants string, want int) {
+func (s scripts) leave(owner, share string, want int) {
 	s.t.Helper()
-	if got, err := s.leaveErr(owner, wants, false, 0); err != nil || got != want {
+	if got, err := s.leaveErr(owner, share, false, 0); err != nil || got != want {
 		s.t.Errorf("release of %s: %d, %v instead of %d", owner, got, err, want)
 	}
 }
 
-// sharers checks the owners of the lock, in alphabetical order.
-func (s scripts) sharers(want ...string) {
+// holders checks the owners of the lock, in alphabetical order.
+func (s scripts) holders(want ...string) {
 	s.t.Helper()
 	got := s.ZRange(s.t.Context(), lockKey, 0, -1).Val()
 	slices.Sort(got)
@@ -73,19 +73,19 @@ func (s scripts) sharers(want ...string) {
 	}
 }
 
-// sharersAfter first makes an attempt, which removes expired sharers.
-func (s scripts) sharersAfter(want ...string) {
+// holdersAfter first makes an attempt, which removes expired holders.
+func (s scripts) holdersAfter(want ...string) {
 	s.t.Helper()
 	s.busy("z1", false)
-	s.sharers(want...)
+	s.holders(want...)
 }
 
-// ends sets the end of a sharer's lease.
+// ends sets the end of a holder's lease.
 func (s scripts) ends(member string, in time.Duration) {
 	s.t.Helper()
 	at := float64(s.now() + in.Microseconds())
 	if n := s.ZAddArgs(s.t.Context(), lockKey, redis.ZAddArgs{XX: true, Ch: true, Members: []redis.Z{{Score: at, Member: member}}}).Val(); n != 1 {
-		s.t.Fatalf("%q is no sharer", member)
+		s.t.Fatalf("%q is not a holder", member)
 	}
 }
 

@@ -96,9 +96,9 @@ func (s scripts) refused(owner, prefix string) {
 	}
 }
 
-func (s scripts) releaseErr(owner string, doubt bool, last int64) (int, error) {
+func (s scripts) releaseErr(owner string, inDoubt bool, last int64) (int, error) {
 	lines, err := redislock.RunRelease(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: doubt, LastToken: last})
+		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: inDoubt, LastToken: last})
 	if err != nil {
 		return 0, err
 	}

@@ -45,7 +45,7 @@ func TestScriptWriterPassesOnToReaders(t *testing.T) {
 		expect(t, "messages before", heard(), nil)
 
 		s.release("a1", 1)
-		s.sharers("r b1", "r c1")
+		s.holders("r b1", "r c1")
 		s.ttl(lockKey, testClaim)
 		s.queue("d:d1", "e:e1 r")
 		expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
@@ -69,7 +69,7 @@ func TestScriptWriterPassesOnToReaders(t *testing.T) {
 		expect(t, "messages", heard(), []string{"in:d d1"})
 		s.take("d1")
 		s.release("d1", 1)
-		s.sharers("r e1")
+		s.holders("r e1")
 		expect(t, "messages", heard(), []string{"in:e e1"})
 	})
 }
@@ -81,7 +81,7 @@ func TestScriptReadersDoNotPassAWriter(t *testing.T) {
 		s.busy("b1", true)
 		s.kept("c1", reads, false)
 		s.kept("d1", reads, true)
-		s.sharers("r a1")
+		s.holders("r a1")
 		s.queue("b:b1", "d:d1 r")
 		s.leave("a1", reads, 1)
 		s.holder("b1")
@@ -96,7 +96,7 @@ func TestScriptWriterLeavesTheQueue(t *testing.T) {
 		s.busy("b1", true)
 		s.kept("c1", reads, true)
 		s.release("b1", 0)
-		s.sharers("r a1", "r c1")
+		s.holders("r a1", "r c1")
 		s.queue()
 		expect(t, "messages", heard(), []string{"in:c c1"})
 
@@ -104,7 +104,7 @@ func TestScriptWriterLeavesTheQueue(t *testing.T) {
 		s.kept("d1", "p1", true)
 		s.kept("e1", reads, true)
 		s.leave("d1", "p1", 0)
-		s.sharers("r a1", "r c1", "r e1")
+		s.holders("r a1", "r c1", "r e1")
 		expect(t, "messages", heard(), []string{"in:e e1"})
 	})
 }
@@ -151,7 +151,7 @@ func TestScriptShareHelpsTheHead(t *testing.T) {
 		// A reader behind a reader enters with it, and needs no message.
 		s.expire(t, lockKey)
 		s.join("d1", reads)
-		s.sharers("r c1", "r d1")
+		s.holders("r c1", "r d1")
 		near(t, "lease of who is here", time.Duration(int64(s.ZScore(t.Context(), lockKey, "r d1").Val())-s.now())*time.Microsecond, testTTL)
 		s.queue()
 		expect(t, "messages", heard(), []string{"in:c c1"})
@@ -167,7 +167,7 @@ func TestScriptShareHeadTakesIt(t *testing.T) {
 		s.kept("c1", reads, true)
 		s.expire(t, lockKey)
 		s.join("b1", reads)
-		s.sharers("r b1", "r c1")
+		s.holders("r b1", "r c1")
 		s.queue()
 		expect(t, "messages", heard(), []string{"in:c c1"})
 	})
@@ -182,7 +182,7 @@ func TestScriptShareForeignQueueEntries(t *testing.T) {
 		}
 		s.kept("c1", reads, true)
 		s.release("a1", 1)
-		s.sharers("r c1")
+		s.holders("r c1")
 		s.queue()
 		expect(t, "messages", heard(), []string{"in:c c1"})
 	})

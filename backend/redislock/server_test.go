@@ -91,7 +91,7 @@ func useShared(t *testing.T, s server, b *redislock.Backend) error {
 	if got[0].Status != driver.Renewed {
 		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got[0].Status), got[0].Err)
 	}
-	// An expired sharer, and one more.
+	// An expired holder, and one more.
 	s.ZAdd(t.Context(), r.Key, redis.Z{Score: 1, Member: "p x"})
 	again := request(r.Key)
 	again.Permits = 2

@@ -63,7 +63,7 @@ func TestSharedAndPermits(t *testing.T) {
 				t.Errorf("%s: an exclusive lock beside them: %v", name, err)
 			}
 			if _, err := b.Extend(t.Context(), g1, 5); !errors.Is(err, driver.ErrNotAcquired) {
-				t.Errorf("%s: prolonged: %v", name, err)
+				t.Errorf("%s: extended: %v", name, err)
 			}
 			eventually(t, "a release by another is refused", func() bool {
 				err := b.Release(t.Context(), r().Grant())

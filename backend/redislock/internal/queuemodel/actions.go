@@ -16,9 +16,9 @@ const (
 
 // Call is an operation for an owner.
 type Call struct {
-	Op    Op
-	Owner Owner
-	Doubt bool
+	Op      Op
+	Owner   Owner
+	InDoubt bool
 }
 
 // Step is one event.
@@ -38,14 +38,14 @@ func (s *Server) do(c Call, r Rule) Reply {
 	case Try, Acquire:
 		return s.acquire(c.Owner, c.Op == Acquire, r)
 	case Release:
-		return s.release(c.Owner, c.Doubt && r.has(DoubtTold), r)
+		return s.release(c.Owner, c.InDoubt && r.has(InDoubtTold), r)
 	case Expire:
 		s.free()
 	case End:
 		s.Queue = Queue{}
 	case Retract:
 		s.free()
-		return Reply{Told: s.pass(Nobody)}
+		return Reply{Told: s.grantNext(Nobody)}
 	case None:
 	}
 	return Reply{}
@@ -116,7 +116,7 @@ func (st *stepper) decisions(o Owner) {
 	}
 	if p.lives() && p.Phase != Holding {
 		st.step(Step{What: "gives up", Call: by}, func(p *Process, _ Reply) {
-			p.Doubt = p.Doubt || p.Phase == Answered || p.Phase == Outlived
+			p.InDoubt = p.InDoubt || p.Phase == Answered || p.Phase == Outlived
 			p.Phase = Leaving
 		})
 	}
@@ -128,7 +128,7 @@ func (st *stepper) decisions(o Owner) {
 // calls are the requests to the server.
 func (st *stepper) calls(o Owner) {
 	p := st.from.process(o)
-	doubt := func(p *Process, _ Reply) { p.Doubt = true }
+	inDoubt := func(p *Process, _ Reply) { p.InDoubt = true }
 	switch p.Phase {
 	case Idle:
 		try := Call{Op: Try, Owner: o}
@@ -138,19 +138,19 @@ func (st *stepper) calls(o Owner) {
 			}
 		})
 		st.step(Step{What: "tries and hears nothing", Fault: ReplyLost, Call: try}, func(p *Process, _ Reply) {
-			p.Phase, p.Doubt = Leaving, true
+			p.Phase, p.InDoubt = Leaving, true
 		})
 	case Asking:
 		ask := Call{Op: Acquire, Owner: o}
 		st.step(Step{What: "asks", Fair: true, Call: ask}, func(p *Process, r Reply) { p.answer(r.Answer) })
-		st.step(Step{What: "asks and hears nothing", Fault: ReplyLost, Call: ask}, doubt)
+		st.step(Step{What: "asks and hears nothing", Fault: ReplyLost, Call: ask}, inDoubt)
 		if !p.LateAttempt {
 			st.step(Step{What: "asks, which is stuck", Fault: CallLate, Call: Call{Owner: o}}, func(p *Process, _ Reply) {
-				p.LateAttempt, p.Doubt = true, true
+				p.LateAttempt, p.InDoubt = true, true
 			})
 		}
 	case Leaving:
-		release := Call{Op: Release, Owner: o, Doubt: p.Doubt}
+		release := Call{Op: Release, Owner: o, InDoubt: p.InDoubt}
 		st.step(Step{What: "releases", Fair: true, Call: release}, func(p *Process, _ Reply) { p.Phase = Gone })
 		st.step(Step{What: "releases and hears nothing", Fault: ReplyLost, Call: release}, nil)
 		if !p.LateRelease {
@@ -179,7 +179,7 @@ func (st *stepper) network(o Owner) {
 	}
 	if p.LateRelease {
 		gone := func(p *Process, _ Reply) { p.LateRelease = false }
-		st.step(Step{What: "releases, at last", Fair: true, Call: Call{Op: Release, Owner: o, Doubt: p.Doubt}}, gone)
+		st.step(Step{What: "releases, at last", Fair: true, Call: Call{Op: Release, Owner: o, InDoubt: p.InDoubt}}, gone)
 		st.step(Step{What: "has its release lost", Fault: CallLost, Call: by}, gone)
 	}
 }

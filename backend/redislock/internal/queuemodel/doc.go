@@ -3,7 +3,7 @@
 // before it is measured or tested under load.
 //
 // [Server] is the data that the scripts keep in Redis, and does what acquire.lua,
-// release.lua and pass.lua do. A test in redislock runs the scripts along the steps of
+// release.lua and grant_next.lua do. A test in redislock runs the scripts along the steps of
 // the model and compares both, so that they stay the same. [Process] is what a caller
 // of the Backend knows, and its requests and messages in flight. [Step] is an event: a
 // process acquires, polls, claims, abandons or releases; a lease, a claim window or the

@@ -27,11 +27,11 @@ func TestModelFinds(t *testing.T) {
 		// Without these there are two holders.
 		{"the deadline counts from the reply", q.LateGrantsRefused, 2, q.Anything, q.TwoHolders},
 		{"a release deletes any lock", q.ChecksOwner, 2, 0, q.TwoHolders},
-		{"a claim does not prolong", q.ClaimProlongs, 2, q.Anything, q.TwoHolders},
+		{"a claim does not extend", q.ClaimExtends, 2, q.Anything, q.TwoHolders},
 
 		// Without these data remains.
 		{"an owner that has released is not refused", q.GoneRefused, 2, q.Anything, q.LeftBehind},
-		{"a release does not report attempts in flight", q.DoubtTold, 2, q.Anything, q.LeftBehind},
+		{"a release does not report attempts in flight", q.InDoubtTold, 2, q.Anything, q.LeftBehind},
 		{"a release does not leave the queue", q.LeavesQueue, 2, q.Anything, q.LeftBehind},
 
 		// Without these the order changes.

@@ -29,9 +29,9 @@ const (
 // Process is a caller of the Backend: its knowledge, and its requests and messages in
 // flight.
 type Process struct {
-	Phase Phase
-	Doubt bool // an attempt had no reply: see doubt.go
-	Woken bool // a message came during an attempt: see signal in inbox.go
+	Phase   Phase
+	InDoubt bool // an attempt had no reply: see indoubt.go
+	Woken   bool // a message came during an attempt: see signal in inbox.go
 
 	Message     bool // in flight to the process
 	LateAttempt bool // in flight to the server; its reply is ignored

@@ -11,12 +11,12 @@ const (
 	// LateGrantsRefused: the deadline counts from before the attempt was sent, and a
 	// later grant is released.
 	LateGrantsRefused
-	// DoubtTold: a release says whether an attempt may still be in flight.
-	DoubtTold
+	// InDoubtTold: a release says whether an attempt may still be in flight.
+	InDoubtTold
 	// KnowsOwner: an attempt by the owner of the lock succeeds.
 	KnowsOwner
-	// ClaimProlongs: claiming a lock that was passed on gives a whole lease.
-	ClaimProlongs
+	// ClaimExtends: claiming a lock that was passed on gives a whole lease.
+	ClaimExtends
 	// QueueFirst: a free lock goes to the head of the queue.
 	QueueFirst
 	// HelpsHead: an attempt that finds a free lock and earlier waiters passes it on to

@@ -47,11 +47,11 @@ func (q *Queue) push(o Owner) { q[len(q.List())] = o }
 
 // Server is the data of one key in Redis.
 type Server struct {
-	Lock     Owner  // the value of the key
-	Promised bool   // the key lives for a claim window, not for a lease
-	Queue    Queue  // {key}:queue
-	Released Owner  // the last owner that released, from {key}:fence
-	Buried   Owners // owners that left with an attempt in flight, also from {key}:fence
+	Lock       Owner  // the value of the key
+	Promised   bool   // the key lives for a claim window, not for a lease
+	Queue      Queue  // {key}:queue
+	Released   Owner  // the last owner that released, from {key}:fence
+	Tombstones Owners // owners that left with an attempt in flight, also from {key}:fence
 }
 
 // Answer is the first word of a script's reply.
@@ -79,13 +79,13 @@ func (s *Server) acquire(o Owner, queues bool, r Rule) Reply {
 	switch {
 	case s.Lock == o && r.has(KnowsOwner):
 		s.Queue.remove(o)
-		if r.has(ClaimProlongs) {
+		if r.has(ClaimExtends) {
 			s.Promised = false
 		}
 		return Reply{Answer: Granted}
 	case s.Lock != Nobody && !queues:
 		return Reply{Answer: Held}
-	case (s.Released == o || s.Buried.Has(o)) && r.has(GoneRefused):
+	case (s.Released == o || s.Tombstones.Has(o)) && r.has(GoneRefused):
 		return Reply{Answer: Refused}
 	}
 	told := Nobody
@@ -96,7 +96,7 @@ func (s *Server) acquire(o Owner, queues bool, r Rule) Reply {
 			return Reply{Answer: Granted}
 		}
 		if r.has(HelpsHead) {
-			told = s.pass(Nobody)
+			told = s.grantNext(Nobody)
 		}
 	}
 	if queues {
@@ -115,7 +115,7 @@ func (s *Server) enqueue(o Owner, r Rule) {
 }
 
 // release does what release.lua does for one lock.
-func (s *Server) release(o Owner, doubt bool, r Rule) Reply {
+func (s *Server) release(o Owner, inDoubt bool, r Rule) Reply {
 	current, unclaimed := s.Lock, s.Promised
 	mine := current == o || current != Nobody && !r.has(ChecksOwner)
 	again := s.Released == o
@@ -125,13 +125,13 @@ func (s *Server) release(o Owner, doubt bool, r Rule) Reply {
 	} else if r.has(LeavesQueue) {
 		s.Queue.remove(o)
 	}
-	if doubt {
-		s.Buried = s.Buried.with(o)
+	if inDoubt {
+		s.Tombstones = s.Tombstones.with(o)
 	}
 	var reply Reply
 	if mine && r.has(PassesOn) && (!unclaimed || r.has(PassesUnclaimed)) ||
 		current == Nobody && r.has(LateReleaseHelps) {
-		reply.Told = s.pass(o)
+		reply.Told = s.grantNext(o)
 	}
 	switch {
 	case mine || again:
@@ -144,9 +144,9 @@ func (s *Server) release(o Owner, doubt bool, r Rule) Reply {
 	return reply
 }
 
-// pass does what pass.lua does: it gives the lock to the head of the queue, and returns
+// grantNext does what grant_next.lua does: it gives the lock to the head of the queue, and returns
 // that owner. An entry of the leaving owner is dropped.
-func (s *Server) pass(leaving Owner) Owner {
+func (s *Server) grantNext(leaving Owner) Owner {
 	for s.Queue[0] != Nobody {
 		head := s.Queue[0]
 		s.Queue.remove(head)
@@ -169,5 +169,5 @@ func (s *Server) forget(o Owner) {
 	if s.Released == o {
 		s.Released = Nobody
 	}
-	s.Buried = s.Buried.without(o)
+	s.Tombstones = s.Tombstones.without(o)
 }

@@ -25,7 +25,7 @@ func (s *State) tidy(processes int) {
 			continue
 		}
 		if !p.LateRelease {
-			p.Doubt = false
+			p.InDoubt = false
 		}
 		if !p.late() && !s.Server.knows(o) {
 			s.Server.forget(o)
@@ -56,7 +56,7 @@ func (s *State) part(p *Process, o Owner) uint32 {
 			k |= 1
 		}
 	}
-	bit(p.Doubt)
+	bit(p.InDoubt)
 	bit(p.Woken)
 	bit(p.Message)
 	bit(p.LateAttempt)
@@ -66,6 +66,6 @@ func (s *State) part(p *Process, o Owner) uint32 {
 	// Only attempts are refused because of these.
 	asks := p.LateAttempt || p.lives()
 	bit(asks && s.Server.Released == o)
-	bit(asks && s.Server.Buried.Has(o))
+	bit(asks && s.Server.Tombstones.Has(o))
 	return k<<3 | uint32(s.Server.Queue.place(o)+1)
 }
