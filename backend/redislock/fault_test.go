@@ -327,7 +327,7 @@ func TestRow04RestartedEmpty(t *testing.T) {
 }
 
 // Callers that violate the contract and never release do not fill the memory.
-func TestDoubtsAreForgotten(t *testing.T) {
+func TestOwnersInDoubtAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		m.SetError("LOADING never ready")

@@ -17,6 +17,19 @@ var redisServers = []Mutant{
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
 	},
 	{
+		Name:    "renewals-pile-up",
+		Rule:    "the number of renewals in progress for one server has no bound",
+		Edits:   []Edit{{"backend/redislock/renew.go", "	maxRenewals = 4\n", "	maxRenewals = 1 << 20\n"}},
+		Package: "./backend/redislock", Test: "TestVirtualRenewalsInProgress",
+	},
+	{
+		Name: "renewals-wait-for-another-server",
+		Rule: "the renewals in progress are counted for all servers together",
+		Edits: []Edit{{"backend/redislock/renew.go", "	at := b.dispatcher.knownBatcher(grants[group[0]].Key)\n",
+			"	at := b.dispatcher.defaultBatcher\n"}},
+		Package: "./backend/redislock", Test: "TestVirtualSilentShardDelaysNoOther",
+	},
+	{
 		Name:    "silence-is-not-told",
 		Rule:    "operations that queue for a server that is silent are sent to it, each in its turn",
 		Edits:   []Edit{{"backend/redislock/batcher.go", "		b.failQueued()\n", ""}},
