@@ -1,9 +1,11 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,42 +20,42 @@ var (
 	_ driver.Pinger  = (*Backend)(nil)
 )
 
-// Backend keeps locks on a quorum of Redis masters. It is safe for concurrent
-// use. Make one for each Locker, with [New].
+// Backend keeps locks on a quorum of Redis masters. It is safe for concurrent use. Make
+// one for each Locker, with [New].
 type Backend struct {
 	opts       options
-	nodes      []*node
+	nodes      nodes
 	quorum     int
-	claims     *claims
+	owners     *owners
 	background *rediskit.Background
 
 	starting sync.Once
-	started  chan struct{}
+	started  chan struct{} // closed when bootstrap has ended
 }
 
-// New returns a Backend that keeps locks on the masters that clients point to,
-// one client for each. They must be independent of each other: no replicas of one
-// another, no members of one Cluster. Their number must be odd, and three at
-// least; five survive the loss of two. The order does not matter, and need not be
-// the same in all processes. The clients stay the caller's, who closes them after
-// the Backend; any settings will do, but hooks must not block.
+// New returns a Backend that keeps locks on the masters of the clients, one client for
+// each master. The masters must be independent of each other: not replicas of one
+// another, and not members of one Cluster. Their number must be odd and at least three;
+// five survive the loss of two. The order does not matter, and may differ between
+// processes. The caller closes the clients after the Backend. They may have any settings,
+// but hooks must not block.
 //
-// New sends nothing. It panics if the number is wrong, if a client is nil, is the
-// client of a Cluster or of a Ring, or is there twice, and if an option is wrong.
+// New sends nothing. It panics if the number of clients is wrong, if a client is nil, is
+// there twice, or is the client of a Cluster or of a Ring, and if an option is wrong.
 func New(clients []redis.UniversalClient, opts ...Option) *Backend {
 	checkClients(clients)
 	bg := rediskit.NewBackground()
 	b := &Backend{
 		opts:       newOptions(opts),
-		nodes:      make([]*node, len(clients)),
+		nodes:      make(nodes, len(clients)),
 		quorum:     len(clients)/2 + 1,
-		claims:     newClaims(len(clients)),
+		owners:     newOwners(len(clients)),
 		background: bg,
 		started:    make(chan struct{}),
 	}
 	w := rediskit.NewWorkers(bg.Done())
 	for i, c := range clients {
-		b.nodes[i] = newNode(i, c, b.opts, w, bg)
+		b.nodes[i] = newNode(i, c, b.opts.nodeTimeout, b.owners, w, bg)
 	}
 	return b
 }
@@ -78,36 +80,173 @@ func checkClients(clients []redis.UniversalClient) {
 	}
 }
 
-// Close ends what goes on in the background: nodes that did not answer a release
-// keep the lock until its lease has run out. It takes no longer than the node
-// timeout, and returns nil. The clients stay open. Locks are not released. A
-// Backend that was closed goes on working, but retries nothing. Calling Close
-// again does nothing.
+// Close ends the work in the background: nodes that did not answer a release keep the
+// lock until its lease has ended. Close takes no longer than the node timeout, and
+// returns nil. It neither closes the clients nor releases locks. A Backend that was
+// closed still works, but does not repeat releases. A second Close does nothing.
 func (b *Backend) Close() error {
 	b.background.End(b.opts.nodeTimeout)
 	return nil
 }
 
-// limit is how long one node is waited for.
+// Features implements [driver.Backend]. MaxTTL is the value of [WithMaxLease].
+func (b *Backend) Features() driver.Features { return driver.Features{MaxTTL: b.opts.maxLease} }
+
+// Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers.
+// Otherwise the error says which nodes do not answer, and why.
+func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.quorum) }
+
+// TryAcquire makes one attempt on all nodes at once. It returns when a quorum has granted
+// the lock, or cannot any more. Slower nodes get the lock too, in the background.
+//
+// It fails with a [*driver.HeldError] if other owners have the key on so many nodes that
+// no quorum is left, even if several owners share these nodes. If no quorum is left only
+// because of nodes where the key is of a foreign type, it fails with [driver.ErrForeign].
+// It fails with the errors of the nodes if too many did not answer, refused, or do not
+// count yet. After each of these errors it releases in the background what it has
+// acquired.
+func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	if err := cmp.Or(checkNames(r.Key, r.Owner), b.checkTTL(r.TTL)); err != nil {
+		return driver.Grant{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.Grant{}, err // nothing was sent
+	}
+	if err := b.bootstrap(ctx); err != nil {
+		return driver.Grant{}, err
+	}
+
+	o, generation, ok := b.owners.begin(r.Owner)
+	if !ok {
+		return driver.Grant{}, errReleased
+	}
+	defer b.owners.unref(o)
+	a := &attempt{
+		b: b, r: r, owner: o, generation: generation,
+		answers: make(answers, len(b.nodes)),
+		decided: make(chan struct{}),
+	}
+	g := r.Grant()
+	g.Sent = time.Now()
+	for i := range b.nodes {
+		a.send(ctx, i)
+	}
+	select {
+	case <-a.decided:
+	case <-ctx.Done():
+		a.fail(ctx.Err(), false)
+	}
+	if err := a.error(); err != nil {
+		return driver.Grant{}, err
+	}
+	if b.opts.tokens {
+		t, err := a.mint(ctx)
+		if err != nil {
+			return driver.Grant{}, err
+		}
+		g.Token, g.LastToken = t.first, t.last
+	}
+	return g, nil
+}
+
+// Renew extends the grants on all nodes at once, with one script on each node for every
+// 256 grants. It reports a grant when its outcome is decided: a quorum has extended it,
+// or so many nodes say that the owner does not have it that no quorum is left, or neither
+// can happen any more, and it is Unknown.
+//
+// If a lock that a quorum has extended is missing on a node that counts, it is restored
+// there in the background. A lock that is lost is never created anew.
+func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	v := &renewal{
+		b: b, grants: slices.Clone(grants), limit: b.opts.nodeTimeout, sent: time.Now(),
+		owners:    make([]*ownerState, len(grants)),
+		counts:    make([]renewCount, len(grants)),
+		nodesLeft: len(b.nodes),
+	}
+	for i, g := range v.grants {
+		if err := cmp.Or(ctx.Err(), checkNames(g.Key, g.Owner), b.checkTTL(g.TTL)); err != nil {
+			report(i, driver.RenewResult{Err: err})
+			continue
+		}
+		v.limit = min(v.limit, b.limit(g.TTL))
+		v.valid = append(v.valid, i)
+	}
+	if len(v.valid) > 0 {
+		v.run(ctx, report)
+	}
+}
+
+// Release gives the key back on all nodes. It returns when the outcome is clear for a
+// quorum. It continues in the background with the other nodes, until they have answered
+// or the lease has ended there.
+//
+// It fails with [driver.ErrLost] if the owner has the key on too few nodes to be the
+// holder, and either g has tokens or another owner may hold the key. A grant without
+// tokens that nobody holds may have been released before, so it is not an error. If too
+// many nodes do not answer, Release fails with their errors.
+//
+// After a release, an attempt of the same owner that arrives late is refused: an owner is
+// for one acquisition.
+func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
+	if err := checkNames(g.Key, g.Owner); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err // nothing was sent
+	}
+	if g.TTL <= 0 || g.TTL > b.opts.maxLease {
+		g.TTL = b.opts.maxLease
+	}
+	type answer struct {
+		found int64
+		err   error
+	}
+	answers := make(chan answer, len(b.nodes))
+	o := b.owners.markReleased(g.Owner)
+	for i, n := range b.nodes {
+		b.owners.whenIdle(o, i, func() {
+			r := nodeRelease{key: g.Key, owner: g.Owner, generation: anyGeneration, ttl: g.TTL, state: o}
+			if b.opts.tokens {
+				r.first, r.last = g.Token, g.LastToken
+			}
+			if b.owners.isInDoubt(o, i) {
+				r.inDoubt = everyDoubt
+			}
+			n.pending.send(ctx, r, b.limit(g.TTL), func(found int64, err error) { answers <- answer{found, err} })
+		})
+	}
+	b.owners.unref(o)
+
+	count := releaseCount{nodes: len(b.nodes), quorum: b.quorum, tokens: g.Token != 0}
+	for {
+		select {
+		case a := <-answers:
+			if decided, err := count.add(a.found, a.err); decided {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// limit returns how long one node may take for a lease of ttl.
 func (b *Backend) limit(ttl time.Duration) time.Duration {
 	return max(min(b.opts.nodeTimeout, ttl/4), time.Millisecond)
 }
-
-// Features implements [driver.Backend]. MaxTTL is the value of [WithMaxLease].
-func (b *Backend) Features() driver.Features { return driver.Features{MaxTTL: b.opts.maxLease} }
 
 func (b *Backend) checkTTL(ttl time.Duration) error {
 	switch {
 	case ttl < time.Millisecond: // a PEXPIRE of zero would delete the lock
 		return fmt.Errorf("redlock: a TTL of %v is less than a millisecond", ttl)
-	case ttl > b.opts.maxLease: // a node that came back would be trusted too early
+	case ttl > b.opts.maxLease: // a node that comes back would count too early
 		return fmt.Errorf("redlock: a TTL of %v is more than the %v of WithMaxLease", ttl, b.opts.maxLease)
 	default:
 		return nil
 	}
 }
 
-// checkNames says which package refuses a key or an owner.
+// checkNames adds the package to the errors of rediskit.
 func checkNames(key, owner string) error {
 	if err := rediskit.CheckNames(key, owner); err != nil {
 		return fmt.Errorf("redlock: %w", err)
@@ -115,13 +254,18 @@ func checkNames(key, owner string) error {
 	return nil
 }
 
-// start decides, at the first attempt, whether the nodes are trusted from the
-// start. It waits for that.
-func (b *Backend) start(ctx context.Context) error {
+// bootstrap lets new nodes count if [WithTrustedStart] says so. The first call starts it,
+// and each call waits for its end.
+func (b *Backend) bootstrap(ctx context.Context) error {
 	if !b.opts.trustedStart {
 		return nil
 	}
-	b.starting.Do(func() { go b.bless(ctx) })
+	b.starting.Do(func() {
+		go func() {
+			defer close(b.started)
+			b.nodes.bootstrap(ctx, b.opts.nodeTimeout, b.background.Done())
+		}()
+	})
 	select {
 	case <-b.started:
 		return nil
@@ -129,3 +273,10 @@ func (b *Backend) start(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// counts reports whether a node counts whose data is complete since dataAge. All leases
+// that the node may have lost before have ended then.
+func (b *Backend) counts(dataAge time.Duration) bool { return dataAge >= b.warmUp() }
+
+// warmUp returns how old the data of a node must be.
+func (b *Backend) warmUp() time.Duration { return nodeTTL(b.opts.maxLease) }

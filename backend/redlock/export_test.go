@@ -7,55 +7,60 @@ const (
 	SilentAfter = silentAfter
 )
 
-// Hashes of scripts.
+// The hashes of scripts.
 var (
 	AcquireHash = acquireScript.Hash()
 	ReleaseHash = releaseScript.Hash()
+	RenewHash   = renewScript.Hash()
 )
 
-// Claims returns how many owners the Backend has records of.
-func (b *Backend) Claims() int { return b.claims.size() }
+// Owners returns how many owners the Backend knows.
+func (b *Backend) Owners() int {
+	b.owners.mu.Lock()
+	defer b.owners.mu.Unlock()
+	return len(b.owners.known)
+}
 
-// Busy returns how many owners have requests in flight or in doubt.
-func (b *Backend) Busy() (n int) {
-	b.claims.mu.Lock()
-	defer b.claims.mu.Unlock()
-	for _, c := range b.claims.owners {
-		busy := 0
-		for _, p := range c.places {
-			busy += p.pending + p.doubts
+// InFlight returns how many owners have an operation in flight or in doubt.
+func (b *Backend) InFlight() (n int) {
+	b.owners.mu.Lock()
+	defer b.owners.mu.Unlock()
+	for _, o := range b.owners.known {
+		operations := 0
+		for _, s := range o.nodes {
+			operations += s.pending + s.inDoubt
 		}
-		if busy > 0 {
+		if operations > 0 {
 			n++
 		}
 	}
 	return n
 }
 
-// Debts returns how many releases are pending for all nodes.
-func (b *Backend) Debts() (n int) {
+// PendingReleases returns how many releases the Backend repeats, on all nodes.
+func (b *Backend) PendingReleases() (n int) {
 	for _, node := range b.nodes {
-		node.debts.mu.Lock()
-		n += len(node.debts.owed)
-		node.debts.mu.Unlock()
+		node.pending.mu.Lock()
+		n += len(node.pending.list)
+		node.pending.mu.Unlock()
 	}
 	return n
 }
 
-// OnNode returns how long a lease of ttl lasts on a node.
-func OnNode(ttl time.Duration) time.Duration { return onNode(ttl) }
+// NodeTTL returns how long a node keeps a lease of ttl.
+func NodeTTL(ttl time.Duration) time.Duration { return nodeTTL(ttl) }
 
-// Known is what a node knows about the tokens of a lock.
-type Known struct {
+// NodeTokens is what a node knows about the tokens of a lock.
+type NodeTokens struct {
 	Now, First, Last uint64
 	Ours             bool
 }
 
-// Next returns the tokens that follow the known ones.
-func Next(known []Known, want uint64) (first, last uint64) {
-	var ts []token
+// NextTokens returns the tokens that follow the known ones.
+func NextTokens(known []NodeTokens, want uint64) (first, last uint64) {
+	var ts []nodeTokens
 	for _, k := range known {
-		ts = append(ts, token{now: k.Now, first: k.First, last: k.Last, ours: k.Ours})
+		ts = append(ts, nodeTokens{now: k.Now, first: k.First, last: k.Last, ours: k.Ours})
 	}
-	return next(ts, want)
+	return nextTokens(ts, want)
 }

@@ -83,11 +83,11 @@ func TestCloseWithDebts(t *testing.T) {
 	f.servers[1].Stop()
 	defer f.servers[1].Cont()
 	release(t, b, g)
-	eventually(t, "the node is owed a release", func() bool { return b.Debts() == 1 })
+	eventually(t, "the node is owed a release", func() bool { return b.PendingReleases() == 1 })
 	if d := stop(t, b); d > 6*time.Second {
 		t.Errorf("Close took %v", d)
 	}
-	eventually(t, "nothing is owed", func() bool { return b.Debts() == 0 })
+	eventually(t, "nothing is owed", func() bool { return b.PendingReleases() == 0 })
 	release(t, b, acquire(t, b, request()))
 }
 
@@ -104,11 +104,11 @@ func TestVirtualDebtsEnd(t *testing.T) {
 			release(t, b, g)
 		}
 		synctest.Wait()
-		if n := b.Debts(); n != 1 {
+		if n := b.PendingReleases(); n != 1 {
 			t.Errorf("%d debts for one lock", n)
 		}
-		time.Sleep(redlock.OnNode(g.TTL) + time.Second)
-		if n := b.Debts() + b.Claims(); n != 0 {
+		time.Sleep(redlock.NodeTTL(g.TTL) + time.Second)
+		if n := b.PendingReleases() + b.Owners(); n != 0 {
 			t.Errorf("%d debts and claims after the lease", n)
 		}
 	})

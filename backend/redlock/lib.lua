@@ -1,26 +1,25 @@
 -- Put in front of the scripts that need it.
 --
--- Two rules hold for all of them. The first write is the one that decides: Redis
--- takes nothing back, so a script that is refused must be refused before it has
--- done anything. A number becomes text through string.format('%.0f') alone: real
--- Redis turns 1789000000123456 into "1.7890000001235e+15" when it is
--- concatenated.
+-- Two rules hold for all scripts. The first write decides: Redis undoes nothing, so a
+-- script that is refused must be refused before it has written. A number becomes text only
+-- by string.format('%.0f'): real Redis makes "1.7890000001235e+15" of 1789000000123456 when
+-- it is concatenated.
 
--- How long a counter of tokens outlives its last use, in milliseconds. After that
--- tokens rise by the clocks of the nodes alone; and strangers choose the keys, so
--- it is not kept for ever.
+-- How long a counter of tokens is kept after its last use, in milliseconds. After that
+-- tokens rise only by the clocks of the nodes. Counters are not kept forever, because
+-- clients choose the keys.
 local RETENTION = 900000
 
--- micros is the server's time in microseconds since 1970.
+-- micros returns the time of the server, in microseconds since 1970.
 local function micros()
   local t = redis.call('TIME')
   return t[1] * 1000000 + t[2]
 end
 
--- The value of a lock is "<owner>", or "<owner> <generation>" if an attempt of
--- this owner has failed before. generation returns which one wrote the value,
--- or nil if that was another owner.
-local function generation(value, owner)
+-- The value of a lock is "<owner>", or "<owner> <generation>" if an attempt of this owner
+-- has failed before. generation_of returns the generation of the value, or nil if another
+-- owner wrote it.
+local function generation_of(value, owner)
   if value == owner then
     return 0
   elseif type(value) == 'string' and string.sub(value, 1, #owner + 1) == owner .. ' ' then
@@ -28,11 +27,11 @@ local function generation(value, owner)
   end
 end
 
--- memory returns for how many microseconds this server has certainly forgotten
--- nothing, as far as can be told. The marker says since when; it is gone if the
--- data is gone, and another process has another run_id. Who may not call INFO
--- still has the marker. A clock that was set back says nothing of how long.
-local function memory(marker, now)
+-- data_age returns for how many microseconds the data of this server is complete. The
+-- marker says since when. It is gone if the data is gone, and another process has another
+-- run_id. Without the right to call INFO only the marker counts. If the clock was set back
+-- the age is not known, and starts again.
+local function data_age(marker, now)
   local info = redis.pcall('INFO', 'server')
   local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
   local known, since = string.match(redis.call('GET', marker) or '', '^(%S+) (%d+)$')
@@ -43,11 +42,10 @@ local function memory(marker, now)
   return now - since
 end
 
--- The counter is "<first> <last> <holder> <released>": tokens first..last were
--- minted for holder; released is the owner of the last release that applied, or
--- "-". counter returns the four, or nil and an error reply: a counter that
--- cannot be read is no fresh start, which could mint a lower token. From 2^53 on
--- neighbouring integers share a double.
+-- The counter is "<first> <last> <holder> <released>": the tokens first..last were minted
+-- for holder; released is the owner of the last release that took effect, or "-". counter
+-- returns the four, or nil and an error reply if it cannot be read: a new counter could
+-- mint a lower token. From 2^53 on two integers may be the same double.
 local function counter(key)
   local text = redis.pcall('GET', key)
   if not text then

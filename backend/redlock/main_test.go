@@ -221,7 +221,7 @@ func mustFail(tb testing.TB, err error) {
 // quiet waits until no attempt is in flight and no release is pending.
 func quiet(tb testing.TB, b *redlock.Backend) {
 	tb.Helper()
-	eventually(tb, "nothing is under way", func() bool { return b.Busy() == 0 && b.Debts() == 0 })
+	eventually(tb, "nothing is under way", func() bool { return b.InFlight() == 0 && b.PendingReleases() == 0 })
 }
 
 // allFree waits until no node has the lock.

@@ -13,100 +13,97 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-var errSilent = errors.New("not asked, because it does not answer")
+const (
+	// A node that did not answer silentAfter operations in a row gets one operation at a
+	// time until it answers: operations that wait for a hung server take connections and
+	// goroutines, and achieve nothing.
+	silentAfter = 3
 
-// A node that did not answer so many times in a row is asked by one operation at
-// a time, until it answers: what waits for a hung server costs connections and
-// goroutines, and brings nothing.
-const silentAfter = 3
+	// askLimit is how long the search for the reason may take when a node does not
+	// answer, because the caller waits for it.
+	askLimit = 250 * time.Millisecond
+
+	// reasonLasts is how long the reason stays valid: not every operation searches.
+	reasonLasts = 2 * time.Second
+)
 
 // node is one of the masters.
 type node struct {
 	index      int
+	timeout    time.Duration
 	client     func() redis.UniversalClient
 	server     *rediskit.Server
 	addressed  bool // its errors contain the address of the server
 	workers    *rediskit.Workers
 	background *rediskit.Background
-	debts      debts
+	pending    pendingReleases
 
-	silent  atomic.Int32 // operations in a row that had no answer
-	probing atomic.Bool
+	unanswered atomic.Int32 // operations in a row that had no answer
+	probing    atomic.Bool
 }
 
-func newNode(index int, client redis.UniversalClient, o options, w *rediskit.Workers, bg *rediskit.Background) *node {
-	n := &node{index: index, workers: w, background: bg, server: rediskit.NewServer("redlock", client, bg)}
-	n.client = func() redis.UniversalClient { return client }
+func newNode(index int, client redis.UniversalClient, timeout time.Duration, os *owners, w *rediskit.Workers, bg *rediskit.Background) *node {
+	n := &node{
+		index: index, timeout: timeout, workers: w, background: bg,
+		server: rediskit.NewServer("redlock", client, bg),
+		client: func() redis.UniversalClient { return client },
+	}
+	n.pending.node, n.pending.owners = n, os
 	if plain, ok := client.(*redis.Client); ok {
 		n.addressed = true
-		// What is left behind then ends soon. Made when it is first needed, to
-		// have the client's hooks.
-		n.client = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(o.nodeTimeout) })
+		// Abandoned operations end soon then.
+		n.client = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(timeout) })
 	}
 	return n
 }
 
-// operation must use the context and the client that it is given, and share
-// nothing with its caller that either may write to.
+// operation must use the context and the client that it gets. It must not share anything
+// with its caller that either may write to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
-// send carries out op on the node and calls done, once, when there is an answer
-// or the limit has passed. It never blocks. The caller's goroutine may be the one
-// that runs done.
+// send runs op on the node and calls done once: when there is an answer, or when the limit
+// has passed. It never blocks. It may call done on the goroutine of the caller.
 //
-// The client cannot be trusted with the limit: by default go-redis heeds no
-// deadline while it waits for a reply. So an operation that is late is left
-// behind, and may still be applied: done is told by sure whether nothing of the
-// kind can happen. The end of the caller's context changes nothing, because what
-// comes late is still of use.
-func send[T any](ctx context.Context, n *node, limit time.Duration, op operation[T], done func(v T, sure bool, err error)) {
-	var none T
-	probe := n.silent.Load() >= silentAfter
+// The client cannot be trusted with the limit: by default go-redis ignores the deadline
+// while it waits for a reply. A late operation is therefore abandoned, and may still take
+// effect; known is false then. The end of the caller's context changes nothing, because a
+// late result is still of use.
+func send[T any](ctx context.Context, n *node, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
+	probe := n.unanswered.Load() >= silentAfter
 	if probe && !n.probing.CompareAndSwap(false, true) {
+		var none T
 		done(none, true, n.server.NoAnswer(n.named(errSilent), reasonLasts))
 		return
 	}
-
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	var over atomic.Bool
-	finish := func(v T, err error) {
-		if over.Swap(true) {
-			return
-		}
-		sure := rediskit.Answered(err)
-		if sure {
-			n.silent.Store(0)
+	call := func(ctx context.Context) (T, error) { return op(ctx, n.client()) }
+	rediskit.Call(ctx, n.workers, n.background, call, func(v T, err error) {
+		defer cancel()
+		known := rediskit.Answered(err)
+		if known {
+			n.unanswered.Store(0)
 		} else {
-			n.silent.Add(1)
+			n.unanswered.Add(1)
 		}
 		if probe {
 			n.probing.Store(false)
 		}
-		done(v, sure, n.why(err, limit))
-	}
-	stop := context.AfterFunc(ctx, func() { finish(none, ctx.Err()) })
-	leave := n.background.Enter()
-	n.workers.Run(func() {
-		defer leave()
-		defer cancel()
-		v, err := op(ctx, n.client())
-		stop()
-		finish(v, err)
+		done(v, known, n.explainUnanswered(err, limit))
 	})
 }
 
-const (
-	// This is how long the check of a node that does not answer may take, because the
-	// caller waits for it.
-	askLimit = 250 * time.Millisecond
+// marker asks the node whether it has a marker. With set it marks the node if it has none.
+func (n *node) marker(ctx context.Context, set bool, done func(marked int64, err error)) {
+	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
+		return bootstrapScript.Run(ctx, c, []string{markerKey}, rediskit.Flag(set)).Int64()
+	}
+	send(ctx, n, n.timeout, op, func(marked int64, _ bool, err error) { done(marked, err) })
+}
 
-	// reasonLasts is how long the result stays valid: not every operation asks.
-	reasonLasts = 2 * time.Second
-)
-
-// why returns an error that names the node, with the reason if it can be found. It
-// hides errors of the operation's context, which callers do not know.
-func (n *node) why(err error, limit time.Duration) error {
+// explainUnanswered returns an error that names the node and, if there was no answer, the
+// reason if it can be found. It hides errors of the operation's context, which callers do
+// not know.
+func (n *node) explainUnanswered(err error, limit time.Duration) error {
 	switch {
 	case err == nil:
 		return nil
@@ -119,6 +116,7 @@ func (n *node) why(err error, limit time.Duration) error {
 	return n.server.NoAnswer(n.named(err), reasonLasts)
 }
 
+// explain returns an error that names the node.
 func (n *node) explain(err error) error { return n.server.Explain(n.named(err)) }
 
 // named names the node by its number if its address is not known.

@@ -76,7 +76,7 @@ func TestRefusedRequests(t *testing.T) {
 			t.Errorf("%s: Renew: %v", name, got)
 		}
 	}
-	if n := b.Claims(); n != 0 {
+	if n := b.Owners(); n != 0 {
 		t.Errorf("%d claims are left", n)
 	}
 }

@@ -144,7 +144,7 @@ func TestRenewWithoutQuorum(t *testing.T) {
 	}
 	eventually(t, "it is renewed again", func() bool { return status(t, b, g) == driver.Renewed })
 	// Otherwise a late node gets back the key that it is about to lose.
-	eventually(t, "nothing is under way", func() bool { return b.Claims() == 0 })
+	eventually(t, "nothing is under way", func() bool { return b.Owners() == 0 })
 	f.del(t, lockKey, 0, 2, 4)
 	if got := status(t, b, g); got != driver.Lost {
 		t.Errorf("deleted on three: %v", got)
@@ -231,13 +231,13 @@ func TestTriesAgainLater(t *testing.T) {
 	release(t, b, g)
 	quiet(t, b)
 	f.allFree(t)
-	eventually(t, "the owner is forgotten", func() bool { return b.Claims() == 0 })
+	eventually(t, "the owner is forgotten", func() bool { return b.Owners() == 0 })
 }
 
 // quietly waits until no release is pending, and checks that the grant is still valid.
 func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
-	eventually(t, "nothing is owed", func() bool { return b.Debts() == 0 })
+	eventually(t, "nothing is owed", func() bool { return b.PendingReleases() == 0 })
 	if got := status(t, b, g); got != driver.Renewed {
 		t.Errorf("after the debts were paid: %v", got)
 	}
@@ -320,7 +320,7 @@ func TestOvertakenTakeBack(t *testing.T) {
 	networks[0].HoldAt(callOf(redlock.ReleaseHash))
 	_, err := b.TryAcquire(t.Context(), r)
 	mustBeHeld(t, err)
-	eventually(t, "it was tried", func() bool { return b.Debts() == 1 })
+	eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
 	quiet(t, b)
 	f.del(t, lockKey, 1, 2)
 	g := f.everywhere(t, b, r)

@@ -1,12 +1,14 @@
--- Extends locks that their owners still have. KEYS are the locks; ARGV has two
--- entries for each, the owner and the time to live. Returns for each 1 if it was
--- extended, 0 if another has it, 2 if nobody has. Nothing is created.
+-- Extends locks that their owners have.
+--
+-- KEYS: the locks. ARGV: two for each lock: the owner, and the time to live in milliseconds.
+-- Returns for each lock 1 if it was extended, 0 if another owner has it, 2 if nobody has it.
+-- Nothing is created.
 
 local found = {}
 for i, key in ipairs(KEYS) do
   local owner, ttl = ARGV[2 * i - 1], ARGV[2 * i]
-  -- pcall: a key of another type is not this owner's either, and must not spoil
-  -- the renewal of the others. Any other error says nothing about the owner.
+  -- pcall: a key of another type does not belong to this owner, and must not prevent the
+  -- renewal of the others. Any other error says nothing about the owner.
   local value = redis.pcall('GET', key)
   if type(value) == 'table' and string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then
     return value

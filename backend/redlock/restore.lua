@@ -1,15 +1,15 @@
--- Puts locks that a quorum has confirmed where they are missing. KEYS: 1 the
--- marker of the node, then two for each lock, the lock and the grave of its
--- owner. ARGV: 1 for how many microseconds the node must have forgotten nothing,
--- then two for each lock, its value and the time to live.
+-- Puts locks that a quorum has confirmed where they are missing.
 --
--- Returns 1 for each that was put, or 0.
+-- KEYS: 1 the marker of the node, then two for each lock: the lock, and the tombstone of its
+-- owner. ARGV: 1 for how many microseconds the data of the node must be complete, then two
+-- for each lock: its value, and the time to live in milliseconds.
+-- Returns 1 for each lock that was put, or 0.
 
 local restored = {}
-local trusted = memory(KEYS[1], micros()) >= tonumber(ARGV[1])
+local counts = data_age(KEYS[1], micros()) >= tonumber(ARGV[1])
 for i = 1, (#KEYS - 1) / 2 do
   restored[i] = 0
-  if trusted and redis.call('EXISTS', KEYS[2 * i], KEYS[2 * i + 1]) == 0 then
+  if counts and redis.call('EXISTS', KEYS[2 * i], KEYS[2 * i + 1]) == 0 then
     redis.call('SET', KEYS[2 * i], ARGV[2 * i], 'PX', ARGV[2 * i + 1])
     restored[i] = 1
   end

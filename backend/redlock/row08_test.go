@@ -44,7 +44,7 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 		return got == driver.Renewed
 	})
 	// Otherwise the release might use other connections than those without replies.
-	eventually(t, "all nodes answer", func() bool { return b.Busy() == 0 && f.have(lockKey, g.Owner) == 3 })
+	eventually(t, "all nodes answer", func() bool { return b.InFlight() == 0 && f.have(lockKey, g.Owner) == 3 })
 
 	deafen()
 	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {

@@ -54,7 +54,7 @@ func TestVirtualHalfTaken(t *testing.T) {
 		f.del(t, lockKey, upTo(5)...)
 		release(t, b, acquire(t, b, r)) // the same owner, after three failures
 		synctest.Wait()
-		if n := f.have(lockKey, ""); n != 5 || b.Busy() != 0 {
+		if n := f.have(lockKey, ""); n != 5 || b.InFlight() != 0 {
 			t.Errorf("%d nodes are free", n)
 		}
 	})
@@ -190,7 +190,7 @@ func TestReleaseDuringRenewal(t *testing.T) {
 		}()
 		release(t, b, g)
 		<-done
-		eventually(t, "nothing is under way", func() bool { return b.Claims() == 0 })
+		eventually(t, "nothing is under way", func() bool { return b.Owners() == 0 })
 		if n := f.have(lockKey, ""); n != 5 {
 			t.Fatalf("%d of 5 nodes are free: %v", n, f.owners(lockKey))
 		}

@@ -14,7 +14,7 @@ import (
 
 func TestNextToken(t *testing.T) {
 	t.Parallel()
-	type known = redlock.Known
+	type known = redlock.NodeTokens
 	for _, c := range []struct {
 		name        string
 		known       []known
@@ -29,7 +29,7 @@ func TestNextToken(t *testing.T) {
 		{"somebody since", []known{{Now: 100, First: 5, Last: 9, Ours: true}, {Now: 100, First: 10, Last: 12}}, 1, 100, 100},
 		{"want more than now", []known{{Now: 3, First: 1, Last: 1}}, 8, 2, 3},
 	} {
-		first, last := redlock.Next(c.known, c.want)
+		first, last := redlock.NextTokens(c.known, c.want)
 		if first != c.first || last != c.last {
 			t.Errorf("%s: %d to %d, want %d to %d", c.name, first, last, c.first, c.last)
 		}

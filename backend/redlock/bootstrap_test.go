@@ -118,7 +118,7 @@ func TestVirtualNewFleet(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		if d := time.Since(start) - redlock.OnNode(redlock.DefaultMaxLease); d < 0 || d > 200*time.Millisecond {
+		if d := time.Since(start) - redlock.NodeTTL(redlock.DefaultMaxLease); d < 0 || d > 200*time.Millisecond {
 			t.Errorf("granted %v after the longest lease", d)
 		}
 	})
@@ -182,7 +182,7 @@ func TestVirtualClockSetBack(t *testing.T) {
 		}
 		_, err := b.TryAcquire(t.Context(), request())
 		mustFail(t, err)
-		time.Sleep(redlock.OnNode(redlock.DefaultMaxLease))
+		time.Sleep(redlock.NodeTTL(redlock.DefaultMaxLease))
 		acquire(t, b, request())
 	})
 }
@@ -199,7 +199,7 @@ func pause(b *redlock.Backend) {
 	defer tick.Stop()
 	for {
 		<-tick.C
-		if b.Busy() == 0 || time.Now().After(deadline) {
+		if b.InFlight() == 0 || time.Now().After(deadline) {
 			return
 		}
 	}

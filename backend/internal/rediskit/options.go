@@ -1,0 +1,22 @@
+package rediskit
+
+import (
+	"fmt"
+	"time"
+)
+
+// CheckDuration panics if the value of an option is less than a millisecond. The panic
+// names the package, the option and the value.
+func CheckDuration(pkg, option string, d time.Duration) {
+	if d < time.Millisecond {
+		panic(fmt.Sprintf("%s: %s: %v is less than a millisecond", pkg, option, d))
+	}
+}
+
+// Flag returns a boolean as scripts expect it.
+func Flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}

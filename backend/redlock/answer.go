@@ -1,0 +1,192 @@
+package redlock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// outcome is what an attempt has done on one node.
+type outcome int
+
+const (
+	noReply     outcome = iota // so far
+	heldByOther                // another owner has the lock
+	foreign                    // the key is of another type
+	acquired                   // by this attempt
+	alreadyHeld                // by this attempt, which was sent twice, or by an earlier one
+	unknown                    // it may still take effect
+	refused                    // it never takes effect
+)
+
+// ours reports whether the node has the lock for this owner.
+func (o outcome) ours() bool { return o == acquired || o == alreadyHeld }
+
+// answer is what an attempt knows about one node.
+type answer struct {
+	outcome   outcome
+	dataAge   time.Duration    // if the lock is ours
+	other     driver.HeldError // if another owner has it
+	tokens    nodeTokens
+	err       error
+	releasing bool // what was acquired is released
+}
+
+// answers are those of all nodes.
+type answers []answer
+
+// foreignPrefix is the prefix of an error of acquire.lua that names a foreign type.
+const foreignPrefix = "FOREIGN "
+
+// parseReply parses the reply of acquire.lua. With an error, known means that the script
+// never takes effect.
+func parseReply(reply []any, known bool, err error) answer {
+	switch {
+	case err != nil && !known:
+		return answer{outcome: unknown, err: err}
+	case redis.HasErrorPrefix(err, foreignPrefix):
+		return answer{outcome: foreign, err: err}
+	case err != nil:
+		return answer{outcome: refused, err: err}
+	}
+	var n [6]int64
+	ints := 0
+	for ints < min(len(reply), len(n)) {
+		v, ok := reply[ints].(int64)
+		if !ok {
+			break
+		}
+		n[ints] = v
+		ints++
+	}
+	switch {
+	case len(reply) == 4 && ints == 3 && n[0] == 0:
+		record, _ := reply[3].(string)
+		return answer{outcome: heldByOther, other: driver.HeldError{
+			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: holderOf(record),
+		}}
+	case len(reply) == 6 && ints == 6 && (n[0] == 1 || n[0] == 2):
+		o := acquired
+		if n[0] == 2 {
+			o = alreadyHeld
+		}
+		return answer{outcome: o, dataAge: time.Duration(n[1]) * time.Microsecond, tokens: nodeTokens{
+			now: uint64(n[2]), first: uint64(n[3]), last: uint64(n[4]), ours: n[5] == 1,
+		}}
+	default: // the script may have acquired the lock all the same
+		return answer{outcome: unknown, err: errFormat}
+	}
+}
+
+// holderOf returns the name of the holder in a record, without the generation that may
+// follow.
+func holderOf(record string) string {
+	owner, _, _ := strings.Cut(record, " ")
+	return driver.HolderOf(owner)
+}
+
+// leaseLeft returns the rest of the lease of another owner, if its key exists for so many
+// milliseconds more.
+func leaseLeft(pttl int64) time.Duration {
+	if pttl < 0 {
+		return 0
+	}
+	d := time.Duration(pttl) * time.Millisecond
+	return max((d-2*time.Millisecond)*100/101, time.Millisecond)
+}
+
+// count returns how many answers have the outcome.
+func (as answers) count(o outcome) (n int) {
+	for i := range as {
+		if as[i].outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// votes returns how many nodes have the lock for this owner and count.
+func (as answers) votes() (n int) {
+	for i := range as {
+		if as[i].outcome.ours() && as[i].err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// mayHold reports whether a node has the lock for this owner, or may get it.
+func (as answers) mayHold() bool {
+	return as.count(heldByOther)+as.count(foreign)+as.count(refused) < len(as)
+}
+
+// tokens returns what the nodes with the lock know about its tokens, and the nodes that
+// have the lock or may still get it.
+func (as answers) tokens() (known []nodeTokens, nodes []int) {
+	for i := range as {
+		if as[i].outcome.ours() {
+			known = append(known, as[i].tokens)
+		}
+		if as[i].outcome.ours() || as[i].outcome == noReply {
+			nodes = append(nodes, i)
+		}
+	}
+	return known, nodes
+}
+
+// heldError returns the holder of the key, and when the missing nodes for a quorum become
+// free. If the nodes have different holders, nobody may have the lock, and the error names
+// none.
+func (as answers) heldError(missing int) *driver.HeldError {
+	var left []time.Duration
+	var all *driver.HeldError
+	for i := range as {
+		other := &as[i].other
+		if as[i].outcome != heldByOther {
+			continue
+		}
+		if other.RetryAfter > 0 {
+			left = append(left, other.RetryAfter)
+		}
+		switch {
+		case all == nil:
+			all = other
+		case all.Holder != other.Holder:
+			all.Holder, all.Held = "", 0
+		default:
+			all.Held = max(all.Held, other.Held)
+		}
+	}
+	all.RetryAfter = 0
+	if slices.Sort(left); len(left) >= missing {
+		all.RetryAfter = left[missing-1]
+	}
+	return all
+}
+
+// foreignError says on how many nodes the key is of which type.
+func (as answers) foreignError() error {
+	typ := ""
+	for i := range as {
+		if as[i].outcome == foreign {
+			_, typ, _ = strings.Cut(as[i].err.Error(), foreignPrefix)
+		}
+	}
+	return fmt.Errorf("redlock: %w: a %s on %d of %d nodes", driver.ErrForeign, typ, as.count(foreign), len(as))
+}
+
+// quorumError returns the errors of the nodes.
+func (as answers) quorumError() error {
+	var errs []error
+	for i := range as {
+		if as[i].err != nil {
+			errs = append(errs, as[i].err)
+		}
+	}
+	return &quorumError{len(as), errs}
+}

@@ -1,0 +1,85 @@
+package redlock
+
+import (
+	"context"
+	"time"
+)
+
+// nodes are the masters of a Backend.
+type nodes []*node
+
+// bootstrapPause is how long bootstrap waits before it asks again.
+const bootstrapPause = 10 * time.Millisecond
+
+// bootstrap lets all nodes count from the start if all of them answer and none has a
+// marker. If only some have a marker, the others have lost their data, or another process
+// is bootstrapping. It asks again until the timeout, because a node that is used before
+// it gets its marker looks like one that has lost its data.
+func (ns nodes) bootstrap(ctx context.Context, timeout time.Duration, end <-chan struct{}) {
+	for start := time.Now(); ; {
+		switch marked, ok := ns.markers(ctx, false); {
+		case !ok || marked == len(ns):
+			return
+		case marked == 0:
+			ns.markers(ctx, true)
+			return
+		case time.Since(start) >= timeout:
+			return
+		}
+		pause := time.NewTimer(bootstrapPause)
+		select {
+		case <-pause.C:
+		case <-end:
+			pause.Stop()
+			return
+		}
+	}
+}
+
+// markers asks all nodes whether they have a marker. With set it marks those that have
+// none. It returns the number of nodes that had a marker, and false if a node did not
+// answer.
+func (ns nodes) markers(ctx context.Context, set bool) (marked int, ok bool) {
+	type answer struct {
+		marked int64
+		err    error
+	}
+	answers := make(chan answer, len(ns))
+	for _, n := range ns {
+		n.marker(ctx, set, func(marked int64, err error) { answers <- answer{marked, err} })
+	}
+	ok = true
+	for range ns {
+		a := <-answers
+		marked += int(a.marked)
+		ok = ok && a.err == nil
+	}
+	return marked, ok
+}
+
+// ping returns nil when a quorum has answered.
+func (ns nodes) ping(ctx context.Context, quorum int) error {
+	answers := make(chan error, len(ns))
+	for _, n := range ns {
+		n.marker(ctx, false, func(_ int64, err error) { answers <- err })
+	}
+	var errs []error
+	for votes := 0; ; {
+		select {
+		case err := <-answers:
+			if err != nil {
+				errs = append(errs, err)
+			} else {
+				votes++
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		switch {
+		case votes >= quorum:
+			return nil
+		case len(errs) > len(ns)-quorum:
+			return &quorumError{len(ns), errs}
+		}
+	}
+}
