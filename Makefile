@@ -27,6 +27,11 @@ run: ## Serve the example shop on the embedded store
 test: ## Run the quick tests of all modules
 	go run ./internal/retest work
 
+.PHONY: test-oldest
+test-oldest: ## Run the quick tests of the library with the oldest versions that its go.mod allows
+	GOWORK=off go vet ./...
+	GOWORK=off go run ./internal/retest ./...
+
 .PHONY: check
 check: test ## Run the quick tests, go vet and gofmt
 	go vet work
