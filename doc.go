@@ -36,8 +36,9 @@
 // # What it does not guarantee
 //
 // No lock with a lease excludes a paused holder: after a pause of the garbage collector,
-// a debugger or the machine, its process goes on without knowing that its time is over. Only a resource that checks is safe: set Fencing, give the resource the
-// [Lease.Token], and let it refuse tokens smaller than the largest it has seen.
+// a debugger or the machine, its process goes on without knowing that its time is over.
+// Only a resource that checks is safe: set Fencing, give the resource the [Lease.Token],
+// and let it refuse tokens smaller than the largest it has seen.
 // [Lease.Check] right before a commit makes the window small, but does not close it;
 // [Lease.Step] makes this check and undoes work that came too late.
 //
