@@ -32,7 +32,7 @@ func (r *resigned) hook(_ context.Context, i distlock.ResignedInfo) {
 	r.terms = append(r.terms, i)
 }
 
-// candidate runs f in a bubble with a Locker whose resignations are recorded.
+// candidate runs f in a bubble with a Locker that records its resignations.
 func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store, r *resigned)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ type (
 		SKU string
 		Qty int
 	}
-	// reordered is an order of another type whose fields have another order.
+	// reordered is an order of another type with another order of fields.
 	reordered struct {
 		Qty int
 		SKU string

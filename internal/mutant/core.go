@@ -99,7 +99,8 @@ func root(name, rule, test string, edits ...Edit) Mutant {
 	return Mutant{Name: name, Rule: rule, Edits: edits, Package: ".", Test: test}
 }
 
-// inBackoff is a mutant of the package backoff, whose own test must notice.
+// inBackoff returns a mutant of the package backoff. The named test of that package
+// must fail.
 func inBackoff(name, rule, test string, edits ...Edit) Mutant {
 	return Mutant{Name: name, Rule: rule, Edits: edits, Package: "./internal/backoff", Test: test}
 }

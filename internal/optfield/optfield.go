@@ -81,12 +81,12 @@ var fields = []Field{
 // All returns all fields, in the order of [distlock.Opts].
 func All() []Field { return fields }
 
-// ByDirective returns the field whose option in a directive has that name.
+// ByDirective returns the field with that name in directives.
 func ByDirective(name string) (Field, bool) {
 	return find(func(f Field) bool { return f.Directive() == name })
 }
 
-// ByProto returns the field whose field in a .proto file has that name.
+// ByProto returns the field with that name in .proto files.
 func ByProto(name string) (Field, bool) {
 	return find(func(f Field) bool { return f.Proto() == name })
 }
@@ -103,8 +103,8 @@ func find(is func(Field) bool) (Field, bool) {
 // Directive returns the name in a directive: keyTimeout.
 func (f Field) Directive() string { return strings.ToLower(f.Name[:1]) + f.Name[1:] }
 
-// Flag returns the name on the command line: retry-interval. It is empty if there
-// is no such flag.
+// Flag returns the name on the command line: retry-interval. It is empty if the field
+// has no flag.
 func (f Field) Flag() string {
 	switch {
 	case f.Usage == "":
@@ -116,8 +116,8 @@ func (f Field) Flag() string {
 	}
 }
 
-// Proto returns the name in a .proto file: key_timeout. It is empty if there is no
-// such field.
+// Proto returns the name in a .proto file: key_timeout. It is empty if the message has
+// no such field.
 func (f Field) Proto() string {
 	if f.proto == "-" {
 		return ""
@@ -137,7 +137,7 @@ func separated(name, separator string) string {
 	return b.String()
 }
 
-// IsBool reports whether the option may stand without a value, and means true then.
+// IsBool reports whether the option may have no value, which means true.
 func (f Field) IsBool() bool {
 	if f.Of == nil {
 		return false

@@ -20,9 +20,9 @@ type wallClock struct {
 	file string
 }
 
-// startClocked starts a redis-server whose clock can be set, by a small library that is
-// loaded before the C library. Without a C compiler the test is skipped. The test must
-// not run in parallel with others, because it changes the environment.
+// startClocked starts a redis-server with a clock that can be set, by a small library
+// that is loaded before the C library. Without a C compiler the test is skipped. The
+// test must not run in parallel with others, because it changes the environment.
 func startClocked(t *testing.T) wallClock {
 	t.Helper()
 	cc, err := exec.LookPath("gcc")

@@ -1,5 +1,5 @@
-// Command example takes payments under a lock. The lock is a comment on Pay itself,
-// which the weaver writes into it:
+// Command example takes payments under a lock. The lock is a comment on Pay, and the
+// weaver adds it to Pay:
 //
 //	GOWORK=off go tool orchestrion go run .
 package main
@@ -28,7 +28,8 @@ type Shop struct {
 // NewShop returns a Shop with the locks of l.
 func NewShop(l *distlock.Locker) *Shop { return &Shop{locker: l, payments: make(map[int64]int)} }
 
-// Pay takes a payment, unless the order is paid. It returns how many were taken.
+// Pay takes a payment, unless the order is paid already. It returns the number of
+// payments taken.
 //
 //distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s
 func (s *Shop) Pay(ctx context.Context, user string, orderID int64) (taken int, err error) {
@@ -36,7 +37,7 @@ func (s *Shop) Pay(ctx context.Context, user string, orderID int64) (taken int, 
 		return n, nil
 	}
 	fmt.Printf("%s pays for order %d\n", user, orderID)
-	select { // the bank takes its time
+	select { // a request to the bank
 	case <-time.After(50 * time.Millisecond):
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
@@ -61,7 +62,7 @@ func main() {
 	}
 }
 
-// run has two users pay for one order at once.
+// run lets two users pay for one order at once.
 func run() (err error) {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer func() { err = errors.Join(err, locker.Close()) }()

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	weave.Require() // without the weaver the tests would fail one by one, and say less
+	weave.Require() // without the weaver each test would fail with a worse message
 	locker = distlock.New(memlock.New(), distlock.Config{})
 	os.Exit(m.Run())
 }
@@ -51,7 +51,7 @@ func TestPayOnce(t *testing.T) {
 	})
 }
 
-// Each shape has the key that the same options and parameters give by hand.
+// The key of each shape is the key for the same options and parameters by hand.
 func TestKeys(t *testing.T) {
 	made, _ := newTill(t)
 	ctx := t.Context()
@@ -129,7 +129,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// The lock ends with the function, also if it panics.
+// The lock is released at the end of the function, also after a panic.
 func TestPanic(t *testing.T) {
 	made, store := newTill(t)
 	func() {
@@ -155,7 +155,7 @@ func free(t *testing.T, store *memlock.Backend, key string) {
 	}
 }
 
-// A lock that is lost cancels the function's context, and the caller is told.
+// A lost lock cancels the function's context, and the caller gets an error.
 func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made, store := newTill(t)
@@ -174,7 +174,7 @@ func TestShared(t *testing.T) {
 	made, _ := newTill(t)
 	var inside sync.WaitGroup
 	inside.Add(2)
-	meet := func() { // two are inside, or this hangs
+	meet := func() { // this hangs unless two calls overlap
 		inside.Done()
 		inside.Wait()
 	}
