@@ -23,9 +23,13 @@ type line struct {
 
 func (l line) String() string { return fmt.Sprintf("%s:%d: %s", l.file, l.n, l.text) }
 
-// walk calls f with the lines of each file below root that has any. It leaves out
-// generated files, and directories that begin with a dot except .ci.
-func walk(t *testing.T, root string, f func(name string, lines []line)) {
+// read returns lines of the file with that name and content.
+type read func(name string, src []byte) []line
+
+// walk calls f with the lines that a reader returns for each file below root. It leaves
+// out generated files, directories that begin with a dot except .ci, and files for which
+// by has no reader.
+func walk(t *testing.T, root string, by func(name string) read, f func(name string, lines []line)) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -37,7 +41,7 @@ func walk(t *testing.T, root string, f func(name string, lines []line)) {
 			}
 			return nil
 		}
-		read := reader(name)
+		read := by(name)
 		if read == nil {
 			return nil
 		}
@@ -55,7 +59,8 @@ func walk(t *testing.T, root string, f func(name string, lines []line)) {
 	}
 }
 
-func reader(name string) func(name string, src []byte) []line {
+// prose is for the comments of a file of code, and for the text of a document.
+func prose(name string) read {
 	switch path.Ext(name) {
 	case ".go":
 		return goComments
@@ -99,7 +104,7 @@ func goComments(name string, src []byte) []line {
 	}
 }
 
-func commentsAfter(mark string) func(name string, src []byte) []line {
+func commentsAfter(mark string) read {
 	comment := regexp.MustCompile(`(?:^|\s)` + mark + `\s+(\S.*)$`)
 	return func(name string, src []byte) []line {
 		var lines []line
@@ -107,6 +112,20 @@ func commentsAfter(mark string) func(name string, src []byte) []line {
 			if m := comment.FindStringSubmatch(text); m != nil {
 				lines = append(lines, line{name, i + 1, m[1]})
 			}
+		}
+		return lines
+	}
+}
+
+// everyLine is for whole files of code.
+func everyLine(name string) read {
+	if ext := path.Ext(name); ext != ".go" && ext != ".lua" || strings.HasPrefix(name, "internal/prose/") {
+		return nil
+	}
+	return func(name string, src []byte) []line {
+		var lines []line
+		for i, text := range strings.Split(string(src), "\n") {
+			lines = append(lines, line{name, i + 1, strings.TrimSpace(text)})
 		}
 		return lines
 	}
