@@ -13,19 +13,19 @@ type worker struct {
 	task     task
 	peer     Peer
 	register *register // nil with OwnKeys
-	lanes    []lane
+	callers  []caller
 	drained  atomic.Bool // a goroutine has done all its loops
 	arrivals *arrivals   // nil if they are not recorded
 }
 
 func newWorker(t task, p Peer, r *register) *worker {
-	w := &worker{task: t, peer: p, register: r, lanes: make([]lane, t.Goroutines)}
-	for i := range w.lanes {
-		l := &w.lanes[i]
-		l.worker, l.key = w, t.Key
-		l.ownKey = fmt.Sprintf("%s:%d:%d", t.Key, t.Proc, i)
+	w := &worker{task: t, peer: p, register: r, callers: make([]caller, t.Goroutines)}
+	for i := range w.callers {
+		c := &w.callers[i]
+		c.worker, c.key = w, t.Key
+		c.ownKey = fmt.Sprintf("%s:%d:%d", t.Key, t.Proc, i)
 		if t.OwnKeys {
-			l.key = l.ownKey
+			c.key = c.ownKey
 		}
 	}
 	return w
@@ -34,11 +34,11 @@ func newWorker(t task, p Peer, r *register) *worker {
 // warmUp lets every goroutine take a key of its own a few times, so that connections
 // are open, scripts are loaded and memory is mapped.
 func (w *worker) warmUp(ctx context.Context) error {
-	errs := make(chan error, len(w.lanes))
-	for i := range w.lanes {
+	errs := make(chan error, len(w.callers))
+	for i := range w.callers {
 		go func() {
 			for range 3 {
-				h, err := w.peer.Lock(ctx, w.lanes[i].ownKey)
+				h, err := w.peer.Lock(ctx, w.callers[i].ownKey)
 				if err == nil {
 					err = h.Unlock(ctx)
 				}
@@ -50,7 +50,7 @@ func (w *worker) warmUp(ctx context.Context) error {
 			errs <- nil
 		}()
 	}
-	for range w.lanes {
+	for range w.callers {
 		if err := <-errs; err != nil {
 			return err
 		}
@@ -63,20 +63,20 @@ func (w *worker) do(ctx context.Context, o order) report {
 	w.drained.Store(false)
 	w.arrivals = nil
 	if o.Order {
-		w.arrivals = newArrivals(o.Loops * len(w.lanes))
+		w.arrivals = newArrivals(o.Loops * len(w.callers))
 	}
 	start := time.Unix(0, o.Start)
 	time.Sleep(time.Until(start))
 
 	var wg sync.WaitGroup
-	for i := range w.lanes {
-		wg.Go(func() { w.lanes[i].run(ctx, o, start) })
+	for i := range w.callers {
+		wg.Go(func() { w.callers[i].run(ctx, o, start) })
 	}
 	wg.Wait()
 
 	r := report{Start: o.Start, End: time.Now().UnixNano(), Finished: true}
-	for i := range w.lanes {
-		w.lanes[i].sumUp(&r)
+	for i := range w.callers {
+		w.callers[i].sumUp(&r)
 	}
 	if w.arrivals != nil {
 		r.Overtaken = w.arrivals.count()
@@ -84,8 +84,8 @@ func (w *worker) do(ctx context.Context, o order) report {
 	return r
 }
 
-// lane is the part of one goroutine.
-type lane struct {
+// caller is the part of one goroutine.
+type caller struct {
 	worker *worker
 	key    string
 	ownKey string
@@ -98,15 +98,15 @@ type lane struct {
 	errors    int
 	err       error // the first error
 	stopped   bool
-	_         cacheLine // keeps the next lane in another cache line
+	_         cacheLine // keeps the next caller in another cache line
 }
 
-// maxErrors ends a lane that fails so often that it measures nothing.
+// maxErrors ends a caller that fails so often that it measures nothing.
 const maxErrors = 100
 
-func (l *lane) run(parent context.Context, o order, start time.Time) {
-	l.locks, l.full, l.errors, l.err, l.stopped = 0, spread{}, 0, nil, false
-	l.waits, l.handOvers = l.waits[:0], l.handOvers[:0]
+func (c *caller) run(parent context.Context, o order, start time.Time) {
+	c.locks, c.full, c.errors, c.err, c.stopped = 0, spread{}, 0, nil, false
+	c.waits, c.handOvers = c.waits[:0], c.handOvers[:0]
 	// A context for each order, as for a request. It has a deadline because redislock
 	// sets one if there is none.
 	ctx, cancel := context.WithTimeout(parent, o.Limit)
@@ -117,43 +117,43 @@ func (l *lane) run(parent context.Context, o order, start time.Time) {
 		if o.Loops == 0 && asked.After(end) {
 			return
 		}
-		err := l.once(ctx, asked, n > 0)
+		err := c.once(ctx, asked, n > 0)
 		if err == nil {
 			n++
 			continue
 		}
 		if ctx.Err() != nil {
-			l.stopped = true
-			l.waits = append(l.waits, time.Since(asked)) // a lower bound
+			c.stopped = true
+			c.waits = append(c.waits, time.Since(asked)) // a lower bound
 			return
 		}
-		l.fail(err)
-		if l.errors >= maxErrors {
-			l.stopped = true
+		c.fail(err)
+		if c.errors >= maxErrors {
+			c.stopped = true
 			return
 		}
 	}
-	l.worker.drained.Store(true)
+	c.worker.drained.Store(true)
 }
 
 // once acquires the lock and releases it.
-func (l *lane) once(ctx context.Context, asked time.Time, again bool) error {
-	w := l.worker
+func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
+	w := c.worker
 	if w.arrivals != nil {
-		l.arriving = w.arrivals.arriving(ctx)
-		ctx = &l.arriving
+		c.arriving = w.arrivals.arriving(ctx)
+		ctx = &c.arriving
 	}
-	h, err := w.peer.Lock(ctx, l.key)
+	h, err := w.peer.Lock(ctx, c.key)
 	if err != nil {
 		return err
 	}
 	got := time.Now()
 	if w.arrivals != nil {
-		w.arrivals.grant(&l.arriving)
+		w.arrivals.grant(&c.arriving)
 	}
 	if w.register != nil {
 		if from := w.register.enter(w.task.Proc, h.Token, got); from.other {
-			l.handOvers = append(l.handOvers, from.after)
+			c.handOvers = append(c.handOvers, from.after)
 		}
 	}
 	if w.task.Hold > 0 {
@@ -163,39 +163,39 @@ func (l *lane) once(ctx context.Context, asked time.Time, again bool) error {
 		w.register.leave(w.task.Proc, time.Now())
 	}
 	if err := h.Unlock(ctx); err != nil {
-		l.fail(err) // but the lock was held
+		c.fail(err) // but the lock was held
 	}
-	l.locks++
+	c.locks++
 	if w.task.OwnKeys {
 		got = time.Now() // without waiters, lock and unlock count together
 	}
 	wait := got.Sub(asked)
-	l.waits = append(l.waits, wait)
+	c.waits = append(c.waits, wait)
 	if again && !w.drained.Load() {
-		l.full.add(wait)
+		c.full.add(wait)
 	}
 	return nil
 }
 
-func (l *lane) fail(err error) {
-	if l.errors == 0 {
-		l.err = err
+func (c *caller) fail(err error) {
+	if c.errors == 0 {
+		c.err = err
 	}
-	l.errors++
+	c.errors++
 }
 
-func (l *lane) sumUp(r *report) {
-	r.Locks += l.locks
-	r.Finished = r.Finished && !l.stopped
-	r.Errors += l.errors
-	if l.err != nil && r.FirstError == "" {
-		r.FirstError = l.err.Error()
+func (c *caller) sumUp(r *report) {
+	r.Locks += c.locks
+	r.Finished = r.Finished && !c.stopped
+	r.Errors += c.errors
+	if c.err != nil && r.FirstError == "" {
+		r.FirstError = c.err.Error()
 	}
-	for _, d := range l.waits {
+	for _, d := range c.waits {
 		r.Waits.add(d)
 	}
-	for _, d := range l.handOvers {
+	for _, d := range c.handOvers {
 		r.HandOvers.add(d)
 	}
-	r.Full.merge(l.full)
+	r.Full.merge(c.full)
 }

@@ -1,0 +1,58 @@
+package prose
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// retired has metaphors that were used in names and comments, with the terms that have
+// replaced them.
+var retired = map[string]string{
+	"condemn": "mark for deletion", "acquit": "unmark", "alight": "detach", "occupy": "assign", "vacate": "transfer",
+}
+
+// part matches a word in a comment, and a part of a name such as inFlight.
+var part = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
+
+// retiredIn returns the retired words in a line of code or comment. "In flight" is not a
+// metaphor of ours: it is the term.
+func retiredIn(s string) (found []string) {
+	last := ""
+	for _, word := range part.FindAllString(s, -1) {
+		word = strings.ToLower(word)
+		for _, word := range slices.Compact([]string{word, strings.TrimSuffix(word, "s")}) {
+			if retired[word] != "" && (word != "flight" || last != "in") {
+				found = append(found, word)
+			}
+		}
+		last = word
+	}
+	return found
+}
+
+func TestRetiredIn(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{
+		"an operation in flight":  "",
+		"occupyAll(condemned)":    "occupy",
+		"vacates, and not vacant": "vacate",
+	} {
+		if got := strings.Join(retiredIn(s), " "); got != want {
+			t.Errorf("retiredIn(%q) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+// Names and comments use the terms of the field.
+func TestRetiredWords(t *testing.T) {
+	t.Parallel()
+	walk(t, *root, everyLine, func(name string, lines []line) {
+		for _, l := range lines {
+			for _, word := range retiredIn(l.text) {
+				t.Errorf("%v\n%q is retired: %s", l, word, retired[word])
+			}
+		}
+	})
+}
