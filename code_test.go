@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// coded are errors of each code but CodeOK, in the order of the codes.
+// coded has an error for each code except CodeOK, in the order of the codes.
 var coded = []error{
 	distlock.ErrLost,
 	&distlock.Error{Op: "options", Err: errBroken},
@@ -44,7 +44,7 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
-// An error that matches several codes has the first of them, whatever is in front.
+// An error that matches several codes has the first of them, in any order of joining.
 func TestCodeOrder(t *testing.T) {
 	t.Parallel()
 	for i, first := range coded {

@@ -39,7 +39,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// An error that comes before the store is asked suggests it, too, if it may pass.
+// An error from before the request to the store suggests a time, too, if it may pass.
 func TestRetryAfterInTheProcess(t *testing.T) {
 	o := distlock.Opts{RetryInterval: 200 * time.Millisecond, MaxWaiters: 1}
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {

@@ -7,22 +7,23 @@ import (
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
-// Keys is how many keys are held or waited for in this process.
+// Keys returns how many keys have holders or waiters in this process.
 func (l *Locker) Keys() int {
 	keys, _ := l.queue.Counts()
 	return keys
 }
 
-// Waiting is how many goroutines of this process wait at the gate for key.
+// Waiting returns how many goroutines of this process wait at the gate for key.
 func (l *Locker) Waiting(key string) int { return l.queue.Len(key) }
 
-// WaitingInAll is how many goroutines of this process wait at the gate for any key.
+// WaitingInAll returns how many goroutines of this process wait at the gate for any
+// key.
 func (l *Locker) WaitingInAll() int {
 	_, waiting := l.queue.Counts()
 	return waiting
 }
 
-// Watched is how many holds the watchdog looks after.
+// Watched returns how many leases the watchdog manages.
 func (l *Locker) Watched() int { return len(l.watchdog.watched()) }
 
 var (
@@ -32,52 +33,52 @@ var (
 	KeepFor = keepFor
 )
 
-// ReleaseTimeout bounds one attempt to give a key back.
+// ReleaseTimeout limits one attempt to release a key.
 const ReleaseTimeout time.Duration = releaseTimeout
 
-// Recheck has the watchdog look at every deadline as if it were now.
+// Recheck makes the watchdog check every deadline as of now.
 func (l *Locker) Recheck(now time.Time) { l.watchdog.recheck(now) }
 
 // SetClock makes the watchdog use another clock. It must be called before anything is
 // held.
 func (l *Locker) SetClock(now func() time.Time) { l.watchdog.now = now }
 
-// LoseAll ends every hold as a denied renewal would.
+// LoseAll ends every lease, as a denied renewal would.
 func (l *Locker) LoseAll() {
 	for _, h := range l.watchdog.watched() {
 		_ = h.Lose(errTaken)
 	}
 }
 
-// Stop keeps the cancellation of the lease's context waiting until the returned
-// function is called: of a release when it has begun, of a loss when the hold is over.
+// Stop delays the cancellation of the lease's context until the returned function is
+// called: of a release when it has begun, of a loss when the lease has ended.
 func (s *Lease) Stop() (goOn func()) {
 	s.ctx.mu.Lock()
 	return s.ctx.mu.Unlock
 }
 
-// StopWatchdog blocks operations that the watchdog has to know of: for example a
-// release, when it has been decided that the hold goes back to the store.
+// StopWatchdog blocks operations that the watchdog takes part in: for example a
+// release, when it has been decided that the lease goes back to the store.
 func (l *Locker) StopWatchdog() (goOn func()) {
 	l.watchdog.mu.Lock()
 	return l.watchdog.mu.Unlock
 }
 
-// HoldIsOver reports whether the hold that s has, or had, is over.
+// HoldIsOver reports whether the lease in the store that s has, or had, has ended.
 func (s *Lease) HoldIsOver() bool {
 	return s.state.Over() != nil
 }
 
-// Riders is how many leases ride on the hold that s has, or had.
+// Riders returns how many leases share the record of s.
 func (s *Lease) Riders() int {
 	return s.state.Sharers()
 }
 
-// ValidAt is Valid as if it were now.
+// ValidAt is Valid at the given time.
 func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
 
-// UnderWay is how many acquisitions, leases and clean-ups Close would wait for, and
-// how many leases it would cancel.
+// UnderWay returns how many acquisitions, leases and clean-ups Close would wait for,
+// and how many leases it would cancel.
 func (l *Locker) UnderWay() (all, leases int) {
 	l.life.mu.Lock()
 	defer l.life.mu.Unlock()
@@ -89,7 +90,7 @@ func (l *Locker) UnderWay() (all, leases int) {
 	return l.life.n + l.life.cleaning, leases
 }
 
-// Backend is what the Locker was made over.
+// Backend returns the Locker's backend.
 func (l *Locker) Backend() driver.Backend { return l.backend }
 
 // CleanupTimeout is how long Close waits for clean-up when no lease is held.

@@ -16,7 +16,7 @@ import (
 func TestGateServesInOrderOfArrival(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})
-		var order []int // guarded by the lock
+		var order []int // protected by the lock
 		var all sync.WaitGroup
 		for i := range 50 {
 			all.Go(func() {
@@ -27,7 +27,7 @@ func TestGateServesInOrderOfArrival(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			synctest.Wait() // i is in line
+			synctest.Wait() // i waits
 		}
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
@@ -79,7 +79,7 @@ func TestMaxWaiters(t *testing.T) {
 }
 
 // Config.MaxWaiters limits the waiters for all keys together. A place is free again
-// when its waiter has given up, was served, or was refused.
+// when its waiter has left, was served, or was refused.
 func TestMaxWaitersOfAllKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys, most = 4, 12
@@ -105,9 +105,9 @@ func TestMaxWaitersOfAllKeys(t *testing.T) {
 					t.Errorf("%v, want %s", err, want)
 				}
 				_, err = l.TryAcquire(t.Context(), fmt.Sprint(k), distlock.Opts{})
-				wantIs(t, err, distlock.ErrNotAcquired) // it would not have waited
+				wantIs(t, err, distlock.ErrNotAcquired) // it does not wait
 			}
-			free := mustAcquire(t, l, "free", distlock.Opts{}) // nor would this
+			free := mustAcquire(t, l, "free", distlock.Opts{}) // this does not wait either
 			wantIs(t, free.Release(t.Context()))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -154,8 +154,8 @@ func TestMaxKeys(t *testing.T) {
 
 // Fault matrix, row 14.
 //
-// Row 14 (memlock): all are back at once, and no place is kept. Fails if what was
-// given up is not released in the background.
+// Row 14 (memlock): all calls return at once, and the queue is empty. Fails if an
+// abandoned request is not released in the background.
 func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})
@@ -187,11 +187,11 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 	})
 }
 
-// Promise P8: whatever happens to the lease, the next in this process waits
-// until the function has really returned.
+// Promise P8: even if the lease is lost, the next caller in this process waits until
+// the function has returned.
 //
-// Row 13 (memlock): the gate stays shut until the function has returned. Fails if it
-// is opened at the loss.
+// Row 13 (memlock): the gate stays shut until the function has returned. Fails if it is
+// opened at the loss.
 func TestGateStaysShutAfterLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})
@@ -201,7 +201,7 @@ func TestGateStaysShutAfterLoss(t *testing.T) {
 		all.Go(func() {
 			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
 				running = true
-				<-stubborn // takes no notice of ctx
+				<-stubborn // ignores ctx
 				running = false
 				return nil
 			}), distlock.ErrLost)

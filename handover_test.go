@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// line starts n goroutines that do f under the lock, in this order in the line.
+// line starts n goroutines that run f under the lock, in this order.
 func line(t *testing.T, all *sync.WaitGroup, l *distlock.Locker, n int, o distlock.Opts, f func(ctx context.Context, i int)) {
 	t.Helper()
 	for i := range n {
@@ -56,7 +56,7 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 					}
 					inside, last = true, lease.Token()
 					order++
-					synctest.Wait() // were anybody else let in, he would be now
+					synctest.Wait() // any other caller would enter now
 					inside = false
 				})
 				wantIs(t, held.Release(t.Context()))
@@ -80,17 +80,17 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 func TestOthersGetTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
-		l := distlock.New(s, distlock.Config{HandOverTime: time.Hour}) // the count alone is tested
+		l := distlock.New(s, distlock.Config{HandOverTime: time.Hour}) // only the count is tested
 		other := distlock.New(s, distlock.Config{HandOverTime: time.Hour})
 		defer closeLocker(t, l)
 		defer closeLocker(t, other)
 		held := mustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
-		var order []string // guarded by the lock
+		var order []string // protected by the lock
 		note := func(who string) func(context.Context, int) {
 			return func(context.Context, int) {
 				order = append(order, who)
-				time.Sleep(time.Millisecond) // time for the other's next to get into the line
+				time.Sleep(time.Millisecond) // time for the next waiter of the other Locker to queue
 			}
 		}
 		line(t, &all, l, 300, distlock.Opts{}, note("l"))
@@ -125,7 +125,7 @@ func TestHandOverEndsWithItsTime(t *testing.T) {
 		line(t, &all, l, 50, distlock.Opts{}, func(context.Context, int) { time.Sleep(20 * time.Millisecond) })
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		// each grant serves until the first that ends at or after 100 ms
+		// each grant is used until the first holder that ends after at least 100 ms
 		if got, want := len(s.seen("wait")), 10; got < want || got > want+1 {
 			t.Errorf("%d acquisitions for 50 holders of 20 ms, want %d", got, want)
 		}
@@ -188,8 +188,8 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 	})
 }
 
-// The next holder's renewals do not wait for the end of the time of the holder
-// before, whatever MaxHold either has.
+// The next holder's renewals do not depend on the time of the holder before, whatever
+// MaxHold they have.
 func TestRenewalsOfAHandedOverLock(t *testing.T) {
 	const ttl = time.Second
 	for name, c := range map[string]struct{ before, next time.Duration }{ // MaxHold
@@ -226,7 +226,7 @@ func TestRenewalsOfAHandedOverLock(t *testing.T) {
 	}
 }
 
-// A hold that is lost, or whose renewal goes unanswered, is not handed over.
+// A lease that is lost, or has an unanswered renewal, is not handed over.
 func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 	for name, spoil := range map[string]func(*store, *distlock.Lease){
 		"unanswered": func(s *store, _ *distlock.Lease) { s.fail("renew"); time.Sleep(70 * time.Millisecond) },
@@ -252,7 +252,7 @@ func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 	}
 }
 
-// A waiter who leaves in the very moment that the hold comes to him passes it
+// A waiter that leaves at the moment when the lease is handed to it passes the lease
 // on.
 func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
@@ -279,7 +279,7 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 			t.Errorf("served %v, keys %d, watched %d, free %v", served, l.Keys(), l.Watched(), s.free(t, "k"))
 		}
 
-		// the same with nobody behind
+		// the same without further waiters
 		held = mustAcquire(t, l, "k", distlock.Opts{})
 		ctx, cancel = context.WithCancel(t.Context())
 		leaving = &leavingCtx{Context: ctx}
@@ -295,8 +295,8 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 	})
 }
 
-// leavingCtx calls inTheMoment when somebody has seen that the context has ended
-// and asks why.
+// leavingCtx calls inTheMoment when a caller has seen that the context has ended and
+// reads its error.
 type leavingCtx struct {
 	context.Context
 	inTheMoment func()
@@ -310,15 +310,15 @@ func (c *leavingCtx) Err() error {
 	return c.Context.Err()
 }
 
-// A hold that is lost while it is on its way is nobody's: the next asks the
-// store.
+// A lease that is lost during a hand-over belongs to no holder: the next waiter asks
+// the store.
 func TestHoldLostOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		var l *distlock.Locker
 		var lost int
 		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
-			Released: func(context.Context, distlock.ReleasedInfo) { // the hold is on its way
+			Released: func(context.Context, distlock.ReleasedInfo) { // during the hand-over
 				if l.Watched() == 1 && lost == 0 {
 					lost++
 					l.LoseAll()
@@ -343,10 +343,10 @@ func TestHoldLostOnItsWay(t *testing.T) {
 	})
 }
 
-// The holder's own limit is no reason to give the lock back to the store.
+// The holder's own limit does not end the lease in the store.
 func TestMaxHoldDoesNotPreventHandOver(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		o := distlock.Opts{MaxHold: 3 * time.Second} // well below the lease
+		o := distlock.Opts{MaxHold: 3 * time.Second} // much shorter than the lease
 		held := mustAcquire(t, l, "k", o)
 		var all sync.WaitGroup
 		line(t, &all, l, 10, o, func(context.Context, int) {})
@@ -358,14 +358,14 @@ func TestMaxHoldDoesNotPreventHandOver(t *testing.T) {
 	})
 }
 
-// The bound counts also where there are no tokens, and a block of tokens that
-// is smaller than asked for ends the hand-over too.
+// The limit of hand-overs also applies without tokens, and a block with fewer tokens
+// than requested ends the hand-overs too.
 func TestHandOverWithFewTokens(t *testing.T) {
 	for name, c := range map[string]struct {
-		tokens int // of a block; 0: the backend has none
+		tokens int // in a block; 0: the backend has none
 		want   int // acquisitions in the store
 	}{
-		"none":  {0, 4}, // 201 holders, 65 to a grant
+		"none":  {0, 4}, // 201 holders, 65 for each grant
 		"one":   {1, 201},
 		"three": {3, 67},
 	} {
@@ -394,7 +394,7 @@ func TestHandOverWithFewTokens(t *testing.T) {
 	}
 }
 
-// fewTokens gives blocks of n tokens whatever was asked for.
+// fewTokens returns blocks of n tokens for every request.
 type fewTokens struct {
 	*store
 	n int
@@ -410,7 +410,7 @@ func (f fewTokens) Acquire(ctx context.Context, r driver.Request) (driver.Grant,
 	return g, err
 }
 
-// A released lease stays released although its hold goes on with another.
+// A released lease stays released although its record is used by the next holder.
 func TestReleasedLeaseDoesNotComeBackWithTheHold(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})

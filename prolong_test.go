@@ -12,14 +12,14 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// prolonging is a store that is a Prolonger. It does not know who waits, so a test
-// says so with refuse; and contended is what it says with each grant.
+// prolonging is a store with Extend. It does not know its waiters, so a test reports
+// them with refuse, and contended is part of each grant.
 type prolonging struct {
 	*store
 
 	contended bool
-	silent    bool // no question is ever answered
-	fewer     int  // tokens of a block that was prolonged; 0: as asked for
+	silent    bool // requests to extend are never answered
+	fewer     int  // tokens of an extended block; 0: as requested
 	refuse    func(g driver.Grant) error
 }
 
@@ -51,7 +51,7 @@ func (p *prolonging) Extend(ctx context.Context, g driver.Grant, tokens int) (dr
 	if p.fewer > 0 {
 		tokens = p.fewer
 	}
-	// memlock counts its tokens through all keys.
+	// memlock has one counter of tokens for all keys.
 	more, err := p.Backend.TryAcquire(ctx, driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens})
 	if err == nil {
 		err = p.Backend.Release(ctx, more)
@@ -60,8 +60,8 @@ func (p *prolonging) Extend(ctx context.Context, g driver.Grant, tokens int) (dr
 	return g, p.reply(c, err)
 }
 
-// circulate passes one key among n waiters and the first holder, and returns the
-// calls of each kind that reached the store. The tokens must rise.
+// circulate passes one key among n waiters and the first holder, and returns the number
+// of calls of each kind that reached the store. The tokens must rise.
 func circulate(t *testing.T, p *prolonging, cfg distlock.Config, n int, f func(ctx context.Context)) (waits, releases, prolongs int) {
 	t.Helper()
 	l := distlock.New(p, cfg)
@@ -82,11 +82,11 @@ func circulate(t *testing.T, p *prolonging, cfg distlock.Config, n int, f func(c
 	})
 	wantIs(t, held.Release(t.Context()))
 	all.Wait()
-	synctest.Wait() // a question may have been decided on and not yet asked
+	synctest.Wait() // a request may have been decided on and not sent
 	return len(p.seen("wait")), len(p.seen("release")), len(p.seen("prolong"))
 }
 
-// untimed lets the count alone end the hand-over.
+// untimed makes only the count end the hand-overs.
 var untimed = distlock.Config{HandOverTime: time.Hour}
 
 func TestProlongedKeyStaysInTheProcess(t *testing.T) {
@@ -98,7 +98,7 @@ func TestProlongedKeyStaysInTheProcess(t *testing.T) {
 	})
 }
 
-// A key that changes hands now and then costs no question.
+// A key with few hand-overs does not cause requests.
 func TestFewHandOversAskNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if _, _, n := circulate(t, &prolonging{store: newStore()}, untimed, 8, func(context.Context) {}); n != 0 {
@@ -144,7 +144,7 @@ func TestProlongedByFewTokens(t *testing.T) {
 func TestProlongedHoldEndsWithItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &prolonging{store: newStore()}
-		cfg := distlock.Config{HandOvers: 4} // each grant is prolonged before its time is over
+		cfg := distlock.Config{HandOvers: 4} // each grant is extended before its time has passed
 		waits, releases, prolongs := circulate(t, p, cfg, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
 		if waits < 5 || waits > 6 || releases != waits || prolongs < waits { // 100 ms are ten holders of 10 ms
 			t.Errorf("%d acquisitions, %d releases, %d questions for 50 holders of 10 ms", waits, releases, prolongs)
@@ -152,7 +152,7 @@ func TestProlongedHoldEndsWithItsTime(t *testing.T) {
 	})
 }
 
-// Prolonging counts as a renewal.
+// Extending counts as a renewal.
 func TestProlongExtendsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &prolonging{store: newStore()}
@@ -163,7 +163,7 @@ func TestProlongExtendsTheLease(t *testing.T) {
 				t.Errorf("%v are left", d)
 			}
 		})
-		if n := len(p.seen("renew")); n > 0 { // questions come every two seconds
+		if n := len(p.seen("renew")); n > 0 { // requests come every two seconds
 			t.Errorf("renewed %d times by the watchdog", n)
 		}
 	})
@@ -174,7 +174,7 @@ func TestProlongThatFindsTheKeyLost(t *testing.T) {
 		p := &prolonging{store: newStore()}
 		p.before = func(c call) error {
 			if c.op == "prolong" {
-				time.Sleep(10 * time.Millisecond) // until the key has come to its next holder
+				time.Sleep(10 * time.Millisecond) // until the next holder has the key
 			}
 			return nil
 		}
@@ -183,7 +183,7 @@ func TestProlongThatFindsTheKeyLost(t *testing.T) {
 		held := mustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) {})
-		all.Go(func() { // the second to whom it is handed over: now the store is asked
+		all.Go(func() { // the second hand-over: now the store is asked
 			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
 				start := time.Now()
 				<-ctx.Done()
@@ -205,14 +205,14 @@ func TestProlongThatFindsTheKeyLost(t *testing.T) {
 	})
 }
 
-// Whoever gives back the last share of a block waits for the answer, and not for
-// longer than 100 ms.
+// A holder that releases the last share of a block waits for the reply, for at most 100
+// ms.
 func TestProlongWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &prolonging{store: newStore(), silent: true}
 		start := time.Now()
 		waits, releases, prolongs := circulate(t, p, untimed, 64+65, func(context.Context) {})
-		if d := time.Since(start); d != 200*time.Millisecond { // of each hold, the last
+		if d := time.Since(start); d != 200*time.Millisecond { // the last one of each grant
 			t.Errorf("it took %v", d)
 		}
 		if waits != 2 || releases != 2 || prolongs != 2 {
@@ -221,7 +221,8 @@ func TestProlongWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Nobody waits for an answer who has nobody to hand over to, or room for one.
+// A release does not wait for a reply if there is nothing to hand over, or no room for
+// another holder.
 func TestReleaseDoesNotWaitForAProlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &prolonging{store: newStore()}
@@ -241,12 +242,12 @@ func TestReleaseDoesNotWaitForAProlong(t *testing.T) {
 		if d := time.Since(start); d != 0 {
 			t.Errorf("it took %v", d)
 		}
-		closeLocker(t, l) // waits for what is under way
+		closeLocker(t, l) // waits for requests in progress
 		nothingLeft(t, l, p.store)
 	})
 }
 
-// The last share of a block is worth waiting for an answer that is on its way.
+// The holder of the last share of a block waits for a reply in flight.
 func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &prolonging{store: newStore()}
@@ -263,8 +264,8 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	})
 }
 
-// The grant that is released has the last token that was minted for it, used or not:
-// a store may have to record it.
+// The released grant has the last token that was issued for it, used or not: a store
+// may have to record it.
 func TestReleaseKnowsTheLastToken(t *testing.T) {
 	for n := range 5 {
 		synctest.Test(t, func(t *testing.T) {
@@ -285,7 +286,7 @@ func TestReleaseKnowsTheLastToken(t *testing.T) {
 	}
 }
 
-// minted notes the last token that was minted, and that of the release.
+// minted records the last token that was issued, and that of the release.
 type minted struct {
 	*prolonging
 	last, released uint64

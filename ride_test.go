@@ -51,7 +51,7 @@ func TestReadersRideOnOneLease(t *testing.T) {
 				t.Errorf("bound %d: %d acquisitions in the store, %d watched, %d handed over; want %d, %d, %d",
 					bound, n, l.Watched(), handed, want, want, readers-want)
 			}
-			slices.Reverse(leases[1:]) // the first of each hold leaves first or last
+			slices.Reverse(leases[1:]) // the first reader of each grant leaves first or last
 			for i, lease := range leases {
 				for _, other := range leases[i:] {
 					wantIs(t, other.Check())
@@ -71,7 +71,7 @@ func TestRideIsReleasedByTheLast(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		first, second := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
 		wantIs(t, first.Release(t.Context()))
-		time.Sleep(time.Minute) // it is renewed for the other
+		time.Sleep(time.Minute) // it is renewed for the other reader
 		if n := len(s.seen("release")); n != 0 || s.free(t, "k") {
 			t.Errorf("%d releases in the store while another reads", n)
 		}
@@ -82,8 +82,8 @@ func TestRideIsReleasedByTheLast(t *testing.T) {
 	})
 }
 
-// After its time a hold takes no more readers, but a new reader does not wait until
-// the others have finished: it asks the store, in whose line a writer may stand.
+// After its time a lease admits no more readers, but a new reader does not wait until
+// the others have finished: it asks the store, where a writer may wait.
 func TestRideEndsWithItsTime(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		first := mustAcquire(t, l, "k", reading)
@@ -101,8 +101,8 @@ func TestRideEndsWithItsTime(t *testing.T) {
 	})
 }
 
-// A lease that has not enough room, because its renewal goes unanswered, takes no
-// more readers.
+// A lease with an unanswered renewal does not have enough time left, and admits no more
+// readers.
 func TestRideNeedsRoom(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		o := distlock.Opts{Mode: distlock.Shared, KeyTimeout: 100 * time.Millisecond}
@@ -132,8 +132,8 @@ func TestWhoDoesNotRide(t *testing.T) {
 				leases := []*distlock.Lease{
 					mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", reading),
 				}
-				// The last rides on the first's, unless the others can be ridden on:
-				// then it finds their lease, and not its own.
+				// The last reader shares the first lease, unless it can share one of
+				// the others: then it finds that lease, and not its own.
 				wantCalls(t, s, "wait", 3)
 				for _, lease := range leases {
 					wantIs(t, lease.Release(t.Context()))
@@ -162,7 +162,7 @@ func TestMaxHoldOfAReaderIsItsOwn(t *testing.T) {
 	})
 }
 
-// MinHold of a reader keeps a writer out, and no other reader in.
+// MinHold of a reader keeps writers out, but not other readers.
 func TestMinHoldOfAReader(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := mustAcquire(t, l, "k", reading)
@@ -175,8 +175,8 @@ func TestMinHoldOfAReader(t *testing.T) {
 	})
 }
 
-// Readers who wait one behind the other come in with the first of them, on one
-// lease, up to the next writer.
+// Readers that wait in a row enter with the first of them, on one lease, up to the next
+// writer.
 func TestReadersComeInTogether(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", writing)
@@ -235,7 +235,7 @@ func TestLossCancelsAllRiders(t *testing.T) {
 			wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
 		}
 		synctest.Wait()
-		fresh := mustAcquire(t, l, "k", reading) // beside those who do not know yet
+		fresh := mustAcquire(t, l, "k", reading) // together with readers that do not know of the loss yet
 		for _, lease := range leases[1:] {
 			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
 			if lost[lease.Token()] != 1 {
@@ -250,7 +250,8 @@ func TestLossCancelsAllRiders(t *testing.T) {
 	})
 }
 
-// The loss that only the store knows of is told to the last, who asks it.
+// A loss that only the store knows of is reported to the last reader, which asks the
+// store.
 func TestLossFoundByTheLastRider(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		first, last := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
@@ -261,8 +262,8 @@ func TestLossFoundByTheLastRider(t *testing.T) {
 	})
 }
 
-// A lease that is lost while readers are on their way to ride on it is nobody's:
-// each asks the store.
+// A lease that is lost while readers are about to share it belongs to no holder: each
+// reader asks the store.
 func TestRideLostOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -291,7 +292,7 @@ func TestRideLostOnItsWay(t *testing.T) {
 	})
 }
 
-// A reader who leaves in the very moment that it is let in passes it on.
+// A reader that leaves at the moment when it is admitted passes its turn on.
 func TestCancelledReaderPassesTheRideOn(t *testing.T) {
 	for _, behind := range []bool{true, false} {
 		bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
@@ -318,7 +319,7 @@ func TestCancelledReaderPassesTheRideOn(t *testing.T) {
 	}
 }
 
-// The same with a hold to ride on, which stays with the others.
+// The same with a lease to share, which stays with the others.
 func TestCancelledRiderLeavesTheOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", reading)
@@ -328,7 +329,7 @@ func TestCancelledRiderLeavesTheOthers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		leaving := &leavingCtx{Context: ctx}
 		inVain(leaving, t, l, &all, reading)
-		leaving.inTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, and so this one is let in
+		leaving.inTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, so this reader is admitted
 		cancel()
 		all.Wait()
 		wantIs(t, held.Check())
@@ -338,11 +339,11 @@ func TestCancelledRiderLeavesTheOthers(t *testing.T) {
 	})
 }
 
-// A reader that gives up asking leaves the next one to ask, also while others read.
+// If a reader stops asking, the next one asks, also while others read.
 func TestNextReaderAsksAfterAFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		first := mustAcquire(t, l, "k", reading)
-		time.Sleep(distlock.DefaultHandOverTime) // nobody can ride any more
+		time.Sleep(distlock.DefaultHandOverTime) // the lease cannot be shared any more
 		s.fail("try")
 		_, err := l.TryAcquire(t.Context(), "k", reading)
 		wantIs(t, err, distlock.ErrUnavailable, errBroken)
@@ -353,7 +354,7 @@ func TestNextReaderAsksAfterAFailure(t *testing.T) {
 	})
 }
 
-// The limit also applies where there are no tokens that run out.
+// The limit also applies without tokens.
 func TestRideWithoutTokensIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(fewTokens{s, 0}, distlock.Config{})

@@ -14,13 +14,13 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// reading is the options of a reader, writing those of a writer.
+// reading is the options of a reader, writing that of a writer.
 var (
 	reading = distlock.Opts{Mode: distlock.Shared}
 	writing = distlock.Opts{}
 )
 
-// nothingLeft checks that the Locker has forgotten the key, and so has the store.
+// nothingLeft checks that neither the Locker nor the store has data of the key.
 func nothingLeft(t *testing.T, l *distlock.Locker, s *store) {
 	t.Helper()
 	synctest.Wait()
@@ -32,7 +32,7 @@ func nothingLeft(t *testing.T, l *distlock.Locker, s *store) {
 	}
 }
 
-// inBackground asks for the lock of the key "k" and sends the lease.
+// inBackground acquires the lock of the key "k" in a goroutine and sends the lease.
 func inBackground(t *testing.T, l *distlock.Locker, o distlock.Opts) <-chan *distlock.Lease {
 	t.Helper()
 	got := make(chan *distlock.Lease, 1)
@@ -62,8 +62,8 @@ func mustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 	return <-got
 }
 
-// inVain waits for the lock of the key "k" until ctx is cancelled. It returns when
-// that has begun, and all knows when it is over.
+// inVain waits for the lock of the key "k" until ctx is cancelled. It returns when the
+// wait has begun, and all tells when it has ended.
 func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
 	t.Helper()
 	all.Go(func() {
@@ -105,8 +105,8 @@ func TestWriterIsNotStarvedByReaders(t *testing.T) {
 	})
 }
 
-// A writer of another process waits no longer than readers may ride, and those who
-// are inside by then stay.
+// A writer of another process waits no longer than the time for which readers can share
+// a lease, and current readers continue.
 func TestWriterElsewhereGetsItsTurn(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})
@@ -144,7 +144,8 @@ func TestWaitersOfBothKindsAreCancelled(t *testing.T) {
 		mustWait(t, readers)
 		cancel()
 		all.Wait()
-		// Nobody else waits any more, so the reader does not either, and rides.
+		// There are no other waiters any more, so the reader does not wait either, and
+		// shares the lease.
 		wantIs(t, mustGet(t, readers).Release(t.Context()))
 		wantCalls(t, s, "wait", 1)
 		wantIs(t, held.Release(t.Context()))
@@ -152,8 +153,7 @@ func TestWaitersOfBothKindsAreCancelled(t *testing.T) {
 	})
 }
 
-// A reader that asks the store while others wait for its answer gives up: the next
-// asks.
+// If the reader that asks the store for the others stops waiting, the next one asks.
 func TestNextReaderAsksWhenOneGivesUp(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})
@@ -175,7 +175,7 @@ func TestNextReaderAsksWhenOneGivesUp(t *testing.T) {
 	})
 }
 
-// One attempt of a reader is not refused because another reader is asking.
+// A single attempt of a reader is not refused because another reader is asking.
 func TestReadersTryTogether(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		s.before = func(call) error { time.Sleep(time.Second); return nil } // a slow network
@@ -197,8 +197,8 @@ func TestReadersTryTogether(t *testing.T) {
 	})
 }
 
-// Promise P8: the gate stays shut for a writer until every reader has returned,
-// whatever became of the lease.
+// Promise P8: the gate stays shut for a writer until every reader has returned, even if
+// the lease is lost.
 func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		const readers = 3
@@ -212,7 +212,7 @@ func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
 					mu.Lock()
 					inside++
 					mu.Unlock()
-					<-stubborn // takes no notice of ctx
+					<-stubborn // ignores ctx
 					mu.Lock()
 					inside--
 					mu.Unlock()
@@ -285,12 +285,12 @@ func TestCloseWithReadersAndPermits(t *testing.T) {
 	})
 }
 
-// unshared is a store that knows exclusive locks alone.
+// unshared is a store with exclusive locks only.
 type unshared struct{ *store }
 
 func (unshared) Features() driver.Features { return driver.Features{} }
 
-// A backend that knows exclusive locks alone is not asked for others.
+// A backend with exclusive locks only is not asked for others.
 func TestBackendWithoutSharing(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(unshared{s}, distlock.Config{})
@@ -329,7 +329,7 @@ func TestBackendWithoutSharing(t *testing.T) {
 	})
 }
 
-// The same after a writer has waited and has given up: it is not counted any more.
+// The same after a writer has stopped waiting: it is not counted any more.
 func TestReadersTryTogetherAfterAWriterHasGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", reading)
@@ -338,7 +338,7 @@ func TestReadersTryTogetherAfterAWriterHasGivenUp(t *testing.T) {
 		inVain(ctx, t, l, &all, writing)
 		cancel()
 		all.Wait()
-		time.Sleep(distlock.DefaultHandOverTime) // nobody can ride any more
+		time.Sleep(distlock.DefaultHandOverTime) // the lease cannot be shared any more
 		s.before = func(call) error { time.Sleep(time.Second); return nil }
 		for range 3 {
 			all.Go(func() {

@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 )
 
-// Each Locker has locks of its own, also if there are more of them than a Site remembers
-// and several goroutines bind it at the same time.
+// Each Locker has its own locks, also if there are more of them than a Site caches and
+// several goroutines bind it at the same time.
 func TestSiteOnManyLockers(t *testing.T) {
 	t.Parallel()
 	s := distlock.NewSite("f", distlock.Opts{Value: "f"})
@@ -64,7 +64,7 @@ func TestSiteOnUsesTheHasherOfTheLocker(t *testing.T) {
 	}
 }
 
-// After the first call, binding costs nothing.
+// After the first call, binding does not allocate.
 func TestSiteOnAllocates(t *testing.T) {
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer closeLocker(t, l)
@@ -90,7 +90,7 @@ func TestSiteSkip(t *testing.T) {
 	wantIs(t, err, distlock.ErrKey)
 }
 
-// What cannot be locked is an error of each call, and not a panic.
+// A Site that cannot lock returns an error for each call, and does not panic.
 func TestSiteRefuses(t *testing.T) {
 	t.Parallel()
 	run := func(context.Context) error { t.Error("ran"); return nil }

@@ -17,7 +17,7 @@ func jointBubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		s.joint = true
 		f(t, l, s)
-		synctest.Wait() // for what is gone after in the background
+		synctest.Wait() // for releases in the background
 		if l.Keys() != 0 || l.Watched() != 0 {
 			t.Errorf("%d keys and %d holds are left", l.Keys(), l.Watched())
 		}
@@ -28,7 +28,8 @@ func jointBubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store
 	})
 }
 
-// wantOps checks which operations the store has seen but renewals and releases.
+// wantOps checks which operations the store has received, without renewals and
+// releases.
 func wantOps(t *testing.T, s *store, want ...string) {
 	t.Helper()
 	s.mu.Lock()
@@ -55,7 +56,7 @@ func TestFreeKeysAreTakenTogether(t *testing.T) {
 		if len(tokens) != 3 || tokens[0] {
 			t.Errorf("the tokens are %v", tokens)
 		}
-		time.Sleep(time.Minute) // the watchdog looks after all
+		time.Sleep(time.Minute) // all are renewed
 		wantIs(t, m.Check())
 		for _, key := range []string{"a", "b", "c"} {
 			_, err := l.Acquire(t.Context(), key, distlock.Opts{RetryCount: 1})
@@ -65,8 +66,8 @@ func TestFreeKeysAreTakenTogether(t *testing.T) {
 	})
 }
 
-// Who has one of the keys, in another process or in this one, is waited for as if
-// each was taken by itself: in order, and with none of those behind it.
+// If another caller has one of the keys, in another process or in this one, the keys
+// are acquired one by one: in order, and without holding keys behind the busy one.
 func TestBusyKeysAreTakenOneByOne(t *testing.T) {
 	for name, local := range map[string]bool{"elsewhere": false, "here": true} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +95,7 @@ func TestBusyKeysAreTakenOneByOne(t *testing.T) {
 	}
 }
 
-// A reply that is lost, or comes too late, leaves nothing behind.
+// A lost or late reply does not leave keys behind.
 func TestKeysTakenTogetherForNothing(t *testing.T) {
 	for name, spoil := range map[string]func(s *store){
 		"not sent": func(s *store) { s.fail("all") },
@@ -124,7 +125,7 @@ func TestKeysTakenTogetherForNothing(t *testing.T) {
 	}
 }
 
-// Whoever leaves when all keys are there gives them back.
+// A caller that leaves when it has all keys releases them.
 func TestKeysTakenTogetherAreGivenBack(t *testing.T) {
 	for name, end := range map[string]func(cancel context.CancelFunc){
 		"cancelled": func(cancel context.CancelFunc) { cancel() },
@@ -158,7 +159,7 @@ func TestKeysTakenTogetherAreGivenBack(t *testing.T) {
 	}
 }
 
-// Keys of which one is held by the caller already are not.
+// Keys are not acquired together if the caller already holds one of them.
 func TestReentryIsNotTakenTogether(t *testing.T) {
 	jointBubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "b", distlock.Opts{})
@@ -172,8 +173,8 @@ func TestReentryIsNotTakenTogether(t *testing.T) {
 	})
 }
 
-// Callers in two processes and several in each that want the same keys in any
-// order all get them: whoever waits holds only keys before the one it waits for.
+// Several callers in each of two processes want the same keys in different orders, and
+// all get them: a waiter holds only keys before the one that it waits for.
 func TestAcquireAllInAnyOrder(t *testing.T) {
 	for name, joint := range map[string]bool{"one by one": false, "together": true} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { acquireInAnyOrder(t, joint) }) })
@@ -225,7 +226,7 @@ func acquireInAnyOrder(t *testing.T, joint bool) {
 	mustBeFree(t, s, "a", "b", "c")
 }
 
-// A closed Locker takes no keys, and counts no callers in or out.
+// A closed Locker acquires no keys and counts no callers.
 func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
@@ -241,8 +242,8 @@ func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
 	})
 }
 
-// A Locker that is closed when one of the keys has just been taken also releases that
-// key.
+// A Locker that is closed when one of the keys has just been acquired also releases
+// that key.
 func TestKeysTakenTogetherAreGivenBackAtClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
