@@ -154,7 +154,7 @@ func silent(tb testing.TB) string {
 	return l.Addr().String()
 }
 
-// refused asks for a lock whose nodes belong to the user shop.
+// refused asks for a lock with nodes that belong to the user shop.
 func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	t.Helper()
 	addr, root := sharedServer(t).Addr(), zklock.WithRoot("/outage-owned")
@@ -165,7 +165,7 @@ func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	return err
 }
 
-// killed returns the errors of a holder and a waiter whose server is killed.
+// killed returns the errors of a holder and a waiter after their server was killed.
 func killed(t *testing.T) (holder, waiter error) {
 	t.Helper()
 	server := zktest.Start(t, zktest.Config{})

@@ -39,7 +39,7 @@ func MaxLease(timeout time.Duration) time.Duration {
 	return (&session{timeout: timeout}).maxLease()
 }
 
-// Answer returns the result of a call whose answer is there when ctx has ended.
+// Answer returns the result of a call that has its answer when ctx has ended.
 func Answer(ctx context.Context, answer int) (int, error) {
 	p := &pending[int]{done: make(chan struct{}), value: answer}
 	close(p.done)

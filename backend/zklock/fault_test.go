@@ -275,7 +275,7 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// failing is a connection whose next write of credentials fails if it is armed.
+// failing is a connection that fails at the next write of credentials if it is armed.
 type failing struct {
 	net.Conn
 	armed *atomic.Bool

@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// named returns a request whose holder has a name.
+// named returns a request for a holder with a name.
 func named(key, name string) driver.Request {
 	r := request(key)
 	r.Owner += "@" + name
@@ -43,8 +43,8 @@ func isNamed(err error) bool {
 	return ok && held.Holder != ""
 }
 
-// TestHolderNames: the error of every process names the holder, after one attempt, after a
-// wait whose budget is spent, and after a cancelled wait.
+// TestHolderNames checks that the error of every process names the holder, after one
+// attempt, after a wait with a budget, and after a cancelled wait.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()

@@ -46,8 +46,8 @@ func mustRelease(tb testing.TB, b *zklock.Backend, g driver.Grant) {
 	}
 }
 
-// shortTimeout is the timeout of a Backend whose calls get no answer in a test. On a slow
-// machine other calls may get none in time either.
+// shortTimeout is the timeout of a Backend in tests of calls without an answer. On a
+// slow machine other calls may get none in time either.
 const shortTimeout = time.Second
 
 // tryRepeatedly is mustAcquire for a Backend with a short timeout. It repeats calls that

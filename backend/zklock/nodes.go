@@ -26,7 +26,7 @@ type nodes struct {
 	parents    *parents
 
 	mu       sync.Mutex
-	deleting map[string]bool // the paths of nodes whose deletion has begun
+	deleting map[string]bool // the paths of nodes that are being deleted
 }
 
 // created describes the creation of a node.
@@ -114,7 +114,7 @@ func (n *nodes) find(ctx context.Context, tk *ticket, s *session) error {
 }
 
 // search returns the paths of the nodes of tk's owner: found are those of session s in
-// their order, orphans are the others. Nodes whose deletion has begun are left out.
+// their order, orphans are the others. Nodes that are being deleted are left out.
 func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (found, orphans []string, err error) {
 	// The server of the present connection may not know the node yet.
 	if _, err := n.link.sync().wait(ctx); err != nil {

@@ -248,8 +248,8 @@ func TestRow12Ensemble(t *testing.T) {
 	t.Run("leader-killed", func(t *testing.T) { leaderKilled(t, e) })
 }
 
-// leaderStopped connects to a follower whose leader does not answer. The follower still
-// shows the nodes that it knows, which must not count as a confirmation.
+// leaderStopped connects to a follower of a leader that does not answer. The follower
+// still shows the nodes that it knows, which must not count as a confirmation.
 func leaderStopped(t *testing.T, e *zktest.Ensemble) {
 	leader := e.Leader(t)
 	var follower string

@@ -170,7 +170,7 @@ func (t *table) held(id ticketID) (heldLock, bool) {
 	return heldLock{tk, tk.grant, tk.heldNode, tk.heldSession}, true
 }
 
-// grantAt returns the grant whose node is at path, and when its owner got the key.
+// grantAt returns the grant with the node at path, and when its owner got the key.
 func (t *table) grantAt(key, path string) (g driver.Grant, since time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -234,7 +234,7 @@ func (t *table) nextExpiry() (time.Duration, bool) {
 	return time.Until(t.expiries.at(0)), true
 }
 
-// removeExpired removes the tickets whose lease has ended, and returns them.
+// removeExpired removes expired tickets, and returns them.
 func (t *table) removeExpired() (removed []*ticket) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

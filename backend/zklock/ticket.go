@@ -24,7 +24,7 @@ type ticket struct {
 	node      string    // path of the node; "" if none is known
 	session   *session  // the session of the node
 	createdAt time.Time // when the creation of the node was requested
-	inDoubt   bool      // there may be a node whose path is not known
+	inDoubt   bool      // there may be a node with an unknown path
 
 	// The table's mutex guards these.
 	queued      bool         // the ticket is kept while another owner has the key

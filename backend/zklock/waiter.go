@@ -10,7 +10,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// errSpent ends a wait whose budget is spent.
+// errSpent ends a wait when its budget is spent.
 var errSpent = fmt.Errorf("zklock: no attempt is left: %w", driver.ErrNotAcquired)
 
 // waiter is one call of Acquire that waits.
