@@ -2,7 +2,7 @@ package distlock
 
 import "github.com/distlock-go/distlock/driver"
 
-// Mode says who may hold a key at the same time.
+// Mode says whether a key can have several holders at the same time.
 type Mode = driver.Mode
 
 // The modes. The zero value is the one that excludes all others.

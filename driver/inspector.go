@@ -37,9 +37,9 @@ type KeyInfo struct {
 	Mode      Mode
 	Semaphore bool
 
-	// Held is the number of holders; 0 if the key is free. Holders are these, at most
-	// [MaxHolderInfos], those whose lease ends first in front. A waiter that was
-	// passed the key is a holder.
+	// Held is the number of holders; 0 if the key is free. Holders has at most
+	// [MaxHolderInfos] of them, in the order in which their leases end. A waiter that
+	// was passed the key is a holder.
 	Held    int
 	Holders []HolderInfo
 

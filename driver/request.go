@@ -21,8 +21,8 @@ type Request struct {
 	// TTL is the length of the lease: whole milliseconds, at least one.
 	TTL time.Duration
 
-	// Mode and Permits say who may hold the key at the same time: see [Sharing]. They
-	// are zero unless the backend declares [Features].Sharing.
+	// Mode and Permits say which holders the key can have at the same time: see
+	// [Sharing]. They are zero unless the backend declares [Features].Sharing.
 	Mode    Mode
 	Permits int
 
@@ -35,11 +35,12 @@ type Request struct {
 	Backoff Backoff
 }
 
-// Sharing returns the part of r that says who may hold the key at the same time.
+// Sharing returns the part of r that says which holders the key can have at the same
+// time.
 func (r Request) Sharing() Sharing { return Sharing{r.Mode, r.Permits} }
 
 // Grant returns the grant that r asks for, without tokens and time. Release takes it to
-// give up a request whose outcome is unknown.
+// abandon a request with an unknown outcome.
 func (r Request) Grant() Grant {
 	return Grant{Key: r.Key, Owner: r.Owner, TTL: r.TTL, Mode: r.Mode, Permits: r.Permits}
 }
@@ -71,7 +72,8 @@ type Grant struct {
 	Contended bool
 }
 
-// Sharing returns the part of g that says who may hold the key at the same time.
+// Sharing returns the part of g that says which holders the key can have at the same
+// time.
 func (g Grant) Sharing() Sharing { return Sharing{g.Mode, g.Permits} }
 
 // Backoff is the wait budget of one acquisition. It is not safe for concurrent use.

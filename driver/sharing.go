@@ -2,7 +2,7 @@ package driver
 
 import "strconv"
 
-// Mode says who may hold a key at the same time.
+// Mode says whether a key can have several holders at the same time.
 type Mode int
 
 // The modes. The zero value is the one that excludes all others.
@@ -27,8 +27,8 @@ func (m Mode) String() string {
 	}
 }
 
-// Sharing is what decides who may hold a key together. With Permits above 0 the key is a
-// semaphore, and Mode is Exclusive.
+// Sharing says which holders a key can have at the same time. With Permits above 0 the
+// key is a semaphore, and Mode is Exclusive.
 type Sharing struct {
 	Mode    Mode
 	Permits int

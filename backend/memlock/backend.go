@@ -49,8 +49,8 @@ func (b *Backend) shardIndex(key string) uint64 { return maphash.String(b.seed, 
 // other in the queue get the key together.
 func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
-// TryAcquire implements [driver.Backend]. A key whose lease has ended goes to the first
-// waiter before it goes to a new request.
+// TryAcquire implements [driver.Backend]. After the end of a lease the key goes to the
+// first waiter before it goes to a new request.
 func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err

@@ -1,5 +1,5 @@
-// Package memlock is a lock backend that lives in the memory of one process. It is for
-// tests and examples, and for programs whose work never leaves their process.
+// Package memlock is a lock backend in the memory of one process. It is for tests and
+// examples, and for programs that do all their work in one process.
 //
 // It has the whole contract of package driver: leases expire, tokens rise, and waiters
 // are served in order of arrival. A program that was tested on memlock therefore meets

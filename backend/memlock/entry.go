@@ -39,7 +39,7 @@ func (e *entry) find(owner string) int {
 	return slices.IndexFunc(e.holders, func(h holder) bool { return h.owner == owner })
 }
 
-// prune removes the holders whose lease has ended. It reports whether there were any.
+// prune removes holders with expired leases. It reports whether there were any.
 func (e *entry) prune(now time.Time) bool {
 	n := len(e.holders)
 	e.holders = slices.DeleteFunc(e.holders, func(h holder) bool { return !h.heldAt(now) })
@@ -94,8 +94,8 @@ func (e *entry) grant(h *holder, sharing driver.Sharing, ttl time.Duration, now 
 	}
 }
 
-// inspect describes the key. It changes nothing: holders whose lease has ended stay
-// until the next request for the key.
+// inspect describes the key. It changes nothing: holders with expired leases stay until
+// the next request for the key.
 func (e *entry) inspect(now time.Time) driver.KeyInfo {
 	info := driver.KeyInfo{Key: e.key}
 	for i := range e.holders {

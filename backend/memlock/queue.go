@@ -7,7 +7,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// errReleased is the error of an Acquire whose place was released while it waited.
+// errReleased is the error of an Acquire after its place was released.
 var errReleased = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
 
 // queue contains the waiters for a key, in order of arrival.

@@ -264,8 +264,8 @@ func (s *shard) remove(e *entry) {
 	}
 }
 
-// sweep removes the entries whose leases have all ended and that nobody waits for. It
-// runs when the number of keys has doubled, so its cost per insertion is constant.
+// sweep removes the entries without waiters and without valid leases. It runs when the
+// number of keys has doubled, so its cost per insertion is constant.
 func (s *shard) sweep(now time.Time) {
 	for _, e := range s.keys {
 		if e.queue.first != nil {

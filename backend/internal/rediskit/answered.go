@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Answered reports whether an operation that returned err was answered by the
-// server, be it with an error.
+// Answered reports whether the server has answered the operation that returned err,
+// possibly with an error.
 func Answered(err error) bool {
 	if err == nil {
 		return true

@@ -2,9 +2,9 @@ package rediskit
 
 import "errors"
 
-// CheckNames refuses keys and owners that would spoil the format of records, fences
-// and queues. Owners are never formatted into errors: who knows an owner can release
-// its lock.
+// CheckNames refuses keys and owners that would break the format of records, fences and
+// queues. Errors never contain owners: a client that knows an owner can release its
+// lock.
 func CheckNames(key, owner string) error {
 	if key == "" {
 		return errors.New("the key is empty")
