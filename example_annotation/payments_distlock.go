@@ -9,15 +9,15 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// LockedPayments is a Payments that runs Pay and Refund under locks, and all else as it is.
+// LockedPayments is a Payments that runs Pay and Refund under locks. It does not change other methods.
 type LockedPayments struct {
 	Payments
 	paySite    *distlock.Site
 	refundSite *distlock.Site
 }
 
-// NewLockedPayments puts the locks that Payments declares around next. It panics if next or the
-// Locker is nil, or if the Locker's backend cannot do what is declared.
+// NewLockedPayments returns a decorator of next with the locks that Payments declares. It panics
+// if next or the Locker is nil, or if the Locker's backend does not support the locks.
 func NewLockedPayments(next Payments, locker *distlock.Locker) *LockedPayments {
 	if next == nil {
 		panic("distlock: NewLockedPayments: nil Payments")

@@ -29,12 +29,12 @@ func (f *file) decorator(sites []*site) {
 	f.enter(sites...)
 	next, locker := f.variable("next"), f.variable("locker")
 
-	f.printf("\n// %s is a %s that runs %s under locks, and all else as it is.\n", name, face.Name.Name, methodNames(sites))
+	f.printf("\n// %s is a %s that runs %s under locks. It does not change other methods.\n", name, face.Name.Name, methodNames(sites))
 	f.printf("type %s%s struct {\n%s%s\n", name, generics, face.Name.Name, args)
 	for _, s := range sites {
 		f.printf("%s *%s.Site\n", siteField(s), kit)
 	}
-	f.printf("}\n\n// %s puts the locks that %s declares around next. It panics if next or the\n// Locker is nil, or if the Locker's backend cannot do what is declared.\n",
+	f.printf("}\n\n// %s returns a decorator of next with the locks that %s declares. It panics\n// if next or the Locker is nil, or if the Locker's backend does not support the locks.\n",
 		constructor, face.Name.Name)
 	f.printf("func %s%s(%s %s%s, %s *%s.Locker) *%s%s {\n", constructor, generics, next, face.Name.Name, args, locker, kit, name, args)
 	f.printf("if %s == nil {\npanic(%q)\n}\nreturn &%s%s{\n%s: %s,\n",

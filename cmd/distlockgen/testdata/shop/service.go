@@ -22,14 +22,14 @@ type Request struct{ User struct{ ID string } }
 
 type SKU string
 
-// ID speaks for itself.
+// ID defines its own key.
 type ID int64
 
 func (i ID) LockKey() string { return fmt.Sprint("id-", int64(i)) }
 
 var locker *distlock.Locker
 
-// pay takes the money.
+// pay takes a payment.
 //
 //distlock:lock prefix:shop: value:pay param:orderID keyTimeout:10s retryInterval:200ms
 func (s *Service) pay(ctx context.Context, userID string, orderID int64) (Receipt, error) {
@@ -59,7 +59,7 @@ func (s *Service) bySmall(ctx context.Context, id ID, small uint16) error { retu
 //distlock:lock value:generic paramLock
 func generic[K comparable, V any](ctx context.Context, k K, v V) (K, error) { return k, nil }
 
-// Names that hide what generated code uses.
+// Names that hide names of generated code.
 //
 //distlock:lock value:hidden param:time
 func hidden(err context.Context, context, distlock string, time ID) (ctx int, r0 error) {

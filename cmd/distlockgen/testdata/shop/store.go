@@ -42,7 +42,7 @@ type cache[K comparable] interface {
 	Fill(context.Context, K) error
 }
 
-// callers calls what is generated.
+// callers calls generated code.
 func callers(s *Service, st *Store[string, int], p Payer) error {
 	ctx := context.Background()
 	_, _ = s.Pay(ctx, "u", 1)

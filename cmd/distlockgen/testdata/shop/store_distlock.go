@@ -37,15 +37,15 @@ func Read(ctx Ctx, from Reader) (r0 Writer, err error) {
 	return r0, err
 }
 
-// LockedPayer is a Payer that runs Pay and Refund under locks, and all else as it is.
+// LockedPayer is a Payer that runs Pay and Refund under locks. It does not change other methods.
 type LockedPayer struct {
 	Payer
 	paySite    *distlock.Site
 	refundSite *distlock.Site
 }
 
-// NewLockedPayer puts the locks that Payer declares around next. It panics if next or the
-// Locker is nil, or if the Locker's backend cannot do what is declared.
+// NewLockedPayer returns a decorator of next with the locks that Payer declares. It panics
+// if next or the Locker is nil, or if the Locker's backend does not support the locks.
 func NewLockedPayer(next Payer, locker *distlock.Locker) *LockedPayer {
 	if next == nil {
 		panic("distlock: NewLockedPayer: nil Payer")
@@ -82,14 +82,14 @@ func (d *LockedPayer) Refund(ctx context.Context, userID string) error {
 	})
 }
 
-// Cache is a cache that runs Fill under locks, and all else as it is.
+// Cache is a cache that runs Fill under locks. It does not change other methods.
 type Cache[K comparable] struct {
 	cache[K]
 	fillSite *distlock.Site
 }
 
-// NewCache puts the locks that cache declares around next. It panics if next or the
-// Locker is nil, or if the Locker's backend cannot do what is declared.
+// NewCache returns a decorator of next with the locks that cache declares. It panics
+// if next or the Locker is nil, or if the Locker's backend does not support the locks.
 func NewCache[K comparable](next cache[K], locker *distlock.Locker) *Cache[K] {
 	if next == nil {
 		panic("distlock: NewCache: nil cache")

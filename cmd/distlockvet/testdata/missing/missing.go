@@ -1,4 +1,4 @@
-// Package missing was not generated, or by hand.
+// Package missing has directives without generated code, or with code written by hand.
 package missing
 
 import (

@@ -1,4 +1,4 @@
-// Package wrong has what only a weaver would take another way, or not at all.
+// Package wrong has directives that a weaver would ignore or treat in another way.
 package wrong
 
 import "context"
