@@ -129,13 +129,13 @@ func TestVirtualNewFleet(t *testing.T) {
 func TestVirtualTrustedStartTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 5)
-		bless := func(nodes ...int) {
+		mark := func(nodes ...int) {
 			for _, i := range nodes {
 				f.admins[i].Set(t.Context(), redlock.MarkerKey, "- 0", 0)
 			}
 		}
-		bless(0, 1)
-		time.AfterFunc(100*time.Millisecond, func() { bless(2, 3, 4) })
+		mark(0, 1)
+		time.AfterFunc(100*time.Millisecond, func() { mark(2, 3, 4) })
 		b := f.backend(t)
 		release(t, b, acquire(t, b, request()))
 		synctest.Wait()

@@ -76,23 +76,23 @@ func stop(t *testing.T, b *redlock.Backend) time.Duration {
 
 // Close ends pending releases to a node that hangs, and a closed Backend still works.
 // TestMain detects leaks.
-func TestCloseWithDebts(t *testing.T) {
+func TestCloseWithPendingReleases(t *testing.T) {
 	f := realFleet(t, 3)
 	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(time.Second))
 	g := f.everywhere(t, b, request())
 	f.servers[1].Stop()
 	defer f.servers[1].Cont()
 	release(t, b, g)
-	eventually(t, "the node is owed a release", func() bool { return b.PendingReleases() == 1 })
+	eventually(t, "a release is pending", func() bool { return b.PendingReleases() == 1 })
 	if d := stop(t, b); d > 6*time.Second {
 		t.Errorf("Close took %v", d)
 	}
-	eventually(t, "nothing is owed", func() bool { return b.PendingReleases() == 0 })
+	eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
 	release(t, b, acquire(t, b, request()))
 }
 
 // Pending releases to a node end with their leases.
-func TestVirtualDebtsEnd(t *testing.T) {
+func TestVirtualPendingReleasesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		cs := f.clients()
@@ -105,11 +105,11 @@ func TestVirtualDebtsEnd(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := b.PendingReleases(); n != 1 {
-			t.Errorf("%d debts for one lock", n)
+			t.Errorf("%d pending releases for one lock", n)
 		}
 		time.Sleep(redlock.NodeTTL(g.TTL) + time.Second)
 		if n := b.PendingReleases() + b.Owners(); n != 0 {
-			t.Errorf("%d debts and claims after the lease", n)
+			t.Errorf("%d pending releases and owners after the lease", n)
 		}
 	})
 }

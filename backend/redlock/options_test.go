@@ -77,6 +77,6 @@ func TestRefusedRequests(t *testing.T) {
 		}
 	}
 	if n := b.Owners(); n != 0 {
-		t.Errorf("%d claims are left", n)
+		t.Errorf("%d owners are left", n)
 	}
 }

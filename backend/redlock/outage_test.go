@@ -237,9 +237,9 @@ func TestTriesAgainLater(t *testing.T) {
 // quietly waits until no release is pending, and checks that the grant is still valid.
 func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
-	eventually(t, "nothing is owed", func() bool { return b.PendingReleases() == 0 })
+	eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
 	if got := status(t, b, g); got != driver.Renewed {
-		t.Errorf("after the debts were paid: %v", got)
+		t.Errorf("after the pending releases: %v", got)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestOvertakenAttempt(t *testing.T) {
 	networks[0].HoldAt(callOf(redlock.AcquireHash))
 	g := acquire(t, b, r) // a quorum of the other two
 	release(t, b, g)
-	eventually(t, "the node that did not answer has buried the owner", func() bool {
+	eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
 		return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
 	})
 	deliver(t, networks[0])
