@@ -15,7 +15,7 @@ require (
 	golang.org/x/sys v0.39.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20251202230838-ff82c1b0f217
 	google.golang.org/grpc v1.79.3 // older: GHSA-p77j-4mvh-x3m3
-	google.golang.org/protobuf v1.36.10
+	google.golang.org/protobuf v1.36.11 // older: fields of messages without generated descriptors have presence
 )
 
 require (
