@@ -107,13 +107,16 @@ generate-check: generate ## Fail if the generated code is not up to date
 	test -z "$$(git status --porcelain)"
 
 # cmd has no replace directive, because go install would refuse it, and go mod tidy
-# ignores the workspace: so the check adds one to a copy. go mod tidy -e goes on
+# ignores the workspace: so it has one for as long as that takes. go mod tidy -e goes on
 # without a module that only the tests of a module in bench import, and that the
 # module proxy does not have.
+.PHONY: tidy
+tidy: ## Make each go.mod and go.sum tidy
+	for mod in . example_service internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
+	go -C bench mod tidy -e
+	lib=github.com/distlock-go/distlock; trap "go -C cmd mod edit -dropreplace $$lib" EXIT; \
+		go -C cmd mod edit -replace "$$lib=.." && go -C cmd mod tidy
+
 .PHONY: tidy-check
-tidy-check: ## Fail if a go.mod or go.sum is not tidy
-	for mod in . example_service internal/proof; do go -C "$$mod" mod tidy -diff; done
-	go -C bench mod tidy -e -diff
-	tmp=$$(mktemp -d) && trap 'rm -r "$$tmp"' EXIT && cp cmd/go.mod cmd/go.sum "$$tmp" && \
-		go mod edit -replace "github.com/distlock-go/distlock=$$PWD" "$$tmp/go.mod" && \
-		go -C cmd mod tidy -modfile "$$tmp/go.mod" -diff
+tidy-check: tidy ## Fail if a go.mod or go.sum was not tidy
+	git diff --exit-code -- '*go.mod' '*go.sum'
