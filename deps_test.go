@@ -2,25 +2,140 @@ package distlock_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
+
+const modulePath = "github.com/distlock-go/distlock"
 
 // A user of the root package does not get a Redis client or gRPC: it imports the
 // standard library and google/uuid, and httpmw only those and the root.
 func TestImports(t *testing.T) {
 	t.Parallel()
-	const module = "github.com/distlock-go/distlock"
 	for _, pkg := range []string{".", "./driver", "./httpmw"} {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", pkg).Output()
-		if err != nil {
-			t.Fatalf("go list %s: %v", pkg, err)
-		}
-		for dep := range strings.FieldsSeq(string(out)) {
-			own := dep == module || dep == module+"/driver" || dep == module+"/httpmw" || strings.HasPrefix(dep, module+"/internal/")
+		for dep := range strings.FieldsSeq(list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", pkg)) {
+			own := dep == modulePath || dep == modulePath+"/driver" || dep == modulePath+"/httpmw" || strings.HasPrefix(dep, modulePath+"/internal/")
 			if !own && dep != "github.com/google/uuid" {
 				t.Errorf("%s depends on %s", pkg, dep)
 			}
 		}
 	}
+}
+
+// layer is a row of packages that do not import each other.
+type layer struct {
+	name     string
+	packages string // without the path of the module
+	uses     string // the layers that the packages may import
+	outside  string // the modules that they may import besides the standard library
+}
+
+const (
+	grpc      = "google.golang.org/grpc"
+	protobuf  = "google.golang.org/protobuf"
+	genproto  = "google.golang.org/genproto/googleapis/rpc"
+	goRedis   = "github.com/redis/go-redis/v9"
+	miniredis = "github.com/alicebob/miniredis/v2"
+	uuidPath  = "github.com/google/uuid"
+	zookeeper = "github.com/go-zookeeper/zk"
+)
+
+// layers are all packages of the module, the lowest first. A layer uses only layers above
+// it in the table.
+var layers = []layer{
+	{"basics", "internal/backoff internal/clock internal/rolling internal/text", "", ""},
+	{"owners", "internal/owner", "", uuidPath},
+	{"keys", "internal/keyenc", "basics", ""},
+	{"driver", "driver", "basics owners", ""},
+	{"terms", "internal/compat", "driver", ""},
+	{"parts", "internal/leasestate internal/localqueue", "basics driver terms", ""},
+	{"root", ".", "basics owners keys driver terms parts", uuidPath},
+
+	{"clients", "backend/internal/rediskit", "", goRedis},
+	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients", goRedis + " " + uuidPath + " " + zookeeper},
+	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
+	{"urls", "internal/backendurl", "driver backends embedded", goRedis + " " + zookeeper},
+
+	{"options", "internal/optfield", "root", ""},
+	{"comments", "internal/directive", "root options", ""},
+	{"woven", "weave", "root options", ""},
+	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
+	{"http", "httpmw", "root keys", ""},
+	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
+	{"examples", "example_annotation", "root", ""},
+
+	{"suite", "locktest", "root driver", ""},
+	{"testing", "internal/api internal/child internal/mutant internal/prose internal/spoilnet internal/stall internal/testmode " +
+		"internal/testmode/mutants-faults-proofs-torture-weaving.run-only-with.make-check-full backend/redislock/internal/queuemodel", "", "golang.org/x/sys"},
+	{"servers", "internal/redistest internal/zktest", "testing", goRedis + " " + miniredis},
+	{"tools", "internal/matrix internal/retest", "testing", ""},
+	{"services", "grpcmw/internal/billv1", "proto", grpc + " " + protobuf},
+}
+
+// TestLayers: each package is in the table of layers, and imports only what the table
+// says.
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	of := make(map[string]layer)
+	var known []string
+	for _, l := range layers {
+		for _, used := range strings.Fields(l.uses) {
+			if !slices.Contains(known, used) {
+				t.Errorf("the layer %s uses %s, which is not a layer above it in the table", l.name, used)
+			}
+		}
+		known = append(known, l.name)
+		for pkg := range strings.FieldsSeq(l.packages) {
+			of[strings.TrimSuffix(modulePath+"/"+pkg, "/.")] = l
+		}
+	}
+	for line := range strings.Lines(list(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")) {
+		words := strings.Fields(line)
+		pkg, imports := words[0], words[1:]
+		l, ok := of[pkg]
+		if !ok {
+			t.Errorf("%s is not in the table of layers", pkg)
+			continue
+		}
+		delete(of, pkg)
+		for _, path := range imports {
+			if !l.mayImport(path) {
+				t.Errorf("%s, in the layer %s, imports %s", pkg, l.name, path)
+			}
+		}
+	}
+	for pkg := range of {
+		t.Errorf("the table has %s, which does not exist", pkg)
+	}
+}
+
+// mayImport reports whether a package of l may import the package at path.
+func (l layer) mayImport(path string) bool {
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
+		return true // the standard library
+	}
+	if own, ok := strings.CutPrefix(path, modulePath); ok {
+		own = strings.TrimPrefix(own, "/")
+		if own == "" {
+			own = "."
+		}
+		uses := strings.Fields(l.uses)
+		return slices.ContainsFunc(layers, func(u layer) bool {
+			return slices.Contains(uses, u.name) && slices.Contains(strings.Fields(u.packages), own)
+		})
+	}
+	return slices.ContainsFunc(strings.Fields(l.outside), func(module string) bool {
+		return path == module || strings.HasPrefix(path, module+"/")
+	})
+}
+
+// list returns what go list prints.
+func list(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
 }

@@ -22,9 +22,8 @@ func TestModuleOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	pinned := map[string]string{"github.com/go-chi/chi/v5": "v5.2.4", "google.golang.org/grpc": "v1.79.3"}
-	const module = "github.com/distlock-go/distlock"
-	mod := fmt.Sprintf("module example.com/outside\n\ngo 1.26.0\n\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", module, root)
-	program := fmt.Sprintf("package main\n\nimport (\n\t_ %q\n\t_ %q\n", module+"/backend/redislock", module+"/httpmw")
+	mod := fmt.Sprintf("module example.com/outside\n\ngo 1.26.0\n\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", modulePath, root)
+	program := fmt.Sprintf("package main\n\nimport (\n\t_ %q\n\t_ %q\n", modulePath+"/backend/redislock", modulePath+"/httpmw")
 	for path, version := range pinned {
 		mod += fmt.Sprintf("\nrequire %s %s\n", path, version)
 		program += fmt.Sprintf("\t_ %q\n", path)
