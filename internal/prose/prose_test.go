@@ -14,7 +14,7 @@ import (
 // limit is how many lines of comment in a thousand may contain a word of dialect. It is
 // not 0, because a comment can be about people, and a frame can have a length of which
 // one says "whose length": net/http has 2.
-const limit = 60
+const limit = 5
 
 // root is the directory that the tests read. It can be that of other code, to compare.
 var root = flag.String("root", "../..", "directory to read")
