@@ -15,8 +15,8 @@ import (
 
 // Hasher turns encoded parameters into the last part of a key. [Plain], [Keyed] and
 // [HasherFunc] make one; the default is SHA-256 cut to 128 bits, in hex. The text must
-// depend on the encoding alone, and be the same in every process. Nobody may be able to
-// find two encodings with one text, because clients choose parameters.
+// depend on the encoding alone, and be the same in every process. It must not be feasible
+// to find two encodings with one text, because clients choose parameters.
 type Hasher interface {
 	// AppendHash appends the text to dst and returns the extended slice. It is called
 	// concurrently and must not block. It must neither change nor keep the two slices.

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// leaseCtx is the context of a lease: its parent's, cancelled when the lease is
-// over. What it takes to be cancelled is made when somebody first looks, because
-// many functions never do, and it costs more than a hand-over.
+// leaseCtx is the context of a lease: that of its parent, cancelled when the lease has
+// ended. The means to cancel it are created at the first look, because many functions
+// never look, and they cost more than a hand-over.
 type leaseCtx struct {
 	lease  *Lease
 	parent context.Context //nolint:containedctx // it is one itself
 
 	mu     sync.Mutex
-	cause  error           // why it was cancelled before anybody looked
-	inner  context.Context //nolint:containedctx // nil until somebody looked
+	cause  error           // why it was cancelled before the first look
+	inner  context.Context //nolint:containedctx // nil until the first look
 	cancel context.CancelCauseFunc
 }
 
@@ -54,7 +54,7 @@ func (c *leaseCtx) Err() error {
 
 // Value returns the lease for the package's own key. What else may be asked for
 // includes the context's own means to be cancelled, for which the context
-// package has a key that nobody else knows.
+// package has a private key.
 func (c *leaseCtx) Value(key any) any {
 	if _, ok := key.(leaseKey); ok {
 		return c.lease

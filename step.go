@@ -50,7 +50,7 @@ func (s *Lease) Step(ctx context.Context, step Step) error {
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
-			_ = undo() // nobody is left to be told
+			_ = undo() // there is no caller to report to
 		}
 	}()
 	err := step.Do(ctx)

@@ -87,7 +87,7 @@ func (w *watchdog) remove(h *leaseState) {
 	}
 }
 
-// extended is called after h was extended by somebody else.
+// extended is called after h was extended by another function.
 func (w *watchdog) extended(h *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -46,11 +46,11 @@ type Backend interface {
 	// place in the store's queue if it waits there. A grant of another owner must not
 	// be touched: then the error must wrap [ErrLost]. Releasing again what this owner
 	// has released is not an error. Neither is releasing what was never granted
-	// ([Request.Grant]) if nobody has the key. Any other error means that the outcome
+	// ([Request.Grant]) if the key has no holder. Any other error means that the outcome
 	// is unknown.
 	//
-	// After a release an owner is used no more. A backend may refuse it, so that an
-	// attempt that arrives late takes the key for nobody.
+	// After a release the owner is not used any more. A backend may refuse it, so that
+	// an attempt that arrives late does not take the key.
 	Release(ctx context.Context, g Grant) error
 }
 

@@ -26,7 +26,7 @@ var (
 // [ErrNotAcquired]. Every field except RetryAfter is for people; a zero field means
 // that the value is not known.
 type HeldError struct {
-	// RetryAfter is the time until the present lease ends if nobody renews it.
+	// RetryAfter is the time until the present lease ends without a renewal.
 	RetryAfter time.Duration
 
 	// Holder is the name of the holder: see [HolderOf].

@@ -75,8 +75,8 @@ type HolderInfo struct {
 // MaxHolderInfos is how many holders a [KeyInfo] lists at most.
 const MaxHolderInfos = 100
 
-// Fingerprint returns a short text that identifies an owner and can be shown to anybody.
-// The owner itself cannot: with it, anybody can release the lock. The fingerprint is
+// Fingerprint returns a short text that identifies an owner and is not secret.
+// The owner itself is secret: with it, any client can release the lock. The fingerprint is
 // part of a SHA-256 digest, in hex.
 func Fingerprint(owner string) string {
 	digest := sha256.Sum256([]byte(owner))

@@ -27,7 +27,7 @@ type Request struct {
 	Permits int
 
 	// Tokens is how many fencing tokens the grant should carry: at least 1.
-	// A backend may give fewer than asked for, but at least one, or none to anybody.
+	// A backend may give fewer than asked for, but at least one, or none at all.
 	Tokens int
 
 	// Backoff says when a [Queuer] looks again without having been woken, and when it

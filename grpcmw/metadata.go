@@ -29,7 +29,7 @@ func (k metadataKey) Params(ctx context.Context, _ string, _ any) (any, error) {
 	values := k.values(ctx)
 	var fault string
 	switch {
-	case len(values) > 1: // which of them the handler takes, nobody knows
+	case len(values) > 1: // which of them the handler takes is unknown
 		fault = "appears more than once"
 	case len(values) == 0 || values[0] == "":
 		fault = "is missing or empty"

@@ -41,7 +41,7 @@ func TestStatusError(t *testing.T) {
 		{ended, join(distlock.ErrNotAcquired, distlock.ErrUnavailable, context.Canceled), canceled},
 		{ended, join(distlock.ErrNotAcquired), busy}, // it ended afterwards
 		{ended, join(distlock.ErrUnavailable, context.DeadlineExceeded), unavailable},
-		{ended, context.Canceled, canceled}, // of a Key that asked somebody
+		{ended, context.Canceled, canceled}, // of a Key with a request of its own
 	} {
 		err := grpcmw.StatusError(c.ctx, c.err)
 		wantStatus(t, err, c.want)

@@ -89,7 +89,7 @@ func (h *heldResponse) send() {
 		h.replace(h.sent)
 		h.w.WriteHeader(h.status)
 		if h.body.Len() > 0 {
-			_, _ = h.w.Write(h.body.Bytes()) // the handler has returned, so there is nobody to tell
+			_, _ = h.w.Write(h.body.Bytes()) // the handler has returned, so the error cannot be reported
 		}
 	}
 	h.replace(h.header) // trailers; or all, if nothing was written

@@ -49,7 +49,7 @@ func logged(t *testing.T, h http.Handler, path string) (answer, string) {
 			t.Errorf("first %d %s then %d %s", first.status, first.body, again.status, again.body)
 		}
 	}
-	srv.Close() // nobody writes to out any more
+	srv.Close() // there are no more writes to out
 	return first, out.String()
 }
 

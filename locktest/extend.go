@@ -156,7 +156,7 @@ var extendCases = []testCase{
 	},
 }
 
-// more extends a grant. Nobody may wait for its key.
+// more extends a grant. Its key must not have waiters.
 func (f *fixture) more(g driver.Grant, tokens int) driver.Grant {
 	f.Helper()
 	before := time.Now()

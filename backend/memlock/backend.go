@@ -160,7 +160,7 @@ func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(in
 // Release implements [driver.Backend]. It works even if ctx has ended, because it never
 // waits.
 //
-// The release of a lease that ended while nobody else wanted the key is not an error.
+// The release of a lease that ended while no other owner wanted the key is not an error.
 // The Backend remembers a bounded number of past releases: to repeat one of these is not
 // an error either, even if another owner has the key by then.
 func (b *Backend) Release(_ context.Context, g driver.Grant) error {
@@ -191,7 +191,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 
 // ForceRelease implements [driver.Inspector]. The waiters that are next have the key
 // when it returns. The Backend remembers a bounded number of former holders: one that it
-// has forgotten gets no error when it releases a key that nobody has taken since.
+// has forgotten gets no error when it releases a key without a later owner.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -58,7 +58,7 @@ func (e *entry) firstExpiry() time.Time {
 }
 
 // retryAfter returns the time until a request with that sharing could have the key if
-// nobody renewed or released.
+// that were neither renewed nor released.
 func (e *entry) retryAfter(sharing driver.Sharing, now time.Time) time.Duration {
 	if len(e.holders) == 0 {
 		return 0

@@ -71,7 +71,7 @@ func TestNothingRemains(t *testing.T) {
 	mustBeEmpty(t, b)
 }
 
-// TestAbandonedLeases lets leases end that nobody releases or asks for again: clients
+// TestAbandonedLeases lets leases end without a release or another request: clients
 // choose the keys, and holders crash.
 func TestAbandonedLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestAbandonedLeases(t *testing.T) {
 	})
 }
 
-// TestAbandonedPlaces fills a queue with places that nobody comes back to: each gets
+// TestAbandonedPlaces fills a queue with abandoned places: each gets
 // the key in its turn, for one lease.
 func TestAbandonedPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

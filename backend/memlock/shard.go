@@ -48,7 +48,7 @@ func (s *shard) init(tokens *atomic.Uint64) {
 }
 
 // acquire grants the key to r's owner if the owner has it already, or if the holders
-// admit the request and nobody waits. Otherwise it returns the holder.
+// admit the request and there are no waiters. Otherwise it returns the holder.
 func (s *shard) acquire(r *driver.Request, now time.Time) (driver.Grant, *driver.HeldError) {
 	sharing := r.Sharing()
 	e, held := s.check(r, now)
@@ -93,8 +93,8 @@ func (s *shard) addHolder(e *entry, owner string, sharing driver.Sharing, ttl ti
 	return &e.holders[len(e.holders)-1]
 }
 
-// renew extends a lease that has not ended. A lease that has ended is lost even if
-// nobody has taken the key since: anybody could have.
+// renew extends a lease that has not ended. A lease that has ended is lost even if the
+// key has had no other holder since, because it could have had one.
 func (s *shard) renew(g *driver.Grant) driver.RenewStatus {
 	now := time.Now()
 	e := s.keys[g.Key]

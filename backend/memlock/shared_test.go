@@ -21,7 +21,7 @@ func askFor(owner string, mode driver.Mode, permits int) driver.Request {
 	return r
 }
 
-// RetryAfter is the time until the request could be granted if nobody renewed: for a
+// RetryAfter is the time until the request could be granted without renewals: for a
 // permit until the first lease ends, for a writer until the last one ends.
 func TestHintAmongMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

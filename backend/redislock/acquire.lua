@@ -1,5 +1,5 @@
--- Makes one attempt for each of some locks. This file handles locks that are free and that
--- nobody waits for. acquire_rest.lua, which follows after lib.lua, shared.lua,
+-- Makes one attempt for each of some locks. This file handles locks that are free and have
+-- no waiters. acquire_rest.lua, which follows after lib.lua, shared.lua,
 -- grant_next.lua and mint.lua, handles the others. Locks in one call share the expensive
 -- parts: reading the keys, the time, and this text.
 --

@@ -7,7 +7,7 @@
 --
 -- Returns a line for each lock:
 --   1  the lock was held, or this is a repeated call
---   2  nobody had it
+--   2  it had no holder
 --   -<error>
 
 local function force_release(i)

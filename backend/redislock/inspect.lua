@@ -5,7 +5,7 @@
 --   listed although another library may have set it. Such a string is also listed if a
 --   waiter waits for it.
 --
--- Returns nil if nobody has the key or waits for it, or if the value is not a lock.
+-- Returns nil if the key has neither holders nor waiters, or if the value is not a lock.
 -- Otherwise an array:
 --   the kind of the holders: r or p as in shared.lua, x for an exclusive one, - for none
 --   the number of holders

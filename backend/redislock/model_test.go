@@ -183,7 +183,7 @@ func (m *modelled) read() (q.Server, error) {
 		}
 		s.Queue[i] = owners[entry]
 	}
-	// first last holder released us tombstones...; owners that are over are nobody now.
+	// first last holder released us tombstones...; owners of the past count as Nobody.
 	fields := strings.Fields(fence.Val())
 	if len(fields) >= 4 {
 		s.Released = owners[fields[3]]

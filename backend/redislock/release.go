@@ -9,7 +9,7 @@ import (
 
 // Release gives back the key, or the owner's place in the queue, and grants the key to the
 // first waiter. It fails with [driver.ErrLost] if another owner has the key. It also fails
-// with it if nobody has the key and g has tokens: then the lease has ended. If the release
+// with it if the key has no holder and g has tokens: then the lease has ended. If the release
 // was sent twice, the key counts as given back by the first request, and there is no error.
 //
 // After an answered release, the server refuses the owner for as long as an attempt of it
@@ -47,5 +47,5 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 // Replies of release.lua, unshare.lua and force_release.lua. Any other is a failure.
 const (
 	replyHeld    = "1" // the owner had the key, or any owner if it was taken away by force
-	replyNotHeld = "2" // nobody had it
+	replyNotHeld = "2" // it had no holder
 )

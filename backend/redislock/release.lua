@@ -1,5 +1,5 @@
--- Gives back some locks, or places in their queues. This file handles locks that their
--- owners have and that nobody waits for. release_rest.lua, which follows after lib.lua,
+-- Releases some locks, or places in their queues. This file handles locks that their
+-- owners have, without waiters. release_rest.lua, which follows after lib.lua,
 -- shared.lua and grant_next.lua, handles the others.
 --
 -- KEYS: n locks, their n fences, their n queues.
@@ -10,7 +10,7 @@
 -- Returns a line for each lock:
 --   1  this owner had it, or this is a repeated call
 --   0  another owner has it
---   2  nobody had it
+--   2  it had no holder
 --   -<error>
 
 local RETENTION = 900000 -- as in acquire.lua

@@ -32,7 +32,7 @@ if current and not mine then
   return { 0, redis.call('PTTL', KEYS[1]), since, string.sub(current, 1, 128) }
 end
 if not mine and redis.call('EXISTS', KEYS[3], KEYS[4]) > 0 then
-  -- The release of this attempt came first. The attempt would block the key for nobody.
+  -- The release of this attempt came first. The attempt would block the key without an owner.
   return redis.error_reply('GONE this owner has released the lock')
 end
 

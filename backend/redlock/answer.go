@@ -140,7 +140,7 @@ func (as answers) tokens() (known []nodeTokens, nodes []int) {
 }
 
 // heldError returns the holder of the key, and when the missing nodes for a quorum become
-// free. If the nodes have different holders, nobody may have the lock, and the error names
+// free. If the nodes have different holders, possibly none has the lock, and the error names
 // none.
 func (as answers) heldError(missing int) *driver.HeldError {
 	var left []time.Duration

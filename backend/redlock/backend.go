@@ -182,7 +182,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 //
 // It fails with [driver.ErrLost] if the owner has the key on too few nodes to be the
 // holder, and either g has tokens or another owner may hold the key. A grant without
-// tokens that nobody holds may have been released before, so it is not an error. If too
+// tokens without an owner may have been released before, so it is not an error. If too
 // many nodes do not answer, Release fails with their errors.
 //
 // After a release, an attempt of the same owner that arrives late is refused: an owner is

@@ -5,7 +5,7 @@
 -- to live of the tombstone in milliseconds (0: none), and the first and the last token of
 -- the grant (0: none).
 -- Returns for each lock 1 if the owner had it (or has released it before), 0 if another
--- owner has it, 2 if nobody had it.
+-- owner has it, 2 if it had no owner.
 
 local found = {}
 for i = 1, #KEYS / 3 do

@@ -1,7 +1,7 @@
 -- Extends locks that their owners have.
 --
 -- KEYS: the locks. ARGV: two for each lock: the owner, and the time to live in milliseconds.
--- Returns for each lock 1 if it was extended, 0 if another owner has it, 2 if nobody has it.
+-- Returns for each lock 1 if it was extended, 0 if another owner has it, 2 if it has no owner.
 -- Nothing is created.
 
 local found = {}

@@ -36,7 +36,7 @@ type decision struct {
 // renewCount counts what the nodes say about one grant.
 type renewCount struct {
 	extended, gone, failed int
-	missing                []int // nodes on which nobody has the lock
+	missing                []int // nodes without the lock
 	errs                   []error
 	decided                bool
 	status                 driver.RenewStatus
@@ -44,7 +44,7 @@ type renewCount struct {
 
 // run renews the valid grants and reports each as soon as it is decided.
 func (v *renewal) run(ctx context.Context, report func(int, driver.RenewResult)) {
-	v.decided = make(chan decision, len(v.valid)) // room for those that nobody waits for
+	v.decided = make(chan decision, len(v.valid)) // room for late answers
 	for _, i := range v.valid {
 		v.owners[i] = v.b.owners.ref(v.grants[i].Owner)
 	}
@@ -172,7 +172,7 @@ func (v *renewal) nodeDone(ctx context.Context) {
 	}
 }
 
-// restore puts locks that a quorum has just extended on a node where nobody has them: the
+// restore puts locks that a quorum has just extended on a node without them: the
 // node was down, or has lost them so long ago that it counts again. A release that comes
 // meanwhile waits for it or prevents it.
 func (v *renewal) restore(ctx context.Context, n *node) {

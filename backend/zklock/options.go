@@ -139,7 +139,7 @@ func WithDigest(user, password string) Option {
 }
 
 // WithACL sets the access control list of the nodes. It must allow every user of the
-// locks to create, read, write and delete. By default everybody has all permissions, or
+// locks to create, read, write and delete. By default all clients have all permissions, or
 // with [WithDigest] that user alone. An empty list is refused.
 func WithACL(acl ...zk.ACL) Option {
 	return func(o *options) {

@@ -23,7 +23,7 @@ func TestFlags(t *testing.T) {
 	if !slices.Equal(ids, []string{"F1", "F4"}) || c.rounds != 5 || c.slice != 2*time.Second {
 		t.Errorf("%v, %+v", ids, c)
 	}
-	if !slices.Contains(everybody, "redsync") {
+	if !slices.Contains(redisPeers, "redsync") {
 		t.Error("picking peers changed the list of all")
 	}
 

@@ -241,7 +241,7 @@ func judgeCommands(v verdict, us *figure, of map[string]*figure) verdict {
 	v.Ours = us.median(commandsPerLock)
 	v.Ratio = v.Ours
 	v.Met = v.Ratio <= v.Goal && us.finished()
-	for _, name := range everybody {
+	for _, name := range redisPeers {
 		f, ok := of[name]
 		if !ok || name == ours || !f.finished() {
 			continue

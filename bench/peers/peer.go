@@ -45,11 +45,11 @@ var makers = map[string]func(url string) (Peer, error){
 	goZooKeeper:   newGoZooKeeper,
 }
 
-// everybody is the field of most scenarios, in the order of the tables.
-var everybody = []string{ours, "bare", "redislock", "redsync", "rueidislock"}
+// redisPeers is the field of most scenarios, in the order of the tables.
+var redisPeers = []string{ours, "bare", "redislock", "redsync", "rueidislock"}
 
 // rivals are the peers that our lock is compared with, in any scenario.
-var rivals = slices.Concat(everybody[1:], []string{goZooKeeper})
+var rivals = slices.Concat(redisPeers[1:], []string{goZooKeeper})
 
 func newPeer(name, url string) (Peer, error) {
 	makePeer, ok := makers[name]

@@ -49,32 +49,32 @@ func scenarios(short bool) []scenario {
 	all := []scenario{
 		{
 			id: "F1", what: "lock+unlock, 1 goroutine",
-			field: everybody, split: 10,
+			field: redisPeers, split: 10,
 			shape: shape{procs: 1, goroutines: 1, ownKeys: true},
 		},
 		{
 			id: "F2", what: "8 goroutines, own keys",
-			field: everybody,
+			field: redisPeers,
 			shape: shape{procs: 1, goroutines: 8, ownKeys: true},
 		},
 		{
 			id: "F3", what: "1,000 goroutines, own keys",
-			field: slices.Concat(everybody, []string{"pipeline"}),
+			field: slices.Concat(redisPeers, []string{"pipeline"}),
 			shape: shape{procs: 1, goroutines: 1000, ownKeys: true},
 		},
 		{
 			id: "F4", what: "1,000 goroutines, one key",
-			field: everybody,
+			field: redisPeers,
 			shape: shape{procs: 1, goroutines: 1000, loops: loops, grow: true, order: true},
 		},
 		{
 			id: "F5", what: "4 processes x 64 goroutines, one key",
-			field: everybody,
+			field: redisPeers,
 			shape: shape{procs: 4, goroutines: 256, loops: loops, grow: true},
 		},
 		{
 			id: "F6", what: "2 processes x 1 goroutine, one key",
-			field: slices.Concat(everybody, []string{"publish", "ping"}), split: 5,
+			field: slices.Concat(redisPeers, []string{"publish", "ping"}), split: 5,
 			shape: shape{procs: 2, goroutines: 2},
 		},
 	}
@@ -88,7 +88,7 @@ func scenarios(short bool) []scenario {
 	for _, n := range waiterCounts[2:] {
 		all = append(all, scenario{
 			id: "F8." + n.text, what: n.comma + " waiters, 10 ms each",
-			field: everybody, rounds: 1, long: n.n > 100,
+			field: redisPeers, rounds: 1, long: n.n > 100,
 			shape: shape{procs: 4, goroutines: n.n, hold: holdTime, loops: 1, commands: true},
 		})
 	}

@@ -15,8 +15,8 @@ const (
 	DigestLen = 2 * digestBytes
 	PlainLen  = 96 // at most
 
-	// 128 bits are enough that nobody finds two parameters with one digest, and
-	// leave room in the key.
+	// 128 bits leave room in the key, and are enough that two parameters with one
+	// digest cannot be found.
 	digestBytes = 16
 
 	cutLen = PlainLen - len("~") - DigestLen

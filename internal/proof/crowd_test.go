@@ -51,7 +51,7 @@ func beCrowd(t *task) error {
 	return nil
 }
 
-// visit writes to the register, if there is one, and checks that nobody else has
+// visit writes to the register, if there is one, and checks that no other holder has
 // written meanwhile.
 func (t *task) visit(token uint64) error {
 	if t.register == nil {

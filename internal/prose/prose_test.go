@@ -19,10 +19,10 @@ const limit = 5
 // root is the directory that the tests read. It can be that of other code, to compare.
 var root = flag.String("root", "../..", "directory to read")
 
-// dialect has the words that make a person of a request, a goroutine or a key, and
+// dialect has the words that treat a request, a goroutine or a key as a person, and
 // phrases that have gone out of use. In plain there are phrases that only look like them.
 var (
-	dialect = regexp.MustCompile(`(?i)\b(who|whom|whose|whoever|whomever|whosever|be it|for ever|has it not|(is|are|was|were) no \w+)\b`)
+	dialect = regexp.MustCompile(`(?i)\b(nobody|somebody|anybody|everybody|who|whom|whose|whoever|whomever|whosever|be it|for ever|has it not|(is|are|was|were) no \w+)\b`)
 	plain   = regexp.MustCompile(`(?i)((there |^)(is|are|was|were) no\b|\b(is|are|was|were) no (longer|more|less|later|greater|better)\b)`)
 )
 

@@ -13,7 +13,7 @@
 // [Explore] visits every reachable state, nearest first, and looks for violations:
 //
 //   - two processes trust the lock, or one trusts it while the server has given it to
-//     another or to nobody;
+//     another or to no owner;
 //   - a live owner is refused, or waits behind itself;
 //   - an owner has released the lock and still has it, or a place in the queue;
 //   - a newcomer passes a waiter, or a waiter loses its place;

@@ -16,7 +16,7 @@ func (s *State) tidy(processes int) {
 	for i := range s.Processes[:processes] {
 		p, o := &s.Processes[i], Owner(i+1)
 		if !p.waits() {
-			p.Message = false // nobody waits for it
+			p.Message = false // no waiter needs it
 		}
 		if p.Phase != Asking {
 			p.Woken = false
