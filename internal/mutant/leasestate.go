@@ -4,11 +4,11 @@ package mutant
 var leaseState = []Mutant{
 	inLeaseState("state-without-margin", "a process relies on a lease for all of its TTL", "TestLeaseExpires/the_lease_runs_out",
 		Edit{"internal/leasestate/state.go", "clock.SafeTTL(g.TTL), lost", "clock.SafeTTL(g.TTL)+clock.Margin(g.TTL), lost"}),
-	inLeaseState("state-max-hold-ignored", "a lease goes on after MaxHold", "TestLeaseExpires/MaxHold",
+	inLeaseState("state-max-hold-ignored", "a lease continues after MaxHold", "TestLeaseExpires/MaxHold",
 		Edit{"internal/leasestate/state.go", "		left = min(left, s.maxHold-clock.Elapsed(s.began, now))\n", ""}),
 	inLeaseState("state-fixed-handed-over", "a fixed lease is handed over", "TestTransferIsRefused/fixed",
 		Edit{"internal/leasestate/state.go", " && !s.class.Fixed && ", " && "}),
-	inLeaseState("state-old-lease-handed-over", "a lease that soon runs out is handed over", "TestTransferIsRefused/after_half_of_the_lease",
+	inLeaseState("state-old-lease-handed-over", "a lease that soon expires is handed over", "TestTransferIsRefused/after_half_of_the_lease",
 		Edit{"internal/leasestate/state.go", "clock.Elapsed(s.sent, now) <= s.safeTTL/2", "true"}),
 	inLeaseState("state-handed-over-too-long", "a lease is handed over while other processes wait", "TestTransferIsRefused/after_the_time",
 		Edit{"internal/leasestate/state.go", "clock.Elapsed(s.grant.Sent, now) < s.limits.Time", "true"}),

@@ -9,7 +9,7 @@ var All = slices.Concat(store, process, core, queue, leaseState, waiting, zooKee
 var store = []Mutant{
 	{
 		Name: "incr-tokens",
-		Rule: "tokens are INCR's: a counter that was lost begins again",
+		Rule: "tokens come from INCR: after the loss of the counter they start again",
 		Edits: []Edit{
 			{"backend/redislock/acquire.lua", "first, released = now_text, '-'", "first, released = string.format('%016.0f', 1), '-'"},
 			{"backend/redislock/acquire.lua", "if last >= now - tokens then", "if true then"},
@@ -20,20 +20,20 @@ var store = []Mutant{
 	},
 	{
 		Name:    "release-of-another",
-		Rule:    "a release does not ask who has the key",
+		Rule:    "a release does not check the owner",
 		Edits:   []Edit{{"backend/redislock/release_rest.lua", "local mine = current == owner", "local mine = current ~= nil"}},
 		Package: "./backend/redislock", Test: "TestConformanceEmbedded/release/others",
 	},
 	{
 		Name: "renewal-recreates",
-		Rule: "a renewal makes a key that is gone anew",
+		Rule: "a renewal creates a key that is gone",
 		Edits: []Edit{{"backend/redislock/renew.lua", "  else\n    renewed[i] = 0",
 			"  elseif not current then\n    redis.call('SET', key, ARGV[2 * i - 1], 'PX', ARGV[2 * i])\n    renewed[i] = 1\n  else\n    renewed[i] = 0"}},
 		Package: "./backend/redislock", Test: "TestScriptRenew",
 	},
 	{
 		Name: "publish-before-write",
-		Rule: "a script sends a message, and is refused at its first write then",
+		Rule: "a script sends a message before its first write, which can be refused",
 		Edits: []Edit{{"backend/redislock/acquire_rest.lua", "  if mode == 'enqueue' then\n    enqueue(queue, entry)",
 			"  if mode == 'enqueue' then\n    redis.call('PUBLISH', ARGV[3] .. ARGV[1], owner)\n    enqueue(queue, entry)"}},
 		Package: "./backend/redislock", Test: "TestScriptOutOfMemory", Needs: "redis-server",
@@ -47,7 +47,7 @@ var store = []Mutant{
 	},
 	{
 		Name: "set-nx-retried",
-		Rule: "an attempt that is sent again waits for itself",
+		Rule: "a repeated attempt waits for itself",
 		Edits: []Edit{
 			{"backend/redislock/acquire_rest.lua", "if current == owner and redis.call('PEXPIRE', lock, ttl) == 1 then",
 				"if mode == 'extend' and current == owner and redis.call('PEXPIRE', lock, ttl) == 1 then"},
@@ -57,7 +57,7 @@ var store = []Mutant{
 	},
 	{
 		Name:    "fences-for-ever",
-		Rule:    "the counter of a key that is used no more stays in Redis",
+		Rule:    "the counter of an unused key stays in Redis",
 		Edits:   []Edit{{"backend/redislock/release.lua", "call('SET', KEYS[n + i], text, 'PX', RETENTION)", "call('SET', KEYS[n + i], text)"}},
 		Package: "./backend/redislock", Test: "TestRow21RetentionEnds",
 	},
@@ -74,19 +74,19 @@ var store = []Mutant{
 var process = []Mutant{
 	{
 		Name:    "deadline-from-the-reply",
-		Rule:    "a lease is counted from the reply",
+		Rule:    "a lease counts from the reply",
 		Edits:   []Edit{{"acquire.go", "if clock.Elapsed(g.Sent, time.Now()) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}},
 		Package: ".", Test: "TestReplyAfterTheLeaseIsNoLock",
 	},
 	{
 		Name:    "monotonic-clock-only",
-		Rule:    "the clock that stands still while the machine sleeps is the only one",
+		Rule:    "only the clock that stands still during a suspension is read",
 		Edits:   []Edit{{"internal/clock/clock.go", "return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))", "return now.Sub(since)"}},
 		Package: ".", Test: "TestSuspendEndsTheLeases",
 	},
 	{
 		Name: "unwatched-after-the-release",
-		Rule: "the watchdog lets go of a lease after its release is sent",
+		Rule: "the watchdog drops a lease only after its release was sent",
 		Edits: []Edit{
 			{"release.go", "	l.watchdog.remove(s.state)\n	if over", "	defer l.watchdog.remove(s.state)\n	if over"},
 		},
@@ -94,7 +94,7 @@ var process = []Mutant{
 	},
 	{
 		Name:    "gate-opened-at-loss",
-		Rule:    "the next in the process may come in while the one who lost the key still runs",
+		Rule:    "the next caller in the process may enter while the function that lost the key still runs",
 		Edits:   []Edit{{"lease.go", "	if h := s.locker.cfg.Hooks.Lost; h != nil {", "	s.locker.queue.Exit(s.Key(), false)\n	if h := s.locker.cfg.Hooks.Lost; h != nil {"}},
 		Package: ".", Test: "TestGateStaysShutAfterLoss",
 	},
@@ -104,13 +104,13 @@ var process = []Mutant{
 var waiting = []Mutant{
 	{
 		Name:    "no-poll",
-		Rule:    "whoever waits looks when a message comes, and never by itself",
+		Rule:    "waiters do not poll, and only react to messages",
 		Edits:   []Edit{{"backend/redislock/acquire.go", "	case <-t.C:\n		return nil\n", ""}},
 		Package: "./backend/redislock", Test: "TestVirtualDeadHolder",
 	},
 	{
 		Name: "skipped-as-nobody-heard",
-		Rule: "a waiter whose message nobody seems to hear loses its turn",
+		Rule: "a waiter loses its turn if its message has no receiver",
 		Edits: []Edit{{"backend/redislock/grant_next.lua", "    redis.call('PUBLISH', m[1], m[2])",
 			"    if redis.call('PUBLISH', m[1], m[2]) == 0 then\n      redis.call('DEL', KEYS[1])\n    end"}},
 		Package: "./backend/redislock", Test: "TestScriptNobodyHears",
@@ -121,14 +121,14 @@ var waiting = []Mutant{
 var zooKeeper = []Mutant{
 	{
 		Name: "sequence-as-token",
-		Rule: "a token is the number in a node's name, which begins again with a new parent",
+		Rule: "a token is the number in a node's name, which starts again with a new parent",
 		Edits: []Edit{{"backend/zklock/acquire.go", "tokens(p.createZxid, r.Tokens)",
 			"tokens(func() (n int64) { _, _ = fmt.Sscan(tk.node[len(tk.node)-10:], &n); return n + 1 }(), r.Tokens)"}},
 		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "zookeeper",
 	},
 	{
 		Name: "whose-node-is-not-asked",
-		Rule: "a node of that name is the lock, whichever session made it",
+		Rule: "a node with the name is the lock, independent of the session that created it",
 		Edits: []Edit{
 			{"backend/zklock/renew.go", "case stat.EphemeralOwner != lock.session.id:", "case stat.Czxid == 0:"},
 		},

@@ -4,14 +4,14 @@ package mutant
 var redisServers = []Mutant{
 	{
 		Name: "owner-by-its-beginning",
-		Rule: "a renewal takes an owner for another that begins like it",
+		Rule: "a renewal only compares the beginning of the owner",
 		Edits: []Edit{{"backend/redislock/renew.lua", "if current == ARGV[2 * i - 1] then",
 			"if type(current) == 'string' and string.sub(current, 1, #ARGV[2 * i - 1]) == ARGV[2 * i - 1] then"}},
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
 	},
 	{
 		Name: "owner-by-its-uuid",
-		Rule: "a renewal compares the random part of the owner only",
+		Rule: "a renewal only compares the random part of the owner",
 		Edits: []Edit{{"backend/redislock/renew.lua", "if current == ARGV[2 * i - 1] then",
 			"if type(current) == 'string' and string.sub(current, 1, 36) == string.sub(ARGV[2 * i - 1], 1, 36) then"}},
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
@@ -31,13 +31,13 @@ var redisServers = []Mutant{
 	},
 	{
 		Name:    "silence-is-not-told",
-		Rule:    "operations that queue for a server that is silent are sent to it, each in its turn",
+		Rule:    "queued operations are still sent to a silent server, one after the other",
 		Edits:   []Edit{{"backend/redislock/batcher.go", "		b.failQueued()\n", ""}},
 		Package: "./backend/redislock", Test: "TestVirtualSilentServerEndsTheQueue",
 	},
 	{
 		Name:    "runner-leaves-silently",
-		Rule:    "a caller that leaves instead of sending the queued operations wakes nobody",
+		Rule:    "a caller that leaves instead of sending the queued operations does not wake another",
 		Edits:   []Edit{{"backend/redislock/batcher.go", "	if was == stateRunner {\n		b.finishBatch(0) // another caller must send the queued operations\n	}\n", ""}},
 		Package: "./backend/redislock", Test: "TestRunnerThatLeavesIsFollowed",
 	},
@@ -56,7 +56,7 @@ var redisServers = []Mutant{
 	},
 	{
 		Name: "timeout-hides-the-cause",
-		Rule: "an operation that the timeout ends does not say why there was no answer",
+		Rule: "an operation that ends with the timeout does not give the reason",
 		Edits: []Edit{{"backend/internal/rediskit/server.go", "	if found != nil {\n		err = fmt.Errorf(\"%w: %v\", err, found)",
 			"	if false {\n		err = fmt.Errorf(\"%w: %v\", err, found)"}},
 		Package: "./backend/redislock", Test: "TestOutageText", Needs: "redis-server",

@@ -25,7 +25,7 @@ var requests = []Mutant{
 	},
 	{
 		Name: "wiring-blamed-on-the-client",
-		Rule: "a wildcard that the route does not have is missing from the request",
+		Rule: "a wildcard that the route does not have is reported as missing from the request",
 		Edits: []Edit{{"httpmw/wiring.go", "if !hasWildcard(r.Pattern, name) {",
 			"if false {"}},
 		Package: "./httpmw", Test: "TestWrongWiringIsTheServersFault",
