@@ -69,8 +69,8 @@ func (s *Lease) HoldIsOver() bool {
 	return s.state.Over() != nil
 }
 
-// Riders returns how many leases share the record of s.
-func (s *Lease) Riders() int {
+// Sharers returns how many leases share the record of s.
+func (s *Lease) Sharers() int {
 	return s.state.Sharers()
 }
 

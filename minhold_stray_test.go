@@ -14,7 +14,7 @@ import (
 // straying is a store that receives one request late: the nth of an operation. The
 // caller waits for the reply for at most an operation timeout.
 type straying struct {
-	*prolonging
+	*extending
 	op    string
 	nth   int
 	delay time.Duration
@@ -42,21 +42,21 @@ func (s straying) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if s.strays(ctx, "try", r.Key, r.Owner, func() { _, _ = s.Backend.TryAcquire(context.Background(), r) }) {
 		return driver.Grant{}, errBroken
 	}
-	return s.prolonging.TryAcquire(ctx, r)
+	return s.extending.TryAcquire(ctx, r)
 }
 
 func (s straying) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	if s.strays(ctx, "renew", grants[0].Key, grants[0].Owner, func() { driver.RenewAll(context.Background(), s.Backend, grants) }) {
 		return
 	}
-	s.prolonging.Renew(ctx, grants, report)
+	s.extending.Renew(ctx, grants, report)
 }
 
 func (s straying) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	if s.strays(ctx, "prolong", g.Key, g.Owner, func() { driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g}) }) {
+	if s.strays(ctx, "extend", g.Key, g.Owner, func() { driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g}) }) {
 		return driver.Grant{}, errBroken
 	}
-	return s.prolonging.Extend(ctx, g, tokens)
+	return s.extending.Extend(ctx, g, tokens)
 }
 
 // A request that extends the lease gets no reply in time, and reaches the store when
@@ -84,18 +84,18 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 			time.Sleep(time.Second)
 		}},
 		"attempt":  {"try", 20 * time.Second, after(time.Second)},
-		"question": {"prolong", 20 * time.Second, after(time.Second)},
+		"question": {"extend", 20 * time.Second, after(time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-				var b driver.Backend = straying{&prolonging{store: s}, c.op, 1, c.delay}
+				var b driver.Backend = straying{&extending{store: s}, c.op, 1, c.delay}
 				if c.op == "try" { // the second one, because the lock was held before
-					b = polling{straying{&prolonging{store: s}, c.op, 2, c.delay}}
+					b = polling{straying{&extending{store: s}, c.op, 2, c.delay}}
 				}
 				l := distlock.New(b, distlock.Config{HandOvers: 1})
 				defer closeLocker(t, l)
 				before := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 6 * time.Second})
-				if c.op != "prolong" {
+				if c.op != "extend" {
 					wantIs(t, before.Release(t.Context()))
 				}
 				next := inBackground(t, l, distlock.Opts{KeyTimeout: 6 * time.Second, MinHold: time.Minute})
@@ -132,9 +132,9 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 // so that nothing can reach the store later, even if the process ends.
 func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore()}
+		p := &extending{store: newStore()}
 		p.before = func(c call) error {
-			if c.op == "prolong" {
+			if c.op == "extend" {
 				time.Sleep(50 * time.Millisecond)
 			}
 			return nil
@@ -145,7 +145,7 @@ func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 		wantIs(t, held.Release(t.Context()))
 		kept := mustGet(t, next)
 		start := time.Now()
-		wantCalls(t, p.store, "prolong", 1)
+		wantCalls(t, p.store, "extend", 1)
 		wantIs(t, kept.Release(t.Context()))
 		if d := time.Since(start); d != 50*time.Millisecond {
 			t.Errorf("released after %v, want when the question is answered", d)
@@ -168,7 +168,7 @@ func TestMinHoldIsSaidOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &prolonging{store: newStore()}
+				p := &extending{store: newStore()}
 				if name == "refused" {
 					p.refuse = func(driver.Grant) error { return distlock.ErrNotAcquired }
 				}
@@ -178,7 +178,7 @@ func TestMinHoldIsSaidOnce(t *testing.T) {
 				next := inBackground(t, l, distlock.Opts{MinHold: time.Minute})
 				wantIs(t, before.Release(t.Context()))
 				held := mustGet(t, next)
-				wantCalls(t, p.store, "prolong", 1)
+				wantCalls(t, p.store, "extend", 1)
 				extend(t, held)
 				renewals := len(p.seen("renew"))
 				wantIs(t, held.Release(t.Context()))

@@ -74,7 +74,7 @@ func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 }
 
 // The last reader releases the lease. From then on no other reader can share it.
-func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
+func TestReleasedLeaseIsNotShared(t *testing.T) {
 	t.Parallel()
 	s := newStore()
 	l := distlock.New(s, distlock.Config{HandOverTime: distlock.DefaultKeyTimeout})
@@ -83,7 +83,7 @@ func TestNobodyRidesOnWhatIsGivenBack(t *testing.T) {
 	goOn := l.StopWatchdog()
 	var all sync.WaitGroup
 	all.Go(func() { wantIs(t, last.Release(context.Background())) })
-	for last.Riders() > 0 {
+	for last.Sharers() > 0 {
 		runtime.Gosched()
 	}
 	var next *distlock.Lease

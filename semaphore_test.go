@@ -70,7 +70,7 @@ func TestPermitsAreHandedOver(t *testing.T) {
 	})
 }
 
-func TestPermitsAreThoseOfTheFleet(t *testing.T) {
+func TestPermitsAreForAllProcesses(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		other := distlock.New(s, distlock.Config{})
 		defer closeLocker(t, other)

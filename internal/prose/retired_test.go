@@ -10,20 +10,24 @@ import (
 // retired has metaphors that were used in names and comments, with the terms that have
 // replaced them.
 var retired = map[string]string{
-	"condemn": "mark for deletion", "acquit": "unmark", "alight": "detach", "occupy": "assign", "vacate": "transfer",
+	"lane": "batcher", "flight": "batch", "aloft": "in flight",
+	"bury": "add a tombstone", "buried": "tombstones", "burial": "tombstone", "grave": "tombstone",
+	"debt": "pending release", "bless": "bootstrap", "condemn": "mark for deletion", "acquit": "unmark",
+	"ride": "share", "rider": "sharer", "alight": "detach", "occupy": "assign", "vacate": "transfer",
+	"prolong": "extend", "prolonged": "extended", "prolonging": "extending", "prolonger": "extender",
 }
 
 // part matches a word in a comment, and a part of a name such as inFlight.
 var part = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
 
-// retiredIn returns the retired words in a line of code or comment. "In flight" is not a
-// metaphor of ours: it is the term.
+// retiredIn returns the retired words in a line of code or comment. "In flight", which may
+// be on two lines, is the term and not a metaphor.
 func retiredIn(s string) (found []string) {
 	last := ""
 	for _, word := range part.FindAllString(s, -1) {
 		word = strings.ToLower(word)
 		for _, word := range slices.Compact([]string{word, strings.TrimSuffix(word, "s")}) {
-			if retired[word] != "" && (word != "flight" || last != "in") {
+			if retired[word] != "" && (word != "flight" || last != "in" && last != "") {
 				found = append(found, word)
 			}
 		}

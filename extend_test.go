@@ -12,9 +12,9 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// prolonging is a store with Extend. It does not know its waiters, so a test reports
+// extending is a store with Extend. It does not know its waiters, so a test reports
 // them with refuse, and contended is part of each grant.
-type prolonging struct {
+type extending struct {
 	*store
 
 	contended bool
@@ -23,14 +23,14 @@ type prolonging struct {
 	refuse    func(g driver.Grant) error
 }
 
-func (p *prolonging) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+func (p *extending) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := p.store.Acquire(ctx, r)
 	g.Contended = p.contended
 	return g, err
 }
 
-func (p *prolonging) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	c, err := p.note("prolong", g.Key, g.Owner)
+func (p *extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	c, err := p.note("extend", g.Key, g.Owner)
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -62,7 +62,7 @@ func (p *prolonging) Extend(ctx context.Context, g driver.Grant, tokens int) (dr
 
 // circulate passes one key among n waiters and the first holder, and returns the number
 // of calls of each kind that reached the store. The tokens must rise.
-func circulate(t *testing.T, p *prolonging, cfg distlock.Config, n int, f func(ctx context.Context)) (waits, releases, prolongs int) {
+func circulate(t *testing.T, p *extending, cfg distlock.Config, n int, f func(ctx context.Context)) (waits, releases, extends int) {
 	t.Helper()
 	l := distlock.New(p, cfg)
 	defer nothingLeft(t, l, p.store)
@@ -83,17 +83,17 @@ func circulate(t *testing.T, p *prolonging, cfg distlock.Config, n int, f func(c
 	wantIs(t, held.Release(t.Context()))
 	all.Wait()
 	synctest.Wait() // a request may have been decided on and not sent
-	return len(p.seen("wait")), len(p.seen("release")), len(p.seen("prolong"))
+	return len(p.seen("wait")), len(p.seen("release")), len(p.seen("extend"))
 }
 
 // untimed makes only the count end the hand-overs.
 var untimed = distlock.Config{HandOverTime: time.Hour}
 
-func TestProlongedKeyStaysInTheProcess(t *testing.T) {
+func TestExtendedKeyStaysInTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		waits, releases, prolongs := circulate(t, &prolonging{store: newStore()}, untimed, 500, func(context.Context) {})
-		if waits != 1 || releases != 1 || prolongs != 8 { // 500 hand-overs by 64
-			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, prolongs)
+		waits, releases, extends := circulate(t, &extending{store: newStore()}, untimed, 500, func(context.Context) {})
+		if waits != 1 || releases != 1 || extends != 8 { // 500 hand-overs by 64
+			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, extends)
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestProlongedKeyStaysInTheProcess(t *testing.T) {
 // A key with few hand-overs does not cause requests.
 func TestFewHandOversAskNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if _, _, n := circulate(t, &prolonging{store: newStore()}, untimed, 8, func(context.Context) {}); n != 0 {
+		if _, _, n := circulate(t, &extending{store: newStore()}, untimed, 8, func(context.Context) {}); n != 0 {
 			t.Errorf("%d questions for 8 hand-overs", n)
 		}
 	})
@@ -111,51 +111,51 @@ func TestRefusedHoldGoesBackAtItsBound(t *testing.T) {
 	for name, refusal := range map[string]error{"others wait": distlock.ErrNotAcquired, "no answer": errBroken} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &prolonging{store: newStore(), refuse: func(driver.Grant) error { return refusal }}
-				waits, releases, prolongs := circulate(t, p, untimed, 500, func(context.Context) {})
-				if waits != 8 || releases != 8 || prolongs != 8 { // 501 holders by 65
-					t.Errorf("%d acquisitions, %d releases, %d questions; want 8 each", waits, releases, prolongs)
+				p := &extending{store: newStore(), refuse: func(driver.Grant) error { return refusal }}
+				waits, releases, extends := circulate(t, p, untimed, 500, func(context.Context) {})
+				if waits != 8 || releases != 8 || extends != 8 { // 501 holders by 65
+					t.Errorf("%d acquisitions, %d releases, %d questions; want 8 each", waits, releases, extends)
 				}
 			})
 		})
 	}
 }
 
-func TestContendedGrantIsNotProlonged(t *testing.T) {
+func TestContendedGrantIsNotExtended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		waits, _, prolongs := circulate(t, &prolonging{store: newStore(), contended: true}, untimed, 500, func(context.Context) {})
-		if waits != 8 || prolongs != 0 {
-			t.Errorf("%d acquisitions, %d questions; want 8 and none", waits, prolongs)
+		waits, _, extends := circulate(t, &extending{store: newStore(), contended: true}, untimed, 500, func(context.Context) {})
+		if waits != 8 || extends != 0 {
+			t.Errorf("%d acquisitions, %d questions; want 8 and none", waits, extends)
 		}
 	})
 }
 
 // A block may be smaller than asked for.
-func TestProlongedByFewTokens(t *testing.T) {
+func TestExtendedByFewTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore(), fewer: 16}
-		waits, _, prolongs := circulate(t, p, untimed, 64+160, func(context.Context) { synctest.Wait() })
-		if waits != 1 || prolongs != 1+10 {
-			t.Errorf("%d acquisitions, %d questions; want 1 and 11", waits, prolongs)
+		p := &extending{store: newStore(), fewer: 16}
+		waits, _, extends := circulate(t, p, untimed, 64+160, func(context.Context) { synctest.Wait() })
+		if waits != 1 || extends != 1+10 {
+			t.Errorf("%d acquisitions, %d questions; want 1 and 11", waits, extends)
 		}
 	})
 }
 
-func TestProlongedHoldEndsWithItsTime(t *testing.T) {
+func TestExtendedHoldEndsWithItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore()}
+		p := &extending{store: newStore()}
 		cfg := distlock.Config{HandOvers: 4} // each grant is extended before its time has passed
-		waits, releases, prolongs := circulate(t, p, cfg, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
-		if waits < 5 || waits > 6 || releases != waits || prolongs < waits { // 100 ms are ten holders of 10 ms
-			t.Errorf("%d acquisitions, %d releases, %d questions for 50 holders of 10 ms", waits, releases, prolongs)
+		waits, releases, extends := circulate(t, p, cfg, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
+		if waits < 5 || waits > 6 || releases != waits || extends < waits { // 100 ms are ten holders of 10 ms
+			t.Errorf("%d acquisitions, %d releases, %d questions for 50 holders of 10 ms", waits, releases, extends)
 		}
 	})
 }
 
 // Extending counts as a renewal.
-func TestProlongExtendsTheLease(t *testing.T) {
+func TestExtendExtendsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore()}
+		p := &extending{store: newStore()}
 		circulate(t, p, distlock.Config{HandOvers: 2, HandOverTime: time.Hour}, 30, func(ctx context.Context) {
 			time.Sleep(time.Second)
 			lease, _ := distlock.FromContext(ctx)
@@ -169,11 +169,11 @@ func TestProlongExtendsTheLease(t *testing.T) {
 	})
 }
 
-func TestProlongThatFindsTheKeyLost(t *testing.T) {
+func TestExtendThatFindsTheKeyLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore()}
+		p := &extending{store: newStore()}
 		p.before = func(c call) error {
-			if c.op == "prolong" {
+			if c.op == "extend" {
 				time.Sleep(10 * time.Millisecond) // until the next holder has the key
 			}
 			return nil
@@ -207,27 +207,27 @@ func TestProlongThatFindsTheKeyLost(t *testing.T) {
 
 // A holder that releases the last share of a block waits for the reply, for at most 100
 // ms.
-func TestProlongWithoutAnAnswer(t *testing.T) {
+func TestExtendWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore(), silent: true}
+		p := &extending{store: newStore(), silent: true}
 		start := time.Now()
-		waits, releases, prolongs := circulate(t, p, untimed, 64+65, func(context.Context) {})
+		waits, releases, extends := circulate(t, p, untimed, 64+65, func(context.Context) {})
 		if d := time.Since(start); d != 200*time.Millisecond { // the last one of each grant
 			t.Errorf("it took %v", d)
 		}
-		if waits != 2 || releases != 2 || prolongs != 2 {
-			t.Errorf("%d acquisitions, %d releases, %d questions; want 2 each", waits, releases, prolongs)
+		if waits != 2 || releases != 2 || extends != 2 {
+			t.Errorf("%d acquisitions, %d releases, %d questions; want 2 each", waits, releases, extends)
 		}
 	})
 }
 
 // A release does not wait for a reply if there is nothing to hand over, or no room for
 // another holder.
-func TestReleaseDoesNotWaitForAProlong(t *testing.T) {
+func TestReleaseDoesNotWaitForAExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore()}
+		p := &extending{store: newStore()}
 		p.before = func(c call) error {
-			if c.op == "prolong" {
+			if c.op == "extend" {
 				time.Sleep(50 * time.Millisecond)
 			}
 			return nil
@@ -250,16 +250,16 @@ func TestReleaseDoesNotWaitForAProlong(t *testing.T) {
 // The holder of the last share of a block waits for a reply in flight.
 func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &prolonging{store: newStore()}
+		p := &extending{store: newStore()}
 		p.before = func(c call) error {
-			if c.op == "prolong" {
+			if c.op == "extend" {
 				time.Sleep(10 * time.Millisecond)
 			}
 			return nil
 		}
-		waits, releases, prolongs := circulate(t, p, untimed, 500, func(context.Context) {})
-		if waits != 1 || releases != 1 || prolongs != 8 {
-			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, prolongs)
+		waits, releases, extends := circulate(t, p, untimed, 500, func(context.Context) {})
+		if waits != 1 || releases != 1 || extends != 8 {
+			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, extends)
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 func TestReleaseKnowsTheLastToken(t *testing.T) {
 	for n := range 5 {
 		synctest.Test(t, func(t *testing.T) {
-			p := &minted{prolonging: &prolonging{store: newStore()}}
+			p := &minted{extending: &extending{store: newStore()}}
 			l := distlock.New(p, distlock.Config{HandOvers: 2})
 			defer closeLocker(t, l)
 			held := mustAcquire(t, l, "k", distlock.Opts{})
@@ -288,23 +288,23 @@ func TestReleaseKnowsTheLastToken(t *testing.T) {
 
 // minted records the last token that was issued, and that of the release.
 type minted struct {
-	*prolonging
+	*extending
 	last, released uint64
 }
 
 func (m *minted) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, err := m.prolonging.Acquire(ctx, r)
+	g, err := m.extending.Acquire(ctx, r)
 	m.last = g.LastToken
 	return g, err
 }
 
 func (m *minted) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	g, err := m.prolonging.Extend(ctx, g, tokens)
+	g, err := m.extending.Extend(ctx, g, tokens)
 	m.last = g.LastToken
 	return g, err
 }
 
 func (m *minted) Release(ctx context.Context, g driver.Grant) error {
 	m.released = g.LastToken
-	return m.prolonging.Release(ctx, g)
+	return m.extending.Release(ctx, g)
 }

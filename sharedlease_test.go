@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-func TestReadersRideOnOneLease(t *testing.T) {
+func TestReadersShareOneLease(t *testing.T) {
 	for bound, config := range map[int]distlock.Config{
 		distlock.DefaultHandOvers: {},
 		3:                         {HandOvers: 3},
@@ -67,7 +67,7 @@ func TestReadersRideOnOneLease(t *testing.T) {
 	}
 }
 
-func TestRideIsReleasedByTheLast(t *testing.T) {
+func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		first, second := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
 		wantIs(t, first.Release(t.Context()))
@@ -84,7 +84,7 @@ func TestRideIsReleasedByTheLast(t *testing.T) {
 
 // After its time a lease admits no more readers, but a new reader does not wait until
 // the others have finished: it asks the store, where a writer may wait.
-func TestRideEndsWithItsTime(t *testing.T) {
+func TestSharingEndsWithItsTime(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		first := mustAcquire(t, l, "k", reading)
 		time.Sleep(distlock.DefaultHandOverTime - 1)
@@ -103,7 +103,7 @@ func TestRideEndsWithItsTime(t *testing.T) {
 
 // A lease with an unanswered renewal does not have enough time left, and admits no more
 // readers.
-func TestRideNeedsRoom(t *testing.T) {
+func TestSharingNeedsTime(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		o := distlock.Opts{Mode: distlock.Shared, KeyTimeout: 100 * time.Millisecond}
 		first := mustAcquire(t, l, "k", o)
@@ -120,7 +120,7 @@ func TestRideNeedsRoom(t *testing.T) {
 	})
 }
 
-func TestWhoDoesNotRide(t *testing.T) {
+func TestCallersThatDoNotShare(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{
 		"another lease":    {Mode: distlock.Shared, KeyTimeout: time.Minute},
 		"MaxHold":          {Mode: distlock.Shared, MaxHold: time.Minute},
@@ -212,7 +212,7 @@ func TestReadersComeInTogether(t *testing.T) {
 	})
 }
 
-func TestLossCancelsAllRiders(t *testing.T) {
+func TestLossCancelsAllSharers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		var mu sync.Mutex
@@ -252,7 +252,7 @@ func TestLossCancelsAllRiders(t *testing.T) {
 
 // A loss that only the store knows of is reported to the last reader, which asks the
 // store.
-func TestLossFoundByTheLastRider(t *testing.T) {
+func TestLossFoundByTheLastSharer(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		first, last := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
 		s.Drop("k")
@@ -264,7 +264,7 @@ func TestLossFoundByTheLastRider(t *testing.T) {
 
 // A lease that is lost while readers are about to share it belongs to no holder: each
 // reader asks the store.
-func TestRideLostOnItsWay(t *testing.T) {
+func TestSharedLeaseLostOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()
 		var l *distlock.Locker
@@ -293,7 +293,7 @@ func TestRideLostOnItsWay(t *testing.T) {
 }
 
 // A reader that leaves at the moment when it is admitted passes its turn on.
-func TestCancelledReaderPassesTheRideOn(t *testing.T) {
+func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
 	for _, behind := range []bool{true, false} {
 		bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 			held := mustAcquire(t, l, "k", writing)
@@ -320,7 +320,7 @@ func TestCancelledReaderPassesTheRideOn(t *testing.T) {
 }
 
 // The same with a lease to share, which stays with the others.
-func TestCancelledRiderLeavesTheOthers(t *testing.T) {
+func TestCancelledSharerLeavesTheOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
 		held := mustAcquire(t, l, "k", reading)
 		blocking, unblock := context.WithCancel(t.Context())
@@ -355,7 +355,7 @@ func TestNextReaderAsksAfterAFailure(t *testing.T) {
 }
 
 // The limit also applies without tokens.
-func TestRideWithoutTokensIsBounded(t *testing.T) {
+func TestSharingWithoutTokensIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
 		l := distlock.New(fewTokens{s, 0}, distlock.Config{})
 		defer closeLocker(t, l)
