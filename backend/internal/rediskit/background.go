@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Background owns the goroutines that live longer than the call that started
-// them, and ends them.
+// Background owns the goroutines that outlive the call that started them.
 type Background struct {
-	ctx    context.Context //nolint:containedctx // of the goroutines, not of a call
+	ctx    context.Context //nolint:containedctx // that of the goroutines, not of a call
 	cancel context.CancelFunc
 
 	mu    sync.Mutex
@@ -17,13 +16,13 @@ type Background struct {
 	wg    sync.WaitGroup
 }
 
-// NewBackground returns a Background that owns nothing yet.
+// NewBackground returns a Background without goroutines.
 func NewBackground() *Background {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // no caller's: it outlives them
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
 	return &Background{ctx: ctx, cancel: cancel}
 }
 
-// Done is closed when the goroutines shall end.
+// Done returns a channel that is closed when the goroutines must end.
 func (bg *Background) Done() <-chan struct{} { return bg.ctx.Done() }
 
 // Run starts f, which must return when its context ends. After End it does
@@ -37,8 +36,8 @@ func (bg *Background) Run(f func(context.Context)) bool {
 	return !bg.ended
 }
 
-// Enter counts an operation that End waits for. The caller calls what it returns
-// when the operation is over.
+// Enter begins an operation that End waits for. The caller calls leave when the operation
+// is over.
 func (bg *Background) Enter() (leave func()) {
 	bg.mu.Lock()
 	defer bg.mu.Unlock()
@@ -49,9 +48,9 @@ func (bg *Background) Enter() (leave func()) {
 	return bg.wg.Done
 }
 
-// End stops all goroutines and waits for them and for the operations under way,
-// but no longer than limit: a client that is stuck holds them until its own
-// timeouts. Calling it again does nothing.
+// End ends all goroutines. It waits for them and for the operations in flight, but no
+// longer than limit: a client that hangs holds them until its own timeouts. A second End
+// does nothing.
 func (bg *Background) End(limit time.Duration) {
 	bg.mu.Lock()
 	again := bg.ended

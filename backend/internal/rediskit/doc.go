@@ -1,3 +1,3 @@
-// Package rediskit has what the backends on Redis share: goroutines that outlive a
-// call, and what they have to know about owners and about errors of the client.
+// Package rediskit contains what the backends on Redis share: calls with a time limit,
+// goroutines that outlive a call, the reasons of errors, and checks of options and names.
 package rediskit

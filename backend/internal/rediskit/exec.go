@@ -6,8 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Exec executes the pipeline. Afterwards every command of it has its own error or a
-// reply. If the server refuses the connection, for example because of a wrong
+// Exec executes the pipeline. Afterwards each command has a reply or its own error. If the server refuses the connection, for example because of a wrong
 // password, go-redis alone sets neither.
 func Exec(ctx context.Context, pipe redis.Pipeliner) {
 	cmds, err := pipe.Exec(ctx)

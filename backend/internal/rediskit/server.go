@@ -34,9 +34,9 @@ type Server struct {
 	when   time.Time // of found
 }
 
-// NewServer returns the Server for the client's server, or for the one that it asks
-// first if it has several. Errors name the package pkg. Work that continues after Ask
-// has returned ends with bg.
+// NewServer returns the Server of the client. If the client has several, it is the one that
+// the client asks first. Errors name the package pkg. Work that continues after Ask has
+// returned ends with bg.
 func NewServer(pkg string, client redis.UniversalClient, bg *Background) *Server {
 	s := &Server{pkg: pkg, client: client, background: bg}
 	switch c := client.(type) {

@@ -2,18 +2,18 @@ package rediskit
 
 import "time"
 
-// Workers run operations on goroutines other than the caller's, and keep those
-// goroutines for a while: a fresh one has a small stack, and growing it to what
-// the client needs costs more than all the rest of the hand-over.
+// Workers run operations on other goroutines, and keep these goroutines for a while. A new
+// goroutine has a small stack: to grow it to the size that the client needs costs more than
+// to pass the operation to another goroutine.
 type Workers struct {
 	jobs chan func()
-	end  <-chan struct{} // closed when idle workers shall end
+	end  <-chan struct{} // closed when idle workers must end
 }
 
 // idleWorker is how long a worker waits for something to do.
 const idleWorker = time.Second
 
-// NewWorkers returns Workers that end, once idle, when the channel is closed.
+// NewWorkers returns Workers. When end is closed they end as soon as they are idle.
 func NewWorkers(end <-chan struct{}) *Workers {
 	return &Workers{jobs: make(chan func()), end: end}
 }
