@@ -37,8 +37,11 @@ type Backend struct {
 // each master. The masters must be independent of each other: not replicas of one
 // another, and not members of one Cluster. Their number must be odd and at least three;
 // five survive the loss of two. The order does not matter, and may differ between
-// processes. The caller closes the clients after the Backend. They may have any settings,
-// but hooks must not block.
+// processes. The caller closes the clients after the Backend. They may have any settings.
+//
+// A [*redis.Client] is used by its WithTimeout, with the node timeout. The copy that
+// WithTimeout returns does not have the hooks of the client. If hooks are needed, pass a
+// value of another type that embeds the client; the hooks must not block.
 //
 // New sends nothing. It panics if the number of clients is wrong, if a client is nil, is
 // there twice, or is the client of a Cluster or of a Ring, and if an option is wrong.

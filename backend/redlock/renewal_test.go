@@ -39,7 +39,7 @@ func slow(clients []redis.UniversalClient, delay time.Duration) {
 	}
 }
 
-// plainly hides the type of the clients, so that the Backend uses them and no copies, which
+// plainly hides the type of the clients. The Backend then uses them and not copies, which
 // would not have the hooks.
 func plainly(clients []redis.UniversalClient) []redis.UniversalClient {
 	hidden := make([]redis.UniversalClient, len(clients))
