@@ -26,7 +26,9 @@ var (
 	plain   = regexp.MustCompile(`(?i)((there |^)(is|are|was|were) no\b|\b(is|are|was|were) no (longer|more|less|later|greater|better)\b)`)
 )
 
-func isDialect(s string) bool { return dialect.MatchString(plain.ReplaceAllString(s, "")) }
+func isDialect(s string) bool {
+	return dialect.MatchString(s) && dialect.MatchString(plain.ReplaceAllString(s, ""))
+}
 
 func TestDialect(t *testing.T) {
 	t.Parallel()

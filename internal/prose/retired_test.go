@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,12 +18,17 @@ var retired = map[string]string{
 	"prolong": "extend", "prolonged": "extended", "prolonging": "extending", "prolonger": "extender",
 }
 
+var retiredWords = slices.Collect(maps.Keys(retired))
+
 // part matches a word in a comment, and a part of a name such as inFlight.
 var part = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
 
 // retiredIn returns the retired words in a line of code or comment. "In flight", which may
 // be on two lines, is the term and not a metaphor.
 func retiredIn(s string) (found []string) {
+	if lower := strings.ToLower(s); !slices.ContainsFunc(retiredWords, func(w string) bool { return strings.Contains(lower, w) }) {
+		return nil // which is quick
+	}
 	last := ""
 	for _, word := range part.FindAllString(s, -1) {
 		word = strings.ToLower(word)
