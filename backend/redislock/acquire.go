@@ -214,7 +214,7 @@ func checkMode(m driver.Mode, permits int) error {
 	case permits < 0:
 		return fmt.Errorf("redislock: %d permits", permits)
 	case m != driver.Exclusive && m != driver.Shared, permits > 0 && m != driver.Exclusive:
-		return fmt.Errorf("redislock: %v with %d permits is no way to hold a key", m, permits)
+		return fmt.Errorf("redislock: %v with %d permits is not a way to hold a key", m, permits)
 	default:
 		return nil
 	}

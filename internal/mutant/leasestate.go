@@ -22,7 +22,7 @@ var leaseState = []Mutant{
 		Edit{"internal/leasestate/state.go", " || s.tokens.handOvers <= s.limits.HandOvers/8 {", " {"}),
 	inLeaseState("state-asks-although-others-wait", "the store is asked for more tokens although others wait", "TestMoreTokensAreNotAskedFor",
 		Edit{"internal/leasestate/state.go", "s.over != nil || s.grant.Contended ||", "s.over != nil ||"}),
-	inLeaseState("state-last-reader-unknown", "a reader that came and was not assigned counts for ever", "TestReadersShareALease",
+	inLeaseState("state-last-reader-unknown", "a reader that came and was not assigned is counted without end", "TestReadersShareALease",
 		Edit{"internal/leasestate/state.go", "	if h == none {\n		s.attaching--", "	if h == none {\n		s.attaching -= 0"}),
 	inLeaseState("state-lost-twice", "a later loss replaces the first", "TestEachHolderIsToldOnceOfALoss/a_writer",
 		Edit{"internal/leasestate/state.go", "	if s.over != nil {\n		defer s.mu.Unlock()", "	if s.over != nil && false {\n		defer s.mu.Unlock()"}),
