@@ -162,7 +162,7 @@ func (l *Locker) busyErr(key string) error {
 		return l.backendErr(key)
 	}
 	now := time.Now()
-	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.got.Since)}
+	held := &HeldError{Local: true, Holder: l.cfg.Holder, Held: now.Sub(s.assigned.Since)}
 	if end, renewable := s.state.Until(); !renewable {
 		held.RetryAfter = max(end.Sub(now), 0)
 	}

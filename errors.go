@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -123,5 +124,17 @@ func join(fnErr, lockErr error) error {
 		return lockErr
 	default:
 		return &joined{[]error{fnErr, lockErr}}
+	}
+}
+
+// unavailable wraps err in ErrUnavailable, unless it matches it already.
+func unavailable(err error) error {
+	switch {
+	case err == nil:
+		return ErrUnavailable
+	case errors.Is(err, ErrUnavailable):
+		return err
+	default:
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Fingerprint identifies the owner in the store, as [Locker.Inspect] shows it. Leases
-// that are handed over or shared in this process have the same.
-func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.state.Grant().Owner) }
-
 // Inspect lists the keys with the prefix that are held or waited for, at most limit of
 // them. The prefix is that of full keys; "" matches all. The result may be outdated: it
 // is for people, and no program should decide by it which holder has a key, except to

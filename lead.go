@@ -50,14 +50,13 @@ func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx conte
 	}
 }
 
-// passing reports whether another campaign may have more success than the one
-// that ended with err.
+// passing reports whether another campaign may succeed after one that ended with err.
 func passing(err error) bool {
 	return errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrQueueFull) || errors.Is(err, ErrUnavailable)
 }
 
-// term runs fn while s leads, and resigns. It reports whether to campaign again;
-// if not, the error says why.
+// term runs fn while s leads, and resigns. It reports whether to campaign again. If not, it
+// returns the error of Lead.
 func (s *Lease) term(fn func(ctx context.Context) error) (again bool, _ error) {
 	fnErr, lockErr := s.serve(fn)
 	lost := errors.Is(lockErr, ErrLost)
@@ -68,12 +67,12 @@ func (s *Lease) term(fn func(ctx context.Context) error) (again bool, _ error) {
 	return false, join(fnErr, lockErr)
 }
 
-// serve is one term: it also resigns if fn does not return.
+// serve runs fn for one term, and resigns when fn returns, panics or exits.
 func (s *Lease) serve(fn func(ctx context.Context) error) (fnErr, lockErr error) {
 	defer func() { // also if Released panics
 		if h := s.locker.cfg.Hooks.Resigned; h != nil {
 			h(&s.ctx, ResignedInfo{
-				LockInfo: s.info(), Token: s.Token(), Held: time.Since(s.got.Since), Err: join(fnErr, lockErr),
+				LockInfo: s.info(), Token: s.Token(), Held: time.Since(s.assigned.Since), Err: join(fnErr, lockErr),
 			})
 		}
 	}()
@@ -81,8 +80,8 @@ func (s *Lease) serve(fn func(ctx context.Context) error) (fnErr, lockErr error)
 	return fn(&s.ctx), nil
 }
 
-// stopped is what Lead returns: err, and behind it what ended the candidacy if
-// that was not err.
+// stopped returns the error of Lead: err, and joined behind it what ended the campaign, if
+// that is not err.
 func (l *Locker) stopped(ctx context.Context, key string, err error) error {
 	end, cause := ctx.Err(), context.Cause(ctx)
 	if l.life.ctx.Err() != nil {

@@ -2,7 +2,6 @@ package distlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -13,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
-// errTaken is why a lease is over that the store denies.
+// errTaken is why a lease is over if the store says so.
 var errTaken = fmt.Errorf("%w: the store says that this owner does not have the key", ErrLost)
 
 // Lease is a lock that is held. It is safe for concurrent use.
@@ -23,22 +22,22 @@ var errTaken = fmt.Errorf("%w: the store says that this owner does not have the 
 // between the answer and the act: a resource that must be safe checks the
 // [Lease.Token].
 type Lease struct {
-	locker *Locker
-	name   string
-	state  *leaseState
-	got    leasestate.Assignment
-	outer  *Lease // the lease below which it was got, of this key or another
-	again  *Lease // the lease that it re-enters, if it is a re-entry
+	locker  *Locker
+	name    string
+	minHold time.Duration
 
-	minHold time.Duration // keeps the key when it is released
+	state     *leaseState
+	assigned  leasestate.Assignment
+	outer     *Lease // the lease below which it was acquired, of this key or another
+	reentered *Lease // the lease that it re-enters, if it is a re-entry
 
-	budget   backoff.Budget // of its acquisition
-	ctx      leaseCtx
-	node     listNode    // in the list of the lifetime
-	untie    func() bool // a re-entry's tie to the context of the lease it re-entered
-	acquired atomic.Bool // state and got do not change any more
-	ended    atomic.Bool // its holder gave it back; the state may go on with another
-	undone   atomic.Bool // got for nothing: minHold does not count
+	budget    backoff.Budget // of its acquisition
+	ctx       leaseCtx
+	node      listNode    // in the list of the lifetime
+	untie     func() bool // ends a re-entry's link to the context of the lease it re-entered
+	acquired  atomic.Bool // state and assigned do not change any more
+	ended     atomic.Bool // its holder gave it back; the state may go on with another
+	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
 
 	mu       sync.Mutex // taken by Release
 	released bool
@@ -58,7 +57,11 @@ func (s *Lease) Key() string { return s.state.Key() }
 // remembers the largest token can refuse a holder that was paused. Leases that may be
 // held at the same time, by readers or with Permits, have tokens in any order: the
 // resource must refuse a token only if it has seen a larger exclusive one.
-func (s *Lease) Token() uint64 { return s.got.Token }
+func (s *Lease) Token() uint64 { return s.assigned.Token }
+
+// Fingerprint identifies the owner in the store, as [Locker.Inspect] shows it. Leases
+// that are handed over or shared in this process have the same.
+func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.state.Grant().Owner) }
 
 // Context returns the context of the acquisition, which is cancelled with a cause that
 // wraps [ErrLost] when the lease is over. Code that is given it re-enters the lease
@@ -120,17 +123,22 @@ func (s *Lease) Release(ctx context.Context) error {
 	return err
 }
 
+// finish releases s when a locked function returns, panics or exits, and joins the
+// lock's error, if any, with the function's. The function defers it with the address of
+// its result.
+func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
+
 func (s *Lease) tellReleased(err error) {
 	if h := s.locker.cfg.Hooks.Released; h != nil {
 		h(&s.ctx, ReleasedInfo{
-			LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Reentrant: s.again != nil, Err: err,
+			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Reentrant: s.reentered != nil, Err: err,
 		})
 	}
 }
 
 // minHoldLeft returns how much of its MinHold is left to s, in whole milliseconds.
 func (s *Lease) minHoldLeft() time.Duration {
-	if s == nil || s.minHold == 0 || s.undone.Load() {
+	if s == nil || s.minHold == 0 || s.noMinHold.Load() {
 		return 0
 	}
 	_, began := s.state.Holder()
@@ -143,12 +151,12 @@ func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Du
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
-			s.undone.Store(true)
+			s.noMinHold.Store(true)
 			_ = s.Release(&s.ctx)
 		}
 	}()
 	h(&s.ctx, AcquiredInfo{
-		LockInfo: s.info(), Token: s.got.Token, Wait: wait, Reentrant: s.again != nil, HandedOver: s.got.HandedOver,
+		LockInfo: s.info(), Token: s.assigned.Token, Wait: wait, Reentrant: s.reentered != nil, HandedOver: s.assigned.HandedOver,
 	})
 	returned = true
 }
@@ -157,7 +165,7 @@ func (s *Lease) tellAcquired(h func(context.Context, AcquiredInfo), wait time.Du
 // has moved.
 func (s *Lease) assign(st *leaseState, now, began time.Time, maxHold time.Duration) (ok, moved bool) {
 	s.state = st // before st can tell s of a loss
-	ok, moved = st.Assign(s, &s.got, now, began, maxHold)
+	ok, moved = st.Assign(s, &s.assigned, now, began, maxHold)
 	if !ok {
 		s.state = nil
 	}
@@ -174,8 +182,8 @@ func (s *Lease) end(ctx context.Context) (first bool, err error) {
 		return false, s.result
 	}
 	s.released = true
-	if s.again != nil {
-		s.result = s.leave()
+	if s.reentered != nil {
+		s.result = s.endReentry()
 	} else {
 		s.result = s.locker.release(ctx, s)
 	}
@@ -186,8 +194,8 @@ func (s *Lease) end(ctx context.Context) (first bool, err error) {
 func (s *Lease) over() error { return s.overAt(time.Now()) }
 
 func (s *Lease) overAt(now time.Time) error {
-	for l := s; l != nil; l = l.again {
-		if l.ended.Load() {
+	for at := s; at != nil; at = at.reentered {
+		if at.ended.Load() {
 			return leasestate.ErrReleased
 		}
 	}
@@ -197,7 +205,7 @@ func (s *Lease) overAt(now time.Time) error {
 // reenter returns a lease for a caller that runs under s already, and asks for no more than
 // s has.
 func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease, error) {
-	if o.Fencing && s.got.Token == 0 {
+	if o.Fencing && s.assigned.Token == 0 {
 		return nil, ErrNoFencing
 	}
 	if err := s.over(); err != nil {
@@ -208,7 +216,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 	}
 	in := &Lease{
 		locker: s.locker, name: o.name(), state: s.state,
-		got: leasestate.Assignment{Token: s.got.Token, Since: time.Now()}, outer: innermost, again: s,
+		assigned: leasestate.Assignment{Token: s.assigned.Token, Since: time.Now()}, outer: innermost, reentered: s,
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx
 	// ctx may have been cut off from the cancellation of the lease's context.
@@ -217,7 +225,7 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 }
 
 // leave ends a re-entry.
-func (s *Lease) leave() error {
+func (s *Lease) endReentry() error {
 	err := s.over()
 	s.ended.Store(true)
 	s.untie()
@@ -225,7 +233,7 @@ func (s *Lease) leave() error {
 	return s.fail("release", err)
 }
 
-// find returns the lease for the key among s and those it was got under.
+// find returns the lease of the key among s and the leases below which s was acquired.
 func (s *Lease) find(l *Locker, key string) *Lease {
 	for ; s != nil; s = s.outer {
 		if s.locker == l && s.Key() == key {
@@ -242,32 +250,21 @@ func (s *Lease) fail(op string, err error) error {
 	return &Error{Op: op, Key: s.Key(), Err: err}
 }
 
-func unavailable(err error) error {
-	switch {
-	case err == nil:
-		return ErrUnavailable
-	case errors.Is(err, ErrUnavailable):
-		return err
-	default:
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-}
-
-// renewalFailed is called if the lease was not renewed while s has it.
+// renewalFailed is called when a renewal has failed while s is a holder.
 func (s *Lease) renewalFailed(err error, left time.Duration) {
 	if h := s.locker.cfg.Hooks.RenewFailed; h != nil {
 		i := RenewFailedInfo{
-			LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Left: left, Err: s.fail("renew", unavailable(err)),
+			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left, Err: s.fail("renew", unavailable(err)),
 		}
 		s.locker.life.background(func() { h(&s.ctx, i) })
 	}
 }
 
-// lost is called once if the lease is lost while s has it.
+// lost is called once, when the lease is lost while s is a holder.
 func (s *Lease) lost(err error) {
 	s.cancel(s.fail("hold", err)) // below several leases the key tells which
 	if h := s.locker.cfg.Hooks.Lost; h != nil {
-		i := LostInfo{LockInfo: s.info(), Token: s.got.Token, Held: time.Since(s.got.Since), Err: err}
+		i := LostInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Err: err}
 		s.locker.life.background(func() { h(&s.ctx, i) })
 	}
 }

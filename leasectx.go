@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// leaseCtx is the context of a lease: that of its parent, cancelled when the lease has
-// ended. The means to cancel it are created at the first look, because many functions
-// never look, and they cost more than a hand-over.
+// leaseCtx is the context of a lease: derived from its parent, and cancelled when the lease
+// is over. The context that can be cancelled is made when it is first used, because many
+// functions never use it, and it costs more than a hand-over.
 type leaseCtx struct {
 	lease  *Lease
 	parent context.Context //nolint:containedctx // it is one itself
 
 	mu     sync.Mutex
-	cause  error           // why it was cancelled before the first look
-	inner  context.Context //nolint:containedctx // nil until the first look
+	cause  error           // of a cancellation before the first use
+	inner  context.Context //nolint:containedctx // nil until it is first used
 	cancel context.CancelCauseFunc
 }
 
@@ -39,7 +39,7 @@ func Detach(ctx context.Context) context.Context {
 func (c *leaseCtx) Deadline() (time.Time, bool) { return c.parent.Deadline() }
 
 // Done implements context.Context.
-func (c *leaseCtx) Done() <-chan struct{} { return c.looked().Done() }
+func (c *leaseCtx) Done() <-chan struct{} { return c.used().Done() }
 
 // Err implements context.Context.
 func (c *leaseCtx) Err() error {
@@ -49,20 +49,20 @@ func (c *leaseCtx) Err() error {
 	if untouched && c.parent.Err() == nil {
 		return nil
 	}
-	return c.looked().Err() // from now on the same
+	return c.used().Err() // from now on the same
 }
 
-// Value returns the lease for the package's own key. What else may be asked for
-// includes the context's own means to be cancelled, for which the context
-// package has a private key.
+// Value returns the lease for this package's key. Every other key may be the unexported one
+// by which the context package finds a context that it can cancel, so the context that can
+// be cancelled has to be made.
 func (c *leaseCtx) Value(key any) any {
 	if _, ok := key.(leaseKey); ok {
 		return c.lease
 	}
-	return c.looked().Value(key)
+	return c.used().Value(key)
 }
 
-func (c *leaseCtx) looked() context.Context {
+func (c *leaseCtx) used() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
@@ -74,7 +74,7 @@ func (c *leaseCtx) looked() context.Context {
 	return c.inner
 }
 
-// end cancels the context, unless that was done before.
+// end cancels the context, unless it was cancelled before.
 func (c *leaseCtx) end(cause error) {
 	c.mu.Lock()
 	cancel := c.cancel
@@ -83,6 +83,6 @@ func (c *leaseCtx) end(cause error) {
 	}
 	c.mu.Unlock()
 	if cancel != nil {
-		cancel(cause) // runs what others have tied to it
+		cancel(cause) // runs the functions that wait for it
 	}
 }

@@ -86,7 +86,7 @@ func (l *lifetime) holder(key string) *Lease {
 		case !s.acquired.Load() || s.Key() != key:
 		case found == nil || found.ended.Load():
 			found = s
-		case !s.ended.Load() && s.got.Since.Before(found.got.Since):
+		case !s.ended.Load() && s.assigned.Since.Before(found.assigned.Since):
 			found = s
 		}
 	}

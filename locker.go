@@ -79,11 +79,6 @@ func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context
 	return fn(&s.ctx)
 }
 
-// finish releases s when a locked function returns, panics or exits, and joins the
-// lock's error, if any, with the function's. The function defers it with the address of
-// its result.
-func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
-
 // Call is [Locker.Do] for a function with a result. It returns the result even if the
 // lease was lost; the error then says so.
 func Call[T any](
@@ -163,7 +158,7 @@ func (l *Locker) Close() error {
 		_ = st.Lose(errClosed)
 	}
 	for _, s := range leases {
-		s.cancel(errClosed) // those who wait in the store's line
+		s.cancel(errClosed) // ends the waits in the store's queue
 	}
 	timer := time.NewTimer(l.cfg.CloseTimeout)
 	defer timer.Stop()

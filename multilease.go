@@ -55,7 +55,7 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 		}
 		if err == nil {
 			m.add(s)
-			if s.again == nil {
+			if s.reentered == nil {
 				left = s.budget
 			}
 			continue
@@ -367,7 +367,7 @@ func (m *MultiLease) endAll(ctx context.Context) (tell func(), _ error) {
 // again in the background.
 func (m *MultiLease) undo(ctx context.Context) {
 	for _, s := range m.leases {
-		s.undone.Store(true)
+		s.noMinHold.Store(true)
 	}
 	tell, _ := m.end(ctx)
 	tell()

@@ -43,14 +43,14 @@ func (s *Lease) Step(ctx context.Context, step Step) error {
 	if err := s.over(); err != nil {
 		return s.fail("step", err)
 	}
-	ctx, end := s.tie(ctx)
+	ctx, end := s.under(ctx)
 	defer end()
 
 	undo := step.undo(ctx)
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
-			_ = undo() // there is no caller to report to
+			_ = undo() // no caller is left to be told
 		}
 	}()
 	err := step.Do(ctx)
@@ -63,14 +63,14 @@ func (s *Lease) Step(ctx context.Context, step Step) error {
 			return s.fail("commit", lost)
 		}
 	}
-	returned = true // whatever becomes of Undo, it is not run twice
+	returned = true // Undo does not run twice, even if it panics
 	if err == nil && lost == nil {
 		return nil
 	}
 	return join(join(err, s.fail("step", lost)), undo())
 }
 
-// undo returns what runs Undo, beyond the end of ctx.
+// undo returns a function that runs Undo, even if ctx has ended.
 func (step *Step) undo(ctx context.Context) func() error {
 	f := step.Undo
 	return func() error {
@@ -84,9 +84,9 @@ func (step *Step) undo(ctx context.Context) func() error {
 	}
 }
 
-// tie returns ctx as the context of an operation under s: it ends with the
-// lease, too, and carries it unless it carries another.
-func (s *Lease) tie(ctx context.Context) (_ context.Context, end func()) {
+// under returns ctx as the context of an operation under s: it ends with the lease, too, and
+// carries the lease unless it carries another.
+func (s *Lease) under(ctx context.Context) (_ context.Context, end func()) {
 	if _, ok := FromContext(ctx); !ok {
 		ctx = context.WithValue(ctx, leaseKey{}, s)
 	}

@@ -13,20 +13,20 @@ import (
 	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
-// watchdog renews the holds of one Locker and ends those whose time has run
-// out. It is one goroutine with one schedule, however many holds there are;
-// renewals go out in batches, so that a slow answer delays neither the
-// deadlines nor the next batch. Each result counts as soon as the backend reports it,
-// so that a slow server delays none of another's.
+// watchdog renews the leases of one Locker, and ends those whose time has run out. It is one
+// goroutine with one schedule for all leases. Renewals are sent in batches, each on a
+// goroutine of its own, so that a slow answer delays neither the deadlines nor the next
+// batch. Each result counts as soon as the backend reports it, so that a slow server does
+// not delay the results of another.
 //
-// It is started by the first hold and ends with the Locker.
+// The first lease starts the goroutine, which ends with the Locker.
 type watchdog struct {
 	backend driver.Backend
 	now     func() time.Time
 	epoch   time.Time     // of the grid of renewals
-	wake    chan struct{} // the schedule has a new first entry, or a batch came back
+	wake    chan struct{} // the schedule has a new first entry
 	stop    context.CancelFunc
-	ctx     context.Context //nolint:containedctx // ends the renewals under way when the Locker is closed
+	ctx     context.Context //nolint:containedctx // ends the renewals in progress when the Locker is closed
 	done    sync.WaitGroup
 
 	mu       sync.Mutex
@@ -36,8 +36,8 @@ type watchdog struct {
 }
 
 const (
-	// clockCheck is how often the watchdog looks whether the machine was
-	// suspended: its timers stood still then, the leases in the store did not.
+	// clockCheck is how often the watchdog checks whether the machine was suspended: then
+	// its timers stood still, and the leases in the store did not.
 	clockCheck = time.Second
 )
 
@@ -49,11 +49,11 @@ type leaseState struct {
 
 // watch is what the watchdog knows about one lease. The watchdog's mutex guards it.
 type watch struct {
-	at      time.Time // the next thing to do
-	renewAt time.Time
-	index   int // in the schedule
-	listed  bool
-	waiting bool // a renewal is under way
+	at       time.Time // the next thing to do
+	renewAt  time.Time
+	index    int // in the schedule
+	listed   bool
+	renewing bool // a renewal is in progress
 }
 
 func newWatchdog(b driver.Backend) *watchdog {
@@ -64,44 +64,44 @@ func newWatchdog(b driver.Backend) *watchdog {
 	return w
 }
 
-// add begins to watch h.
-func (w *watchdog) add(h *leaseState) {
+// add begins to watch a new lease.
+func (w *watchdog) add(st *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.started {
 		w.started = true
 		w.done.Go(w.run)
 	}
-	h.watch = watch{renewAt: w.onGrid(h.Sent().Add(renewalPause(h.TTL())), h.TTL()), listed: true}
-	w.place(h)
+	st.watch = watch{renewAt: w.onGrid(st.Sent().Add(renewalPause(st.TTL())), st.TTL()), listed: true}
+	w.insert(st)
 }
 
-// remove ends the watch over h: it is renewed no more, even if a batch with it
-// is under way.
-func (w *watchdog) remove(h *leaseState) {
+// remove ends the watch over a lease. No renewal of it is sent any more, even if a batch
+// with it is in progress.
+func (w *watchdog) remove(st *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if h.watch.listed {
-		heap.Remove(&w.schedule, h.watch.index)
-		h.watch.listed = false
+	if st.watch.listed {
+		heap.Remove(&w.schedule, st.watch.index)
+		st.watch.listed = false
 	}
 }
 
-// extended is called after h was extended by another function.
-func (w *watchdog) extended(h *leaseState) {
+// extended is called after another request has extended st.
+func (w *watchdog) extended(st *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settle(h, time.Now().Add(renewalPause(h.TTL())))
+	w.reschedule(st, time.Now().Add(renewalPause(st.TTL())))
 }
 
-// moved is called after the end of h has come nearer, or has moved on.
-func (w *watchdog) moved(h *leaseState) {
+// moved is called after the end of st has changed without a renewal.
+func (w *watchdog) moved(st *leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.settle(h, h.watch.renewAt)
+	w.reschedule(st, st.watch.renewAt)
 }
 
-// holds returns all that are watched.
+// watched returns the leases that are watched.
 func (w *watchdog) watched() []*leaseState {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,47 +113,47 @@ func (w *watchdog) close() {
 	w.done.Wait()
 }
 
-// renewalPause is a third of the lease, less up to a tenth of that: holds that
-// began together do not stay together.
+// renewalPause returns a third of the lease, less up to a tenth of that: leases that began
+// together are not renewed together.
 func renewalPause(ttl time.Duration) time.Duration {
 	third := ttl / 3
 	return third - rand.N(third/10+1)
 }
 
-// onGrid moves at back to the grid of renewals for leases of ttl, 64 to a third
-// of the lease: holds that are due within the same place go out in one batch.
+// onGrid moves at back to a grid that divides a third of the lease by 64. Leases that are due
+// at the same point of the grid are renewed in one batch.
 func (w *watchdog) onGrid(at time.Time, ttl time.Duration) time.Time {
 	d := at.Sub(w.epoch)
 	return w.epoch.Add(d - d%max(ttl/3/64, 1))
 }
 
-// retryPause is how soon an unanswered renewal is tried again.
+// retryPause returns when a renewal without an answer is tried again.
 func retryPause(ttl time.Duration) time.Duration { return renewalPause(ttl) / 4 }
 
-// settle plans h's next renewal.
-func (w *watchdog) settle(h *leaseState, renewAt time.Time) {
-	if !h.watch.listed {
+// reschedule sets the time of st's next renewal. The caller has the mutex.
+func (w *watchdog) reschedule(st *leaseState, renewAt time.Time) {
+	if !st.watch.listed {
 		return
 	}
-	heap.Remove(&w.schedule, h.watch.index)
-	h.watch.renewAt = w.onGrid(renewAt, h.TTL())
-	w.place(h)
+	heap.Remove(&w.schedule, st.watch.index)
+	st.watch.renewAt = w.onGrid(renewAt, st.TTL())
+	w.insert(st)
 }
 
-// place puts h into the schedule, by its renewal or its end.
-func (w *watchdog) place(h *leaseState) {
-	end, renewable := h.Until()
-	h.watch.at = end
-	if renewable && !h.watch.waiting && h.watch.renewAt.Before(end) {
-		h.watch.at = h.watch.renewAt
+// insert adds st to the schedule, by its next renewal or its end. The caller has the mutex.
+func (w *watchdog) insert(st *leaseState) {
+	end, renewable := st.Until()
+	st.watch.at = end
+	if renewable && !st.watch.renewing && st.watch.renewAt.Before(end) {
+		st.watch.at = st.watch.renewAt
 	}
-	heap.Push(&w.schedule, h)
-	if w.schedule[0] == h && (w.alarm.IsZero() || h.watch.at.Before(w.alarm)) {
-		w.nudge()
+	heap.Push(&w.schedule, st)
+	if w.schedule[0] == st && (w.alarm.IsZero() || st.watch.at.Before(w.alarm)) {
+		w.notify()
 	}
 }
 
-func (w *watchdog) nudge() {
+func (w *watchdog) notify() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -170,8 +170,8 @@ func (w *watchdog) run() {
 			w.recheck(now)
 		}
 		last = now
-		for _, h := range w.due(now) {
-			_ = h.Expire(now)
+		for _, st := range w.due(now) {
+			_ = st.Expire(now)
 		}
 		if pause, ok := w.sleep(now); ok {
 			timer.Reset(pause)
@@ -187,17 +187,17 @@ func (w *watchdog) run() {
 	}
 }
 
-// recheck brings every deadline forward to now: after a jump of the wall clock
-// any of them may have passed without its timer.
+// recheck ends the leases whose time has run out: after a jump of the wall clock, their
+// timers are late.
 func (w *watchdog) recheck(now time.Time) {
-	for _, h := range w.watched() {
-		_ = h.Check(now) // ends those that are over
+	for _, st := range w.watched() {
+		_ = st.Check(now) // ends it if its time has run out
 	}
 }
 
-// sleep returns how long nothing is to do, or false if there is nothing at all.
-// When the last hold is gone it keeps an alarm for a while: where locks come and
-// go one at a time, the watchdog is not woken for each.
+// sleep returns how long there is nothing to do, or false if the schedule is empty. When
+// the last lease is gone it keeps an alarm for a while, so that locks that come and go one
+// at a time do not wake the watchdog each time.
 func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,28 +214,28 @@ func (w *watchdog) sleep(now time.Time) (time.Duration, bool) {
 	return w.alarm.Sub(now), true
 }
 
-// due takes the holds whose time has run out from the schedule and returns
-// them, and sends a renewal for those whose turn it is.
+// due takes the leases whose time has run out from the schedule and returns them, and sends
+// a renewal for those that are due.
 func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var batch []*leaseState
 	for len(w.schedule) > 0 && !w.schedule[0].watch.at.After(now) {
-		h := w.schedule[0]
+		st := w.schedule[0]
 		heap.Pop(&w.schedule)
-		end, renewable := h.Until()
+		end, renewable := st.Until()
 		switch {
 		case !end.After(now):
-			h.watch.listed = false
-			expired = append(expired, h)
+			st.watch.listed = false
+			expired = append(expired, st)
 			continue
-		case !renewable || h.watch.waiting || h.watch.renewAt.After(now): // its end has moved on
+		case !renewable || st.watch.renewing || st.watch.renewAt.After(now): // its end has moved on
 		default:
-			h.watch.waiting = true
-			h.StartRequest()
-			batch = append(batch, h)
+			st.watch.renewing = true
+			st.StartRequest()
+			batch = append(batch, st)
 		}
-		w.place(h)
+		w.insert(st)
 	}
 	if batch != nil {
 		w.done.Go(func() { w.renew(batch) })
@@ -243,14 +243,14 @@ func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 	return expired
 }
 
-// renew sends one batch and acts on each result when it comes. A result that does not
-// come cancels nothing: the renewal is tried again until the deadline.
+// renew sends one batch and handles each result when it comes. If a result does not come,
+// the renewal is tried again until the lease has run out.
 func (w *watchdog) renew(batch []*leaseState) {
 	grants := make([]driver.Grant, len(batch))
 	timeout := batch[0].TTL()
-	for i, h := range batch {
-		grants[i] = h.Grant()
-		timeout = min(timeout, h.TTL())
+	for i, st := range batch {
+		grants[i] = st.Grant()
+		timeout = min(timeout, st.TTL())
 	}
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(w.ctx, timeout/3)
@@ -272,39 +272,39 @@ func (w *watchdog) renew(batch []*leaseState) {
 	}
 }
 
-// renewed acts on the result of a renewal that was sent then.
-func (w *watchdog) renewed(h *leaseState, sent time.Time, r driver.RenewResult) {
+// renewed handles the result of a renewal that was sent then.
+func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult) {
 	now := time.Now()
 	failed := false
 	w.mu.Lock()
-	h.watch.waiting = false
-	h.EndRequest(r.Status != driver.Unknown)
+	st.watch.renewing = false
+	st.EndRequest(r.Status != driver.Unknown)
 	switch r.Status {
 	case driver.Renewed:
-		h.Extend(sent)
-		w.settle(h, now.Add(renewalPause(h.TTL())))
+		st.Extend(sent)
+		w.reschedule(st, now.Add(renewalPause(st.TTL())))
 	case driver.Lost:
 	default:
-		if h.watch.listed && w.ctx.Err() == nil { // otherwise it need not be renewed any more
+		if st.watch.listed && w.ctx.Err() == nil { // otherwise it is not to be renewed any more
 			failed = true
-			h.NotRenewed(sent, r.Err)
+			st.NotRenewed(sent, r.Err)
 		}
-		w.settle(h, now.Add(retryPause(h.TTL())))
+		w.reschedule(st, now.Add(retryPause(st.TTL())))
 	}
 	w.mu.Unlock()
 	switch {
 	case r.Status == driver.Lost:
-		w.remove(h)
-		_ = h.Lose(errTaken)
+		w.remove(st)
+		_ = st.Lose(errTaken)
 	case failed:
-		holders, left := h.Holders(time.Now())
+		holders, left := st.Holders(time.Now())
 		for _, s := range holders {
 			s.renewalFailed(r.Err, left)
 		}
 	}
 }
 
-// schedule is a heap of holds by the time of the next thing to do.
+// schedule is a heap of leases by the time of the next thing to do.
 type schedule []*leaseState
 
 func (s schedule) Len() int           { return len(s) }
@@ -317,16 +317,16 @@ func (s schedule) Swap(i, j int) {
 
 // Push is for container/heap.
 func (s *schedule) Push(x any) {
-	h := x.(*leaseState)
-	h.watch.index = len(*s)
-	*s = append(*s, h)
+	st := x.(*leaseState)
+	st.watch.index = len(*s)
+	*s = append(*s, st)
 }
 
 // Pop is for container/heap.
 func (s *schedule) Pop() any {
 	last := len(*s) - 1
-	h := (*s)[last]
+	st := (*s)[last]
 	(*s)[last] = nil
 	*s = (*s)[:last]
-	return h
+	return st
 }
