@@ -37,8 +37,11 @@ func New(interval time.Duration, attempts int) *Budget {
 // attempt and no wait, and with a maximum wait, where 0 means no limit. The interval must
 // be positive.
 func (b *Budget) Start(interval time.Duration, attempts int, maxWait time.Duration) {
-	now := time.Now()
 	*b = Budget{interval: interval, unlimited: attempts == 0, left: attempts - 1, announced: true}
+	if b.unlimited && maxWait == 0 {
+		return // the first Wait begins an interval; most locks are acquired without one
+	}
+	now := time.Now()
 	if maxWait > 0 {
 		b.maxWait, b.until = maxWait, now.Add(maxWait)
 	}
