@@ -42,7 +42,7 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 }
 
 // resend is less than the time of a release that is sent twice: that happens if a
-// prompt server has not replied within fifty milliseconds, less a quarter.
+// responsive server has not replied within fifty milliseconds, less a quarter.
 const resend = 30 * time.Millisecond
 
 func TestConformanceEmbedded(t *testing.T) {

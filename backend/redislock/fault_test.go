@@ -346,7 +346,7 @@ func TestOwnersInDoubtAreForgotten(t *testing.T) {
 	})
 }
 
-// A server was prompt and then hangs: a single caller without others may exceed its
+// A server is responsive and then hangs: a single caller without others may exceed its
 // context a little, and later callers may not.
 func TestVirtualHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

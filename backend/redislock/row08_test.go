@@ -270,7 +270,7 @@ func TestRow08ReleaseSentTwice(t *testing.T) {
 		mustRelease(t, s.other, must(s.other.Acquire(t.Context(), request(lockKey))))
 		err := <-done
 		if err != nil && !errors.Is(err, driver.ErrLost) {
-			continue // the server was not prompt, so this was sent only once
+			continue // the server was not responsive, so this was sent only once
 		}
 		if err != nil {
 			t.Errorf("release: %v", err)
