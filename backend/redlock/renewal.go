@@ -66,15 +66,10 @@ func (v *renewal) run(ctx context.Context, report func(int, driver.RenewResult))
 
 // reportRest reports the grants that are left when the context has ended.
 func (v *renewal) reportRest(err error, reported []bool, report func(int, driver.RenewResult)) {
-	for {
-		select {
-		case d := <-v.decided:
-			report(d.index, d.result)
-			reported[d.index] = true
-			continue
-		default:
-		}
-		break
+	for len(v.decided) > 0 {
+		d := <-v.decided
+		report(d.index, d.result)
+		reported[d.index] = true
 	}
 	for _, i := range v.valid {
 		if !reported[i] {
