@@ -126,7 +126,7 @@ func (l *Locker) sleep(ctx context.Context, d time.Duration) bool {
 // backendErr returns the error for a waiter that gives up while no holder in this process
 // has the key: what the store last answered to the caller that asks it.
 func (l *Locker) backendErr(key string) error {
-	err, age := l.queue.BackendErr(key, time.Now())
+	age, err := l.queue.BackendErr(key, time.Now())
 	held := new(HeldError)
 	switch {
 	case err == nil:

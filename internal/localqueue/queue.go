@@ -232,14 +232,14 @@ func (q *Queue[L]) SetBackendErr(key string, err error, until time.Time) {
 
 // BackendErr returns the error of SetBackendErr and its age. It returns nil if there is
 // no valid one.
-func (q *Queue[L]) BackendErr(key string, now time.Time) (err error, age time.Duration) { //nolint:revive // the age belongs to the error
+func (q *Queue[L]) BackendErr(key string, now time.Time) (age time.Duration, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e := q.entries[key]
 	if e == nil || !now.Before(e.errUntil) {
-		return nil, 0
+		return 0, nil
 	}
-	return e.backendErr, now.Sub(e.errAt)
+	return now.Sub(e.errAt), e.backendErr
 }
 
 // Close ends every wait, and refuses every later Enter, with [ErrClosed].

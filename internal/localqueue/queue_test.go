@@ -441,7 +441,7 @@ func TestBackendErr(t *testing.T) {
 		q := newQueue()
 		want := func(want error, age time.Duration) {
 			t.Helper()
-			if err, got := q.BackendErr("k", time.Now()); err != want || got != age { //nolint:errorlint // the same value
+			if got, err := q.BackendErr("k", time.Now()); err != want || got != age { //nolint:errorlint // the same value
 				t.Errorf("%v of %v ago, want %v of %v", err, got, want, age)
 			}
 		}
