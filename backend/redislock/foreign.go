@@ -55,7 +55,10 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 	at := make([]value, len(names))
 	for i, name := range names {
 		v, err := b.valueAt(ctx, name)
-		if err != nil {
+		switch end := ctx.Err(); {
+		case err != nil && end != nil:
+			return 0, fmt.Errorf("%w: %w", found, end)
+		case err != nil:
 			return 0, found
 		}
 		at[i] = v

@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
@@ -59,6 +61,48 @@ func TestForeignLock(t *testing.T) {
 	})
 }
 
+// lookHook calls f with the number of each pipeline that asks for the type of a key.
+type lookHook struct {
+	n int
+	f func(n int)
+}
+
+func (*lookHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (*lookHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h *lookHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if cmds[0].Name() == "type" {
+			h.n++
+			h.f(h.n)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// A waiter whose context ends while it asks what is at the key knows that from the
+// attempt before.
+func TestVirtualContextEndsDuringALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		c := redistest.VirtualClient(t, m)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c.AddHook(&lookHook{f: func(n int) {
+			if n == 2 {
+				cancel()
+			}
+		}})
+		b := newBackend(t, c)
+		c.HSet(t.Context(), lockKey, "redisson", "1")
+		r := request(lockKey)
+		r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
+		_, err := b.Acquire(ctx, r)
+		matches(t, "Acquire", err, driver.ErrForeign, driver.ErrNotAcquired, context.Canceled)
+	})
+}
+
 // A waiter keeps checking a lock of another kind until its wait budget is spent, and
 // gets the lock when the other lock is gone.
 func TestForeignLockIsWaitedFor(t *testing.T) {
@@ -70,7 +114,7 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 		w := acquire(t.Context(), b, r)
 		before := must(s.TTL(t.Context(), lockKey).Result())
 		eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := b.Acquire(ctx, request(lockKey))
 		matches(t, "whose context ends", err, driver.ErrNotAcquired, context.DeadlineExceeded)
