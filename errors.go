@@ -74,7 +74,7 @@ func (e *Error) Is(target error) bool { return target == errOptions && e.Op == "
 // errOptions matches each Error of the options.
 var errOptions = errors.New("invalid options")
 
-// KeyError, which wraps [ErrKey], says why parameters cannot be made of a request.
+// KeyError says why parameters cannot be made of a request. It wraps [ErrKey].
 type KeyError struct {
 	Detail string // for the client: should name the part of the request and not its value
 	Err    error  // the reason, or nil; the client does not see it

@@ -21,7 +21,7 @@ func TestSiteOnManyLockers(t *testing.T) {
 	var inside [20]atomic.Int32
 	for i := range lockers {
 		lockers[i] = distlock.New(memlock.New(), distlock.Config{})
-		defer closeLocker(t, lockers[i])
+		t.Cleanup(func() { closeLocker(t, lockers[i]) })
 	}
 	var all sync.WaitGroup
 	for range 10 {

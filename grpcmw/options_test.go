@@ -292,7 +292,7 @@ func TestEachFieldOfAnOptionIsRead(t *testing.T) {
 			m.Set(fd, protoreflect.ValueOf(distlockv1.Mode_MODE_SHARED.Number()))
 		}
 		grpcmw.FromFiles(declare(t, false, lock)).Adjust(func(_ string, got *distlock.Opts) {
-			if !reflect.DeepEqual(*got, want) {
+			if !reflect.DeepEqual(*got, want) { //nolint:govet // an Opts has an error only in a Selector, and there is none
 				t.Errorf("%s is declared as %+v, want %+v", fd.Name(), *got, want)
 			}
 		})

@@ -116,7 +116,8 @@ func Enter(ctx context.Context, l *distlock.Locker, text string, params any) (co
 	if err != nil {
 		return ctx, nil, err
 	}
-	return lease.Context(), lease, nil
+	ctx = lease.Context()
+	return ctx, lease, nil
 }
 
 // Leave releases the lease of [Enter] when the woven function returns, panics or exits,

@@ -77,7 +77,8 @@ func (s *shard) check(r *driver.Request, now time.Time) (*entry, *driver.HeldErr
 		s.advance(e, now) // the timer is late
 	}
 	if sharing := r.Sharing(); e.find(r.Owner) < 0 && (e.queue.first != nil || !e.admits(sharing)) {
-		return e, e.heldError(sharing, now)
+		held := e.heldError(sharing, now)
+		return e, held
 	}
 	return e, nil
 }

@@ -33,7 +33,7 @@ func TestLockFlags(t *testing.T) {
 			*p = distlock.Shared
 		}
 		run := &cli.Command{Name: "run", Flags: lockFlags(&got)}
-		if err := run.Run(t.Context(), args); err != nil || !reflect.DeepEqual(got, want) {
+		if err := run.Run(t.Context(), args); err != nil || !reflect.DeepEqual(got, want) { //nolint:govet // an Opts has an error only in a Selector, and there is none
 			t.Errorf("%q: %+v, %v; want %+v", args, got, err, want)
 		}
 	}

@@ -79,7 +79,7 @@ func (l *lister) function(d *ast.FuncDecl) {
 
 // value lists constants and variables with the type and the values of s. The values of
 // constants are part of the API.
-func (l *lister) value(kind token.Token, names []*ast.Ident, s *ast.ValueSpec, iota int) {
+func (l *lister) value(kind token.Token, names []*ast.Ident, s *ast.ValueSpec, index int) {
 	for i, name := range names {
 		if !name.IsExported() {
 			continue
@@ -91,7 +91,7 @@ func (l *lister) value(kind token.Token, names []*ast.Ident, s *ast.ValueSpec, i
 		if kind == token.CONST {
 			value := source(s.Values[i])
 			if value == "iota" {
-				value = strconv.Itoa(iota)
+				value = strconv.Itoa(index)
 			}
 			line += " = " + value
 		}

@@ -19,7 +19,7 @@ func Faults(err error) []Fault {
 	if fault, ok := err.(Fault); ok { //nolint:errorlint // the errors below are unwrapped one by one
 		return []Fault{fault}
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as above
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []Fault
 		for _, err := range joined.Unwrap() {
 			all = append(all, Faults(err)...)

@@ -164,12 +164,11 @@ func TestSet(t *testing.T) {
 		}
 		var o distlock.Opts
 		err := f.Set(&o, c.text)
-		if fault := ""; err != nil {
-			fault = err.Error()
-			if fault != c.fault {
-				t.Errorf("%s:%s: %s, want %s", c.option, c.text, fault, c.fault)
+		if err != nil {
+			if err.Error() != c.fault {
+				t.Errorf("%s:%s: %v, want %s", c.option, c.text, err, c.fault)
 			}
-		} else if c.fault != "" || !reflect.DeepEqual(o, c.want) {
+		} else if c.fault != "" || !reflect.DeepEqual(o, c.want) { //nolint:govet // an Opts has an error only in a Selector, and there is none
 			t.Errorf("%s:%s: %+v, want %+v, %s", c.option, c.text, o, c.want, c.fault)
 		}
 	}

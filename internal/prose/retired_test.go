@@ -58,7 +58,7 @@ func TestRetiredIn(t *testing.T) {
 // Names and comments use the terms of the field.
 func TestRetiredWords(t *testing.T) {
 	t.Parallel()
-	walk(t, *root, everyLine, func(name string, lines []line) {
+	walk(t, *root, everyLine, func(_ string, lines []line) {
 		for _, l := range lines {
 			for _, word := range retiredIn(l.text) {
 				t.Errorf("%v\n%q is retired: %s", l, word, retired[word])
