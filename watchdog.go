@@ -35,11 +35,9 @@ type watchdog struct {
 	started  bool
 }
 
-const (
-	// clockCheck is how often the watchdog checks whether the machine was suspended: then
-	// its timers stood still, and the leases in the store did not.
-	clockCheck = time.Second
-)
+// clockCheck is how often the watchdog checks whether the machine was suspended: then its
+// timers stood still, and the leases in the store did not.
+const clockCheck = time.Second
 
 // leaseState is the state of a lease of this process, and what the watchdog knows of it.
 type leaseState struct {
@@ -58,10 +56,9 @@ type watch struct {
 
 func newWatchdog(b driver.Backend) *watchdog {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
-	w := &watchdog{
+	return &watchdog{
 		backend: b, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
 	}
-	return w
 }
 
 // add begins to watch a new lease.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // Internals for the tests of scripts and leaks.
@@ -75,7 +77,7 @@ func runScript(ctx context.Context, c redis.UniversalClient, s *script, inbox st
 	for i, o := range in {
 		ops[i] = &op{
 			script: s, keys: lockKeys(o.Key), owner: o.Owner,
-			ttl: o.TTL.Milliseconds(), tokens: int64(o.Tokens), mode: o.Mode, inDoubt: flag(o.InDoubt), lastToken: uint64(o.LastToken), share: o.Share,
+			ttl: o.TTL.Milliseconds(), tokens: int64(o.Tokens), mode: o.Mode, inDoubt: rediskit.Flag(o.InDoubt), lastToken: uint64(o.LastToken), share: o.Share,
 		}
 	}
 	answers := make([]answer, len(ops))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 var (
@@ -27,7 +29,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 		return false, errors.New("redislock: the key is empty")
 	}
 	o := b.dispatcher.ops.get()
-	o.script, o.keys, o.owner, o.inDoubt, o.idempotent = forceReleaseScript, lockKeys(key), uuid.NewString(), flag(false), true
+	o.script, o.keys, o.owner, o.inDoubt, o.idempotent = forceReleaseScript, lockKeys(key), uuid.NewString(), rediskit.Flag(false), true
 	a := b.dispatcher.do(ctx, o)
 	switch {
 	case isLine(a.err, "NOLOCK"):

@@ -180,7 +180,7 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 		pipe := c.Pipeline()
 		for _, i := range which {
 			names := lockKeys(keys[i])
-			cmds[i] = eval(pipe, ctx, names[:], driver.MaxHolderInfos, flag(exact))
+			cmds[i] = eval(pipe, ctx, names[:], driver.MaxHolderInfos, rediskit.Flag(exact))
 		}
 		rediskit.Exec(ctx, pipe)
 	}

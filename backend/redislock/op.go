@@ -86,14 +86,6 @@ func (o *op) appendArgs(args []any) []any {
 	}
 }
 
-// flag is a boolean for scripts.
-func flag(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
-}
-
 // opPool keeps operations for reuse: each has a channel.
 type opPool struct{ pool sync.Pool }
 

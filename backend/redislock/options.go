@@ -1,9 +1,10 @@
 package redislock
 
 import (
-	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // Defaults of the options.
@@ -69,7 +70,7 @@ func WithInboxPrefix(prefix string) Option {
 // has died delays the waiters behind it by this time. The default is [DefaultClaimWindow].
 // WithClaimWindow panics if d is less than a millisecond.
 func WithClaimWindow(d time.Duration) Option {
-	checkDuration("WithClaimWindow", d)
+	rediskit.CheckDuration("redislock", "WithClaimWindow", d)
 	return func(o *options) { o.claimWindow = d }
 }
 
@@ -77,7 +78,7 @@ func WithClaimWindow(d time.Duration) Option {
 // the operation fails, whatever the timeouts of the client are. The default is
 // [DefaultOpTimeout]. WithOpTimeout panics if d is less than a millisecond.
 func WithOpTimeout(d time.Duration) Option {
-	checkDuration("WithOpTimeout", d)
+	rediskit.CheckDuration("redislock", "WithOpTimeout", d)
 	return func(o *options) { o.opTimeout = d }
 }
 
@@ -88,10 +89,4 @@ func WithLogger(l *slog.Logger) Option {
 		panic("redislock: WithLogger: nil logger")
 	}
 	return func(o *options) { o.logger = l }
-}
-
-func checkDuration(option string, d time.Duration) {
-	if d < time.Millisecond {
-		panic(fmt.Sprintf("redislock: %s: %v is less than a millisecond", option, d))
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -26,7 +27,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if o.share = share(g.Mode, g.Permits); o.share != "" {
 		o.script = unshareScript
 	}
-	o.inDoubt, o.lastToken, o.idempotent = flag(b.inDoubt.has(g.Owner)), g.LastToken, true
+	o.inDoubt, o.lastToken, o.idempotent = rediskit.Flag(b.inDoubt.has(g.Owner)), g.LastToken, true
 	a := b.dispatcher.do(ctx, o)
 	if a.err != nil {
 		return a.err

@@ -27,7 +27,7 @@ func WithWaitReplicas(n int, timeout time.Duration) Option {
 	if n < 1 {
 		panic(fmt.Sprintf("redislock: WithWaitReplicas: %d replicas", n))
 	}
-	checkDuration("WithWaitReplicas", timeout)
+	rediskit.CheckDuration("redislock", "WithWaitReplicas", timeout)
 	return func(o *options) { o.replicas = replicas{n, timeout} }
 }
 
