@@ -94,13 +94,7 @@ var core = []Mutant{
 		Edit{"acquire.go", "Wait: time.Since(start), Err: err", "Wait: 0, Err: err"}),
 }
 
-// root returns a mutant of the root package. The named test of that package must fail.
-func root(name, rule, test string, edits ...Edit) Mutant {
-	return Mutant{Name: name, Rule: rule, Edits: edits, Package: ".", Test: test}
-}
-
-// inBackoff returns a mutant of the package backoff. The named test of that package
-// must fail.
-func inBackoff(name, rule, test string, edits ...Edit) Mutant {
-	return Mutant{Name: name, Rule: rule, Edits: edits, Package: "./internal/backoff", Test: test}
-}
+var (
+	root      = in(".")
+	inBackoff = in("./internal/backoff")
+)

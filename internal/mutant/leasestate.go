@@ -34,7 +34,4 @@ var leaseState = []Mutant{
 		Edit{"internal/leasestate/state.go", "s.sent, s.renewalErr = sent, nil", "s.sent = sent"}),
 }
 
-// inLeaseState is a mutant of the package leasestate, whose own test must notice.
-func inLeaseState(name, rule, test string, edits ...Edit) Mutant {
-	return Mutant{Name: name, Rule: rule, Edits: edits, Package: "./internal/leasestate", Test: test}
-}
+var inLeaseState = in("./internal/leasestate")

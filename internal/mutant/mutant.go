@@ -35,6 +35,14 @@ type Edit struct{ File, Old, New string }
 // ErrSurvived means that the test passed in spite of the mutant.
 var ErrSurvived = errors.New("mutant: the test did not fail")
 
+// in returns a function that makes mutants of a package. The named test of that package
+// must fail.
+func in(pkg string) func(name, rule, test string, edits ...Edit) Mutant {
+	return func(name, rule, test string, edits ...Edit) Mutant {
+		return Mutant{Name: name, Rule: rule, Edits: edits, Package: pkg, Test: test}
+	}
+}
+
 // Run runs the test of m on the mutated source of the module at root. Its own files are
 // in dir. It returns the output of the test, and an error that wraps [ErrSurvived]
 // unless the test failed for its own reasons.

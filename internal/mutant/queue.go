@@ -34,8 +34,4 @@ var queue = []Mutant{
 		Edit{"internal/localqueue/queue.go", "	if e.admitted == 0 {\n		delete(q.entries, key)\n	}\n", ""}),
 }
 
-// inQueue returns a mutant of the package localqueue. The named test of that package
-// must fail.
-func inQueue(name, rule, test string, edits ...Edit) Mutant {
-	return Mutant{Name: name, Rule: rule, Edits: edits, Package: "./internal/localqueue", Test: test}
-}
+var inQueue = in("./internal/localqueue")
