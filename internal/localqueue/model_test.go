@@ -99,7 +99,7 @@ func (m *model) advance(key string) {
 		}
 	}
 	for _, c := range m.queued[key] {
-		if got, ok := m.q.Wait(c.w, nil, past()); ok {
+		if got, ok := turn(m.q, c.w); ok {
 			m.fail("a waiter got %+v, want nothing", got)
 		}
 	}
