@@ -2,39 +2,41 @@ package redlock
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 )
 
+//go:embed lua
+var files embed.FS
+
+// Two rules hold for all scripts. The first write decides: Redis undoes nothing, so a script
+// that is refused must be refused before it has written. A number becomes text only by
+// string.format('%.0f'): Redis makes "1.7890000001235e+15" of 1789000000123456 when it is
+// concatenated.
 var (
-	//go:embed lib.lua
-	libSource string
-	//go:embed acquire.lua
-	acquireSource string
-	//go:embed mint.lua
-	mintSource string
-	//go:embed release.lua
-	releaseSource string
-	//go:embed renew.lua
-	renewSource string
-	//go:embed restore.lua
-	restoreSource string
-	//go:embed bootstrap.lua
-	bootstrapSource string
+	acquireScript   = load("acquire")
+	mintScript      = load("mint")
+	releaseScript   = load("release")
+	renewScript     = load("renew")
+	restoreScript   = load("restore")
+	bootstrapScript = load("bootstrap")
 )
 
-var (
-	acquireScript   = redis.NewScript(libSource + acquireSource)
-	mintScript      = redis.NewScript(libSource + mintSource)
-	releaseScript   = redis.NewScript(libSource + releaseSource)
-	renewScript     = redis.NewScript(renewSource)
-	restoreScript   = redis.NewScript(libSource + restoreSource)
-	bootstrapScript = redis.NewScript(bootstrapSource)
-)
+func load(name string) *luascript.Script {
+	return luascript.Load(files, "lua/"+name+".lua", luascript.Constants{
+		"OTHER": foundOther, "MINE": foundMine, "NOBODY": foundNobody,
+		"RETENTION": retention.Milliseconds(),
+	})
+}
+
+// retention is how long a counter of tokens is kept after its last use.
+const retention = 15 * time.Minute
 
 // batch is how many locks one script handles at most: the server does nothing else while
 // a script runs.
@@ -81,7 +83,7 @@ func millis(d time.Duration) int64 {
 }
 
 // run runs a script that returns n integers.
-func run(ctx context.Context, c redis.UniversalClient, s *redis.Script, n int, keys []string, args []any) ([]int64, error) {
+func run(ctx context.Context, c redis.UniversalClient, s *luascript.Script, n int, keys []string, args []any) ([]int64, error) {
 	reply, err := s.Run(ctx, c, keys, args...).Int64Slice()
 	if err != nil {
 		return nil, err

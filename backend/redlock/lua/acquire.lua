@@ -11,6 +11,11 @@
 -- of the node, the first and the last of the tokens that were minted last, and whether they
 -- were minted for this owner.
 
+--- @include "includes/micros.lua"
+--- @include "includes/generation_of.lua"
+--- @include "includes/data_age.lua"
+--- @include "includes/counter.lua"
+
 local owner, generation, ttl, minting = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
 
 local current = redis.pcall('GET', KEYS[1])

@@ -4,6 +4,11 @@
 -- Returns 1 if the owner has the lock here: a later acquisition here then reads a token
 -- that is not lower. Returns 0 if not.
 
+--- @constants
+--- @include "includes/generation_of.lua"
+--- @include "includes/counter.lua"
+--- @include "includes/store.lua"
+
 local owner, first, last = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local current = redis.pcall('GET', KEYS[1])

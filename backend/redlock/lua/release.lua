@@ -4,8 +4,13 @@
 -- ARGV: five for each lock: the owner, the generation that is released (-1: any), the time
 -- to live of the tombstone in milliseconds (0: none), and the first and the last token of
 -- the grant (0: none).
--- Returns for each lock 1 if the owner had it (or has released it before), 0 if another
--- owner has it, 2 if it had no owner.
+-- Returns for each lock MINE if the owner had it (or has released it before), OTHER if
+-- another owner has it, NOBODY if it had no owner.
+
+--- @constants
+--- @include "includes/generation_of.lua"
+--- @include "includes/counter.lua"
+--- @include "includes/store.lua"
 
 local found = {}
 for i = 1, #KEYS / 3 do
@@ -46,9 +51,9 @@ for i = 1, #KEYS / 3 do
   end
 
   if mine or (again and not current) then
-    found[i] = 1
+    found[i] = MINE
   else
-    found[i] = current and 0 or 2
+    found[i] = current and OTHER or NOBODY
   end
 end
 return found

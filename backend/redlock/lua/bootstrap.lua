@@ -4,12 +4,12 @@
 -- ARGV: 1 is "1" to set the marker if there is none, "0" only to ask.
 -- Returns 1 if the node had a marker, or 0.
 
+--- @include "includes/run_id.lua"
+
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
 if ARGV[1] == '1' then
-  local info = redis.pcall('INFO', 'server')
-  local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)')
-  redis.call('SET', KEYS[1], string.format('%s 0', run or '-'))
+  redis.call('SET', KEYS[1], string.format('%s 0', run_id() or '-'))
 end
 return 0

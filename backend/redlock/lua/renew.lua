@@ -1,8 +1,11 @@
 -- Extends locks that their owners have.
 --
 -- KEYS: the locks. ARGV: two for each lock: the owner, and the time to live in milliseconds.
--- Returns for each lock 1 if it was extended, 0 if another owner has it, 2 if it has no owner.
--- Nothing is created.
+-- Returns for each lock MINE if it was extended, OTHER if another owner has it, NOBODY if it
+-- has no owner. Nothing is created.
+
+--- @constants
+--- @include "includes/generation_of.lua"
 
 local found = {}
 for i, key in ipairs(KEYS) do
@@ -13,10 +16,10 @@ for i, key in ipairs(KEYS) do
   if type(value) == 'table' and string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then
     return value
   end
-  if value == owner or (type(value) == 'string' and string.sub(value, 1, #owner + 1) == owner .. ' ') then
-    found[i] = redis.call('PEXPIRE', key, ttl) == 1 and 1 or 2
+  if generation_of(value, owner) then
+    found[i] = redis.call('PEXPIRE', key, ttl) == 1 and MINE or NOBODY
   else
-    found[i] = value and 0 or 2
+    found[i] = value and OTHER or NOBODY
   end
 end
 return found

@@ -5,6 +5,9 @@
 -- for each lock: its value, and the time to live in milliseconds.
 -- Returns 1 for each lock that was put, or 0.
 
+--- @include "includes/micros.lua"
+--- @include "includes/data_age.lua"
+
 local restored = {}
 local counts = data_age(KEYS[1], micros()) >= tonumber(ARGV[1])
 for i = 1, (#KEYS - 1) / 2 do
