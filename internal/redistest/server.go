@@ -5,6 +5,7 @@ package redistest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -23,7 +24,11 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// Server is a redis-server process.
+// BinaryEnv is the environment variable with the server that tests start: a name in PATH or
+// an absolute path, for example valkey-server. The default is redis-server.
+const BinaryEnv = "DISTLOCK_TEST_REDIS"
+
+// Server is a process of redis-server, or of the server that [BinaryEnv] names.
 type Server struct {
 	tb   testing.TB
 	bin  string
@@ -40,9 +45,9 @@ type Server struct {
 	stopped bool
 }
 
-// Start starts an empty redis-server without persistence, and kills it when the test
-// ends. args are appended to the default arguments. The test is skipped if the binary
-// is missing; see [child.RealEnv].
+// Start starts an empty server without persistence, and kills it when the test ends. args
+// are appended to the default arguments. The test is skipped if there is no redis-server;
+// see [child.RealEnv].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return launch(tb, "", args)
@@ -59,10 +64,11 @@ func launch(tb testing.TB, text string, args []string) *Server {
 // configuration of its clients, and args name its certificate.
 func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *Server {
 	tb.Helper()
-	bin, err := exec.LookPath("redis-server")
+	named := os.Getenv(BinaryEnv)
+	bin, err := exec.LookPath(cmp.Or(named, "redis-server"))
 	if err != nil {
-		if child.Required() {
-			tb.Fatalf("%s=1, but there is no redis-server: %v", child.RealEnv, err)
+		if named != "" || child.Required() {
+			tb.Fatalf("%s=%q, and there is no such server: %v", BinaryEnv, named, err)
 		}
 		tb.Skipf(testmode.LeftOut+"needs a redis-server in PATH: %v", err)
 	}
