@@ -70,5 +70,7 @@ func MustBeEnough(tb testing.TB, rules []string, helps map[string]bool, use func
 // of the user or of a script that the user runs.
 func refused(err error) bool {
 	text := fmt.Sprint(err)
-	return strings.Contains(text, "NOPERM") || strings.Contains(text, "The user executing the script can't run this command")
+	return strings.Contains(text, "NOPERM") ||
+		strings.Contains(text, "The user executing the script can't run this command") || // up to Redis 7.0
+		strings.Contains(text, "ACL failure in script") // Redis 7.2, Valkey
 }
