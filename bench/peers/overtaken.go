@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 )
 
@@ -13,40 +14,39 @@ type arrivals struct {
 
 func newArrivals(most int) *arrivals { return &arrivals{number: make([]int32, most)} }
 
-// arriving is the context of a caller that asks for the lock. Each call of Done assigns
-// a new number, so the caller keeps the number of the last call before it waits. A
-// number assigned before the request would not mean much: a goroutine can lose its CPU
-// before it joins the queue, for as long as a thousand others take for their turns.
+// arriving is the context of one acquisition. The first call of Done numbers it: a
+// caller looks at Done when it begins to wait. The number stays when the caller looks
+// again, because its place in the queue stays, too. A number assigned before the request
+// would not mean much: a goroutine can lose its CPU before it joins the queue, for as
+// long as a thousand others take for their turns.
 type arriving struct {
 	context.Context //nolint:containedctx // it is one
 	arrivals        *arrivals
+	once            sync.Once
 	number          int32
 }
 
-// unnumbered is the number of a caller that has not looked at Done.
-const unnumbered = -1
-
 // arriving returns the context of a caller that is about to ask for the lock.
-func (a *arrivals) arriving(ctx context.Context) arriving {
-	return arriving{Context: ctx, arrivals: a, number: unnumbered}
+func (a *arrivals) arriving(ctx context.Context) *arriving {
+	return &arriving{Context: ctx, arrivals: a}
 }
 
 // Done implements context.Context.
 func (a *arriving) Done() <-chan struct{} {
-	a.number = a.arrivals.next()
+	a.arrive()
 	return a.Context.Done()
 }
 
-// next returns the number of a caller that arrives now.
-func (a *arrivals) next() int32 { return int32(a.come.Add(1) - 1) }
+// arrive returns the number of the acquisition. The first call assigns it.
+func (a *arriving) arrive() int32 {
+	a.once.Do(func() { a.number = int32(a.arrivals.come.Add(1) - 1) })
+	return a.number
+}
 
 // grant records that a caller has got the lock. A caller that never called Done did not
-// wait and arrived just now, so it was not overtaken.
+// wait and arrives now, so it was not overtaken.
 func (a *arrivals) grant(by *arriving) {
-	number := by.number
-	if number == unnumbered {
-		number = a.next()
-	}
+	number := by.arrive()
 	if n := a.granted.Add(1) - 1; int(n) < len(a.number) {
 		atomic.StoreInt32(&a.number[n], number)
 	}

@@ -94,7 +94,6 @@ type caller struct {
 	waits     []time.Duration
 	full      spread
 	handOvers []time.Duration
-	arriving  arriving
 	errors    int
 	err       error // the first error
 	stopped   bool
@@ -139,9 +138,11 @@ func (c *caller) run(parent context.Context, o order, start time.Time) {
 // once acquires the lock and releases it.
 func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
 	w := c.worker
+	var arriving *arriving
 	if w.arrivals != nil {
-		c.arriving = w.arrivals.arriving(ctx)
-		ctx = &c.arriving
+		// A new one each time: an earlier acquisition may still look at its own.
+		arriving = w.arrivals.arriving(ctx)
+		ctx = arriving
 	}
 	h, err := w.peer.Lock(ctx, c.key)
 	if err != nil {
@@ -149,7 +150,7 @@ func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
 	}
 	got := time.Now()
 	if w.arrivals != nil {
-		w.arrivals.grant(&c.arriving)
+		w.arrivals.grant(arriving)
 	}
 	if w.register != nil {
 		if from := w.register.enter(w.task.Proc, h.Token, got); from.other {
