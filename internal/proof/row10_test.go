@@ -31,10 +31,10 @@ func TestRow10ClientClock(t *testing.T) {
 		})
 		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
 			testmode.Long(t)
-			c := startClocked(t)
-			c.set(-d)
-			endsInTime(t, c.locker(t), c.locker(t))
-			c.mustBeEmpty(t)
+			s, set := startClocked(t)
+			set(-d)
+			endsInTime(t, s.locker(t), s.locker(t))
+			s.mustBeEmpty(t)
 		})
 	}
 }

@@ -27,9 +27,9 @@ func TestRow11ServerClock(t *testing.T) {
 		})
 		t.Run("redislock/real/"+d.String(), func(t *testing.T) {
 			testmode.Long(t)
-			c := startClocked(t)
-			setClock(t, c.locker(t), c.locker(t), d, c.set)
-			c.mustBeEmpty(t)
+			s, set := startClocked(t)
+			setClock(t, s.locker(t), s.locker(t), d, set)
+			s.mustBeEmpty(t)
 		})
 	}
 }

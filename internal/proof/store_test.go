@@ -127,8 +127,8 @@ func (s *store) lockerWith(
 }
 
 var starts = map[string]func(t *testing.T) *store{
-	"redislock": func(t *testing.T) *store { return startRedis(t, "redislock", 1) },
-	"redlock":   func(t *testing.T) *store { return startRedis(t, "redlock", 3) },
+	"redislock": func(t *testing.T) *store { return startRedis(t, "redislock", 1, redistest.Start) },
+	"redlock":   func(t *testing.T) *store { return startRedis(t, "redlock", 3, redistest.Start) },
 	"zklock":    startZooKeeper,
 }
 
@@ -146,11 +146,11 @@ func eachStore(t *testing.T, f func(t *testing.T, s *store), kinds ...string) {
 	}
 }
 
-func startRedis(t *testing.T, kind string, servers int) *store {
+func startRedis(t *testing.T, kind string, servers int, start func(testing.TB, ...string) *redistest.Server) *store {
 	t.Helper()
 	s := &store{address: address{Kind: kind}}
 	for range servers {
-		server := redistest.Start(t)
+		server := start(t)
 		s.Addrs = append(s.Addrs, server.Addr())
 		s.admins = append(s.admins, server.Client(t))
 	}

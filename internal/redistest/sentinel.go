@@ -39,7 +39,7 @@ sentinel down-after-milliseconds %[1]s %[4]d
 sentinel failover-timeout %[1]s 5000
 `, MasterName, host, port, FailoverAfter.Milliseconds())
 	for range 3 {
-		s.Watchers = append(s.Watchers, launch(tb, text, []string{"--sentinel"}))
+		s.Watchers = append(s.Watchers, launch(tb, &Server{args: []string{"--sentinel"}}, text))
 	}
 	for _, w := range s.Watchers {
 		c := w.Client(tb, func(o *redis.Options) { o.Protocol = 2 }) // lists, not maps

@@ -36,6 +36,7 @@ type Server struct {
 	port int
 	conf string // configuration file; "" if there is none
 	args []string
+	env  []string    // more of it than this process has
 	tls  *tls.Config // for clients; nil if the server does not use TLS
 
 	mu      sync.Mutex
@@ -50,19 +51,13 @@ type Server struct {
 // see [child.RealEnv].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	return launch(tb, "", args)
+	return launch(tb, &Server{args: args}, "")
 }
 
-// launch starts a redis-server. If text is not empty, it is the content of the server's
-// configuration file, which the server may rewrite.
-func launch(tb testing.TB, text string, args []string) *Server {
-	tb.Helper()
-	return launchTLS(tb, text, args, nil)
-}
-
-// launchTLS is launch for a server that uses TLS if clients is not nil: clients is the
-// configuration of its clients, and args name its certificate.
-func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *Server {
+// launch starts s, which has arguments, and may have an environment and, if it uses TLS,
+// the configuration of its clients. If text is not empty, it is the content of the
+// server's configuration file, which the server may rewrite.
+func launch(tb testing.TB, s *Server, text string) *Server {
 	tb.Helper()
 	named := os.Getenv(BinaryEnv)
 	bin, err := exec.LookPath(cmp.Or(named, "redis-server"))
@@ -73,7 +68,7 @@ func launchTLS(tb testing.TB, text string, args []string, clients *tls.Config) *
 		tb.Skipf(testmode.LeftOut+"needs a redis-server in PATH: %v", err)
 	}
 	testmode.InRealTime(tb)
-	s := &Server{tb: tb, bin: bin, dir: tb.TempDir(), args: args, tls: clients}
+	s.tb, s.bin, s.dir = tb, bin, tb.TempDir()
 	if text != "" {
 		s.conf = filepath.Join(s.dir, "redis.conf")
 		if err := os.WriteFile(s.conf, []byte(text), 0o600); err != nil {
@@ -108,6 +103,7 @@ func (s *Server) start() error {
 		"--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes")
 	cmd := exec.Command(s.bin, append(args, s.args...)...)
+	cmd.Env = append(os.Environ(), s.env...)
 	output := new(bytes.Buffer)
 	cmd.Stdout, cmd.Stderr = output, output
 	exited, err := child.Start(cmd)

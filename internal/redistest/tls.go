@@ -62,11 +62,11 @@ func (a *Authority) StartTLS(tb testing.TB, notAfter time.Time, args ...string) 
 		}
 		return path
 	}
-	return launchTLS(tb, "", append([]string{
+	return launch(tb, &Server{tls: a.Trust(), args: append([]string{
 		"--tls-ca-cert-file", file("ca.pem", "CERTIFICATE", a.cert.Raw),
 		"--tls-cert-file", file("cert.pem", "CERTIFICATE", cert.Raw),
 		"--tls-key-file", file("key.pem", "EC PRIVATE KEY", der), "--tls-auth-clients", "no",
-	}, args...), a.Trust())
+	}, args...)}, "")
 }
 
 // sign returns a certificate for key that became valid an hour ago.
