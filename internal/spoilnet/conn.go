@@ -2,6 +2,7 @@ package spoilnet
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -13,9 +14,9 @@ type conn struct {
 	network *Network
 	closed  chan struct{}
 
-	mu                       sync.Mutex
-	cut, deaf, held, closing bool
-	kept                     []byte
+	mu                               sync.Mutex
+	cut, deaf, held, broken, closing bool
+	kept                             []byte
 }
 
 // Read returns what was not lost. On a connection that was cut it blocks until the
@@ -24,9 +25,11 @@ func (c *conn) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)
 		c.mu.Lock()
-		cut, deaf := c.cut, c.deaf
+		cut, deaf, broken := c.cut, c.deaf, c.broken
 		c.mu.Unlock()
 		switch {
+		case broken:
+			return 0, io.EOF
 		case cut && !errors.Is(err, os.ErrDeadlineExceeded):
 			if err == nil {
 				continue // until the deadline, if there is one

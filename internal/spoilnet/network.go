@@ -162,6 +162,17 @@ func (n *Network) Held() (count int) {
 	return count
 }
 
+// Break breaks the connections with delayed writes or dropped replies: their reads fail,
+// as if the server had closed them. Delayed writes still arrive.
+func (n *Network) Break() {
+	n.each(func(c *conn) {
+		if c.deaf || len(c.kept) > 0 {
+			c.broken = true
+			_ = c.SetReadDeadline(time.Unix(1, 0)) // ends the read in progress
+		}
+	})
+}
+
 // Deliver sends all delayed writes.
 func (n *Network) Deliver() (err error) {
 	n.each(func(c *conn) {

@@ -158,6 +158,42 @@ func TestHoldAndDeliver(t *testing.T) {
 	}
 }
 
+func TestBreak(t *testing.T) {
+	addr, got := echo(t)
+	n := spoilnet.TCP(addr)
+	well, late, deaf := dial(t, n), dial(t, n), dial(t, n)
+	n.HoldAt(func([]byte) bool { return true })
+	send(t, late, "late")
+	n.DeafenAt(func([]byte) bool { return true })
+	send(t, deaf, "deaf")
+	if text := <-got; text != "deaf" {
+		t.Errorf("the server got %q", text)
+	}
+	reading := make(chan error)
+	go func() {
+		_, err := late.Read(make([]byte, 1))
+		reading <- err
+	}()
+	n.Break()
+	if err := <-reading; !errors.Is(err, io.EOF) {
+		t.Errorf("a read in progress: %v", err)
+	}
+	_ = deaf.SetReadDeadline(time.Now().Add(time.Minute)) // as a client does before it reads
+	if _, err := deaf.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("a later read: %v", err)
+	}
+	send(t, well, "well")
+	answered(t, well, "well")
+	<-got
+	_ = late.Close()
+	if err := n.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "late" {
+		t.Errorf("the server got %q", text)
+	}
+}
+
 func TestRefuse(t *testing.T) {
 	addr, _ := echo(t)
 	n := spoilnet.TCP(addr)
