@@ -23,7 +23,7 @@ func TestUnshareSentTwice(t *testing.T) {
 		o.MaxRetries = -1
 		o.Dialer = func(context.Context, string, string) (net.Conn, error) {
 			conn, err := net.Dial("tcp", s.real.Addr())
-			return &losing{conn, l}, err
+			return &losing{Conn: conn, loser: l}, err
 		}
 	})
 	b := newBackend(t, c)
@@ -57,7 +57,7 @@ func TestUnshareSentTwice(t *testing.T) {
 	t.Fatal("it was never sent twice")
 }
 
-// loser drops the next reply on its connections.
+// loser drops the next reply on its connections, and breaks the connection.
 type loser struct {
 	armed     atomic.Bool
 	meanwhile func()
@@ -65,12 +65,17 @@ type loser struct {
 
 type losing struct {
 	net.Conn
-	loser *loser
+	loser  *loser
+	broken atomic.Bool
 }
 
 func (c *losing) Read(p []byte) (int, error) {
+	if c.broken.Load() {
+		return 0, io.ErrUnexpectedEOF
+	}
 	n, err := c.Conn.Read(p)
 	if c.loser.armed.CompareAndSwap(true, false) {
+		c.broken.Store(true)
 		c.loser.meanwhile()
 		return 0, io.ErrUnexpectedEOF
 	}
