@@ -1,0 +1,144 @@
+-- Makes one attempt for each of some locks.
+--
+-- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
+--   then for each lock: the owner, the time to live in milliseconds, the mode, and the
+--   share: see lib/lock.lua. The modes are:
+--     try      do not queue
+--     enqueue  queue if the lock is not granted
+--     extend   extend the owner's lease and issue new tokens, unless others wait; for
+--              exclusive locks
+--
+-- Returns a line for each lock:
+--   1 <last token before> <last token> <1 if others wait, else 0>
+--   0 <milliseconds left, negative if not known> [<microseconds since the only
+--     holder got it, negative if not known> <the name of that holder>]
+--   2                  the owner does not have the lock that is to be extended
+--   -<error>
+--
+-- The first write for a lock decides: Redis does not roll back, so everything that may be
+-- refused is checked before anything is written.
+
+--- @include "acquire_fast.lua"
+--- @constants
+--- @include "lib/time.lua"
+--- @include "lib/lock.lua"
+--- @include "lib/tombstone.lua"
+--- @include "lib/queue.lua"
+--- @include "lib/refusal.lua"
+--- @include "lib/each.lua"
+
+local n = (#KEYS - 1) / 3
+
+local function granted_line(before, token, queue)
+  return '1 ' .. before .. ' ' .. token .. ' ' .. redis.call('EXISTS', queue)
+end
+
+-- extend handles the mode of that name.
+local function extend(lock, queue, value, owner, ttl)
+  if not value or not holds(value, owner) then
+    return '2'
+  elseif redis.call('EXISTS', queue) == 1 then
+    return refusal(redis.call('PTTL', lock))
+  end
+  if redis.call('PTTL', lock) < tonumber(ttl) then
+    redis.call('PEXPIRE', lock, ttl)
+  end
+  local before, token = issue()
+  return granted_line(before, token, queue)
+end
+
+-- repeat_exclusive answers an owner that has the lock: it repeats an attempt, or claims the
+-- lock that was granted to it. A late attempt never shortens the lease.
+local function repeat_exclusive(lock, queue, value, owner, ttl, entry)
+  -- First a command that Redis does not refuse when it is out of memory.
+  redis.call('ZREM', queue, entry)
+  if redis.call('PTTL', lock) < tonumber(ttl) then
+    redis.call('PEXPIRE', lock, ttl)
+  end
+  local token = string.sub(value, #owner + 2)
+  return granted_line(string.format('%.0f', token - 1), token, queue)
+end
+
+local function attempt(i)
+  local lock, queue, gone = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i]
+  local owner, ttl, mode, share = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2], ARGV[4 * i + 3]
+  local entry = entry_of(owner, share)
+
+  local kind, value, err = holders(lock)
+  if err then
+    return '-' .. err
+  elseif mode == 'extend' then
+    return extend(lock, queue, value, owner, ttl)
+  elseif kind == 'x' and mode == 'try' and not holds(value, owner) then
+    return refusal(redis.call('PTTL', lock), value)
+  end
+  redis.call('ZCARD', queue) -- an error if it has another type
+  local refused = tombstoned(gone, owner)
+  local _, bad = last_issued()
+  if bad then
+    return '-' .. bad
+  end
+
+  local tokens
+  local mine = false
+  if kind == 'x' then
+    if share == '' and holds(value, owner) then
+      return repeat_exclusive(lock, queue, value, owner, ttl, entry)
+    end
+  elseif kind == string.sub(share, 1, 1) and redis.call('ZSCORE', lock, member(share, owner)) then
+    mine = true
+    redis.call('PEXPIRE', lock, ttl) -- first, as above; expire_with_last corrects it
+  end
+  if refused and not mine then
+    return '-GONE this owner has released the lock'
+  end
+
+  local messages = {}
+  if kind ~= 'x' then
+    local first = head(queue)
+    if mine or (not first or first == entry) and admits(lock, kind, share) then
+      if first == entry or mine then
+        redis.call('ZREM', queue, entry)
+      end
+      tokens = { issue() }
+      if share == '' then
+        redis.call('SET', lock, owner .. ' ' .. tokens[2], 'PX', ttl)
+        kind = 'x'
+      else
+        add_holder(lock, share, owner, ttl)
+        kind = string.sub(share, 1, 1)
+      end
+    end
+    if kind ~= 'x' then
+      -- It may be the turn of this owner or of other waiters: the message to the first of
+      -- them was lost, or a holder has died. An owner that has the lock also grants it to
+      -- waiters that may join.
+      local own
+      messages, kind, own = grant_next(lock, queue, kind, nil, entry)
+      if own then
+        tokens = own
+        if share ~= '' then
+          add_holder(lock, share, owner, ttl)
+        end
+      end
+      if tokens and share ~= '' then
+        expire_with_last(lock)
+      end
+    end
+  end
+
+  local line
+  if tokens then
+    line = granted_line(tokens[1], tokens[2], queue)
+  else
+    if mode == 'enqueue' then
+      enqueue(queue, entry)
+    end
+    line = refusal(time_left(lock, kind, share, mode), value)
+  end
+  publish(messages)
+  return line
+end
+
+return each(n, answers, attempt)

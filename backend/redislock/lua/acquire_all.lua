@@ -1,0 +1,39 @@
+-- Takes all of some exclusive locks, or none of them. So it checks all locks before it
+-- takes the first.
+--
+-- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- ARGV: the time to live in milliseconds, then the n owners.
+--
+-- Returns one line for all locks:
+--   1 <last token before> <last token>   the tokens of each lock
+--   0 <milliseconds left, negative if not known> …   one lock is held or waited for; as in
+--     acquire.lua
+--   -FOREIGN <i>   the lock with this number has a value of another type
+--   -<error>
+
+--- @constants
+--- @include "lib/time.lua"
+--- @include "lib/lock.lua"
+--- @include "lib/tombstone.lua"
+--- @include "lib/refusal.lua"
+
+local n = (#KEYS - 1) / 3
+
+for i = 1, n do
+  local lock, queue, gone, owner = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i], ARGV[1 + i]
+  local kind, value, err = holders(lock)
+  if err then
+    return string.sub(err, 1, 9) == 'WRONGTYPE' and '-FOREIGN ' .. i or '-' .. err
+  elseif kind and not (value and holds(value, owner))
+    or not kind and redis.call('ZCARD', queue) > 0 then
+    return refusal(redis.call('PTTL', lock), value)
+  elseif tombstoned(gone, owner) then
+    return '-GONE this owner has released the lock'
+  end
+end
+
+local before, token = issue()
+for i = 1, n do
+  redis.call('SET', KEYS[1 + i], ARGV[1 + i] .. ' ' .. token, 'PX', ARGV[1])
+end
+return '1 ' .. before .. ' ' .. token

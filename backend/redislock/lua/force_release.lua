@@ -1,0 +1,55 @@
+-- Takes some locks away from all their holders, and grants them to waiters.
+--
+-- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
+--   then for each lock: a fresh name for this call, and two values that are not used.
+--
+-- Returns a line for each lock:
+--   1  the lock was held, or this is a repeated call
+--   2  it had no holder
+--   -<error>
+
+--- @constants
+--- @include "lib/time.lua"
+--- @include "lib/lock.lua"
+--- @include "lib/tombstone.lua"
+--- @include "lib/queue.lua"
+--- @include "lib/ownership.lua"
+--- @include "lib/each.lua"
+
+local n = (#KEYS - 1) / 3
+
+local function force_release(i)
+  local lock, queue, gone = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i]
+  local name = ARGV[3 * i + 1]
+
+  local kind, value, err = holders(lock)
+  if err then
+    return '-' .. err -- a value of a foreign type
+  end
+  -- The name of the call is among the tombstones, so that a repeated call does not take
+  -- the lock away from the waiter that it was granted to.
+  if tombstoned(gone, name) then
+    return '1'
+  end
+  local waited = redis.call('ZCARD', queue) > 0
+  if not kind and not waited then
+    return '2'
+  end
+
+  if kind then
+    if value and not value_is_lock(lock, value) then
+      return '-NOLOCK what is at this key is not a lock'
+    end
+    -- First a command that Redis does not refuse when it is out of memory.
+    redis.call('DEL', lock)
+    if value then
+      add_tombstone(gone, (parse(value)))
+    end
+  end
+  add_tombstone(gone, name)
+  publish((grant_next(lock, queue)))
+  return kind and '1' or '2'
+end
+
+return each(n, {}, force_release)

@@ -1,0 +1,66 @@
+-- Describes one lock and changes nothing.
+--
+-- KEYS: the lock, its queue.
+-- ARGV: the number of holders to list at most; and 1 if a string that expires is to be
+--   listed although another library may have set it. Such a string is also listed if a
+--   waiter waits for it.
+--
+-- Returns nil if the key has neither holders nor waiters, or if the value is not a lock.
+-- Otherwise an array:
+--   the kind of the holders: see lib/lock.lua; x for an exclusive one, - for none
+--   the number of holders
+--   the number of waiters
+--   for each holder: the owner, the milliseconds until its lease ends, negative if it does
+--     not end, and the token, or "" if it is not known
+
+--- @include "lib/ownership.lua"
+
+local lock, queue = KEYS[1], KEYS[2]
+
+-- get returns a reply, or nil and true if the key has another type.
+local function get(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
+      error(reply.err)
+    end
+    return nil, true
+  end
+  return reply
+end
+
+local waiting = get('ZCARD', queue) or 0
+local kind, held, holders = '-', 0, {}
+
+local value, wrong = get('GET', lock)
+if value then
+  local ms = redis.call('PTTL', lock)
+  if value_is_lock(lock, value) or ms > 0 and (waiting > 0 or ARGV[2] == '1') then
+    local owner, token = parse(value)
+    kind, held, holders = 'x', 1, { owner, string.format('%.0f', ms), token }
+  end
+elseif wrong then
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000000 + clock[2]
+  local after = '(' .. string.format('%.0f', now)
+  local found = get('ZRANGEBYSCORE', lock, after, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[1])
+  if not found then
+    return nil
+  end
+  for i = 1, #found, 2 do
+    local k, owner = string.match(found[i], '^([rp]) (%S+)$')
+    if not k then
+      return nil
+    end
+    kind = k
+    holders[#holders + 1] = owner
+    holders[#holders + 1] = string.format('%.0f', math.ceil((found[i + 1] - now) / 1000))
+    holders[#holders + 1] = ''
+  end
+  held = redis.call('ZCOUNT', lock, after, '+inf')
+end
+
+if held == 0 and waiting == 0 then
+  return nil
+end
+return { kind, held, waiting, holders }

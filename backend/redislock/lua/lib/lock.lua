@@ -1,0 +1,86 @@
+-- What is at the key of a lock.
+--
+-- An exclusive lock is a string: "<owner> <token>", with the token that was issued to the
+-- owner when it got the lock.
+--
+-- A shared lock is a sorted set. Its members are "r <owner>" for readers and "p <owner>" for
+-- holders of permits. The score is the time at which the lease ends, in microseconds of the
+-- server's clock. All members are of one kind, r or p. The key expires with the last lease.
+--
+-- The share that an owner asks for is "r" to read, "p<n>" for one of n permits, or "" for an
+-- exclusive lock.
+
+local function holds(value, owner)
+  return string.sub(value, 1, #owner + 1) == owner .. ' '
+end
+
+local function member(share, owner)
+  return string.sub(share, 1, 1) .. ' ' .. owner
+end
+
+-- shared_kind removes the holders of a shared lock with a lease that has ended, and returns
+-- the kind of the others, or nil if there are none. Of a value that is not a shared lock it
+-- returns an error. Such a value stays as it is, so both ends of the set are checked first.
+-- To check all members would take too long.
+local function shared_kind(lock)
+  local low = redis.pcall('ZRANGE', lock, 0, 0, 'WITHSCORES')
+  if low.err then
+    return nil, low.err
+  elseif not low[1] then
+    return nil -- it has just expired
+  end
+  local high = redis.call('ZRANGE', lock, -1, -1, 'WITHSCORES')
+  local kind = string.match(high[1], '^([rp]) %S+$')
+  if not kind or not string.find(low[1], '^[rp] %S+$') then
+    return nil, 'WRONGTYPE the sorted set at the key of this lock is not one of ours'
+  end
+  -- The command is sent only if it removes a member: after a first write, a server that is
+  -- out of memory would not refuse new locks any more.
+  if tonumber(low[2]) <= tonumber(time()) then
+    redis.call('ZREMRANGEBYSCORE', lock, '-inf', time())
+    if tonumber(high[2]) <= tonumber(time()) then
+      return nil
+    end
+  end
+  return kind
+end
+
+-- holders returns the kind of the holders of a lock: x for an exclusive one, r, p, or nil if
+-- there are none. With x it also returns the value. Of a foreign value it returns an error.
+local function holders(lock)
+  local value = redis.pcall('GET', lock)
+  if not value then
+    return nil
+  elseif type(value) == 'string' then
+    return 'x', value
+  elseif string.sub(value.err, 1, 9) ~= 'WRONGTYPE' then
+    return nil, nil, value.err
+  end
+  local kind, err = shared_kind(lock)
+  return kind, nil, err
+end
+
+-- add_holder adds the owner to a shared lock for ttl milliseconds, or extends its lease. It
+-- never shortens a lease: the request may be late.
+local function add_holder(lock, share, owner, ttl)
+  local ends, m = time() + ttl * 1000, member(share, owner)
+  local present = redis.call('ZSCORE', lock, m)
+  if not present or tonumber(present) < ends then
+    redis.call('ZADD', lock, string.format('%.0f', ends), m)
+  end
+end
+
+-- expire_with_last makes the key expire with the last lease.
+local function expire_with_last(lock)
+  local last = redis.call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2]
+  redis.call('PEXPIRE', lock, string.format('%.0f', math.ceil((last - time()) / 1000)))
+end
+
+-- admits reports whether a request may join the present holders.
+local function admits(lock, kind, share)
+  if not kind then
+    return true
+  end
+  return kind == string.sub(share, 1, 1)
+    and (kind == 'r' or redis.call('ZCARD', lock) < tonumber(string.sub(share, 2)))
+end

@@ -1,0 +1,78 @@
+-- Releases some locks, or gives up places in their queues.
+--
+-- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
+--   then for each lock: the owner, 1 if an attempt of the owner is in doubt, and the share:
+--   see lib/lock.lua.
+--
+-- Returns a line for each lock:
+--   1  this owner had it, or this is a repeated call of an owner in doubt
+--   0  another owner has it
+--   2  it had no holder
+--   -<error>
+
+--- @include "release_fast.lua"
+--- @constants
+--- @include "lib/time.lua"
+--- @include "lib/lock.lua"
+--- @include "lib/tombstone.lua"
+--- @include "lib/queue.lua"
+--- @include "lib/each.lua"
+
+local n = (#KEYS - 1) / 3
+
+local function release(i)
+  local lock, queue, gone = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i]
+  local owner, in_doubt, share = ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', ARGV[3 * i + 3]
+
+  local kind, value, err = holders(lock)
+  if err and string.sub(err, 1, 9) ~= 'WRONGTYPE' then
+    return '-' .. err
+  elseif err then
+    kind = 'x' -- a value of a foreign type belongs to another
+  end
+
+  -- First a command that Redis does not refuse when it is out of memory.
+  local mine = false
+  if share == '' then
+    mine = value and holds(value, owner)
+    if mine then
+      redis.call('DEL', lock)
+      kind = nil
+    end
+  elseif kind and kind ~= 'x' then
+    mine = redis.call('ZREM', lock, member(share, owner)) == 1
+    if mine and redis.call('EXISTS', lock) == 1 then
+      expire_with_last(lock)
+    elseif mine then
+      kind = nil
+    end
+  end
+  if not mine then
+    redis.pcall('ZREM', queue, entry_of(owner, share)) -- a queue of another type has no entries
+  end
+
+  local repeated = false
+  if in_doubt then
+    repeated = tombstoned(gone, owner)
+    add_tombstone(gone, owner)
+  end
+
+  -- If the key is free, others may wait for it, even if this release comes too late. If the
+  -- lock is shared, an owner that leaves the queue may have kept others from joining. What
+  -- cannot be granted now is granted to a waiter that asks.
+  local held = kind
+  if kind ~= 'x' then
+    local ok, messages = pcall(grant_next, lock, queue, kind, owner)
+    if ok then
+      publish(messages)
+    end
+  end
+
+  if mine or repeated then
+    return '1'
+  end
+  return held and '0' or '2'
+end
+
+return each(n, answers, release)

@@ -1,0 +1,25 @@
+-- The frequent case of release.lua: exclusive locks that their owners have, without
+-- waiters. It only saves time. The locks share the expensive commands.
+
+local answers = {}
+do
+  local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub -- locals are faster than globals
+  local n = (#KEYS - 1) / 3
+  if call('EXISTS', unpack(KEYS, n + 2, 2 * n + 1)) == 0 then
+    local values = call('MGET', unpack(KEYS, 2, n + 1))
+    local held = {}
+    for i = 1, n do
+      local owner, value = ARGV[3 * i + 1], values[i]
+      if value and ARGV[3 * i + 2] == '0' and sub(value, 1, #owner + 1) == owner .. ' ' then
+        answers[i] = '1'
+        held[#held + 1] = KEYS[i + 1]
+      end
+    end
+    if #held > 0 then
+      call('DEL', unpack(held))
+    end
+  end
+  if #answers == n then
+    return table.concat(answers, '\n')
+  end
+end
