@@ -105,7 +105,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 
 var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be extended: %w", driver.ErrNotAcquired)
 
-// attempt runs acquire.lua or share.lua once. If another owner has the key, it returns a
+// attempt runs acquire.lua once. If another owner has the key, it returns a
 // HeldError and the time left of the present lease, zero if unknown.
 func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (driver.Grant, time.Duration, error) {
 	if err := checkRequest(r); err != nil {
@@ -117,11 +117,8 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	b.evictionOnce.Do(b.checkEviction)
 
 	o := b.dispatcher.ops.get()
-	o.script, o.keys, o.owner = acquireScript, lockKeys(r.Key), r.Owner
-	if o.share = share(r.Mode, r.Permits); o.share != "" {
-		o.script = shareScript
-	}
-	o.ttl, o.tokens, o.mode = r.TTL.Milliseconds(), int64(max(r.Tokens, 1)), mode
+	o.script, o.keys, o.owner, o.share = acquireScript, lockKeys(r.Key), r.Owner, share(r.Mode, r.Permits)
+	o.ttl, o.mode = r.TTL.Milliseconds(), mode
 	// A caller that does not queue relies on a refusal, and may not release. If the
 	// attempt was sent twice, the other request could still take the key, and no caller
 	// would have it. An attempt that waits for replicas takes too long to be sent inline.
@@ -131,7 +128,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	if !a.outcomeKnown || a.err != nil && !a.sent.IsZero() && !wrongType {
 		// The client may have sent the attempt twice. Then an error of the server answers
 		// the second request only.
-		b.inDoubt.add(r.Owner)
+		b.inDoubt.add(r.Owner, attemptInDoubt)
 	}
 	switch {
 	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
@@ -150,19 +147,13 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	return g, left, err
 }
 
-// parseReply parses the reply of acquire.lua or share.lua.
+// parseReply parses the reply of acquire.lua.
 func (b *Backend) parseReply(r driver.Request, a answer) (driver.Grant, time.Duration, error) {
 	status, rest, _ := strings.Cut(a.line, " ")
 	switch status {
 	case "1":
-		first, rest, _ := strings.Cut(rest, " ")
-		last, others, _ := strings.Cut(rest, " ")
-		g := r.Grant()
-		var err, err2 error
-		g.Token, err = strconv.ParseUint(first, 10, 64)
-		g.LastToken, err2 = strconv.ParseUint(last, 10, 64)
-		if err == nil && err2 == nil {
-			g.Sent, g.Contended = a.sent, others == "1"
+		if g, ok := granted(r, rest); ok {
+			g.Sent = a.sent
 			return g, 0, nil
 		}
 	case "0":
@@ -172,8 +163,23 @@ func (b *Backend) parseReply(r driver.Request, a answer) (driver.Grant, time.Dur
 	case "2":
 		return driver.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 	}
-	b.inDoubt.add(r.Owner)
+	b.inDoubt.add(r.Owner, attemptInDoubt)
 	return driver.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
+}
+
+// granted parses what follows the 1 of a grant: the last token that was issued before, the
+// last one of this grant, and whether others wait.
+func granted(r driver.Request, rest string) (driver.Grant, bool) {
+	before, rest, _ := strings.Cut(rest, " ")
+	last, others, _ := strings.Cut(rest, " ")
+	b, err := strconv.ParseUint(before, 10, 64)
+	l, err2 := strconv.ParseUint(last, 10, 64)
+	if err != nil || err2 != nil || b >= l {
+		return driver.Grant{}, false
+	}
+	g := r.Grant()
+	g.Token, g.LastToken, g.Contended = max(b+1, l-min(l, uint64(max(r.Tokens, 1))-1)), l, others == "1"
+	return g, true
 }
 
 // parseRefusal parses what follows the 0 of a refusal: see refusal in lib.lua. It returns

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -17,13 +16,6 @@ import (
 
 var _ driver.AllAcquirer = (*Backend)(nil)
 
-var (
-	//go:embed acquire_all.lua
-	acquireAllSource string
-
-	acquireAllScript = redis.NewScript(preambleSource + libSource + mintSource + acquireAllSource)
-)
-
 // errNotOneScript is the error of TryAcquireAll if one script cannot take all keys.
 var errNotOneScript = fmt.Errorf("redislock: the keys are not all on one server for certain, or replicas have to confirm each: %w", errors.ErrUnsupported)
 
@@ -35,19 +27,20 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 		return nil, errNotOneScript
 	}
 	n := len(rs)
-	keys := make([]string, 3*n)
-	args := make([]any, 2, 2+n)
-	args[0], args[1] = rs[0].TTL.Milliseconds(), max(rs[0].Tokens, 1)
+	keys := make([]string, 1+3*n)
+	keys[0] = b.topology.clockFor(rs[0].Key)
+	args := make([]any, 1, 1+n)
+	args[0] = rs[0].TTL.Milliseconds()
 	for i := range rs {
 		r := &rs[i]
 		if err := checkRequest(*r); err != nil {
 			return nil, err
 		}
-		if share(r.Mode, r.Permits) != "" || r.TTL != rs[0].TTL || r.Tokens != rs[0].Tokens {
+		if share(r.Mode, r.Permits) != "" || r.TTL != rs[0].TTL {
 			return nil, errNotOneScript
 		}
 		for k, name := range lockKeys(r.Key) {
-			keys[k*n+i] = name
+			keys[1+k*n+i] = name
 		}
 		args = append(args, r.Owner)
 	}
@@ -58,7 +51,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 		return acquireAllScript.Run(ctx, c, keys, args...).Text()
 	})
 	if redis.HasErrorPrefix(err, "CROSSSLOT") {
-		b.topology.disableMultiKey()
+		b.topology.foundSlots()
 		return nil, errNotOneScript
 	}
 	if i, ok := strings.CutPrefix(line, "-FOREIGN "); ok {
@@ -71,7 +64,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 		}
 	}
 	for i := range rs {
-		b.inDoubt.add(rs[i].Owner)
+		b.inDoubt.add(rs[i].Owner, attemptInDoubt)
 	}
 	return nil, err
 }
@@ -93,21 +86,17 @@ func parseAll(line string, rs []driver.Request, sent time.Time) ([]driver.Grant,
 	if text, ok := strings.CutPrefix(line, "-"); ok {
 		return nil, replyError(text)
 	}
-	words := strings.Fields(line)
-	switch {
-	case len(words) > 1 && words[0] == "0":
-		if held := parseRefusal(line[1:]); held != nil {
+	switch status, rest, _ := strings.Cut(line, " "); status {
+	case "0":
+		if held := parseRefusal(rest); held != nil {
 			return nil, held
 		}
-	case len(words) == 1+2*len(rs) && words[0] == "1":
+	case "1":
 		grants := make([]driver.Grant, len(rs))
 		for i := range rs {
-			g := rs[i].Grant()
-			var err, err2 error
-			g.Token, err = strconv.ParseUint(words[1+2*i], 10, 64)
-			g.LastToken, err2 = strconv.ParseUint(words[2+2*i], 10, 64)
-			if err != nil || err2 != nil {
-				return nil, fmt.Errorf("redislock: the tokens %q are not numbers", words[1+2*i:3+2*i])
+			g, ok := granted(rs[i], rest)
+			if !ok {
+				return nil, fmt.Errorf("redislock: the tokens %q are not numbers", rest)
 			}
 			g.Sent = sent
 			grants[i] = g

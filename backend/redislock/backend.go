@@ -56,7 +56,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
 	}
-	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), replicas: o.replicas}
+	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), replicas: o.replicas, topology: t}
 	b.dispatcher = newDispatcher(b.calls, b.topology, args)
 	return b
 }

@@ -22,7 +22,7 @@ const (
 // sortByScript groups the operations by their script.
 func sortByScript(batch []*op) {
 	if len(batch) > 1 {
-		slices.SortStableFunc(batch, func(a, b *op) int { return strings.Compare(a.script.sha, b.script.sha) })
+		slices.SortStableFunc(batch, func(a, b *op) int { return strings.Compare(a.script.Name, b.script.Name) })
 	}
 }
 

@@ -161,15 +161,12 @@ func (d *dispatcher) send(ctx context.Context, client redis.UniversalClient, bat
 		most = maxScriptOps
 	}
 	sendCalls(ctx, client, callsFor(batch, answers, most), d.processArgs)
-	if most == 1 || len(batch) == 1 {
-		return answers
-	}
 	var alone []*op
 	var which []int
 	for i, o := range batch {
 		if redis.HasErrorPrefix(answers[i].err, "CROSSSLOT") {
 			// The client is for one server, but that is part of a Cluster.
-			d.topology.disableMultiKey()
+			d.topology.foundSlots()
 		} else if !isOfOneKey(answers[i].err) {
 			continue
 		}

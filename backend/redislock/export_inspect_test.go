@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	Sources = append(Sources, forceReleaseScript.source, ownershipSource+inspectSource)
+	Sources = append(Sources, forceReleaseScript.Source(), inspectScript.Source())
 }
 
 // RunForce runs the script of ForceRelease; the owner of each op is the name of the

@@ -6,23 +6,28 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // Internals for the tests of scripts and leaks.
 var (
 	RenewScript   = renewScript
-	RenewShared   = renewSharedScript
-	ReleaseSource = releaseScript.source
+	RenewShared   = renewScript
+	RunShare      = RunAcquire
+	RunUnshare    = RunRelease
+	ReleaseSource = releaseScript.Source()
 	LockKeys      = lockKeys
 	Evicts        = evicts
-	Sources       = []string{acquireScript.source, releaseScript.source, renewSource, shareScript.source, unshareScript.source, renewSharedSource}
+	Sources       = []string{acquireScript.Source(), releaseScript.Source(), renewScript.Source()}
 )
 
 const (
-	Retention = retention
-	QueueTTL  = queueTTL
-	PingEvery = pingEvery
+	Retention    = tombstoneTTL
+	TombstoneTTL = tombstoneTTL
+	QueueTTL     = queueTTL
+	PingEvery    = pingEvery
+	ClockKey     = clockKey
 )
 
 // Member returns owner's entry in queues.
@@ -46,11 +51,11 @@ func (b *Backend) InDoubt() int {
 type ScriptOp struct {
 	Key, Owner string
 	TTL        time.Duration
-	Tokens     int
 	Mode       string // try, enqueue or extend
 	InDoubt    bool
+	Tokens     int
 	LastToken  int64
-	Share      string // r or p<n>: see shared.lua
+	Share      string // r or p<n>: see lock.lua
 }
 
 // RunAcquire runs acquire.lua and RunRelease runs release.lua, once for all locks. They
@@ -63,25 +68,16 @@ func RunRelease(ctx context.Context, c redis.UniversalClient, inbox string, clai
 	return runScript(ctx, c, releaseScript, inbox, claim, prefix, ops)
 }
 
-// RunShare and RunUnshare do the same with share.lua and unshare.lua.
-func RunShare(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
-	return runScript(ctx, c, shareScript, inbox, claim, prefix, ops)
-}
-
-func RunUnshare(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
-	return runScript(ctx, c, unshareScript, inbox, claim, prefix, ops)
-}
-
-func runScript(ctx context.Context, c redis.UniversalClient, s *script, inbox string, claim time.Duration, prefix string, in []ScriptOp) ([]string, error) {
+func runScript(ctx context.Context, c redis.UniversalClient, s *luascript.Script, inbox string, claim time.Duration, prefix string, in []ScriptOp) ([]string, error) {
 	ops := make([]*op, len(in))
 	for i, o := range in {
 		ops[i] = &op{
 			script: s, keys: lockKeys(o.Key), owner: o.Owner,
-			ttl: o.TTL.Milliseconds(), tokens: int64(o.Tokens), mode: o.Mode, inDoubt: rediskit.Flag(o.InDoubt), lastToken: uint64(o.LastToken), share: o.Share,
+			ttl: o.TTL.Milliseconds(), mode: o.Mode, inDoubt: rediskit.Flag(o.InDoubt), share: o.Share,
 		}
 	}
 	answers := make([]answer, len(ops))
-	sendCalls(ctx, c, []scriptCall{{script: s, ops: ops, answers: answers}}, &processArgs{inbox: inbox, claim: claim.Milliseconds(), prefix: prefix})
+	sendCalls(ctx, c, []scriptCall{{script: s, ops: ops, answers: answers}}, &processArgs{inbox: inbox, claim: claim.Milliseconds(), prefix: prefix, topology: newTopology(c)})
 	lines := make([]string, len(answers))
 	var err error
 	for i, a := range answers {

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 
@@ -12,18 +11,10 @@ import (
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
-var (
-	//go:embed force_release.lua
-	forceReleaseSource string
-
-	forceReleaseScript = newScript(preambleSource + commonSource + ownershipSource + forceReleaseSource)
-)
-
-// ForceRelease deletes the key, advances its fence and grants the key to the head of the
-// queue. It is one script, which is idempotent. If the value at the key is not a lock of
+// ForceRelease deletes the key and grants it to the head of the queue. It is one script, which is idempotent. If the value at the key is not a lock of
 // this package and does not look like one, ForceRelease changes nothing, and the error
 // wraps [driver.ErrForeign]. Such a value is a string that does not expire, a string that
-// is neither a UUID nor the holder in the fence, or a value of another type.
+// is neither a UUID nor an owner with a token, or a value of another type.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if key == "" {
 		return false, errors.New("redislock: the key is empty")

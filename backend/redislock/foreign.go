@@ -67,10 +67,10 @@ func (b *Backend) wrongType(ctx context.Context, key string, found error) (left 
 		}
 	}
 	switch {
-	case at[1].kind != "string" && at[1].kind != "none":
-		return 0, fmt.Errorf("%w: the fence %q is %v", found, names[1], at[1])
+	case at[1].kind != "zset" && at[1].kind != "none":
+		return 0, fmt.Errorf("%w: the queue %q is %v", found, names[1], at[1])
 	case at[2].kind != "zset" && at[2].kind != "none":
-		return 0, fmt.Errorf("%w: the queue %q is %v", found, names[2], at[2])
+		return 0, fmt.Errorf("%w: the set of tombstones %q is %v", found, names[2], at[2])
 	case isLine(found, ""):
 		return 0, fmt.Errorf("redislock: %w", driver.ErrForeign) // it was removed in the meantime
 	default:

@@ -3,7 +3,6 @@ package redislock
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,15 +19,6 @@ import (
 
 var _ driver.Inspector = (*Backend)(nil)
 
-var (
-	//go:embed ownership.lua
-	ownershipSource string
-	//go:embed inspect.lua
-	inspectSource string
-
-	inspectScript = redis.NewScript(ownershipSource + inspectSource)
-)
-
 const (
 	scanCount    = 1000 // keys that the server visits in one SCAN
 	inspectBatch = 64   // scripts in one pipeline
@@ -38,14 +28,12 @@ const (
 // of keys of any kind. It runs a script for each key with the prefix. The operation timeout
 // applies to each request, ctx to the whole.
 //
-// A string is listed as a lock if it is the holder in its fence, or if it expires and is a
-// UUID, like the owners of a Locker; the fence of a lock that is held for more than a
-// quarter of an hour may have expired. Any other string that expires, such as a lock of
+// A string is listed as a lock if it expires and is an owner with a token, or a UUID. Any
+// other string that expires, such as a lock of
 // another library, is listed if a waiter waits for it, or if the prefix is the key itself.
 // If the prefix is the key itself, a value of any other kind is listed as foreign.
 //
-// The token of a shared lock is known only for the holder that got it last. The token of a
-// lock whose fence has expired is not known.
+// The tokens of readers and of holders of permits are not known.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	found := make(map[string]driver.KeyInfo)
 	if err := b.inspectExactly(ctx, prefix, found); err != nil {
@@ -161,7 +149,7 @@ func candidates(names []string, prefix string) []string {
 			if key, ok := strings.CutSuffix(inner, "}:queue"); ok && strings.HasPrefix(key, prefix) {
 				keys[key] = struct{}{}
 			}
-			if strings.HasSuffix(inner, "}:queue") || strings.HasSuffix(inner, "}:fence") {
+			if strings.HasSuffix(inner, "}:queue") || strings.HasSuffix(inner, "}:gone") {
 				continue
 			}
 		}
@@ -180,7 +168,7 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 		pipe := c.Pipeline()
 		for _, i := range which {
 			names := lockKeys(keys[i])
-			cmds[i] = eval(pipe, ctx, names[:], driver.MaxHolderInfos, rediskit.Flag(exact))
+			cmds[i] = eval(pipe, ctx, names[:2], driver.MaxHolderInfos, rediskit.Flag(exact))
 		}
 		rediskit.Exec(ctx, pipe)
 	}
@@ -218,21 +206,19 @@ func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exac
 // keyInfo parses a reply of inspect.lua.
 func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 	info := driver.KeyInfo{Key: key}
-	if len(reply) == 5 {
+	if len(reply) == 4 {
 		kind, ok1 := reply[0].(string)
 		held, ok2 := reply[1].(int64)
 		waiting, ok3 := reply[2].(int64)
-		fence, ok4 := reply[3].(string)
-		holders, ok5 := reply[4].([]any)
-		if ok1 && ok2 && ok3 && ok4 && ok5 {
+		holders, ok4 := reply[3].([]any)
+		if ok1 && ok2 && ok3 && ok4 {
 			info.Held, info.Waiting = int(held), int(waiting)
 			info.Semaphore = kind == "p"
 			if kind == "r" {
 				info.Mode = driver.Shared
 			}
-			f := parseFence(fence)
-			for pair := range slices.Chunk(holders, 2) {
-				h, err := f.holderInfo(pair)
+			for holder := range slices.Chunk(holders, 3) {
+				h, err := holderInfo(holder)
 				if err != nil {
 					return info, err
 				}
@@ -244,44 +230,24 @@ func keyInfo(key string, reply []any) (driver.KeyInfo, error) {
 	return info, fmt.Errorf("redislock: inspect answered with %d parts, or with parts of another kind", len(reply))
 }
 
-// fenceTokens is what a fence says about the last holder.
-type fenceTokens struct {
-	holder      string
-	first, last uint64
-}
-
-// parseFence parses a fence. It returns a zero value if the fence cannot be parsed.
-func parseFence(text string) fenceTokens {
-	fields := strings.Fields(text)
-	if len(fields) < 4 {
-		return fenceTokens{}
+// holderInfo parses an owner, the milliseconds until its lease ends, and its token. A token
+// is the server's time in microseconds. So it says since when the owner has the lock, unless
+// the clock was set back.
+func holderInfo(parts []any) (h driver.HolderInfo, err error) {
+	if len(parts) != 3 {
+		return h, errors.New("redislock: inspect answered with a part of a holder")
 	}
-	first, err := strconv.ParseUint(fields[0], 10, 64)
-	last, err2 := strconv.ParseUint(fields[1], 10, 64)
-	if err != nil || err2 != nil {
-		return fenceTokens{}
-	}
-	return fenceTokens{holder: fields[2], first: first, last: last}
-}
-
-// holderInfo parses an owner and the milliseconds until its lease ends. Tokens are
-// microseconds of the server's time, and the last token of a range is the time at which it
-// was issued. So it says since when the owner has the lock, unless the server's clock was
-// set back or tokens were issued faster than one per microsecond.
-func (f fenceTokens) holderInfo(pair []any) (h driver.HolderInfo, err error) {
-	if len(pair) != 2 {
-		return h, errors.New("redislock: inspect answered with half a holder")
-	}
-	owner, ok1 := pair[0].(string)
-	left, ok2 := pair[1].(string)
+	owner, ok1 := parts[0].(string)
+	left, ok2 := parts[1].(string)
+	token, ok3 := parts[2].(string)
 	ms, err := strconv.ParseInt(left, 10, 64)
-	if !ok1 || !ok2 || err != nil {
+	if !ok1 || !ok2 || !ok3 || err != nil {
 		return h, errors.New("redislock: inspect answered with a malformed holder")
 	}
 	h.Owner, h.Holder = driver.Fingerprint(owner), driver.HolderOf(owner)
 	h.ExpiresIn = max(time.Duration(ms)*time.Millisecond, 0)
-	if owner == f.holder {
-		h.Token, h.Since = f.first, time.UnixMicro(int64(f.last))
+	if h.Token, err = strconv.ParseUint(token, 10, 53); err == nil {
+		h.Since = time.UnixMicro(int64(h.Token))
 	}
 	return h, nil
 }

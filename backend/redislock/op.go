@@ -3,24 +3,22 @@ package redislock
 import (
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 )
 
 // op is one operation: what a script has to do for one lock, and the answer.
 type op struct {
-	script *script
+	script *luascript.Script
 	keys   [3]string
 	owner  string
 
-	// For acquire.lua and share.lua.
-	ttl    int64 // milliseconds
-	tokens int64 // how many are asked for
-	mode   string
+	// For acquire.lua.
+	ttl  int64 // milliseconds
+	mode string
 
-	// For release.lua and unshare.lua.
-	inDoubt   string // a flag
-	lastToken uint64
-
-	share string // for share.lua and unshare.lua: see share
+	inDoubt string // for release.lua: a flag
+	share   string // for both: see share
 
 	idempotent bool // it may be sent twice
 
@@ -74,16 +72,10 @@ const (
 // a string into an interface allocates.
 func (o *op) appendArgs(args []any) []any {
 	args = append(args, &o.owner)
-	switch o.script {
-	case acquireScript:
-		return append(args, &o.ttl, &o.tokens, &o.mode)
-	case shareScript:
-		return append(args, &o.ttl, &o.tokens, &o.mode, &o.share)
-	case unshareScript:
-		return append(args, &o.inDoubt, &o.lastToken, &o.share)
-	default:
-		return append(args, &o.inDoubt, &o.lastToken)
+	if o.script == acquireScript {
+		return append(args, &o.ttl, &o.mode, &o.share)
 	}
+	return append(args, &o.inDoubt, &o.share)
 }
 
 // opPool keeps operations for reuse: each has a channel.

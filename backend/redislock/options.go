@@ -14,13 +14,9 @@ const (
 	DefaultOpTimeout   = time.Second
 )
 
-// The same values are in acquire.lua, release.lua and preamble.lua.
 const (
-	// retention is how long the fence of a lock is kept after its last use. After that, a
-	// token could be repeated if the server's clock is set back by more than the lock was
-	// idle. The fence is not kept longer, because requests from outside may choose the
-	// keys, and each key needs memory.
-	retention = 15 * time.Minute
+	// tombstoneTTL is how long tombstones are kept. After that, no attempt is on its way.
+	tombstoneTTL = 15 * time.Minute
 
 	// queueTTL is how long a queue is kept after the last attempt of its last waiter. A
 	// waiter makes an attempt at least three times within it.

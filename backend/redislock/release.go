@@ -10,11 +10,12 @@ import (
 
 // Release gives back the key, or the owner's place in the queue, and grants the key to the
 // first waiter. It fails with [driver.ErrLost] if another owner has the key. It also fails
-// with it if the key has no holder and g has tokens: then the lease has ended. If the release
-// was sent twice, the key counts as given back by the first request, and there is no error.
+// with it if the key has no holder and g has tokens: then the lease has ended. If a release
+// of the owner had no answer before, the key counts as given back by that one, and there is
+// no error.
 //
-// After an answered release, the server refuses the owner for as long as an attempt of it
-// may still be on its way. So an owner is good for one acquisition.
+// If an attempt of the owner is in doubt, the server refuses the owner from then on, for as
+// long as the attempt may still be on its way. So an owner is good for one acquisition.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkNames(g.Key, g.Owner); err != nil {
 		return err
@@ -23,21 +24,25 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		return err
 	}
 	o := b.dispatcher.ops.get()
-	o.script, o.keys, o.owner = releaseScript, lockKeys(g.Key), g.Owner
-	if o.share = share(g.Mode, g.Permits); o.share != "" {
-		o.script = unshareScript
-	}
-	o.inDoubt, o.lastToken, o.idempotent = rediskit.Flag(b.inDoubt.has(g.Owner)), g.LastToken, true
+	o.script, o.keys, o.owner, o.share = releaseScript, lockKeys(g.Key), g.Owner, share(g.Mode, g.Permits)
+	doubt := b.inDoubt.of(g.Owner)
+	o.inDoubt, o.idempotent = rediskit.Flag(doubt != 0), true
 	a := b.dispatcher.do(ctx, o)
+	if !a.outcomeKnown {
+		doubt |= releaseInDoubt
+	}
 	if a.err != nil {
+		if !a.outcomeKnown {
+			b.inDoubt.add(g.Owner, releaseInDoubt)
+		}
 		return a.err
 	}
 	b.inDoubt.remove(g.Owner)
 	switch {
 	case a.line == replyHeld, a.line == replyNotHeld && g.Token == 0:
 		return nil
-	case !a.outcomeKnown:
-		return nil // sent twice: the first request counts as the one that gave it back
+	case doubt&releaseInDoubt != 0:
+		return nil // sent more than once: an earlier request counts as the one that gave it back
 	case a.line == replyNotHeld:
 		return fmt.Errorf("redislock: the lease has ended: %w", driver.ErrLost)
 	default:
@@ -45,7 +50,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 }
 
-// Replies of release.lua, unshare.lua and force_release.lua. Any other is a failure.
+// Replies of release.lua and force_release.lua. Any other is a failure.
 const (
 	replyHeld    = "1" // the owner had the key, or any owner if it was taken away by force
 	replyNotHeld = "2" // it had no holder

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,8 +31,7 @@ var (
 	errTooMany = fmt.Errorf("not sent, because %d renewals for this server have no answer yet", maxRenewals)
 )
 
-// Renew extends the grants. It sends one script for every 256 exclusive grants and one for
-// every 256 others. If there may be several servers, it sends pipelines of the same size,
+// Renew extends the grants. It sends one script for every 256 grants. If there may be several servers, it sends pipelines of the same size,
 // to all servers at once, and reports each result when its server has answered. A grant is
 // [driver.Unknown] if its server did not answer within the operation timeout. Then further
 // batches of this call for that server are not sent, and their grants are Unknown, too.
@@ -51,9 +51,6 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	}
 
 	groups := b.topology.groupByServer(ctx, b.calls, grants, valid)
-	for _, group := range groups {
-		sortByRenewScript(grants, group)
-	}
 	if len(groups) == 1 {
 		b.renewAt(ctx, grants, groups[0], report)
 		return
@@ -83,7 +80,7 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 		return
 	}
 	for len(group) > 0 {
-		batch := group[:sameScriptPrefix(grants, group)]
+		batch := group[:min(maxRenewBatch, len(group))]
 		group = group[len(batch):]
 
 		answers, err := callAt(ctx, b.calls, at.server, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
@@ -115,45 +112,52 @@ func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grant
 			return answers, err
 		}
 		// The client is for one server, but that is part of a Cluster.
-		b.topology.disableMultiKey()
+		b.topology.foundSlots()
 	}
 	return renewPipelined(ctx, c, grants, batch)
 }
 
 func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	keys := make([]string, 0, len(batch))
-	args := make([]any, 0, 2*len(batch))
+	args := make([]any, 0, 3*len(batch))
 	for _, i := range batch {
 		keys = append(keys, grants[i].Key)
-		args = append(args, heldValue(grants[i]), grants[i].TTL.Milliseconds())
+		args = appendRenewal(args, grants[i])
 	}
-	script := renewScriptOf(grants[batch[0]])
-	reply, err := integers(script.Run(ctx, c, keys, args...), len(batch))
+	text, err := renewScript.Run(ctx, c, keys, args...).Text()
 	if err != nil {
 		return nil, err
 	}
+	lines := strings.Split(text, "\n")
+	if len(lines) != len(batch) {
+		return nil, fmt.Errorf("redislock: renew answered with %d lines instead of %d", len(lines), len(batch))
+	}
 	results := make([]driver.RenewResult, len(batch))
-	for n, renewed := range reply {
-		results[n] = renewResult(renewed)
+	for n, line := range lines {
+		results[n] = renewResult(line)
 	}
 	return results, nil
+}
+
+// appendRenewal appends the arguments of renew.lua for g.
+func appendRenewal(args []any, g driver.Grant) []any {
+	return append(args, g.Owner, g.TTL.Milliseconds(), share(g.Mode, g.Permits))
 }
 
 // renewPipelined sends one script call for each lock. Calls that are answered with
 // NOSCRIPT are sent once more, with the script. It fails if no call was answered.
 func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	results := make([]driver.RenewResult, len(batch))
-	script := renewScriptOf(grants[batch[0]])
 	send := func(ns []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) (missing []int) {
 		pipe := c.Pipeline()
 		cmds := make([]*redis.Cmd, len(ns))
 		for j, n := range ns {
 			g := grants[batch[n]]
-			cmds[j] = eval(pipe, ctx, []string{g.Key}, heldValue(g), g.TTL.Milliseconds())
+			cmds[j] = eval(pipe, ctx, []string{g.Key}, appendRenewal(nil, g)...)
 		}
 		rediskit.Exec(ctx, pipe)
 		for j, n := range ns {
-			reply, err := integers(cmds[j], 1)
+			line, err := cmds[j].Text()
 			switch {
 			case redis.HasErrorPrefix(err, "NOSCRIPT"):
 				missing = append(missing, n)
@@ -161,7 +165,7 @@ func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []drive
 			case err != nil:
 				results[n].Err = err
 			default:
-				results[n] = renewResult(reply[0])
+				results[n] = renewResult(line)
 			}
 		}
 		return missing
@@ -172,11 +176,11 @@ func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []drive
 		all[n] = n
 	}
 	missing := send(all, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-		return script.EvalSha(ctx, s, keys, args...)
+		return renewScript.EvalSha(ctx, s, keys, args...)
 	})
 	if len(missing) > 0 {
 		send(missing, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-			return script.Eval(ctx, s, keys, args...)
+			return renewScript.Eval(ctx, s, keys, args...)
 		})
 	}
 	if !slices.ContainsFunc(results, func(r driver.RenewResult) bool { return rediskit.Answered(r.Err) }) {
@@ -185,52 +189,16 @@ func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []drive
 	return results, nil
 }
 
-func renewResult(renewed int64) driver.RenewResult {
-	if renewed == 1 {
+// renewResult parses a line of the reply of renew.lua.
+func renewResult(line string) driver.RenewResult {
+	switch text, failed := strings.CutPrefix(line, "-"); {
+	case failed:
+		return driver.RenewResult{Err: replyError(text)}
+	case line == "1":
 		return driver.RenewResult{Status: driver.Renewed}
+	case line == "0":
+		return driver.RenewResult{Status: driver.Lost}
+	default:
+		return driver.RenewResult{Err: fmt.Errorf("redislock: renew answered %q", line)}
 	}
-	return driver.RenewResult{Status: driver.Lost}
-}
-
-// renewScriptOf returns the script that renews g.
-func renewScriptOf(g driver.Grant) *redis.Script {
-	if share(g.Mode, g.Permits) != "" {
-		return renewSharedScript
-	}
-	return renewScript
-}
-
-// heldValue returns what g has at the key of the lock: the value of the string, or a
-// member of the sorted set.
-func heldValue(g driver.Grant) string {
-	if s := share(g.Mode, g.Permits); s != "" {
-		return s[:1] + " " + g.Owner
-	}
-	return g.Owner
-}
-
-// sortByRenewScript sorts the indices in group by the script that renews their grants.
-func sortByRenewScript(grants []driver.Grant, group []int) {
-	exclusive := func(i int) bool { return renewScriptOf(grants[i]) == renewScript }
-	slices.SortStableFunc(group, func(i, j int) int {
-		switch a, b := exclusive(i), exclusive(j); {
-		case a == b:
-			return 0
-		case a:
-			return -1
-		default:
-			return 1
-		}
-	})
-}
-
-// sameScriptPrefix returns how many indices at the beginning of group go into one batch.
-func sameScriptPrefix(grants []driver.Grant, group []int) int {
-	script := renewScriptOf(grants[group[0]])
-	for n := range min(maxRenewBatch, len(group)) {
-		if renewScriptOf(grants[group[n]]) != script {
-			return n
-		}
-	}
-	return min(maxRenewBatch, len(group))
 }

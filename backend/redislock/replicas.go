@@ -59,7 +59,7 @@ func (r replicas) unconfirmed(got int) error {
 
 // concerns reports whether replicas must confirm the call.
 func (r replicas) concerns(c scriptCall) bool {
-	return (c.script == acquireScript || c.script == shareScript) &&
+	return c.script == acquireScript &&
 		slices.ContainsFunc(c.ops, func(o *op) bool { return o.mode != modeExtend })
 }
 
@@ -119,7 +119,7 @@ func (r replicas) executeOn(ctx context.Context, server *redis.Client, client re
 	}
 	for m := range moved {
 		moved[m].cmd = redis.NewCmd(ctx, moved[m].cmd.Args()...)
-		moved[m].cmd.SetFirstKeyPos(3)
+		moved[m].cmd.SetFirstKeyPos(4)
 	}
 	execute(ctx, client, moved)
 	for m, i := range at {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // scriptCall is one run of a script, for one lock or for many.
 type scriptCall struct {
-	script  *script
+	script  *luascript.Script
 	ops     []*op
 	answers []answer // of the ops
 	cmd     *redis.Cmd
@@ -27,17 +28,18 @@ type processArgs struct {
 	inbox, prefix string
 	claim         int64
 	replicas      replicas
+	topology      topology
 }
 
 // command returns the command of the call: EVAL with the source, otherwise EVALSHA.
 func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *redis.Cmd {
 	args := make([]any, 0, 6+8*len(c.ops))
 	if source {
-		args = append(args, "eval", &c.script.source)
+		args = append(args, "eval", c.script.Source())
 	} else {
-		args = append(args, "evalsha", &c.script.sha)
+		args = append(args, "evalsha", c.script.Hash())
 	}
-	args = append(args, 3*len(c.ops))
+	args = append(args, 1+3*len(c.ops), p.topology.clockFor(c.ops[0].keys[0]))
 	for k := range 3 {
 		for _, o := range c.ops {
 			args = append(args, &o.keys[k])
@@ -48,7 +50,7 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 		args = o.appendArgs(args)
 	}
 	cmd := redis.NewCmd(ctx, args...)
-	cmd.SetFirstKeyPos(3)
+	cmd.SetFirstKeyPos(4) // the clock is in the same slot, or on the same server
 	return cmd
 }
 

@@ -14,21 +14,36 @@ import (
 type topology struct {
 	client     redis.UniversalClient
 	multiKeyOK *atomic.Bool
+	slotted    *atomic.Bool // keys are in slots: in a Cluster
 }
 
 func newTopology(client redis.UniversalClient) topology {
-	t := topology{client: client, multiKeyOK: new(atomic.Bool)}
+	t := topology{client: client, multiKeyOK: new(atomic.Bool), slotted: new(atomic.Bool)}
 	// Known for a plain client only: a wrapper hides what is behind it.
 	_, plain := client.(*redis.Client)
 	t.multiKeyOK.Store(plain)
+	_, cluster := client.(*redis.ClusterClient)
+	t.slotted.Store(cluster)
 	return t
 }
 
 // multiKey reports whether one script may have the keys of several locks.
 func (t topology) multiKey() bool { return t.multiKeyOK.Load() }
 
-// disableMultiKey is called when a server has refused such a script.
-func (t topology) disableMultiKey() { t.multiKeyOK.Store(false) }
+// foundSlots is called when a server has refused a script because its keys are in several
+// slots: the client is for one server, but that is part of a Cluster.
+func (t topology) foundSlots() {
+	t.slotted.Store(true)
+	t.multiKeyOK.Store(false)
+}
+
+// clockFor returns the key of the clock for a lock.
+func (t topology) clockFor(key string) string {
+	if t.slotted.Load() {
+		return slotClock(key)
+	}
+	return clockKey
+}
 
 // finder returns a function that returns the client of a key's server. The first call of
 // that function may have to ask a server. It is nil if there is one server, or if the

@@ -3,7 +3,7 @@
 -- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
 --   then for each lock: the owner, the time to live in milliseconds, the mode, and the
---   share: see lib/lock.lua. The modes are:
+--   share: see includes/lock.lua. The modes are:
 --     try      do not queue
 --     enqueue  queue if the lock is not granted
 --     extend   extend the owner's lease and issue new tokens, unless others wait; for
@@ -21,12 +21,12 @@
 
 --- @include "acquire_fast.lua"
 --- @constants
---- @include "lib/time.lua"
---- @include "lib/lock.lua"
---- @include "lib/tombstone.lua"
---- @include "lib/queue.lua"
---- @include "lib/refusal.lua"
---- @include "lib/each.lua"
+--- @include "includes/time.lua"
+--- @include "includes/lock.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/queue.lua"
+--- @include "includes/refusal.lua"
+--- @include "includes/each.lua"
 
 local n = (#KEYS - 1) / 3
 
@@ -41,11 +41,14 @@ local function extend(lock, queue, value, owner, ttl)
   elseif redis.call('EXISTS', queue) == 1 then
     return refusal(redis.call('PTTL', lock))
   end
+  local before, err = last_issued()
+  if err then
+    return '-' .. err
+  end
   if redis.call('PTTL', lock) < tonumber(ttl) then
     redis.call('PEXPIRE', lock, ttl)
   end
-  local before, token = issue()
-  return granted_line(before, token, queue)
+  return granted_line(before, issue(before), queue)
 end
 
 -- repeat_exclusive answers an owner that has the lock: it repeats an attempt, or claims the
@@ -57,7 +60,7 @@ local function repeat_exclusive(lock, queue, value, owner, ttl, entry)
     redis.call('PEXPIRE', lock, ttl)
   end
   local token = string.sub(value, #owner + 2)
-  return granted_line(string.format('%.0f', token - 1), token, queue)
+  return granted_line(string.format('%016.0f', token - 1), token, queue)
 end
 
 local function attempt(i)
@@ -73,11 +76,12 @@ local function attempt(i)
   elseif kind == 'x' and mode == 'try' and not holds(value, owner) then
     return refusal(redis.call('PTTL', lock), value)
   end
-  redis.call('ZCARD', queue) -- an error if it has another type
-  local refused = tombstoned(gone, owner)
-  local _, bad = last_issued()
-  if bad then
-    return '-' .. bad
+  local waiting = redis.pcall('ZCARD', queue)
+  local refused, bad_gone = tombstoned(gone, owner)
+  local before, bad_clock = last_issued()
+  err = type(waiting) == 'table' and waiting.err or bad_gone or bad_clock
+  if err then
+    return '-' .. err
   end
 
   local tokens
@@ -101,7 +105,7 @@ local function attempt(i)
       if first == entry or mine then
         redis.call('ZREM', queue, entry)
       end
-      tokens = { issue() }
+      tokens = { before, issue(before) }
       if share == '' then
         redis.call('SET', lock, owner .. ' ' .. tokens[2], 'PX', ttl)
         kind = 'x'

@@ -12,27 +12,38 @@
 --   -<error>
 
 --- @constants
---- @include "lib/time.lua"
---- @include "lib/lock.lua"
---- @include "lib/tombstone.lua"
---- @include "lib/refusal.lua"
+--- @include "includes/time.lua"
+--- @include "includes/lock.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/refusal.lua"
 
 local n = (#KEYS - 1) / 3
+local before, bad_clock = last_issued()
+if bad_clock then
+  return '-' .. bad_clock
+end
 
 for i = 1, n do
   local lock, queue, gone, owner = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i], ARGV[1 + i]
   local kind, value, err = holders(lock)
   if err then
     return string.sub(err, 1, 9) == 'WRONGTYPE' and '-FOREIGN ' .. i or '-' .. err
-  elseif kind and not (value and holds(value, owner))
-    or not kind and redis.call('ZCARD', queue) > 0 then
+  end
+  local waiting = redis.pcall('ZCARD', queue)
+  if type(waiting) == 'table' then
+    return '-' .. waiting.err
+  elseif kind and not (value and holds(value, owner)) or not kind and waiting > 0 then
     return refusal(redis.call('PTTL', lock), value)
-  elseif tombstoned(gone, owner) then
+  end
+  local refused, bad_gone = tombstoned(gone, owner)
+  if bad_gone then
+    return '-' .. bad_gone
+  elseif refused then
     return '-GONE this owner has released the lock'
   end
 end
 
-local before, token = issue()
+local token = issue(before)
 for i = 1, n do
   redis.call('SET', KEYS[1 + i], ARGV[1 + i] .. ' ' .. token, 'PX', ARGV[1])
 end

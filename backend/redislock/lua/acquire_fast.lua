@@ -5,29 +5,35 @@ local answers = {}
 do
   local KEYS, ARGV, call = KEYS, ARGV, redis.call -- locals are faster than globals
   local n = (#KEYS - 1) / 3
-  local plain = true
+  local busy = call('EXISTS', unpack(KEYS, n + 2)) > 0 -- some lock is
+  local plain = {}
   for i = 1, n do
-    plain = plain and ARGV[4 * i + 3] == '' and ARGV[4 * i + 2] ~= 'extend'
+    if ARGV[4 * i + 3] == '' and ARGV[4 * i + 2] ~= 'extend'
+      and (not busy or call('EXISTS', KEYS[1 + n + i], KEYS[1 + 2 * n + i]) == 0) then
+      plain[#plain + 1] = i
+    end
   end
-  if plain and call('EXISTS', unpack(KEYS, n + 2)) == 0 then
+  local granted = 0
+  if #plain > 0 then
     local t = call('TIME')
-    local token = t[1] .. string.sub('00000' .. t[2], -6)
+    local token = string.format('%016.0f', t[1] * 1000000 + t[2])
     -- pcall: the rest of the script reports what is wrong with the clock.
     local before = redis.pcall('GETSET', KEYS[1], token) or '0000000000000000'
     if type(before) == 'table' then -- luacheck: ignore
     elseif #before == 16 and before < token then
-      local granted, stamp = '1 ' .. before .. ' ' .. token .. ' 0', ' ' .. token
-      for i = 1, n do
-        local set = redis.pcall('SET', KEYS[i + 1], ARGV[4 * i] .. stamp, 'NX', 'PX', ARGV[4 * i + 1])
+      local line, stamp = '1 ' .. before .. ' ' .. token .. ' 0', ' ' .. token
+      for _, i in ipairs(plain) do
+        local set = redis.pcall('SET', KEYS[1 + i], ARGV[4 * i] .. stamp, 'NX', 'PX', ARGV[4 * i + 1])
         if set and set.ok then
-          answers[i] = granted
+          answers[i] = line
+          granted = granted + 1
         end
       end
     else
       call('SET', KEYS[1], before) -- the clock was set back, or this is not a token
     end
   end
-  if #answers == n then
+  if granted == n then
     return table.concat(answers, '\n')
   end
 end

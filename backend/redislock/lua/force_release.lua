@@ -10,12 +10,12 @@
 --   -<error>
 
 --- @constants
---- @include "lib/time.lua"
---- @include "lib/lock.lua"
---- @include "lib/tombstone.lua"
---- @include "lib/queue.lua"
---- @include "lib/ownership.lua"
---- @include "lib/each.lua"
+--- @include "includes/time.lua"
+--- @include "includes/lock.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/queue.lua"
+--- @include "includes/ownership.lua"
+--- @include "includes/each.lua"
 
 local n = (#KEYS - 1) / 3
 
@@ -29,11 +29,14 @@ local function force_release(i)
   end
   -- The name of the call is among the tombstones, so that a repeated call does not take
   -- the lock away from the waiter that it was granted to.
-  if tombstoned(gone, name) then
+  local repeated, bad_gone = tombstoned(gone, name)
+  local waiting = redis.pcall('ZCARD', queue)
+  err = bad_gone or type(waiting) == 'table' and waiting.err
+  if err then
+    return '-' .. err
+  elseif repeated then
     return '1'
-  end
-  local waited = redis.call('ZCARD', queue) > 0
-  if not kind and not waited then
+  elseif not kind and waiting == 0 then
     return '2'
   end
 

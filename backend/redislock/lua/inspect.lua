@@ -7,13 +7,13 @@
 --
 -- Returns nil if the key has neither holders nor waiters, or if the value is not a lock.
 -- Otherwise an array:
---   the kind of the holders: see lib/lock.lua; x for an exclusive one, - for none
+--   the kind of the holders: see includes/lock.lua; x for an exclusive one, - for none
 --   the number of holders
 --   the number of waiters
 --   for each holder: the owner, the milliseconds until its lease ends, negative if it does
 --     not end, and the token, or "" if it is not known
 
---- @include "lib/ownership.lua"
+--- @include "includes/ownership.lua"
 
 local lock, queue = KEYS[1], KEYS[2]
 

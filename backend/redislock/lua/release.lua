@@ -3,7 +3,7 @@
 -- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
 --   then for each lock: the owner, 1 if an attempt of the owner is in doubt, and the share:
---   see lib/lock.lua.
+--   see includes/lock.lua.
 --
 -- Returns a line for each lock:
 --   1  this owner had it, or this is a repeated call of an owner in doubt
@@ -13,11 +13,11 @@
 
 --- @include "release_fast.lua"
 --- @constants
---- @include "lib/time.lua"
---- @include "lib/lock.lua"
---- @include "lib/tombstone.lua"
---- @include "lib/queue.lua"
---- @include "lib/each.lua"
+--- @include "includes/time.lua"
+--- @include "includes/lock.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/queue.lua"
+--- @include "includes/each.lua"
 
 local n = (#KEYS - 1) / 3
 

@@ -5,21 +5,21 @@ local answers = {}
 do
   local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub -- locals are faster than globals
   local n = (#KEYS - 1) / 3
-  if call('EXISTS', unpack(KEYS, n + 2, 2 * n + 1)) == 0 then
-    local values = call('MGET', unpack(KEYS, 2, n + 1))
-    local held = {}
-    for i = 1, n do
-      local owner, value = ARGV[3 * i + 1], values[i]
-      if value and ARGV[3 * i + 2] == '0' and sub(value, 1, #owner + 1) == owner .. ' ' then
-        answers[i] = '1'
-        held[#held + 1] = KEYS[i + 1]
-      end
-    end
-    if #held > 0 then
-      call('DEL', unpack(held))
+  local busy = call('EXISTS', unpack(KEYS, n + 2, 2 * n + 1)) > 0 -- some lock is
+  local values = call('MGET', unpack(KEYS, 2, n + 1))
+  local held = {}
+  for i = 1, n do
+    local owner, value = ARGV[3 * i + 1], values[i]
+    if value and ARGV[3 * i + 2] == '0' and sub(value, 1, #owner + 1) == owner .. ' '
+      and (not busy or call('EXISTS', KEYS[1 + n + i]) == 0) then
+      answers[i] = '1'
+      held[#held + 1] = KEYS[1 + i]
     end
   end
-  if #answers == n then
+  if #held > 0 then
+    call('DEL', unpack(held))
+  end
+  if #held == n then
     return table.concat(answers, '\n')
   end
 end

@@ -4,13 +4,13 @@
 --
 -- KEYS: the locks.
 -- ARGV: for each lock the owner, the time to live in milliseconds, and the share: see
---   lib/lock.lua.
+--   includes/lock.lua.
 --
 -- Returns a line for each lock: 1 if it was extended, 0 if not, or -<error>.
 
---- @include "lib/time.lua"
---- @include "lib/lock.lua"
---- @include "lib/each.lua"
+--- @include "includes/time.lua"
+--- @include "includes/lock.lua"
+--- @include "includes/each.lua"
 
 -- A value of another type does not belong to this owner. Any other error says nothing about
 -- the owner.

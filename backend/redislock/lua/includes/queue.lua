@@ -55,12 +55,13 @@ local function grant_next(lock, queue, kind, leaving, own)
   local messages, joined, own_tokens = {}, false, nil
   for _ = 1, 16 do
     local entry, inbox, owner, share = head(queue, leaving)
-    if not entry or not admits(lock, kind, share) then
+    local before = entry and admits(lock, kind, share) and last_issued()
+    if not before then
       break
     end
     -- First a command that Redis does not refuse when it is out of memory.
     redis.call('ZREM', queue, entry)
-    local before, token = issue()
+    local token = issue(before)
     if share == '' then
       redis.call('SET', lock, owner .. ' ' .. token, 'PX', claim)
       kind = 'x'

@@ -9,7 +9,7 @@ local now
 local function time()
   if not now then
     local t = redis.call('TIME')
-    now = t[1] .. string.sub('00000' .. t[2], -6)
+    now = string.format('%016.0f', t[1] * 1000000 + t[2])
   end
   return now
 end
@@ -19,27 +19,23 @@ local function last_issued()
   local last = redis.pcall('GET', KEYS[1])
   if not last then
     return '0000000000000000'
-  elseif type(last) == 'table' then
+  elseif type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
     return nil, last.err
-  elseif not string.find(last, '^%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d$') or last >= '9007199254740991' then
+  elseif type(last) == 'table' or not string.find(last, '^%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d$') or last >= '9007199254740991' then
     -- From 2^53 on, neighbouring integers are the same double. To start again could issue a
     -- smaller token.
-    return nil, 'BADCLOCK it is not a token'
+    return nil, 'BADCLOCK the value of ' .. KEYS[1] .. ' is not a token'
   end
   return last
 end
 
--- issue returns the last token that was issued before and a new one. All between them are
--- issued too. The new token is the time, unless the clock was set back.
-local function issue()
-  local before, err = last_issued()
-  if err then
-    error({ err = err })
-  end
+-- issue returns a new token, when before was issued last. All between them are issued too.
+-- The new token is the time, unless the clock was set back.
+local function issue(before)
   local token = time()
   if before >= token then
-    token = string.format('%.0f', before + 1)
+    token = string.format('%016.0f', before + 1)
   end
   redis.call('SET', KEYS[1], token)
-  return before, token
+  return token
 end

@@ -1,0 +1,34 @@
+package redislock
+
+import (
+	"testing"
+)
+
+// The slots are those that the specification of Redis Cluster and CLUSTER KEYSLOT give.
+func TestSlotOf(t *testing.T) {
+	for key, want := range map[string]uint16{
+		"123456789": 12739, "foo": 12182, "{foo}:queue": 12182, "a{foo}b": 12182, "{}foo": 9500, "": 0,
+	} {
+		if got := slotOf(key); got != want {
+			t.Errorf("slotOf(%q) = %d, want %d", key, got, want)
+		}
+	}
+}
+
+// Each slot has a clock of its own in that slot, and processes of other versions must use
+// the same ones.
+func TestSlotClocks(t *testing.T) {
+	seen := make(map[string]bool)
+	for slot, clock := range slotClocks() {
+		if int(slotOf(clock)) != slot || seen[clock] {
+			t.Fatalf("slot %d has the clock %q in slot %d, or a second time", slot, clock, slotOf(clock))
+		}
+		seen[clock] = true
+	}
+	if got := slotClock(clockKey); got != clockKey {
+		t.Errorf("the slot of %q has the clock %q", clockKey, got)
+	}
+	if got, want := slotClock("foo"), "distlock:clock:{6yd}"; got != want {
+		t.Errorf("the slot of foo has the clock %q, want %q", got, want)
+	}
+}
