@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock/internal/backoff"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/compat"
+	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/localqueue"
 	"github.com/distlock-go/distlock/internal/owner"
 )
@@ -227,7 +228,7 @@ func (l *Locker) acquireRemote(ctx context.Context, s *Lease, key string, c comp
 func (l *Locker) request(key string, o *Opts) driver.Request {
 	return driver.Request{
 		Key: key, Owner: owner.New(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
-		Tokens: l.cfg.HandOvers + 1,
+		Tokens: leasestate.Tokens(l.cfg.HandOvers),
 	}
 }
 
@@ -240,9 +241,10 @@ func (l *Locker) accept(ctx context.Context, s *Lease, g driver.Grant, c compat.
 		}
 		return ErrNoFencing
 	}
-	st := new(leaseState)
-	st.Init(g, c, l.cfg.limits(), abandoned, (*Lease).lost)
-	s.assign(st, time.Now(), g.Sent, o.MaxHold)
+	limits := leasestate.NewLimits(l.cfg.HandOvers, l.cfg.HandOverTime, l.extender != nil, &l.roundTrip)
+	st, now := new(leaseState), time.Now()
+	st.Init(now, g, c, limits, abandoned, (*Lease).lost)
+	s.assign(st, now, g.Sent, o.MaxHold)
 	l.watchdog.add(st) // before anything runs under it
 	if c.Sharing.Mode == Shared {
 		l.queue.Acquired(s.Key(), st)

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/owner"
 )
 
@@ -39,16 +38,14 @@ type Config struct {
 
 	// HandOvers limits how often a lock passes from one holder in this process to the next
 	// without going back to the store. That is far faster, but other processes wait. Each
-	// is an acquisition with its own token. The default is [DefaultHandOvers]; -1 is never.
+	// is an acquisition with its own token. By default the limit follows what it costs to
+	// pass the lock to another process: it is 64, or as many as fit in ten times that cost,
+	// which the Locker estimates from how long the store takes to answer. -1 is never.
 	HandOvers int
 
-	// HandOverTime limits the same from when the store granted the lock. It does not end
+	// HandOverTime limits the same from when this process got the lock. It does not end
 	// the last lease. The default is [DefaultHandOverTime].
 	HandOverTime time.Duration
-}
-
-func (c *Config) limits() leasestate.Limits {
-	return leasestate.Limits{HandOvers: c.HandOvers, Time: c.HandOverTime}
 }
 
 // withDefaults fills in the zero fields and panics for those that make no
@@ -87,12 +84,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.HandOverTime == 0 {
 		c.HandOverTime = DefaultHandOverTime
-	}
-	switch c.HandOvers {
-	case 0:
-		c.HandOvers = DefaultHandOvers
-	case -1:
-		c.HandOvers = 0
 	}
 	return c
 }

@@ -19,13 +19,16 @@ type extending struct {
 
 	contended bool
 	silent    bool // requests to extend are never answered
-	fewer     int  // tokens of an extended block; 0: as requested
+	fewer     int  // tokens of a block; 0: as requested
 	refuse    func(g driver.Grant) error
 }
 
 func (p *extending) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	g, err := p.store.Acquire(ctx, r)
 	g.Contended = p.contended
+	if p.fewer > 0 {
+		g.LastToken = min(g.LastToken, g.Token+uint64(p.fewer)-1)
+	}
 	return g, err
 }
 
@@ -87,7 +90,7 @@ func circulate(t *testing.T, p *extending, cfg distlock.Config, n int, f func(ct
 }
 
 // untimed makes only the count end the hand-overs.
-var untimed = distlock.Config{HandOverTime: time.Hour}
+var untimed = distlock.Config{HandOvers: 64, HandOverTime: time.Hour}
 
 func TestExtendedKeyStaysInTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +137,7 @@ func TestContendedGrantIsNotExtended(t *testing.T) {
 func TestExtendedByFewTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &extending{store: newStore(), fewer: 16}
-		waits, _, extends := circulate(t, p, untimed, 64+160, func(context.Context) { synctest.Wait() })
+		waits, _, extends := circulate(t, p, untimed, 15+160, func(context.Context) { synctest.Wait() })
 		if waits != 1 || extends != 1+10 {
 			t.Errorf("%d acquisitions, %d questions; want 1 and 11", waits, extends)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/localqueue"
 	"github.com/distlock-go/distlock/internal/rolling"
 )
@@ -26,6 +27,8 @@ type Locker struct {
 	watchdog *watchdog
 	life     *lifetime
 	releases *rolling.Timeout
+
+	roundTrip leasestate.RoundTrip // of releases
 
 	ownerSuffix string // "@" and Config.Holder, or nothing
 

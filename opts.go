@@ -17,7 +17,6 @@ const (
 	DefaultTotalWaiters  = 50_000 // MaxWaiters of Config
 	DefaultMaxKeys       = 1 << 20
 	DefaultCloseTimeout  = 5 * time.Second
-	DefaultHandOvers     = 64
 	DefaultHandOverTime  = 100 * time.Millisecond
 )
 

@@ -54,6 +54,7 @@ func (l *Locker) release(ctx context.Context, s *Lease) error {
 func (l *Locker) handOver(key string, st *leaseState, now time.Time) bool {
 	ok, pending := l.queue.HandOver(key, st, now)
 	if !ok && pending != nil {
+		l.extend(st)
 		<-pending // one round trip; to release and acquire the key would be two
 		ok, _ = l.queue.HandOver(key, st, time.Now())
 	}
@@ -66,9 +67,6 @@ func (l *Locker) handOver(key string, st *leaseState, now time.Time) bool {
 // extend asks the store in the background, once for each range of tokens, whether others
 // wait for the key. If not, the store issues another range.
 func (l *Locker) extend(st *leaseState) {
-	if l.extender == nil {
-		return
-	}
 	done := st.RequestExtend()
 	if done == nil {
 		return
@@ -78,12 +76,12 @@ func (l *Locker) extend(st *leaseState) {
 		ctx, cancel := context.WithTimeout(l.bg, min(extendTimeout, st.TTL()))
 		defer cancel()
 		st.StartRequest()
-		g, err := l.extender.Extend(ctx, st.Grant(), l.cfg.HandOvers)
+		g, err := l.extender.Extend(ctx, st.Grant(), leasestate.Tokens(l.cfg.HandOvers))
 		st.EndRequest(err == nil || errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost))
 		switch {
 		case err == nil:
 			st.Extend(g.Sent)
-			st.AddTokens(g.Token, g.LastToken)
+			st.AddTokens(g)
 			l.watchdog.extended(st)
 		case errors.Is(err, ErrLost):
 			l.watchdog.remove(st)
@@ -190,7 +188,12 @@ func (l *Locker) releaseOrRetain(ctx context.Context, s *Lease, lost error) erro
 func (l *Locker) sendRelease(ctx context.Context, g driver.Grant) error {
 	own, end := l.outlive(ctx, g)
 	defer end()
-	return l.backend.Release(own, g)
+	sent := time.Now()
+	err := l.backend.Release(own, g)
+	if err == nil {
+		l.roundTrip.Add(time.Since(sent))
+	}
+	return err
 }
 
 // outlive returns a context for one attempt to release g: with the values of ctx, and a

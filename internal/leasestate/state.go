@@ -17,13 +17,6 @@ import (
 // ErrReleased is why a lease is over that its last holder gave back.
 var ErrReleased = fmt.Errorf("%w: it was released", driver.ErrLost)
 
-// Limits say how long a lease may be handed over in this process before the store is
-// asked again, so that other processes get their turn.
-type Limits struct {
-	HandOvers int           // hand-overs for one range of tokens
-	Time      time.Duration // since the grant
-}
-
 // State is the state of one lease, for holders of type H; the zero H stands for none.
 // Once over it stays over. [State.Init] must be called first. After that, a State is safe
 // for concurrent use.
@@ -31,6 +24,7 @@ type State[H comparable] struct {
 	grant   driver.Grant
 	class   compat.Class
 	limits  Limits
+	since   time.Duration // the age at which this process got the lease
 	safeTTL time.Duration
 	lost    func(H, error)
 
@@ -49,8 +43,9 @@ type State[H comparable] struct {
 	sharers   map[H]struct{} // the holders of a shared lease
 	attaching int            // holders on their way to share the lease
 
-	nextTokens      *tokenRange   // received ahead of time, to follow tokens
-	extendRequested chan struct{} // closed when it is known whether there are nextTokens
+	nextTokens *tokenRange   // received ahead of time, to follow tokens
+	extend     chan struct{} // closed when it is known whether there are nextTokens; nil: not needed yet
+	requested  bool          // RequestExtend has returned extend
 
 	inFlight  int  // requests in progress that extend the lease
 	abandoned bool // such a request ended without an answer: it may still reach the store
@@ -69,12 +64,13 @@ type Assignment struct {
 	HandedOver bool // by another holder in this process
 }
 
-// Init makes s the state of a new lease, which no holder has yet. abandoned reports that
-// an attempt to get the lease ended without an answer. When the lease is lost, lost is
-// called once for each holder.
-func (s *State[H]) Init(g driver.Grant, c compat.Class, l Limits, abandoned bool, lost func(h H, err error)) {
+// Init makes s the state of a new lease, which this process gets now and which no holder
+// has yet. abandoned reports that an attempt to get the lease ended without an answer. When
+// the lease is lost, lost is called once for each holder.
+func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, abandoned bool, lost func(h H, err error)) {
 	s.grant, s.class, s.limits, s.safeTTL, s.lost = g, c, l, clock.SafeTTL(g.TTL), lost
-	s.sent, s.abandoned, s.tokens = g.Sent, abandoned, tokenRange{token: g.Token, last: g.LastToken}
+	s.since = s.age(now)
+	s.sent, s.abandoned, s.tokens = g.Sent, abandoned, tokenRange{token: g.Token, last: g.LastToken, began: s.since}
 	if c.Shares() {
 		s.attaching = 1
 	}
@@ -134,22 +130,28 @@ func (s *State[H]) Assign(h H, a *Assignment, now, began time.Time, maxHold time
 // because other processes have waited long enough. A fixed lease is never handed over:
 // the next holder would get less than a full one.
 //
-// If the answer depends on a request to the store that is in progress, Transfer returns a
-// channel that is closed when the answer is known.
+// If the answer depends on a request to the store for more tokens, Transfer returns a
+// channel that is closed when the answer is known. After any Transfer that returned true or
+// a channel, the caller must call RequestExtend.
 func (s *State[H]) Transfer(now time.Time) (ok bool, pending <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.transferable(now) {
 		return false, nil
 	}
-	if s.tokens.spent(s.limits.HandOvers, s.attaching) {
+	age := s.age(now)
+	if s.tokens.spent(age, &s.limits, s.attaching) {
 		if s.nextTokens == nil {
-			return false, s.extendRequested
+			s.needTokens()
+			return false, s.extend
 		}
-		s.tokens, s.nextTokens, s.extendRequested = *s.nextTokens, nil, nil
+		s.tokens, s.nextTokens, s.extend, s.requested = *s.nextTokens, nil, nil, false
 	}
 	var none H
 	s.tokens.handOvers++
+	if s.tokens.low(age, &s.limits) {
+		s.needTokens()
+	}
 	s.handedOver, s.maxHold, s.holder = true, 0, none
 	return true, nil
 }
@@ -160,7 +162,7 @@ func (s *State[H]) Transfer(now time.Time) (ok bool, pending <-chan struct{}) {
 func (s *State[H]) Attach(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.transferable(now) || s.tokens.spent(s.limits.HandOvers, s.attaching) {
+	if !s.transferable(now) || s.tokens.spent(s.age(now), &s.limits, s.attaching) {
 		return false
 	}
 	s.tokens.handOvers++
@@ -195,8 +197,11 @@ func (s *State[H]) Detach(h H) (last bool, over error) {
 // The caller has the mutex.
 func (s *State[H]) transferable(now time.Time) bool {
 	return s.over == nil && s.left(now) > 0 && !s.class.Fixed && clock.Elapsed(s.sent, now) <= s.safeTTL/2 &&
-		clock.Elapsed(s.grant.Sent, now) < s.limits.Time
+		s.age(now)-s.since < s.limits.MaxTime
 }
+
+// age returns the age of the lease: the time since the request that was granted was sent.
+func (s *State[H]) age(now time.Time) time.Duration { return clock.Elapsed(s.grant.Sent, now) }
 
 // left returns how much longer the lease may be relied on, if it is not over. The caller
 // has the mutex.
@@ -380,32 +385,40 @@ func (s *State[H]) NotRenewed(sent time.Time, why error) {
 	}
 }
 
-// RequestExtend returns a channel if the caller should ask the store for more tokens. The
+// needTokens makes the channel of RequestExtend, if the store may have more tokens. The
+// caller has the mutex.
+func (s *State[H]) needTokens() {
+	if s.extend == nil && s.limits.Extend && !s.grant.Contended {
+		s.extend = make(chan struct{})
+	}
+}
+
+// RequestExtend returns a channel if the caller must ask the store for more tokens. The
 // caller closes it when it has the answer and has called AddTokens. RequestExtend returns
-// nil if the store was asked already, or need not be asked, or not yet: a key that changes
-// hands now and then shall not cost a request each time.
+// nil if the store was asked already, or need not be asked, or not yet.
 func (s *State[H]) RequestExtend() chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.extendRequested != nil || s.over != nil || s.grant.Contended || s.tokens.handOvers <= s.limits.HandOvers/8 {
+	if s.requested {
 		return nil
 	}
-	s.extendRequested = make(chan struct{})
-	return s.extendRequested
+	s.requested = s.extend != nil
+	return s.extend
 }
 
-// ExtendRequested returns the channel of RequestExtend, or nil if the store was not asked.
+// ExtendRequested returns the channel of RequestExtend, or nil if the store need not be
+// asked.
 func (s *State[H]) ExtendRequested() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.extendRequested
+	return s.extend
 }
 
-// AddTokens records that the store issued more tokens.
-func (s *State[H]) AddTokens(token, last uint64) {
+// AddTokens records that the store issued more tokens with g.
+func (s *State[H]) AddTokens(g driver.Grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over == nil {
-		s.nextTokens = &tokenRange{token: token, last: last}
+		s.nextTokens = &tokenRange{token: g.Token, last: g.LastToken, began: s.age(g.Sent)}
 	}
 }

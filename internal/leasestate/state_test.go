@@ -24,7 +24,7 @@ var (
 	fixed  = compat.Class{TTL: ttl, Fixed: true}
 	reader = compat.Class{TTL: ttl, Sharing: driver.Sharing{Mode: driver.Shared}}
 
-	limits = leasestate.Limits{HandOvers: 16, Time: time.Hour}
+	limits = leasestate.Limits{HandOvers: 16, MaxTime: time.Hour, Extend: true}
 )
 
 // lease is a state with holders that have names, and what they were told.
@@ -42,7 +42,7 @@ func newLease(t *testing.T, c compat.Class, l leasestate.Limits, tokens bool) *l
 	if tokens {
 		g.Token, g.LastToken = 1, 4
 	}
-	s.Init(g, c, l, false, func(h string, err error) { s.told = append(s.told, fmt.Sprint(h, ": ", err)) })
+	s.Init(time.Now(), g, c, l, false, func(h string, err error) { s.told = append(s.told, fmt.Sprint(h, ": ", err)) })
 	return s
 }
 
@@ -81,7 +81,7 @@ func (s *lease) attaches(want bool) {
 
 func TestTransferIsRefused(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
-	second := leasestate.Limits{HandOvers: 16, Time: time.Second}
+	second := leasestate.Limits{HandOvers: 16, MaxTime: time.Second}
 	for name, c := range map[string]struct {
 		class   compat.Class
 		limits  leasestate.Limits
@@ -99,7 +99,7 @@ func TestTransferIsRefused(t *testing.T) {
 		"after the time":           {class: writer, limits: second, after: time.Second},
 		"within MaxHold":           {class: writer, limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
 		"when MaxHold has run out": {class: writer, limits: limits, maxHold: time.Second, after: time.Second},
-		"no hand-overs":            {class: writer, limits: leasestate.Limits{HandOvers: -1, Time: time.Hour}},
+		"no hand-overs":            {class: writer, limits: leasestate.NewLimits(-1, time.Hour, true, nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestRequestsInFlight(t *testing.T) {
 		want(true) // the one without an answer may still arrive
 
 		attempt := new(leasestate.State[string])
-		attempt.Init(driver.Grant{TTL: ttl, Sent: time.Now()}, writer, limits, true, nil)
+		attempt.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now()}, writer, limits, true, nil)
 		if !attempt.InFlight() {
 			t.Error("an attempt without an answer is forgotten")
 		}
@@ -394,8 +394,8 @@ func TestManyHolders(t *testing.T) {
 		var mu sync.Mutex
 		told, tokens := map[int]int{}, map[uint64]int{}
 		g := driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1000}
-		l := leasestate.Limits{HandOvers: 1000, Time: time.Hour}
-		s.Init(g, reader, l, false, func(h int, _ error) {
+		l := leasestate.Limits{HandOvers: 1000, MaxTime: time.Hour}
+		s.Init(time.Now(), g, reader, l, false, func(h int, _ error) {
 			mu.Lock()
 			defer mu.Unlock()
 			told[h]++

@@ -30,50 +30,89 @@ func TestTokensRiseFromHolderToHolder(t *testing.T) {
 	})
 }
 
-func TestHandOversAreBounded(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		for _, c := range []compat.Class{writer, reader} {
-			s := newLease(t, c, leasestate.Limits{HandOvers: 3, Time: time.Hour}, false)
-			s.assign("first", 0)
-			for i := range 3 {
-				if c.Shares() {
-					s.attaches(true)
-				} else {
-					s.transfers(true)
-				}
-				s.assign(fmt.Sprint(i), 0)
-			}
-			s.attaches(false)
-			s.transfers(false)
+// handsOver hands the lease over n times, to writers or to more readers.
+func (s *lease) handsOver(n int) {
+	s.t.Helper()
+	for i := range n {
+		if s.Class().Shares() {
+			s.attaches(true)
+		} else {
+			s.transfers(true)
 		}
-	})
+		s.assign(fmt.Sprint(time.Now(), i), 0)
+	}
+}
+
+func (s *lease) handsOverNoMore() {
+	s.t.Helper()
+	s.attaches(false)
+	s.transfers(false)
+}
+
+func TestHandOversAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		handOvers int
+		minTime   time.Duration
+		first     int           // hand-overs at once
+		pause     time.Duration // after them
+		more      int           // hand-overs after the pause
+	}{
+		"by their number":                {3, 0, 3, 0, 0},
+		"by their number, later":         {3, 0, 2, time.Hour - 1, 1},
+		"by the time":                    {3, time.Second, 1000, time.Second, 0},
+		"shortly before the time":        {3, time.Second, 1000, time.Second - 1, 1000},
+		"by their number after the time": {3, time.Second, 1, time.Minute, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				for _, class := range []compat.Class{writer, reader} {
+					class.TTL = 4 * time.Hour
+					s := &lease{t: t}
+					g := driver.Grant{Key: "k", Owner: "o", TTL: class.TTL, Sent: time.Now()}
+					time.Sleep(time.Minute) // the answer is late, which does not count
+					l := leasestate.Limits{HandOvers: c.handOvers, MinTime: c.minTime, MaxTime: time.Hour}
+					s.Init(time.Now(), g, class, l, false, nil)
+					s.assign("first", 0)
+					s.handsOver(c.first)
+					time.Sleep(c.pause)
+					s.handsOver(c.more)
+					if c.minTime > 0 && c.pause < c.minTime {
+						time.Sleep(c.minTime - c.pause)
+					}
+					s.handsOverNoMore()
+				}
+			})
+		})
+	}
+}
+
+// asks checks whether the store is to be asked for more tokens.
+func (s *lease) asks(want bool) chan struct{} {
+	s.t.Helper()
+	done := s.RequestExtend()
+	if (done != nil) != want {
+		s.t.Fatalf("the store is asked for more tokens: %v", !want)
+	}
+	return done
 }
 
 func TestMoreTokens(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newLease(t, writer, limits, true)
 		s.assign("first", 0)
-		for i := range 3 {
-			if s.RequestExtend() != nil {
-				t.Fatalf("the store is asked after %d hand-overs", i)
-			}
-			s.transfers(true)
-			s.assign(fmt.Sprint(i), 0)
-		}
-		done := s.RequestExtend()
-		if done == nil {
-			t.Fatal("the store is not asked after three hand-overs")
-		}
-		if s.RequestExtend() != nil {
-			t.Error("the store is asked twice")
-		}
+		s.asks(false)
+		s.transfers(true)
+		s.assign("second", 0)
+		done := s.asks(true)
+		s.asks(false) // it is asked once
 		if s.ExtendRequested() != (<-chan struct{})(done) {
 			t.Error("ExtendRequested is another channel")
 		}
+		s.handsOver(2)
 		if s.transfers(false) != (<-chan struct{})(done) {
 			t.Error("Transfer does not say that the answer is pending")
 		}
-		s.AddTokens(100, 110)
+		s.AddTokens(driver.Grant{Token: 100, LastToken: 110, Sent: time.Now()})
 		close(done)
 		if g := s.LastGrant(); g.Token != 1 || g.LastToken != 110 {
 			t.Errorf("the last grant has the tokens %d to %d", g.Token, g.LastToken)
@@ -85,31 +124,95 @@ func TestMoreTokens(t *testing.T) {
 		if g := s.LastGrant(); g.LastToken != 110 {
 			t.Errorf("the last token is %d", g.LastToken)
 		}
-		if s.ExtendRequested() != nil || s.RequestExtend() != nil {
-			t.Error("the store is asked again at once")
+		if s.ExtendRequested() != nil {
+			t.Error("the answer before is taken for the next")
 		}
+		s.asks(false)
+		s.handsOver(1)
+		s.asks(true)
+	})
+}
+
+// The store is asked early enough for the answer to come before the rest is used, but not
+// for a key that changes hands now and then.
+func TestWhenMoreTokensAreAskedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens    uint64
+		handOvers int
+		minTime   time.Duration
+		every     time.Duration // a hand-over
+		want      int           // after so many hand-overs
+	}{
+		"by the number of hand-overs":    {0, 64, 0, 0, 9},
+		"by the tokens":                  {20, 64, 0, 0, 3},
+		"few tokens":                     {5, 64, time.Second, 0, 1},
+		"many tokens, in no time":        {1024, 64, time.Second, 0, 129},
+		"by the time":                    {1024, 64, 800 * time.Millisecond, 5 * time.Millisecond, 20},
+		"not for long holds":             {1024, 64, time.Second, time.Minute, 9},
+		"by the time, without tokens":    {0, 64, 800 * time.Millisecond, 5 * time.Millisecond, 20},
+		"a block that ends with its one": {1, 64, time.Second, time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := &lease{t: t}
+				g := driver.Grant{TTL: 10 * time.Hour, Sent: time.Now(), Token: min(c.tokens, 1), LastToken: c.tokens}
+				l := leasestate.Limits{HandOvers: c.handOvers, MinTime: c.minTime, MaxTime: time.Hour, Extend: true}
+				s.Init(time.Now(), g, compat.Class{TTL: g.TTL}, l, false, nil)
+				s.assign("first", 0)
+				for range c.want {
+					s.asks(false)
+					time.Sleep(c.every)
+					s.handsOver(1)
+				}
+				if c.want > 0 {
+					s.asks(true)
+					return
+				}
+				s.asks(false) // it is not known whether another holder comes
+				if pending := s.transfers(false); pending != (<-chan struct{})(s.asks(true)) {
+					t.Error("Transfer does not say that the answer is pending")
+				}
+			})
+		})
+	}
+}
+
+// The time of a range that the store issued later counts from the request for it: then no
+// other owner waited.
+func TestTimeCountsFromTheLastAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := newLease(t, writer, leasestate.Limits{HandOvers: 3, MinTime: time.Second, MaxTime: time.Hour, Extend: true}, false)
+		s.assign("first", 0)
+		time.Sleep(time.Second / 2)
+		s.handsOver(10)
+		sent := time.Now()
+		s.asks(true)
+		time.Sleep(time.Second / 4)
+		s.AddTokens(driver.Grant{Sent: sent})
+		time.Sleep(time.Second / 2)
+		s.handsOver(10) // of the new range
+		time.Sleep(time.Second/4 - 1)
+		s.handsOver(10)
+		time.Sleep(1)
+		s.transfers(false)
 	})
 }
 
 func TestMoreTokensAreNotAskedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		contended := &lease{t: t}
-		contended.Init(driver.Grant{TTL: ttl, Sent: time.Now(), Contended: true}, writer, limits, false, nil)
-		over := newLease(t, writer, limits, false)
-		for _, s := range []*lease{contended, over} {
-			for range 10 {
-				s.assign("h", 0)
-				s.transfers(true)
+		contended.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Contended: true}, writer, limits, false, nil)
+		mute := newLease(t, writer, leasestate.Limits{HandOvers: limits.HandOvers, MaxTime: limits.MaxTime}, false)
+		for name, s := range map[string]*lease{"other owners wait": contended, "the store cannot be asked": mute} {
+			s.assign("first", 0)
+			s.handsOver(limits.HandOvers)
+			if pending := s.transfers(false); pending != nil || s.RequestExtend() != nil {
+				t.Errorf("asked although %s", name)
 			}
 		}
-		if contended.RequestExtend() != nil {
-			t.Error("asked although other owners wait")
-		}
+		over := newLease(t, writer, limits, false)
 		_ = over.Release()
-		if over.RequestExtend() != nil {
-			t.Error("asked although the lease is over")
-		}
-		over.AddTokens(7, 9)
+		over.AddTokens(driver.Grant{Token: 7, LastToken: 9})
 		if g := over.LastGrant(); g.LastToken != 0 {
 			t.Error("took tokens after the end")
 		}
