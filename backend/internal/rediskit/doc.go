@@ -1,3 +1,4 @@
-// Package rediskit contains what the backends on Redis share: calls with a time limit,
-// goroutines that outlive a call, the reasons of errors, and checks of options and names.
+// Package rediskit contains what the backends on Redis share: scripts that are sent once,
+// connections beside those of the user's client, calls with a time limit, goroutines that
+// outlive a call, the reasons of errors, and checks of options and names.
 package rediskit

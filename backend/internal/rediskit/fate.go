@@ -1,0 +1,32 @@
+package rediskit
+
+import "errors"
+
+// Fate is what is known about the effect of a command.
+type Fate int
+
+const (
+	Unknown Fate = iota // it may have taken effect, or may still do so
+	NotSent             // it never takes effect
+	Replied             // the server has answered, possibly with an error
+)
+
+// FateOf returns the fate of a [Cmd] from its error.
+func FateOf(err error) Fate {
+	switch {
+	case errors.As(err, new(*notSent)):
+		return NotSent
+	case Answered(err):
+		return Replied
+	default:
+		return Unknown
+	}
+}
+
+// notSent is the error of a command that was not written to any connection: for example
+// there was no connection, or the server refused the password.
+type notSent struct{ err error }
+
+func (e *notSent) Error() string { return e.err.Error() }
+
+func (e *notSent) Unwrap() error { return e.err }

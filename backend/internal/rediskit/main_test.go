@@ -1,0 +1,19 @@
+package rediskit_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{}) // the client logs every refused connection
+	// go-redis checks only once a second whether a pool that cannot dial was closed.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+}
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}

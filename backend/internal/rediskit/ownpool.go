@@ -1,0 +1,157 @@
+package rediskit
+
+import (
+	"context"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// OwnPool is a small pool of connections of a Backend's own, beside those of the user's
+// client. An application may use up the pool of its client, for example with blocking
+// commands. Renewals that wait for such a pool come too late.
+//
+// The connections are made with the options of the client: address, dialer, TLS,
+// credentials, database, name, OnConnect. The first is made when it is needed, and up to
+// two are kept. They have neither the hooks and the Limiter of the client, nor its cache and
+// its maintenance notifications. A command that gets no connection within half of its time
+// goes through the client of the user.
+//
+//   - A client of [redis.NewFailoverClient]: the connections follow the master. The
+//     Sentinels are asked for it with each new connection, and no connection is used for
+//     more than a second.
+//   - A [redis.ClusterClient]: each server has a pool. A function that tells the slots is
+//     called once a second.
+//   - A [redis.Ring]: there is no pool. Two Rings may disagree for a while about which
+//     servers are up, and so about where a key is.
+//   - Any other type: there is no pool, because the options are not known. A client whose
+//     hooks must see all commands, for example because they change keys, can be embedded in
+//     such a type.
+//
+// An OwnPool is safe for concurrent use.
+type OwnPool struct {
+	user    redis.UniversalClient
+	size    int
+	timeout time.Duration
+
+	ended context.Context //nolint:containedctx // of connections that are being made
+	end   context.CancelFunc
+
+	mu     sync.Mutex
+	client redis.UniversalClient // nil before the first use
+	pool   io.Closer             // nil if there is none
+}
+
+// NewOwnPool returns an OwnPool of up to size connections beside those of the client.
+// timeout is that of an operation.
+func NewOwnPool(client redis.UniversalClient, size int, timeout time.Duration) *OwnPool {
+	ended, end := context.WithCancel(context.Background()) //nolint:forbidigo // it outlives all callers
+	return &OwnPool{user: client, size: size, timeout: timeout, ended: ended, end: end}
+}
+
+// Client returns a client that uses the pool, or the client of the user if there is no
+// pool. It is for [Cmd] and for pipelines of them. The caller must not close it.
+func (p *OwnPool) Client() redis.UniversalClient {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.client == nil {
+		p.client = p.open()
+	}
+	return p.client
+}
+
+// Close closes the connections. After that commands go through the client of the user,
+// which must be closed later.
+func (p *OwnPool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.client = p.user
+	p.end()
+	if p.pool == nil {
+		return nil
+	}
+	err := p.pool.Close()
+	p.pool = nil
+	return err
+}
+
+func (p *OwnPool) open() redis.UniversalClient {
+	switch c := p.user.(type) {
+	case *redis.Client:
+		user := c.WithTimeout(p.timeout) // its options are a copy
+		o := *user.Options()
+		p.configure(&o)
+		return p.beside(redis.NewClient(&o), user)
+	case *redis.ClusterClient:
+		o := *c.Options()
+		newClient := o.NewClient
+		o.NewClient = func(o *redis.Options) *redis.Client {
+			p.configure(o)
+			return newClient(o)
+		}
+		if o.ClusterSlots != nil { // from Sentinels, for example
+			o.ClusterStateReloadInterval = chosenFor
+		}
+		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noNotifications()
+		return p.beside(redis.NewClusterClient(&o), c)
+	default:
+		return p.user
+	}
+}
+
+// beside makes own the client of the pool, and user the one that takes its place.
+func (p *OwnPool) beside(own, user redis.UniversalClient) redis.UniversalClient {
+	own.AddHook(&detour{limit: p.timeout / 2, other: user})
+	p.pool = own
+	return own
+}
+
+const (
+	// kept is how many idle connections are kept.
+	kept = 2
+
+	// dialFactor is how many times the operation timeout a connection may take: TLS and
+	// the login need more round trips than an operation.
+	dialFactor = 4
+
+	// chosenFor is how long a connection is used that a Sentinel has chosen. go-redis tells
+	// only the user's client of a new master. The old one usually closes its connections,
+	// but not if it is cut off from the Sentinels.
+	chosenFor = time.Second
+)
+
+// configure changes options of the user's client to those of the pool.
+func (p *OwnPool) configure(o *redis.Options) {
+	o.PoolSize, o.MaxIdleConns, o.MinIdleConns = p.size, min(p.size, kept), 0
+	o.MaxActiveConns, o.MaxConcurrentDials = 0, 0
+	o.PipelinePoolSize, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = -1, 0, 0 // no more connections
+	o.MaxRetries, o.DialerRetries = -1, 1
+	o.DialTimeout = dialFactor * p.timeout
+	o.PoolTimeout, o.ReadTimeout, o.WriteTimeout = p.timeout, p.timeout, p.timeout
+	o.ContextTimeoutEnabled = false // the context limits the wait for a connection only
+	if o.Addr == "FailoverClient" { // as go-redis calls it
+		o.ConnMaxLifetime, o.ConnMaxLifetimeJitter = chosenFor, 0
+	}
+	dial := o.Dialer
+	if dial == nil {
+		dial = redis.NewDialer(o)
+	}
+	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stop := context.AfterFunc(p.ended, cancel)
+		defer stop()
+		return dial(ctx, network, addr)
+	}
+	o.Limiter = nil
+	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
+	o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noNotifications()
+}
+
+func noNotifications() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}

@@ -1,0 +1,395 @@
+package rediskit_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// echo returns its key.
+var echo = rediskit.NewScript("return KEYS[1]")
+
+// mustEcho runs the script alone and in a pipeline.
+func mustEcho(tb testing.TB, c redis.UniversalClient) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if text, err := echo.Run(ctx, c, []string{"k"}).Text(); text != "k" || err != nil {
+		tb.Errorf("alone: %q, %v", text, err)
+	}
+	pipe := c.Pipeline()
+	a, b := rediskit.NewCmd(ctx, "evalsha", echo.Hash(), 1, "a"), rediskit.NewCmd(ctx, "evalsha", echo.Hash(), 1, "b")
+	_ = pipe.Process(ctx, a)
+	_ = pipe.Process(ctx, b)
+	rediskit.Exec(ctx, pipe)
+	if a.Val() != "a" || b.Val() != "b" || a.Sent() != 1 || b.Sent() != 1 {
+		tb.Errorf("in a pipeline: %v and %v, sent %d and %d times", a, b, a.Sent(), b.Sent())
+	}
+}
+
+func newOwnPool(tb testing.TB, c redis.UniversalClient) *rediskit.OwnPool {
+	tb.Helper()
+	p := rediskit.NewOwnPool(c, 4, 2*time.Second)
+	tb.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+// useUp occupies all connections of the client, which has n, until the test ends.
+func useUp(tb testing.TB, c *redis.Client, n int) {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, n)
+	for range n {
+		go func() { ended <- c.Do(ctx, "wait", 1, 0).Err() }()
+	}
+	tb.Cleanup(func() {
+		cancel()
+		_ = c.Close()
+		for range n {
+			<-ended
+		}
+	})
+	eventually(tb, "all connections are in use", func() bool {
+		s := c.PoolStats()
+		return int(s.TotalConns) == n && s.IdleConns == 0
+	})
+}
+
+func eventually(tb testing.TB, what string, cond func() bool) {
+	tb.Helper()
+	deadline := time.Now().Add(20 * time.Second) // only a failing test waits that long
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		if time.Now().After(deadline) {
+			tb.Fatalf("it never came true that %s", what)
+		}
+		<-tick.C
+	}
+}
+
+const clientName = "shop"
+
+func named(o *redis.Options) { o.ClientName = clientName }
+
+// connections returns the server's connections with that name.
+func connections(tb testing.TB, s *redistest.Server) (conns []string) {
+	tb.Helper()
+	admin := s.Client(tb)
+	defer admin.Close() //nolint:errcheck // nothing is lost
+	for line := range strings.Lines(admin.ClientList(tb.Context()).Val()) {
+		if strings.Contains(line, " name="+clientName+" ") {
+			conns = append(conns, line)
+		}
+	}
+	return conns
+}
+
+// The application has all connections of its client in use.
+func TestOwnPoolBesideAnExhaustedClient(t *testing.T) {
+	s := redistest.Start(t)
+	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 4 })
+	useUp(t, c, 4)
+	p := newOwnPool(t, c)
+	mustEcho(t, p.Client())
+
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	cmd := echo.Run(ctx, c, []string{"k"})
+	if rediskit.FateOf(cmd.Err()) != rediskit.NotSent {
+		t.Errorf("the client of the application is not used up: %v", cmd)
+	}
+}
+
+// There is no connection before the first use, there are never more than the size, and two
+// are kept.
+func TestOwnPoolConnections(t *testing.T) {
+	s := redistest.Start(t)
+	p := rediskit.NewOwnPool(s.Client(t, named), 4, time.Minute)
+	defer p.Close() //nolint:errcheck // nothing is lost
+	c := p.Client()
+	if l := connections(t, s); len(l) != 0 {
+		t.Errorf("before the first use: %q", l)
+	}
+	end := s.Pause(t, time.Minute)
+	results := make(chan error, 40)
+	for range cap(results) {
+		go func() {
+			cmd := rediskit.NewCmd(context.Background(), "eval", "return redis.call('SET', KEYS[1], 1)", 1, "k")
+			results <- c.Process(context.Background(), cmd)
+		}()
+	}
+	eventually(t, "scripts wait on four connections", func() bool { return s.Stat(t, "blocked_clients") >= 4 })
+	if l := connections(t, s); len(l) != 4 {
+		t.Errorf("%d connections: %q", len(l), l)
+	}
+	end()
+	for range cap(results) {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "two are kept", func() bool { return len(connections(t, s)) == 2 })
+}
+
+func TestOwnPoolOptions(t *testing.T) {
+	s := redistest.Start(t)
+	redistest.SetUser(t, s.Client(t), []string{"~*", "+@all"})
+	var dialled, connected atomic.Int32
+	c := s.Client(t, redistest.AsUser, named, func(o *redis.Options) {
+		o.DB, o.Protocol = 3, 2
+		dialer := net.Dialer{}
+		o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialled.Add(1)
+			return dialer.DialContext(ctx, network, addr)
+		}
+		o.OnConnect = func(context.Context, *redis.Conn) error {
+			connected.Add(1)
+			return nil
+		}
+		o.Limiter = noLimit{}
+	})
+	p := newOwnPool(t, c)
+	mustEcho(t, p.Client())
+	l := connections(t, s)
+	if len(l) != 1 || dialled.Load() != 1 || connected.Load() != 1 {
+		t.Fatalf("dialled %d times, OnConnect was called %d times, connections: %q", dialled.Load(), connected.Load(), l)
+	}
+	for _, want := range []string{" db=3 ", " user=locker ", " resp=2"} {
+		if !strings.Contains(l[0], want) {
+			t.Errorf("no %q in %q", want, l[0])
+		}
+	}
+}
+
+// noLimit refuses all commands.
+type noLimit struct{}
+
+func (noLimit) Allow() error       { return errors.New("the circuit is open") }
+func (noLimit) ReportResult(error) {}
+
+func TestOwnPoolTLS(t *testing.T) {
+	a := redistest.NewAuthority(t)
+	s := a.StartTLS(t, time.Now().Add(time.Hour))
+	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 1 })
+	useUp(t, c, 1)
+	mustEcho(t, newOwnPool(t, c).Client())
+}
+
+// If no connection can be made, commands go through the client of the user. So they do
+// after Close.
+func TestOwnPoolFallsBack(t *testing.T) {
+	s := redistest.Start(t)
+	for name, dial := range map[string]func(context.Context) error{
+		"refused": func(context.Context) error { return errors.New("no more connections") },
+		"hung": func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"closed": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := s.Client(t, named, func(o *redis.Options) {
+				first := true
+				dialer := net.Dialer{}
+				o.PoolSize, o.PipelinePoolSize = 1, -1
+				o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					if !first && dial != nil {
+						return nil, dial(ctx)
+					}
+					first = false
+					return dialer.DialContext(ctx, network, addr)
+				}
+			})
+			if err := c.Ping(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			p := newOwnPool(t, c)
+			if dial == nil {
+				mustEcho(t, p.Client())
+				if l := connections(t, s); len(l) != 2 {
+					t.Errorf("before Close: %q", l)
+				}
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+				eventually(t, "the connection is closed", func() bool { return len(connections(t, s)) == 1 })
+			}
+			mustEcho(t, p.Client())
+			if l := connections(t, s); len(l) != 1 {
+				t.Errorf("%q", l)
+			}
+		})
+	}
+}
+
+// A command that the client of the user has sent may have taken effect, although the pool
+// has not sent it.
+func TestOwnPoolDoubt(t *testing.T) {
+	f := newFake(t, hangUp)
+	first := true
+	c := redis.NewClient(&redis.Options{
+		Addr: f.addr(), PoolSize: 1, PipelinePoolSize: -1,
+		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if !first {
+				return nil, errors.New("no more connections")
+			}
+			first = false
+			return new(net.Dialer).DialContext(ctx, network, addr)
+		},
+	})
+	defer c.Close() //nolint:errcheck // nothing is lost
+	if err := c.Do(t.Context(), "auth", "pw").Err(); err != nil {
+		t.Fatal(err)
+	}
+	pipe := newOwnPool(t, c).Client().Pipeline()
+	cmds := []*rediskit.Cmd{newCmd(t.Context()), newCmd(t.Context())}
+	for _, cmd := range cmds {
+		_ = pipe.Process(t.Context(), cmd)
+	}
+	rediskit.Exec(t.Context(), pipe)
+	for _, cmd := range cmds {
+		if cmd.Err() == nil || rediskit.FateOf(cmd.Err()) != rediskit.Unknown || cmd.Sent() != 1 {
+			t.Errorf("fate %v, sent %d times: %v", rediskit.FateOf(cmd.Err()), cmd.Sent(), cmd)
+		}
+	}
+}
+
+// A client in use when the pool is closed goes on working.
+func TestOwnPoolClientOutlivesClose(t *testing.T) {
+	s := redistest.Start(t)
+	p := newOwnPool(t, s.Client(t))
+	c := p.Client()
+	mustEcho(t, c)
+	_ = p.Close()
+	mustEcho(t, c)
+}
+
+// Types that cannot be copied are used as they are.
+func TestOwnPoolOfOtherTypes(t *testing.T) {
+	ring := redis.NewRing(&redis.RingOptions{})
+	defer ring.Close() //nolint:errcheck // nothing is lost
+	wrapper := struct{ *redis.Client }{redis.NewClient(&redis.Options{})}
+	defer wrapper.Close() //nolint:errcheck // nothing is lost
+	for _, c := range []redis.UniversalClient{ring, wrapper} {
+		if own := newOwnPool(t, c).Client(); own != c {
+			t.Errorf("%T is not used as it is", c)
+		}
+	}
+}
+
+// The pool follows the redirections of a Cluster, over connections of its own on each
+// server.
+func TestOwnPoolCluster(t *testing.T) {
+	servers := redistest.StartCluster(t, 3)
+	c := redistest.ClusterClient(t, servers, func(o *redis.ClusterOptions) {
+		o.PoolSize, o.ClientName = 1, "application"
+	})
+	if err := c.ForEachMaster(t.Context(), func(_ context.Context, master *redis.Client) error {
+		useUp(t, master, 1)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	own := newOwnPool(t, c).Client()
+	pipe := own.Pipeline()
+	var cmds []*rediskit.Cmd
+	for i := range 30 {
+		key := strconv.Itoa(i)
+		if text, err := echo.Run(t.Context(), own, []string{key}).Text(); text != key || err != nil {
+			t.Errorf("key %s: %q, %v", key, text, err)
+		}
+		cmds = append(cmds, rediskit.NewCmd(t.Context(), "eval", "return KEYS[1]", 1, key))
+		_ = pipe.Process(t.Context(), cmds[i])
+	}
+	rediskit.Exec(t.Context(), pipe)
+	for i, cmd := range cmds {
+		if cmd.Val() != strconv.Itoa(i) {
+			t.Errorf("key %d: %v", i, cmd)
+		}
+	}
+}
+
+// Without a Cluster nobody redirects: the function that tells the slots is asked again.
+func TestOwnPoolSlotsFunction(t *testing.T) {
+	before, after := newFake(t, answerOK), newFake(t, answerOK)
+	var at atomic.Pointer[fake]
+	at.Store(before)
+	c := redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: func(ctx context.Context) ([]redis.ClusterSlot, error) {
+		return slotsAt(at.Load().addr())(ctx)
+	}})
+	defer c.Close() //nolint:errcheck // nothing is lost
+	own := newOwnPool(t, c).Client()
+	if err := own.Process(t.Context(), newCmd(t.Context())); err != nil || before.scripts.Load() != 1 {
+		t.Errorf("%v, %d scripts", err, before.scripts.Load())
+	}
+	at.Store(after)
+	eventually(t, "the other server gets scripts", func() bool {
+		_ = own.Process(t.Context(), newCmd(t.Context()))
+		return after.scripts.Load() > 0
+	})
+}
+
+// The pool follows the master of the Sentinels: when the old one closes its connections, and
+// also when the Sentinels cannot reach it and it stays alive.
+func TestOwnPoolSentinel(t *testing.T) {
+	s := redistest.StartSentinels(t)
+	c := s.Client(t, func(o *redis.FailoverOptions) { o.PoolSize = 1 })
+	own := newOwnPool(t, c).Client()
+	who := func() string {
+		cmd := rediskit.NewCmd(t.Context(), "eval", "return string.match(redis.call('INFO', 'server'), 'tcp_port:(%d+)')", 0)
+		_ = own.Process(t.Context(), cmd)
+		text, _ := cmd.Text()
+		return "127.0.0.1:" + text
+	}
+	eventually(t, "the master answers", func() bool { return who() == s.Master.Addr() })
+	s.Failover(t)
+	eventually(t, "the new master answers", func() bool { return who() == s.Replica.Addr() })
+
+	host, port, _ := strings.Cut(s.Master.Addr(), ":")
+	for _, w := range s.Watchers {
+		sentinel := w.Client(t)
+		if err := sentinel.Do(t.Context(), "sentinel", "remove", redistest.MasterName).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := sentinel.Do(t.Context(), "sentinel", "monitor", redistest.MasterName, host, port, 2).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the other server is asked", func() bool { return who() == s.Master.Addr() })
+}
+
+// Closing the pool ends the making of connections, in the background, too.
+func TestVirtualOwnPoolClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0", Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		p := rediskit.NewOwnPool(c, 1, time.Hour)
+		own := p.Client()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		cmd := echo.Run(ctx, own, []string{"k"})
+		if rediskit.FateOf(cmd.Err()) != rediskit.NotSent {
+			t.Errorf("%v", cmd)
+		}
+		_ = p.Close()
+		_ = c.Close()
+		time.Sleep(time.Minute) // c tries again until its own limits
+	})
+}
