@@ -110,8 +110,18 @@ func utilisation(s *slice) float64 {
 	return float64(s.held) / float64(s.span)
 }
 
-// commandsPerLock returns the commands that the server executed for an acquisition.
-func commandsPerLock(s *slice) float64 { return float64(s.commands) / float64(max(s.locks, 1)) }
+// commandsPerLock returns the commands that the server executed for an acquisition, and
+// cpuPerLock the CPU time that it used, in microseconds.
+func commandsPerLock(s *slice) float64 { return perLock(s, s.server.commands) }
+func cpuPerLock(s *slice) float64      { return perLock(s, int64(s.server.cpu)) / 1e3 }
+
+// keysLeft returns how many keys are left, memoryLeft the bytes that are left for each
+// lock, and streamPerLock the bytes that were sent to a replica for each lock.
+func keysLeft(s *slice) float64      { return float64(s.server.keys) }
+func memoryLeft(s *slice) float64    { return perLock(s, s.server.memory) }
+func streamPerLock(s *slice) float64 { return perLock(s, s.server.stream) }
+
+func perLock(s *slice, n int64) float64 { return float64(n) / float64(max(s.locks, 1)) }
 
 func overtaking(s *slice) float64 { return float64(s.overtaken.Most) }
 

@@ -13,17 +13,18 @@ import (
 
 // config holds the values of the flags.
 type config struct {
-	redis     string // URL; "": start a server
-	zooKeeper string // URL of the server that was started; "": none, and F14 is skipped
-	only      []string
-	peers     []string // nil: all
-	short     bool
-	rounds    int
-	slice     time.Duration // time of each peer in each round
-	patience  time.Duration // extra time for peers that do not finish
-	json      string
-	svg       string
-	profile   string
+	redis      string // URL; "": start a server
+	zooKeeper  string // URL of the server that was started; "": none, and F14 is skipped
+	replicated bool   // servers with a replica can be started; otherwise F16 is skipped
+	only       []string
+	peers      []string // nil: all
+	short      bool
+	rounds     int
+	slice      time.Duration // time of each peer in each round
+	patience   time.Duration // extra time for peers that do not finish
+	json       string
+	svg        string
+	profile    string
 }
 
 func newFlags(c *config) *flag.FlagSet {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// verdict is a goal and whether it was met.
+// verdict is a goal and whether it was met, or only a comparison.
 type verdict struct {
 	ID        string  `json:"id"`
 	What      string  `json:"what"`
 	Goal      float64 `json:"goal"`
-	Direction string  `json:"direction"` // how the ratio must compare with the goal: atLeast or atMost
+	Direction string  `json:"direction"` // how the ratio must compare with the goal: atLeast or atMost; "": there is no goal
 	Ratio     float64 `json:"ratio"`
 	Ours      float64 `json:"ours"` // the numerator of the ratio
 	Best      float64 `json:"best_peer"`
@@ -32,6 +32,7 @@ const (
 	micros    = "us"
 	millis    = "ms"
 	percent   = "%"
+	bytesUnit = "B"
 	number    = ""
 )
 
@@ -63,9 +64,9 @@ func judge(s *scenario, of map[string]*figure) []verdict {
 	case "F1":
 		return judgeBare(v, us, of)
 	case "F2":
-		return []verdict{judgeRate(v, us, of, 1)}
+		return []verdict{judgeRate(v, us, of, 1), compareCPU(v, us, of)}
 	case "F3":
-		return []verdict{judgeRate(v, us, of, 3), judgeLimit(v, us, of)}
+		return []verdict{judgeRate(v, us, of, 2.5), judgeLimit(v, us, of)}
 	case "F4":
 		return []verdict{judgeRate(v, us, of, 50), judgeWait(v, us), judgeOrder(v, us)}
 	case "F5":
@@ -82,6 +83,8 @@ func judge(s *scenario, of map[string]*figure) []verdict {
 			goal = 1
 		}
 		return []verdict{judgeRate(v, us, of, goal)}
+	case "F16":
+		return []verdict{judgeKeysLeft(v, us, of), judgeMemoryLeft(v, us, of), compareStream(v, us, of)}
 	}
 	return nil
 }
@@ -95,6 +98,24 @@ func judgeBare(v verdict, us *figure, of map[string]*figure) []verdict {
 		v.Best, v.BestName = float64(time.Second/time.Microsecond)/bare.rate(), "bare"
 	}
 	return []verdict{judged(v)}
+}
+
+// compareCPU is F2's second row: the CPU time of the server for a lock and unlock,
+// divided by that for the bare pair.
+func compareCPU(v verdict, us *figure, of map[string]*figure) verdict {
+	v.ID += ".cpu"
+	v.What += ": server CPU per lock over the bare pair's"
+	v.Unit = micros
+	return judged(besideBare(v, cpuPerLock, us, of))
+}
+
+// besideBare returns v with a median of ours and of the bare pair.
+func besideBare(v verdict, value func(*slice) float64, us *figure, of map[string]*figure) verdict {
+	v.Ours = us.median(value)
+	if bare, ok := of["bare"]; ok {
+		v.Best, v.BestName = bare.median(value), "bare"
+	}
+	return v
 }
 
 // judgeRate is F2 to F5 and F14: our locks per second, divided by those of the best
@@ -208,7 +229,7 @@ func judgeRegister(v verdict, us *figure) verdict {
 // medians.
 func judgeTurns(v verdict, us *figure, of map[string]*figure) []verdict {
 	v.What += ": hand-over over a message and a round trip"
-	v.Goal, v.Direction, v.Unit = 1.3, atMost, micros
+	v.Goal, v.Direction, v.Unit = 1.0, atMost, micros
 	v.Ours = float64(us.handOver()) / 1e3
 	publish, ping := of["publish"], of["ping"]
 	if publish != nil && ping != nil {
@@ -261,4 +282,35 @@ func judgeGrowth(few, many verdict) verdict {
 		Goal: 1.25, Direction: atMost, Unit: number,
 		Ours: many.Ours, Best: few.Ours, BestName: fmt.Sprintf("%s with 64", ours),
 	})
+}
+
+// judgeKeysLeft is F16: how many keys are left in Redis.
+func judgeKeysLeft(v verdict, us *figure, of map[string]*figure) verdict {
+	v.What += ": keys left in Redis"
+	v.Goal, v.Direction, v.Unit = 0, atMost, number
+	v = besideBare(v, keysLeft, us, of)
+	v.Ratio = v.Ours
+	v.Met = v.Ratio <= v.Goal && us.finished()
+	return v
+}
+
+// judgeMemoryLeft is F16's second goal: the memory that is left, for each lock. The
+// server's other memory changes by less than the goal.
+func judgeMemoryLeft(v verdict, us *figure, of map[string]*figure) verdict {
+	v.ID += ".memory"
+	v.What += ": memory left per key"
+	v.Goal, v.Direction, v.Unit = 1, atMost, bytesUnit
+	v = besideBare(v, memoryLeft, us, of)
+	v.Ratio = v.Ours
+	v.Met = v.Ratio <= v.Goal && us.finished()
+	return v
+}
+
+// compareStream is F16's third row: the bytes for a replica for a lock and unlock,
+// divided by those for the bare pair.
+func compareStream(v verdict, us *figure, of map[string]*figure) verdict {
+	v.ID += ".replica"
+	v.What += ": bytes to a replica over the bare pair's"
+	v.Unit = bytesUnit
+	return judged(besideBare(v, streamPerLock, us, of))
 }

@@ -34,6 +34,10 @@ type jsonFigure struct {
 	HandOver     float64   `json:"hand_over_us,omitempty"`
 	Utilisation  float64   `json:"utilisation,omitempty"`
 	Commands     float64   `json:"commands_per_lock,omitempty"`
+	CPU          float64   `json:"server_cpu_us_per_lock,omitempty"`
+	KeysLeft     *float64  `json:"keys_left,omitempty"`
+	MemoryLeft   *float64  `json:"bytes_left_per_lock,omitempty"`
+	Stream       float64   `json:"replica_bytes_per_lock,omitempty"`
 	Violations   *int64    `json:"violations,omitempty"`
 	Errors       int       `json:"errors,omitempty"`
 	Problems     string    `json:"problems,omitempty"`
@@ -53,6 +57,12 @@ func newJSONFigure(f *figure) jsonFigure {
 	for _, sl := range f.slices {
 		j.Locks += sl.locks
 		j.Errors += sl.errors
+	}
+	if s.newKeys {
+		keys, memory := f.median(keysLeft), round(f.median(memoryLeft))
+		j.KeysLeft, j.MemoryLeft, j.Stream = &keys, &memory, round(f.median(streamPerLock))
+	} else if s.ownKeys {
+		j.CPU = round(f.median(cpuPerLock))
 	}
 	if _, probe := probes[f.peer]; probe {
 		return j

@@ -19,7 +19,7 @@ import (
 const realEnv = "DISTLOCK_TEST_REAL"
 
 func TestMain(m *testing.M) {
-	makers["none"] = newNone
+	makers["none"], makers["leaver"] = newNone, newLeaver
 	if os.Getenv(childEnv) != "" {
 		os.Exit(child(os.Stdin, os.Stdout))
 	}
@@ -93,8 +93,9 @@ func TestEveryScenario(t *testing.T) {
 		}
 	}
 	want := []string{
-		"F1", "F2", "F3", "F3.limit", "F4", "F4.wait", "F4.order",
+		"F1", "F2", "F2.cpu", "F3", "F3.limit", "F4", "F4.wait", "F4.order",
 		"F5", "F5.share", "F5.register", "F6", "F7.2", "F7.8", "F7.64", "F8.64", "F14.own", "F14.one",
+		"F16", "F16.memory", "F16.replica",
 	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("goals %v instead of %v", ids, want)

@@ -14,6 +14,7 @@ type scenario struct {
 	shape shape
 
 	inZooKeeper bool // the locks are in ZooKeeper instead of Redis
+	replicated  bool // each turn has a new Redis, with a replica
 	heat        bool // each peer first has turns that do not count
 
 	rounds int // maximum; 0: the number that the flags say
@@ -30,11 +31,13 @@ type shape struct {
 	procs      int
 	goroutines int // total
 	ownKeys    bool
+	newKeys    bool // each lock has a new key
 	hold       time.Duration
-	loops      int  // locks for each goroutine, repeatedly; 0: as many as the time allows
-	grow       bool // after the first loops, as many more as the time allows
-	order      bool // find out which callers overtook others
-	commands   bool // count the server's commands
+	loops      int   // locks for each goroutine, repeatedly; 0: as many as the time allows
+	grow       bool  // after the first loops, as many more as the time allows
+	total      int64 // with loops: repeat them until there were so many locks
+	order      bool  // find out which callers overtook others
+	commands   bool  // count the server's commands
 }
 
 // holdTime is how long F7 and F8 hold the lock.
@@ -42,9 +45,9 @@ const holdTime = 10 * time.Millisecond
 
 // scenarios returns all scenarios. Short ones take seconds.
 func scenarios(short bool) []scenario {
-	loops := 10
+	loops, keys := 10, int64(1_000_000)
 	if short {
-		loops = 1
+		loops, keys = 1, 8_000
 	}
 	all := []scenario{
 		{
@@ -102,6 +105,11 @@ func scenarios(short bool) []scenario {
 			id: "F14.one", what: "ZooKeeper, 100 goroutines, one key",
 			field: []string{ours, goZooKeeper}, inZooKeeper: true,
 			shape: shape{procs: 1, goroutines: 100, loops: loops, grow: true},
+		},
+		scenario{
+			id: "F16", what: count(float64(keys)) + " keys, each locked once",
+			field: redisPeers, rounds: 1, replicated: true,
+			shape: shape{procs: 1, goroutines: 64, ownKeys: true, newKeys: true, loops: 125, total: keys},
 		},
 	)
 	if short {

@@ -19,8 +19,8 @@ import (
 const serverBinary = "redis-server"
 
 // startServers starts the servers that the scenarios need and cfg does not name, and
-// sets their URLs in cfg. If ZooKeeper is missing, it prints a note and the scenarios
-// without ZooKeeper run; it is an error if none are left.
+// sets their URLs in cfg. If a server is missing, it prints a note and the scenarios
+// without it run; it is an error if none are left.
 func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop func(), err error) {
 	var stops []func()
 	stop = func() {
@@ -28,9 +28,27 @@ func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop fu
 			f()
 		}
 	}
-	var inRedis, inZooKeeper bool
+	var inRedis, inZooKeeper, replicated bool
 	for _, s := range cfg.scenarios() {
-		inRedis, inZooKeeper = inRedis || !s.inZooKeeper, inZooKeeper || s.inZooKeeper
+		switch {
+		case s.inZooKeeper:
+			inZooKeeper = true
+		case s.replicated:
+			replicated = true
+		default:
+			inRedis = true
+		}
+	}
+	if replicated {
+		switch _, err := exec.LookPath(serverBinary); {
+		case err == nil:
+			cfg.replicated = true
+			inRedis = true // it says which version that is
+		case inRedis || inZooKeeper:
+			_, _ = fmt.Fprintf(progress, "F16 is left out: %v\n", err)
+		default:
+			return nil, fmt.Errorf("F16: %w", err)
+		}
 	}
 	if inRedis && cfg.redis == "" {
 		url, kill, err := startServer(ctx)
@@ -56,9 +74,9 @@ func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop fu
 	return stop, nil
 }
 
-// startServer starts a Redis without persistence on a free port. It returns the URL and
-// a function that stops it.
-func startServer(ctx context.Context) (url string, stop func(), err error) {
+// startServer starts a Redis without persistence on a free port, with options like
+// those of its command line. It returns the URL and a function that stops it.
+func startServer(ctx context.Context, options ...string) (url string, stop func(), err error) {
 	bin, err := exec.LookPath(serverBinary)
 	if err != nil {
 		return "", nil, fmt.Errorf("-redis is empty, and there is no %s to start: %w", serverBinary, err)
@@ -70,7 +88,7 @@ func startServer(ctx context.Context) (url string, stop func(), err error) {
 	// Another process may take the port before the server listens on it.
 	var kill func()
 	for range 5 {
-		if url, kill, err = tryServer(ctx, bin, dir); err == nil || ctx.Err() != nil {
+		if url, kill, err = tryServer(ctx, bin, dir, options); err == nil || ctx.Err() != nil {
 			break
 		}
 	}
@@ -80,7 +98,7 @@ func startServer(ctx context.Context) (url string, stop func(), err error) {
 	return url, func() { kill(); _ = os.RemoveAll(dir) }, nil
 }
 
-func tryServer(ctx context.Context, bin, dir string) (string, func(), error) {
+func tryServer(ctx context.Context, bin, dir string, options []string) (string, func(), error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -89,8 +107,10 @@ func tryServer(ctx context.Context, bin, dir string) (string, func(), error) {
 	_ = l.Close()
 
 	var output bytes.Buffer
-	cmd := exec.Command(bin, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
-		"--save", "", "--appendonly", "no", "--maxclients", "4000")
+	cmd := exec.Command(bin, append([]string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+		"--save", "", "--appendonly", "no", "--maxclients", "4000",
+	}, options...)...)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		return "", nil, err

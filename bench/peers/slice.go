@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // slice is the result of one peer in one turn of a scenario.
@@ -20,7 +23,7 @@ type slice struct {
 	handOvers  histogram
 	shares     []int64 // of the last orders
 	held, span time.Duration
-	commands   int64 // per lock, if they were counted
+	server     counters // of Redis
 	overlaps   int64
 	backwards  int64
 }
@@ -53,13 +56,23 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 	if peer == "ping" || peer == "pipeline" {
 		procs = 1
 	}
-	url := b.cfg.redis
-	if s.inZooKeeper {
-		url = b.cfg.zooKeeper
+	url, client := b.cfg.redis, b.client
+	switch {
+	case s.inZooKeeper:
+		url, client = b.cfg.zooKeeper, nil
+	case s.replicated:
+		c, stop, err := startReplicated(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		url, client = "redis://"+c.Options().Addr, c
 	}
 	t := task{
-		Peer: peer, URL: url, Key: fmt.Sprintf("%s:%s:%s:%d", b.prefix, s.id, peer, turn),
-		OwnKeys: s.shape.ownKeys, Hold: s.shape.hold,
+		Peer: peer, URL: url,
+		// Not the name of the peer: keys are as long for each.
+		Key:     fmt.Sprintf("%s:%s:%d:%d", b.prefix, s.id, slices.Index(s.field, peer), turn),
+		OwnKeys: s.shape.ownKeys, NewKeys: s.shape.newKeys, Hold: s.shape.hold,
 		Procs: procs, Goroutines: s.shape.goroutines / s.shape.procs,
 	}
 	if peer == ours {
@@ -71,11 +84,9 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 	}
 	defer c.dismiss()
 
-	var before int64
-	if s.shape.commands {
-		if before, err = commandCount(ctx, b.client); err != nil {
-			return nil, err
-		}
+	before, err := readServer(ctx, s, client)
+	if err != nil {
+		return nil, err
 	}
 	out := &slice{problems: make(map[string]bool)}
 	o := order{Loops: s.shape.loops, For: d, Limit: b.cfg.patience}
@@ -89,7 +100,11 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 		}
 		out.add(r)
 		left := d - out.elapsed
-		if o.Loops == 0 || !r.Finished || left < r.elapsed {
+		enough := left < r.elapsed
+		if s.shape.total > 0 {
+			enough = out.locks >= s.shape.total
+		}
+		if o.Loops == 0 || !r.Finished || enough {
 			break
 		}
 		if s.shape.grow {
@@ -106,15 +121,28 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 		}
 		out.overtaken = r.Overtaken
 	}
-	if s.shape.commands {
-		after, err := commandCount(ctx, b.client)
-		if err != nil {
-			return nil, err
-		}
-		out.commands = after - before
+	after, err := readServer(ctx, s, client)
+	if err != nil {
+		return nil, err
 	}
+	out.server = after.since(before)
 	if c.register != nil {
 		out.overlaps, out.backwards = c.register.violations()
 	}
 	return out, nil
+}
+
+// settleTime is how long a server gets to remove what has expired, and to add up the
+// memory of all its connections, which takes it a second.
+const settleTime = time.Second
+
+// readServer reads the counters of the scenario's Redis. Without one, all are zero.
+func readServer(ctx context.Context, s *scenario, c *redis.Client) (counters, error) {
+	if c == nil {
+		return counters{}, nil
+	}
+	if s.shape.newKeys {
+		time.Sleep(settleTime)
+	}
+	return readCounters(ctx, c)
 }

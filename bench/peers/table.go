@@ -40,9 +40,12 @@ func goalTable(b *strings.Builder, verdicts []verdict) {
 		if v.Met {
 			met = "yes"
 		}
+		goal := v.Direction + " " + ratio(v.Goal)
+		if v.Direction == "" {
+			goal, met = "", ""
+		}
 		rows = append(rows, []string{
-			v.ID, v.What, quantity(v.Ours, v.Unit), bestText(v), v.BestName,
-			ratio(v.Ratio), v.Direction + " " + ratio(v.Goal), met,
+			v.ID, v.What, quantity(v.Ours, v.Unit), bestText(v), v.BestName, ratio(v.Ratio), goal, met,
 		})
 	}
 	align(b, rows, "llrrlrrl")
@@ -93,6 +96,14 @@ func notes(f *figure) (n []string) {
 	if s.hold > 0 {
 		add("held %s of the time", quantity(100*f.median(utilisation), percent))
 	}
+	if s.newKeys {
+		add("%s keys left", count(f.median(keysLeft)))
+		add("%s left per lock", quantity(f.median(memoryLeft), bytesUnit))
+		add("%s to a replica per lock", quantity(f.median(streamPerLock), bytesUnit))
+	}
+	if s.ownKeys && !s.newKeys && f.median(cpuPerLock) > 0 {
+		add("server CPU %s per lock", quantity(f.median(cpuPerLock), micros))
+	}
 	if s.commands {
 		add("%s commands per lock", ratio(f.median(commandsPerLock)))
 	}
@@ -136,7 +147,7 @@ func quantity(x float64, unit string) string {
 		return count(x) + unit
 	case percent:
 		return strconv.FormatFloat(x, 'f', 1, 64) + unit
-	case micros, millis:
+	case micros, millis, bytesUnit:
 		return ratio(x) + " " + unit
 	default:
 		return ratio(x)

@@ -11,10 +11,14 @@ func TestGoalTable(t *testing.T) {
 	goalTable(&b, []verdict{
 		{ID: "F1", What: "short", Goal: 1.1, Direction: atMost, Ratio: 1.0523, Ours: 105.23, Best: 100, BestName: "bare", Unit: micros, Met: true},
 		{ID: "F4.order", What: "a longer one", Goal: 64, Direction: atMost, Ratio: 1234, Ours: 1234},
+		{ID: "F2.cpu", What: "without one", Ratio: 1.5, Ours: 21, Best: 14, BestName: "bare", Unit: micros},
+		{ID: "F16", What: "nothing", Direction: atMost, Best: 7, BestName: "bare", Met: true},
 	})
-	want := `Scenario  What            Ours  Best peer        Ratio     Goal  Met
-F1        short         105 us     100 us  bare   1.05  <= 1.10  yes
-F4.order  a longer one   1,234                   1,234  <= 64.0  no
+	want := `Scenario  What             Ours  Best peer        Ratio     Goal  Met
+F1        short          105 us     100 us  bare   1.05  <= 1.10  yes
+F4.order  a longer one    1,234                   1,234  <= 64.0  no
+F2.cpu    without one   21.0 us    14.0 us  bare   1.50
+F16       nothing             0       7.00  bare      0     <= 0  yes
 `
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
@@ -42,13 +46,5 @@ func TestNumbers(t *testing.T) {
 		if got := round(x); got < want*0.999999 || got > want*1.000001 {
 			t.Errorf("%v is rounded to %v instead of %v", x, got, want)
 		}
-	}
-}
-
-func TestCountCommands(t *testing.T) {
-	info := "# Commandstats\r\ncmdstat_get:calls=21,usec=175,usec_per_call=8.33\r\n" +
-		"cmdstat_client|setinfo:calls=2,usec=1\r\ncmdstat_info:calls=100,usec=1\r\n"
-	if n := countCommands(info); n != 23 {
-		t.Errorf("%d commands", n)
 	}
 }

@@ -9,6 +9,7 @@ type task struct {
 	URL        string        // of Redis or ZooKeeper
 	Key        string        // the key, or the prefix of the goroutines' own keys
 	OwnKeys    bool          // each goroutine has its own key
+	NewKeys    bool          // and a new one for each lock
 	Procs      int           // number of processes
 	Proc       int           // number of this process, from 0
 	Goroutines int           // per process

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,6 +90,7 @@ type caller struct {
 	worker *worker
 	key    string
 	ownKey string
+	newKey int // the number of the last one, with NewKeys
 
 	locks     int64
 	waits     []time.Duration
@@ -138,6 +140,10 @@ func (c *caller) run(parent context.Context, o order, start time.Time) {
 // once acquires the lock and releases it.
 func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
 	w := c.worker
+	if w.task.NewKeys {
+		c.newKey++
+		c.key = c.ownKey + ":" + strconv.Itoa(c.newKey)
+	}
 	var arriving *arriving
 	if w.arrivals != nil {
 		// A new one each time: an earlier acquisition may still look at its own.
