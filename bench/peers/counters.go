@@ -15,8 +15,8 @@ import (
 type counters struct {
 	commands int64         // executed, those in scripts included, except INFO
 	cpu      time.Duration // that the server used
-	keys     int64         // in the database
-	memory   int64         // bytes in use, except for connections and replicas
+	keys     int64         // in all databases
+	memory   int64         // bytes in use, except for connections and replication
 	stream   int64         // bytes for each replica; 0 if the server never had one
 	replicas int64         // that are up to date
 }

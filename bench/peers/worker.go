@@ -144,11 +144,11 @@ func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
 		c.newKey++
 		c.key = c.ownKey + ":" + strconv.Itoa(c.newKey)
 	}
-	var arriving *arriving
+	var a *arriving
 	if w.arrivals != nil {
 		// A new one each time: an earlier acquisition may still look at its own.
-		arriving = w.arrivals.arriving(ctx)
-		ctx = arriving
+		a = w.arrivals.arriving(ctx)
+		ctx = a
 	}
 	h, err := w.peer.Lock(ctx, c.key)
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *caller) once(ctx context.Context, asked time.Time, again bool) error {
 	}
 	got := time.Now()
 	if w.arrivals != nil {
-		w.arrivals.grant(arriving)
+		w.arrivals.grant(a)
 	}
 	if w.register != nil {
 		if from := w.register.enter(w.task.Proc, h.Token, got); from.other {
