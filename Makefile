@@ -6,6 +6,7 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 .DEFAULT_GOAL := help
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+LUAC ?= luac5.1
 COUNT ?= 20
 FUZZTIME ?= 1m
 BENCHTIME ?= 1s
@@ -96,6 +97,16 @@ mutants: ## Break the kit's rules one by one; a test must notice each
 .PHONY: lint
 lint: ## Run the linter
 	$(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
+
+# luac reads every file, and luacheck what is sent to a server: an include alone uses names
+# of other files.
+.PHONY: lint-lua
+lint-lua: ## Check the Lua scripts (needs luac of Lua 5.1, and luacheck)
+	@for tool in $(LUAC) luacheck; do command -v "$$tool" >/dev/null || \
+		{ echo "lint-lua needs $$tool; on Debian: apt-get install lua5.1 lua-check"; exit 1; }; done
+	$(LUAC) -p $$(git ls-files '*.lua')
+	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go run ./backend/internal/luascript/compose "$$dir" && \
+		luacheck --config .luacheckrc --no-color --quiet "$$dir"
 
 .PHONY: generate
 generate: ## Write the generated code anew (needs protoc)

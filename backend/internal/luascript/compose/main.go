@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "github.com/distlock-go/distlock/backend/redlock"
-
 	"github.com/distlock-go/distlock/backend/internal/luascript"
+	_ "github.com/distlock-go/distlock/backend/redislock"
+	_ "github.com/distlock-go/distlock/backend/redlock"
 )
 
 func main() {
