@@ -228,7 +228,7 @@ func (l *Locker) acquireRemote(ctx context.Context, s *Lease, key string, c comp
 func (l *Locker) request(key string, o *Opts) driver.Request {
 	return driver.Request{
 		Key: key, Owner: owner.New(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
-		Tokens: leasestate.Tokens(l.cfg.HandOvers),
+		Tokens: leasestate.Tokens(l.cfg.HandOvers), Renews: !o.NoWatchdog,
 	}
 }
 
@@ -254,7 +254,7 @@ func (l *Locker) accept(ctx context.Context, s *Lease, g driver.Grant, c compat.
 
 // usable returns an error if a grant came too late, or if ctx has ended.
 func usable(ctx context.Context, g driver.Grant) error {
-	if clock.Elapsed(g.Sent, time.Now()) >= clock.SafeTTL(g.TTL) {
+	if clock.Elapsed(leasestate.Start(g), time.Now()) >= clock.SafeTTL(g.TTL) {
 		return errLate
 	}
 	return ctx.Err()

@@ -53,7 +53,8 @@ var layers = []layer{
 	{"root", ".", "basics owners keys driver terms parts", uuidPath},
 
 	{"clients", "backend/internal/rediskit", "", goRedis},
-	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients", goRedis + " " + uuidPath + " " + zookeeper},
+	{"scripts", "backend/internal/luascript", "clients", goRedis},
+	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts", goRedis + " " + uuidPath + " " + zookeeper},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 	{"urls", "internal/backendurl", "driver backends embedded", goRedis + " " + zookeeper},
 

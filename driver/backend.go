@@ -19,8 +19,8 @@ type Backend interface {
 	// TryAcquire makes one attempt and never waits for a holder.
 	//
 	// It must be idempotent for one Owner: an owner that already holds the key
-	// succeeds, with the same tokens and with a lease of TTL from now. This makes a
-	// lost reply harmless.
+	// succeeds, with a lease of TTL from now. The tokens must not be smaller than at
+	// first. This makes a lost reply harmless.
 	//
 	// If another owner holds the key, the error must wrap [ErrNotAcquired]; a
 	// [*HeldError] also says when to look again and names the holder. If the key
@@ -44,8 +44,9 @@ type Backend interface {
 
 	// Release gives the key back if g.Owner still has it, and gives up the owner's
 	// place in the store's queue if it waits there. A grant of another owner must not
-	// be touched: then the error must wrap [ErrLost]. Releasing again what this owner
-	// has released is not an error. Neither is releasing what was never granted
+	// be touched: then the error must wrap [ErrLost]. Releasing again is not an error
+	// if the release before had no answer; if it had one, the error may wrap
+	// [ErrLost]. It is not an error either to release what was never granted
 	// ([Request.Grant]) if the key has no holder. Any other error means that the outcome
 	// is unknown.
 	//

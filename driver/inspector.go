@@ -57,9 +57,9 @@ type HolderInfo struct {
 	// Holder is the name of the holder, or "" if it has none.
 	Holder string
 
-	// Token is the first of the tokens that were last issued to the owner; a process
-	// that hands the key from one goroutine to the next gives them out one by one. It
-	// is 0 if the store does not know it.
+	// Token is one of the tokens that were issued to the owner; a process that hands
+	// the key from one goroutine to the next gives them out one by one. It is 0 if the
+	// store does not know it.
 	Token uint64
 
 	// Since is when these tokens were issued, by the store's clock: when the key was

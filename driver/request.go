@@ -30,6 +30,10 @@ type Request struct {
 	// A backend may give fewer than asked for, but at least one, or none at all.
 	Tokens int
 
+	// Renews says that the caller renews the lease as long as it holds it, so that a
+	// [Queuer] may return a grant with [Grant].Until.
+	Renews bool
+
 	// Backoff says when a [Queuer] looks again without having been woken, and when it
 	// gives up. It belongs to this acquisition. TryAcquire ignores it.
 	Backoff Backoff
@@ -67,6 +71,12 @@ type Grant struct {
 	// lease counts from here: the reply tells nothing about when the server
 	// started its clock.
 	Sent time.Time
+
+	// Until, if it is not zero, is when the lease ends unless it is renewed, although TTL
+	// is longer. A store may grant a key to a waiter for a short time at first, so that
+	// the waiter has it without another round trip. The Locker renews such a lease at
+	// once. Sent is then the time at which the waiter learned of the grant.
+	Until time.Time
 
 	// Contended reports whether other owners wait in the store's queue.
 	Contended bool

@@ -111,7 +111,7 @@ var semaphoreCases = []testCase{
 	},
 	{
 		name:        "same-owner-again",
-		explanation: "An owner that has a permit must succeed again with the same tokens, and must not take a second permit.",
+		explanation: "An owner that has a permit must succeed again, with tokens that are not smaller, and must not take a second permit.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			key := f.key()

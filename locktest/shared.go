@@ -191,7 +191,7 @@ var sharedCases = []testCase{
 	},
 	{
 		name:        "same-reader-again",
-		explanation: "A reader that has the key must succeed again with the same tokens, and holds it once: one Release is enough.",
+		explanation: "A reader that has the key must succeed again, with tokens that are not smaller, and holds it once: one Release is enough.",
 		needs:       []need{needsShare},
 		run: func(f *fixture) {
 			r := f.reader(f.key(), long)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // pollInterval is the interval between attempts of a request without a Backoff.
@@ -25,8 +26,14 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	return g, err
 }
 
-// Acquire queues for the key and waits for its turn. A message wakes it. It also tries
-// again when the present lease should end, when r.Backoff says so, and every twenty
+// refusal is what the server says when another owner has the key.
+type refusal struct {
+	left   time.Duration // of the present lease; 0 if unknown
+	issued uint64        // the last token that was issued before
+}
+
+// Acquire queues for the key and waits for its turn. A message tells it that the key was
+// granted to it. It also tries again when the present lease should end, when r.Backoff says so, and every twenty
 // seconds. If r.Backoff is nil, it tries every half to whole second and does not give up.
 // If ctx ends, the error also names the holder. If the key contains a lock of another
 // kind, Acquire does not queue, but it tries as often.
@@ -36,12 +43,13 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 		backoff = driver.NewBackoff(pollInterval, 0)
 	}
 	// The first attempt queues, and a message may come at once.
-	wake, unregister := b.inbox.register(r.Owner)
+	messages, unregister := b.inbox.register(r.Owner)
 	defer unregister()
 
 	var held error // the last refusal
 	for {
-		g, left, err := b.attempt(ctx, r, modeEnqueue)
+		asked := time.Now()
+		g, refused, err := b.attempt(ctx, r, modeEnqueue)
 		if !errors.Is(err, driver.ErrNotAcquired) {
 			return g, addHolder(ctx, held, err)
 		}
@@ -51,10 +59,39 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 			return driver.Grant{}, err
 		}
 		b.inbox.open()
-		if err := sleep(ctx, wake, nextAttempt(wait, left)); err != nil {
+		m, err := receive(ctx, messages, nextAttempt(wait, refused.left))
+		if err != nil {
 			return driver.Grant{}, addHolder(ctx, held, err)
 		}
+		if g, ok := b.grantOf(r, m, asked, refused.issued); ok {
+			return g, nil
+		}
 	}
+}
+
+// grantOf returns the grant in a message, if the function may start before the claim. The
+// key is the owner's for the claim window, and the renewal that follows at once extends it.
+//
+// The message itself says nothing about when the server began to count: it may be late. But
+// the attempt before was refused, and was sent at the time asked. So the claim window began
+// after that, if the message is newer than the refusal: then the tokens are larger than those
+// that were issued before. If less than half of the claim window is left, or if replicas have
+// to confirm the lock, the next attempt claims the key.
+func (b *Backend) grantOf(r driver.Request, m message, asked time.Time, issued uint64) (driver.Grant, bool) {
+	if m.tokens == "" || !r.Renews || b.opts.replicas.n > 0 {
+		return driver.Grant{}, false
+	}
+	g, ok := granted(r, m.tokens)
+	if !ok || g.Token <= issued {
+		return driver.Grant{}, false
+	}
+	g.Sent = time.Now()
+	window := clock.SafeTTL(min(m.claim, r.TTL))
+	if clock.Elapsed(asked, g.Sent) > window/2 {
+		return driver.Grant{}, false
+	}
+	g.Until = asked.Add(window)
+	return g, true
 }
 
 // addHolder adds the holder that the last attempt found to an error of ctx.
@@ -77,17 +114,17 @@ func nextAttempt(wait, left time.Duration) time.Duration {
 	return min(wait, queueTTL/3)
 }
 
-// sleep waits for d or until it is woken. It fails if ctx ends.
-func sleep(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
+// receive waits for d or for a message. It fails if ctx ends.
+func receive(ctx context.Context, messages <-chan message, d time.Duration) (message, error) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
-	case <-wake:
-		return nil
+	case m := <-messages:
+		return m, nil
 	case <-t.C:
-		return nil
+		return message{}, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return message{}, ctx.Err()
 	}
 }
 
@@ -105,14 +142,13 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 
 var errExtendShared = fmt.Errorf("redislock: only an exclusive lock can be extended: %w", driver.ErrNotAcquired)
 
-// attempt runs acquire.lua once. If another owner has the key, it returns a
-// HeldError and the time left of the present lease, zero if unknown.
-func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (driver.Grant, time.Duration, error) {
+// attempt runs acquire.lua once. If another owner has the key, it returns a HeldError.
+func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (driver.Grant, refusal, error) {
 	if err := checkRequest(r); err != nil {
-		return driver.Grant{}, 0, err
+		return driver.Grant{}, refusal{}, err
 	}
 	if err := ctx.Err(); err != nil {
-		return driver.Grant{}, 0, err // nothing was sent
+		return driver.Grant{}, refusal{}, err // nothing was sent
 	}
 	b.evictionOnce.Do(b.checkEviction)
 
@@ -136,35 +172,35 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 		if mode == modeExtend && errors.Is(err, driver.ErrForeign) {
 			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 		}
-		return driver.Grant{}, left, err
+		return driver.Grant{}, refusal{left: left}, err
 	case a.err != nil:
-		return driver.Grant{}, 0, a.err
+		return driver.Grant{}, refusal{}, a.err
 	}
-	g, left, err := b.parseReply(r, a)
+	g, refused, err := b.parseReply(r, a)
 	if err == nil && mode != modeExtend && a.confirmed < b.opts.replicas.n {
-		return driver.Grant{}, 0, b.opts.replicas.unconfirmed(a.confirmed)
+		return driver.Grant{}, refusal{}, b.opts.replicas.unconfirmed(a.confirmed)
 	}
-	return g, left, err
+	return g, refused, err
 }
 
 // parseReply parses the reply of acquire.lua.
-func (b *Backend) parseReply(r driver.Request, a answer) (driver.Grant, time.Duration, error) {
+func (b *Backend) parseReply(r driver.Request, a answer) (driver.Grant, refusal, error) {
 	status, rest, _ := strings.Cut(a.line, " ")
 	switch status {
 	case "1":
 		if g, ok := granted(r, rest); ok {
 			g.Sent = a.sent
-			return g, 0, nil
+			return g, refusal{}, nil
 		}
 	case "0":
-		if held := parseRefusal(rest); held != nil {
-			return driver.Grant{}, held.RetryAfter, held
+		if held, issued := parseRefusal(rest); held != nil {
+			return driver.Grant{}, refusal{held.RetryAfter, issued}, held
 		}
 	case "2":
-		return driver.Grant{}, 0, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
+		return driver.Grant{}, refusal{}, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 	}
 	b.inDoubt.add(r.Owner, attemptInDoubt)
-	return driver.Grant{}, 0, fmt.Errorf("redislock: acquire answered %q", a.line)
+	return driver.Grant{}, refusal{}, fmt.Errorf("redislock: acquire answered %q", a.line)
 }
 
 // granted parses what follows the 1 of a grant: the last token that was issued before, the
@@ -182,27 +218,28 @@ func granted(r driver.Request, rest string) (driver.Grant, bool) {
 	return g, true
 }
 
-// parseRefusal parses what follows the 0 of a refusal: see refusal in lib.lua. It returns
-// nil if it cannot be parsed.
-func parseRefusal(rest string) *driver.HeldError {
+// parseRefusal parses what follows the 0 of a refusal: see refusal.lua. It returns nil if it
+// cannot be parsed.
+func parseRefusal(rest string) (held *driver.HeldError, issued uint64) {
 	words := strings.Fields(rest)
-	if len(words) == 0 {
-		return nil
+	if len(words) < 2 {
+		return nil, 0
 	}
 	ms, err := strconv.ParseInt(words[0], 10, 64)
-	if err != nil {
-		return nil //nolint:nilerr // the caller reports the reply
+	issued, err2 := strconv.ParseUint(words[1], 10, 64)
+	if err != nil || err2 != nil {
+		return nil, 0
 	}
-	held := &driver.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
-	if len(words) > 1 {
-		if us, err := strconv.ParseInt(words[1], 10, 64); err == nil && us > 0 {
+	held = &driver.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
+	if len(words) > 2 {
+		if us, err := strconv.ParseInt(words[2], 10, 64); err == nil && us > 0 {
 			held.Held = time.Duration(us) * time.Microsecond
 		}
 	}
-	if len(words) > 2 {
-		held.Holder = words[2]
+	if len(words) > 3 {
+		held.Holder = words[3]
 	}
-	return held
+	return held, issued
 }
 
 func checkRequest(r driver.Request) error {

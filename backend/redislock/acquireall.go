@@ -28,7 +28,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 	}
 	n := len(rs)
 	keys := make([]string, 1+3*n)
-	keys[0] = b.topology.clockFor(rs[0].Key)
+	keys[3*n] = b.topology.clockFor(rs[0].Key)
 	args := make([]any, 1, 1+n)
 	args[0] = rs[0].TTL.Milliseconds()
 	for i := range rs {
@@ -40,7 +40,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 			return nil, errNotOneScript
 		}
 		for k, name := range lockKeys(r.Key) {
-			keys[1+k*n+i] = name
+			keys[k*n+i] = name
 		}
 		args = append(args, r.Owner)
 	}
@@ -88,7 +88,7 @@ func parseAll(line string, rs []driver.Request, sent time.Time) ([]driver.Grant,
 	}
 	switch status, rest, _ := strings.Cut(line, " "); status {
 	case "0":
-		if held := parseRefusal(rest); held != nil {
+		if held, _ := parseRefusal(rest); held != nil {
 			return nil, held
 		}
 	case "1":

@@ -193,7 +193,7 @@ func (d *dispatcher) retryRedirect(ctx context.Context, request *op, a answer) a
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	for pause := firstRedirectPause; isRedirect(a.err); pause = min(2*pause, maxRedirectPause) {
-		if sleep(trying, nil, pause) != nil {
+		if !sleep(trying, nil, pause) {
 			break
 		}
 		o := d.ops.get()

@@ -3,6 +3,8 @@ package redislock
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,7 +31,7 @@ type inbox struct {
 	opened     sync.Once
 
 	mu      sync.Mutex
-	waiters map[string]chan struct{}
+	waiters map[string]chan message
 }
 
 const (
@@ -49,46 +51,58 @@ func newInbox(t topology, prefix, id string, bg *rediskit.Background) *inbox {
 		channel:    prefix + id,
 		topology:   t,
 		background: bg,
-		waiters:    make(map[string]chan struct{}),
+		waiters:    make(map[string]chan message),
 	}
 }
 
-// register returns the channel that wakes an owner, which is about to wait, and a function
-// that ends the registration.
-func (in *inbox) register(owner string) (<-chan struct{}, func()) {
-	wake := make(chan struct{}, 1)
+// message says that a key was granted to a waiter. The zero value says that the waiter
+// should make an attempt.
+type message struct {
+	claim  time.Duration // for how long the key was granted
+	tokens string        // the tokens and whether others wait: see granted
+}
+
+// register returns the channel of messages for an owner, which is about to wait, and a
+// function that ends the registration.
+func (in *inbox) register(owner string) (<-chan message, func()) {
+	messages := make(chan message, 1)
 	in.mu.Lock()
-	in.waiters[owner] = wake
+	in.waiters[owner] = messages
 	in.mu.Unlock()
-	return wake, func() {
+	return messages, func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		if in.waiters[owner] == wake {
+		if in.waiters[owner] == messages {
 			delete(in.waiters, owner)
 		}
 	}
 }
 
-func (in *inbox) wake(owner string) {
+// deliver passes on the text of a message, which grant_next in queue.lua describes. A text
+// of another form only wakes the waiter.
+func (in *inbox) deliver(text string) {
+	owner, rest, _ := strings.Cut(text, " ")
+	claim, tokens, _ := strings.Cut(rest, " ")
+	ms, _ := strconv.ParseInt(claim, 10, 64)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if wake, ok := in.waiters[owner]; ok {
-		signal(wake)
+	if messages, ok := in.waiters[owner]; ok {
+		send(messages, message{time.Duration(ms) * time.Millisecond, tokens})
 	}
 }
 
 func (in *inbox) wakeAll() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for _, wake := range in.waiters {
-		signal(wake)
+	for _, messages := range in.waiters {
+		send(messages, message{})
 	}
 }
 
-// signal does not block: a waiter needs to be woken only once.
-func signal(wake chan<- struct{}) {
+// send does not block: a message that finds another one there only saves time.
+func send(messages chan<- message, m message) {
 	select {
-	case wake <- struct{}{}:
+	case messages <- m:
 	default:
 	}
 }
@@ -108,7 +122,7 @@ func (in *inbox) open() {
 func (in *inbox) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		in.listenOnce(ctx)
-		_ = sleep(ctx, nil, reconnectPause)
+		sleep(ctx, nil, reconnectPause)
 	}
 }
 
@@ -136,7 +150,7 @@ func (in *inbox) listenOnce(ctx context.Context) {
 			}
 			in.topology.refresh()
 			if failures++; failures > 1 {
-				_ = sleep(ctx, done, reconnectPause)
+				sleep(ctx, done, reconnectPause)
 			}
 			continue
 		}
@@ -146,7 +160,7 @@ func (in *inbox) listenOnce(ctx context.Context) {
 		case *redis.Subscription:
 			in.wakeAll()
 		case *redis.Message:
-			in.wake(msg.Payload)
+			in.deliver(msg.Payload)
 		}
 	}
 }
@@ -175,4 +189,17 @@ func (in *inbox) ping(ctx context.Context, sub *redis.PubSub, heard *atomic.Bool
 			pinged = true
 		}
 	}
+}
+
+// sleep waits for d. It returns false if ctx ends or done is closed first.
+func sleep(ctx context.Context, done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-done:
+	case <-ctx.Done():
+	}
+	return false
 }

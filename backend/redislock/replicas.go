@@ -118,8 +118,9 @@ func (r replicas) executeOn(ctx context.Context, server *redis.Client, client re
 		return
 	}
 	for m := range moved {
-		moved[m].cmd = redis.NewCmd(ctx, moved[m].cmd.Args()...)
-		moved[m].cmd.SetFirstKeyPos(4)
+		args := slices.Clone(moved[m].cmd.Args())
+		args[2] = 1 + 3*len(moved[m].ops)
+		moved[m].cmd = rediskit.NewCmd(ctx, args...)
 	}
 	execute(ctx, client, moved)
 	for m, i := range at {

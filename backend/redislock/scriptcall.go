@@ -18,7 +18,7 @@ type scriptCall struct {
 	script  *luascript.Script
 	ops     []*op
 	answers []answer // of the ops
-	cmd     *redis.Cmd
+	cmd     *rediskit.Cmd
 
 	confirmed int // by this number of replicas
 }
@@ -32,26 +32,25 @@ type processArgs struct {
 }
 
 // command returns the command of the call: EVAL with the source, otherwise EVALSHA.
-func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *redis.Cmd {
+func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *rediskit.Cmd {
 	args := make([]any, 0, 6+8*len(c.ops))
 	if source {
 		args = append(args, "eval", c.script.Source())
 	} else {
 		args = append(args, "evalsha", c.script.Hash())
 	}
-	args = append(args, 1+3*len(c.ops), p.topology.clockFor(c.ops[0].keys[0]))
+	args = append(args, 1+3*len(c.ops))
 	for k := range 3 {
 		for _, o := range c.ops {
 			args = append(args, &o.keys[k])
 		}
 	}
+	args = append(args, p.topology.clockFor(c.ops[0].keys[0]))
 	args = append(args, &p.inbox, &p.claim, &p.prefix)
 	for _, o := range c.ops {
 		args = o.appendArgs(args)
 	}
-	cmd := redis.NewCmd(ctx, args...)
-	cmd.SetFirstKeyPos(4) // the clock is in the same slot, or on the same server
-	return cmd
+	return rediskit.NewCmd(ctx, args...)
 }
 
 // sendCalls runs the calls, in one pipeline if there are several. Each call has an error

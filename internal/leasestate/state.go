@@ -29,9 +29,10 @@ type State[H comparable] struct {
 	lost    func(H, error)
 
 	mu         sync.Mutex
-	sent       time.Time   // when the last request that extended the lease was sent
-	renewalErr *renewalErr // the last renewal since then, if it failed
-	over       error       // wraps ErrLost; nil while the lease goes on
+	enough     time.Duration // what must be left of the lease for a next holder
+	sent       time.Time     // when the last request that extended the lease was sent
+	renewalErr *renewalErr   // the last renewal since then, if it failed
+	over       error         // wraps ErrLost; nil while the lease goes on
 	tokens     tokenRange
 	handedOver bool // to a holder that did not ask the store
 
@@ -70,10 +71,23 @@ type Assignment struct {
 func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, abandoned bool, lost func(h H, err error)) {
 	s.grant, s.class, s.limits, s.safeTTL, s.lost = g, c, l, clock.SafeTTL(g.TTL), lost
 	s.since = s.age(now)
-	s.sent, s.abandoned, s.tokens = g.Sent, abandoned, tokenRange{token: g.Token, last: g.LastToken, began: s.since}
+	s.sent, s.enough = Start(g), s.safeTTL/2
+	if !g.Until.IsZero() {
+		s.enough = g.Until.Sub(g.Sent) / 2
+	}
+	s.abandoned, s.tokens = abandoned, tokenRange{token: g.Token, last: g.LastToken, began: s.since}
 	if c.Shares() {
 		s.attaching = 1
 	}
+}
+
+// Start returns the time from which a lease counts: when the request was sent, or so early
+// that the lease ends at [driver.Grant].Until.
+func Start(g driver.Grant) time.Time {
+	if g.Until.IsZero() {
+		return g.Sent
+	}
+	return g.Until.Add(-clock.SafeTTL(g.TTL))
 }
 
 // Class returns the class of the acquisition that the lease was made for.
@@ -196,7 +210,7 @@ func (s *State[H]) Detach(h H) (last bool, over error) {
 // it: it is not over, goes on for a while, and other processes have not waited for long.
 // The caller has the mutex.
 func (s *State[H]) transferable(now time.Time) bool {
-	return s.over == nil && s.left(now) > 0 && !s.class.Fixed && clock.Elapsed(s.sent, now) <= s.safeTTL/2 &&
+	return s.over == nil && s.left(now) > 0 && !s.class.Fixed && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
 		s.age(now)-s.since < s.limits.MaxTime
 }
 
@@ -367,7 +381,7 @@ func (s *State[H]) Extend(sent time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sent.After(s.sent) {
-		s.sent, s.renewalErr = sent, nil
+		s.sent, s.renewalErr, s.enough = sent, nil, s.safeTTL/2
 	}
 }
 

@@ -1,6 +1,6 @@
 -- Makes one attempt for each of some locks.
 --
--- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
 --   then for each lock: the owner, the time to live in milliseconds, the mode, and the
 --   share: see includes/lock.lua. The modes are:
@@ -11,8 +11,8 @@
 --
 -- Returns a line for each lock:
 --   1 <last token before> <last token> <1 if others wait, else 0>
---   0 <milliseconds left, negative if not known> [<microseconds since the only
---     holder got it, negative if not known> <the name of that holder>]
+--   0 <milliseconds left, negative if not known> <last token issued> [<microseconds since
+--     the only holder got it, negative if not known> <the name of that holder>]
 --   2                  the owner does not have the lock that is to be extended
 --   -<error>
 --
@@ -39,7 +39,7 @@ local function extend(lock, queue, value, owner, ttl)
   if not value or not holds(value, owner) then
     return '2'
   elseif redis.call('EXISTS', queue) == 1 then
-    return refusal(redis.call('PTTL', lock))
+    return refusal(redis.call('PTTL', lock), '0')
   end
   local before, err = last_issued()
   if err then
@@ -64,7 +64,7 @@ local function repeat_exclusive(lock, queue, value, owner, ttl, entry)
 end
 
 local function attempt(i)
-  local lock, queue, gone = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i]
+  local lock, queue, gone = KEYS[i], KEYS[n + i], KEYS[2 * n + i]
   local owner, ttl, mode, share = ARGV[4 * i], ARGV[4 * i + 1], ARGV[4 * i + 2], ARGV[4 * i + 3]
   local entry = entry_of(owner, share)
 
@@ -74,7 +74,7 @@ local function attempt(i)
   elseif mode == 'extend' then
     return extend(lock, queue, value, owner, ttl)
   elseif kind == 'x' and mode == 'try' and not holds(value, owner) then
-    return refusal(redis.call('PTTL', lock), value)
+    return refusal(redis.call('PTTL', lock), '0', value)
   end
   local waiting = redis.pcall('ZCARD', queue)
   local refused, bad_gone = tombstoned(gone, owner)
@@ -139,7 +139,7 @@ local function attempt(i)
     if mode == 'enqueue' then
       enqueue(queue, entry)
     end
-    line = refusal(time_left(lock, kind, share, mode), value)
+    line = refusal(time_left(lock, kind, share, mode), before, value)
   end
   publish(messages)
   return line

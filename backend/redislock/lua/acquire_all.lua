@@ -1,7 +1,7 @@
 -- Takes all of some exclusive locks, or none of them. So it checks all locks before it
 -- takes the first.
 --
--- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the time to live in milliseconds, then the n owners.
 --
 -- Returns one line for all locks:
@@ -24,7 +24,7 @@ if bad_clock then
 end
 
 for i = 1, n do
-  local lock, queue, gone, owner = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i], ARGV[1 + i]
+  local lock, queue, gone, owner = KEYS[i], KEYS[n + i], KEYS[2 * n + i], ARGV[1 + i]
   local kind, value, err = holders(lock)
   if err then
     return string.sub(err, 1, 9) == 'WRONGTYPE' and '-FOREIGN ' .. i or '-' .. err
@@ -33,7 +33,7 @@ for i = 1, n do
   if type(waiting) == 'table' then
     return '-' .. waiting.err
   elseif kind and not (value and holds(value, owner)) or not kind and waiting > 0 then
-    return refusal(redis.call('PTTL', lock), value)
+    return refusal(redis.call('PTTL', lock), before, value)
   end
   local refused, bad_gone = tombstoned(gone, owner)
   if bad_gone then
@@ -45,6 +45,6 @@ end
 
 local token = issue(before)
 for i = 1, n do
-  redis.call('SET', KEYS[1 + i], ARGV[1 + i] .. ' ' .. token, 'PX', ARGV[1])
+  redis.call('SET', KEYS[i], ARGV[1 + i] .. ' ' .. token, 'PX', ARGV[1])
 end
 return '1 ' .. before .. ' ' .. token

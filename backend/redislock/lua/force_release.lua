@@ -1,6 +1,6 @@
 -- Takes some locks away from all their holders, and grants them to waiters.
 --
--- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
 --   then for each lock: a fresh name for this call, and two values that are not used.
 --
@@ -20,7 +20,7 @@
 local n = (#KEYS - 1) / 3
 
 local function force_release(i)
-  local lock, queue, gone = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i]
+  local lock, queue, gone = KEYS[i], KEYS[n + i], KEYS[2 * n + i]
   local name = ARGV[3 * i + 1]
 
   local kind, value, err = holders(lock)

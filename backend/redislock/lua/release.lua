@@ -1,6 +1,6 @@
 -- Releases some locks, or gives up places in their queues.
 --
--- KEYS: the clock, n locks, their n queues, their n sets of tombstones.
+-- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
 --   then for each lock: the owner, 1 if an attempt of the owner is in doubt, and the share:
 --   see includes/lock.lua.
@@ -22,7 +22,7 @@
 local n = (#KEYS - 1) / 3
 
 local function release(i)
-  local lock, queue, gone = KEYS[1 + i], KEYS[1 + n + i], KEYS[1 + 2 * n + i]
+  local lock, queue, gone = KEYS[i], KEYS[n + i], KEYS[2 * n + i]
   local owner, in_doubt, share = ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', ARGV[3 * i + 3]
 
   local kind, value, err = holders(lock)

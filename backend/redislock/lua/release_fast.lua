@@ -5,15 +5,15 @@ local answers = {}
 do
   local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub -- locals are faster than globals
   local n = (#KEYS - 1) / 3
-  local busy = call('EXISTS', unpack(KEYS, n + 2, 2 * n + 1)) > 0 -- some lock is
-  local values = call('MGET', unpack(KEYS, 2, n + 1))
+  local busy = call('EXISTS', unpack(KEYS, n + 1, 2 * n)) > 0 -- some lock is
+  local values = call('MGET', unpack(KEYS, 1, n))
   local held = {}
   for i = 1, n do
     local owner, value = ARGV[3 * i + 1], values[i]
     if value and ARGV[3 * i + 2] == '0' and sub(value, 1, #owner + 1) == owner .. ' '
-      and (not busy or call('EXISTS', KEYS[1 + n + i]) == 0) then
+      and (not busy or call('EXISTS', KEYS[n + i]) == 0) then
       answers[i] = '1'
-      held[#held + 1] = KEYS[1 + i]
+      held[#held + 1] = KEYS[i]
     end
   end
   if #held > 0 then

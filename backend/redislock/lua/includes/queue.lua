@@ -49,7 +49,8 @@ end
 --
 -- It returns the messages for publish, the new kind of the holders, and the tokens of the
 -- waiter with the entry own, if it is among them. That waiter is the caller, so it gets no
--- message.
+-- message. A message is "<owner> <claim window> <last token before> <last token> <1 if
+-- others wait, else 0>".
 local function grant_next(lock, queue, kind, leaving, own)
   local claim = ARGV[2]
   local messages, joined, own_tokens = {}, false, nil
@@ -72,7 +73,7 @@ local function grant_next(lock, queue, kind, leaving, own)
     if entry == own then
       own_tokens = { before, token }
     else
-      messages[#messages + 1] = { ARGV[3] .. inbox, owner .. ' ' .. before .. ' ' .. token .. ' ' .. claim }
+      messages[#messages + 1] = { ARGV[3] .. inbox, owner .. ' ' .. claim .. ' ' .. before .. ' ' .. token }
     end
     if kind == 'x' then
       break

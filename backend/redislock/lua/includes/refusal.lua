@@ -1,12 +1,13 @@
 -- Refusals.
 
 -- refusal returns the reply to a refused request: the milliseconds until the lease of the
--- holders ends. If there is one holder, two more values follow. The first is for how many
--- microseconds it has held the lock, negative if that is not known. The second is the
--- holder's name, which is the part of the owner after the UUID.
-local function refusal(ms, value)
+-- holders ends, and the last token that was issued. If there is one holder, two more values
+-- follow. The first is for how many microseconds it has held the lock, negative if that is
+-- not known. The second is the holder's name, which is the part of the owner after the UUID.
+local function refusal(ms, issued, value)
+  local line = '0 ' .. ms .. ' ' .. issued
   if not value or #value > 160 then
-    return '0 ' .. ms
+    return line
   end
   local held = -1
   local owner, token = string.match(value, '^(%S+) (%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)$')
@@ -14,7 +15,7 @@ local function refusal(ms, value)
     held = math.max(time() - token, 0)
   end
   local name = string.match(owner or value, '^%x+%-%x+%-%x+%-%x+%-%x+@([%w._/%-]+)$') or ''
-  return '0 ' .. ms .. string.format(' %.0f %s', held, name)
+  return line .. string.format(' %.0f %s', held, name)
 end
 
 -- time_left returns the milliseconds for which others have the lock. For a waiter it is the

@@ -16,7 +16,7 @@ end
 
 -- last_issued returns the last token that this server issued, or nil and an error.
 local function last_issued()
-  local last = redis.pcall('GET', KEYS[1])
+  local last = redis.pcall('GET', KEYS[#KEYS])
   if not last then
     return '0000000000000000'
   elseif type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
@@ -24,7 +24,7 @@ local function last_issued()
   elseif type(last) == 'table' or not string.find(last, '^%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d$') or last >= '9007199254740991' then
     -- From 2^53 on, neighbouring integers are the same double. To start again could issue a
     -- smaller token.
-    return nil, 'BADCLOCK the value of ' .. KEYS[1] .. ' is not a token'
+    return nil, 'BADCLOCK the value of ' .. KEYS[#KEYS] .. ' is not a token'
   end
   return last
 end
@@ -36,6 +36,6 @@ local function issue(before)
   if before >= token then
     token = string.format('%016.0f', before + 1)
   end
-  redis.call('SET', KEYS[1], token)
+  redis.call('SET', KEYS[#KEYS], token)
   return token
 end
