@@ -15,6 +15,7 @@
 package luascript
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 // Constants are the values of a script that Go knows: numbers, and strings without special
@@ -33,14 +36,37 @@ type Constants map[string]any
 
 // Script is a script for the server.
 type Script struct {
-	*redis.Script
 	Name string // the path of its file
 
-	source string
+	source, hash string
 }
 
 // Source returns the text that is sent to the server.
 func (s *Script) Source() string { return s.source }
+
+// Hash returns the name by which a server knows the script.
+func (s *Script) Hash() string { return s.hash }
+
+// Run runs the script on the server of its keys, and returns the last command, of which the
+// server got no other copy. It sends the hash, and the source only if the server answers
+// that it does not know the hash.
+func (s *Script) Run(ctx context.Context, c redis.UniversalClient, keys []string, args ...any) *rediskit.Cmd {
+	cmd := command(ctx, "evalsha", s.hash, keys, args)
+	if redis.HasErrorPrefix(c.Process(ctx, cmd), "NOSCRIPT") {
+		cmd = command(ctx, "eval", s.source, keys, args)
+		_ = c.Process(ctx, cmd) // the command has the error, too
+	}
+	return cmd
+}
+
+func command(ctx context.Context, name, script string, keys []string, args []any) *rediskit.Cmd {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, name, script, len(keys))
+	for _, k := range keys {
+		all = append(all, k)
+	}
+	return rediskit.NewCmd(ctx, append(all, args...)...)
+}
 
 var loaded []*Script
 
@@ -58,7 +84,7 @@ func Load(fsys fs.FS, name string, constants Constants) *Script {
 	if err != nil {
 		panic(fmt.Sprintf("luascript: %s: %v", name, err))
 	}
-	s := &Script{Script: redis.NewScript(source), Name: name, source: source}
+	s := &Script{Name: name, source: source, hash: redis.NewScript(source).Hash()}
 	loaded = append(loaded, s)
 	return s
 }

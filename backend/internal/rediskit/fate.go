@@ -1,6 +1,10 @@
 package rediskit
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"net"
+)
 
 // Fate is what is known about the effect of a command.
 type Fate int
@@ -21,6 +25,15 @@ func FateOf(err error) Fate {
 	default:
 		return Unknown
 	}
+}
+
+// Broken reports whether err says that the connection broke before the answer. The server
+// may have closed it long ago, so on another connection it may answer at once. The command
+// is in doubt.
+func Broken(err error) bool {
+	late := net.Error(nil)
+	return FateOf(err) == Unknown && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
+		!(errors.As(err, &late) && late.Timeout())
 }
 
 // notSent is the error of a command that was not written to any connection: for example

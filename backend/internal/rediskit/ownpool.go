@@ -69,7 +69,7 @@ func (p *OwnPool) Client() redis.UniversalClient {
 func (p *OwnPool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.client = p.user
+	p.client = p.other()
 	p.end()
 	if p.pool == nil {
 		return nil
@@ -82,10 +82,9 @@ func (p *OwnPool) Close() error {
 func (p *OwnPool) open() redis.UniversalClient {
 	switch c := p.user.(type) {
 	case *redis.Client:
-		user := c.WithTimeout(p.timeout) // its options are a copy
-		o := *user.Options()
+		o := *c.WithTimeout(p.timeout).Options() // a copy
 		p.configure(&o)
-		return p.beside(redis.NewClient(&o), user)
+		return p.use(redis.NewClient(&o))
 	case *redis.ClusterClient:
 		o := *c.Options()
 		newClient := o.NewClient
@@ -97,17 +96,24 @@ func (p *OwnPool) open() redis.UniversalClient {
 			o.ClusterStateReloadInterval = chosenFor
 		}
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noNotifications()
-		return p.beside(redis.NewClusterClient(&o), c)
+		return p.use(redis.NewClusterClient(&o))
 	default:
 		return p.user
 	}
 }
 
-// beside makes own the client of the pool, and user the one that takes its place.
-func (p *OwnPool) beside(own, user redis.UniversalClient) redis.UniversalClient {
-	own.AddHook(&detour{limit: p.timeout / 2, other: user})
+func (p *OwnPool) use(own redis.UniversalClient) redis.UniversalClient {
+	own.AddHook(&detour{limit: p.timeout / 2, other: p.other()})
 	p.pool = own
 	return own
+}
+
+// other returns the client that takes the place of the pool. Abandoned operations end soon.
+func (p *OwnPool) other() redis.UniversalClient {
+	if c, ok := p.user.(*redis.Client); ok {
+		return c.WithTimeout(p.timeout)
+	}
+	return p.user
 }
 
 const (

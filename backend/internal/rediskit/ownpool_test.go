@@ -17,19 +17,28 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-// echo returns its key.
-var echo = rediskit.NewScript("return KEYS[1]")
+// newEcho returns a command that returns its key.
+func newEcho(ctx context.Context, key string) *rediskit.Cmd {
+	return rediskit.NewCmd(ctx, "eval", "return KEYS[1]", 1, key)
+}
+
+// echo runs newEcho alone.
+func echo(ctx context.Context, c redis.UniversalClient, key string) *rediskit.Cmd {
+	cmd := newEcho(ctx, key)
+	_ = c.Process(ctx, cmd) // the command has the error, too
+	return cmd
+}
 
 // mustEcho runs the script alone and in a pipeline.
 func mustEcho(tb testing.TB, c redis.UniversalClient) {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	if text, err := echo.Run(ctx, c, []string{"k"}).Text(); text != "k" || err != nil {
+	if text, err := echo(ctx, c, "k").Text(); text != "k" || err != nil {
 		tb.Errorf("alone: %q, %v", text, err)
 	}
 	pipe := c.Pipeline()
-	a, b := rediskit.NewCmd(ctx, "evalsha", echo.Hash(), 1, "a"), rediskit.NewCmd(ctx, "evalsha", echo.Hash(), 1, "b")
+	a, b := newEcho(ctx, "a"), newEcho(ctx, "b")
 	_ = pipe.Process(ctx, a)
 	_ = pipe.Process(ctx, b)
 	rediskit.Exec(ctx, pipe)
@@ -43,27 +52,6 @@ func newOwnPool(tb testing.TB, c redis.UniversalClient) *rediskit.OwnPool {
 	p := rediskit.NewOwnPool(c, 4, 2*time.Second)
 	tb.Cleanup(func() { _ = p.Close() })
 	return p
-}
-
-// useUp occupies all connections of the client, which has n, until the test ends.
-func useUp(tb testing.TB, c *redis.Client, n int) {
-	tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, n)
-	for range n {
-		go func() { ended <- c.Do(ctx, "wait", 1, 0).Err() }()
-	}
-	tb.Cleanup(func() {
-		cancel()
-		_ = c.Close()
-		for range n {
-			<-ended
-		}
-	})
-	eventually(tb, "all connections are in use", func() bool {
-		s := c.PoolStats()
-		return int(s.TotalConns) == n && s.IdleConns == 0
-	})
 }
 
 func eventually(tb testing.TB, what string, cond func() bool) {
@@ -100,13 +88,13 @@ func connections(tb testing.TB, s *redistest.Server) (conns []string) {
 func TestOwnPoolBesideAnExhaustedClient(t *testing.T) {
 	s := redistest.Start(t)
 	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 4 })
-	useUp(t, c, 4)
+	redistest.UseUp(t, c)
 	p := newOwnPool(t, c)
 	mustEcho(t, p.Client())
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	cmd := echo.Run(ctx, c, []string{"k"})
+	cmd := echo(ctx, c, "k")
 	if rediskit.FateOf(cmd.Err()) != rediskit.NotSent {
 		t.Errorf("the client of the application is not used up: %v", cmd)
 	}
@@ -183,7 +171,7 @@ func TestOwnPoolTLS(t *testing.T) {
 	a := redistest.NewAuthority(t)
 	s := a.StartTLS(t, time.Now().Add(time.Hour))
 	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 1 })
-	useUp(t, c, 1)
+	redistest.UseUp(t, c)
 	mustEcho(t, newOwnPool(t, c).Client())
 }
 
@@ -300,7 +288,7 @@ func TestOwnPoolCluster(t *testing.T) {
 		o.PoolSize, o.ClientName = 1, "application"
 	})
 	if err := c.ForEachMaster(t.Context(), func(_ context.Context, master *redis.Client) error {
-		useUp(t, master, 1)
+		redistest.UseUp(t, master)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -310,10 +298,10 @@ func TestOwnPoolCluster(t *testing.T) {
 	var cmds []*rediskit.Cmd
 	for i := range 30 {
 		key := strconv.Itoa(i)
-		if text, err := echo.Run(t.Context(), own, []string{key}).Text(); text != key || err != nil {
+		if text, err := echo(t.Context(), own, key).Text(); text != key || err != nil {
 			t.Errorf("key %s: %q, %v", key, text, err)
 		}
-		cmds = append(cmds, rediskit.NewCmd(t.Context(), "eval", "return KEYS[1]", 1, key))
+		cmds = append(cmds, newEcho(t.Context(), key))
 		_ = pipe.Process(t.Context(), cmds[i])
 	}
 	rediskit.Exec(t.Context(), pipe)
@@ -384,7 +372,7 @@ func TestVirtualOwnPoolClose(t *testing.T) {
 		own := p.Client()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		cmd := echo.Run(ctx, own, []string{"k"})
+		cmd := echo(ctx, own, "k")
 		if rediskit.FateOf(cmd.Err()) != rediskit.NotSent {
 			t.Errorf("%v", cmd)
 		}

@@ -1,0 +1,32 @@
+package redistest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// UseUp occupies all connections of the client with commands that block, as an application
+// may do, until the test ends. It closes the client then.
+func UseUp(tb testing.TB, c *redis.Client) {
+	tb.Helper()
+	n := c.Options().PoolSize
+	ended := make(chan error, n)
+	for range n {
+		go func() { ended <- c.Do(context.Background(), "wait", 1, 0).Err() }()
+	}
+	tb.Cleanup(func() {
+		_ = c.Close()
+		for range n {
+			<-ended
+		}
+	})
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+	defer cancel()
+	poll(ctx, tb, func() bool {
+		s := c.PoolStats()
+		return int(s.TotalConns) == n && s.IdleConns == 0
+	}, func() string { return "some connections stay idle" })
+}
