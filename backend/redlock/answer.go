@@ -20,7 +20,7 @@ const (
 	foreign                    // the key is of another type
 	acquired                   // by this attempt
 	alreadyHeld                // by this attempt, which was sent twice, or by an earlier one
-	unknown                    // it may still take effect
+	unknown                    // it may take effect
 	refused                    // it never takes effect
 )
 
@@ -34,6 +34,7 @@ type answer struct {
 	other     driver.HeldError // if another owner has it
 	tokens    nodeTokens
 	err       error
+	doubt     bool // the attempt was repeated, and what was sent first may still take effect
 	releasing bool // what was acquired is released
 }
 
@@ -43,9 +44,15 @@ type answers []answer
 // foreignPrefix is the prefix of an error of acquire.lua that names a foreign type.
 const foreignPrefix = "FOREIGN "
 
-// parseReply parses the reply of acquire.lua. With an error, known means that the script
-// never takes effect.
+// parseReply parses the reply of acquire.lua. Known means that nothing takes effect after
+// the reply, or after the error.
 func parseReply(reply []any, known bool, err error) answer {
+	ans := parse(reply, known, err)
+	ans.doubt = !known
+	return ans
+}
+
+func parse(reply []any, known bool, err error) answer {
 	switch {
 	case err != nil && !known:
 		return answer{outcome: unknown, err: err}
@@ -122,7 +129,9 @@ func (as answers) votes() (n int) {
 
 // mayHold reports whether a node has the lock for this owner, or may get it.
 func (as answers) mayHold() bool {
-	return as.count(heldByOther)+as.count(foreign)+as.count(refused) < len(as)
+	return slices.ContainsFunc(as, func(a answer) bool {
+		return a.doubt || a.outcome != heldByOther && a.outcome != foreign && a.outcome != refused
+	})
 }
 
 // tokens returns what the nodes with the lock know about its tokens, and the nodes that

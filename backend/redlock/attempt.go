@@ -134,10 +134,10 @@ func (a *attempt) releaseOn(ctx context.Context, i int) {
 	// lock when other nodes do not answer: after an error the caller releases, or tries
 	// again.
 	due := !ans.releasing &&
-		(ans.outcome == acquired || ans.outcome == unknown || ans.outcome == alreadyHeld && a.noneHeld)
+		(ans.outcome == acquired || ans.doubt && !ans.outcome.ours() || ans.outcome == alreadyHeld && a.noneHeld)
 	ans.releasing = ans.releasing || due
 	inDoubt := 0
-	if ans.outcome == unknown {
+	if ans.doubt {
 		inDoubt = 1
 	}
 	a.mu.Unlock()
@@ -149,7 +149,7 @@ func (a *attempt) releaseOn(ctx context.Context, i int) {
 			key: a.r.Key, owner: a.r.Owner, generation: a.generation, ttl: a.r.TTL,
 			state: a.owner, inDoubt: inDoubt,
 		}
-		a.b.nodes[i].pending.send(ctx, r, a.b.limit(a.r.TTL), func(int64, error) {})
+		a.b.nodes[i].pending.send(ctx, r, a.b.limit(a.r.TTL), func(int64, bool, error) {})
 	})
 }
 

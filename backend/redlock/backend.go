@@ -89,6 +89,9 @@ func checkClients(clients []redis.UniversalClient) {
 // closed still works, but does not repeat releases. A second Close does nothing.
 func (b *Backend) Close() error {
 	b.background.End(b.opts.nodeTimeout)
+	for _, n := range b.nodes {
+		_ = n.own.Close()
+	}
 	return nil
 }
 
@@ -202,6 +205,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	type answer struct {
 		found int64
+		known bool
 		err   error
 	}
 	answers := make(chan answer, len(b.nodes))
@@ -215,7 +219,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 			if b.owners.isInDoubt(o, i) {
 				r.inDoubt = everyDoubt
 			}
-			n.pending.send(ctx, r, b.limit(g.TTL), func(found int64, err error) { answers <- answer{found, err} })
+			n.pending.send(ctx, r, b.limit(g.TTL), func(found int64, known bool, err error) { answers <- answer{found, known, err} })
 		})
 	}
 	b.owners.unref(o)
@@ -224,7 +228,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	for {
 		select {
 		case a := <-answers:
-			if decided, err := count.add(a.found, a.err); decided {
+			if decided, err := count.add(a.found, a.known, a.err); decided {
 				return err
 			}
 		case <-ctx.Done():

@@ -96,10 +96,10 @@ func TestVirtualPendingReleasesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		cs := f.clients()
-		b := newBackend(t, cs)
+		b := newBackend(t, plainly(cs)) // without connections of its own
 		g := acquire(t, b, request())
 		synctest.Wait()
-		_ = cs[1].(*redis.Client).Close()
+		_ = cs[1].Close()
 		for range 10 { // as a Locker without a reply
 			release(t, b, g)
 		}

@@ -23,6 +23,13 @@ const (
 	// answer, because the caller waits for it.
 	askLimit = 250 * time.Millisecond
 
+	// ownConnections is how many connections to a node are for renewals and releases alone.
+	ownConnections = 4
+
+	// maxRepeats is how often an operation is repeated whose connection broke. More than
+	// one connection may have been closed meanwhile.
+	maxRepeats = 3
+
 	// reasonLasts is how long the reason stays valid: not every operation searches.
 	reasonLasts = 2 * time.Second
 )
@@ -32,6 +39,7 @@ type node struct {
 	index      int
 	timeout    time.Duration
 	client     func() redis.UniversalClient
+	own        *rediskit.OwnPool // for what must not wait for the application
 	server     *rediskit.Server
 	addressed  bool // its errors contain the address of the server
 	workers    *rediskit.Workers
@@ -46,6 +54,7 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, os 
 	n := &node{
 		index: index, timeout: timeout, workers: w, background: bg,
 		server: rediskit.NewServer("redlock", client, bg),
+		own:    rediskit.NewOwnPool(client, ownConnections, timeout),
 		client: func() redis.UniversalClient { return client },
 	}
 	n.pending.node, n.pending.owners = n, os
@@ -57,18 +66,28 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, os 
 	return n
 }
 
-// operation must use the context and the client that it gets. It must not share anything
-// with its caller that either may write to.
+// operation must use the context and the client that it gets, and send one [rediskit.Cmd].
+// It must not share anything with its caller that either may write to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
 // send runs op on the node and calls done once: when there is an answer, or when the limit
 // has passed. It never blocks. It may call done on the goroutine of the caller.
 //
 // The client cannot be trusted with the limit: by default go-redis ignores the deadline
-// while it waits for a reply. A late operation is therefore abandoned, and may still take
-// effect; known is false then. The end of the caller's context changes nothing, because a
-// late result is still of use.
+// while it waits for a reply. A late operation is therefore abandoned. An operation whose
+// connection broke is repeated. In both cases known is false: what was sent may still take
+// effect, and with a repetition it may have done so before. The end of the caller's context
+// changes nothing, because a late result is still of use.
 func send[T any](ctx context.Context, n *node, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
+	sendOver(ctx, n, n.client, limit, op, done)
+}
+
+// sendOwn is send over connections that are not for acquisitions.
+func sendOwn[T any](ctx context.Context, n *node, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
+	sendOver(ctx, n, n.own.Client, limit, op, done)
+}
+
+func sendOver[T any](ctx context.Context, n *node, client func() redis.UniversalClient, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
 	probe := n.unanswered.Load() >= silentAfter
 	if probe && !n.probing.CompareAndSwap(false, true) {
 		var none T
@@ -76,11 +95,22 @@ func send[T any](ctx context.Context, n *node, limit time.Duration, op operation
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
-	call := func(ctx context.Context) (T, error) { return op(ctx, n.client()) }
-	rediskit.Call(ctx, n.workers, n.background, call, func(v T, err error) {
+	type result struct {
+		value T
+		doubt bool // an earlier try may have taken effect, or may still do so
+	}
+	call := func(ctx context.Context) (r result, err error) {
+		for tries := 0; ; tries++ {
+			r.value, err = op(ctx, client())
+			if !rediskit.Broken(err) || tries == maxRepeats || ctx.Err() != nil {
+				return r, err
+			}
+			r.doubt = true
+		}
+	}
+	rediskit.Call(ctx, n.workers, n.background, call, func(r result, err error) {
 		defer cancel()
-		known := rediskit.Answered(err)
-		if known {
+		if rediskit.Answered(err) {
 			n.unanswered.Store(0)
 		} else {
 			n.unanswered.Add(1)
@@ -88,7 +118,7 @@ func send[T any](ctx context.Context, n *node, limit time.Duration, op operation
 		if probe {
 			n.probing.Store(false)
 		}
-		done(v, known, n.explainUnanswered(err, limit))
+		done(r.value, !r.doubt && rediskit.FateOf(err) != rediskit.Unknown, n.explainUnanswered(err, limit))
 	})
 }
 

@@ -244,16 +244,16 @@ func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
 }
 
 // spoilt returns a Backend with a network for each node.
-func spoilt(t *testing.T, f *fleet, limit time.Duration) (*redlock.Backend, []*spoilnet.Network) {
+func spoilt(t *testing.T, f *fleet, limit time.Duration, opts ...redlock.Option) (*redlock.Backend, []*spoilnet.Network) {
 	t.Helper()
 	var networks []*spoilnet.Network
 	var cs []redis.UniversalClient
 	for _, s := range f.servers {
 		n := spoilnet.TCP(s.Addr())
 		networks = append(networks, n)
-		cs = append(cs, s.Client(t, func(o *redis.Options) { o.Dialer = n.DialContext; o.MaxRetries = -1 }))
+		cs = append(cs, s.Client(t, func(o *redis.Options) { o.Dialer = n.DialContext }))
 	}
-	return newBackend(t, cs, redlock.WithNodeTimeout(limit)), networks
+	return newBackend(t, cs, append(opts, redlock.WithNodeTimeout(limit))...), networks
 }
 
 // An attempt is delayed in the network and arrives after its owner has released: it is

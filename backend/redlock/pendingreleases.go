@@ -68,23 +68,24 @@ type pendingReleases struct {
 }
 
 // send releases on the node, and repeats it in the background until the outcome is known.
-// It calls onReply with what the first request has found.
-func (p *pendingReleases) send(ctx context.Context, r nodeRelease, limit time.Duration, onReply func(found int64, err error)) {
+// It calls onReply with what the first request has found. If known is false, this request
+// was repeated, and may have found its own effect.
+func (p *pendingReleases) send(ctx context.Context, r nodeRelease, limit time.Duration, onReply func(found int64, known bool, err error)) {
 	r.until = time.Now().Add(nodeTTL(r.ttl))
 	op := func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
 		return run(ctx, c, releaseScript, 1, r.keys(), r.args())
 	}
-	send(ctx, p.node, limit, op, func(reply []int64, known bool, err error) {
+	sendOwn(ctx, p.node, limit, op, func(reply []int64, known bool, err error) {
 		if !known && r.generation != anyGeneration {
 			p.owners.retainFor(r.state, nodeTTL(r.ttl))
 		}
 		if err != nil {
 			p.add(r)
-			onReply(0, err)
+			onReply(0, known, err)
 			return
 		}
 		p.resolve(&r)
-		onReply(reply[0], nil)
+		onReply(reply[0], known, nil)
 	})
 }
 
@@ -175,7 +176,7 @@ func (p *pendingReleases) flush(ctx context.Context, rs []nodeRelease) bool {
 		return run(ctx, c, releaseScript, len(rs), keys, args)
 	}
 	answered := make(chan bool, 1)
-	send(ctx, p.node, p.node.timeout, op, func(_ []int64, _ bool, err error) { answered <- err == nil })
+	sendOwn(ctx, p.node, p.node.timeout, op, func(_ []int64, _ bool, err error) { answered <- err == nil })
 	if !<-answered {
 		return false
 	}

@@ -9,13 +9,14 @@ type releaseCount struct {
 	errs                []error
 }
 
-// add adds the answer of a node. It returns true, and the error of the release, when the
-// outcome is certain.
-func (c *releaseCount) add(found int64, err error) (bool, error) {
+// add adds the answer of a node. If known is false, the release was repeated there, and what
+// it has not found it may have given back itself. add returns true, and the error of the
+// release, when the outcome is certain.
+func (c *releaseCount) add(found int64, known bool, err error) (bool, error) {
 	switch {
 	case err != nil:
 		c.errs = append(c.errs, err)
-	case found == foundMine:
+	case found == foundMine, !known:
 		c.mine++
 	case found == foundNobody:
 		c.nobody++

@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -25,7 +26,7 @@ func (slowBatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 func (s slowBatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if args := cmd.Args(); len(args) > 2 && args[1] == redlock.RenewHash {
-			if keys, ok := args[2].(int); ok && keys < 256 {
+			if keys, err := strconv.Atoi(fmt.Sprint(args[2])); err == nil && keys < 256 {
 				time.Sleep(s.delay)
 			}
 		}
@@ -39,8 +40,8 @@ func slow(clients []redis.UniversalClient, delay time.Duration) {
 	}
 }
 
-// plainly hides the type of the clients. The Backend then uses them and not copies, which
-// would not have the hooks.
+// plainly hides the type of the clients. The Backend then uses them and nothing else: copies
+// and other connections would not have the hooks.
 func plainly(clients []redis.UniversalClient) []redis.UniversalClient {
 	hidden := make([]redis.UniversalClient, len(clients))
 	for i, c := range clients {

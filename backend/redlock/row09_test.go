@@ -21,9 +21,10 @@ func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 	f := realFleet(t, 3)
 	const limit, sleep = time.Second, 6 * time.Second
 	cs := f.clients()
+	slow := f.servers[1].Client(t, func(o *redis.Options) { o.ReadTimeout = limit })
+	cs[1] = plain{slow} // used for all operations
 	b := newBackend(t, cs, redlock.WithNodeTimeout(limit))
 	g := f.everywhere(t, b, request())
-	slow := cs[1].(*redis.Client)
 	underWay := func() int { s := slow.PoolStats(); return int(s.TotalConns - s.IdleConns) }
 
 	over := f.servers[1].Sleep(t, sleep)

@@ -1,0 +1,140 @@
+package redlock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// breakAll breaks the connections that hold something back, when each network has one.
+func breakAll(t *testing.T, networks []*spoilnet.Network, kept func(*spoilnet.Network) int) {
+	t.Helper()
+	for _, n := range networks {
+		eventually(t, "something is kept back", func() bool { return kept(n) == 1 })
+	}
+	for _, n := range networks {
+		n.Break()
+	}
+}
+
+// All connections break before the attempt has arrived. It is repeated, and another owner has
+// the key. What was sent first arrives when the key is free: the nodes refuse it, because
+// nobody would release the key.
+func TestRepeatedAttemptArrivesLate(t *testing.T) {
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 10*time.Second)
+	f.warm(t, b)
+
+	f.put(t, "another", time.Minute, upTo(3)...)
+	for _, n := range networks {
+		n.HoldAt(callOf(redlock.AcquireHash))
+	}
+	result := make(chan error, 1)
+	go func() {
+		_, err := b.TryAcquire(t.Context(), request())
+		result <- err
+	}()
+	breakAll(t, networks, (*spoilnet.Network).Held)
+	mustBeHeld(t, <-result)
+	quiet(t, b)
+	f.del(t, lockKey, upTo(3)...)
+	for _, n := range networks {
+		deliver(t, n)
+	}
+	release(t, b, acquire(t, b, request())) // it arrives after them
+	quiet(t, b)
+	f.allFree(t)
+}
+
+// The replies to an attempt are lost with their connections. The attempt is repeated and
+// has the lock. The nodes get tombstones, because it is in doubt.
+func TestRepeatedAttemptIsGranted(t *testing.T) {
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 10*time.Second)
+	f.warm(t, b)
+
+	for _, n := range networks {
+		n.DeafenAt(callOf(redlock.AcquireHash))
+	}
+	type result struct {
+		g   driver.Grant
+		err error
+	}
+	granted := make(chan result, 1)
+	go func() {
+		g, err := b.TryAcquire(t.Context(), request())
+		granted <- result{g, err}
+	}()
+	breakAll(t, networks, (*spoilnet.Network).Deaf)
+	r := <-granted
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	release(t, b, r.g)
+	quiet(t, b)
+	f.allFree(t)
+	for i, c := range f.admins {
+		if n := c.Exists(t.Context(), "{"+lockKey+"}:gone:"+r.g.Owner).Val(); n != 1 {
+			t.Errorf("node %d has no tombstone", i)
+		}
+	}
+}
+
+// A release is applied everywhere, and its replies are lost with their connections. Before it
+// is repeated, another owner has acquired the lock, and perhaps released it. That is not a
+// loss.
+func TestRepeatedReleaseIsNoLoss(t *testing.T) {
+	for name, released := range map[string]bool{"held again": false, "released again": true} {
+		t.Run(name, func(t *testing.T) {
+			f := realFleet(t, 3)
+			b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
+			f.warm(t, b)
+			g := f.everywhere(t, b, request())
+
+			for _, n := range networks {
+				n.DeafenAt(callOf(redlock.ReleaseHash))
+			}
+			result := make(chan error, 1)
+			go func() { result <- b.Release(t.Context(), g) }()
+			f.allFree(t)
+			other := f.backend(t, redlock.WithTokens())
+			next := f.everywhere(t, other, request())
+			if released {
+				release(t, other, next)
+				f.allFree(t)
+			}
+			breakAll(t, networks, (*spoilnet.Network).Deaf)
+			if err := <-result; err != nil {
+				t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
+			}
+		})
+	}
+}
+
+// The application has all connections of its clients in use. Leases are renewed and released
+// all the same.
+func TestApplicationUsesUpItsConnections(t *testing.T) {
+	f := realFleet(t, 3)
+	var clients []redis.UniversalClient
+	for _, s := range f.servers {
+		clients = append(clients, s.Client(t, func(o *redis.Options) { o.PoolSize, o.PipelinePoolSize = 2, -1 }))
+	}
+	b := newBackend(t, clients, redlock.WithNodeTimeout(3*time.Second))
+	g := f.everywhere(t, b, request())
+	for _, c := range clients {
+		redistest.UseUp(t, c.(*redis.Client))
+	}
+	if got := status(t, b, g); got != driver.Renewed {
+		t.Errorf("renewal: %v", got)
+	}
+	release(t, b, g)
+	quiet(t, b)
+	f.allFree(t)
+}
