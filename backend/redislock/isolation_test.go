@@ -1,0 +1,328 @@
+package redislock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// badKey is the key of a lock that cannot be used. The keys of the locks beside it begin
+// with "good".
+const badKey = "bad"
+
+// foreignTypes put a value that is not of a lock at a key.
+var foreignTypes = map[string]func(ctx context.Context, s server, key string) error{
+	"string": func(ctx context.Context, s server, key string) error { return s.Set(ctx, key, "not a lock", 0).Err() },
+	"list":   func(ctx context.Context, s server, key string) error { return s.RPush(ctx, key, "a", "b").Err() },
+	"hash":   func(ctx context.Context, s server, key string) error { return s.HSet(ctx, key, "a", "b").Err() },
+	"set":    func(ctx context.Context, s server, key string) error { return s.SAdd(ctx, key, "a", "b").Err() },
+	"zset": func(ctx context.Context, s server, key string) error {
+		return s.ZAdd(ctx, key, redis.Z{Score: 1, Member: "not a holder"}).Err()
+	},
+	"stream": func(ctx context.Context, s server, key string) error {
+		return s.XAdd(ctx, &redis.XAddArgs{Stream: key, Values: []string{"a", "b"}}).Err()
+	},
+}
+
+// wrong is a reason why a lock cannot be used.
+type wrong struct {
+	place     string // lock, queue or gone
+	kind      string // a foreign type, or what the user may do with the key: nothing or read
+	forbidden bool
+}
+
+// at returns the key with the given place.
+func at(place string) string {
+	if place == "lock" {
+		return badKey
+	}
+	return "{" + badKey + "}:" + place
+}
+
+// wrongs returns every wrong at every key of a lock.
+func wrongs() map[string]wrong {
+	all := make(map[string]wrong)
+	for _, place := range []string{"lock", "queue", "gone"} {
+		for kind := range foreignTypes {
+			if kind != "zset" || place == "lock" { // the others are sorted sets
+				all[place+" is a "+kind] = wrong{place, kind, false}
+			}
+		}
+		for _, may := range []string{"nothing", "read"} {
+			all[fmt.Sprintf("%s allows %s", place, may)] = wrong{place, may, true}
+		}
+	}
+	return all
+}
+
+// apply makes the lock wrong. It is of use to clients that log in as the user.
+func (w wrong) apply(t *testing.T, s server) {
+	t.Helper()
+	if !w.forbidden {
+		noError(t, s.Del(t.Context(), at(w.place)).Err())
+		noError(t, foreignTypes[w.kind](t.Context(), s, at(w.place)))
+		return
+	}
+	rules := []string{"~good*", "~{good*", "~distlock:clock", "&*"}
+	for _, r := range documentedRules(t) {
+		if strings.ContainsRune("+-", rune(r[0])) {
+			rules = append(rules, r)
+		}
+	}
+	for _, place := range []string{"lock", "queue", "gone"} {
+		switch {
+		case place != w.place:
+			rules = append(rules, "~"+at(place))
+		case w.kind == "read":
+			rules = append(rules, "%R~"+at(place))
+		}
+	}
+	redistest.SetUser(t, s.Client, rules)
+}
+
+// says is a pattern of the error of an acquisition.
+func (w wrong) says() string {
+	switch {
+	case w.forbidden:
+		return "NOPERM"
+	case w.place == "lock":
+		return "held by another"
+	default:
+		return `"?{bad}:` + w.place + `"? is a ` + w.kind
+	}
+}
+
+// badContents returns the keys of the bad lock with their values.
+func badContents(t *testing.T, s server) map[string]string {
+	t.Helper()
+	all := s.contents(t)
+	maps.DeleteFunc(all, func(key, _ string) bool { return !strings.Contains(key, badKey) })
+	return all
+}
+
+// isolated returns a server, a Backend whose user may do everything, and 200 requests of
+// all modes, each for a key of its own.
+func isolated(t *testing.T, s server) (b *redislock.Backend, good []driver.Request) {
+	t.Helper()
+	s.FlushAll(t.Context())
+	redistest.SetUser(t, s.Client, []string{"~*", "&*", "+@all"})
+	asks := []func(string) driver.Request{modes["exclusive"], modes["exclusive"], modes["shared"], modes["permits"]}
+	for i := range 200 {
+		good = append(good, asks[i%len(asks)]("good"+strconv.Itoa(i)))
+	}
+	return newBackend(t, s.real.Client(t, redistest.AsUser)), good
+}
+
+// What is wrong with one lock fails the requests for that lock, and leaves it as it was.
+// Requests for other locks, which share scripts with it, are granted and released.
+func TestWrongLockIsRefusedAlone(t *testing.T) {
+	s := realServer(t)
+	for name, w := range wrongs() {
+		t.Run(name, func(t *testing.T) {
+			b, good := isolated(t, s)
+			w.apply(t, s)
+			before := badContents(t, s)
+			refused := func(what string, err error) {
+				if err == nil || errors.Is(err, driver.ErrNotAcquired) != (w.place == "lock" && !w.forbidden) {
+					t.Errorf("the bad key, %s: %v", what, err)
+				}
+				readable(t, "the bad key, "+what, err, w.says())
+			}
+
+			var all sync.WaitGroup
+			for _, r := range good {
+				all.Go(func() {
+					for range 5 {
+						r.Owner = request("").Owner
+						g, err := b.TryAcquire(t.Context(), r)
+						if err != nil {
+							t.Errorf("%s: %v", r.Key, err)
+							return
+						}
+						if err := b.Release(t.Context(), g); err != nil {
+							t.Errorf("%s: release: %v", r.Key, err)
+						}
+					}
+				})
+			}
+			for mode, ask := range modes {
+				all.Go(func() {
+					for range 5 {
+						_, err := b.TryAcquire(t.Context(), ask(badKey))
+						refused(mode+", TryAcquire", err)
+					}
+				})
+				all.Go(func() {
+					for range 5 {
+						r := ask(badKey)
+						r.Backoff = driver.NewBackoff(time.Millisecond, 1)
+						_, err := b.Acquire(t.Context(), r)
+						refused(mode+", Acquire", err)
+						_ = b.Release(t.Context(), r.Grant()) // it may have queued
+					}
+				})
+			}
+			all.Wait()
+
+			_, err := b.TryAcquireAll(t.Context(), []driver.Request{request("good1"), request(badKey), request("good2")})
+			if err == nil {
+				t.Error("all were granted, and one is bad")
+			}
+			for _, key := range []string{"good1", "good2"} {
+				mustRelease(t, b, mustTry(t, b, request(key)))
+			}
+			if after := badContents(t, s); !maps.Equal(before, after) {
+				t.Errorf("the keys %q have changed to %q", slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
+			}
+		})
+	}
+}
+
+// The same for locks that are held when one of them becomes wrong: the others are renewed
+// and released. The wrong one is either given back or not, as its release says.
+func TestWrongLockIsReleasedAlone(t *testing.T) {
+	s := realServer(t)
+	for name, w := range wrongs() {
+		for mode, ask := range modes {
+			t.Run(mode+"/"+name, func(t *testing.T) {
+				b, requests := isolated(t, s)
+				bad := len(requests) / 2
+				requests[bad] = ask(badKey)
+				grants := make([]driver.Grant, len(requests))
+				for i, r := range requests {
+					grants[i] = mustTry(t, b, r)
+				}
+				w.apply(t, s)
+				before := badContents(t, s)
+
+				for i, got := range driver.RenewAll(t.Context(), b, grants) {
+					switch {
+					case i != bad && got.Status != driver.Renewed:
+						t.Errorf("%s: renewal: %v, %v", requests[i].Key, got.Status, got.Err)
+					case i == bad && w.place != "lock" && got.Status != driver.Renewed:
+						t.Errorf("renewal: %v, %v", got.Status, got.Err)
+					case i == bad && w.place == "lock" && !w.forbidden && got.Status != driver.Lost:
+						t.Errorf("a renewal of what is gone: %v, %v", got.Status, got.Err)
+					case i == bad && w.place == "lock" && w.forbidden:
+						if got.Status != driver.Unknown {
+							t.Errorf("a renewal that is forbidden: %v", got.Status)
+						}
+						readable(t, "a renewal that is forbidden", got.Err, "NOPERM")
+					}
+				}
+
+				errs := make([]error, len(grants))
+				var all sync.WaitGroup
+				for i, g := range grants {
+					all.Go(func() { errs[i] = b.Release(t.Context(), g) })
+				}
+				all.Wait()
+				for i, err := range errs {
+					if i != bad && err != nil {
+						t.Errorf("%s: release: %v", requests[i].Key, err)
+					}
+				}
+				after := badContents(t, s)
+				_, has := after[badKey]
+				switch err := errs[bad]; {
+				case w.place == "lock" && !w.forbidden:
+					matches(t, "release of what is another's", err, driver.ErrLost)
+					if !maps.Equal(before, after) {
+						t.Errorf("the release changed %q to %q", before, after)
+					}
+				case errors.Is(err, driver.ErrLost), (err != nil) != has:
+					t.Errorf("release: %v, and the lock is held: %v", err, has)
+				case after[at(w.place)] != before[at(w.place)] && w.place != "lock":
+					t.Errorf("the release changed %q", at(w.place))
+				}
+			})
+		}
+	}
+}
+
+// If the server's last token cannot be read, nothing is granted, and the error names its
+// key. Locks that are held are renewed and released all the same.
+func TestUnreadableClock(t *testing.T) {
+	values := make(map[string]func(ctx context.Context, s server, key string) error)
+	for kind, put := range foreignTypes {
+		if kind != "string" {
+			values["a "+kind] = put
+		}
+	}
+	for _, text := range []string{"", "not a token", "12", "0123456789abcdef", "-123456789012345", "9999999999999999", "17890000001234567"} {
+		values[strconv.Quote(text)] = func(ctx context.Context, s server, key string) error { return s.Set(ctx, key, text, 0).Err() }
+	}
+	s := realServer(t)
+	for name, put := range values {
+		t.Run(name, func(t *testing.T) {
+			s.FlushAll(t.Context())
+			b := newBackend(t, s.Client)
+			var held []driver.Grant
+			for mode, ask := range modes {
+				held = append(held, mustTry(t, b, ask(mode)))
+			}
+			waited := held[0].Key
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			r := request(waited)
+			next := acquire(ctx, b, r)
+			eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), "{"+waited+"}:queue").Val() == 1 })
+
+			s.Del(t.Context(), clockKey)
+			noError(t, put(t.Context(), s, clockKey))
+			before := s.contents(t)
+			refused := func(what string, err error) {
+				t.Helper()
+				if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+					t.Errorf("%s: %v", what, err)
+				}
+				readable(t, what, err, clockKey)
+			}
+			for mode, ask := range modes {
+				_, err := b.TryAcquire(t.Context(), ask("free"))
+				refused(mode+", TryAcquire", err)
+				r := ask("free")
+				r.Backoff = driver.NewBackoff(time.Millisecond, 1)
+				_, err = b.Acquire(t.Context(), r)
+				refused(mode+", Acquire", err)
+			}
+			_, err := b.TryAcquireAll(t.Context(), requestAll())
+			refused("TryAcquireAll", err)
+			if after := s.contents(t); !maps.Equal(before, after) {
+				t.Errorf("requests that were refused have changed the server:\n%s", s.dump(t))
+			}
+
+			renewed(t, driver.RenewAll(t.Context(), b, held), all(driver.Renewed))
+			for _, g := range held {
+				mustRelease(t, b, g)
+			}
+			if after := s.contents(t)[clockKey]; after != before[clockKey] {
+				t.Errorf("%s was changed", clockKey)
+			}
+			cancel()
+			<-next.done
+			if next.err == nil {
+				t.Error("the next was granted without a token")
+			}
+			_ = b.Release(t.Context(), r.Grant())
+
+			s.Del(t.Context(), clockKey)
+			for _, g := range held {
+				mustRelease(t, b, mustTry(t, b, request(g.Key)))
+			}
+		})
+	}
+}
