@@ -1,0 +1,116 @@
+package redislock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// poolSize is the number of connections of the application's client.
+const poolSize = 4
+
+// holdWithBusyPool acquires locks of all modes, uses all connections of the client for
+// commands that block, and holds the locks for more than two leases. blocked waits until
+// the commands have reached the server. Nothing of that is lost or released late.
+func holdWithBusyPool(t *testing.T, c, admin redis.UniversalClient, blocked func()) {
+	t.Helper()
+	const ttl = 3 * time.Second
+	b := redislock.New(c)
+	l := distlock.New(b, distlock.Config{})
+	defer l.Close()
+	other := distlock.New(redislock.New(admin), distlock.Config{})
+	defer other.Close()
+	opts := map[string]distlock.Opts{
+		"exclusive": {KeyTimeout: ttl},
+		"shared":    {KeyTimeout: ttl, Mode: driver.Shared},
+		"permit":    {KeyTimeout: ttl, Permits: 1},
+	}
+	leases := make(map[string]*distlock.Lease)
+	for key, o := range opts {
+		leases[key] = must(l.Acquire(t.Context(), key, o))
+	}
+
+	var busy sync.WaitGroup
+	for range poolSize {
+		busy.Go(func() {
+			if err := c.BLPop(context.Background(), time.Minute, "jobs").Err(); err != nil {
+				t.Errorf("BLPOP: %v", err)
+			}
+		})
+	}
+	blocked()
+	time.Sleep(2*ttl + ttl/4)
+	for key, lease := range leases {
+		if err := lease.Check(); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+		start := time.Now()
+		err := lease.Release(t.Context())
+		if d := time.Since(start); err != nil || d > time.Second {
+			t.Errorf("%s: release: %v after %v", key, err, d)
+		}
+		next, err := other.TryAcquire(t.Context(), key, opts[key])
+		noError(t, err)
+		noError(t, next.Release(t.Context()))
+	}
+	for range poolSize {
+		noError(t, admin.RPush(t.Context(), "jobs", "a job").Err())
+	}
+	busy.Wait()
+}
+
+// The application's own commands use all connections of its client. Renewals and releases
+// have connections of their own.
+func TestVirtualBusyPoolLosesNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.PoolSize = poolSize })
+		holdWithBusyPool(t, c, redistest.VirtualClient(t, m), synctest.Wait)
+	})
+}
+
+// The same with real servers.
+func TestBusyPoolLosesNoLease(t *testing.T) {
+	testmode.Long(t)
+	blockedAt := func(t *testing.T, servers ...*redistest.Server) func() {
+		t.Helper()
+		return func() {
+			t.Helper()
+			eventually(t, "all connections are in use", func() bool {
+				n := 0
+				for _, s := range servers {
+					n += s.Stat(t, "blocked_clients")
+				}
+				return n == poolSize
+			})
+		}
+	}
+	t.Run("server", func(t *testing.T) {
+		t.Parallel()
+		s := realServer(t)
+		c := s.real.Client(t, func(o *redis.Options) { o.PoolSize = poolSize })
+		holdWithBusyPool(t, c, s.Client, blockedAt(t, s.real))
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		servers := redistest.StartCluster(t, 1) // the BLPOPs are for one server
+		c := redistest.ClusterClient(t, servers, func(o *redis.ClusterOptions) { o.PoolSize = poolSize })
+		holdWithBusyPool(t, c, redistest.ClusterClient(t, servers), blockedAt(t, servers...))
+	})
+	t.Run("sentinel", func(t *testing.T) {
+		t.Parallel()
+		s := redistest.StartSentinels(t)
+		c := s.Client(t, func(o *redis.FailoverOptions) { o.PoolSize = poolSize })
+		holdWithBusyPool(t, c, s.Client(t), blockedAt(t, s.Master))
+	})
+}
