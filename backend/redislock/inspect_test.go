@@ -254,7 +254,7 @@ func TestForceReleaseWithoutMemory(t *testing.T) {
 	b := newBackend(t, s.Client)
 	s.take("a1")
 	s.busy("b1", true)
-	if err := s.ConfigSet(t.Context(), "maxmemory", "1mb").Err(); err != nil {
+	if err := s.ConfigSet(t.Context(), "maxmemory", "100kb").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {

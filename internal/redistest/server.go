@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -69,6 +70,7 @@ func launch(tb testing.TB, s *Server, text string) *Server {
 	}
 	testmode.InRealTime(tb)
 	s.tb, s.bin, s.dir = tb, bin, tb.TempDir()
+	s.args = slices.Concat(debugOption(tb, bin), s.args)
 	if text != "" {
 		s.conf = filepath.Join(s.dir, "redis.conf")
 		if err := os.WriteFile(s.conf, []byte(text), 0o600); err != nil {
@@ -89,6 +91,20 @@ func launch(tb testing.TB, s *Server, text string) *Server {
 	return nil
 }
 
+// debugOption returns the arguments that allow DEBUG. A server before version 7 always
+// allows it.
+func debugOption(tb testing.TB, bin string) []string {
+	tb.Helper()
+	version, err := exec.Command(bin, "--version").Output()
+	if err != nil {
+		tb.Fatalf("%s --version: %v", bin, err)
+	}
+	if bytes.Contains(version, []byte("v=5.")) || bytes.Contains(version, []byte("v=6.")) {
+		return nil
+	}
+	return []string{"--enable-debug-command", "yes"}
+}
+
 func (s *Server) start() error {
 	var args []string
 	if s.conf != "" {
@@ -101,7 +117,7 @@ func (s *Server) start() error {
 	}
 	args = append(args,
 		"--bind", "127.0.0.1", "--dir", s.dir,
-		"--save", "", "--appendonly", "no", "--enable-debug-command", "yes")
+		"--save", "", "--appendonly", "no")
 	cmd := exec.Command(s.bin, append(args, s.args...)...)
 	cmd.Env = append(os.Environ(), s.env...)
 	output := new(bytes.Buffer)
