@@ -7,6 +7,7 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 LUAC ?= luac5.1
+VALKEY ?= valkey-server
 COUNT ?= 20
 FUZZTIME ?= 1m
 BENCHTIME ?= 1s
@@ -45,6 +46,10 @@ check-full: ## Run all that CI runs: the long tests, too, and the race detector 
 .PHONY: test-long
 test-long: ## Run all tests, the long ones, too; a missing server is a failure
 	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go run ./internal/retest -timeout=20m work
+
+.PHONY: test-valkey
+test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH, or an absolute path
+	DISTLOCK_TEST_REDIS=$(VALKEY) go run ./internal/retest ./backend/redislock ./backend/redlock ./cmd/distlock ./example_service
 
 .PHONY: race
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
