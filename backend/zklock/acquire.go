@@ -21,7 +21,7 @@ var (
 const retryInterval = 500 * time.Millisecond
 
 // TryAcquire implements [driver.Backend]. It joins the queue as Acquire does and leaves
-// it at once if it does not get the key: two round trips if it gets the key, four
+// it at once if it does not get the key: one or two round trips if it gets the key, four
 // otherwise. The error is then a [*driver.HeldError] with the first owner in the queue. If
 // that owner is in another process, Held counts from when it joined the queue.
 //
@@ -132,6 +132,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		if err != nil {
 			return driver.Grant{}, obstacle{}, err
 		}
+		tk.first = p.first
 		switch {
 		case !p.exists:
 			// The node was deleted. Or it was created in a session that began between the
@@ -169,6 +170,9 @@ func (b *Backend) grant(tk *ticket, r *driver.Request, s *session, p *position, 
 	if !b.table.setHeld(tk, s, g) {
 		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the node
 	}
+	if p.first == tk.node && !p.contended {
+		b.link.watchCounter(tk.parent, tk.number())
+	}
 	return g, nil
 }
 
@@ -183,28 +187,27 @@ type position struct {
 }
 
 // position reads the queue, and the metadata of tk's node. If the node was just created,
-// createZxid is the ID of that transaction, and the metadata need not be read.
+// createZxid is the ID of that transaction, and the metadata need not be read. Nor need the
+// queue, if the node's number tells that it is the first.
 func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (position, error) {
-	children := b.link.children(tk.parent)
-	var stat zk.Stat
-	var err error
-	if createZxid == 0 {
-		stat, err = b.link.stat(tk.node).wait(ctx)
-	} else {
-		stat.Czxid, stat.EphemeralOwner = createZxid, tk.session.id
-	}
-	if err != nil {
-		return position{}, err
-	}
-	names, err := children.wait(ctx)
-	if err != nil {
-		return position{}, err
+	stat, names := zk.Stat{Czxid: createZxid, EphemeralOwner: tk.session.id}, []string{tk.name()}
+	if createZxid == 0 || !b.link.counters.isNext(tk.parent, tk.number()) {
+		children := b.link.children(tk.parent)
+		var err error
+		if createZxid == 0 {
+			if stat, err = b.link.stat(tk.node).wait(ctx); err != nil {
+				return position{}, err
+			}
+		}
+		if names, err = children.wait(ctx); err != nil {
+			return position{}, err
+		}
 	}
 	q, err := parseQueue(names)
 	if err != nil {
 		return position{}, err
 	}
-	i := q.find(tk.node[len(tk.parent)+1:])
+	i := q.find(tk.name())
 	// A server that lags behind may still show the node of a session that has ended. Such
 	// a node is about to be deleted and is not a lock.
 	if i < 0 || tk.session != b.link.session() || stat.EphemeralOwner != tk.session.id {

@@ -52,6 +52,10 @@
 // it. With [WithDigest] all nodes belong to that user; [WithACL] gives them to others. The
 // user needs the permissions to create, read, write and delete, on the root, too.
 //
+// Usually an owner reads the queue after it has created its node. If the process has taken
+// the key repeatedly while the queue was empty, the number of the new node tells that it
+// is the first. The process then watches the key's node for as long as it exists.
+//
 // The data of an owner's node is the name of its holder ([distlock.Config.Holder]), for
 // people. Data that another program has written there is shown as the name if it is
 // printable and short.

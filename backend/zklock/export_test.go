@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -54,4 +55,30 @@ func Sniff(chunks ...[]byte) (id int64, timeout time.Duration, zxids map[string]
 	}
 	id, timeout = s.session()
 	return id, timeout, s.createZxids.byPath
+}
+
+// KnowsNext reports whether a process knows that the node after the one that it has deleted
+// is the first. watched is whether the server had confirmed the watch before that.
+func KnowsNext(watched bool) bool {
+	c := counters{byParent: make(map[string]*counter)}
+	one := c.add("/a", minNumber)
+	if watched {
+		c.setWatched("/a", one, true)
+	}
+	if one := c.watched("/a"); one != nil {
+		c.gone(one, minNumber)
+	}
+	return c.isNext("/a", minNumber+1)
+}
+
+// MaxCounters is the largest number of counters.
+const MaxCounters = maxCounters
+
+// CountersOf returns how many counters there are after the use of n keys.
+func CountersOf(n int) int {
+	c := counters{byParent: make(map[string]*counter)}
+	for i := range n {
+		c.add(strconv.Itoa(i), minNumber)
+	}
+	return len(c.byParent)
 }

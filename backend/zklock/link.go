@@ -25,6 +25,7 @@ type link struct {
 	done    chan struct{} // closed by close
 
 	createZxids createZxids
+	counters    counters
 	nudges      atomic.Int32 // in flight
 
 	mu            sync.Mutex
@@ -38,7 +39,10 @@ type link struct {
 }
 
 func newLink(servers []string, o *options) (*link, error) {
-	l := &link{opts: o, started: make(chan struct{}), done: make(chan struct{}), up: make(chan struct{})}
+	l := &link{
+		opts: o, started: make(chan struct{}), done: make(chan struct{}), up: make(chan struct{}),
+		counters: counters{byParent: make(map[string]*counter)},
+	}
 	conn, _, err := zk.Connect(servers, o.sessionTimeout,
 		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(logger{o.logger}), zk.WithLogInfo(false))
 	if err != nil {
@@ -64,7 +68,7 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, patience: max(l.opts.sessionTimeout/3, time.Second), createZxids: &l.createZxids,
+		Conn: c, patience: max(l.opts.sessionTimeout/3, time.Second), createZxids: &l.createZxids, wantsWatch: l.counters.wantsWatch,
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
@@ -73,9 +77,11 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	return s, nil
 }
 
-// onEvent handles an event. The client library calls it for one event at a time.
+// onEvent handles an event. The client library calls it for one event at a time, before it
+// reads what the server has sent after the event.
 func (l *link) onEvent(e zk.Event) {
 	if e.Type != zk.EventSession {
+		l.counters.forget(e.Path)
 		return
 	}
 	l.mu.Lock()
@@ -99,6 +105,7 @@ func (l *link) onEvent(e zk.Event) {
 		l.endSession()
 		l.setDown()
 	case zk.StateDisconnected:
+		l.counters.forgetAll()
 		l.setDown()
 	}
 }
@@ -237,6 +244,20 @@ func (l *link) stat(path string) *pending[zk.Stat] {
 		}
 		return *stat, nil
 	})
+}
+
+// watchCounter sets a watch on a key's node, in which there is a node with this number. It
+// returns at once.
+func (l *link) watchCounter(parent string, number int64) {
+	one := l.counters.add(parent, number)
+	if one == nil {
+		return
+	}
+	reply := l.stat(parent)
+	go func() {
+		<-reply.done
+		l.counters.setWatched(parent, one, reply.value.Czxid != 0)
+	}()
 }
 
 // content is the data of a node and its metadata.

@@ -4,18 +4,21 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
 
 // sniffer is a connection that also parses what the server sends, for two values that the
 // client library does not return: the session's timeout, and the ID of the transaction
-// that created a node.
+// that created a node. It also lets requests set watches that the library does not keep:
+// they end with the connection.
 type sniffer struct {
 	net.Conn
 	patience    time.Duration // how long to wait for the first packet
 	createZxids *createZxids
-	onEnd       func(why error) // called once, when the connection has ended
+	wantsWatch  func(path string) bool // whether a request for the metadata of a node shall set a watch
+	onEnd       func(why error)        // called once, when the connection has ended
 
 	once sync.Once
 
@@ -37,6 +40,9 @@ const (
 	sessionLen = 4 + 4 + 8
 	replyLen   = 4 + 8 + 4
 	maxReply   = 4096 // a longer packet is not the reply to a creation
+
+	requestLen = lengthLen + 4 + 4 + 4 // the number of the request, its kind, the length of a path
+	opExists   = 3                     // the kind of a request for the metadata of a node
 )
 
 func (s *sniffer) Read(p []byte) (int, error) {
@@ -55,11 +61,24 @@ func (s *sniffer) Read(p []byte) (int, error) {
 // connection. A request for authentication has no room for a second answer: the library
 // would hang.
 func (s *sniffer) Write(p []byte) (int, error) {
-	if _, err := s.Conn.Write(p); err != nil {
+	if _, err := s.Conn.Write(s.withWatch(p)); err != nil {
 		s.end(err)
 		_ = s.Close() // may have been closed already
 	}
 	return len(p), nil
+}
+
+// withWatch returns the packet p as it is to be sent. A request for the metadata of a node
+// ends with the node's path and a byte that says whether to set a watch.
+func (s *sniffer) withWatch(p []byte) []byte {
+	if len(p) <= requestLen || binary.BigEndian.Uint32(p[lengthLen+4:]) != opExists {
+		return p
+	}
+	if path := p[requestLen : len(p)-1]; s.wantsWatch(string(path)) {
+		p = slices.Clone(p)
+		p[len(p)-1] = 1
+	}
+	return p
 }
 
 // end reports why the connection has ended. Later errors are not reported.

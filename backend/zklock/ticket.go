@@ -25,6 +25,7 @@ type ticket struct {
 	session   *session  // the session of the node
 	createdAt time.Time // when the creation of the node was requested
 	inDoubt   bool      // there may be a node with an unknown path
+	first     string    // path of the first node in the queue, when the queue was last read
 
 	// The table's mutex guards these.
 	queued      bool         // the ticket is kept while another owner has the key
@@ -56,6 +57,15 @@ func (tk *ticket) unlock() { <-tk.busy }
 // data returns the data of the node, for people: the name of the holder. Curator writes
 // the client's address there.
 func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.id.owner)) }
+
+// name returns the name of the node.
+func (tk *ticket) name() string { return tk.node[len(tk.parent)+1:] }
+
+// number returns the number of the node.
+func (tk *ticket) number() int64 {
+	n, _ := parseNode(tk.name())
+	return n.seq
+}
 
 // isGone reports whether the ticket has left the table.
 func (tk *ticket) isGone() bool {
