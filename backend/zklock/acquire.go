@@ -170,7 +170,7 @@ func (b *Backend) grant(tk *ticket, r *driver.Request, s *session, p *position, 
 	if !b.table.setHeld(tk, s, g) {
 		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the node
 	}
-	if p.first == tk.node && !p.contended {
+	if p.alone {
 		b.link.watchCounter(tk.parent, tk.number())
 	}
 	return g, nil
@@ -183,6 +183,7 @@ type position struct {
 	orphans    []string // the blockers that have the same owner
 	first      string   // the path of the first node in the queue
 	contended  bool     // other nodes are behind it
+	alone      bool     // it was created in an empty queue
 	createZxid int64    // ID of the transaction that created the node
 }
 
@@ -213,7 +214,10 @@ func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (p
 	if i < 0 || tk.session != b.link.session() || stat.EphemeralOwner != tk.session.id {
 		return position{}, nil
 	}
-	p := position{exists: true, createZxid: stat.Czxid, contended: i < len(q)-1, first: tk.parent + "/" + q[0].name}
+	p := position{
+		exists: true, createZxid: stat.Czxid, first: tk.parent + "/" + q[0].name,
+		contended: i < len(q)-1, alone: createZxid != 0 && len(q) == 1,
+	}
 	for _, n := range q.blockers(i) {
 		path := tk.parent + "/" + n.name
 		p.blockers = append(p.blockers, path)

@@ -134,4 +134,28 @@ var zooKeeper = []Mutant{
 		},
 		Package: "./backend/zklock", Test: "TestStolenName", Needs: "zookeeper",
 	},
+	{
+		Name:    "counter-outlives-its-node",
+		Rule:    "the next number is believed although the key's node was deleted and created again",
+		Edits:   []Edit{{"backend/zklock/link.go", "		l.counters.forget(e.Path)\n", ""}},
+		Package: "./backend/zklock", Test: "TestCounterRestarts", Needs: "zookeeper",
+	},
+	{
+		Name:    "counter-outlives-its-connection",
+		Rule:    "the next number is believed although the watch has ended with its connection",
+		Edits:   []Edit{{"backend/zklock/link.go", "		l.counters.forgetAll()\n", ""}},
+		Package: "./backend/zklock", Test: "TestCounterRestarts", Needs: "zookeeper",
+	},
+	{
+		Name:    "any-number-is-the-next",
+		Rule:    "a new node counts as the first although another process has created one before it",
+		Edits:   []Edit{{"backend/zklock/counters.go", "one.next == number", "one.next <= number"}},
+		Package: "./backend/zklock", Test: "TestCounterOfAnother", Needs: "zookeeper",
+	},
+	{
+		Name:    "last-reader-counts-as-first",
+		Rule:    "the queue counts as empty when a node in it was deleted that was not the first",
+		Edits:   []Edit{{"backend/zklock/nodes.go", "if tk.first == tk.node {", "if true {"}},
+		Package: "./backend/zklock", Test: "TestCounterOfReaders", Needs: "zookeeper",
+	},
 }
