@@ -1,0 +1,76 @@
+package dispatch_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
+)
+
+// load keeps the given number of callers busy for d.
+func (s *server) load(t *testing.T, callers int, d time.Duration) {
+	t.Helper()
+	end := time.Now().Add(d)
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			for time.Now().Before(end) {
+				s.mustDo(t, i)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The number of batches in flight grows with the distance of the server, and not with the
+// load.
+func TestLimitFollowsTheDistance(t *testing.T) {
+	for _, test := range []struct {
+		rtt, perRequest time.Duration
+		callers, limit  int
+	}{
+		{60 * time.Microsecond, 5 * time.Microsecond, 1, 1},
+		{60 * time.Microsecond, 5 * time.Microsecond, 8, 1},
+		{60 * time.Microsecond, 5 * time.Microsecond, 300, 1},
+		{500 * time.Microsecond, 5 * time.Microsecond, 8, 4},
+		{500 * time.Microsecond, 5 * time.Microsecond, 300, 4},
+		{20 * time.Millisecond, 5 * time.Microsecond, 300, dispatch.MaxInFlight},
+	} {
+		t.Run("", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(test.rtt, test.perRequest)
+				s.load(t, test.callers, 50*test.rtt)
+				s.forget()
+				s.load(t, test.callers, 500*test.rtt)
+				if s.Limit() != test.limit || s.max > test.limit {
+					t.Errorf("%+v: the limit is %d, there were %d in flight", test, s.Limit(), s.max)
+				}
+			})
+		})
+	}
+}
+
+// The first batch is slow, because it opens a connection. Later the server moves away, and
+// comes back.
+func TestLimitFollowsAChangeUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = 300
+		s := newServer(30*time.Millisecond, 5*time.Microsecond)
+		s.mustDo(t, 1)
+		for _, step := range []struct {
+			rtt   time.Duration
+			limit int
+		}{{60 * time.Microsecond, 1}, {2 * time.Millisecond, 16}, {60 * time.Microsecond, 1}} {
+			s.rtt = step.rtt
+			s.load(t, callers, 3*dispatch.MinPeriod)
+			s.forget()
+			s.load(t, callers, 100*time.Millisecond)
+			if s.max > step.limit || s.Limit() != step.limit {
+				t.Errorf("at a distance of %v the limit is %d, there were %d in flight", step.rtt, s.Limit(), s.max)
+			}
+			s.idle(t)
+		}
+	})
+}
