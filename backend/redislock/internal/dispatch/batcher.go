@@ -89,8 +89,8 @@ func New[R, V any](cfg Config[R, V]) *Batcher[R, V] {
 // the request may still be carried out, unless the result says that the outcome is known.
 // A request that is not idempotent is sent once only.
 //
-// Do returns within the timeout after the request was sent. Before that, the request may
-// be queued for as long again if the server is slow.
+// Do returns within Timeout after the request was sent. Before that, the request may be
+// queued, but for no longer than Timeout while the server answers nothing at all.
 func (b *Batcher[R, V]) Do(ctx context.Context, req R, idempotent bool) Result[V] {
 	if err := ctx.Err(); err != nil {
 		return Result[V]{Err: err, OutcomeKnown: true}
@@ -157,26 +157,23 @@ func (b *Batcher[R, V]) take(first *call[R, V]) *batch[R, V] {
 		t = new(batch[R, V])
 	}
 	now := time.Now()
-	t.start, t.deadline, t.patience = now, now.Add(b.cfg.Timeout), b.patience()
+	t.start, t.deadline = now, now.Add(b.cfg.Timeout)
+	t.patience = min(max(InlineTimeout, 2*b.distance.rtt), b.cfg.Timeout/2)
 	t.inline, t.alone = b.canInline(), b.inFlight == 1
-	t.add(first)
+	n := min(len(b.queue), b.distance.batchSize()-1)
 	if b.silent {
+		n = 0
 		if now.Before(b.giveUp) {
 			t.deadline = b.giveUp
 		}
-		return t
 	}
-	n := min(len(b.queue), b.distance.batchSize()-1)
+	t.calls, t.reqs = slices.Grow(t.calls, n+1), slices.Grow(t.reqs, n+1)
+	t.add(first)
 	for _, c := range b.queue[:n] {
 		t.add(c)
 	}
 	b.queue = slices.Delete(b.queue, 0, n)
 	return t
-}
-
-// patience returns how long after it was sent a batch is late. The caller has the mutex.
-func (b *Batcher[R, V]) patience() time.Duration {
-	return min(max(InlineTimeout, 2*b.distance.rtt), b.cfg.Timeout/2)
 }
 
 // next prepares the next batch if requests are queued and there is room. It returns a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -104,6 +105,31 @@ func TestNotIdempotentInABatch(t *testing.T) {
 		all.Wait()
 		if sent := s.sent(); len(sent) != 2 || !sent[0].inline || sent[1].inline {
 			t.Errorf("%+v", sent)
+		}
+		time.Sleep(timeout)
+		if s.slowCalls() != 0 {
+			t.Error("Slow was called for a batch that has ended")
+		}
+	})
+}
+
+// A caller should not exceed its context by much. So a slow server gets nothing inline,
+// until it is fast again.
+func TestSlowServerGetsNothingInline(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		for i, delay := range []time.Duration{11 * time.Millisecond, 11 * time.Millisecond, 0, 0} {
+			s.next(func(context.Context, bool, []int) (bool, bool) {
+				time.Sleep(delay)
+				return true, true
+			})
+			s.mustDo(t, i)
+		}
+		var inline []bool
+		for _, b := range s.sent() {
+			inline = append(inline, b.inline)
+		}
+		if !slices.Equal(inline, []bool{true, false, false, true}) {
+			t.Errorf("inline: %v", inline)
 		}
 	})
 }
@@ -233,6 +259,25 @@ func TestDeadConnectionOfAnAsynchronousBatch(t *testing.T) {
 		s.mustDo(t, 3)
 		if d := time.Since(start); d > time.Millisecond {
 			t.Errorf("the later request took %v", d)
+		}
+		all.Wait()
+	})
+}
+
+// A batch without an answer does not end the queue if the server answers others.
+func TestDeadConnectionDoesNotEndTheQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		s.next(silent)
+		start := time.Now()
+		var all sync.WaitGroup
+		all.Go(func() { s.Do(t.Context(), 1, false) })
+		time.Sleep(time.Millisecond)
+		for i := range 20 {
+			all.Go(func() {
+				for time.Since(start) < timeout+10*time.Millisecond {
+					s.mustDo(t, i)
+				}
+			})
 		}
 		all.Wait()
 	})

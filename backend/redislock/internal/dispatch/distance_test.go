@@ -52,6 +52,45 @@ func TestLimitFollowsTheDistance(t *testing.T) {
 	}
 }
 
+// If every answer takes longer than the timeout of an inline batch, batches are not late,
+// and are not overtaken by single requests.
+func TestBatchesForADistantServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(120*time.Millisecond, 5*time.Microsecond)
+		s.load(t, 500, 2*time.Second)
+		s.forget()
+		s.load(t, 500, 3*time.Second)
+		requests := 0
+		for _, b := range s.sent() {
+			requests += len(b.reqs)
+		}
+		if mean := requests / len(s.batches); mean < 20 || s.max != dispatch.MaxInFlight {
+			t.Errorf("batches of %d requests, %d in flight", mean, s.max)
+		}
+		s.idle(t)
+	})
+}
+
+// A caller of a server over a network hardly waits for the batches of others.
+func TestLatencyOverANetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const rtt, callers, long = 500 * time.Microsecond, 8, time.Second
+		s := newServer(rtt, 5*time.Microsecond)
+		s.load(t, callers, long)
+		s.forget()
+		s.load(t, callers, long)
+		requests := 0
+		for _, b := range s.sent() {
+			requests += len(b.reqs)
+		}
+		// With one batch in flight, it is twice the round trip time.
+		if mean := long * callers / time.Duration(requests); mean > rtt+rtt/4 {
+			t.Errorf("a request takes %v", mean)
+		}
+		s.idle(t)
+	})
+}
+
 // The first batch is slow, because it opens a connection. Later the server moves away, and
 // comes back.
 func TestLimitFollowsAChangeUnderLoad(t *testing.T) {
@@ -64,7 +103,7 @@ func TestLimitFollowsAChangeUnderLoad(t *testing.T) {
 			limit int
 		}{{60 * time.Microsecond, 1}, {2 * time.Millisecond, 16}, {60 * time.Microsecond, 1}} {
 			s.rtt = step.rtt
-			s.load(t, callers, 3*dispatch.MinPeriod)
+			s.load(t, callers, dispatch.MinPeriod+100*time.Millisecond)
 			s.forget()
 			s.load(t, callers, 100*time.Millisecond)
 			if s.max > step.limit || s.Limit() != step.limit {
