@@ -12,6 +12,8 @@ var leaseState = []Mutant{
 		Edit{"internal/leasestate/state.go", "clock.Elapsed(s.sent, now) <= s.safeTTL/2", "true"}),
 	inLeaseState("state-handed-over-too-long", "a lease is handed over while other processes wait", "TestTransferIsRefused/after_the_time",
 		Edit{"internal/leasestate/state.go", "s.age(now)-s.since < s.limits.MaxTime", "true"}),
+	inLeaseState("state-wait-counts", "the wait for a lease counts as time in which it was handed over", "TestHandOversAreBounded/shortly_before_the_time",
+		Edit{"internal/leasestate/state.go", "	s.since = s.age(now)\n", ""}),
 	inLeaseState("state-handed-over-too-often", "the number of hand-overs has no limit", "TestHandOversAreBounded/by_their_number",
 		Edit{"internal/leasestate/tokens.go", "r.handOvers >= l.HandOvers && age-r.began >= l.MinTime || ", ""}),
 	inLeaseState("state-time-bound-ignored", "hand-overs that are quick have no limit", "TestHandOversAreBounded/by_the_time",
