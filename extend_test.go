@@ -267,9 +267,9 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	})
 }
 
-// The released grant has the last token that was issued for it, used or not: a store
-// may have to record it.
-func TestReleaseKnowsTheLastToken(t *testing.T) {
+// A grant that is extended or released has the last token that was issued for it, used or
+// not: a store may have to record it, or begin the next tokens there.
+func TestStoreIsToldTheLastToken(t *testing.T) {
 	for n := range 5 {
 		synctest.Test(t, func(t *testing.T) {
 			p := &minted{extending: &extending{store: newStore()}}
@@ -282,8 +282,8 @@ func TestReleaseKnowsTheLastToken(t *testing.T) {
 				held = mustGet(t, next)
 			}
 			wantIs(t, held.Release(t.Context()))
-			if p.last == 0 || p.released != p.last {
-				t.Errorf("released with %d after %d hand-overs, minted up to %d", p.released, n, p.last)
+			if p.last == 0 || p.released != p.last || p.outdated {
+				t.Errorf("released with %d after %d hand-overs, minted up to %d, extended with less: %v", p.released, n, p.last, p.outdated)
 			}
 		})
 	}
@@ -293,6 +293,7 @@ func TestReleaseKnowsTheLastToken(t *testing.T) {
 type minted struct {
 	*extending
 	last, released uint64
+	outdated       bool // an extension did not know the last token
 }
 
 func (m *minted) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -302,6 +303,7 @@ func (m *minted) Acquire(ctx context.Context, r driver.Request) (driver.Grant, e
 }
 
 func (m *minted) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	m.outdated = m.outdated || g.LastToken != m.last
 	g, err := m.extending.Extend(ctx, g, tokens)
 	m.last = g.LastToken
 	return g, err

@@ -76,7 +76,7 @@ func (l *Locker) extend(st *leaseState) {
 		ctx, cancel := context.WithTimeout(l.bg, min(extendTimeout, st.TTL()))
 		defer cancel()
 		st.StartRequest()
-		g, err := l.extender.Extend(ctx, st.Grant(), leasestate.Tokens(l.cfg.HandOvers))
+		g, err := l.extender.Extend(ctx, st.LastGrant(), leasestate.Tokens(l.cfg.HandOvers))
 		st.EndRequest(err == nil || errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost))
 		switch {
 		case err == nil:

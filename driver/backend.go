@@ -90,8 +90,9 @@ type Queuer interface {
 // asks whether it may continue, instead of giving the key back to find out.
 type Extender interface {
 	// Extend extends g to a full TTL from now and issues more tokens: as many as
-	// asked for or fewer, but at least one, each larger than all before. It returns g
-	// with the new tokens and the new time of sending.
+	// asked for or fewer, but at least one, each larger than all before, of which
+	// g.LastToken is the last of g.Owner. It returns g with the new tokens and the new
+	// time of sending.
 	//
 	// If other owners wait it changes nothing, and the error wraps [ErrNotAcquired].
 	// If g.Owner does not have the key, it creates nothing, and the error wraps
