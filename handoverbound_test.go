@@ -28,39 +28,48 @@ type rivals struct {
 	longest time.Duration // the longest wait
 }
 
-// compete has two Lockers compete for a key, with many goroutines each, and returns what
-// happens in the second half of the time, when both have measured the store.
+// measure has l measure how long the store takes to answer.
+func measure(t *testing.T, l *distlock.Locker) {
+	t.Helper()
+	for range 100 {
+		wantIs(t, mustAcquire(t, l, "other", distlock.Opts{}).Release(t.Context()))
+	}
+}
+
+// compete has two Lockers that have measured the store compete for a key, with several
+// goroutines each.
 func compete(t *testing.T, cfg distlock.Config, hold, trip time.Duration) rivals {
 	t.Helper()
 	s := newStore()
 	s.setTrip(func() time.Duration { return trip/2 + rand.N(trip) })
-	warmUp, span := 1000*trip, 1000*trip
+	lockers := []*distlock.Locker{distlock.New(s, cfg), distlock.New(s, cfg)}
+	for _, l := range lockers {
+		defer closeLocker(t, l)
+		measure(t, l)
+	}
 	var (
 		r     rivals
 		all   sync.WaitGroup
 		start = time.Now()
-		last  int       // the Locker that had the key last
+		span  = 400 * trip
+		last  = -1      // the Locker that had the key last
 		since time.Time // when it got it
 		busy  time.Duration
 	)
-	for i := range 2 {
-		l := distlock.New(s, cfg)
-		defer closeLocker(t, l)
-		for range 8 {
+	for i, l := range lockers {
+		for range 4 {
 			all.Go(func() {
-				for asked := start; time.Since(start) < warmUp+span; asked = time.Now() {
+				for asked := start; time.Since(start) < span; asked = time.Now() {
 					wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
 						now := time.Now()
 						if last != i {
 							last, since = i, now
 						}
 						time.Sleep(hold)
-						if now.Sub(start) >= warmUp {
-							r.locks[i]++
-							busy += hold
-							r.longest = max(r.longest, now.Sub(asked))
-							r.kept = max(r.kept, time.Since(since))
-						}
+						r.locks[i]++
+						busy += hold
+						r.longest = max(r.longest, now.Sub(asked))
+						r.kept = max(r.kept, time.Since(since))
 						return nil
 					}))
 				}
@@ -108,7 +117,7 @@ func TestHandOversFollowTheCostOfAChange(t *testing.T) {
 // tokens at a time and the answers take long. With one token at a time, each hand-over takes
 // one round trip, not two.
 func TestKeyDoesNotStandStill(t *testing.T) {
-	const trip, holders = time.Millisecond, 2000
+	const trip, holders = time.Millisecond, 1000
 	for name, c := range map[string]struct {
 		tokens int // 0: as many as requested
 		hold   time.Duration
@@ -126,9 +135,7 @@ func TestKeyDoesNotStandStill(t *testing.T) {
 				p := &extending{store: newStore(), fewer: c.tokens}
 				p.setTrip(func() time.Duration { return trip })
 				l := distlock.New(p, distlock.Config{HandOverTime: 10 * time.Hour})
-				for range 100 { // it measures the store
-					wantIs(t, mustAcquire(t, l, "other", distlock.Opts{}).Release(t.Context()))
-				}
+				measure(t, l)
 				held := mustAcquire(t, l, "k", distlock.Opts{})
 				var all sync.WaitGroup
 				line(t, &all, l, holders, distlock.Opts{}, func(context.Context, int) { time.Sleep(c.hold) })
