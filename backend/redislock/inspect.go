@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -163,30 +164,13 @@ func candidates(names []string, prefix string) []string {
 // readLocks runs inspect.lua for the keys and returns those that are locks. With exact it
 // also returns strings that other libraries may have set.
 func readLocks(ctx context.Context, c redis.UniversalClient, keys []string, exact bool) ([]driver.KeyInfo, error) {
-	cmds := make([]*redis.Cmd, len(keys))
-	send := func(which []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) {
-		pipe := c.Pipeline()
-		for _, i := range which {
-			names := lockKeys(keys[i])
-			cmds[i] = eval(pipe, ctx, names[:2], driver.MaxHolderInfos, rediskit.Flag(exact))
-		}
-		rediskit.Exec(ctx, pipe)
-	}
-	all := make([]int, len(keys))
-	for i := range all {
-		all[i] = i
-	}
-	send(all, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-		return inspectScript.EvalSha(ctx, s, keys, args...)
-	})
-	unknown := slices.DeleteFunc(all, func(i int) bool { return !redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") })
-	if len(unknown) > 0 {
-		send(unknown, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-			return inspectScript.Eval(ctx, s, keys, args...)
-		})
+	calls := make([]luascript.Call, len(keys))
+	for i, key := range keys {
+		names := lockKeys(key)
+		calls[i] = luascript.Call{Keys: names[:2], Args: []any{driver.MaxHolderInfos, rediskit.Flag(exact)}}
 	}
 	var infos []driver.KeyInfo
-	for i, cmd := range cmds {
+	for i, cmd := range inspectScript.RunAll(ctx, c, calls) {
 		reply, err := cmd.Slice()
 		if errors.Is(err, redis.Nil) {
 			continue

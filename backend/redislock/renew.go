@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -144,44 +145,20 @@ func appendRenewal(args []any, g driver.Grant) []any {
 	return append(args, g.Owner, g.TTL.Milliseconds(), share(g.Mode, g.Permits))
 }
 
-// renewPipelined sends one script call for each lock. Calls that are answered with
-// NOSCRIPT are sent once more, with the script. It fails if no call was answered.
+// renewPipelined sends one script call for each lock. It fails if no call was answered.
 func renewPipelined(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+	calls := make([]luascript.Call, len(batch))
+	for n, i := range batch {
+		calls[n] = luascript.Call{Keys: []string{grants[i].Key}, Args: appendRenewal(nil, grants[i])}
+	}
 	results := make([]driver.RenewResult, len(batch))
-	send := func(ns []int, eval func(redis.Scripter, context.Context, []string, ...any) *redis.Cmd) (missing []int) {
-		pipe := c.Pipeline()
-		cmds := make([]*redis.Cmd, len(ns))
-		for j, n := range ns {
-			g := grants[batch[n]]
-			cmds[j] = eval(pipe, ctx, []string{g.Key}, appendRenewal(nil, g)...)
+	for n, cmd := range renewScript.RunAll(ctx, c, calls) {
+		line, err := cmd.Text()
+		if err != nil {
+			results[n].Err = err
+			continue
 		}
-		rediskit.Exec(ctx, pipe)
-		for j, n := range ns {
-			line, err := cmds[j].Text()
-			switch {
-			case redis.HasErrorPrefix(err, "NOSCRIPT"):
-				missing = append(missing, n)
-				results[n].Err = err
-			case err != nil:
-				results[n].Err = err
-			default:
-				results[n] = renewResult(line)
-			}
-		}
-		return missing
-	}
-
-	all := make([]int, len(batch))
-	for n := range all {
-		all[n] = n
-	}
-	missing := send(all, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-		return renewScript.EvalSha(ctx, s, keys, args...)
-	})
-	if len(missing) > 0 {
-		send(missing, func(s redis.Scripter, ctx context.Context, keys []string, args ...any) *redis.Cmd {
-			return renewScript.Eval(ctx, s, keys, args...)
-		})
+		results[n] = renewResult(line)
 	}
 	if !slices.ContainsFunc(results, func(r driver.RenewResult) bool { return rediskit.Answered(r.Err) }) {
 		return nil, results[0].Err

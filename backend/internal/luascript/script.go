@@ -59,6 +59,36 @@ func (s *Script) Run(ctx context.Context, c redis.UniversalClient, keys []string
 	return cmd
 }
 
+// Call is one call of a script.
+type Call struct {
+	Keys []string
+	Args []any
+}
+
+// RunAll runs the script once for each call, in a pipeline, and returns the last command of
+// each. Each has an error of its own.
+func (s *Script) RunAll(ctx context.Context, c redis.UniversalClient, calls []Call) []*rediskit.Cmd {
+	cmds := make([]*rediskit.Cmd, len(calls))
+	send := func(which []int, name, script string) {
+		pipe := c.Pipeline()
+		for _, i := range which {
+			cmds[i] = command(ctx, name, script, calls[i].Keys, calls[i].Args)
+			_ = pipe.Process(ctx, cmds[i]) // queues it
+		}
+		rediskit.Exec(ctx, pipe)
+	}
+	all := make([]int, len(calls))
+	for i := range all {
+		all[i] = i
+	}
+	send(all, "evalsha", s.hash)
+	unknown := slices.DeleteFunc(all, func(i int) bool { return !redis.HasErrorPrefix(cmds[i].Err(), "NOSCRIPT") })
+	if len(unknown) > 0 {
+		send(unknown, "eval", s.source)
+	}
+	return cmds
+}
+
 func command(ctx context.Context, name, script string, keys []string, args []any) *rediskit.Cmd {
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, name, script, len(keys))
