@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
 )
@@ -152,44 +153,40 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	}
 	b.evictionOnce.Do(b.checkEviction)
 
-	o := b.dispatcher.ops.get()
-	o.script, o.keys, o.owner, o.share = acquireScript, lockKeys(r.Key), r.Owner, share(r.Mode, r.Permits)
-	o.ttl, o.mode = r.TTL.Milliseconds(), mode
 	// A caller that does not queue relies on a refusal, and may not release. If the
 	// attempt was sent twice, the other request could still take the key, and no caller
-	// would have it. An attempt that waits for replicas takes too long to be sent inline.
-	o.idempotent = mode != modeTry && b.opts.replicas.n == 0
-	a := b.dispatcher.do(ctx, o)
-	wrongType := isLine(a.err, "WRONGTYPE")
-	if !a.outcomeKnown || a.err != nil && !a.sent.IsZero() && !wrongType {
-		// The client may have sent the attempt twice. Then an error of the server answers
-		// the second request only.
+	// would have it.
+	a := b.dispatcher.do(ctx, &request{
+		script: acquireScript, keys: lockKeys(r.Key), owner: r.Owner, share: share(r.Mode, r.Permits),
+		ttl: r.TTL.Milliseconds(), mode: mode, once: mode == modeTry || b.opts.replicas.n > 0,
+	})
+	if !a.OutcomeKnown {
 		b.inDoubt.add(r.Owner, attemptInDoubt)
 	}
 	switch {
-	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
-		left, err := b.wrongType(ctx, r.Key, a.err)
+	case redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
+		left, err := b.wrongType(ctx, r.Key, a.Err)
 		if mode == modeExtend && errors.Is(err, driver.ErrForeign) {
 			err = fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 		}
 		return driver.Grant{}, refusal{left: left}, err
-	case a.err != nil:
-		return driver.Grant{}, refusal{}, a.err
+	case a.Err != nil:
+		return driver.Grant{}, refusal{}, a.Err
 	}
 	g, refused, err := b.parseReply(r, a)
-	if err == nil && mode != modeExtend && a.confirmed < b.opts.replicas.n {
-		return driver.Grant{}, refusal{}, b.opts.replicas.unconfirmed(a.confirmed)
+	if err == nil && mode != modeExtend && a.Value.confirmed < b.opts.replicas.n {
+		return driver.Grant{}, refusal{}, b.opts.replicas.unconfirmed(a.Value.confirmed)
 	}
 	return g, refused, err
 }
 
 // parseReply parses the reply of acquire.lua.
-func (b *Backend) parseReply(r driver.Request, a answer) (driver.Grant, refusal, error) {
-	status, rest, _ := strings.Cut(a.line, " ")
+func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver.Grant, refusal, error) {
+	status, rest, _ := strings.Cut(a.Value.line, " ")
 	switch status {
 	case "1":
 		if g, ok := granted(r, rest); ok {
-			g.Sent = a.sent
+			g.Sent = a.Sent
 			return g, refusal{}, nil
 		}
 	case "0":
@@ -200,7 +197,7 @@ func (b *Backend) parseReply(r driver.Request, a answer) (driver.Grant, refusal,
 		return driver.Grant{}, refusal{}, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 	}
 	b.inDoubt.add(r.Owner, attemptInDoubt)
-	return driver.Grant{}, refusal{}, fmt.Errorf("redislock: acquire answered %q", a.line)
+	return driver.Grant{}, refusal{}, fmt.Errorf("redislock: acquire answered %q", a.Value.line)
 }
 
 // granted parses what follows the 1 of a grant: the last token that was issued before, the

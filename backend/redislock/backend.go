@@ -31,12 +31,16 @@ type Backend struct {
 	background   *rediskit.Background
 }
 
+// ownConnections is how many connections to a server are for renewals and releases alone.
+const ownConnections = 4
+
 // New returns a Backend that keeps locks in the Redis of the client: one server, a master
 // that Sentinel watches, a Cluster, or a Ring. The client may have any settings. The
 // caller closes it, after the Backend. New panics if the client is nil.
 //
-// A Backend opens one connection of its own, to receive messages. It does so when an
-// acquisition has to wait for the first time, and closes the connection in Close.
+// A Backend opens connections of its own: up to four to each server for renewals and
+// releases, so that an application that uses up the pool of its client loses no lease, and
+// one to receive messages when an acquisition has to wait. Close closes them.
 func New(client redis.UniversalClient, opts ...Option) *Backend {
 	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		panic("redislock: nil client")
@@ -51,13 +55,13 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 		inbox:      newInbox(t, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
 		calls: &calls{
-			client: client, limit: o.opTimeout, workers: rediskit.NewWorkers(bg.Done()),
+			client: client, own: rediskit.NewOwnPool(client, ownConnections, o.opTimeout), limit: o.opTimeout, workers: rediskit.NewWorkers(bg.Done()),
 			background: bg,
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
 	}
-	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), replicas: o.replicas, topology: t}
-	b.dispatcher = newDispatcher(b.calls, b.topology, args)
+	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), topology: t}
+	b.dispatcher = newDispatcher(b.calls, b.topology, args, o.replicas)
 	return b
 }
 
@@ -66,10 +70,10 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 // permits there are, and the server counts those that are taken.
 func (*Backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
-// Close closes the connection for messages, but not the client. It takes at most the
-// operation timeout and returns nil. It releases no lock. A closed Backend continues to
+// Close closes the connections of the Backend, but not the client. It takes at most the
+// operation timeout. It releases no lock. A closed Backend continues to
 // work, but its waiters poll. Further calls of Close do nothing.
 func (b *Backend) Close() error {
 	b.background.End(b.opts.opTimeout)
-	return nil
+	return b.calls.own.Close()
 }

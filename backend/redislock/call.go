@@ -16,6 +16,7 @@ import (
 // if it is late: dispatcher explains why.
 type calls struct {
 	client  redis.UniversalClient
+	own     *rediskit.OwnPool // for what must not wait for the application
 	limit   time.Duration
 	workers *rediskit.Workers
 	server  *rediskit.Server // the server that errors name first

@@ -9,96 +9,119 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
-	"github.com/distlock-go/distlock/internal/rolling"
+	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 )
 
-const (
-	// A server is responsive if its last answer took no longer than this.
-	responsiveWithin = 10 * time.Millisecond
-
-	// The timeout of a batch that is sent on the caller's goroutine.
-	inlineTimeout = 50 * time.Millisecond
-
-	// The pause before an operation that a Cluster refused is sent again. It doubles
-	// each time, up to the maximum.
-	firstRedirectPause = 5 * time.Millisecond
-	maxRedirectPause   = 50 * time.Millisecond
-)
+// batcher sends the requests for one server.
+type batcher = dispatch.Batcher[*request, reply]
 
 // dispatcher runs scripts for single locks. It has one batcher for each server.
 //
 // The client may exceed the deadline of an operation: while go-redis waits for a reply,
 // it ignores cancellations and, by default, deadlines. So a batch runs on a goroutine of
-// its own, which is abandoned if it is late. The batch's context has ended by then, so
-// go-redis does not try again. A request that was already sent ends with the client's own
-// read timeout, and may still be applied.
+// its own, which is abandoned if it is late, or inline, through a copy of the client with
+// short timeouts: see package dispatch.
 //
-// On a small machine, moving an operation to another goroutine and back costs as much as
-// the operation. So a batch for a responsive server runs inline: on the goroutine of one
-// of its callers, through a copy of the client with short timeouts. Operations that get
-// no answer in this way are sent again on a goroutine of their own, so only idempotent
-// operations are sent inline. An inline batch may make its caller exceed its context by
-// inlineTimeout. That happens once: the server is not responsive afterwards.
+// Every command is sent once by go-redis. If a connection breaks, the dispatcher sends
+// again what may be sent twice. Then the outcome is not known: the first copy may have been
+// carried out, or may still be.
 type dispatcher struct {
 	*calls // the client, its goroutines, and the limit of one batch
 
 	topology    topology
 	processArgs *processArgs
-	ops         opPool
+	replicas    replicas
+	inline      [2]func() redis.UniversalClient // copies of the client and of the own one, with short timeouts
 
-	inlineClient   func() redis.UniversalClient // nil if nothing is sent inline
-	inlineTimeouts *rolling.Timeout
-	responsive     atomic.Bool
-
-	mu             sync.RWMutex
-	batchers       map[string]*batcher // by the server's address
-	defaultBatcher *batcher            // for all keys, if there is one server or the server is not known
-	topologyKnown  atomic.Bool         // the server of a key is known without asking a server
+	mu            sync.RWMutex
+	sites         map[string]*site // by the server's address
+	defaultSite   *site            // for all keys, if there is one server or the server is not known
+	topologyKnown atomic.Bool      // the server of a key is known without asking a server
 }
 
-func newDispatcher(c *calls, t topology, args *processArgs) *dispatcher {
-	d := &dispatcher{
-		calls: c, topology: t, processArgs: args, batchers: make(map[string]*batcher),
+// site is what the dispatcher has for one server.
+type site struct {
+	*batcher
+
+	server   *rediskit.Server
+	renewals chan struct{} // one element for each renewal in progress
+}
+
+const (
+	// The pause before a request that a Cluster refused is sent again. It doubles each
+	// time, up to the maximum.
+	firstRedirectPause = 5 * time.Millisecond
+	maxRedirectPause   = 50 * time.Millisecond
+
+	// maxRepeats is how often a batch is repeated after its connection broke. More than
+	// one connection may have been closed meanwhile.
+	maxRepeats = 3
+)
+
+func newDispatcher(c *calls, t topology, args *processArgs, r replicas) *dispatcher {
+	d := &dispatcher{calls: c, topology: t, processArgs: args, replicas: r, sites: make(map[string]*site)}
+	plain, ok := c.client.(*redis.Client)
+	if ok {
+		// The copies are made when they are first needed, so that the first has the
+		// client's hooks.
+		d.inline[0] = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(dispatch.InlineTimeout) })
+		d.inline[1] = sync.OnceValue(func() redis.UniversalClient {
+			if own, ok := c.own.Client().(*redis.Client); ok {
+				return own.WithTimeout(dispatch.InlineTimeout)
+			}
+			return d.inline[0]()
+		})
 	}
-	d.defaultBatcher = newBatcher(d, c.server)
-	if plain, ok := c.client.(*redis.Client); ok && c.limit > inlineTimeout {
-		// The copy is made when it is first needed, so that it has the client's hooks.
-		d.inlineClient = sync.OnceValue(func() redis.UniversalClient { return plain.WithTimeout(inlineTimeout) })
-		d.inlineTimeouts = rolling.New(inlineTimeout)
-	}
+	d.defaultSite = d.newSite(c.server, ok)
 	return d
 }
 
-// do runs o and returns its answer.
-func (d *dispatcher) do(ctx context.Context, o *op) answer {
+func (d *dispatcher) newSite(server *rediskit.Server, inline bool) *site {
+	return &site{
+		server: server, renewals: make(chan struct{}, maxRenewals),
+		batcher: dispatch.New(dispatch.Config[*request, reply]{
+			Send: func(ctx context.Context, inline bool, batch []*request) []dispatch.Result[reply] {
+				return d.send(ctx, server, inline, batch)
+			},
+			CanInline: inline && d.replicas.n == 0, // to wait for replicas takes too long
+			Timeout:   d.limit,
+			Run:       d.workers.Run,
+			Slow:      func() { d.diagnose(server) },
+			NoAnswer: func() error {
+				d.topology.refresh()
+				return d.noAnswer(server)
+			},
+		}),
+	}
+}
+
+// do sends r and returns the result.
+func (d *dispatcher) do(ctx context.Context, r *request) dispatch.Result[reply] {
 	if d.topology.finder() == nil {
-		return d.defaultBatcher.do(ctx, o)
+		return d.doAt(ctx, d.defaultSite, r)
 	}
-	request := *o
-	a := d.batcherOf(ctx, o.keys[0]).do(ctx, o)
-	if isRedirect(a.err) {
-		a = d.retryRedirect(ctx, &request, a)
+	result := d.doAt(ctx, d.siteOf(ctx, r.keys[0]), r)
+	if isRedirect(result.Err) {
+		result = d.retryRedirect(ctx, r, result)
 	}
-	return a
+	return result
 }
 
-// canInline reports whether an operation may be sent on its caller's goroutine.
-func (d *dispatcher) canInline() bool { return d.inlineClient != nil && d.responsive.Load() }
-
-// observe records whether the server is responsive.
-func (d *dispatcher) observe(responsive bool) {
-	if d.responsive.Load() != responsive {
-		d.responsive.Store(responsive)
+func (d *dispatcher) doAt(ctx context.Context, s *site, r *request) dispatch.Result[reply] {
+	result := s.Do(ctx, r, !r.once)
+	if result.Err != nil {
+		result.Err = d.callerError(ctx, s.server, result.Err)
 	}
+	return result
 }
 
-// knownBatcher returns the batcher for the key's server if that server is known without
-// asking a server. Otherwise it returns the default batcher.
-func (d *dispatcher) knownBatcher(key string) *batcher {
+// knownSite returns the site of the key's server if that server is known without asking a
+// server. Otherwise it returns the default site.
+func (d *dispatcher) knownSite(key string) *site {
 	if server := d.knownServer(key); server != nil {
-		return d.batcherFor(server)
+		return d.siteFor(server)
 	}
-	return d.defaultBatcher
+	return d.defaultSite
 }
 
 // knownServer returns the client of the key's server. It returns nil if there is only one
@@ -115,9 +138,9 @@ func (d *dispatcher) knownServer(key string) *redis.Client {
 	return server
 }
 
-// batcherOf returns the batcher for the key's server, where there are several servers. The
-// result may be wrong: a pipeline follows redirections.
-func (d *dispatcher) batcherOf(ctx context.Context, key string) *batcher {
+// siteOf returns the site of the key's server, where there are several servers. The result
+// may be wrong: a pipeline follows redirections.
+func (d *dispatcher) siteOf(ctx context.Context, key string) *site {
 	find := d.topology.finder()
 	var server *redis.Client
 	var err error
@@ -130,96 +153,198 @@ func (d *dispatcher) batcherOf(ctx context.Context, key string) *batcher {
 		d.topologyKnown.Store(err == nil)
 	}
 	if err != nil {
-		return d.defaultBatcher
+		return d.defaultSite
 	}
-	return d.batcherFor(server)
+	return d.siteFor(server)
 }
 
-// batcherFor returns the batcher for the server.
-func (d *dispatcher) batcherFor(server *redis.Client) *batcher {
+// siteFor returns the site of the server.
+func (d *dispatcher) siteFor(server *redis.Client) *site {
 	addr := server.Options().Addr
 	d.mu.RLock()
-	b := d.batchers[addr]
+	s := d.sites[addr]
 	d.mu.RUnlock()
-	if b != nil {
-		return b
+	if s != nil {
+		return s
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.batchers[addr] == nil {
-		d.batchers[addr] = newBatcher(d, rediskit.NewServer("redislock", server, d.background))
+	if d.sites[addr] == nil {
+		d.sites[addr] = d.newSite(rediskit.NewServer("redislock", server, d.background), false)
 	}
-	return d.batchers[addr]
+	return d.sites[addr]
 }
 
-// send runs a batch through client. It writes only to what it returns, because it may be
-// abandoned.
-func (d *dispatcher) send(ctx context.Context, client redis.UniversalClient, batch []*op) []answer {
-	answers := make([]answer, len(batch))
+// send sends a batch to the server. It writes only to what it returns, because it may be
+// abandoned. A batch with a release uses the connections of the Backend: it must not wait
+// for those of the application.
+func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, inline bool, batch []*request) []dispatch.Result[reply] {
+	own := 0
+	if releases(batch) {
+		own = 1
+	}
+	client := d.client
+	switch {
+	case inline:
+		client = d.inline[own]()
+	case own == 1:
+		client = d.own.Client()
+	}
+
+	results := make([]dispatch.Result[reply], len(batch))
+	for i := range results {
+		results[i].OutcomeKnown = true
+	}
+	left := make([]int, len(batch))
+	for i := range left {
+		left[i] = i
+	}
 	most := 1
 	if d.topology.multiKey() {
-		most = maxScriptOps
+		most = maxScriptRequests
 	}
-	sendCalls(ctx, client, callsFor(batch, answers, most), d.processArgs)
-	var alone []*op
-	var which []int
-	for i, o := range batch {
-		if redis.HasErrorPrefix(answers[i].err, "CROSSSLOT") {
-			// The client is for one server, but that is part of a Cluster.
-			d.topology.foundSlots()
-		} else if !isOfOneKey(answers[i].err) {
-			continue
+	d.sendCalls(ctx, client, batch, results, left, most)
+	if again := d.alone(batch, results, left); len(again) > 0 {
+		d.sendCalls(ctx, client, batch, results, again, 1)
+	}
+	if inline {
+		return results
+	}
+	for range maxRepeats {
+		left = broken(batch, results, left)
+		if len(left) == 0 || ctx.Err() != nil {
+			break
 		}
-		alone, which = append(alone, o), append(which, i)
+		d.sendCalls(ctx, client, batch, results, left, most)
 	}
-	if len(alone) == 0 {
-		return answers
+	if !rediskit.Answered(results[0].Err) {
+		d.topology.refresh()
 	}
-	again := make([]answer, len(alone))
-	sendCalls(ctx, client, callsFor(alone, again, 1), d.processArgs)
-	for n, i := range which {
-		// A script that fails keeps what it did before it failed. To repeat that does no
-		// harm, but a repeated release may find another holder.
-		again[n].outcomeKnown = again[n].outcomeKnown && (alone[n].mode != "" || redis.HasErrorPrefix(answers[i].err, "CROSSSLOT"))
-		answers[i] = again[n]
+	if causeUnknown(results[0].Err) {
+		d.diagnose(server)
+		for i := range results {
+			if causeUnknown(results[i].Err) {
+				results[i].Err = server.NoAnswer(results[i].Err, d.limit)
+			}
+		}
 	}
-	return answers
+	return results
 }
 
-// retryRedirect repeats an operation that was answered with a redirect, until it gets
-// another answer or the limit of one operation has passed. It waits on its caller's
-// goroutine, so other operations are not delayed.
-func (d *dispatcher) retryRedirect(ctx context.Context, request *op, a answer) answer {
+// sendCalls sends the requests with the given indices once, in one pipeline if they need
+// several script calls. Calls that are answered with NOSCRIPT are sent with the script.
+func (d *dispatcher) sendCalls(ctx context.Context, client redis.UniversalClient, batch []*request, results []dispatch.Result[reply], which []int, most int) {
+	sent := time.Now()
+	calls := callsFor(batch, which, most)
+	for i := range calls {
+		calls[i].cmd = calls[i].command(ctx, d.processArgs, false)
+	}
+	d.execute(ctx, client, calls)
+	var unknown []scriptCall
+	var at []int
+	for i := range calls {
+		if redis.HasErrorPrefix(calls[i].cmd.Err(), "NOSCRIPT") {
+			c := calls[i]
+			c.cmd = c.command(ctx, d.processArgs, true)
+			unknown, at = append(unknown, c), append(at, i)
+		}
+	}
+	if len(unknown) > 0 {
+		d.execute(ctx, client, unknown)
+		for n, i := range at {
+			calls[i] = unknown[n]
+		}
+	}
+	for i := range calls {
+		calls[i].parse(results)
+		fate := rediskit.FateOf(calls[i].cmd.Err())
+		for _, n := range calls[i].which {
+			results[n].OutcomeKnown = results[n].OutcomeKnown && fate != rediskit.Unknown
+			if fate == rediskit.Replied {
+				results[n].Sent = sent
+			}
+		}
+	}
+}
+
+// execute runs the calls. It waits for replicas if the Backend has to.
+func (d *dispatcher) execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
+	if d.replicas.concern(calls) {
+		d.replicas.execute(ctx, client, calls)
+		return
+	}
+	execute(ctx, client, calls)
+}
+
+func execute(ctx context.Context, client redis.UniversalClient, calls []scriptCall) {
+	if len(calls) == 1 {
+		_ = client.Process(ctx, calls[0].cmd) // the command has the error, too
+		return
+	}
+	pipe := client.Pipeline()
+	for i := range calls {
+		_ = pipe.Process(ctx, calls[i].cmd) // queues it
+	}
+	rediskit.Exec(ctx, pipe)
+}
+
+// alone returns the requests that have to be sent again alone, because the server refused a
+// whole script: the user may not access one of the keys, or the keys are in several slots.
+// Nothing was done.
+func (d *dispatcher) alone(batch []*request, results []dispatch.Result[reply], which []int) (again []int) {
+	for _, i := range which {
+		err := results[i].Err
+		switch {
+		case redis.HasErrorPrefix(err, "CROSSSLOT"):
+			d.topology.foundSlots()
+		case len(batch) == 1 || isLine(err, "") || !redis.HasErrorPrefix(err, "NOPERM"):
+			continue
+		}
+		again = append(again, i)
+	}
+	return again
+}
+
+// broken returns the requests that are sent again because their connection broke.
+func broken(batch []*request, results []dispatch.Result[reply], which []int) (again []int) {
+	for _, i := range which {
+		if rediskit.Broken(results[i].Err) && !batch[i].once {
+			again = append(again, i)
+		}
+	}
+	return again
+}
+
+// retryRedirect repeats a request that was answered with a redirect, until it gets another
+// answer or the limit of one operation has passed. It waits on its caller's goroutine, so
+// other requests are not delayed.
+func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispatch.Result[reply]) dispatch.Result[reply] {
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
-	for pause := firstRedirectPause; isRedirect(a.err); pause = min(2*pause, maxRedirectPause) {
+	for pause := firstRedirectPause; isRedirect(result.Err); pause = min(2*pause, maxRedirectPause) {
 		if !sleep(trying, nil, pause) {
 			break
 		}
-		o := d.ops.get()
-		events := o.events
-		*o = *request
-		o.events = events
-		next := d.batcherOf(trying, o.keys[0]).do(trying, o)
-		if trying.Err() != nil && next.err == trying.Err() { //nolint:errorlint // returned unwrapped
-			a.outcomeKnown = next.outcomeKnown
+		next := d.doAt(trying, d.siteOf(trying, r.keys[0]), r)
+		known := result.OutcomeKnown && next.OutcomeKnown
+		if trying.Err() == nil || next.Err != trying.Err() { //nolint:errorlint // returned unwrapped
+			result = next
+		}
+		result.OutcomeKnown = known
+		if trying.Err() != nil {
 			break
 		}
-		a = next
 	}
-	if ctx.Err() != nil && isRedirect(a.err) {
-		a.err = ctx.Err()
+	if ctx.Err() != nil && isRedirect(result.Err) {
+		result.Err = ctx.Err()
 	}
-	// The client may have sent the operation twice: then the redirect answers the second
-	// request only.
-	a.outcomeKnown = a.outcomeKnown && request.mode == ""
-	return a
+	return result
 }
 
 // isRedirect reports whether a Cluster refused a script for the moment: the slot is
 // moving, and its keys are on two servers; or the slot has moved, and two servers name
 // each other; or the slot has no master. Nothing was done. go-redis does not repeat a
-// pipeline then, and a single command not for long enough.
+// script then.
 func isRedirect(err error) bool {
 	for _, prefix := range []string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"} {
 		if redis.HasErrorPrefix(err, prefix) {

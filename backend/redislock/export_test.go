@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
 )
 
 // Internals for the tests of scripts and leaks.
@@ -69,21 +70,23 @@ func RunRelease(ctx context.Context, c redis.UniversalClient, inbox string, clai
 }
 
 func runScript(ctx context.Context, c redis.UniversalClient, s *luascript.Script, inbox string, claim time.Duration, prefix string, in []ScriptOp) ([]string, error) {
-	ops := make([]*op, len(in))
+	batch := make([]*request, len(in))
+	which := make([]int, len(in))
 	for i, o := range in {
-		ops[i] = &op{
+		batch[i], which[i] = &request{
 			script: s, keys: lockKeys(o.Key), owner: o.Owner,
 			ttl: o.TTL.Milliseconds(), mode: o.Mode, inDoubt: rediskit.Flag(o.InDoubt), share: o.Share,
-		}
+		}, i
 	}
-	answers := make([]answer, len(ops))
-	sendCalls(ctx, c, []scriptCall{{script: s, ops: ops, answers: answers}}, &processArgs{inbox: inbox, claim: claim.Milliseconds(), prefix: prefix, topology: newTopology(c)})
-	lines := make([]string, len(answers))
+	results := make([]dispatch.Result[reply], len(batch))
+	d := &dispatcher{processArgs: &processArgs{inbox: inbox, claim: claim.Milliseconds(), prefix: prefix, topology: newTopology(c)}}
+	d.sendCalls(ctx, c, batch, results, which, len(in))
+	lines := make([]string, len(results))
 	var err error
-	for i, a := range answers {
-		lines[i] = a.line
+	for i, r := range results {
+		lines[i] = r.Value.line
 		if err == nil {
-			err = a.err
+			err = r.Err
 		}
 	}
 	return lines, err

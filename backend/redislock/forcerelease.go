@@ -19,22 +19,22 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if key == "" {
 		return false, errors.New("redislock: the key is empty")
 	}
-	o := b.dispatcher.ops.get()
-	o.script, o.keys, o.owner, o.inDoubt, o.idempotent = forceReleaseScript, lockKeys(key), uuid.NewString(), rediskit.Flag(false), true
-	a := b.dispatcher.do(ctx, o)
+	a := b.dispatcher.do(ctx, &request{
+		script: forceReleaseScript, keys: lockKeys(key), owner: uuid.NewString(), inDoubt: rediskit.Flag(false),
+	})
 	switch {
-	case isLine(a.err, "NOLOCK"):
+	case isLine(a.Err, "NOLOCK"):
 		return false, foreign(value{kind: "string"})
-	case redis.HasErrorPrefix(a.err, "WRONGTYPE"):
-		_, err := b.wrongType(ctx, key, a.err)
+	case redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
+		_, err := b.wrongType(ctx, key, a.Err)
 		return false, err
-	case a.err != nil:
-		return false, a.err
-	case a.line == replyHeld:
+	case a.Err != nil:
+		return false, a.Err
+	case a.Value.line == replyHeld:
 		return true, nil
-	case a.line == replyNotHeld:
+	case a.Value.line == replyNotHeld:
 		return false, nil
 	default:
-		return false, fmt.Errorf("redislock: force answered %q", a.line)
+		return false, fmt.Errorf("redislock: force answered %q", a.Value.line)
 	}
 }

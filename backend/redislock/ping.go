@@ -34,7 +34,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	for i, master := range masters {
 		server := b.calls.server
 		if plain, ok := master.(*redis.Client); ok && master != b.calls.client {
-			server = b.dispatcher.batcherFor(plain).server
+			server = b.dispatcher.siteFor(plain).server
 		}
 		all.Go(func() {
 			_, errs[i] = callAt(ctx, b.calls, server, func(ctx context.Context, _ redis.UniversalClient) (struct{}, error) {

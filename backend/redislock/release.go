@@ -23,27 +23,27 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkMode(g.Mode, g.Permits); err != nil {
 		return err
 	}
-	o := b.dispatcher.ops.get()
-	o.script, o.keys, o.owner, o.share = releaseScript, lockKeys(g.Key), g.Owner, share(g.Mode, g.Permits)
 	doubt := b.inDoubt.of(g.Owner)
-	o.inDoubt, o.idempotent = rediskit.Flag(doubt != 0), true
-	a := b.dispatcher.do(ctx, o)
-	if !a.outcomeKnown {
+	a := b.dispatcher.do(ctx, &request{
+		script: releaseScript, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
+		inDoubt: rediskit.Flag(doubt != 0),
+	})
+	if !a.OutcomeKnown {
 		doubt |= releaseInDoubt
 	}
-	if a.err != nil {
-		if !a.outcomeKnown {
+	if a.Err != nil {
+		if !a.OutcomeKnown {
 			b.inDoubt.add(g.Owner, releaseInDoubt)
 		}
-		return a.err
+		return a.Err
 	}
 	b.inDoubt.remove(g.Owner)
 	switch {
-	case a.line == replyHeld, a.line == replyNotHeld && g.Token == 0:
+	case a.Value.line == replyHeld, a.Value.line == replyNotHeld && g.Token == 0:
 		return nil
 	case doubt&releaseInDoubt != 0:
 		return nil // sent more than once: an earlier request counts as the one that gave it back
-	case a.line == replyNotHeld:
+	case a.Value.line == replyNotHeld:
 		return fmt.Errorf("redislock: the lease has ended: %w", driver.ErrLost)
 	default:
 		return fmt.Errorf("redislock: another has the key: %w", driver.ErrLost)

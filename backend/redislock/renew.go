@@ -69,7 +69,7 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 	if len(group) == 0 {
 		return
 	}
-	at := b.dispatcher.knownBatcher(grants[group[0]].Key)
+	at := b.dispatcher.knownSite(grants[group[0]].Key)
 	select {
 	case at.renewals <- struct{}{}:
 		defer func() { <-at.renewals }()
@@ -84,8 +84,13 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 		batch := group[:min(maxRenewBatch, len(group))]
 		group = group[len(batch):]
 
-		answers, err := callAt(ctx, b.calls, at.server, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
-			return b.renewBatch(ctx, c, grants, batch)
+		answers, err := callAt(ctx, b.calls, at.server, func(ctx context.Context, _ redis.UniversalClient) ([]driver.RenewResult, error) {
+			for repeats := 0; ; repeats++ {
+				answers, err := b.renewBatch(ctx, b.calls.own.Client(), grants, batch)
+				if !rediskit.Broken(err) || repeats == maxRepeats || ctx.Err() != nil {
+					return answers, err
+				}
+			}
 		})
 		for n, i := range batch {
 			r := driver.RenewResult{Err: err}

@@ -57,10 +57,11 @@ func (r replicas) unconfirmed(got int) error {
 	return fmt.Errorf("redislock: %d of %d replicas have confirmed the lock within %v", got, r.n, r.timeout)
 }
 
-// concerns reports whether replicas must confirm the call.
-func (r replicas) concerns(c scriptCall) bool {
-	return c.script == acquireScript &&
-		slices.ContainsFunc(c.ops, func(o *op) bool { return o.mode != modeExtend })
+// concern reports whether replicas must confirm one of the calls.
+func (r replicas) concern(calls []scriptCall) bool {
+	return r.n > 0 && slices.ContainsFunc(calls, func(c scriptCall) bool {
+		return slices.ContainsFunc(c.requests, func(r *request) bool { return r.mode == modeTry || r.mode == modeEnqueue })
+	})
 }
 
 // execute runs the calls. Each server gets a pipeline with its calls and a WAIT: a
@@ -69,7 +70,7 @@ func (r replicas) execute(ctx context.Context, client redis.UniversalClient, cal
 	var servers []*redis.Client
 	groups := make(map[*redis.Client][]int)
 	for i := range calls {
-		s, err := r.server(ctx, client, calls[i].ops[0].keys[0])
+		s, err := r.server(ctx, client, calls[i].requests[0].keys[0])
 		if err != nil {
 			calls[i].cmd.SetErr(err)
 			continue
@@ -119,7 +120,7 @@ func (r replicas) executeOn(ctx context.Context, server *redis.Client, client re
 	}
 	for m := range moved {
 		args := slices.Clone(moved[m].cmd.Args())
-		args[2] = 1 + 3*len(moved[m].ops)
+		args[2] = 1 + 3*len(moved[m].requests)
 		moved[m].cmd = rediskit.NewCmd(ctx, args...)
 	}
 	execute(ctx, client, moved)

@@ -42,15 +42,6 @@ func TestVirtualSilentServerEndsTheQueue(t *testing.T) {
 	})
 }
 
-// If the caller that was told to send the queued operations leaves instead, another
-// caller sends them.
-func TestRunnerThatLeavesIsFollowed(t *testing.T) {
-	b := newBackend(t, redistestClosedClient(t))
-	if !b.RunnerLeaves(t.Context()) {
-		t.Error("no caller is told to send what is queued")
-	}
-}
-
 // An owner is compared as a whole: the owners of one process have the same end, and an
 // owner may be a prefix of another.
 func TestOwnersAreComparedAsAWhole(t *testing.T) {

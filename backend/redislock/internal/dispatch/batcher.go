@@ -141,6 +141,13 @@ func (b *Batcher[R, V]) recycle(c *call[R, V]) {
 	b.calls.Put(c)
 }
 
+// Counts returns how many batches are in flight, and how many requests are queued.
+func (b *Batcher[R, V]) Counts() (inFlight, queued int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inFlight + b.late, len(b.queue)
+}
+
 // hasRoom reports whether another batch may be sent. The caller has the mutex.
 func (b *Batcher[R, V]) hasRoom() bool {
 	return b.inFlight < b.distance.limit() && b.inFlight+b.late < maxInFlight

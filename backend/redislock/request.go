@@ -1,0 +1,146 @@
+package redislock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/distlock-go/distlock/backend/internal/luascript"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/backend/redislock/internal/dispatch"
+)
+
+// request is what a script has to do for one lock. It is not changed after it was passed to
+// the dispatcher.
+type request struct {
+	script *luascript.Script
+	keys   [3]string
+	owner  string
+
+	// For acquire.lua.
+	ttl  int64 // milliseconds
+	mode string
+
+	inDoubt string // for release.lua: a flag
+	share   string // for both: see share
+
+	once bool // it must not be sent twice
+}
+
+// The modes of an acquisition. A release has none.
+const (
+	modeTry     = "try"
+	modeEnqueue = "enqueue"
+	modeExtend  = "extend"
+)
+
+// appendArgs appends the arguments of the script for r. They are pointers, because to put a
+// string into an interface allocates.
+func (r *request) appendArgs(args []any) []any {
+	args = append(args, &r.owner)
+	if r.script == acquireScript {
+		return append(args, &r.ttl, &r.mode, &r.share)
+	}
+	return append(args, &r.inDoubt, &r.share)
+}
+
+// reply is the answer to a request.
+type reply struct {
+	line      string
+	confirmed int // by this number of replicas, if they were asked
+}
+
+// scriptCall is one run of a script, for one request or for several.
+type scriptCall struct {
+	script   *luascript.Script
+	requests []*request
+	which    []int // the indices of the requests in the batch
+	cmd      *rediskit.Cmd
+
+	confirmed int // by this number of replicas
+}
+
+// A script of this size stops the server for a tenth of a millisecond or two.
+const maxScriptRequests = 64
+
+// callsFor returns the script calls for the requests with the given indices, each for at
+// most so many.
+func callsFor(batch []*request, which []int, most int) []scriptCall {
+	var calls []scriptCall
+	open := make(map[*luascript.Script]int, 2) // the call that has room
+	for _, i := range which {
+		r := batch[i]
+		at, ok := open[r.script]
+		if !ok || len(calls[at].requests) >= most {
+			at = len(calls)
+			open[r.script] = at
+			calls = append(calls, scriptCall{script: r.script})
+		}
+		c := &calls[at]
+		c.requests, c.which = append(c.requests, r), append(c.which, i)
+	}
+	return calls
+}
+
+// processArgs are the arguments that are the same in every script call of a Backend.
+type processArgs struct {
+	inbox, prefix string
+	claim         int64
+	topology      topology
+}
+
+// command returns the command of the call: EVAL with the source, otherwise EVALSHA.
+func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *rediskit.Cmd {
+	args := make([]any, 0, 7+7*len(c.requests))
+	if source {
+		args = append(args, "eval", c.script.Source())
+	} else {
+		args = append(args, "evalsha", c.script.Hash())
+	}
+	args = append(args, 1+3*len(c.requests))
+	for k := range 3 {
+		for _, r := range c.requests {
+			args = append(args, &r.keys[k])
+		}
+	}
+	args = append(args, p.topology.clockFor(c.requests[0].keys[0]), &p.inbox, &p.claim, &p.prefix)
+	for _, r := range c.requests {
+		args = r.appendArgs(args)
+	}
+	return rediskit.NewCmd(ctx, args...)
+}
+
+// parse splits the reply into the results of the requests.
+func (c *scriptCall) parse(results []dispatch.Result[reply]) {
+	text, err := c.cmd.Text()
+	for n, i := range c.which {
+		r := &results[i]
+		r.Err, r.Value = err, reply{confirmed: c.confirmed}
+		if err != nil {
+			continue
+		}
+		var more bool
+		r.Value.line, text, more = strings.Cut(text, "\n")
+		switch {
+		case more != (n < len(c.which)-1):
+			r.Err = fmt.Errorf("redislock: a script answered with %d lines or more instead of %d", n+1, len(c.which))
+		case strings.HasPrefix(r.Value.line, "-"):
+			r.Err = replyError(r.Value.line[1:])
+		}
+	}
+}
+
+// replyError is an error for one lock, from a line of a script's reply.
+type replyError string
+
+// Error implements error.
+func (e replyError) Error() string { return string(e) }
+
+// RedisError marks the error as one that the server sent.
+func (replyError) RedisError() {}
+
+// releases reports whether a batch has a release.
+func releases(batch []*request) bool {
+	return slices.ContainsFunc(batch, func(r *request) bool { return r.mode == "" })
+}
