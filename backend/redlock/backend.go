@@ -39,9 +39,12 @@ type Backend struct {
 // five survive the loss of two. The order does not matter, and may differ between
 // processes. The caller closes the clients after the Backend. They may have any settings.
 //
-// A [*redis.Client] is used by its WithTimeout, with the node timeout. The copy that
-// WithTimeout returns does not have the hooks of the client. If hooks are needed, pass a
-// value of another type that embeds the client; the hooks must not block.
+// A [*redis.Client] is used by its WithTimeout, with the node timeout. Renewals and releases
+// use up to four connections of the Backend's own to each node, which are made with the
+// options of the client: so an application that has all connections of the client in use
+// loses no lease. Neither has the hooks of the client. If hooks are needed, pass a value of
+// another type that embeds the client. It is then used for everything, and its hooks must
+// not block.
 //
 // New sends nothing. It panics if the number of clients is wrong, if a client is nil, is
 // there twice, or is the client of a Cluster or of a Ring, and if an option is wrong.

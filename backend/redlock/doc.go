@@ -40,6 +40,9 @@
 // timeout to answer, which is far shorter than the lease, whatever the timeouts of the
 // client are. A node that did not answer three times in a row gets one operation at a time.
 //
+// go-redis sends each script once, whatever its options are. An operation whose connection
+// broke is repeated by this package, which then knows that the first copy may arrive later.
+//
 // To acquire: an owner that has the key on a node gets it again. If a quorum has granted
 // the lock, late nodes get it too. If not, the attempt is released at once everywhere, so
 // that rivals that hold a part of the nodes each find them free after their pauses, which

@@ -174,7 +174,7 @@ func TestRow08LostReplies(t *testing.T) {
 			r := request()
 			ctx, cancel := context.WithCancel(t.Context())
 			for _, n := range networks {
-				n.Deafen()
+				n.DeafenAt(callOf(redlock.AcquireHash))
 			}
 			done := make(chan error)
 			go func() { _, err := b.TryAcquire(ctx, r); done <- err }()
