@@ -2,6 +2,7 @@ package luascript_test
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -16,12 +17,15 @@ import (
 // The source is sent only if the server does not know the hash, and each of the two once.
 func TestRun(t *testing.T) {
 	m := miniredis.RunT(t)
+	var mu sync.Mutex
 	var sent []string
 	hangUpAt := ""
 	m.Server().SetPreHook(func(c *server.Peer, name string, _ ...string) bool {
 		if name != "EVAL" && name != "EVALSHA" {
 			return false
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		sent = append(sent, name)
 		if name == hangUpAt {
 			c.Close()
@@ -41,7 +45,9 @@ func TestRun(t *testing.T) {
 		{"no answer", "EVALSHA", false, []string{"EVALSHA"}},
 		{"unknown, then no answer", "EVAL", true, []string{"EVALSHA", "EVAL"}},
 	} {
+		mu.Lock()
 		hangUpAt, sent = step.hangUpAt, nil
+		mu.Unlock()
 		if step.flush {
 			if err := c.ScriptFlush(t.Context()).Err(); err != nil {
 				t.Fatal(err)
@@ -49,6 +55,7 @@ func TestRun(t *testing.T) {
 		}
 		cmd := s.Run(t.Context(), c, []string{"key"}, 1, "two")
 		reply, err := cmd.StringSlice()
+		mu.Lock()
 		switch {
 		case hangUpAt == "" && (err != nil || !slices.Equal(reply, []string{"key", "1", "two"})):
 			t.Errorf("%s: %q, %v", step.name, reply, err)
@@ -58,5 +65,6 @@ func TestRun(t *testing.T) {
 		if !slices.Equal(sent, step.want) || cmd.Sent() != 1 {
 			t.Errorf("%s: the server got %q, want %q; sent %d times", step.name, sent, step.want, cmd.Sent())
 		}
+		mu.Unlock()
 	}
 }

@@ -47,9 +47,8 @@ func (s *Script) Source() string { return s.source }
 // Hash returns the name by which a server knows the script.
 func (s *Script) Hash() string { return s.hash }
 
-// Run runs the script on the server of its keys, and returns the last command, of which the
-// server got no other copy. It sends the hash, and the source only if the server answers
-// that it does not know the hash.
+// Run runs the script as [rediskit.Cmd], and returns the last command. It sends the hash, and
+// the source only if the server answers that it does not know the hash.
 func (s *Script) Run(ctx context.Context, c redis.UniversalClient, keys []string, args ...any) *rediskit.Cmd {
 	cmd := command(ctx, "evalsha", s.hash, keys, args)
 	if redis.HasErrorPrefix(c.Process(ctx, cmd), "NOSCRIPT") {

@@ -225,6 +225,20 @@ func TestOwnPoolFallsBack(t *testing.T) {
 	}
 }
 
+// The server has as many connections as it accepts.
+func TestOwnPoolOfFullServer(t *testing.T) {
+	s := redistest.Start(t)
+	c := s.Client(t, named, func(o *redis.Options) { o.PoolSize, o.PipelinePoolSize = 1, -1 })
+	if err := c.ConfigSet(t.Context(), "maxclients", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	mustEcho(t, newOwnPool(t, c).Client())
+	info := c.Info(t.Context(), "stats").Val()
+	if !strings.Contains(info, "\nrejected_connections:") || strings.Contains(info, "\nrejected_connections:0\r") {
+		t.Errorf("the server has rejected nothing:\n%s", info)
+	}
+}
+
 // A command that the client of the user has sent may have taken effect, although the pool
 // has not sent it.
 func TestOwnPoolDoubt(t *testing.T) {
