@@ -65,8 +65,8 @@ func KnowsNext(watched bool) bool {
 	if watched {
 		c.setWatched("/a", one, true)
 	}
-	if one := c.watched("/a"); one != nil {
-		c.gone(one, minNumber)
+	if known := c.watched("/a"); known != nil {
+		c.gone(known, minNumber)
 	}
 	return c.isNext("/a", minNumber+1)
 }

@@ -190,17 +190,17 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 	}
 	if tk.node != "" {
 		if tk.session == s {
-			var counter *counter // not nil if the queue is left without a first node
+			var watched *counter
 			if tk.first == tk.node {
-				counter = n.link.counters.watched(tk.parent)
+				watched = n.link.counters.watched(tk.parent)
 			}
 			n.markDeleting(tk.node)
 			if existed, err = n.link.remove(tk.node).wait(ctx); err != nil {
 				return false, err
 			}
 			n.unmarkDeleting(tk.node)
-			if existed && counter != nil {
-				n.link.counters.gone(counter, tk.number())
+			if existed && watched != nil {
+				n.link.counters.gone(watched, tk.number())
 			}
 		}
 		tk.node = ""
