@@ -65,6 +65,7 @@ type Config[R, V any] struct {
 // each: if it is the server that does not answer, few requests are in doubt.
 type Batcher[R, V any] struct {
 	cfg            Config[R, V]
+	lateAfter      time.Duration
 	inlineTimeouts *rolling.Timeout
 	calls, batches sync.Pool
 
@@ -75,14 +76,18 @@ type Batcher[R, V any] struct {
 	distance   distance
 	responsive bool
 	answered   time.Time // the time of the last answer
-	silent     bool      // there was no answer since a batch that is late was sent
+	silent     bool      // there was no answer since a batch became late
 	giveUp     time.Time // if it is silent: the deadline of that batch
 }
 
 // New returns a Batcher.
 func New[R, V any](cfg Config[R, V]) *Batcher[R, V] {
 	cfg.CanInline = cfg.CanInline && cfg.Timeout > InlineTimeout
-	return &Batcher[R, V]{cfg: cfg, inlineTimeouts: rolling.New(InlineTimeout)}
+	return &Batcher[R, V]{
+		cfg:            cfg,
+		lateAfter:      min(InlineTimeout, cfg.Timeout/2),
+		inlineTimeouts: rolling.New(InlineTimeout),
+	}
 }
 
 // Do sends a request and returns its result. If ctx ends first, it returns at once. Then
@@ -165,7 +170,6 @@ func (b *Batcher[R, V]) take(first *call[R, V]) *batch[R, V] {
 	}
 	now := time.Now()
 	t.start, t.deadline = now, now.Add(b.cfg.Timeout)
-	t.patience = min(max(InlineTimeout, 2*b.distance.rtt), b.cfg.Timeout/2)
 	t.inline, t.alone = b.canInline(), b.inFlight == 1
 	n := min(len(b.queue), b.distance.batchSize()-1)
 	if b.silent {
@@ -270,7 +274,7 @@ func (b *Batcher[R, V]) sendInline(ctx context.Context, t *batch[R, V]) {
 // sendAsync sends a batch on a goroutine of its own, which is abandoned if it is late.
 func (b *Batcher[R, V]) sendAsync(t *batch[R, V]) {
 	ctx, cancel := context.WithDeadline(context.Background(), t.deadline) //nolint:forbidigo // the batch has many callers, which leave by themselves
-	late := time.AfterFunc(t.patience, func() { b.overtake(t) })
+	late := time.AfterFunc(b.lateAfter, func() { b.overtake(t) })
 	waiting := context.AfterFunc(ctx, func() { b.abandon(t) })
 	b.cfg.Run(func() {
 		defer cancel()
@@ -284,7 +288,7 @@ func (b *Batcher[R, V]) sendAsync(t *batch[R, V]) {
 
 // overtake lets others overtake a batch that is late.
 func (b *Batcher[R, V]) overtake(t *batch[R, V]) {
-	time.AfterFunc(b.cfg.Timeout/2-t.patience, func() {
+	time.AfterFunc(b.cfg.Timeout/2-b.lateAfter, func() {
 		b.mu.Lock()
 		ended := t.ended
 		b.mu.Unlock()
@@ -309,9 +313,7 @@ func (b *Batcher[R, V]) setLate(t *batch[R, V]) {
 	t.late = true
 	b.late++
 	b.responsive = false
-	if !b.silent && !b.answered.After(t.start) {
-		b.silent, b.giveUp = true, t.deadline
-	}
+	b.silent, b.giveUp = true, t.deadline
 }
 
 // abandon ends a batch that has had no answer in time. If the server has not answered
@@ -377,7 +379,7 @@ func (b *Batcher[R, V]) end(t *batch[R, V], results []Result[V]) (again *batch[R
 	}
 	b.responsive = answers == len(results) && took <= responsiveWithin
 	if answers == len(results) {
-		b.distance.observe(now, took, answers, t.alone)
+		b.distance.observe(now, took, t.alone)
 	}
 	t.ended = true
 	if t.late {

@@ -106,10 +106,6 @@ func TestNotIdempotentInABatch(t *testing.T) {
 		if sent := s.sent(); len(sent) != 2 || !sent[0].inline || sent[1].inline {
 			t.Errorf("%+v", sent)
 		}
-		time.Sleep(timeout)
-		if s.slowCalls() != 0 {
-			t.Error("Slow was called for a batch that has ended")
-		}
 	})
 }
 
@@ -280,6 +276,92 @@ func TestDeadConnectionDoesNotEndTheQueue(t *testing.T) {
 			})
 		}
 		all.Wait()
+	})
+}
+
+// Callers of a server that does not answer leave when their contexts end: nothing is sent
+// inline.
+func TestCallersOfASilentServerLeaveAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		s.next(silentFor(10)...)
+		var all sync.WaitGroup
+		all.Go(func() { s.Do(t.Context(), 1, false) })
+		for range 30 {
+			time.Sleep(5 * time.Millisecond)
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+				defer cancel()
+				start := time.Now()
+				s.Do(ctx, 2, true)
+				if d := time.Since(start); d != 10*time.Millisecond {
+					t.Errorf("it took %v", d)
+				}
+			})
+		}
+		all.Wait()
+		s.next()
+	})
+}
+
+// A request is not sent again when its caller has left.
+func TestRequestOfACallerThatHasLeftIsNotSentAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		var all sync.WaitGroup
+		all.Go(func() { s.mustDo(t, 1) })
+		time.Sleep(time.Microsecond)
+		s.next(silent)
+		all.Go(func() { s.Do(t.Context(), 2, true) })
+		time.Sleep(time.Microsecond)
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), dispatch.InlineTimeout/2)
+			defer cancel()
+			if r := s.Do(ctx, 3, true); !errors.Is(r.Err, context.DeadlineExceeded) || r.OutcomeKnown {
+				t.Errorf("%+v", r)
+			}
+		})
+		all.Wait()
+		if sent := s.sent(); len(sent) != 3 || len(sent[1].reqs) != 2 || len(sent[2].reqs) != 1 {
+			t.Errorf("%+v", sent)
+		}
+	})
+}
+
+// A batch may end just when it becomes late.
+func TestBatchEndsWhenItBecomesLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		for i := range 100 {
+			s.next(func(context.Context, bool, []int) (bool, bool) {
+				time.Sleep(dispatch.InlineTimeout)
+				return true, true
+			})
+			if r := s.Do(t.Context(), i, false); r.Err != nil {
+				t.Errorf("%+v", r)
+			}
+		}
+		time.Sleep(timeout)
+		if s.slowCalls() != 0 {
+			t.Error("Slow was called for a batch that has ended")
+		}
+	})
+}
+
+// If the timeout is shorter than that of inline batches, nothing is sent inline.
+func TestShortTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServerWith(0, 0, dispatch.InlineTimeout/2)
+		for i := range 5 {
+			s.mustDo(t, i)
+		}
+		for _, b := range s.sent() {
+			if b.inline {
+				t.Error("sent inline")
+			}
+		}
+		s.next(silent)
+		if r := s.Do(t.Context(), 1, true); !errors.Is(r.Err, errSilent) || s.slowCalls() != 1 {
+			t.Errorf("%+v, %d calls of Slow", r, s.slowCalls())
+		}
+		s.idle(t)
 	})
 }
 

@@ -55,10 +55,9 @@ type batch[R, V any] struct {
 	reqs  []R // of the calls
 
 	start    time.Time
-	deadline time.Time     // unless it is inline
-	patience time.Duration // after that it is late
-	inline   bool          // it is sent on the goroutine of a caller
-	alone    bool          // nothing else was in flight when it was sent
+	deadline time.Time // unless it is inline
+	inline   bool      // it is sent on the goroutine of a caller
+	alone    bool      // nothing else was in flight when it was sent
 
 	// Guarded by the mutex of the Batcher.
 	late  bool // others may overtake it

@@ -50,11 +50,11 @@ func (d *distance) batchSize() int {
 }
 
 // observe records how long a batch took that was answered.
-func (d *distance) observe(now time.Time, took time.Duration, requests int, alone bool) {
+func (d *distance) observe(now time.Time, took time.Duration, alone bool) {
 	if now.Sub(d.since) >= max(minPeriod, periodTrips*d.rtt) {
 		d.since, d.taken = now, 0
 	}
-	if !alone || requests > sampleSize {
+	if !alone {
 		return
 	}
 	if d.taken == 0 || took < d.rtt {

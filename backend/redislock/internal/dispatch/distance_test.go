@@ -91,25 +91,30 @@ func TestLatencyOverANetwork(t *testing.T) {
 	})
 }
 
-// The first batch is slow, because it opens a connection. Later the server moves away, and
-// comes back.
+// The first batch is slow, because it opens a connection. Later the server moves away and
+// comes back, while it is always busy.
 func TestLimitFollowsAChangeUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const callers = 300
 		s := newServer(30*time.Millisecond, 5*time.Microsecond)
 		s.mustDo(t, 1)
+		const long = 2*dispatch.MinPeriod + 200*time.Millisecond // 1000 times the longest distance
+		go s.load(t, 600, 3*long)
 		for _, step := range []struct {
 			rtt   time.Duration
 			limit int
 		}{{60 * time.Microsecond, 1}, {2 * time.Millisecond, 16}, {60 * time.Microsecond, 1}} {
+			s.mu.Lock()
 			s.rtt = step.rtt
-			s.load(t, callers, dispatch.MinPeriod+100*time.Millisecond)
+			s.mu.Unlock()
+			time.Sleep(long - 50*time.Millisecond)
 			s.forget()
-			s.load(t, callers, 100*time.Millisecond)
+			time.Sleep(50 * time.Millisecond)
+			s.mu.Lock()
 			if s.max > step.limit || s.Limit() != step.limit {
 				t.Errorf("at a distance of %v the limit is %d, there were %d in flight", step.rtt, s.Limit(), s.max)
 			}
-			s.idle(t)
+			s.mu.Unlock()
 		}
+		s.idle(t)
 	})
 }

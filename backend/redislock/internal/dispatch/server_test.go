@@ -39,6 +39,10 @@ type batch struct {
 }
 
 func newServer(rtt, perRequest time.Duration) *server {
+	return newServerWith(rtt, perRequest, timeout)
+}
+
+func newServerWith(rtt, perRequest, timeout time.Duration) *server {
 	s := &server{rtt: rtt, perRequest: perRequest}
 	s.Batcher = dispatch.New(dispatch.Config[int, int]{
 		Send:      s.send,
@@ -164,8 +168,9 @@ func (s *server) idle(t *testing.T) {
 	t.Helper()
 	time.Sleep(timeout + 2*time.Second) // for what was abandoned
 	synctest.Wait()
-	if s.Queued() != 0 || s.InFlight() != 0 {
-		t.Errorf("%d queued, %d in flight", s.Queued(), s.InFlight())
+	inFlight, late := s.InFlight()
+	if s.Queued() != 0 || inFlight != 0 || late != 0 {
+		t.Errorf("%d queued, %d in flight, %d late", s.Queued(), inFlight, late)
 	}
 }
 
