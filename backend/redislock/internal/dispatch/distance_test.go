@@ -97,18 +97,18 @@ func TestLimitFollowsAChangeUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(30*time.Millisecond, 5*time.Microsecond)
 		s.mustDo(t, 1)
-		const long = 2*dispatch.MinPeriod + 200*time.Millisecond // 1000 times the longest distance
+		const long = 100 * time.Millisecond
 		go s.load(t, 600, 3*long)
 		for _, step := range []struct {
 			rtt   time.Duration
 			limit int
 		}{{60 * time.Microsecond, 1}, {2 * time.Millisecond, 16}, {60 * time.Microsecond, 1}} {
-			s.mu.Lock()
-			s.rtt = step.rtt
-			s.mu.Unlock()
-			time.Sleep(long - 50*time.Millisecond)
+			s.setDistance(step.rtt)
+			time.Sleep(long / 5)
+			s.EndPeriod()
+			time.Sleep(long / 2)
 			s.forget()
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(long - long/2 - long/5)
 			s.mu.Lock()
 			if s.max > step.limit || s.Limit() != step.limit {
 				t.Errorf("at a distance of %v the limit is %d, there were %d in flight", step.rtt, s.Limit(), s.max)
@@ -116,5 +116,24 @@ func TestLimitFollowsAChangeUnderLoad(t *testing.T) {
 			s.mu.Unlock()
 		}
 		s.idle(t)
+	})
+}
+
+// A change is noticed after a second, or after 1,000 round trips.
+func TestLimitFollowsAChangeInTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *server) {
+		for _, step := range []struct {
+			rtt, after time.Duration
+			limit      int
+		}{{2 * time.Millisecond, time.Second, 16}, {60 * time.Microsecond, 0, 1}, {5 * time.Millisecond, time.Second, 16}} {
+			s.setDistance(step.rtt)
+			time.Sleep(step.after)
+			for range 5 {
+				s.mustDo(t, 1)
+			}
+			if s.Limit() != step.limit {
+				t.Errorf("%v later at a distance of %v the limit is %d", step.after, step.rtt, s.Limit())
+			}
+		}
 	})
 }

@@ -1,9 +1,10 @@
 package dispatch
 
+import "time"
+
 const (
 	MaxBatch    = maxBatch
 	MaxInFlight = maxInFlight
-	MinPeriod   = minPeriod
 )
 
 // Queued returns the number of queued requests.
@@ -25,4 +26,11 @@ func (b *Batcher[R, V]) Limit() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.distance.limit()
+}
+
+// EndPeriod makes the present estimate of the distance old.
+func (b *Batcher[R, V]) EndPeriod() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.distance.since = time.Time{}
 }

@@ -77,6 +77,13 @@ func (s *server) forget() {
 	s.batches, s.max, s.slow = nil, 0, 0
 }
 
+// setDistance moves the server.
+func (s *server) setDistance(rtt time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rtt = rtt
+}
+
 // next sets what the server does with the next batches instead of answering.
 func (s *server) next(f ...func(ctx context.Context, inline bool, reqs []int) (answered, outcomeKnown bool)) {
 	s.mu.Lock()
