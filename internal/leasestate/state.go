@@ -33,8 +33,12 @@ type State[H comparable] struct {
 	sent       time.Time     // when the last request that extended the lease was sent
 	renewalErr *renewalErr   // the last renewal since then, if it failed
 	over       error         // wraps ErrLost; nil while the lease goes on
+
 	tokens     tokenRange
-	handedOver bool // to a holder that did not ask the store
+	nextTokens *tokenRange   // received ahead of time, to follow tokens
+	extend     chan struct{} // closed when it is known whether there are nextTokens; nil: not needed yet
+	requested  bool          // RequestExtend has returned extend
+	handedOver bool          // to a holder that did not ask the store
 
 	began   time.Time     // when the present holder's time began
 	maxHold time.Duration // of the present holder; 0: no limit
@@ -43,10 +47,6 @@ type State[H comparable] struct {
 
 	sharers   map[H]struct{} // the holders of a shared lease
 	attaching int            // holders on their way to share the lease
-
-	nextTokens *tokenRange   // received ahead of time, to follow tokens
-	extend     chan struct{} // closed when it is known whether there are nextTokens; nil: not needed yet
-	requested  bool          // RequestExtend has returned extend
 
 	inFlight  int  // requests in progress that extend the lease
 	abandoned bool // such a request ended without an answer: it may still reach the store
