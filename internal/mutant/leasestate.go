@@ -9,7 +9,7 @@ var leaseState = []Mutant{
 	inLeaseState("state-fixed-handed-over", "a fixed lease is handed over", "TestTransferIsRefused/fixed",
 		Edit{"internal/leasestate/state.go", " && !s.class.Fixed && ", " && "}),
 	inLeaseState("state-old-lease-handed-over", "a lease that soon expires is handed over", "TestTransferIsRefused/after_half_of_the_lease",
-		Edit{"internal/leasestate/state.go", "clock.Elapsed(s.sent, now) <= s.safeTTL/2", "true"}),
+		Edit{"internal/leasestate/state.go", "s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough", "true"}),
 	inLeaseState("state-handed-over-too-long", "a lease is handed over while other processes wait", "TestTransferIsRefused/after_the_time",
 		Edit{"internal/leasestate/state.go", "s.age(now)-s.since < s.limits.MaxTime", "true"}),
 	inLeaseState("state-wait-counts", "the wait for a lease counts as time in which it was handed over", "TestHandOversAreBounded/shortly_before_the_time",
@@ -43,7 +43,7 @@ var leaseState = []Mutant{
 	inLeaseState("state-release-hides-a-loss", "a release does not say that the lease was lost before", "TestReleaseReturnsAnEarlierLoss",
 		Edit{"internal/leasestate/state.go", "	over := s.over\n	if over == nil {\n		s.over = ErrReleased\n	}\n	return over", "	over := s.over\n	if over == nil {\n		s.over = ErrReleased\n	}\n	return nil"}),
 	inLeaseState("state-failure-of-the-past", "a renewal that failed before another succeeded is the reason of a loss", "TestExtendMovesTheEnd",
-		Edit{"internal/leasestate/state.go", "s.sent, s.renewalErr = sent, nil", "s.sent = sent"}),
+		Edit{"internal/leasestate/state.go", "s.sent, s.renewalErr, s.enough = sent, nil, s.safeTTL/2", "s.sent, s.enough = sent, s.safeTTL/2"}),
 }
 
 var inLeaseState = in("./internal/leasestate")

@@ -75,7 +75,7 @@ var process = []Mutant{
 	{
 		Name:    "deadline-from-the-reply",
 		Rule:    "a lease counts from the reply",
-		Edits:   []Edit{{"acquire.go", "if clock.Elapsed(g.Sent, time.Now()) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}},
+		Edits:   []Edit{{"acquire.go", "if clock.Elapsed(leasestate.Start(g), time.Now()) >= clock.SafeTTL(g.TTL) {", "if clock.SafeTTL(g.TTL) <= 0 {"}},
 		Package: ".", Test: "TestReplyAfterTheLeaseIsNoLock",
 	},
 	{
