@@ -54,7 +54,8 @@ var layers = []layer{
 
 	{"clients", "backend/internal/rediskit", "", goRedis},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
-	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts", goRedis + " " + uuidPath + " " + zookeeper},
+	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
+	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts batches", goRedis + " " + uuidPath + " " + zookeeper},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 	{"urls", "internal/backendurl", "driver backends embedded", goRedis + " " + zookeeper},
 
@@ -70,7 +71,7 @@ var layers = []layer{
 	{"testing", "internal/api internal/child internal/mutant internal/prose internal/spoilnet internal/stall internal/testmode " +
 		"internal/testmode/mutants-faults-proofs-torture-weaving.run-only-with.make-check-full backend/redislock/internal/queuemodel", "", "golang.org/x/sys"},
 	{"servers", "internal/redistest internal/zktest", "testing", goRedis + " " + miniredis},
-	{"tools", "internal/matrix internal/retest", "testing", ""},
+	{"tools", "internal/matrix internal/retest backend/internal/luascript/compose", "testing scripts backends", ""},
 	{"services", "grpcmw/internal/billv1", "proto", grpc + " " + protobuf},
 }
 

@@ -28,7 +28,7 @@ func TestSlotClocks(t *testing.T) {
 	if got := slotClock(clockKey); got != clockKey {
 		t.Errorf("the slot of %q has the clock %q", clockKey, got)
 	}
-	if got, want := slotClock("order-42"), "distlock:clock:{6yd}"; got != want {
+	if got, want := slotClock("order-42"), "distlock:clock:{m2k}"; got != want {
 		t.Errorf("the slot of order-42 has the clock %q, want %q", got, want)
 	}
 }
