@@ -69,7 +69,8 @@ func (w *watchdog) add(st *leaseState) {
 		w.started = true
 		w.done.Go(w.run)
 	}
-	st.watch = watch{renewAt: w.onGrid(st.Sent().Add(renewalPause(st.TTL())), st.TTL()), listed: true}
+	first := st.FirstTTL()
+	st.watch = watch{renewAt: w.onGrid(st.Grant().Sent.Add(renewalPause(first)), first), listed: true}
 	w.insert(st)
 }
 

@@ -74,8 +74,9 @@ type Grant struct {
 
 	// Until, if it is not zero, is when the lease ends unless it is renewed, although TTL
 	// is longer. A store may grant a key to a waiter for a short time at first, so that
-	// the waiter has it without another round trip. The Locker renews such a lease at
-	// once. Sent is then the time at which the waiter learned of the grant.
+	// the waiter has it without another round trip. The Locker renews such a lease when
+	// a third of this time has passed. Sent is then the time at which the waiter learned
+	// of the grant.
 	Until time.Time
 
 	// Contended reports whether other owners wait in the store's queue.

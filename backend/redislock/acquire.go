@@ -71,7 +71,7 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 }
 
 // grantOf returns the grant in a message, if the function may start before the claim. The
-// key is the owner's for the claim window, and the renewal that follows at once extends it.
+// key is the owner's for the claim window, and the first renewal is the claim.
 //
 // The message itself says nothing about when the server began to count: it may be late. But
 // the attempt before was refused, and was sent at the time asked. So the claim window began

@@ -90,6 +90,15 @@ func Start(g driver.Grant) time.Time {
 	return g.Until.Add(-clock.SafeTTL(g.TTL))
 }
 
+// FirstTTL returns how long the lease lasts, from Sent on, before it is renewed for the first
+// time.
+func (s *State[H]) FirstTTL() time.Duration {
+	if s.grant.Until.IsZero() {
+		return s.grant.TTL
+	}
+	return s.grant.Until.Sub(s.grant.Sent)
+}
+
 // Class returns the class of the acquisition that the lease was made for.
 func (s *State[H]) Class() compat.Class { return s.class }
 
