@@ -11,9 +11,10 @@
 //
 // # Keys
 //
-// A lock is one string key. Its value is the owner, and it expires with the lease
-// (SET key owner PX ttl). Other libraries use the same format, among them bsm's
-// redislock, redsync and common Spring aspects. So this package treats their locks as
+// An exclusive lock is one string key. Its value is "owner token": the owner, and the
+// number with sixteen digits that it got as its fencing token. The key expires with the
+// lease (SET key value PX ttl). Other libraries use a string that expires, too, among them
+// bsm's redislock, redsync and common Spring aspects. So this package treats their locks as
 // held, and they treat the locks of this package as held.
 //
 // A shared lock has several holders: readers ([driver.Shared]), or holders of permits. It is
@@ -25,30 +26,44 @@
 // If the key has any other value, such as the hash of a Redisson lock, it is held by a
 // lock of another kind (distlock.ErrForeign), and the value stays unchanged.
 //
-// Two more keys are in the same hash slot:
+// A lock that is free and that no request waits for has no key. Two more keys are in its
+// hash slot while they are needed:
 //
-//   - {key}:fence is a string "first last holder released": the range of tokens that
-//     was issued to the last holder, and the owner that released last. It is kept for 15
-//     minutes after the last use. This costs about 280 bytes of memory for a key
-//     that is not held: 1,000 new keys a second need 250 MB.
 //   - {key}:queue is a sorted set of the waiters: "inbox:owner", scored by ticket. The
 //     owner is followed by " r" for a reader, and by " p3" for a waiter that asks for one
 //     of three permits. The ticket is the server's time of arrival. The queue is kept for
 //     a minute after the last attempt of the last waiter.
+//   - {key}:gone is a sorted set of tombstones: owners that were released while an attempt
+//     was in doubt. ForceRelease adds the owner that it takes the lock away from, and a name
+//     of its own. The set is kept for 15 minutes after the last of them.
+//
+// Each server has one more key for all its locks: distlock:clock, the last token that the
+// server issued. It does not expire. In a Cluster a script may use keys of one slot only,
+// so there is one such key for each slot that has had a lock, with a tag in its name, such
+// as distlock:clock:{6yd}: at most 16384 of them, of about a hundred bytes.
 //
 // # Protocol
 //
-// Every operation is one script. So it is atomic. Every operation is also idempotent, so
-// that a lost reply does no harm.
+// Every operation is one script. So it is atomic.
 //
-// Acquire: an owner that has the key gets it again, with the same tokens. A free key is
-// taken if there is no queue, or if this owner is at the head of the queue. In all other
-// cases the owner is queued if it wants to wait.
+// Tokens: a new token is the server's time in microseconds, or the last token plus one if
+// that is larger. So the tokens of a server rise, for all keys, and they need no counter
+// for each key.
+//
+// Acquire: a free key is taken if there is no queue, or if this owner is at the head of the
+// queue. In all other cases the owner is queued if it wants to wait. An owner that has the
+// key gets it again: with the same token if the lock is exclusive, otherwise with a new one.
 //
 // Release: the key is deleted if the owner has it. If there are waiters, the script removes
 // the head of the queue, grants the key to it for the time of a claim window, and sends a
-// message to the inbox of its process. The process claims the key by acquiring it as
-// usual. So a release wakes one process, however many wait.
+// message to the inbox of its process. So a release wakes one process, however many wait.
+//
+// The message contains the tokens and is the grant: the function of the waiter starts at
+// once, and the first renewal, which is sent at the same time, claims the key for the whole
+// lease. The message may be late, so the waiter counts the claim window from its last
+// attempt, which was refused. If half of the window has passed since then, or if replicas
+// have to confirm the lock, the waiter claims the key by acquiring it before the function
+// starts.
 //
 // There is one queue for all kinds of requests. A reader or a holder of a permit may join
 // the present holders, but never overtakes a waiter. So a stream of readers does not starve
@@ -70,10 +85,36 @@
 // Renew: up to 256 leases share a script, and in a Cluster a pipeline for each server. A
 // lock that is gone is never created anew.
 //
-// An abandoned attempt to acquire may reach the server after the release of its owner, from
-// a connection that was stuck. So the fence contains the owner that released last, and up
-// to sixteen tombstones: owners that were released while an attempt was in doubt. The server
-// refuses these owners. So an owner is good for one acquisition.
+// Every command is sent once by go-redis, whatever MaxRetries of the client is. Only this
+// package repeats a command, and so it knows whether an earlier copy may still be carried
+// out. An attempt that may still reach the server is in doubt. The release of its owner
+// says so, the script adds the owner to the tombstones, and the server refuses the attempt
+// when it arrives. So an owner is good for one acquisition. An ordinary release leaves no
+// tombstone. A release that was sent more than once is never reported as a loss.
+//
+// What is wrong with one lock, such as a key with a value of another type or a key that the
+// user may not access, fails the requests for this lock alone, although they share scripts
+// with others.
+//
+// # Connections
+//
+// Renewals and releases have up to four connections of their own to each server, so that an
+// application that uses up the pool of its client, for example with blocking commands,
+// loses no lease. Requests that are sent together with a release use them, too; all others
+// use the connections of the client. The first is made when it is needed, and up to two are
+// kept. They have the options of the client: address, dialer, TLS, credentials, database,
+// name, OnConnect. They have neither its hooks nor its Limiter, cache and maintenance
+// notifications. If none of them is free within half of the operation timeout, the request
+// goes through the client.
+//
+//   - With Sentinel, these connections follow the master: the Sentinels are asked for it
+//     with each new connection, and no connection is used for more than a second.
+//   - In a Cluster, each server has such connections.
+//   - With a Ring, and with a client of a type that is not one of go-redis, there are none:
+//     all requests use the client. A client whose hooks must see all commands, for example
+//     because they change keys, can be embedded in such a type.
+//
+// A process with waiters has one more connection, for its inbox.
 //
 // # Guarantees and their conditions
 //
@@ -85,9 +126,11 @@
 // A go-redis Ring moves keys to other servers when one of its servers is down. A Ring can
 // be used, its waiters poll, but it does not exclude other owners at such a moment.
 //
-// Each grant of a key has larger tokens than all grants before, even after the loss of all
-// data, because a lost counter is replaced by the server's time. A token is repeated only
-// if the counter is lost and the clock is also set back behind the last token.
+// Each grant of a key has larger tokens than all grants before, even if the server's clock
+// is set back, and even after the loss of all data, because a lost distlock:clock is
+// replaced by the server's time. A token is repeated only if distlock:clock is lost and
+// the server's time is also behind the last token. If distlock:clock has a value that is
+// not a token, no lock is granted until it is deleted.
 //
 // An operation returns when its context ends, and after the operation timeout in any case,
 // whatever the timeouts of the client are and even if the client is stuck. The error
@@ -109,15 +152,15 @@
 //
 // These ACL rules are sufficient for locks with the prefix "shop:".
 //
-//	resetkeys ~shop:* ~{shop:*}:fence ~{shop:*}:queue
+//	resetkeys ~shop:* ~{shop:*}:queue ~{shop:*}:gone ~distlock:clock*
 //	resetchannels &distlock:inbox:*
-//	-@all +eval +evalsha +get +mget +exists +set +del +pexpire +pttl +zadd +zrem
+//	-@all +eval +evalsha +get +mget +getset +exists +set +del +pexpire +pttl +zadd +zrem
 //	+zrange +zscore +zcard +zremrangebyscore +publish +time +subscribe +ping +hello
 //	+client|setname +info +type
 //
-// The commands zscore, zcard and zremrangebyscore are for shared locks. [WithWaitReplicas]
-// also needs wait. Inspection also needs scan, zcount and zrangebyscore; SCAN shows the
-// names of all keys. Without subscribe, waiters poll. Without ping, a dead connection of the
+// [WithWaitReplicas] also needs wait. Inspection also needs scan, zcount and zrangebyscore;
+// SCAN shows the names of all keys. Without getset, to acquire a lock takes the server
+// longer. Without subscribe, waiters poll. Without ping, a dead connection of the
 // inbox is noticed later. Without info, there is no warning about eviction, and Ping does
 // not notice a replica. Without type, errors do not contain the type of a foreign lock. In a
 // Cluster add +cluster|slots, and +command, because without it go-redis logs warnings.

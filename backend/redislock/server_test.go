@@ -141,6 +141,7 @@ func TestACL(t *testing.T) {
 	}
 
 	redistest.MustBeEnough(t, documentedRules(t), map[string]bool{
+		"+getset":         true, // only the frequent case uses it
 		"+subscribe":      true, // without it, waiters poll
 		"+ping":           true, // to notice a dead inbox sooner
 		"+info":           true, // for the warning about eviction
