@@ -142,7 +142,8 @@ func pattern(prefix string) string {
 }
 
 // candidates returns the keys with the prefix that may be locks. The names are those of
-// locks or of their queues.
+// locks, of their queues, or of anything else. The key of a lock has no braces, and in a
+// Cluster a key with braces could be in another slot than the queue of that name.
 func candidates(names []string, prefix string) []string {
 	keys := make(map[string]struct{}, len(names))
 	for _, name := range names {
@@ -150,11 +151,8 @@ func candidates(names []string, prefix string) []string {
 			if key, ok := strings.CutSuffix(inner, "}:queue"); ok && strings.HasPrefix(key, prefix) {
 				keys[key] = struct{}{}
 			}
-			if strings.HasSuffix(inner, "}:queue") || strings.HasSuffix(inner, "}:gone") {
-				continue
-			}
 		}
-		if strings.HasPrefix(name, prefix) {
+		if strings.HasPrefix(name, prefix) && !strings.ContainsAny(name, "{}") {
 			keys[name] = struct{}{}
 		}
 	}
