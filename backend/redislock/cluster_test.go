@@ -31,12 +31,12 @@ func clusterLoad(t *testing.T, c *redistest.Cluster, keys []string) *load {
 	return newLoad(t, keys, redistest.ClusterClient(t, c.Servers()), redistest.ClusterClient(t, c.Servers()), redistest.ClusterClient(t, c.Servers()))
 }
 
-// left returns the keys of the servers, without fences.
+// left returns the keys of the servers, without clocks and tombstones.
 func left(servers ...*redistest.Server) (keys []string) {
 	for _, s := range servers {
 		c := redis.NewClient(&redis.Options{Addr: s.Addr()})
 		for _, k := range c.Keys(context.Background(), "*").Val() {
-			if !strings.HasSuffix(k, ":fence") {
+			if !strings.HasPrefix(k, clockKey) && !strings.HasSuffix(k, "}:gone") {
 				keys = append(keys, k)
 			}
 		}
@@ -47,7 +47,7 @@ func left(servers ...*redistest.Server) (keys []string) {
 
 func nothingLeft(t *testing.T, servers ...*redistest.Server) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("only fences are left, and not %q", left(servers...)), func() bool { return len(left(servers...)) == 0 })
+	eventually(t, fmt.Sprintf("no lock and no queue is left, and not %q", left(servers...)), func() bool { return len(left(servers...)) == 0 })
 }
 
 // Slots move back and forth under load, and stay half-way until the load has met every

@@ -40,7 +40,7 @@
 // Each server has one more key for all its locks: distlock:clock, the last token that the
 // server issued. It does not expire. In a Cluster a script may use keys of one slot only,
 // so there is one such key for each slot that has had a lock, with a tag in its name, such
-// as distlock:clock:{6yd}: at most 16384 of them, of about a hundred bytes.
+// as distlock:clock:{m2k}: at most 16384 of them, of about a hundred bytes.
 //
 // # Protocol
 //

@@ -139,7 +139,7 @@ func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
 	testmode.Long(t)
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
-		g := must(b.TryAcquire(t.Context(), request(lockKey))) // leaves a fence
+		g := must(b.TryAcquire(t.Context(), request(lockKey)))
 		mustRelease(t, b, g)
 		s.Set(t.Context(), lockKey, "precious", 0)
 		w := acquire(t.Context(), b, request(lockKey))
@@ -219,14 +219,12 @@ func TestInspectExactKey(t *testing.T) {
 	})
 }
 
-// Owners with a name are recognised without the companion keys.
-func TestInspectNamedOwnerWithoutFence(t *testing.T) {
+// Owners with a name are recognised without a token.
+func TestInspectNamedOwnerWithoutToken(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		r := request(lockKey)
-		r.Owner += "@web-3.example/1432"
-		must(b.TryAcquire(t.Context(), r))
-		s.Del(t.Context(), fenceKey)
+		s.Set(t.Context(), lockKey, r.Owner+"@web-3.example/1432", r.TTL)
 		infos := mustInspect(t, b, lockKey[:3])
 		if len(infos) != 1 || infos[0].Held != 1 || infos[0].Holders[0].Holder != "web-3.example/1432" {
 			t.Fatalf("listed %+v", infos)
@@ -244,10 +242,9 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 		b := newBackend(t, s.Client)
 		r := request(lockKey)
 		r.Owner += "@web-3/1432"
-		must(b.TryAcquire(t.Context(), r))
-		// The time is known only from the fence.
+		// The token is the time of the grant.
 		since := s.Time(t.Context()).Val().Add(-time.Minute).UnixMicro()
-		s.Set(t.Context(), fenceKey, fmt.Sprintf("%016d %016d %s -", since, since, r.Owner), 0)
+		s.Set(t.Context(), lockKey, fmt.Sprintf("%s %016d", r.Owner, since), r.TTL)
 
 		check := func(what string, err error, holder string) {
 			t.Helper()

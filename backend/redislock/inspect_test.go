@@ -92,14 +92,14 @@ func TestInspectOthersKeys(t *testing.T) {
 	})
 }
 
-// A lock that outlives its fence is listed and can be taken away.
-func TestInspectWithoutFence(t *testing.T) {
+// A lock that outlives the clock keeps its token, and the next one gets a larger token.
+func TestInspectWithoutClock(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		g := must(b.TryAcquire(t.Context(), request(lockKey)))
-		s.Del(t.Context(), fenceKey)
+		s.Del(t.Context(), clockKey)
 		infos := mustInspect(t, b, lockKey)
-		if len(infos) != 1 || infos[0].Held != 1 || infos[0].Holders[0].Token != 0 {
+		if len(infos) != 1 || infos[0].Held != 1 || infos[0].Holders[0].Token != g.Token {
 			t.Fatalf("listed %+v", infos)
 		}
 		if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
@@ -177,19 +177,24 @@ func TestForceReleaseOfNobodys(t *testing.T) {
 	})
 }
 
-func TestForceReleaseBadFence(t *testing.T) {
+// A clock that is not a token keeps locks from being granted, but not from being taken
+// away.
+func TestForceReleaseBadClock(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		g := must(b.TryAcquire(t.Context(), request(lockKey)))
-		s.Set(t.Context(), fenceKey, "rubbish", 0)
-		if _, err := b.ForceRelease(t.Context(), lockKey); err == nil || !strings.Contains(err.Error(), "BADFENCE") {
-			t.Errorf("ForceRelease: %v", err)
-		}
-		if infos := mustInspect(t, b, lockKey); len(infos) != 1 || infos[0].Holders[0].Token != 0 {
+		s.Set(t.Context(), clockKey, "rubbish", 0)
+		if infos := mustInspect(t, b, lockKey); len(infos) != 1 || infos[0].Holders[0].Token != g.Token {
 			t.Errorf("listed %+v", infos)
 		}
-		s.Del(t.Context(), fenceKey)
-		_ = b.Release(t.Context(), g)
+		if held, err := b.ForceRelease(t.Context(), lockKey); !held || err != nil {
+			t.Errorf("ForceRelease: %v, %v", held, err)
+		}
+		_, err := b.TryAcquire(t.Context(), request(lockKey))
+		says(t, "TryAcquire", err, "BADCLOCK")
+		if got := s.Get(t.Context(), clockKey).Val(); got != "rubbish" {
+			t.Errorf("the clock is %q", got)
+		}
 	})
 }
 
@@ -226,7 +231,11 @@ func TestInspectCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
-	b := newBackend(t, redistest.ClusterClient(t, servers))
+	c := redistest.ClusterClient(t, servers)
+	b := newBackend(t, c)
+	for i := range 20 { // in other slots than the queues of locks with these names
+		noError(t, c.Set(t.Context(), fmt.Sprintf("shop:{%d}:cart", i), "x", time.Hour).Err())
+	}
 	var want []string
 	for i := range 60 {
 		g := must(b.TryAcquire(t.Context(), request(fmt.Sprintf("shop:%02d", i))))

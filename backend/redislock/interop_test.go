@@ -11,8 +11,8 @@ import (
 )
 
 // The record is shared with redsync, bsm's redislock and Spring's aspects: they set it
-// with SET NX PX, and delete it if the value is theirs. Names of holders are part of
-// our values and make no difference; their values contain no name.
+// with SET NX PX, and delete it if the value is theirs. Tokens and names of holders are
+// part of our values and make no difference; their values contain none.
 func TestInteropOfRecords(t *testing.T) {
 	compareAndDelete := redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`)
 	eachServer(t, func(t *testing.T, s server) {

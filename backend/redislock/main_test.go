@@ -119,6 +119,12 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// owner returns the owner of an exclusive lock, or "".
+func (s server) owner(key string) string {
+	owner, _, _ := strings.Cut(s.Get(context.Background(), key).Val(), " ")
+	return owner
+}
+
 // dump returns all keys of the server and their values, as text.
 func (s server) dump(t testing.TB) string {
 	t.Helper()

@@ -249,8 +249,8 @@ func TestRow15SubscriberKilled(t *testing.T) {
 	pipe := s.TxPipeline()
 	pipe.ClientKillByFilter(t.Context(), "TYPE", "pubsub")
 	keys := redislock.LockKeys(lockKey)
-	pipe.Eval(t.Context(), redislock.ReleaseSource, keys[:],
-		"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "0")
+	pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
+		"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}

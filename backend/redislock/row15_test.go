@@ -85,8 +85,8 @@ func TestRow15BufferOverflow(t *testing.T) {
 	pipe := s.TxPipeline()
 	flood := pipe.Publish(t.Context(), inbox, strings.Repeat("x", 1<<20))
 	keys := redislock.LockKeys(lockKey)
-	pipe.Eval(t.Context(), redislock.ReleaseSource, keys[:],
-		"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "0")
+	pipe.Eval(t.Context(), redislock.ReleaseSource, append(keys[:], clockKey),
+		"an inbox", "60000", redislock.DefaultInboxPrefix, g.Owner, "0", "")
 	if _, err := pipe.Exec(t.Context()); err != nil || flood.Val() != 1 {
 		t.Fatalf("%d have got the flood, %v", flood.Val(), err)
 	}

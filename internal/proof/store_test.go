@@ -212,11 +212,11 @@ func (s *store) remains(tb testing.TB) (names []string) {
 			tb.Fatal(err)
 		}
 		for _, k := range keys {
-			// Fences and tokens outlive their lock for a while, and so does the refusal
-			// of a request that was abandoned. A node of a quorum records the age of
-			// its data.
-			companion := strings.HasSuffix(k, "}:fence") || strings.HasSuffix(k, "}:token") || strings.Contains(k, "}:gone:")
-			if k != "distlock:redlock:memory" && (!companion || c.PTTL(ctx, k).Val() <= 0) {
+			// Tokens of a quorum outlive their lock for a while, and so does the refusal of
+			// a request that was abandoned. A server records the last token, and a node of
+			// a quorum the age of its data.
+			companion := strings.HasSuffix(k, "}:token") || strings.Contains(k, "}:gone")
+			if k != "distlock:clock" && k != "distlock:redlock:memory" && (!companion || c.PTTL(ctx, k).Val() <= 0) {
 				names = append(names, fmt.Sprintf("%s on server %d", k, i))
 			}
 		}

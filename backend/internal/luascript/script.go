@@ -3,7 +3,7 @@
 // A script is one file of an embedded file system, and the files that it includes. Two
 // kinds of lines direct this:
 //
-//	--- @include "includes/fence.lua"
+//	--- @include "includes/queue.lua"
 //	--- @constants
 //
 // The first stands for the text of a file, whose path is relative to the file that has the

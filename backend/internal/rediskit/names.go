@@ -2,8 +2,8 @@ package rediskit
 
 import "errors"
 
-// CheckNames refuses keys and owners that would break the format of records, fences and
-// queues. Errors never contain owners: a client that knows an owner can release its
+// CheckNames refuses keys and owners that would break the format of locks, tombstones
+// and queues. Errors never contain owners: a client that knows an owner can release its
 // lock.
 func CheckNames(key, owner string) error {
 	if key == "" {

@@ -84,8 +84,8 @@ func (s *redisStore) command(i int, args ...any) {
 	_ = s.admins[i].Do(ctx, args...).Err()
 }
 
-// left returns the keys in the store, except those that keep tokens in order and expire
-// later, and redlock's record of the server.
+// left returns the keys in the store, except those that keep tokens in order, tombstones
+// that expire, and redlock's record of the server.
 func (s *redisStore) left(int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -99,8 +99,8 @@ func (s *redisStore) left(int) ([]string, error) {
 				return nil, err
 			}
 			const gone = -2 // expired meanwhile
-			ends := strings.HasSuffix(key, "}:fence") || strings.HasSuffix(key, "}:token") || strings.Contains(key, "}:gone:")
-			if ttl == gone || ends && ttl > 0 || key == "distlock:redlock:memory" {
+			ends := strings.HasSuffix(key, "}:token") || strings.Contains(key, "}:gone")
+			if ttl == gone || ends && ttl > 0 || key == "distlock:clock" || key == "distlock:redlock:memory" {
 				continue
 			}
 			left = append(left, fmt.Sprintf("server %d has %s, which ends in %v", i, key, ttl))
