@@ -12,3 +12,4 @@ stds.redis = {
   },
 }
 std = 'redis'
+max_line_length = 140

@@ -10,20 +10,16 @@
 // line. A file is inserted once, at the first line that names it. The second stands for the
 // constants that Go passes: one local for each that the script uses below the line.
 //
-// Comments that fill a line, and leading blanks, are not sent to the server. So strings and
-// comments in long brackets are refused.
+// What a script does not need is not sent to the server: functions of an include that it does
+// not use, comments that fill a line, and leading blanks. So strings and comments in long
+// brackets are refused.
 package luascript
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"path"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -105,87 +101,11 @@ func Loaded() []*Script { return loaded }
 // Load returns the script in the file name of fsys. It is for package variables: it panics
 // if the script cannot be put together, and must not be called concurrently.
 func Load(fsys fs.FS, name string, constants Constants) *Script {
-	c := composer{fsys: fsys, open: map[string]bool{}}
-	if err := c.add(name); err != nil {
-		panic(fmt.Sprintf("luascript: %v", err))
-	}
-	source, err := define(c.text.String(), constants)
+	source, err := compose(fsys, name, constants)
 	if err != nil {
-		panic(fmt.Sprintf("luascript: %s: %v", name, err))
+		panic(fmt.Sprintf("luascript: %v", err))
 	}
 	s := &Script{Name: name, source: source, hash: redis.NewScript(source).Hash()}
 	loaded = append(loaded, s)
 	return s
-}
-
-const constantsLine = "--- @constants"
-
-var (
-	includeLine = regexp.MustCompile(`^--- @include "([^"]+)"$`)
-	directive   = regexp.MustCompile(`^--+\s*@`)
-	longBracket = regexp.MustCompile(`\[=*\[`)
-)
-
-// composer holds the text of a script while it grows.
-type composer struct {
-	fsys fs.FS
-	open map[string]bool // for each file that was begun: the text does not have all of it
-	text strings.Builder
-}
-
-// add appends the file, with what it includes, unless the text has it.
-func (c *composer) add(name string) error {
-	if open, begun := c.open[name]; open {
-		return errors.New("the file includes itself")
-	} else if begun {
-		return nil
-	}
-	c.open[name] = true
-	file, err := fs.ReadFile(c.fsys, name)
-	if err != nil {
-		return err
-	}
-	number := 0
-	for line := range strings.Lines(string(file)) {
-		number++
-		if err := c.addLine(path.Dir(name), strings.TrimSpace(line)); err != nil {
-			return fmt.Errorf("%s:%d: %w", name, number, err)
-		}
-	}
-	c.open[name] = false
-	return nil
-}
-
-func (c *composer) addLine(dir, line string) error {
-	include := includeLine.FindStringSubmatch(line)
-	switch {
-	case include != nil:
-		return c.add(path.Join(dir, include[1]))
-	case line != constantsLine && directive.MatchString(line):
-		return fmt.Errorf("%s is neither an include nor the line of the constants", line)
-	case longBracket.MatchString(line):
-		return errors.New("a long bracket")
-	case line == constantsLine || line != "" && !strings.HasPrefix(line, "--"):
-		c.text.WriteString(line + "\n")
-	}
-	return nil
-}
-
-// define replaces the line of the constants by those that the text uses.
-func define(text string, constants Constants) (string, error) {
-	above, below, _ := strings.Cut(text, constantsLine+"\n")
-	if strings.Contains(below, constantsLine) {
-		return "", errors.New("the line of the constants is there twice")
-	}
-	var locals strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(constants)) {
-		word := regexp.MustCompile(`\b` + name + `\b`)
-		if word.MatchString(above) {
-			return "", fmt.Errorf("%s is used, but not below a line %s", name, constantsLine)
-		}
-		if word.MatchString(below) {
-			fmt.Fprintf(&locals, "local %s = %#v\n", name, constants[name])
-		}
-	}
-	return above + locals.String() + below, nil
 }
