@@ -187,8 +187,8 @@ func TestSilentServer(t *testing.T) {
 					})
 				}
 				time.Sleep(limit / 2)
-				if s.Queued() < n/2 {
-					t.Errorf("%d are queued", s.Queued())
+				if _, queued := s.Counts(); queued < n/2 {
+					t.Errorf("%d are queued", queued)
 				}
 				time.Sleep(100 * time.Millisecond)
 				if s.slowCalls() == 0 {

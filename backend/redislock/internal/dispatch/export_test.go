@@ -7,13 +7,6 @@ const (
 	MaxInFlight = maxInFlight
 )
 
-// Queued returns the number of queued requests.
-func (b *Batcher[R, V]) Queued() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.queue)
-}
-
 // InFlight returns the number of batches in flight, and that of the late ones.
 func (b *Batcher[R, V]) InFlight() (inFlight, late int) {
 	b.mu.Lock()
