@@ -12,7 +12,7 @@ do
   local function issue_fast()
     local t = call('TIME')
     local token = string.format('%016.0f', t[1] * 1000000 + t[2])
-    local before = pcall('GETSET', KEYS[#KEYS], token) or '0000000000000000'
+    local before = pcall('GETSET', KEYS[#KEYS], token) or string.format('%016.0f', token - 1)
     if type(before) == 'table' then
       return nil
     elseif #before == 16 and before < token then

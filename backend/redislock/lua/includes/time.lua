@@ -14,11 +14,12 @@ local function time()
   return now
 end
 
--- last_issued returns the last token that this server issued, or nil and an error.
+-- last_issued returns the last token that this server issued, or nil and an error. If it was
+-- lost, all tokens up to the present time may have been issued.
 local function last_issued()
   local last = redis.pcall('GET', KEYS[#KEYS])
   if not last then
-    return '0000000000000000'
+    return string.format('%016.0f', time() - 1)
   elseif type(last) == 'table' and string.sub(last.err, 1, 9) ~= 'WRONGTYPE' then
     return nil, last.err
   elseif type(last) == 'table' or not string.find(last, '^%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d$') or last >= '9007199254740991' then
