@@ -7,12 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func init() {
-	Sources = append(Sources, forceReleaseScript.Source(), inspectScript.Source())
-}
-
 // RunForce runs the script of ForceRelease; the owner of each op is the name of the
 // call.
 func RunForce(ctx context.Context, c redis.UniversalClient, inbox string, claim time.Duration, prefix string, ops ...ScriptOp) ([]string, error) {
-	return runScript(ctx, c, forceReleaseScript, inbox, claim, prefix, ops)
+	return Caller{c, inbox, prefix, claim}.Run(ctx, forceReleaseScript, ops...)
 }

@@ -38,6 +38,7 @@ type server struct {
 	*redis.Client
 	mini *miniredis.Miniredis // nil if the server is real
 	real *redistest.Server    // nil if the server is simulated
+	slow bool                 // tests run scripts without their fast prefixes
 }
 
 // eachServer runs f on the simulated server and on a real one.

@@ -32,14 +32,11 @@ type modelled struct {
 	scripts
 	heard func() []string
 	lives [q.Most]int // of the processes
-
-	latest string // owner of the latest tokens
-	token  int64  // the first of them
 }
 
 func newModelled(t *testing.T, s scripts) *modelled {
 	t.Helper()
-	return &modelled{scripts: scripts{s.server, t}, heard: s.hear()}
+	return &modelled{scripts: scripts{s.server, t}, heard: s.hearFor(modelClaim)}
 }
 
 func (m *modelled) name(o q.Owner) string {
@@ -57,58 +54,53 @@ func (m *modelled) put(s q.Server) {
 	pipe := m.TxPipeline()
 	ctx := m.t.Context()
 	pipe.Del(ctx, lockKey, queueKey)
-	minted := "-" // owner of the tokens
-	switch {
-	case s.Promised:
-		pipe.Set(ctx, lockKey, m.name(s.Lock), modelClaim)
-	case s.Lock != q.Nobody:
-		pipe.Set(ctx, lockKey, m.name(s.Lock), modelTTL)
-		minted = m.name(s.Lock)
-	}
-	fence := fmt.Sprintf("%016d %016d %s %s", 1, 1, minted, m.name(s.Released))
-	if s.Tombstones != 0 {
-		fence += fmt.Sprintf(" %d", time.Now().UnixMicro())
+	pipe.Del(ctx, goneKey)
+	pipe.Set(ctx, redislock.ClockKey, token(1), 0)
+	if s.Lock != q.Nobody {
+		ttl := modelTTL
+		if s.Promised {
+			ttl = modelClaim
+		}
+		pipe.Set(ctx, lockKey, m.name(s.Lock)+" "+token(1), ttl)
 	}
 	for o := q.Owner(1); o <= q.Most; o++ {
 		if s.Tombstones.Has(o) {
-			fence += " " + m.name(o)
+			pipe.ZAdd(ctx, goneKey, redis.Z{Score: float64(time.Now().UnixMicro()), Member: m.name(o)})
 		}
 	}
-	pipe.Set(ctx, fenceKey, fence, redislock.Retention)
 	for i, o := range s.Queue.List() {
 		pipe.ZAdd(ctx, queueKey, redis.Z{Score: float64(i), Member: m.entry(o)})
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		m.t.Fatal(err)
 	}
-	m.latest, m.token = minted, 1
 }
+
+// token is a token as the scripts write it.
+func token(n int64) string { return fmt.Sprintf("%016d", n) }
 
 // reset sets the server to its unused state.
 func (m *modelled) reset() {
 	m.t.Helper()
-	if err := m.Del(m.t.Context(), lockKey, fenceKey, queueKey).Err(); err != nil {
+	if err := m.Del(m.t.Context(), lockKey, goneKey, queueKey).Err(); err != nil {
 		m.t.Fatal(err)
 	}
-	m.latest, m.token = "", 0
+	m.Set(m.t.Context(), redislock.ClockKey, token(1), 0)
 }
 
-// run applies a step to the server, and compares the reply.
-func (m *modelled) run(s q.Step) error {
+// apply applies a step to the server, and compares the reply.
+func (m *modelled) apply(s q.Step) error {
 	m.t.Helper()
 	owner, ctx := m.name(s.Call.Owner), m.t.Context()
-	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, Tokens: 3, InDoubt: s.Call.InDoubt}
-	var lines []string
-	var err error
+	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, InDoubt: s.Call.InDoubt}
+	pick := acquires
 	switch s.Call.Op {
 	case q.Try:
 		op.Mode = "try"
-		lines, err = redislock.RunAcquire(ctx, m.Client, owner[:1], modelClaim, "in:", op)
 	case q.Acquire:
 		op.Mode = "enqueue"
-		lines, err = redislock.RunAcquire(ctx, m.Client, owner[:1], modelClaim, "in:", op)
 	case q.Release:
-		lines, err = redislock.RunRelease(ctx, m.Client, owner[:1], modelClaim, "in:", op)
+		pick = releases
 	case q.Expire:
 		return m.Del(ctx, lockKey).Err()
 	case q.End:
@@ -116,13 +108,23 @@ func (m *modelled) run(s q.Step) error {
 	default:
 		return nil
 	}
+	held, issued := m.Get(ctx, lockKey).Val(), m.last()
+	lines, err := m.runFor(modelClaim, pick, op)
+	if lines == nil {
+		return err
+	}
 
 	if answer, _, _ := strings.Cut(lines[0], " "); answer != string(s.Reply.Answer) {
 		return errors.Join(fmt.Errorf("the script answered %q instead of %q", lines[0], s.Reply.Answer), err)
 	}
+	// The model leaves out tokens.
 	if s.Call.Op != q.Release && s.Reply.Answer == q.Granted {
-		if err := m.granted(owner, lines[0], s.After.Queue); err != nil {
-			return err
+		first, last := grant(m.t, lines[0])
+		if repeated := strings.HasPrefix(held, owner+" "); repeated && held != owner+" "+token(last) || !repeated && first <= issued {
+			return fmt.Errorf("%q after the token %d, and %q had the lock", lines[0], issued, held)
+		}
+		if strings.HasSuffix(lines[0], " 1") != (len(s.After.Queue.List()) > 0) {
+			return fmt.Errorf("%q, but %v wait", lines[0], s.After.Queue.List())
 		}
 	}
 	var told []string
@@ -135,31 +137,13 @@ func (m *modelled) run(s q.Step) error {
 	return nil
 }
 
-// granted checks what the model leaves out: tokens, and whether others wait.
-func (m *modelled) granted(owner, line string, waiting q.Queue) error {
-	var first, last, others int64
-	if _, err := fmt.Sscanf(line, "1 %d %d %d", &first, &last, &others); err != nil {
-		return fmt.Errorf("%q: %w", line, err)
-	}
-	switch {
-	case owner == m.latest && first != m.token:
-		return fmt.Errorf("a repeat got the token %d instead of %d", first, m.token)
-	case owner != m.latest && first <= m.token:
-		return fmt.Errorf("token %d after %d", first, m.token)
-	case (others == 1) != (len(waiting.List()) > 0):
-		return fmt.Errorf("%q, but %v wait", line, waiting.List())
-	}
-	m.latest, m.token = owner, first
-	return nil
-}
-
 // read returns the state of the server in terms of the model.
 func (m *modelled) read() (q.Server, error) {
 	m.t.Helper()
 	ctx := m.t.Context()
 	pipe := m.Pipeline()
 	lock, left := pipe.Get(ctx, lockKey), pipe.PTTL(ctx, lockKey)
-	queue, fence := pipe.ZRange(ctx, queueKey, 0, -1), pipe.Get(ctx, fenceKey)
+	queue, gone := pipe.ZRange(ctx, queueKey, 0, -1), pipe.ZRange(ctx, goneKey, 0, -1)
 	_, _ = pipe.Exec(ctx) // each command has its own error, also for a missing key
 
 	var s q.Server
@@ -169,8 +153,9 @@ func (m *modelled) read() (q.Server, error) {
 		owners[m.entry(o)] = o
 	}
 	if lock.Err() == nil {
-		if s.Lock = owners[lock.Val()]; s.Lock == q.Nobody {
-			return s, fmt.Errorf("%q has the lock, who is over", lock.Val())
+		owner, _, _ := strings.Cut(lock.Val(), " ")
+		if s.Lock = owners[owner]; s.Lock == q.Nobody {
+			return s, fmt.Errorf("%q has the lock, and has ended", lock.Val())
 		}
 		s.Promised = left.Val() <= modelClaim
 		if left.Val() <= 0 || left.Val() > modelTTL {
@@ -183,16 +168,9 @@ func (m *modelled) read() (q.Server, error) {
 		}
 		s.Queue[i] = owners[entry]
 	}
-	// first last holder released us tombstones...; owners of the past count as Nobody.
-	fields := strings.Fields(fence.Val())
-	if len(fields) >= 4 {
-		s.Released = owners[fields[3]]
-	}
-	if len(fields) > 5 {
-		for _, name := range fields[5:] {
-			if o := owners[name]; o != q.Nobody {
-				s.Tombstones |= 1 << o
-			}
+	for _, name := range gone.Val() {
+		if o := owners[name]; o != q.Nobody { // not one of the past
+			s.Tombstones |= 1 << o
 		}
 	}
 	return s, nil
@@ -202,7 +180,7 @@ func (m *modelled) read() (q.Server, error) {
 // gets a new owner.
 func (m *modelled) follow(before q.State, s q.Step) error {
 	m.t.Helper()
-	if err := m.run(s); err != nil {
+	if err := m.apply(s); err != nil {
 		return err
 	}
 	for i := range before.Processes {
@@ -229,7 +207,7 @@ func TestModelSteps(t *testing.T) {
 		{Processes: 2, Rules: q.Protocol, Faults: q.Anything},
 		{Processes: 3, Rules: q.Protocol, Faults: q.Anything &^ (q.CallLate | q.CallLost)},
 	}
-	atLeast := 790
+	atLeast := 660
 	if testmode.Full() && !raceDetected() {
 		models, atLeast = []q.Model{{Processes: 3, Rules: q.Protocol, Faults: q.CallLate | q.ReplyLost}}, 1500
 	}
@@ -260,7 +238,7 @@ func TestModelSteps(t *testing.T) {
 		m := newModelled(t, s)
 		for i, step := range steps {
 			m.put(from[i])
-			err := m.run(step)
+			err := m.apply(step)
 			if err == nil {
 				err = m.compare(step.After)
 			}
@@ -271,7 +249,7 @@ func TestModelSteps(t *testing.T) {
 	})
 }
 
-// Long walks through the model, with all that earlier steps leave in the fence.
+// Long walks through the model, with all that earlier steps leave at the server.
 func TestModelWalks(t *testing.T) {
 	const length = 100
 	walks := uint64(20)

@@ -3,9 +3,6 @@ package redislock_test
 import (
 	"fmt"
 	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,35 +11,37 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
-// A fence expires before a lock that is held for longer. The holder restores the
-// counter when it releases.
-func TestScriptReleaseRestoresCounter(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		_, last := s.take("a1")
-		s.Del(t.Context(), fenceKey)
-		ahead := last + time.Hour.Microseconds() // as if the clock were set back meanwhile
-		if _, err := s.releaseErr("a1", false, ahead); err != nil {
-			t.Fatal(err)
-		}
-		if first, _ := s.take("a2"); first != ahead+1 {
-			t.Errorf("token %d after %d", first, ahead)
-		}
-	})
-}
-
+// A release of an owner in doubt may be repeated. Another one says what is at the key.
 func TestScriptReleaseIsIdempotent(t *testing.T) {
-	eachScripts(t, func(_ *testing.T, s scripts) {
+	eachScripts(t, func(t *testing.T, s scripts) {
 		s.take("a1")
-		s.release("b1", 0)
-		s.holder("a1")
+		s.unchanged(func() { s.release("b1", 0) })
 		s.release("a1", 1)
-		s.release("a1", 1)
-		s.ttl(fenceKey, redislock.Retention)
+		s.release("a1", 2)
 		s.take("b1")
-		s.release("a1", 1)
+		s.unchanged(func() { s.release("a1", 0) })
 		s.holder("b1")
-		s.release("c1", 0)
-		s.holder("b1")
+
+		again := func(owner, share string) {
+			t.Helper()
+			for range 2 {
+				if got, err := s.leaveErr(owner, share, true); err != nil || got != 1 {
+					t.Errorf("release of %s: %d, %v", owner, got, err)
+				}
+			}
+		}
+		again("b1", "")
+		s.take("c1")
+		again("b1", "")
+		s.holder("c1")
+		s.release("c1", 1)
+		s.join("d1", reads)
+		s.join("e1", reads)
+		again("d1", reads)
+		again("e1", reads)
+		s.take("f1")
+		again("d1", reads)
+		s.holder("f1")
 	})
 }
 
@@ -62,7 +61,7 @@ func TestScriptReleasePassesOn(t *testing.T) {
 		expect(t, "messages", heard(), []string{"in:b b1"})
 
 		// A repeat does not pass the lock on again.
-		s.release("a1", 1)
+		s.release("a1", 0)
 		s.holder("b1")
 		expect(t, "messages of a repeat", heard(), nil)
 
@@ -168,103 +167,115 @@ func TestScriptForeignQueueEntries(t *testing.T) {
 	})
 }
 
-// An attempt that arrives after its owner's release must not take the key.
-func TestScriptGone(t *testing.T) {
+// An attempt that arrives after the release of its owner must not take the key.
+func TestScriptTombstone(t *testing.T) {
+	for _, share := range []string{"", reads, "p2"} {
+		t.Run(share, func(t *testing.T) {
+			eachScripts(t, func(t *testing.T, s scripts) {
+				ctx := t.Context()
+				inDoubt := func(owner string, want int) {
+					t.Helper()
+					if got, err := s.leaveErr(owner, share, true); err != nil || got != want {
+						t.Errorf("release of %s: %d, %v instead of %d", owner, got, err, want)
+					}
+				}
+				// A release without a doubt leaves none.
+				s.join("a1", share)
+				s.leave("a1", share, 1)
+				if n := s.Exists(ctx, goneKey).Val(); n != 0 {
+					t.Error("an ordinary release left a tombstone")
+				}
+				s.join("a1", share)
+				inDoubt("a1", 1)
+				s.refusedShare("a1", share, "GONE")
+
+				// An owner that never had the lock, by its whole name, in every mode.
+				inDoubt("b1", 2)
+				inDoubt("b2", 2)
+				s.ttl(goneKey, redislock.TombstoneTTL)
+				for _, any := range []string{"", reads, "p1"} {
+					s.refusedShare("b1", any, "GONE")
+					s.refusedShare("b2", any, "GONE")
+				}
+				s.take("b")
+				if line, err := s.try("b1", share, true); !redis.HasErrorPrefix(err, "GONE") {
+					t.Errorf("while another has the lock: %q, %v", line, err)
+				}
+				s.kept("b1", share, false) // that is a sufficient answer
+				s.queue()
+				s.extend("b", "1")
+				s.release("b", 1)
+				s.take("1")
+				s.release("1", 1)
+				s.refused("b1", "GONE")
+
+				// Many do not displace each other.
+				for i := range 100 {
+					inDoubt(fmt.Sprint("c", i), 2)
+				}
+				s.refused("b1", "GONE")
+				s.refused("c0", "GONE")
+				s.refused("c99", "GONE")
+
+				// Old ones are removed, and all of them with the last.
+				at := s.ZScore(ctx, goneKey, "b1").Val()
+				if now := float64(s.now()); at > now || at < now-60e6 {
+					t.Errorf("the tombstone is of %f instead of %f", at, now)
+				}
+				s.ZAdd(ctx, goneKey, redis.Z{Score: at - float64(redislock.TombstoneTTL.Microseconds()) - 1, Member: "b1"})
+				s.PExpire(ctx, goneKey, time.Second)
+				inDoubt("d1", 2)
+				s.ttl(goneKey, redislock.TombstoneTTL)
+				if n := s.ZCard(ctx, goneKey).Val(); n != 103 {
+					t.Errorf("%d tombstones instead of 103", n)
+				}
+				s.join("b1", share)
+				s.leave("b1", share, 1)
+			})
+		})
+	}
+}
+
+// A waiter that leaves in doubt has a tombstone, also while the lock is held.
+func TestScriptTombstoneOfAWaiter(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
-		inDoubt := func(owner string) {
-			t.Helper()
-			if got, err := s.releaseErr(owner, true, 0); err != nil || got == 1 {
-				t.Fatalf("release of %s: %d, %v", owner, got, err)
+		s.take("a1")
+		s.busy("b1", true)
+		s.kept("c1", reads, true)
+		for owner, share := range map[string]string{"b1": "", "c1": reads} {
+			if got, err := s.leaveErr(owner, share, true); err != nil || got != 0 {
+				t.Errorf("release of %s: %d, %v", owner, got, err)
 			}
 		}
-		s.take("a1")
+		s.queue()
 		s.release("a1", 1)
-		s.refused("a1", "GONE")
-
-		// An owner that never had the lock is recorded if an attempt is in doubt, by
-		// its whole name.
-		inDoubt("b1")
-		inDoubt("b2")
+		s.holder("")
 		s.refused("b1", "GONE")
-		s.refused("b2", "GONE")
-		s.take("b")
-		s.refusedQueueing("b1")
-		s.release("b", 1)
-		s.take("1")
-		s.release("1", 1)
-		s.refused("b1", "GONE")
-		s.refused("b2", "GONE")
-
-		// The record is bounded.
-		for i := range 15 {
-			inDoubt(fmt.Sprint("c", i))
-			inDoubt(fmt.Sprint("c", i)) // counts once
-		}
-		s.refused("b2", "GONE")
-		inDoubt("c15")
-		s.refused("c15", "GONE")
-		s.refused("c0", "GONE")
-		s.take("b1")
-		s.release("b1", 1)
-
-		// And it expires.
-		fence := strings.Fields(s.Get(t.Context(), fenceKey).Val())
-		if len(fence) != 5+16 {
-			t.Fatalf("the fence is %q", fence)
-		}
-		at := must(strconv.ParseInt(fence[4], 10, 64))
-		if now := s.now(); at > now || at < now-time.Minute.Microseconds() {
-			t.Errorf("tombstone at %d instead of %d", at, now)
-		}
-		fence[4] = fmt.Sprint(at - redislock.Retention.Microseconds() - 1)
-		s.Set(t.Context(), fenceKey, strings.Join(fence, " "), redislock.Retention)
-		s.take("d1")
-		if n := len(strings.Fields(s.Get(t.Context(), fenceKey).Val())); n != 4 {
-			t.Errorf("the fence still has %d fields", n)
-		}
-	})
-}
-
-// refusedQueueing: if the lock is held, only an attempt that would queue is refused;
-// others change nothing anyway.
-func (s scripts) refusedQueueing(owner string) {
-	s.t.Helper()
-	if r, err := s.acquireN(owner, true, 1); !redis.HasErrorPrefix(err, "GONE") {
-		s.t.Errorf("got %v, %v instead of GONE", r, err)
-	}
-	s.busy(owner, false)
-	s.queue()
-}
-
-func TestScriptGoneWithoutFence(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		if _, err := s.releaseErr("b1", true, 0); err != nil {
-			t.Fatal(err)
-		}
-		s.refused("b1", "GONE")
-		from := s.now()
-		if first, last := s.takeN("a1", 64); first != last || first < from {
-			t.Errorf("got %d..%d from a counter that never was", first, last)
-		}
+		s.refusedShare("c1", reads, "GONE")
 	})
 }
 
 func TestScriptRenew(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		ctx := t.Context()
-		s.Set(ctx, "k1", "a", time.Second)
-		s.Set(ctx, "k2", "b", time.Second)
+		s.Set(ctx, "k1", "a 1789000000123456", time.Second)
+		s.Set(ctx, "k2", "b 1789000000123456", time.Second)
 		s.RPush(ctx, "k3", "a")
-		s.Set(ctx, "k5", "a", time.Second)
-		got, err := redislock.RenewScript.Run(ctx, s.Client, []string{"k1", "k2", "k3", "k4", "k5"},
-			"a", 10000, "a", 10000, "a", 10000, "a", 10000, "a", 20000).Int64Slice()
-		if err != nil || !slices.Equal(got, []int64{1, 0, 0, 0, 1}) {
-			t.Errorf("got %v, %v", got, err)
+		s.Set(ctx, "k5", "a 1789000000123456", time.Second)
+		s.Set(ctx, "k6", "ab 1789000000123456", time.Second)
+		s.Set(ctx, "k7", "a", time.Second)
+		ops := make([]redislock.ScriptOp, 7)
+		for i := range ops {
+			ops[i] = redislock.ScriptOp{Key: fmt.Sprint("k", i+1), Owner: "a", TTL: testTTL}
 		}
-		s.ttl("k1", 10*time.Second)
-		s.ttl("k5", 20*time.Second)
-		if d := s.PTTL(ctx, "k2").Val(); d > time.Second {
-			t.Errorf("another's lease was extended to %v", d)
+		ops[4].TTL = 2 * testTTL
+		s.renewed([]string{"1", "0", "0", "0", "1", "0", "0"}, ops...)
+		s.ttl("k1", testTTL)
+		s.ttl("k5", 2*testTTL)
+		for _, key := range []string{"k2", "k6", "k7"} {
+			if d := s.PTTL(ctx, key).Val(); d > time.Second {
+				t.Errorf("another's lease of %s was extended to %v", key, d)
+			}
 		}
 		if n := s.Exists(ctx, "k4").Val(); n != 0 {
 			t.Error("a lock that was gone was created")
@@ -275,44 +286,57 @@ func TestScriptRenew(t *testing.T) {
 // A full server refuses new locks before it has done anything, and allows renewals,
 // hand-overs and releases.
 func TestScriptOutOfMemory(t *testing.T) {
-	s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
-	heard := s.hear()
-	s.take("a1")
-	s.busy("b1", true)
-	if err := s.ConfigSet(t.Context(), "maxmemory", "100kb").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Set(t.Context(), "x", "y", 0).Err(); !isFull(err) {
-		t.Fatalf("the server is not full: %v", err)
-	}
+	for name, slow := range map[string]bool{"fast": false, "slow": true} {
+		t.Run(name, func(t *testing.T) {
+			s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+			s.slow = slow
+			heard := s.hear()
+			s.take("a1")
+			s.busy("b1", true)
+			s.fill()
 
-	before := s.dump(t)
-	for _, mode := range []string{"try", "enqueue"} {
-		_, err := redislock.RunAcquire(t.Context(), s.Client, "c", testClaim, "in:", redislock.ScriptOp{Key: "other", Owner: "c1", TTL: time.Second, Tokens: 1, Mode: mode})
-		if !isFull(err) {
-			t.Errorf("acquire on a full server: %v", err)
-		}
-	}
-	if _, err := s.acquireN("c1", true, 1); !isFull(err) {
-		t.Errorf("queueing on a full server: %v", err)
-	}
-	if after := s.dump(t); after != before {
-		t.Errorf("changed\n%sto\n%s", before, after)
-	}
+			s.unchanged(func() {
+				for _, mode := range []string{"try", "enqueue"} {
+					// All of them fail, or that of a batch that is first would free the way.
+					ops := []redislock.ScriptOp{{Key: "other", Owner: "c1", TTL: time.Second, Mode: mode}, {Key: "third", Owner: "c1", TTL: time.Second, Mode: mode}}
+					if lines, err := s.run(acquires, ops...); !isFull(err) || len(lines) == 2 && !(lines[0][0] == '-' && lines[1][0] == '-') {
+						t.Errorf("acquire on a full server: %q, %v", lines, err)
+					}
+				}
+				if _, err := s.try("c1", "", true); !isFull(err) {
+					t.Errorf("queueing on a full server: %v", err)
+				}
+			})
 
-	if r, err := redislock.RenewScript.Run(t.Context(), s.Client, []string{lockKey}, "a1", 20000).Int64Slice(); err != nil || r[0] != 1 {
-		t.Errorf("renew: %v, %v", r, err)
+			s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: 2 * testTTL})
+			s.ttl(lockKey, 2*testTTL)
+			expect(t, "messages so far", heard(), nil)
+			s.release("a1", 1)
+			s.holder("b1")
+			s.take("b1")
+			if got, err := s.releaseErr("b1", true); err != nil || got != 1 {
+				t.Errorf("release: %d, %v", got, err)
+			}
+			s.holder("")
+			s.refused("b1", "GONE")
+			expect(t, "messages", heard(), []string{"in:b b1"})
+			if got, err := s.releaseErr("d1", true); err != nil || got != 2 {
+				t.Errorf("release of an owner that never had it: %d, %v", got, err)
+			}
+			s.refused("d1", "GONE")
+		})
 	}
-	s.ttl(lockKey, 20*time.Second)
-	expect(t, "messages so far", heard(), nil)
-	s.release("a1", 1)
-	s.holder("b1")
-	s.take("b1")
-	if got, err := s.releaseErr("b1", true, 0); err != nil || got != 1 {
-		t.Errorf("release: %d, %v", got, err)
+}
+
+// fill makes the server refuse writes that need memory.
+func (s scripts) fill() {
+	s.t.Helper()
+	if err := s.ConfigSet(s.t.Context(), "maxmemory", "100kb").Err(); err != nil {
+		s.t.Fatal(err)
 	}
-	s.holder("")
-	expect(t, "messages", heard(), []string{"in:b b1"})
+	if err := s.Set(s.t.Context(), "x", "y", 0).Err(); !isFull(err) {
+		s.t.Fatalf("the server is not full: %v", err)
+	}
 }
 
 // Leases are durations: if an expiry is in the past for the server, it sets no lock at

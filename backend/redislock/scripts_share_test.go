@@ -2,7 +2,6 @@ package redislock_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -14,9 +13,9 @@ import (
 func TestScriptShareTogether(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
 		from := s.now()
-		first, last := s.join("a1", reads)
-		if first != last || first < from || first > s.now() {
-			t.Errorf("the first tokens are %d..%d instead of the one time %d", first, last, from)
+		_, last := s.join("a1", reads)
+		if last < from || last > s.now() {
+			t.Errorf("the token is %d instead of the time %d", last, from)
 		}
 		if second, _ := s.join("b1", reads); second <= last {
 			t.Errorf("token %d after %d", second, last)
@@ -24,17 +23,12 @@ func TestScriptShareTogether(t *testing.T) {
 		s.holders("r a1", "r b1")
 		s.queue()
 		s.ttl(lockKey, testTTL)
-		s.ttl(fenceKey, redislock.Retention)
 		ends := int64(s.ZScore(t.Context(), lockKey, "r a1").Val())
 		if at := from + testTTL.Microseconds(); ends < at || ends > at+5e6 {
 			t.Errorf("the lease of the first ends at %d instead of %d", ends, at)
 		}
 
-		before := s.dump(t)
-		near(t, "left for a writer", s.busy("c1", false), testTTL)
-		if after := s.dump(t); after != before {
-			t.Errorf("an attempt that does not queue changed\n%sto\n%s", before, after)
-		}
+		s.unchanged(func() { near(t, "left for a writer", s.busy("c1", false), testTTL) })
 		s.leave("a1", reads, 1)
 		s.busy("c1", false)
 		s.leave("b1", reads, 1)
@@ -55,25 +49,22 @@ func TestScriptShareKeyEndsWithTheLast(t *testing.T) {
 	})
 }
 
+// A holder that repeats its attempt gets larger tokens, and keeps its place.
 func TestScriptShareRepeat(t *testing.T) {
 	eachScripts(t, func(t *testing.T, s scripts) {
-		first, last := s.join("a1", reads)
+		_, last := s.join("a1", reads)
 		s.ends("r a1", time.Second)
 		again, until := s.join("a1", reads)
-		if again != first || until != last {
-			t.Errorf("the repeat got %d..%d instead of %d..%d", again, until, first, last)
+		if again <= last {
+			t.Errorf("token %d after %d", again, last)
 		}
 		s.ttl(lockKey, testTTL)
-		if left := s.ZScore(t.Context(), lockKey, "r a1").Val() - float64(s.now()); left < 5e6 {
-			t.Errorf("the lease was not extended: %f us left", left)
-		}
+		s.lease("r a1", testTTL)
 
-		// After another owner there are new tokens.
 		_, other := s.join("b1", reads)
-		if again, _ := s.join("a1", reads); again <= other {
-			t.Errorf("token %d after %d", again, other)
+		if again, _ := s.join("a1", reads); other <= until || again <= other {
+			t.Errorf("token %d after %d and %d", again, other, until)
 		}
-		// A holder keeps its place whatever waits.
 		s.busy("c1", true)
 		s.join("a1", reads)
 		s.holders("r a1", "r b1")
@@ -134,8 +125,8 @@ func TestScriptShareTimeLeft(t *testing.T) {
 		s.join("c1", reads)
 		s.ends("r a1", 2*time.Second)
 		s.ends("r b1", 20*time.Second)
-		near(t, "left for who waits", s.busy("d1", true), 2*time.Second)
-		near(t, "left for who tries", s.busy("e1", false), 20*time.Second)
+		near(t, "left for a waiter", s.busy("d1", true), 2*time.Second)
+		near(t, "left for one attempt", s.busy("e1", false), 20*time.Second)
 		near(t, "left for a permit", s.kept("e1", "p9", false), 20*time.Second)
 	})
 }
@@ -150,36 +141,31 @@ func TestScriptRenewShared(t *testing.T) {
 		s.ends("r c1", -time.Microsecond)
 		s.Set(ctx, "k2", "r a1", time.Minute)
 		s.RPush(ctx, "k3", "r a1")
-		renew := func(want []int64, ttl time.Duration) {
+		renew := func(ttl time.Duration) {
 			t.Helper()
-			keys := []string{lockKey, "k2", "k3", "k4", lockKey, lockKey, lockKey}
-			var args []any
-			for _, m := range []string{"r a1", "r a1", "r a1", "r a1", "p a1", "r c1", "r d1"} {
-				args = append(args, m, ttl.Milliseconds())
+			var ops []redislock.ScriptOp
+			for _, o := range [][3]string{
+				{lockKey, "a1", reads}, {"k2", "a1", reads}, {"k3", "a1", reads}, {"k4", "a1", reads},
+				{lockKey, "a1", "p2"}, {lockKey, "c1", reads}, {lockKey, "d1", reads}, {lockKey, "a1", ""},
+			} {
+				ops = append(ops, redislock.ScriptOp{Key: o[0], Owner: o[1], Share: o[2], TTL: ttl})
 			}
-			got, err := redislock.RenewShared.Run(ctx, s.Client, keys, args...).Int64Slice()
-			if err != nil || !slices.Equal(got, want) {
-				t.Errorf("got %v, %v instead of %v", got, err, want)
-			}
+			s.renewed([]string{"1", "0", "0", "0", "0", "0", "0", "0"}, ops...)
 		}
-		score := func(member string, in time.Duration) {
-			t.Helper()
-			near(t, "lease of "+member, time.Duration(int64(s.ZScore(ctx, lockKey, member).Val())-s.now())*time.Microsecond, in)
-		}
-		renew([]int64{1, 0, 0, 0, 0, 0, 0}, 20*time.Second)
-		score("r a1", 20*time.Second)
-		score("r b1", 30*time.Second)
+		renew(20 * time.Second)
+		s.lease("r a1", 20*time.Second)
+		s.lease("r b1", 30*time.Second)
 		s.ttl(lockKey, 30*time.Second)
-		renew([]int64{1, 0, 0, 0, 0, 0, 0}, 60*time.Second)
+		renew(60 * time.Second)
 		s.ttl(lockKey, 60*time.Second)
-		renew([]int64{1, 0, 0, 0, 0, 0, 0}, 10*time.Second) // shorter, as Grant.TTL may be
-		score("r a1", 10*time.Second)
+		renew(10 * time.Second) // shorter, as Grant.TTL may be
+		s.lease("r a1", 10*time.Second)
 		s.ttl(lockKey, 30*time.Second)
 		if n := s.Exists(ctx, "k4").Val(); n != 0 {
 			t.Error("a lock that was gone was created")
 		}
 		if got := s.ZCard(ctx, lockKey).Val(); got != 3 {
-			t.Errorf("%d members instead of 3: a renewal adds nobody", got)
+			t.Errorf("%d members instead of 3: a renewal adds none", got)
 		}
 		s.holdersAfter("r a1", "r b1")
 	})
@@ -201,14 +187,14 @@ func TestScriptShareTokens(t *testing.T) {
 			rises(s.join(b, reads))
 			s.leave(b, reads, 1)
 			s.leave(a, reads, 1)
-			rises(s.takeN(c, 64))
+			rises(s.take(c))
 			s.release(c, 1)
 			rises(s.join(a+"p", "p2"))
 			rises(s.join(b+"p", "p2"))
 			s.leave(a+"p", "p2", 1)
 			s.leave(b+"p", "p2", 1)
 			if i == 10 {
-				s.Del(t.Context(), fenceKey) // token ranges end at the current time
+				s.Del(t.Context(), redislock.ClockKey) // the next token is the time
 			}
 		}
 		if highest > s.now() {
@@ -232,77 +218,51 @@ func TestScriptShareForeign(t *testing.T) {
 		"almost like us": func(s scripts) { s.ZAdd(s.t.Context(), lockKey, redis.Z{Score: 9e15, Member: "r a b"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachScripts(t, func(t *testing.T, s scripts) {
+			eachScripts(t, func(_ *testing.T, s scripts) {
 				set(s)
-				before := s.dump(t)
-				s.refused("a1", "WRONGTYPE")
-				for _, queue := range []bool{false, true} {
-					if r, err := s.shareN("a1", reads, queue, 1); !redis.HasErrorPrefix(err, "WRONGTYPE") {
-						t.Errorf("share: %v, %v", r, err)
-					}
-				}
-				s.leave("a1", reads, 0)
-				s.release("a1", 0)
-				if got, err := redislock.RenewShared.Run(t.Context(), s.Client, []string{lockKey}, "r b1", 10000).Int64Slice(); err != nil || got[0] != 0 {
-					t.Errorf("renewal: %v, %v", got, err)
-				}
-				if after := s.dump(t); after != before {
-					t.Errorf("changed\n%sto\n%s", before, after)
-				}
+				s.unchanged(func() {
+					s.refused("a1", "WRONGTYPE")
+					s.refusedShare("a1", reads, "WRONGTYPE")
+					s.leave("b1", reads, 0)
+					s.release("a1", 0)
+					s.renewed([]string{"0"}, redislock.ScriptOp{Key: lockKey, Owner: "b1", TTL: testTTL, Share: reads})
+				})
 			})
 		})
 	}
 }
 
-func TestScriptShareBadFence(t *testing.T) {
-	eachScripts(t, func(t *testing.T, s scripts) {
-		s.join("a1", reads)
-		s.Set(t.Context(), fenceKey, "not a fence", 0)
-		if r, err := s.shareN("b1", reads, true, 1); !redis.HasErrorPrefix(err, "BADFENCE") {
-			t.Errorf("share: %v, %v", r, err)
-		}
-		s.holders("r a1")
-		s.leave("a1", reads, 1)
-		s.holders()
-		if got := s.Get(t.Context(), fenceKey).Val(); got != "not a fence" {
-			t.Errorf("the release changed the fence to %q", got)
-		}
-	})
-}
-
 func TestScriptShareOutOfMemory(t *testing.T) {
-	s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
-	heard := s.hear()
-	s.join("a1", reads)
-	s.busy("b1", true)
-	s.kept("c1", reads, true)
-	if err := s.ConfigSet(t.Context(), "maxmemory", "100kb").Err(); err != nil {
-		t.Fatal(err)
+	for name, slow := range map[string]bool{"fast": false, "slow": true} {
+		t.Run(name, func(t *testing.T) {
+			s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+			s.slow = slow
+			heard := s.hear()
+			s.join("a1", reads)
+			s.busy("b1", true)
+			s.kept("c1", reads, true)
+			s.fill()
+			s.unchanged(func() {
+				for _, mode := range []string{"try", "enqueue"} {
+					_, err := s.run(acquires, redislock.ScriptOp{Key: "other", Owner: "c2", TTL: time.Second, Mode: mode, Share: reads})
+					if !isFull(err) {
+						t.Errorf("share on a full server: %v", err)
+					}
+				}
+				if _, err := s.try("d1", reads, true); !isFull(err) {
+					t.Errorf("queueing on a full server: %v", err)
+				}
+			})
+			s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: 2 * testTTL, Share: reads})
+			s.ttl(lockKey, 2*testTTL)
+			s.leave("a1", reads, 1)
+			s.holder("b1")
+			s.take("b1")
+			s.release("b1", 1)
+			s.holders("r c1")
+			s.join("c1", reads)
+			s.leave("c1", reads, 1)
+			expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
+		})
 	}
-	before := s.dump(t)
-	for _, mode := range []string{"try", "enqueue"} {
-		_, err := redislock.RunShare(t.Context(), s.Client, "c", testClaim, "in:",
-			redislock.ScriptOp{Key: "other", Owner: "c2", TTL: time.Second, Tokens: 1, Mode: mode, Share: reads})
-		if !isFull(err) {
-			t.Errorf("share on a full server: %v", err)
-		}
-	}
-	if _, err := s.shareN("d1", reads, true, 1); !isFull(err) {
-		t.Errorf("queueing on a full server: %v", err)
-	}
-	if after := s.dump(t); after != before {
-		t.Errorf("changed\n%sto\n%s", before, after)
-	}
-	if r, err := redislock.RenewShared.Run(t.Context(), s.Client, []string{lockKey}, "r a1", 20000).Int64Slice(); err != nil || r[0] != 1 {
-		t.Errorf("renew: %v, %v", r, err)
-	}
-	s.ttl(lockKey, 20*time.Second)
-	s.leave("a1", reads, 1)
-	s.holder("b1")
-	s.take("b1")
-	s.release("b1", 1)
-	s.holders("r c1")
-	s.join("c1", reads)
-	s.leave("c1", reads, 1)
-	expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
 }

@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -14,42 +15,29 @@ import (
 // reads is the request of a reader. Others want a permit: "p2" is one of two.
 const reads = "r"
 
-func (s scripts) shareN(owner, share string, queue bool, tokens int) ([]int64, error) {
-	mode := "try"
-	if queue {
-		mode = "enqueue"
-	}
-	lines, err := redislock.RunShare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Tokens: tokens, Mode: mode, Share: share})
-	if err != nil {
-		return nil, err
-	}
-	return numbers(s.t, lines[0]), nil
-}
-
 // join acquires a share and must succeed. It returns the tokens.
 func (s scripts) join(owner, share string) (first, last int64) {
 	s.t.Helper()
-	r, err := s.shareN(owner, share, true, 8)
-	if err != nil || len(r) != 4 || r[0] != 1 {
-		s.t.Fatalf("%s does not get %s: %v, %v", owner, share, r, err)
+	line, err := s.try(owner, share, true)
+	if err != nil {
+		s.t.Fatalf("%s does not get %s: %v", owner, share, err)
 	}
-	return r[1], r[2]
+	return grant(s.t, line)
 }
 
 // kept requests a share and must be refused. It returns the time left.
 func (s scripts) kept(owner, share string, queue bool) time.Duration {
 	s.t.Helper()
-	r, err := s.shareN(owner, share, queue, 1)
-	if err != nil || len(r) < 2 || r[0] != 0 {
-		s.t.Fatalf("%s is not kept from %s: %v, %v", owner, share, r, err)
+	line, err := s.try(owner, share, queue)
+	match := regexp.MustCompile(`^0 (-?\d+) \d{1,16}( -?\d+ [\w.]*)?$`).FindStringSubmatch(line)
+	if err != nil || match == nil {
+		s.t.Fatalf("%s is not kept from the lock %q: %q, %v", owner, share, line, err)
 	}
-	return time.Duration(r[1]) * time.Millisecond
+	return time.Duration(numbers(s.t, match[1])[0]) * time.Millisecond
 }
 
-func (s scripts) leaveErr(owner, share string, inDoubt bool, lastToken int64) (int, error) {
-	lines, err := redislock.RunUnshare(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: inDoubt, LastToken: lastToken, Share: share})
+func (s scripts) leaveErr(owner, share string, inDoubt bool) (int, error) {
+	lines, err := s.run(releases, redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: inDoubt, Share: share})
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +46,7 @@ func (s scripts) leaveErr(owner, share string, inDoubt bool, lastToken int64) (i
 
 func (s scripts) leave(owner, share string, want int) {
 	s.t.Helper()
-	if got, err := s.leaveErr(owner, share, false, 0); err != nil || got != want {
+	if got, err := s.leaveErr(owner, share, false); err != nil || got != want {
 		s.t.Errorf("release of %s: %d, %v instead of %d", owner, got, err, want)
 	}
 }
@@ -94,4 +82,11 @@ func near(t *testing.T, what string, got, want time.Duration) {
 	if got > want || got < want-5*time.Second || got <= 0 {
 		t.Errorf("%s: %v instead of %v", what, got, want)
 	}
+}
+
+// lease checks when the lease of a holder ends.
+func (s scripts) lease(member string, in time.Duration) {
+	s.t.Helper()
+	ends := int64(s.ZScore(s.t.Context(), lockKey, member).Val())
+	near(s.t, "lease of "+member, time.Duration(ends-s.now())*time.Microsecond, in)
 }

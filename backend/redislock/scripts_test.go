@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
@@ -29,17 +31,35 @@ type scripts struct {
 	t *testing.T
 }
 
-func (s scripts) acquireN(owner string, queue bool, tokens int) ([]int64, error) {
+// run runs a script once for the locks. The inbox is that of the first owner.
+func (s scripts) run(pick func(redislock.Scripts) *luascript.Script, ops ...redislock.ScriptOp) ([]string, error) {
+	return s.runFor(testClaim, pick, ops...)
+}
+
+func (s scripts) runFor(claim time.Duration, pick func(redislock.Scripts) *luascript.Script, ops ...redislock.ScriptOp) ([]string, error) {
+	which := redislock.FastScripts
+	if s.slow {
+		which = redislock.SlowScripts
+	}
+	c := redislock.Caller{Client: s.Client, Inbox: ops[0].Owner[:1], Prefix: "in:", Claim: claim}
+	return c.Run(s.t.Context(), pick(which), ops...)
+}
+
+func acquires(s redislock.Scripts) *luascript.Script { return s.Acquire }
+func releases(s redislock.Scripts) *luascript.Script { return s.Release }
+func renews(redislock.Scripts) *luascript.Script     { return redislock.RenewScript }
+
+// try makes an attempt and returns the reply. The share "" asks for an exclusive lock.
+func (s scripts) try(owner, share string, queue bool) (string, error) {
 	mode := "try"
 	if queue {
 		mode = "enqueue"
 	}
-	lines, err := redislock.RunAcquire(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Tokens: tokens, Mode: mode})
+	lines, err := s.run(acquires, redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: testTTL, Mode: mode, Share: share})
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return numbers(s.t, lines[0]), nil
+	return lines[0], nil
 }
 
 func numbers(t *testing.T, line string) []int64 {
@@ -55,66 +75,93 @@ func numbers(t *testing.T, line string) []int64 {
 	return ns
 }
 
+// grant parses a reply that grants a lock. It returns the first and the last token.
+func grant(t *testing.T, line string) (first, last int64) {
+	t.Helper()
+	if !regexp.MustCompile(`^1 \d{16} \d{16} [01]$`).MatchString(line) {
+		t.Fatalf("%q is not a grant", line)
+	}
+	ns := numbers(t, line)
+	if ns[1] >= ns[2] {
+		t.Fatalf("%q has no tokens", line)
+	}
+	return ns[1] + 1, ns[2]
+}
+
 // take acquires and must succeed. It returns the tokens.
 func (s scripts) take(owner string) (first, last int64) {
 	s.t.Helper()
-	return s.takeN(owner, 1)
-}
-
-func (s scripts) takeN(owner string, tokens int) (first, last int64) {
-	s.t.Helper()
-	r, err := s.acquireN(owner, false, tokens)
-	if err != nil || len(r) != 4 || r[0] != 1 {
-		s.t.Fatalf("%s does not get the lock: %v, %v", owner, r, err)
+	line, err := s.try(owner, "", false)
+	if err != nil {
+		s.t.Fatalf("%s does not get the lock: %v", owner, err)
 	}
-	return r[1], r[2]
+	return grant(s.t, line)
 }
 
 // busy acquires and must find the lock held or promised. It returns the time left.
 func (s scripts) busy(owner string, queue bool) time.Duration {
 	s.t.Helper()
-	r, err := s.acquireN(owner, queue, 1)
-	if err != nil || len(r) < 2 || r[0] != 0 {
-		s.t.Fatalf("%s does not find the lock held: %v, %v", owner, r, err)
-	}
-	return time.Duration(r[1]) * time.Millisecond
+	return s.kept(owner, "", queue)
 }
 
 // refused acquires and must get an error that begins with prefix, and change
 // nothing.
 func (s scripts) refused(owner, prefix string) {
 	s.t.Helper()
+	s.refusedShare(owner, "", prefix)
+}
+
+func (s scripts) refusedShare(owner, share, prefix string) {
+	s.t.Helper()
 	for _, queue := range []bool{false, true} {
-		before := s.dump(s.t)
-		r, err := s.acquireN(owner, queue, 1)
-		if !redis.HasErrorPrefix(err, prefix) {
-			s.t.Errorf("got %v, %v instead of an error %s", r, err, prefix)
-		}
-		if after := s.dump(s.t); after != before {
-			s.t.Errorf("a refused acquisition changed\n%sto\n%s", before, after)
-		}
+		s.unchanged(func() {
+			s.t.Helper()
+			if line, err := s.try(owner, share, queue); !redis.HasErrorPrefix(err, prefix) {
+				s.t.Errorf("got %q, %v instead of an error %s", line, err, prefix)
+			}
+		})
 	}
 }
 
-func (s scripts) releaseErr(owner string, inDoubt bool, last int64) (int, error) {
-	lines, err := redislock.RunRelease(s.t.Context(), s.Client, owner[:1], testClaim, "in:",
-		redislock.ScriptOp{Key: lockKey, Owner: owner, InDoubt: inDoubt, LastToken: last})
-	if err != nil {
-		return 0, err
+// unchanged calls f, which must not change anything but the clock: a token may be issued
+// that is not used.
+func (s scripts) unchanged(f func()) {
+	s.t.Helper()
+	token := regexp.MustCompile(`^` + redislock.ClockKey + ` = \d{16}\n$`)
+	state := func() string {
+		lines := strings.SplitAfter(s.dump(s.t), "\n")
+		slices.Sort(lines)
+		return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return token.MatchString(l) }), "")
 	}
-	return strconv.Atoi(lines[0])
+	before := state()
+	f()
+	if after := state(); after != before {
+		s.t.Errorf("it changed\n%sto\n%s", before, after)
+	}
+}
+
+func (s scripts) releaseErr(owner string, inDoubt bool) (int, error) {
+	return s.leaveErr(owner, "", inDoubt)
 }
 
 func (s scripts) release(owner string, want int) {
 	s.t.Helper()
-	if got, err := s.releaseErr(owner, false, 0); err != nil || got != want {
-		s.t.Errorf("release of %s: %d, %v instead of %d", owner, got, err, want)
+	s.leave(owner, "", want)
+}
+
+// renewed extends leases and checks the reply.
+func (s scripts) renewed(want []string, ops ...redislock.ScriptOp) {
+	s.t.Helper()
+	if got, err := s.run(renews, ops...); err != nil || !slices.Equal(got, want) {
+		s.t.Errorf("renewal: %q, %v instead of %q", got, err, want)
 	}
 }
 
+// holder checks the owner of an exclusive lock; "" is no owner.
 func (s scripts) holder(want string) {
 	s.t.Helper()
-	if got := s.Get(s.t.Context(), lockKey).Val(); got != want {
+	got := s.Get(s.t.Context(), lockKey).Val()
+	if owner, _, _ := strings.Cut(got, " "); owner != want {
 		s.t.Errorf("the lock is held by %q instead of %q", got, want)
 	}
 }
@@ -135,9 +182,18 @@ func (s scripts) queue(want ...string) {
 
 func (s scripts) now() int64 { return s.Time(s.t.Context()).Val().UnixMicro() }
 
-// hear subscribes to all inboxes. The returned function returns the messages since
-// then, and makes sure that there are no others.
-func (s scripts) hear() func() []string {
+// last returns the last token that was issued.
+func (s scripts) last() int64 {
+	s.t.Helper()
+	return numbers(s.t, s.Get(s.t.Context(), redislock.ClockKey).Val())[0]
+}
+
+// hear subscribes to all inboxes. The returned function returns the channels and owners of
+// the messages since then, makes sure that there are no others, and that they tell of a
+// grant for the claim window: the tokens rise from message to message.
+func (s scripts) hear() func() []string { return s.hearFor(testClaim) }
+
+func (s scripts) hearFor(claim time.Duration) func() []string {
 	s.t.Helper()
 	sub := s.PSubscribe(s.t.Context(), "in:*")
 	s.t.Cleanup(func() { _ = sub.Close() })
@@ -148,6 +204,7 @@ func (s scripts) hear() func() []string {
 		s.t.Helper()
 		s.Publish(context.Background(), "in:end", "end")
 		var got []string
+		var highest int64
 		for {
 			m, err := sub.ReceiveMessage(s.t.Context())
 			if err != nil {
@@ -156,7 +213,17 @@ func (s scripts) hear() func() []string {
 			if m.Channel == "in:end" {
 				return got
 			}
-			got = append(got, m.Channel+" "+m.Payload)
+			owner, rest, _ := strings.Cut(m.Payload, " ")
+			ms, tokens, _ := strings.Cut(rest, " ")
+			if ms != strconv.FormatInt(claim.Milliseconds(), 10) {
+				s.t.Errorf("the message %q is not of a grant for %v", m.Payload, claim)
+			}
+			first, last := grant(s.t, "1 "+tokens)
+			if first <= highest {
+				s.t.Errorf("the message %q follows one with the token %d", m.Payload, highest)
+			}
+			highest = last
+			got = append(got, m.Channel+" "+owner)
 		}
 	}
 }
@@ -174,7 +241,15 @@ func expect(t *testing.T, what string, got, want []string) {
 	}
 }
 
+// eachScripts runs f on each server, with the fast prefixes of the scripts and without them.
 func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	t.Helper()
-	eachServer(t, func(t *testing.T, s server) { f(t, scripts{s, t}) })
+	for name, slow := range map[string]bool{"fast": false, "slow": true} {
+		t.Run(name, func(t *testing.T) {
+			eachServer(t, func(t *testing.T, s server) {
+				s.slow = slow
+				f(t, scripts{s, t})
+			})
+		})
+	}
 }

@@ -3,7 +3,9 @@ package redislock_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -250,4 +252,29 @@ func TestReleaseWithLostReplyIsNotALoss(t *testing.T) {
 			})
 		}
 	}
+}
+
+// loser drops the next reply on its connections, and breaks the connection.
+type loser struct {
+	armed     atomic.Bool
+	meanwhile func()
+}
+
+type losing struct {
+	net.Conn
+	loser  *loser
+	broken atomic.Bool
+}
+
+func (c *losing) Read(p []byte) (int, error) {
+	if c.broken.Load() {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := c.Conn.Read(p)
+	if c.loser.armed.CompareAndSwap(true, false) {
+		c.broken.Store(true)
+		c.loser.meanwhile()
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
 }

@@ -24,7 +24,7 @@ const (
 	HelpsHead
 	// KeepsTicket: an owner that queues again keeps its place.
 	KeepsTicket
-	// GoneRefused: an attempt by an owner that has released is refused.
+	// GoneRefused: an attempt by an owner that has released in doubt is refused.
 	GoneRefused
 	// ChecksOwner: a release only deletes the lock of its own owner.
 	ChecksOwner

@@ -50,8 +50,7 @@ type Server struct {
 	Lock       Owner  // the value of the key
 	Promised   bool   // the key lives for a claim window, not for a lease
 	Queue      Queue  // {key}:queue
-	Released   Owner  // the last owner that released, from {key}:fence
-	Tombstones Owners // owners that left with an attempt in flight, also from {key}:fence
+	Tombstones Owners // {key}:gone, owners that left with an attempt in flight
 }
 
 // Answer is the first word of a script's reply.
@@ -85,7 +84,7 @@ func (s *Server) acquire(o Owner, queues bool, r Rule) Reply {
 		return Reply{Answer: Granted}
 	case s.Lock != Nobody && !queues:
 		return Reply{Answer: Held}
-	case (s.Released == o || s.Tombstones.Has(o)) && r.has(GoneRefused):
+	case s.Tombstones.Has(o) && r.has(GoneRefused):
 		return Reply{Answer: Refused}
 	}
 	told := Nobody
@@ -118,10 +117,9 @@ func (s *Server) enqueue(o Owner, r Rule) {
 func (s *Server) release(o Owner, inDoubt bool, r Rule) Reply {
 	current, unclaimed := s.Lock, s.Promised
 	mine := current == o || current != Nobody && !r.has(ChecksOwner)
-	again := s.Released == o
+	again := inDoubt && s.Tombstones.Has(o)
 	if mine {
 		s.free()
-		s.Released = o
 	} else if r.has(LeavesQueue) {
 		s.Queue.remove(o)
 	}
@@ -144,7 +142,7 @@ func (s *Server) release(o Owner, inDoubt bool, r Rule) Reply {
 	return reply
 }
 
-// grantNext does what grant_next.lua does: it gives the lock to the head of the queue, and returns
+// grantNext does what grant_next in queue.lua does: it gives the lock to the head of the queue, and returns
 // that owner. An entry of the leaving owner is dropped.
 func (s *Server) grantNext(leaving Owner) Owner {
 	for s.Queue[0] != Nobody {
@@ -166,8 +164,5 @@ func (s *Server) knows(o Owner) bool { return s.Lock == o || s.Queue.place(o) >=
 
 // forget removes o from the records, because its process continues with a new owner.
 func (s *Server) forget(o Owner) {
-	if s.Released == o {
-		s.Released = Nobody
-	}
 	s.Tombstones = s.Tombstones.without(o)
 }

@@ -63,9 +63,8 @@ func (s *State) part(p *Process, o Owner) uint32 {
 	bit(p.LateRelease)
 	bit(s.Server.Lock == o)
 	bit(s.Server.Lock == o && s.Server.Promised)
-	// Only attempts are refused because of these.
+	// Only attempts are refused because of it.
 	asks := p.LateAttempt || p.lives()
-	bit(asks && s.Server.Released == o)
 	bit(asks && s.Server.Tombstones.Has(o))
 	return k<<3 | uint32(s.Server.Queue.place(o)+1)
 }
