@@ -304,3 +304,23 @@ func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 		t.Error(w.err)
 	}
 }
+
+// A message that is older than the last refusal is of a grant that may have ended.
+func TestOldMessageIsNotBelieved(t *testing.T) {
+	eachServer(t, func(t *testing.T, s server) {
+		b := newBackend(t, s.Client)
+		g := must(b.TryAcquire(t.Context(), request(lockKey)))
+		r := request(lockKey)
+		r.Renews = true
+		w := acquire(t.Context(), b, r)
+		eventually(t, "it waits and listens", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 && s.inboxes(t) == 1 })
+		channel := s.PubSubChannels(t.Context(), "*").Val()[0]
+		noError(t, s.Publish(t.Context(), channel, fmt.Sprintf("%s 10000 %016d %016d 0", r.Owner, g.LastToken-1, g.LastToken)).Err())
+		mustRelease(t, b, g)
+		<-w.done
+		if w.err != nil || w.grant.Token <= g.LastToken {
+			t.Fatalf("token %d after %d, %v", w.grant.Token, g.LastToken, w.err)
+		}
+		mustRelease(t, b, w.grant)
+	})
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
 )
 
@@ -398,6 +399,50 @@ func TestScriptBadClock(t *testing.T) {
 
 				s.Del(t.Context(), redislock.ClockKey)
 				s.take("b1")
+			})
+		})
+	}
+}
+
+// What is wrong with one lock fails that lock alone, although one script call is for
+// several.
+func TestScriptOneOfSeveralFails(t *testing.T) {
+	const bad, good = "bad", "good"
+	for place, want := range map[string]struct{ key, acquired, released, renewed string }{
+		"lock":  {bad, "-WRONGTYPE", "0", "0"},
+		"queue": {"{bad}:queue", "-WRONGTYPE", "2", "0"},
+		"gone":  {"{bad}:gone", "-WRONGTYPE", "2", "0"},
+	} {
+		t.Run(place, func(t *testing.T) {
+			eachScripts(t, func(t *testing.T, s scripts) {
+				s.HSet(t.Context(), want.key, "x", "y")
+				ops := []redislock.ScriptOp{exclusive("a", "a1"), exclusive(bad, "a2"), exclusive(good, "a3"), exclusive("c", "a4")}
+				ops[3].Share = reads
+				run := func(what string, pick func(redislock.Scripts) *luascript.Script, want, others string) {
+					t.Helper()
+					lines, _ := s.run(pick, ops...)
+					for i, line := range lines {
+						w := others
+						if ops[i].Key == bad {
+							w = want
+						}
+						if word, _, _ := strings.Cut(line, " "); word != w {
+							t.Errorf("%s of %q: %q instead of %s", what, ops[i].Key, line, w)
+						}
+					}
+					if len(lines) != len(ops) {
+						t.Errorf("%s: %d lines", what, len(lines))
+					}
+				}
+				run("acquire", acquires, want.acquired, "1")
+				run("renew", renews, want.renewed, "1")
+				run("release", releases, want.released, "1")
+				if n := s.Exists(t.Context(), "a", good, "c").Val(); n != 0 {
+					t.Errorf("%d locks are left", n)
+				}
+				if typ := s.Type(t.Context(), want.key).Val(); typ != "hash" {
+					t.Errorf("%s is a %s now", want.key, typ)
+				}
 			})
 		})
 	}

@@ -293,6 +293,7 @@ func TestScriptOutOfMemory(t *testing.T) {
 			heard := s.hear()
 			s.take("a1")
 			s.busy("b1", true)
+			s.busy("e1", true)
 			s.fill()
 
 			s.unchanged(func() {
@@ -314,12 +315,15 @@ func TestScriptOutOfMemory(t *testing.T) {
 			s.release("a1", 1)
 			s.holder("b1")
 			s.take("b1")
-			if got, err := s.releaseErr("b1", true); err != nil || got != 1 {
+			s.Del(t.Context(), lockKey) // as if the lease had ended
+			s.busy("c1", false)         // helps the next waiter
+			s.holder("e1")
+			if got, err := s.releaseErr("e1", true); err != nil || got != 1 {
 				t.Errorf("release: %d, %v", got, err)
 			}
 			s.holder("")
-			s.refused("b1", "GONE")
-			expect(t, "messages", heard(), []string{"in:b b1"})
+			s.refused("e1", "GONE")
+			expect(t, "messages", heard(), []string{"in:b b1", "in:e e1"})
 			if got, err := s.releaseErr("d1", true); err != nil || got != 2 {
 				t.Errorf("release of an owner that never had it: %d, %v", got, err)
 			}
