@@ -114,11 +114,12 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	if b.topology.multiKey() {
 		answers, err := renewScripted(ctx, c, grants, batch)
-		if !redis.HasErrorPrefix(err, "CROSSSLOT") {
+		switch {
+		case redis.HasErrorPrefix(err, "CROSSSLOT"):
+			b.topology.foundSlots()
+		case !redis.HasErrorPrefix(err, "NOPERM"): // the user may not access one of the keys
 			return answers, err
 		}
-		// The client is for one server, but that is part of a Cluster.
-		b.topology.foundSlots()
 	}
 	return renewPipelined(ctx, c, grants, batch)
 }

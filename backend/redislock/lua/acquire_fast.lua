@@ -15,7 +15,7 @@ do
     local before = pcall('GETSET', KEYS[#KEYS], token) or string.format('%016.0f', token - 1)
     if type(before) == 'table' then
       return nil
-    elseif #before == 16 and before < token then
+    elseif #before == 16 and before < token and not string.find(before, '%D') then
       return before, token
     end
     call('SET', KEYS[#KEYS], before)

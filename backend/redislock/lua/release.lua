@@ -55,7 +55,7 @@ local function release(i)
   local repeated = false
   if in_doubt then
     repeated = tombstoned(gone, owner)
-    add_tombstone(gone, owner)
+    pcall(add_tombstone, gone, owner) -- if it has another type, acquire.lua refuses the attempt
   end
 
   -- If the key is free, others may wait for it, even if this release comes too late. If the
