@@ -81,7 +81,8 @@ func (h *heldBack) count() int {
 func TestVirtualRenewalsInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := redistest.VirtualClient(t, redistest.Virtual(t))
-		b := newBackend(t, c, redislock.WithOpTimeout(30*time.Second))
+		wrapped := struct{ redis.UniversalClient }{c} // so that its hooks see the renewals
+		b := newBackend(t, wrapped, redislock.WithOpTimeout(30*time.Second))
 		grants := hold(t, b, 10)
 		server := &heldBack{keys: func(string) bool { return true }, open: make(chan struct{})}
 		c.AddHook(server)

@@ -142,6 +142,7 @@ func TestACL(t *testing.T) {
 
 	redistest.MustBeEnough(t, documentedRules(t), map[string]bool{
 		"+getset":         true, // only the frequent case uses it
+		"+mget":           true, // for releases that are sent together
 		"+subscribe":      true, // without it, waiters poll
 		"+ping":           true, // to notice a dead inbox sooner
 		"+info":           true, // for the warning about eviction
