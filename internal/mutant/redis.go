@@ -5,15 +5,15 @@ var redisServers = []Mutant{
 	{
 		Name: "owner-by-its-beginning",
 		Rule: "a renewal only compares the beginning of the owner",
-		Edits: []Edit{{"backend/redislock/renew.lua", "if current == ARGV[2 * i - 1] then",
-			"if type(current) == 'string' and string.sub(current, 1, #ARGV[2 * i - 1]) == ARGV[2 * i - 1] then"}},
+		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif value and holds(value, owner) then",
+			"elseif value and string.sub(value, 1, #owner) == owner then"}},
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
 	},
 	{
 		Name: "owner-by-its-uuid",
 		Rule: "a renewal only compares the random part of the owner",
-		Edits: []Edit{{"backend/redislock/renew.lua", "if current == ARGV[2 * i - 1] then",
-			"if type(current) == 'string' and string.sub(current, 1, 36) == string.sub(ARGV[2 * i - 1], 1, 36) then"}},
+		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif value and holds(value, owner) then",
+			"elseif value and string.sub(value, 1, 36) == string.sub(owner, 1, 36) then"}},
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
 	},
 	{
@@ -25,8 +25,8 @@ var redisServers = []Mutant{
 	{
 		Name: "renewals-wait-for-another-server",
 		Rule: "the renewals in progress are counted for all servers together",
-		Edits: []Edit{{"backend/redislock/renew.go", "	at := b.dispatcher.knownBatcher(grants[group[0]].Key)\n",
-			"	at := b.dispatcher.defaultBatcher\n"}},
+		Edits: []Edit{{"backend/redislock/renew.go", "	at := b.dispatcher.knownSite(grants[group[0]].Key)\n",
+			"	at := b.dispatcher.defaultSite\n"}},
 		Package: "./backend/redislock", Test: "TestVirtualSilentShardDelaysNoOther",
 	},
 	{
@@ -74,16 +74,22 @@ var redisServers = []Mutant{
 		Package: "./backend/redislock/internal/dispatch", Test: "TestLimitFollowsAChangeUnderLoad",
 	},
 	{
+		Name:    "broken-connection-is-no-doubt",
+		Rule:    "an answer to a repeated request counts for the copy on a connection that broke, too",
+		Edits:   []Edit{{"backend/redislock/dispatcher.go", "results[n].OutcomeKnown && fate != rediskit.Unknown", "fate != rediskit.Unknown"}},
+		Package: "./backend/redislock", Test: "TestReleaseWithLostReplyIsNotALoss", Needs: "redis-server",
+	},
+	{
 		Name: "waiting-is-evidence",
 		Rule: "a value counts as a lock because a waiter waits for its key",
-		Edits: []Edit{{"backend/redislock/force_release.lua", "if not kind and not is_lock(",
-			"if not kind and not waited and not is_lock("}},
+		Edits: []Edit{{"backend/redislock/lua/force_release.lua", "if value and not value_is_lock(",
+			"if value and waiting == 0 and not value_is_lock("}},
 		Package: "./backend/redislock", Test: "TestForceReleaseOfAnApplicationsValue",
 	},
 	{
 		Name:    "one-spoils-all",
 		Rule:    "a script that fails because of one key fails for all locks that share it",
-		Edits:   []Edit{{"backend/redislock/dispatcher.go", "} else if !isOfOneKey(answers[i].err) {", "} else {"}},
+		Edits:   []Edit{{"backend/redislock/dispatcher.go", "case len(batch) == 1 || isLine(err, \"\") || !redis.HasErrorPrefix(err, \"NOPERM\"):", "default:"}},
 		Package: "./backend/redislock", Test: "TestBadKeyFailsAlone", Needs: "redis-server",
 	},
 	{
