@@ -36,9 +36,9 @@ func TestMain(m *testing.M) {
 // server is a simulated or a real Redis.
 type server struct {
 	*redis.Client
-	mini *miniredis.Miniredis // nil if the server is real
-	real *redistest.Server    // nil if the server is simulated
-	slow bool                 // tests run scripts without their fast prefixes
+	mini    *miniredis.Miniredis // nil if the server is real
+	real    *redistest.Server    // nil if the server is simulated
+	variant                      // of scripts that a test runs
 }
 
 // eachServer runs f on the simulated server and on a real one.

@@ -286,50 +286,48 @@ func TestScriptRenew(t *testing.T) {
 // A full server refuses new locks before it has done anything, and allows renewals,
 // hand-overs and releases.
 func TestScriptOutOfMemory(t *testing.T) {
-	for name, slow := range map[string]bool{"fast": false, "slow": true} {
-		t.Run(name, func(t *testing.T) {
-			s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
-			s.slow = slow
-			heard := s.hear()
-			s.take("a1")
-			s.busy("b1", true)
-			s.busy("e1", true)
-			s.fill()
+	eachVariant(t, func(t *testing.T, v variant) {
+		s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+		s.variant = v
+		heard := s.hear()
+		s.take("a1")
+		s.busy("b1", true)
+		s.busy("e1", true)
+		s.fill()
 
-			s.unchanged(func() {
-				for _, mode := range []string{"try", "enqueue"} {
-					// All of them fail, or that of a batch that is first would free the way.
-					ops := []redislock.ScriptOp{{Key: "other", Owner: "c1", TTL: time.Second, Mode: mode}, {Key: "third", Owner: "c1", TTL: time.Second, Mode: mode}}
-					if lines, err := s.run(acquires, ops...); !isFull(err) || len(lines) == 2 && !(lines[0][0] == '-' && lines[1][0] == '-') {
-						t.Errorf("acquire on a full server: %q, %v", lines, err)
-					}
+		s.unchanged(func() {
+			for _, mode := range []string{"try", "enqueue"} {
+				// All of them fail, or that of a batch that is first would free the way.
+				ops := []redislock.ScriptOp{{Key: "other", Owner: "c1", TTL: time.Second, Mode: mode}, {Key: "third", Owner: "c1", TTL: time.Second, Mode: mode}}
+				if lines, err := s.run(acquires, ops...); !isFull(err) || len(lines) == 2 && !(lines[0][0] == '-' && lines[1][0] == '-') {
+					t.Errorf("acquire on a full server: %q, %v", lines, err)
 				}
-				if _, err := s.try("c1", "", true); !isFull(err) {
-					t.Errorf("queueing on a full server: %v", err)
-				}
-			})
-
-			s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: 2 * testTTL})
-			s.ttl(lockKey, 2*testTTL)
-			expect(t, "messages so far", heard(), nil)
-			s.release("a1", 1)
-			s.holder("b1")
-			s.take("b1")
-			s.Del(t.Context(), lockKey) // as if the lease had ended
-			s.busy("c1", false)         // helps the next waiter
-			s.holder("e1")
-			if got, err := s.releaseErr("e1", true); err != nil || got != 1 {
-				t.Errorf("release: %d, %v", got, err)
 			}
-			s.holder("")
-			s.refused("e1", "GONE")
-			expect(t, "messages", heard(), []string{"in:b b1", "in:e e1"})
-			if got, err := s.releaseErr("d1", true); err != nil || got != 2 {
-				t.Errorf("release of an owner that never had it: %d, %v", got, err)
+			if _, err := s.try("c1", "", true); !isFull(err) {
+				t.Errorf("queueing on a full server: %v", err)
 			}
-			s.refused("d1", "GONE")
 		})
-	}
+
+		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: 2 * testTTL})
+		s.ttl(lockKey, 2*testTTL)
+		expect(t, "messages so far", heard(), nil)
+		s.release("a1", 1)
+		s.holder("b1")
+		s.take("b1")
+		s.Del(t.Context(), lockKey) // as if the lease had ended
+		s.busy("c1", false)         // helps the next waiter
+		s.holder("e1")
+		if got, err := s.releaseErr("e1", true); err != nil || got != 1 {
+			t.Errorf("release: %d, %v", got, err)
+		}
+		s.holder("")
+		s.refused("e1", "GONE")
+		expect(t, "messages", heard(), []string{"in:b b1", "in:e e1"})
+		if got, err := s.releaseErr("d1", true); err != nil || got != 2 {
+			t.Errorf("release of an owner that never had it: %d, %v", got, err)
+		}
+		s.refused("d1", "GONE")
+	})
 }
 
 // fill makes the server refuse writes that need memory.

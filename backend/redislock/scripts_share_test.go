@@ -233,36 +233,34 @@ func TestScriptShareForeign(t *testing.T) {
 }
 
 func TestScriptShareOutOfMemory(t *testing.T) {
-	for name, slow := range map[string]bool{"fast": false, "slow": true} {
-		t.Run(name, func(t *testing.T) {
-			s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
-			s.slow = slow
-			heard := s.hear()
-			s.join("a1", reads)
-			s.busy("b1", true)
-			s.kept("c1", reads, true)
-			s.fill()
-			s.unchanged(func() {
-				for _, mode := range []string{"try", "enqueue"} {
-					_, err := s.run(acquires, redislock.ScriptOp{Key: "other", Owner: "c2", TTL: time.Second, Mode: mode, Share: reads})
-					if !isFull(err) {
-						t.Errorf("share on a full server: %v", err)
-					}
+	eachVariant(t, func(t *testing.T, v variant) {
+		s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+		s.variant = v
+		heard := s.hear()
+		s.join("a1", reads)
+		s.busy("b1", true)
+		s.kept("c1", reads, true)
+		s.fill()
+		s.unchanged(func() {
+			for _, mode := range []string{"try", "enqueue"} {
+				_, err := s.run(acquires, redislock.ScriptOp{Key: "other", Owner: "c2", TTL: time.Second, Mode: mode, Share: reads})
+				if !isFull(err) {
+					t.Errorf("share on a full server: %v", err)
 				}
-				if _, err := s.try("d1", reads, true); !isFull(err) {
-					t.Errorf("queueing on a full server: %v", err)
-				}
-			})
-			s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: 2 * testTTL, Share: reads})
-			s.ttl(lockKey, 2*testTTL)
-			s.leave("a1", reads, 1)
-			s.holder("b1")
-			s.take("b1")
-			s.release("b1", 1)
-			s.holders("r c1")
-			s.join("c1", reads)
-			s.leave("c1", reads, 1)
-			expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
+			}
+			if _, err := s.try("d1", reads, true); !isFull(err) {
+				t.Errorf("queueing on a full server: %v", err)
+			}
 		})
-	}
+		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: 2 * testTTL, Share: reads})
+		s.ttl(lockKey, 2*testTTL)
+		s.leave("a1", reads, 1)
+		s.holder("b1")
+		s.take("b1")
+		s.release("b1", 1)
+		s.holders("r c1")
+		s.join("c1", reads)
+		s.leave("c1", reads, 1)
+		expect(t, "messages", heard(), []string{"in:b b1", "in:c c1"})
+	})
 }

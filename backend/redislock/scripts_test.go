@@ -42,7 +42,19 @@ func (s scripts) runFor(claim time.Duration, pick func(redislock.Scripts) *luasc
 		which = redislock.SlowScripts
 	}
 	c := redislock.Caller{Client: s.Client, Inbox: ops[0].Owner[:1], Prefix: "in:", Claim: claim}
-	return c.Run(s.t.Context(), pick(which), ops...)
+	if !s.several {
+		return c.Run(s.t.Context(), pick(which), ops...)
+	}
+	// The last lock is one that its owner does not have. Nothing changes there.
+	beside := redislock.ScriptOp{Key: "beside", Owner: "beside", TTL: testTTL, Mode: "extend"}
+	lines, err := c.Run(s.t.Context(), pick(which), append(slices.Clone(ops), beside)...)
+	if n := len(ops); lines != nil {
+		if len(lines) != n+1 || lines[n] != "2" && lines[n] != "0" {
+			s.t.Errorf("a script answered %q for %d locks, of which the owner of the last does not have it", lines, n+1)
+		}
+		lines = lines[:n]
+	}
+	return lines, err
 }
 
 func acquires(s redislock.Scripts) *luascript.Script { return s.Acquire }
@@ -241,15 +253,24 @@ func expect(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// eachScripts runs f on each server, with the fast prefixes of the scripts and without them.
+// eachScripts runs f on each server and for each variant.
 func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	t.Helper()
-	for name, slow := range map[string]bool{"fast": false, "slow": true} {
-		t.Run(name, func(t *testing.T) {
-			eachServer(t, func(t *testing.T, s server) {
-				s.slow = slow
-				f(t, scripts{s, t})
-			})
+	eachVariant(t, func(t *testing.T, v variant) {
+		eachServer(t, func(t *testing.T, s server) {
+			s.variant = v
+			f(t, scripts{s, t})
 		})
+	})
+}
+
+// variant is how scripts are run: without their fast prefixes, or with another lock in the
+// same call.
+type variant struct{ slow, several bool }
+
+func eachVariant(t *testing.T, f func(t *testing.T, v variant)) {
+	t.Helper()
+	for name, v := range map[string]variant{"fast": {}, "slow": {slow: true}, "several": {several: true}} {
+		t.Run(name, func(t *testing.T) { f(t, v) })
 	}
 }
