@@ -29,7 +29,7 @@ func TestModel(t *testing.T) {
 		states int  // at least
 		long   bool // and not under the race detector
 	}{
-		{"two/anything", q.Model{Processes: 2, Rules: q.Protocol, Faults: q.Anything}, 12_000, false},
+		{"two/anything", q.Model{Processes: 2, Rules: q.Protocol, Faults: q.Anything}, 11_000, false},
 		{"three/on time", q.Model{Processes: 3, Rules: q.Protocol, Faults: onTime}, 60_000, false},
 		{"three/anything", q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything}, 700_000, true},
 		{"three/messages are enough", q.Model{Processes: 3, Rules: told, Faults: nearlyWell}, 19_000, false},
