@@ -260,8 +260,12 @@ func checkMode(m driver.Mode, permits int) error {
 	}
 }
 
-// checkNames adds the name of this package to the error about a key or an owner.
+// checkNames adds the name of this package to the error about a key or an owner. The key of
+// the clock cannot be the key of a lock.
 func checkNames(key, owner string) error {
+	if key == clockKey {
+		return fmt.Errorf("redislock: the key %q is in use by the Backend itself", key)
+	}
 	if err := rediskit.CheckNames(key, owner); err != nil {
 		return fmt.Errorf("redislock: %w", err)
 	}

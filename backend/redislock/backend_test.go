@@ -78,6 +78,7 @@ func TestBadRequests(t *testing.T) {
 	good := request("k")
 	for name, change := range map[string]func(*driver.Request){
 		"no key":         func(r *driver.Request) { r.Key = "" },
+		"the clock":      func(r *driver.Request) { r.Key = redislock.ClockKey },
 		"no owner":       func(r *driver.Request) { r.Owner = "" },
 		"reserved owner": func(r *driver.Request) { r.Owner = "-" },
 		"space":          func(r *driver.Request) { r.Owner = "secret owner" },

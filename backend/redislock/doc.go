@@ -37,10 +37,11 @@
 //     was in doubt. ForceRelease adds the owner that it takes the lock away from, and a name
 //     of its own. The set is kept for 15 minutes after the last of them.
 //
-// Each server has one more key for all its locks: distlock:clock, the last token that the
-// server issued. It does not expire. In a Cluster a script may use keys of one slot only,
-// so there is one such key for each slot that has had a lock, with a tag in its name, such
-// as distlock:clock:{m2k}: at most 16384 of them, of about a hundred bytes.
+// Each server has one more key for all its locks: distlock:clock, the last token that
+// the server issued. It does not expire, and a lock cannot have this key. In a
+// Cluster a script may use keys of one slot only, so there is one such key for each
+// slot that has had a lock, with a tag in its name, such as distlock:clock:{m2k}: at
+// most 16384 of them, of about a hundred bytes.
 //
 // # Protocol
 //
