@@ -43,8 +43,9 @@ func compete(t *testing.T, cfg distlock.Config, hold, trip time.Duration) rivals
 	s := newStore()
 	s.setTrip(func() time.Duration { return trip/2 + rand.N(trip) })
 	lockers := []*distlock.Locker{distlock.New(s, cfg), distlock.New(s, cfg)}
+	defer closeLocker(t, lockers[0])
+	defer closeLocker(t, lockers[1])
 	for _, l := range lockers {
-		defer closeLocker(t, l)
 		measure(t, l)
 	}
 	var (

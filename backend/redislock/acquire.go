@@ -225,7 +225,7 @@ func parseRefusal(rest string) (held *driver.HeldError, issued uint64) {
 	ms, err := strconv.ParseInt(words[0], 10, 64)
 	issued, err2 := strconv.ParseUint(words[1], 10, 64)
 	if err != nil || err2 != nil {
-		return nil, 0
+		return nil, 0 //nolint:nilerr // the caller reports the reply
 	}
 	held = &driver.HeldError{RetryAfter: time.Duration(max(ms, 0)) * time.Millisecond}
 	if len(words) > 2 {

@@ -101,7 +101,7 @@ func TestVirtualLateMessageIsNoLease(t *testing.T) {
 					next := passOn(t, m, after, network)
 					other, _ := virtualLocker(t, m)
 					var s *distlock.Lease
-					for err := error(distlock.ErrNotAcquired); err != nil; time.Sleep(5 * time.Millisecond) {
+					for err := distlock.ErrNotAcquired; err != nil; time.Sleep(5 * time.Millisecond) {
 						s, err = other.TryAcquire(t.Context(), lockKey, distlock.Opts{})
 					}
 					if n := next.Load(); n != nil && n.Valid() {

@@ -299,7 +299,7 @@ func TestScriptOutOfMemory(t *testing.T) {
 			for _, mode := range []string{"try", "enqueue"} {
 				// All of them fail, or that of a batch that is first would free the way.
 				ops := []redislock.ScriptOp{{Key: "other", Owner: "c1", TTL: time.Second, Mode: mode}, {Key: "third", Owner: "c1", TTL: time.Second, Mode: mode}}
-				if lines, err := s.run(acquires, ops...); !isFull(err) || len(lines) == 2 && !(lines[0][0] == '-' && lines[1][0] == '-') {
+				if lines, err := s.run(acquires, ops...); !isFull(err) || len(lines) == 2 && (lines[0][0] != '-' || lines[1][0] != '-') {
 					t.Errorf("acquire on a full server: %q, %v", lines, err)
 				}
 			}

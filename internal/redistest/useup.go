@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,15 +14,13 @@ import (
 func UseUp(tb testing.TB, c *redis.Client) {
 	tb.Helper()
 	n := c.Options().PoolSize
-	ended := make(chan error, n)
+	var ended sync.WaitGroup
 	for range n {
-		go func() { ended <- c.Do(context.Background(), "wait", 1, 0).Err() }()
+		ended.Go(func() { _ = c.Do(context.Background(), "wait", 1, 0).Err() }) //nolint:forbidigo // it ends with the client
 	}
 	tb.Cleanup(func() {
 		_ = c.Close()
-		for range n {
-			<-ended
-		}
+		ended.Wait()
 	})
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()

@@ -17,7 +17,7 @@ var (
 	includeLine = regexp.MustCompile(`^--- @include "([^"]+)"$`)
 	directive   = regexp.MustCompile(`^--+\s*@`)
 	longBracket = regexp.MustCompile(`\[=*\[`)
-	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`)
+	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`) //nolint:gocritic // the second ^ is the beginning of a line
 	leading     = regexp.MustCompile(`(?m)^[ \t]+`)
 )
 

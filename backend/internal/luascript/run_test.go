@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		return name == hangUpAt
 	})
 	c := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: 5})
-	defer c.Close() //nolint:errcheck // nothing is lost
+	defer c.Close()
 	s := luascript.Load(fstest.MapFS{"main.lua": {Data: []byte("return {KEYS[1], ARGV[1], ARGV[2]}")}}, "main.lua", nil)
 	for _, step := range []struct {
 		name, hangUpAt string

@@ -47,7 +47,7 @@ func (c *Cmd) Sent() int { return c.keys.written }
 // connection is NotSent, see [FateOf].
 func (c *Cmd) SetErr(err error) {
 	if err != nil && c.Sent() == 0 {
-		err = &notSent{err}
+		err = &notSentError{err}
 	}
 	c.Cmd.SetErr(err)
 }

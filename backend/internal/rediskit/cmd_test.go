@@ -213,7 +213,7 @@ func TestCmdFollowsRedirections(t *testing.T) {
 			c.WriteError(fmt.Sprintf("%s 12539 %s", redirection, target.addr()))
 		})
 		c := eager["ClusterClient"](source.addr())
-		defer c.Close() //nolint:errcheck // nothing is lost
+		t.Cleanup(func() { _ = c.Close() })
 		cmd := newCmd(t.Context())
 		_ = c.Process(t.Context(), cmd)
 		a, b := newCmd(t.Context()), newCmd(t.Context())
@@ -244,7 +244,7 @@ func TestCmdArguments(t *testing.T) {
 		return name == "EVALSHA"
 	})
 	c := eager["Client"](f.addr())
-	defer c.Close() //nolint:errcheck // nothing is lost
+	defer c.Close()
 	cmd := rediskit.NewCmd(t.Context(), "evalsha", "hash", 12, "a", "b", 7, int64(8))
 	if err := c.Process(t.Context(), cmd); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 // Fate is what is known about the effect of a command.
 type Fate int
 
+// The fates of a command. The zero value claims nothing.
 const (
 	Unknown Fate = iota // it may have taken effect, or may still do so
 	NotSent             // it never takes effect
@@ -18,7 +19,7 @@ const (
 // FateOf returns the fate of a [Cmd] from its error.
 func FateOf(err error) Fate {
 	switch {
-	case errors.As(err, new(*notSent)):
+	case errors.As(err, new(*notSentError)):
 		return NotSent
 	case Answered(err):
 		return Replied
@@ -33,13 +34,13 @@ func FateOf(err error) Fate {
 func Broken(err error) bool {
 	late := net.Error(nil)
 	return FateOf(err) == Unknown && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
-		!(errors.As(err, &late) && late.Timeout())
+		(!errors.As(err, &late) || !late.Timeout())
 }
 
-// notSent is the error of a command that was not written to any connection: for example
+// notSentError is the error of a command that was not written to any connection: for example
 // there was no connection, or the server refused the password.
-type notSent struct{ err error }
+type notSentError struct{ err error }
 
-func (e *notSent) Error() string { return e.err.Error() }
+func (e *notSentError) Error() string { return e.err.Error() }
 
-func (e *notSent) Unwrap() error { return e.err }
+func (e *notSentError) Unwrap() error { return e.err }

@@ -75,7 +75,7 @@ func named(o *redis.Options) { o.ClientName = clientName }
 func connections(tb testing.TB, s *redistest.Server) (conns []string) {
 	tb.Helper()
 	admin := s.Client(tb)
-	defer admin.Close() //nolint:errcheck // nothing is lost
+	defer admin.Close()
 	for line := range strings.Lines(admin.ClientList(tb.Context()).Val()) {
 		if strings.Contains(line, " name="+clientName+" ") {
 			conns = append(conns, line)
@@ -105,7 +105,7 @@ func TestOwnPoolBesideAnExhaustedClient(t *testing.T) {
 func TestOwnPoolConnections(t *testing.T) {
 	s := redistest.Start(t)
 	p := rediskit.NewOwnPool(s.Client(t, named), 4, time.Minute)
-	defer p.Close() //nolint:errcheck // nothing is lost
+	defer p.Close()
 	c := p.Client()
 	if l := connections(t, s); len(l) != 0 {
 		t.Errorf("before the first use: %q", l)
@@ -254,7 +254,7 @@ func TestOwnPoolDoubt(t *testing.T) {
 			return new(net.Dialer).DialContext(ctx, network, addr)
 		},
 	})
-	defer c.Close() //nolint:errcheck // nothing is lost
+	defer c.Close()
 	if err := c.Do(t.Context(), "auth", "pw").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -284,9 +284,9 @@ func TestOwnPoolClientOutlivesClose(t *testing.T) {
 // Types that cannot be copied are used as they are.
 func TestOwnPoolOfOtherTypes(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{})
-	defer ring.Close() //nolint:errcheck // nothing is lost
+	defer ring.Close()
 	wrapper := struct{ *redis.Client }{redis.NewClient(&redis.Options{})}
-	defer wrapper.Close() //nolint:errcheck // nothing is lost
+	defer wrapper.Close()
 	for _, c := range []redis.UniversalClient{ring, wrapper} {
 		if own := newOwnPool(t, c).Client(); own != c {
 			t.Errorf("%T is not used as it is", c)
@@ -334,7 +334,7 @@ func TestOwnPoolSlotsFunction(t *testing.T) {
 	c := redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: func(ctx context.Context) ([]redis.ClusterSlot, error) {
 		return slotsAt(at.Load().addr())(ctx)
 	}})
-	defer c.Close() //nolint:errcheck // nothing is lost
+	defer c.Close()
 	own := newOwnPool(t, c).Client()
 	if err := own.Process(t.Context(), newCmd(t.Context())); err != nil || before.scripts.Load() != 1 {
 		t.Errorf("%v, %d scripts", err, before.scripts.Load())

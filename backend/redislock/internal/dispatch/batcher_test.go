@@ -150,7 +150,7 @@ func TestRequestThatWasNotSentIsSentAgain(t *testing.T) {
 		s.next(unreachable)
 		s.mustDo(t, 7)
 		s.mustDo(t, 8) // inline again
-		s.next(unreachable, unreachable)
+		s.next(unreachable, unreachable) //nolint:gocritic // two requests fail
 		if r := s.Do(t.Context(), 7, true); r.Err == nil || !r.OutcomeKnown {
 			t.Errorf("%+v", r)
 		}
@@ -216,7 +216,7 @@ func TestDeadConnectionDoesNotBlockOthers(t *testing.T) {
 			}
 			return silent(ctx, inline, reqs)
 		}
-		s.next(dead, dead, dead)
+		s.next(dead, dead, dead) //nolint:gocritic // three requests meet it
 		var all sync.WaitGroup
 		all.Go(func() {
 			if r := s.Do(t.Context(), 1, true); !errors.Is(r.Err, errSilent) || r.OutcomeKnown {
