@@ -16,7 +16,7 @@ func UseUp(tb testing.TB, c *redis.Client) {
 	n := c.Options().PoolSize
 	var ended sync.WaitGroup
 	for range n {
-		ended.Go(func() { _ = c.Do(context.Background(), "wait", 1, 0).Err() }) //nolint:forbidigo // it ends with the client
+		ended.Go(func() { _ = c.Do(context.Background(), "wait", 1, 0).Err() })
 	}
 	tb.Cleanup(func() {
 		_ = c.Close()

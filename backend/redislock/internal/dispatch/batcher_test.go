@@ -149,7 +149,7 @@ func TestRequestThatWasNotSentIsSentAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server) {
 		s.next(unreachable)
 		s.mustDo(t, 7)
-		s.mustDo(t, 8) // inline again
+		s.mustDo(t, 8)                   // inline again
 		s.next(unreachable, unreachable) //nolint:gocritic // two requests fail
 		if r := s.Do(t.Context(), 7, true); r.Err == nil || !r.OutcomeKnown {
 			t.Errorf("%+v", r)
