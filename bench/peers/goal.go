@@ -284,10 +284,10 @@ func judgeGrowth(few, many verdict) verdict {
 	})
 }
 
-// judgeKeysLeft is F16: how many keys are left in Redis.
+// judgeKeysLeft is F16: how many keys are left in Redis. One for all locks is allowed.
 func judgeKeysLeft(v verdict, us *figure, of map[string]*figure) verdict {
 	v.What += ": keys left in Redis"
-	v.Goal, v.Direction, v.Unit = 0, atMost, number
+	v.Goal, v.Direction, v.Unit = 1, atMost, number
 	v = besideBare(v, keysLeft, us, of)
 	v.Ratio = v.Ours
 	v.Met = v.Ratio <= v.Goal && us.finished()

@@ -81,8 +81,8 @@ func TestGoals(t *testing.T) {
 			"F16 0 true bare, F16.memory 0.90 true bare, F16.replica 1.50 false bare",
 		},
 		{
-			"F16", slice{locks: 1000, finished: true, server: counters{keys: 1, memory: 1100, stream: 3000}}, nil,
-			"F16 1.00 false , F16.memory 1.10 false , F16.replica 0 false ",
+			"F16", slice{locks: 1000, finished: true, server: counters{keys: 2, memory: 1100, stream: 3000}}, nil,
+			"F16 2.00 false , F16.memory 1.10 false , F16.replica 0 false ",
 		},
 		{"F16", slice{locks: 1000}, nil, "F16 0 false , F16.memory 0 false , F16.replica 0 false "},
 	} {

@@ -53,7 +53,7 @@
 //	    with own keys                                                       >= 1.0
 //	    with one key                                                        >= 20
 //	F16 1,000,000 keys, each locked and unlocked once: keys that are left in
-//	    Redis a second later                                                = 0
+//	    Redis a second later                                                <= 1
 //	    bytes of memory that are left for each key                          <= 1
 //	    bytes that a replica gets for each key, over the bare pair's
 //
