@@ -71,7 +71,20 @@ func (s *lockStore) held(t *testing.T, sku string) bool {
 	return n == 1
 }
 
-// locks returns the keys in the store, except the fences, which outlive their locks.
+// clock is the key of the last token. It outlives the locks.
+const clock = "distlock:clock"
+
+// lastToken returns the last token that was issued. Each lock that is taken changes it.
+func (s *lockStore) lastToken(t *testing.T) string {
+	t.Helper()
+	token, err := s.client.Get(t.Context(), clock).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// locks returns the keys in the store, except the clock.
 func (s *lockStore) locks(t *testing.T) (keys []string) {
 	t.Helper()
 	all, err := s.client.Keys(t.Context(), "*").Result()
@@ -79,7 +92,7 @@ func (s *lockStore) locks(t *testing.T) (keys []string) {
 		t.Fatal(err)
 	}
 	for _, k := range all {
-		if !strings.HasSuffix(k, ":fence") {
+		if k != clock {
 			keys = append(keys, k)
 		}
 	}

@@ -60,8 +60,8 @@
 // message to the inbox of its process. So a release wakes one process, however many wait.
 //
 // The message contains the tokens and is the grant: the function of the waiter starts at
-// once, and the first renewal, which is sent at the same time, claims the key for the whole
-// lease. The message may be late, so the waiter counts the claim window from its last
+// once, and the first renewal, after a third of what is left of the window, claims the key
+// for the whole lease. The message may be late, so the waiter counts the claim window from its last
 // attempt, which was refused. If half of the window has passed since then, or if replicas
 // have to confirm the lock, the waiter claims the key by acquiring it before the function
 // starts.

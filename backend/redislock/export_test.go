@@ -8,7 +8,6 @@ var (
 )
 
 const (
-	Retention    = tombstoneTTL
 	TombstoneTTL = tombstoneTTL
 	QueueTTL     = queueTTL
 	PingEvery    = pingEvery
