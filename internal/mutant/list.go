@@ -195,8 +195,14 @@ var waiting = []Mutant{
 	{
 		Name:    "claim-forgotten",
 		Rule:    "a lease that a message granted is renewed as late as any other",
-		Edits:   []Edit{{"internal/leasestate/state.go", "	if g.Until.IsZero() {\n		return g.Sent\n", "	if !g.Until.IsZero() || true {\n		return g.Sent\n"}},
+		Edits:   []Edit{{"internal/leasestate/state.go", "	return s.grant.Until.Sub(s.grant.Sent)\n", "	return s.grant.TTL\n"}},
 		Package: "./backend/redislock", Test: "TestVirtualMessageIsClaimed",
+	},
+	{
+		Name:    "claim-window-believed-as-a-lease",
+		Rule:    "a lease that a message granted lasts as long as any other, although it was not renewed",
+		Edits:   []Edit{{"internal/leasestate/state.go", "	return g.Until.Add(-clock.SafeTTL(g.TTL))\n", "	return g.Sent\n"}},
+		Package: "./backend/redislock", Test: "TestVirtualLateMessageIsNoLease",
 	},
 }
 
