@@ -44,11 +44,10 @@ var store = []Mutant{
 		Package: "./backend/redislock", Test: "TestScriptOutOfMemory", Needs: "redis-server",
 	},
 	{
-		Name: "token-concatenated",
-		Rule: "a token becomes text by .. and not by string.format",
-		Edits: []Edit{{"backend/redislock/lua/acquire_fast.lua", "local token = string.format('%016.0f', t[1] * 1000000 + t[2])",
-			"local token = t[1] * 1000000 + t[2] .. ''"}},
-		Package: "./backend/redislock", Test: "TestConformanceRedis/tokens/rise-over-release", Needs: "redis-server",
+		Name:    "token-concatenated",
+		Rule:    "a token becomes text by .. and not by string.format",
+		Edits:   []Edit{{"backend/redislock/lua/includes/time.lua", "token = string.format('%016.0f', before + 1)", "token = before + 1 .. ''"}},
+		Package: "./backend/redislock", Test: "TestScriptClockSetBack", Needs: "redis-server",
 	},
 	{
 		Name: "set-nx-retried",
