@@ -43,7 +43,7 @@ var leaseState = []Mutant{
 	inLeaseState("state-release-hides-a-loss", "a release does not say that the lease was lost before", "TestReleaseReturnsAnEarlierLoss",
 		Edit{"internal/leasestate/state.go", "	over := s.over\n	if over == nil {\n		s.over = ErrReleased\n	}\n	return over", "	over := s.over\n	if over == nil {\n		s.over = ErrReleased\n	}\n	return nil"}),
 	inLeaseState("state-failure-of-the-past", "a renewal that failed before another succeeded is the reason of a loss", "TestExtendMovesTheEnd",
-		Edit{"internal/leasestate/state.go", "s.sent, s.renewalErr, s.enough = sent, nil, s.safeTTL/2", "s.sent, s.enough = sent, s.safeTTL/2"}),
+		Edit{"internal/leasestate/state.go", "s.sent, s.renewalErr, s.enough, s.provisional = sent, nil, s.safeTTL/2, false", "s.sent, s.enough = sent, s.safeTTL/2"}),
 }
 
 var inLeaseState = in("./internal/leasestate")
