@@ -209,7 +209,7 @@ func TestModelSteps(t *testing.T) {
 	}
 	atLeast := 660
 	if testmode.Full() && !raceDetected() {
-		models, atLeast = []q.Model{{Processes: 3, Rules: q.Protocol, Faults: q.CallLate | q.ReplyLost}}, 1500
+		models, atLeast = []q.Model{{Processes: 3, Rules: q.Protocol, Faults: q.CallLate | q.ReplyLost}}, 820
 	}
 	type question struct {
 		server q.Server

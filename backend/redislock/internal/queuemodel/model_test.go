@@ -31,7 +31,7 @@ func TestModel(t *testing.T) {
 	}{
 		{"two/anything", q.Model{Processes: 2, Rules: q.Protocol, Faults: q.Anything}, 11_000, false},
 		{"three/on time", q.Model{Processes: 3, Rules: q.Protocol, Faults: onTime}, 60_000, false},
-		{"three/anything", q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything}, 700_000, true},
+		{"three/anything", q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything}, 660_000, true},
 		{"three/messages are enough", q.Model{Processes: 3, Rules: told, Faults: nearlyWell}, 19_000, false},
 		{"four/messages are enough", q.Model{Processes: 4, Rules: told, Faults: nearlyWell}, 270_000, true},
 	} {
