@@ -26,7 +26,6 @@ var (
 var (
 	RenewScript      = renewScript
 	AcquireAllScript = acquireAllScript
-	ForceScript      = forceReleaseScript
 	Sources          = []string{
 		acquireScript.Source(), releaseScript.Source(), renewScript.Source(),
 		acquireAllScript.Source(), forceReleaseScript.Source(), inspectScript.Source(),

@@ -17,7 +17,6 @@ import (
 
 const (
 	lockKey  = "shop:pay"
-	fenceKey = "{shop:pay}:fence"
 	queueKey = "{shop:pay}:queue"
 
 	testTTL   = 10 * time.Second
