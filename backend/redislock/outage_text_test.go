@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -28,16 +29,6 @@ func readable(t *testing.T, what string, err error, pattern string) {
 	if err != nil && (strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "1234")) {
 		t.Errorf("%s: %q is not fit to be read", what, err)
 	}
-}
-
-// closedPort returns an address on which nothing listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l := must(net.Listen("tcp", "127.0.0.1:0"))
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return l.Addr().String()
 }
 
 // tellsWhy uses a client that fails every operation. Every error has the reason, from
@@ -71,7 +62,7 @@ func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string) {
 func TestOutageText(t *testing.T) {
 	t.Run("down", func(t *testing.T) {
 		t.Parallel()
-		addr := closedPort(t)
+		addr := child.ClosedAddr(t)
 		refused := `(no answer within the operation timeout of 500ms: )?dial tcp ` + addr + `: connect: connection refused`
 		t.Run("one server", func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -32,7 +33,7 @@ func TestPing(t *testing.T) {
 func TestPingFails(t *testing.T) {
 	t.Run("down", func(t *testing.T) {
 		t.Parallel()
-		addr := closedPort(t)
+		addr := child.ClosedAddr(t)
 		c := redis.NewClient(&redis.Options{Addr: addr})
 		defer c.Close()
 		l := distlock.New(redislock.New(c), distlock.Config{})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
@@ -63,7 +64,7 @@ func TestOutageTexts(t *testing.T) {
 		fail func(t *testing.T) error
 		want string // a pattern
 	}{
-		{"down", ask(closedPort(t), 200*time.Millisecond), both(refused)},
+		{"down", ask(child.ClosedAddr(t), 200*time.Millisecond), both(refused)},
 		{"wrong host", ask("redis..invalid:6379", 200*time.Millisecond), both(`(redis\.\.invalid:6379: )?.*lookup redis\.\.invalid: no such host`)},
 		{"silent", ask(silent(t), 200*time.Millisecond), both(`127\.0\.0\.1:\d+: no answer within 200ms: it takes connections, but answers nothing`)},
 		{"no password", guarded(""), both(`127\.0\.0\.1:\d+: NOAUTH .*`)},
@@ -107,17 +108,6 @@ func newLocker(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.O
 		}
 	})
 	return l
-}
-
-// closedPort returns an address without a listener.
-func closedPort(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // silent returns the address of a server that accepts connections and never answers.

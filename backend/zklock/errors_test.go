@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -27,7 +28,7 @@ type outage struct {
 func TestOutageTexts(t *testing.T) {
 	t.Parallel()
 	const password = "open-sesame"
-	dead := closedPort(t)
+	dead := child.ClosedAddr(t)
 	unreachable := func(addr string, opTimeout time.Duration) func(t *testing.T) error {
 		return func(t *testing.T) error {
 			_, err := newLocker(t, addr, zklock.WithOpTimeout(opTimeout)).TryAcquire(t.Context(), "key", distlock.Opts{})
@@ -114,7 +115,7 @@ func TestPing(t *testing.T) {
 	if err := newLocker(t, sharedServer(t).Addr()).Ping(t.Context()); err != nil {
 		t.Errorf("Ping: %v", err)
 	}
-	dead := closedPort(t)
+	dead := child.ClosedAddr(t)
 	err := newLocker(t, dead, zklock.WithOpTimeout(100*time.Millisecond)).Ping(t.Context())
 	if !errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), dead) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("Ping without a server: %v", err)
@@ -130,17 +131,6 @@ func newLocker(tb testing.TB, addr string, opts ...zklock.Option) *distlock.Lock
 		}
 	})
 	return l
-}
-
-// closedPort returns an address that no server listens on.
-func closedPort(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // silent returns the address of a server that accepts connections and never answers.
