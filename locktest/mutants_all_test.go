@@ -51,12 +51,16 @@ var allMutants = []mutant{
 			return grants, err
 		}
 	}},
-	{"mints-anew-for-all", []string{"all/idempotent"}, func(s *spoiled) {
+	{"smaller-tokens-again-for-all", []string{"all/idempotent"}, func(s *spoiled) {
 		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
-			for _, r := range rs {
-				_ = s.Backend.Release(ctx, r.Grant())
+			again := s.holds(ctx, rs[0].Grant())
+			grants, err := s.Backend.TryAcquireAll(ctx, rs)
+			for i := range grants {
+				if again {
+					grants[i].Token--
+				}
 			}
-			return s.Backend.TryAcquireAll(ctx, rs)
+			return grants, err
 		}
 	}},
 	{"one-token-for-all", []string{"all/tokens-rise"}, func(s *spoiled) {

@@ -91,12 +91,14 @@ var acquireMutants = []mutant{
 			return s.Backend.TryAcquire(ctx, r)
 		}
 	}},
-	{"new-tokens-for-the-same-owner", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
+	{"smaller-tokens-for-the-same-owner", []string{"idempotence/same-owner-again"}, func(s *spoiled) {
 		s.tryAcquire = func(ctx context.Context, r driver.Request) (driver.Grant, error) {
-			if s.holds(ctx, r.Grant()) {
-				s.Drop(r.Key)
+			again := s.holds(ctx, r.Grant())
+			g, err := s.Backend.TryAcquire(ctx, r)
+			if again {
+				g.Token--
 			}
-			return s.Backend.TryAcquire(ctx, r)
+			return g, err
 		}
 	}},
 	{"again-without-a-lease", []string{"idempotence/extends-the-lease", "idempotence/longer-the-second-time"}, func(s *spoiled) {
@@ -338,7 +340,7 @@ var releaseMutants = []mutant{
 		var b book
 		s.release = func(ctx context.Context, g driver.Grant) error {
 			if _, ok := b.get(g.Key, g.Owner); ok {
-				return driver.ErrLost
+				return errors.New("released already")
 			}
 			b.add(g)
 			return s.Backend.Release(ctx, g)
