@@ -139,7 +139,13 @@ func TestOutageText(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		tellsWhy(t, c, regexp.QuoteMeta(s.Addr())+`: no answer within the operation timeout of 500ms: the server answers others, but all 2 connections of the client are in use`)
+		b := redislock.New(c, redislock.WithOpTimeout(500*time.Millisecond))
+		defer b.Close()
+		_, err := b.TryAcquire(t.Context(), request(lockKey))
+		readable(t, "TryAcquire", err, `^redislock: `+regexp.QuoteMeta(s.Addr())+`: no answer within the operation timeout of 500ms: the server answers others, but all 2 connections of the client are in use`)
+		if err := b.Release(t.Context(), request(lockKey).Grant()); err != nil { // it has connections of its own
+			t.Errorf("Release: %v", err)
+		}
 	})
 }
 
