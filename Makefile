@@ -128,10 +128,11 @@ generate-check: generate ## Fail if the generated code is not up to date
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . example_service internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
+	for mod in . backend/etcdlock backend/sqllock internal/backendurl example_service internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
 	go -C bench mod tidy -e
-	lib=github.com/distlock-go/distlock; trap "go -C cmd mod edit -dropreplace $$lib" EXIT; \
-		go -C cmd mod edit -replace "$$lib=.." && go -C cmd mod tidy
+	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/internal/backendurl"; \
+		trap 'for part in $$parts; do go -C cmd mod edit -dropreplace "$$part"; done' EXIT; \
+		for part in $$parts; do go -C cmd mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C cmd mod tidy
 
 .PHONY: tidy-check
 tidy-check: tidy ## Fail if a go.mod or go.sum was not tidy

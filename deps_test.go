@@ -57,7 +57,6 @@ var layers = []layer{
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
 	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts batches", goRedis + " " + uuidPath + " " + zookeeper},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
-	{"urls", "internal/backendurl", "driver backends embedded", goRedis + " " + zookeeper},
 
 	{"options", "internal/optfield", "root", ""},
 	{"comments", "internal/directive", "root options", ""},

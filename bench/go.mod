@@ -7,6 +7,7 @@ require (
 	github.com/bsm/redislock v0.9.4
 	github.com/distlock-go/distlock v0.0.0
 	github.com/distlock-go/distlock/example_service v0.0.0
+	github.com/distlock-go/distlock/internal/backendurl v0.0.0-00010101000000-000000000000
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/google/uuid v1.6.0
@@ -34,5 +35,8 @@ require (
 
 replace (
 	github.com/distlock-go/distlock => ..
+	github.com/distlock-go/distlock/backend/etcdlock => ../backend/etcdlock
+	github.com/distlock-go/distlock/backend/sqllock => ../backend/sqllock
 	github.com/distlock-go/distlock/example_service => ../example_service
+	github.com/distlock-go/distlock/internal/backendurl => ../internal/backendurl
 )

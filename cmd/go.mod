@@ -8,6 +8,7 @@ go 1.26.0
 require github.com/distlock-go/distlock v0.0.0
 
 require (
+	github.com/distlock-go/distlock/internal/backendurl v0.0.0-00010101000000-000000000000
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/urfave/cli/v3 v3.14.0
 	golang.org/x/sys v0.49.0

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/distlock-go/distlock v0.0.0
+	github.com/distlock-go/distlock/internal/backendurl v0.0.0-00010101000000-000000000000
 	github.com/go-chi/chi/v5 v5.5.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.uber.org/goleak v1.3.0
@@ -32,4 +33,9 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace github.com/distlock-go/distlock => ..
+replace (
+	github.com/distlock-go/distlock => ..
+	github.com/distlock-go/distlock/backend/etcdlock => ../backend/etcdlock
+	github.com/distlock-go/distlock/backend/sqllock => ../backend/sqllock
+	github.com/distlock-go/distlock/internal/backendurl => ../internal/backendurl
+)

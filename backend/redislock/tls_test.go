@@ -16,7 +16,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
@@ -79,22 +78,6 @@ func TestTLSAndAuth(t *testing.T) {
 				t.Parallel()
 				mustNotGetIn(t, c.server.Client(t, c.change...), logger, c.says)
 			})
-		}
-	})
-
-	t.Run("by URL", func(t *testing.T) {
-		b, err := backendurl.Open(t.Context(), "rediss://locker:pw@"+s.Addr()+"/0?skip_verify=true")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.Close()
-		redis.SetLogger(clientLog{&said}) // Open sets its own
-		l := distlock.New(b.Backend, distlock.Config{})
-		defer l.Close()
-		noError(t, l.Do(t.Context(), lockKey, distlock.Opts{}, func(context.Context) error { return nil }))
-		for query, says := range map[string]string{"?skip_verify=true": "WRONGPASS", "": "certificate"} {
-			_, err := backendurl.Open(t.Context(), "rediss://locker:not-the-pw-1234@"+s.Addr()+"/0"+query)
-			tells(t, err, says)
 		}
 	})
 

@@ -23,4 +23,9 @@ require (
 	golang.org/x/sync v0.23.0 // indirect
 )
 
-replace github.com/distlock-go/distlock => ../..
+replace (
+	github.com/distlock-go/distlock => ../..
+	github.com/distlock-go/distlock/backend/etcdlock => ../../backend/etcdlock
+	github.com/distlock-go/distlock/backend/sqllock => ../../backend/sqllock
+	github.com/distlock-go/distlock/internal/backendurl => ../../internal/backendurl
+)

@@ -1,0 +1,2 @@
+// Package sqllock keeps locks in a table of an SQL database.
+package sqllock
