@@ -4,6 +4,4 @@ import "syscall"
 
 // dieWithParent makes the kernel kill the child when the thread that started it ends,
 // because a test binary that panics does not run cleanups.
-func dieWithParent() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-}
+func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

@@ -4,4 +4,4 @@ package child
 
 import "syscall"
 
-func dieWithParent() *syscall.SysProcAttr { return nil }
+func dieWithParent(*syscall.SysProcAttr) {}

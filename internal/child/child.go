@@ -5,12 +5,16 @@ package child
 import (
 	"os/exec"
 	"runtime"
+	"syscall"
 )
 
 // Start starts cmd and returns a channel that is closed when the process has ended. On
 // Linux the child also ends when this process ends for any reason.
 func Start(cmd *exec.Cmd) (<-chan struct{}, error) {
-	cmd.SysProcAttr = dieWithParent()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	dieWithParent(cmd.SysProcAttr)
 	started, exited := make(chan error), make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // the child is killed when this thread ends
