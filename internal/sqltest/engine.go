@@ -32,7 +32,7 @@ type Engine struct {
 	installArgs func(data string) []string
 	serverArgs  func(s *Server) []string
 	clientArgs  func(s *Server, database string) []string
-	url         func(s *Server, database string) string
+	url, dsn    func(s *Server, database string) string
 }
 
 // Postgres is PostgreSQL. It has the user postgres, who needs no password.
@@ -59,9 +59,12 @@ var Postgres = &Engine{
 	clientArgs: func(s *Server, database string) []string {
 		return []string{"-X", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres", "-d", database, "-v", "ON_ERROR_STOP=1", "-qAt", "-c"}
 	},
-	url: func(s *Server, database string) string {
-		return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
-	},
+	url: postgresURL,
+	dsn: postgresURL,
+}
+
+func postgresURL(s *Server, database string) string {
+	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", s.Addr(), database)
 }
 
 // MariaDB is MariaDB. It has the user root, who needs no password.
@@ -93,7 +96,10 @@ var MariaDB = &Engine{
 		return []string{"--no-defaults", "-h", "127.0.0.1", "-P", strconv.Itoa(s.port), "-u", "root", "-D", database, "-N", "-B", "-e"}
 	},
 	url: func(s *Server, database string) string {
-		return fmt.Sprintf("mysql://root@127.0.0.1:%d/%s", s.port, database)
+		return fmt.Sprintf("mysql://root@%s/%s", s.Addr(), database)
+	},
+	dsn: func(s *Server, database string) string {
+		return fmt.Sprintf("root@tcp(%s)/%s", s.Addr(), database)
 	},
 }
 

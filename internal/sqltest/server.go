@@ -126,6 +126,10 @@ func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 // URL returns the URL of a database: postgres://… or mysql://….
 func (s *Server) URL(database string) string { return s.engine.url(s, database) }
 
+// DSN returns what database/sql opens a database with: the URL for the driver pgx,
+// another text for the driver mysql.
+func (s *Server) DSN(database string) string { return s.engine.dsn(s, database) }
+
 // NewDatabase makes an empty database and returns its name.
 func (s *Server) NewDatabase(tb testing.TB) string {
 	tb.Helper()
