@@ -167,11 +167,12 @@ func TestLostLockWritesNothing(t *testing.T) {
 }
 
 // TestTakenOverWhileThinking deletes the key of an order that is thinking. Another
-// process gets the lock, and the first order fails and has sold nothing.
+// process gets the lock, and the first order fails and has sold nothing. It thinks for
+// longer than the other order takes, on a busy machine too; the next renewal ends it.
 func TestTakenOverWhileThinking(t *testing.T) {
 	redis := newStore(t)
 	db := filepath.Join(t.TempDir(), "shop.db")
-	slow := newClient(t, startService(t, "-backend", redis.url, "-db", db, "-think", "400ms").addresses)
+	slow := newClient(t, startService(t, "-backend", redis.url, "-db", db, "-think", "1m").addresses)
 	quick := newClient(t, startService(t, "-backend", redis.url, "-db", db, "-think", "0").addresses)
 	quick.set(t, "tea", 10)
 

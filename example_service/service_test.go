@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // service is the command, running inside the test.
@@ -32,6 +34,7 @@ func startService(t *testing.T, args ...string) *service {
 
 func launch(t *testing.T, f func(ctx context.Context, stdout, stderr io.Writer) int) *service {
 	t.Helper()
+	testmode.InRealTime(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	out, w := io.Pipe()
 	s := &service{log: &logBuffer{}, end: cancel, code: make(chan int, 1)}

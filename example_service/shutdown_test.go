@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // TestShutdownWaitsForOrders stops a service while some orders hold locks and others
@@ -18,7 +20,10 @@ import (
 func TestShutdownWaitsForOrders(t *testing.T) {
 	t.Parallel() // most of its time is waiting
 	redis := newStore(t)
-	s := startService(t, "-backend", redis.url, "-think", "300ms", "-v")
+	s := startConfig(t, config{ // times that a busy machine does not exceed
+		backend: redis.url, think: 300 * time.Millisecond, wait: time.Minute, grace: time.Minute,
+		bodyTimeout: time.Minute, verbose: true,
+	})
 	c := newClient(t, s.addresses)
 	skus := []string{"tea", "coffee", "cocoa"}
 	for _, sku := range skus {
@@ -109,6 +114,7 @@ func TestShutdownCutsHungOrders(t *testing.T) {
 
 // TestServeFails closes the listener of one server and checks that both servers stop.
 func TestServeFails(t *testing.T) {
+	testmode.InRealTime(t)
 	for broken, want := range []string{"serving HTTP", "serving gRPC"} {
 		listeners := make([]net.Listener, 2)
 		for i := range listeners {

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // lockStore is a store of locks that the test can inspect and break.
@@ -24,6 +25,7 @@ type lockStore struct {
 // newStore starts an embedded server with a port.
 func newStore(t *testing.T) *lockStore {
 	t.Helper()
+	testmode.InRealTime(t)
 	s := embedded.Start()
 	t.Cleanup(func() { _ = s.Close() })
 	addr, err := s.Listen("127.0.0.1:0")
@@ -109,6 +111,7 @@ func (s *service) wanted() int { return s.logged("lock wanted") }
 // openTestStore opens a database file that others may open, too.
 func openTestStore(t *testing.T, path string) *store {
 	t.Helper()
+	testmode.InRealTime(t) // an order has a lease, and waits for a limited time
 	s, err := openStore(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -124,6 +127,7 @@ func openTestStore(t *testing.T, path string) *store {
 // TestOpenTogether opens a new file in several places, as processes that start together
 // do.
 func TestOpenTogether(t *testing.T) {
+	testmode.InRealTime(t)
 	for range 5 {
 		path := filepath.Join(t.TempDir(), "shop.db")
 		var all sync.WaitGroup

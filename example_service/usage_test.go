@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func TestStartErrors(t *testing.T) {
 	testmode.Long(t)
+	testmode.InRealTime(t)
 	t.Parallel() // most of its time is waiting
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -23,12 +25,7 @@ func TestStartErrors(t *testing.T) {
 	if err := os.WriteFile(notADB, bytes.Repeat([]byte("not a database"), 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = gone.Close()
-
+	gone := child.ClosedAddr(t)
 	for _, c := range []struct {
 		args []string
 		code int
@@ -45,9 +42,9 @@ func TestStartErrors(t *testing.T) {
 		{[]string{"-backend", "memcached://127.0.0.1"}, exitUsage, "want one of embedded, redis://"},
 		{[]string{"-backend", ""}, exitUsage, "want one of embedded, redis://"},
 		{[]string{"-backend", "redis://127.0.0.1/zero"}, exitUsage, `"zero"`},
-		{[]string{"-backend", "redis://u:secret@" + gone.Addr().String() + "/0"}, exitError, "refused"},
+		{[]string{"-backend", "redis://u:secret@" + gone + "/0"}, exitError, "refused"},
 		{[]string{"-backend", "zk://u:secret@127.0.0.1:port/shop"}, exitUsage, "invalid port"},
-		{[]string{"-backend", "zk://u:secret@" + gone.Addr().String() + "/shop"}, exitError, "refused"},
+		{[]string{"-backend", "zk://u:secret@" + gone + "/shop"}, exitError, "refused"},
 		{[]string{"-http", taken.Addr().String()}, exitError, "-http: listen tcp " + taken.Addr().String()},
 		{[]string{"-grpc", taken.Addr().String()}, exitError, "-grpc: listen tcp " + taken.Addr().String()},
 		{[]string{"-http", "8080"}, exitError, "-http: listen tcp: address 8080"},
