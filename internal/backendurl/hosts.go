@@ -1,0 +1,138 @@
+package backendurl
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// hostURL is a URL that may have a list of hosts, which [url.Parse] refuses.
+type hostURL struct {
+	user    *url.Userinfo // nil if there is none
+	servers []string      // each with its port
+	path    string        // with the slash before it
+	query   url.Values
+}
+
+// parseHosts parses a URL. A host without a port gets the default port. Like those of
+// parseRedis, its errors never contain a password.
+func parseHosts(rawURL, port string) (*hostURL, error) {
+	_, rest, _ := strings.Cut(rawURL, "://")
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
+	}
+	userinfo, hosts, hasUser := strings.Cut(authority, "@")
+	if !hasUser {
+		hosts = authority
+	}
+	// Errors quote the part after the user, so it must be certain where that begins.
+	if strings.ContainsRune(hosts+tail, '@') {
+		return nil, errNotEncoded
+	}
+	u := new(hostURL)
+	if hasUser {
+		user, err := url.Parse("//" + userinfo + "@host")
+		if err != nil || user.User == nil {
+			return nil, errNotEncoded
+		}
+		if user.User.Username() == "" {
+			return nil, errNoUser
+		}
+		u.user = user.User
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		server, err := parseHost(host, port)
+		if err != nil {
+			return nil, err
+		}
+		u.servers = append(u.servers, server)
+	}
+	return u, u.parseTail(tail)
+}
+
+var errNoUser = errors.New("want user:password before the @")
+
+// parseHost returns host with its port, or with the default port.
+func parseHost(host, defaultPort string) (string, error) {
+	if host == "" {
+		return "", errors.New("a host is missing: want host:port")
+	}
+	u, err := url.Parse("//" + host)
+	if err != nil {
+		return "", errors.Unwrap(err) // the caller adds the URL
+	}
+	port := u.Port()
+	switch {
+	case u.Hostname() == "":
+		return "", fmt.Errorf("%q has no host", host)
+	case strings.ContainsAny(u.Hostname(), "[]"):
+		return "", fmt.Errorf("invalid host %q", host)
+	case strings.ContainsRune(u.Hostname(), ':') && host[0] != '[':
+		return "", fmt.Errorf("too many colons in %q; an IPv6 address needs brackets", host)
+	case port == "":
+		port = defaultPort
+	}
+	if err := checkPort(port); err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(u.Hostname(), port), nil
+}
+
+// parseTail parses the part after the hosts: the path and the parameters.
+func (u *hostURL) parseTail(tail string) (err error) {
+	if strings.ContainsRune(tail, '#') {
+		return errors.New("unexpected #; percent-encode it if it belongs to the password")
+	}
+	path, query, _ := strings.Cut(tail, "?")
+	if u.path, err = url.PathUnescape(path); err != nil {
+		return err
+	}
+	u.query, err = url.ParseQuery(query)
+	return err
+}
+
+// login returns user and password, both of which the store needs if it has users. Both
+// are "" if the URL has none.
+func (u *hostURL) login() (user, password string, err error) {
+	if u.user == nil {
+		return "", "", nil
+	}
+	if password, _ = u.user.Password(); password == "" {
+		return "", "", errNoUser
+	}
+	return u.user.Username(), password, nil
+}
+
+// database returns the path as the name of a database, "" if there is none.
+func (u *hostURL) database() (string, error) {
+	name := strings.TrimPrefix(u.path, "/")
+	if strings.ContainsAny(name, "/\x00") {
+		return "", fmt.Errorf("invalid database name %q", name)
+	}
+	return name, nil
+}
+
+// onlyParameters refuses parameters with other names.
+func (u *hostURL) onlyParameters(names ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(u.query)) {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("unexpected parameter %q: want none but %s", name, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// parameter returns the value of a parameter, the last one if there are several, and
+// whether the URL has it.
+func (u *hostURL) parameter(name string) (value string, ok bool) {
+	values, ok := u.query[name]
+	if !ok {
+		return "", false
+	}
+	return values[len(values)-1], true
+}
