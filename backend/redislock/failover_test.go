@@ -40,11 +40,18 @@ func startFailover(t *testing.T, c redis.UniversalClient, master, heir *redistes
 	return f
 }
 
+// take acquires a lock. The client may ask the former master first, until it learns of its
+// successor.
 func (f *failover) take(key string) driver.Grant {
 	f.t.Helper()
 	r := request(key)
 	r.TTL = 2 * time.Minute
-	g, err := f.b.TryAcquire(f.t.Context(), r)
+	var g driver.Grant
+	var err error
+	eventually(f.t, "an attempt is answered", func() bool {
+		g, err = f.b.TryAcquire(f.t.Context(), r)
+		return err == nil || errors.Is(err, driver.ErrNotAcquired)
+	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
