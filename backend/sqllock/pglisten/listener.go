@@ -1,0 +1,95 @@
+// Package pglisten lets the waiters for locks on PostgreSQL listen for a release. Without
+// it they ask for the lock again and again.
+package pglisten
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+)
+
+// A connection without messages is checked every checkInterval. An answer that takes
+// longer than checkTimeout means that the connection is lost.
+const (
+	checkInterval = 15 * time.Second
+	checkTimeout  = 5 * time.Second
+)
+
+// Listener is a [sqllock.Listener] that uses pgx.
+type Listener struct {
+	config   *pgx.ConnConfig
+	interval time.Duration
+	timeout  time.Duration
+}
+
+var _ sqllock.Listener = (*Listener)(nil)
+
+// New returns a listener that connects to the database of config, which [pgx.ParseConfig]
+// has made. It has to be the database with the table of the locks. A pooler in between,
+// such as PgBouncer, must not be in transaction mode: it does not pass messages on.
+func New(config *pgx.ConnConfig) *Listener {
+	return &Listener{config: config.Copy(), interval: checkInterval, timeout: checkTimeout}
+}
+
+// Listen implements [sqllock.Listener].
+func (l *Listener) Listen(ctx context.Context, channel string, listening func(), heard func(payload string)) error {
+	c, err := l.connect(ctx, channel)
+	if err != nil {
+		return err
+	}
+	defer l.close(ctx, c)
+	listening()
+	for {
+		n, err := l.next(ctx, c)
+		switch {
+		case err == nil:
+			heard(n.Payload)
+		case ctx.Err() != nil || !pgconn.Timeout(err):
+			return err
+		default:
+			if err := l.check(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// connect opens a connection that listens.
+func (l *Listener) connect(ctx context.Context, channel string) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	c, err := pgx.ConnectConfig(ctx, l.config)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Exec(ctx, "LISTEN "+pgx.Identifier{channel}.Sanitize()); err != nil {
+		l.close(ctx, c)
+		return nil, err
+	}
+	return c, nil
+}
+
+// next waits for a message, for the interval between checks at most.
+func (l *Listener) next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.interval)
+	defer cancel()
+	return c.WaitForNotification(ctx)
+}
+
+// check asks the server for an answer.
+func (l *Listener) check(ctx context.Context, c *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	return c.Ping(ctx)
+}
+
+// close closes a connection, also after ctx has ended.
+func (l *Listener) close(ctx context.Context, c *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.timeout)
+	defer cancel()
+	_ = c.Close(ctx) // the server notices the end of the connection in any case
+}

@@ -1,0 +1,153 @@
+package pglisten
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/sqltest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	sqltest.StopShared()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// patience is more than anything takes on a slow machine.
+const patience = time.Minute
+
+// run is a call of Listen.
+type run struct {
+	listening chan struct{}
+	heard     chan string
+	end       context.CancelFunc
+	ended     chan error
+}
+
+func start(t *testing.T, l *Listener) *run {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	r := &run{listening: make(chan struct{}, 1), heard: make(chan string, 100), end: end, ended: make(chan error, 1)}
+	go func() {
+		r.ended <- l.Listen(ctx, "distlock", func() { r.listening <- struct{}{} }, func(payload string) { r.heard <- payload })
+	}()
+	t.Cleanup(end)
+	return r
+}
+
+// next returns what c receives, or fails the test.
+func next[T any](t *testing.T, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("%s: nothing happens", what)
+		panic("unreachable")
+	}
+}
+
+// database returns a listener of a fresh database, and a function that runs SQL there.
+func database(t *testing.T) (l *Listener, exec func(sql string) string) {
+	t.Helper()
+	s := sqltest.Postgres.Shared(t)
+	name := s.NewDatabase(t)
+	config, err := pgx.ParseConfig(s.DSN(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(config), func(sql string) string {
+		t.Helper()
+		return s.Exec(t, name, sql)
+	}
+}
+
+const connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'"
+
+// Messages arrive once the connection listens, also after checks. At the end the
+// connection is closed.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	l, exec := database(t)
+	l.interval = 20 * time.Millisecond
+	r := start(t, l)
+	next(t, "LISTEN", r.listening)
+	exec("NOTIFY distlock, 'a'; NOTIFY other, 'b'; NOTIFY distlock, 'c'")
+	for _, want := range []string{"a", "c"} {
+		if got := next(t, want, r.heard); got != want {
+			t.Errorf("heard %q, want %q", got, want)
+		}
+	}
+	time.Sleep(10 * l.interval)
+	exec("NOTIFY distlock, 'd'")
+	if got := next(t, "d", r.heard); got != "d" {
+		t.Errorf("heard %q after checks", got)
+	}
+	r.end()
+	if err := next(t, "the end", r.ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	for begin := time.Now(); exec(connections) != "0"; {
+		if time.Since(begin) > patience {
+			t.Fatal("the connection is open")
+		}
+	}
+}
+
+// Listen returns when an administrator ends its connection.
+func TestListenOnKilledConnection(t *testing.T) {
+	t.Parallel()
+	l, exec := database(t)
+	r := start(t, l)
+	next(t, "LISTEN", r.listening)
+	exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	if err := next(t, "the end", r.ended); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Listen returns when its connection is cut without a word, as a firewall does.
+func TestListenOnCutConnection(t *testing.T) {
+	t.Parallel()
+	l, _ := database(t)
+	var network spoilnet.Network
+	l.config.DialFunc = network.DialContext
+	l.interval, l.timeout = 20*time.Millisecond, 2*time.Second
+	r := start(t, l)
+	next(t, "LISTEN", r.listening)
+	network.Cut()
+	if err := next(t, "the end", r.ended); err == nil {
+		t.Error("no error")
+	}
+	network.CloseCut()
+}
+
+// Listen returns at once if there is no server, and soon if it does not answer.
+func TestListenWithoutServer(t *testing.T) {
+	t.Parallel()
+	l, _ := database(t)
+	var network spoilnet.Network
+	l.config.DialFunc = network.DialContext
+	l.timeout = 100 * time.Millisecond
+	for name, fault := range map[string]func(bool){"refused": network.Refuse, "hung": network.Hang} {
+		fault(true)
+		r := start(t, l)
+		if err := next(t, name, r.ended); err == nil || len(r.listening) != 0 {
+			t.Errorf("%s: error %v", name, err)
+		}
+		fault(false)
+		network.CloseCut()
+	}
+}

@@ -1,0 +1,145 @@
+package sqllock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// script is a Listener whose connections do what a test says.
+type script struct {
+	connect func(ctx context.Context, n int, listening func(), heard func(string)) error
+	opened  []time.Time
+}
+
+func (s *script) Listen(ctx context.Context, _ string, listening func(), heard func(string)) error {
+	s.opened = append(s.opened, time.Now())
+	return s.connect(ctx, len(s.opened), listening, heard)
+}
+
+var errDown = errors.New("connection refused")
+
+// receives reports whether c has a wake-up when nothing else happens any more.
+func receives(c <-chan struct{}) bool {
+	synctest.Wait()
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// The connection is opened for the first waiter, is the only one, and is closed at the
+// end. A message wakes the waiter that it names.
+func TestWakesOfOneConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hear func(string)
+		s := &script{connect: func(ctx context.Context, _ int, listening func(), heard func(string)) error {
+			hear = heard
+			listening()
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		w := newWakes(s)
+		if time.Sleep(time.Minute); len(s.opened) != 0 || w.working() {
+			t.Fatalf("%d connections without a waiter", len(s.opened))
+		}
+		a, leaveA := w.join(t.Context(), "a")
+		b, leaveB := w.join(t.Context(), "b")
+		receives(a)
+		receives(b)
+		if !w.working() {
+			t.Error("a connection that listens does not work")
+		}
+		hear(driver.Fingerprint("b"))
+		hear(driver.Fingerprint("b"))
+		if receives(a) {
+			t.Error("the message for another wakes a waiter")
+		}
+		if !receives(b) || receives(b) {
+			t.Error("two messages are not one wake-up")
+		}
+		leaveB()
+		hear(driver.Fingerprint("b"))
+		if receives(b) {
+			t.Error("a waiter that has left is woken")
+		}
+		leaveA()
+		w.close()
+		if len(s.opened) != 1 {
+			t.Errorf("%d connections", len(s.opened))
+		}
+	})
+}
+
+// A connection that fails is opened again, after longer and longer pauses, and soon again
+// after one that worked. Each new connection wakes all waiters.
+func TestWakesConnectAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const works = 12
+		broken := make(chan struct{})
+		s := &script{connect: func(ctx context.Context, n int, listening func(), _ func(string)) error {
+			if n < works || n == works+1 {
+				return errDown
+			}
+			listening()
+			select {
+			case <-broken:
+				return errDown
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+		w := newWakes(s)
+		defer w.close()
+		woken, leave := w.join(t.Context(), "a")
+		defer leave()
+		for start := time.Now(); !w.working(); synctest.Wait() {
+			if time.Since(start) > time.Hour {
+				t.Fatal("it does not connect again")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		for i := 1; i < works; i++ {
+			pause, most := s.opened[i].Sub(s.opened[i-1]), min(minPause<<(i-1), maxPause)*3/2
+			if pause < most/3 || pause > most {
+				t.Errorf("pause %d lasts %v, the most is %v", i, pause, most)
+			}
+		}
+		if !receives(woken) {
+			t.Error("the first connection wakes no one")
+		}
+		broken <- struct{}{}
+		synctest.Wait()
+		if w.working() || receives(woken) {
+			t.Error("a broken connection works")
+		}
+		time.Sleep(5 * minPause)
+		if !w.working() || !receives(woken) {
+			t.Error("after one that worked, the next connection comes late, or wakes no one")
+		}
+	})
+}
+
+// Without a listener, and after the end, nothing wakes a waiter and nothing is opened.
+func TestWakesOfNoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		none := newWakes(nil)
+		woken, leave := none.join(t.Context(), "a")
+		leave()
+		none.close()
+		s := &script{}
+		closed := newWakes(s)
+		closed.close()
+		_, leave = closed.join(t.Context(), "a")
+		leave()
+		if synctest.Wait(); woken != nil || none.working() || closed.working() || len(s.opened) != 0 {
+			t.Errorf("%d connections", len(s.opened))
+		}
+	})
+}
