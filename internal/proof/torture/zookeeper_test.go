@@ -1,0 +1,68 @@
+package torture
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// zkStore is a ZooKeeper server.
+type zkStore struct {
+	server *zktest.Server
+	admin  *zk.Conn
+}
+
+type silentZK struct{}
+
+func (silentZK) Printf(string, ...any) {}
+
+func startZooKeeper(tb testing.TB) *zkStore {
+	tb.Helper()
+	server := zktest.Start(tb, zktest.Config{})
+	c, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogger(silentZK{}), zk.WithLogInfo(false))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return &zkStore{server, c}
+}
+
+func (s *zkStore) addrs() []string { return []string{s.server.Addr()} }
+
+func (s *zkStore) stop(tb testing.TB, _ int) {
+	tb.Helper()
+	s.server.Stop(tb)
+}
+
+func (s *zkStore) cont(tb testing.TB, _ int) {
+	tb.Helper()
+	s.server.Cont(tb)
+}
+
+func (s *zkStore) kill(int) { s.server.Kill() }
+
+func (s *zkStore) restart(tb testing.TB, _ int) {
+	tb.Helper()
+	s.server.Restart(tb)
+}
+
+// left returns the nodes of owners.
+func (s *zkStore) left(keys int) ([]string, error) {
+	var left []string
+	for key := range keys {
+		path := zklock.DefaultRoot + "/" + zklock.EscapeKey(keyName(key))
+		names, _, err := s.admin.Children(path)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return nil, err
+		}
+		for _, name := range names {
+			left = append(left, path+"/"+name)
+		}
+	}
+	return left, nil
+}
