@@ -19,6 +19,8 @@ var (
 	slowBody   = httpmw.Problem{Type: "slow_body", Title: "The body did not arrive in time", Status: http.StatusRequestTimeout}
 	noItem     = httpmw.Problem{Type: "unknown_sku", Title: "There is no such item", Status: http.StatusNotFound}
 	soldOut    = httpmw.Problem{Type: "sold_out", Title: "Fewer are left than were ordered", Status: http.StatusConflict}
+	noDatabase = httpmw.Problem{Type: "database_unavailable", Title: "The database failed; nothing was written", Status: http.StatusServiceUnavailable}
+	notKnown   = httpmw.Problem{Type: "outcome_unknown", Title: "The database failed during the commit; look before you repeat the request", Status: http.StatusServiceUnavailable}
 	notFound   = problemOfStatus(http.StatusNotFound)
 	noMethod   = problemOfStatus(http.StatusMethodNotAllowed)
 	cutShort   = problemOfStatus(http.StatusServiceUnavailable)
@@ -44,6 +46,10 @@ func problemOf(err error) httpmw.Problem {
 		return noItem
 	case errors.Is(err, errSoldOut):
 		return soldOut
+	case errors.Is(err, errDatabase):
+		return noDatabase
+	case errors.Is(err, errCommit):
+		return notKnown
 	case isLock(err):
 		return httpmw.ProblemOf(err)
 	case isContext(err):
@@ -57,7 +63,7 @@ func problemOf(err error) httpmw.Problem {
 // cause.
 func (a *httpAPI) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
-	if p.Status == http.StatusInternalServerError {
+	if p.Status == http.StatusInternalServerError || isNews(err) {
 		a.log.ErrorContext(r.Context(), "request failed", "method", r.Method, "route", r.Pattern, "err", err)
 	}
 	p.ServeHTTP(w, r)
@@ -73,6 +79,10 @@ func statusOf(ctx context.Context, err error) error {
 		return status.Error(codes.NotFound, noItem.Title)
 	case errors.Is(err, errSoldOut):
 		return status.Error(codes.FailedPrecondition, soldOut.Title)
+	case errors.Is(err, errDatabase):
+		return status.Error(codes.Unavailable, noDatabase.Title)
+	case errors.Is(err, errCommit):
+		return status.Error(codes.Unknown, notKnown.Title)
 	case isLock(err):
 		return grpcmw.StatusError(ctx, err)
 	case isContext(err):
@@ -85,7 +95,7 @@ func statusOf(ctx context.Context, err error) error {
 // fail returns the status for err. It logs errors that a client cannot cause.
 func (a *grpcAPI) fail(ctx context.Context, err error) error {
 	answer := statusOf(ctx, err)
-	if status.Code(answer) == codes.Internal {
+	if status.Code(answer) == codes.Internal || isNews(err) {
 		a.log.ErrorContext(ctx, "call failed", "err", err)
 	}
 	return answer
@@ -96,6 +106,11 @@ func (a *grpcAPI) fail(ctx context.Context, err error) error {
 func isLock(err error) bool {
 	var e *distlock.Error
 	return errors.As(err, &e) || errors.Is(err, distlock.ErrLost)
+}
+
+// isNews reports whether err is about the database, or a write that came too late.
+func isNews(err error) bool {
+	return errors.Is(err, errDatabase) || errors.Is(err, errCommit) || errors.Is(err, errFenced)
 }
 
 func isContext(err error) bool {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -18,24 +17,22 @@ var errFenced = fmt.Errorf("%w: a later holder has used the item", distlock.ErrL
 
 // item returns the state of the sale of sku.
 func (s *store) item(ctx context.Context, sku string) (item, error) {
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	it := item{SKU: sku}
-	err := s.read.QueryRowContext(ctx, `
+	err := s.read.QueryRowContext(limited, `
 		SELECT stock, (SELECT COALESCE(SUM(quantity), 0) FROM orders WHERE orders.sku = items.sku)
-		FROM items WHERE sku = ?`, sku).Scan(&it.Stock, &it.Sold)
-	if errors.Is(err, sql.ErrNoRows) {
-		return item{}, errUnknownSKU
-	}
-	return it, err
+		FROM items WHERE sku = $1`, sku).Scan(&it.Stock, &it.Sold)
+	return it, databaseError(ctx, err)
 }
 
 // stock returns the stock of sku.
 func (s *store) stock(ctx context.Context, sku string) (int, error) {
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	var n int
-	err := s.read.QueryRowContext(ctx, `SELECT stock FROM items WHERE sku = ?`, sku).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, errUnknownSKU
-	}
-	return n, err
+	err := s.read.QueryRowContext(limited, `SELECT stock FROM items WHERE sku = $1`, sku).Scan(&n)
+	return n, databaseError(ctx, err)
 }
 
 // claim stores the token of a new holder in the item. From then on earlier holders
@@ -43,12 +40,13 @@ func (s *store) stock(ctx context.Context, sku string) (int, error) {
 // when the holder writes, an earlier holder could write between the read and the write,
 // and its sale would be overwritten.
 func (s *store) claim(ctx context.Context, sku string, token uint64) error {
-	res, err := s.write.ExecContext(ctx, `UPDATE items SET fence = ? WHERE sku = ? AND fence <= ?`,
-		int64(token), sku, int64(token))
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	res, err := s.write.ExecContext(limited, `UPDATE items SET fence = $1 WHERE sku = $2 AND fence <= $1`, int64(token), sku)
 	if err = unfenced(res, err); errors.Is(err, errFenced) {
 		if _, err := s.stock(ctx, sku); err != nil {
 			return err // the item does not exist
 		}
 	}
-	return err
+	return databaseError(ctx, err)
 }

@@ -6,97 +6,84 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"modernc.org/sqlite" // also registers the driver
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
 //go:embed schema.sql
 var schema string
 
-// store keeps items and orders in SQLite. Several processes may share the file.
-type store struct {
-	// Readers do not wait for a writer (WAL), and writers of this process wait for the
-	// single connection in order. With more connections SQLite would make writers retry
-	// after pauses, without an order.
-	read, write *sql.DB
+// columns fails if the tables are missing, or are those of another program.
+const columns = `SELECT sku, stock, fence FROM items LIMIT 0;
+	SELECT id, sku, buyer, quantity, token FROM orders LIMIT 0`
 
-	temp string // directory to remove when the store is closed, or ""
+// storeTimeout limits each operation of the database: without it one that hangs would
+// hang the caller.
+const storeTimeout = 15 * time.Second
+
+// errDatabase means that the database failed, and that nothing was written.
+var errDatabase = errors.New("the database failed")
+
+// errCommit means that the database failed while it committed. It may have written
+// everything or nothing.
+var errCommit = errors.New("the database failed during the commit")
+
+// store keeps items and orders in PostgreSQL or SQLite, which several processes may
+// share. The statements are the same for both.
+type store struct {
+	read, write *sql.DB // one pool with PostgreSQL
+
+	schema  string
+	created func(error) bool // whether another process is creating the tables
+	temp    string           // directory to remove when the store is closed, or ""
 }
 
-// openStore opens the database in the file at path, and creates it if necessary. With
-// an empty path the database is temporary.
-func openStore(ctx context.Context, path string) (_ *store, err error) {
-	s := &store{}
-	defer func() {
-		if err != nil {
+// openStore opens the database at a postgres:// URL or in a file, and creates what is
+// missing. With an empty value the database is temporary.
+func openStore(ctx context.Context, value string) (_ *store, err error) {
+	open := openSQLite
+	if isPostgres(value) {
+		open = openPostgres
+	}
+	s, err := open(value)
+	if err == nil {
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		if s != nil {
 			_ = s.close() // the first error is returned
 		}
-	}()
-	if path == "" {
-		if s.temp, err = os.MkdirTemp("", "example_service-"); err != nil {
-			return nil, err
-		}
-		path = filepath.Join(s.temp, "shop.db")
-	}
-	dsn, err := dataSource(path)
-	if err != nil {
-		return nil, err
-	}
-	if s.write, err = sql.Open("sqlite", dsn); err != nil {
-		return nil, err
-	}
-	s.write.SetMaxOpenConns(1)
-	if s.read, err = sql.Open("sqlite", dsn); err != nil {
-		return nil, err
-	}
-	s.read.SetMaxOpenConns(8)
-	s.read.SetMaxIdleConns(8)
-	if err := s.prepare(ctx); err != nil {
-		return nil, fmt.Errorf("opening %q: %w", path, err)
+		return nil, fmt.Errorf("%q: %w", backendurl.Name(value), oneLine(err))
 	}
 	return s, nil
 }
 
-// prepare creates the tables. If processes that start together create the WAL of a new
-// file, SQLite does not wait for the other process, whatever busy_timeout says.
+// prepare creates the tables if they are missing.
 func (s *store) prepare(ctx context.Context) error {
-	const busy, tries, pause = 5, 100, 10 * time.Millisecond
-	for try := 1; ; try++ {
-		_, err := s.write.ExecContext(ctx, schema)
-		if e, ok := errors.AsType[*sqlite.Error](err); !ok || e.Code()&0xff != busy || try == tries {
+	const pause = 10 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	for {
+		_, err := s.write.ExecContext(ctx, columns)
+		if err == nil {
+			return nil // creating tables needs a privilege, even if they are there
+		}
+		if _, err = s.write.ExecContext(ctx, s.schema); err == nil {
+			_, err = s.write.ExecContext(ctx, columns)
+			return err
+		}
+		if !s.created(err) {
 			return err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return ctx.Err()
+			return err
 		}
 	}
-}
-
-// dataSource returns the URI of a database file. Statements wait for another process
-// that has locked the file. Transactions are "immediate": they take the write lock when
-// they begin, because a transaction that read first could not get it any more after
-// another process has written.
-func dataSource(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // a drive letter
-	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
-		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
-		"_txlock": {"immediate"},
-	}.Encode()}
-	return u.String(), nil
 }
 
 func (s *store) close() error {
@@ -110,4 +97,17 @@ func (s *store) close() error {
 		errs = append(errs, os.RemoveAll(s.temp))
 	}
 	return errors.Join(errs...)
+}
+
+// databaseError returns the error of an operation with ctx: errUnknownSKU if it found no
+// row, and errDatabase if the failure is the database's.
+func databaseError(ctx context.Context, err error) error {
+	switch {
+	case err == nil, ctx.Err() != nil, errors.Is(err, distlock.ErrLost):
+		return err
+	case errors.Is(err, sql.ErrNoRows):
+		return errUnknownSKU
+	default:
+		return fmt.Errorf("%w: %w", errDatabase, err)
+	}
 }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// openPostgres returns a store in the PostgreSQL database at rawURL.
+func openPostgres(rawURL string) (*store, error) {
+	config, err := parsePostgres(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	db := stdlib.OpenDB(*config)
+	// Without a limit a burst of orders would use up the connections of the server.
+	const most = 16
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	return &store{
+		read: db, write: db,
+		schema:  strings.Replace(schema, "INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY", 1),
+		created: isDuplicate,
+	}, nil
+}
+
+// isDuplicate reports whether err is that of CREATE TABLE IF NOT EXISTS while another
+// process creates the same table.
+func isDuplicate(err error) bool {
+	const uniqueViolation, duplicateTable, duplicateObject = "23505", "42P07", "42710"
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == uniqueViolation || e.Code == duplicateTable || e.Code == duplicateObject)
+}
+
+// oneLine returns the cause of err in one line. pgx has a line for each attempt: to each
+// host, with and without TLS.
+func oneLine(err error) error {
+	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		err = e.Unwrap() // without the user
+	}
+	return errors.New(strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; "))
+}
+
+// isPostgres reports whether the value of -db is a URL of PostgreSQL.
+func isPostgres(value string) bool {
+	scheme, _, isURL := strings.Cut(value, "://")
+	return isURL && (scheme == "postgres" || scheme == "postgresql")
+}
+
+func parsePostgres(rawURL string) (*pgx.ConnConfig, error) { return pgx.ParseConfig(rawURL) }
