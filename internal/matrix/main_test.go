@@ -58,8 +58,8 @@ func TestProofs(t *testing.T) {
 }
 
 func TestIncomplete(t *testing.T) {
-	err := complete([]proof{{row: 26, test: "TestA"}, {row: 1, backends: []string{"etcd"}, test: "TestB"}, {row: 3, backends: []string{redis}}})
-	for _, want := range []string{"TestA: there is no row 26", `TestB: there is no backend "etcd"`, "row 1, ", "row 25, "} {
+	err := complete([]proof{{row: 99, test: "TestA"}, {row: 1, backends: []string{"consul"}, test: "TestB"}, {row: 3, backends: []string{redis}}})
+	for _, want := range []string{"TestA: there is no row 99", `TestB: there is no backend "consul"`, "row 1, ", "row 25, "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing from %v", want, err)
 		}
