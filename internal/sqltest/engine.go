@@ -26,6 +26,7 @@ type Engine struct {
 	user    string         // the server's user, if the tests run as root and it must not
 	ready   string         // what the server logs when it serves
 	first   string         // a database that each server has
+	now     string         // a query for the server's clock, in seconds since 1970
 	asks    syscall.Signal // asks the server to end
 	shared  shared
 
@@ -45,6 +46,7 @@ var Postgres = &Engine{
 	user:    "postgres",
 	ready:   "database system is ready to accept",
 	first:   "postgres",
+	now:     "SELECT extract(epoch FROM clock_timestamp())",
 	asks:    syscall.SIGINT,
 	installArgs: func(data string) []string {
 		return []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync", "--no-instructions"}
@@ -76,6 +78,7 @@ var MariaDB = &Engine{
 	places:  []string{"/usr/sbin", "/usr/bin"},
 	ready:   "ready for connections",
 	first:   "mysql",
+	now:     "SELECT UNIX_TIMESTAMP(NOW(6))",
 	asks:    syscall.SIGTERM,
 	installArgs: func(data string) []string {
 		return slices.Concat([]string{
@@ -112,7 +115,7 @@ func asRoot() []string {
 }
 
 // ErrMissing means that a program is not installed.
-var ErrMissing = errors.New("sqltest: needs")
+var ErrMissing = errors.New("sqltest: not installed")
 
 // bin returns the path of a program. The newest directory wins.
 func (e *Engine) bin(program string) (string, error) {
@@ -129,7 +132,7 @@ func (e *Engine) bin(program string) (string, error) {
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return "", fmt.Errorf("%w %s: %w", ErrMissing, e.name, err)
+		return "", fmt.Errorf("%w: %s: %w", ErrMissing, e.name, err)
 	}
 	return path, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ type Server struct {
 	dir       string
 	port      int
 	args      []string
+	clock     *child.Clock // nil: the system's
 	databases atomic.Int64
 
 	cmd    *exec.Cmd
@@ -37,7 +39,19 @@ type Server struct {
 // server is not installed; see [child.RealEnv].
 func (e *Engine) Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	s, err := e.launch(args...)
+	return e.start(tb, false, args)
+}
+
+// StartWithClock is like [Engine.Start], for a server whose clock can be set. It needs a C
+// compiler.
+func (e *Engine) StartWithClock(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	return e.start(tb, true, args)
+}
+
+func (e *Engine) start(tb testing.TB, withClock bool, args []string) *Server {
+	tb.Helper()
+	s, err := e.launch(withClock, args)
 	need(tb, err)
 	tb.Cleanup(s.remove)
 	return s
@@ -57,18 +71,23 @@ func need(tb testing.TB, err error) {
 	}
 }
 
-// launch is [Engine.Start] for a server that outlives a test.
-func (e *Engine) launch(args ...string) (*Server, error) {
+// launch starts a server that may outlive a test.
+func (e *Engine) launch(withClock bool, args []string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "sqltest")
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{engine: e, dir: dir, args: args}
-	if err := e.newData(dir); err != nil {
-		s.remove()
-		return nil, err
+	err = e.newData(dir)
+	if err == nil && withClock {
+		if s.clock, err = child.NewClock(dir); err != nil {
+			err = fmt.Errorf("%w: %w", ErrMissing, err)
+		}
 	}
-	if err := s.listen(); err != nil {
+	if err == nil {
+		err = s.listen()
+	}
+	if err != nil {
 		s.remove()
 		return nil, err
 	}
@@ -95,6 +114,9 @@ func (s *Server) boot() error {
 	cmd, err := s.engine.command(s.dir, s.engine.server, slices.Concat(s.engine.serverArgs(s), s.args)...)
 	if err != nil {
 		return err
+	}
+	if s.clock != nil {
+		cmd.Env = append(cmd.Env, s.clock.Env()...)
 	}
 	s.log.mark()
 	cmd.Stdout, cmd.Stderr = &s.log, &s.log
@@ -212,6 +234,21 @@ func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
 	if err := s.boot(); err != nil {
 		tb.Fatalf("%s does not start again: %v", s.engine.name, err)
+	}
+}
+
+// SetClock sets the clock of a server to the true time plus d.
+func (s *Server) SetClock(tb testing.TB, d time.Duration) {
+	tb.Helper()
+	if err := s.clock.Set(d); err != nil {
+		tb.Fatal(err)
+	}
+	now, err := strconv.ParseFloat(s.Exec(tb, s.engine.first, s.engine.now), 64)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if got := time.Until(time.UnixMicro(int64(now * 1e6))); (got - d).Abs() > 10*time.Minute {
+		tb.Fatalf("the server's clock is %v ahead, not %v", got, d)
 	}
 }
 

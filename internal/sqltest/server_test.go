@@ -75,3 +75,17 @@ func TestNewDatabase(t *testing.T) {
 		}
 	}
 }
+
+// TestClock checks that a clock can be set while the server runs.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	for name, engine := range map[string]*sqltest.Engine{"PostgreSQL": sqltest.Postgres, "MariaDB": sqltest.MariaDB} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := engine.StartWithClock(t)
+			for _, d := range []time.Duration{time.Hour, -time.Hour, 0} {
+				s.SetClock(t, d)
+			}
+		})
+	}
+}

@@ -23,7 +23,7 @@ func (e *Engine) NewDatabase(tb testing.TB) string {
 // Shared returns the server of [Engine.NewDatabase]. A test must not stop it.
 func (e *Engine) Shared(tb testing.TB) *Server {
 	tb.Helper()
-	e.shared.Do(func() { e.shared.server, e.shared.err = e.launch() })
+	e.shared.Do(func() { e.shared.server, e.shared.err = e.launch(false, nil) })
 	need(tb, e.shared.err)
 	return e.shared.server
 }
