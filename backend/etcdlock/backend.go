@@ -1,0 +1,143 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+var (
+	_ driver.Backend     = (*Backend)(nil)
+	_ driver.Queuer      = (*Backend)(nil)
+	_ driver.Extender    = (*Backend)(nil)
+	_ driver.AllAcquirer = (*Backend)(nil)
+	_ driver.Inspector   = (*Backend)(nil)
+	_ driver.Pinger      = (*Backend)(nil)
+)
+
+// Backend keeps locks in etcd. It is safe for concurrent use. Make one for each Locker,
+// with [New]: a Backend has one lease of etcd, and when it ends all its locks end.
+type Backend struct {
+	opts    options
+	client  *clientv3.Client
+	current atomic.Pointer[session] // nil before the first
+	making  chan struct{}           // full while a goroutine makes a session
+	table   table
+	sweeper sweeper
+
+	background context.Context //nolint:containedctx // the context of the tasks that belong to no call
+	cancel     context.CancelFunc
+
+	mu    sync.Mutex // orders run and Close
+	tasks sync.WaitGroup
+}
+
+// New returns a Backend that keeps locks on the servers of client, which the caller closes
+// after the Backend. New sends nothing. It fails if an option is invalid.
+func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
+	if client == nil {
+		return nil, errors.New("etcdlock: nil client")
+	}
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{opts: o, client: client, making: make(chan struct{}, 1)}
+	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
+	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket)}
+	b.sweeper = sweeper{backend: b, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
+	b.run(b.sweeper.run)
+	return b, nil
+}
+
+// Close revokes the lease of etcd, which releases all locks and all places in queues. If
+// no server answers, they end with the lease. Close takes as long as one request at most,
+// and returns nil. Calls that wait return an error. Calling Close again does nothing.
+func (b *Backend) Close() error {
+	b.mu.Lock()
+	closed := b.background.Err() != nil
+	b.cancel()
+	b.mu.Unlock()
+	if closed {
+		return nil
+	}
+	b.table.stopTimers()
+	b.tasks.Wait()
+	b.making <- struct{}{} // a session that is being made is revoked, too
+	if s := b.current.Load(); s != nil && !s.hasEnded() {
+		s.end()
+		ctx, end := context.WithTimeout(context.WithoutCancel(b.background), b.opts.opTimeout)
+		defer end()
+		_, _ = b.client.Revoke(ctx, s.id)
+	}
+	<-b.making
+	return nil
+}
+
+// run runs f on a goroutine. After Close it does nothing: the places have ended with the
+// lease of etcd.
+func (b *Backend) run(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.background.Err() == nil {
+		b.tasks.Go(f)
+	}
+}
+
+// Ping implements [driver.Pinger]. It returns nil if a majority of the servers answers and
+// none has raised an alarm, such as NOSPACE.
+func (b *Backend) Ping(ctx context.Context) error {
+	op, end := b.opContext(ctx)
+	defer end()
+	resp, err := b.client.AlarmList(op)
+	if err != nil {
+		return b.explain(op, err)
+	}
+	if len(resp.Alarms) > 0 {
+		return b.serverError(fmt.Sprintf("the server %x has raised the alarm %v", resp.Alarms[0].MemberID, resp.Alarms[0].Alarm), nil)
+	}
+	return nil
+}
+
+// Features implements [driver.Backend]. The requests for a key wait in one queue,
+// whatever they ask for. A reader does not overtake a writer that waits. Adjacent readers
+// at the head of the queue have the key together, and so do adjacent requests for
+// permits.
+func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
+
+// opContext returns a context for one operation.
+func (b *Backend) opContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, b.opts.opTimeout, errNoAnswer)
+}
+
+// dir returns what the names of the places of a key begin with.
+func (b *Backend) dir(key string) string { return b.opts.prefix + EscapeKey(key) + "/" }
+
+// queue reads the queue of a key. It returns the revision of what it has read.
+func (b *Backend) queue(ctx context.Context, key string) (queue, int64, error) {
+	resp, err := b.client.Get(ctx, b.dir(key), clientv3.WithPrefix())
+	if err != nil {
+		return nil, 0, b.explain(ctx, err)
+	}
+	return parseQueue(resp.Kvs, b.opts.prefix), resp.Header.Revision, nil
+}
+
+func checkRequest(r *driver.Request) error {
+	switch {
+	case r.TTL < time.Millisecond:
+		return fmt.Errorf("etcdlock: a TTL of %v is less than a millisecond", r.TTL)
+	case r.Permits < 0, r.Permits > 0 && r.Mode != driver.Exclusive,
+		r.Mode != driver.Exclusive && r.Mode != driver.Shared:
+		return fmt.Errorf("etcdlock: mode %v with %d permits makes no sense", r.Mode, r.Permits)
+	case r.Key == "", r.Owner == "":
+		return fmt.Errorf("etcdlock: key %q or owner %q is empty", r.Key, r.Owner)
+	}
+	return nil
+}

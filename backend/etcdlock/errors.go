@@ -1,0 +1,91 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+var (
+	errClosed    = errors.New("etcdlock: the Backend is closed")
+	errNoAnswer  = errors.New("no answer")
+	errHeld      = fmt.Errorf("etcdlock: it is not the owner's turn: %w", driver.ErrNotAcquired) // callers get a HeldError
+	errGivenUp   = fmt.Errorf("etcdlock: released while waiting: %w", driver.ErrNotAcquired)
+	errSpent     = fmt.Errorf("etcdlock: no attempt is left: %w", driver.ErrNotAcquired)
+	errOthers    = fmt.Errorf("etcdlock: others wait: %w", driver.ErrNotAcquired)
+	errNotAlone  = fmt.Errorf("etcdlock: only exclusive locks are handed on: %w", driver.ErrNotAcquired)
+	errNotHeld   = fmt.Errorf("etcdlock: the owner does not have the key: %w", driver.ErrLost)
+	errLeaseGone = errors.New("etcdlock: the lease of etcd has ended")
+)
+
+// serverError says at which servers a request failed, and why.
+type serverError struct {
+	text string
+	err  error // nil, or the error of etcd
+}
+
+func (e *serverError) Error() string { return e.text }
+func (e *serverError) Unwrap() error { return e.err }
+
+// probeTimeout bounds the question why there is no connection.
+const probeTimeout = 100 * time.Millisecond
+
+// explain returns the error for the caller of a request that failed. ctx is that of the
+// request. If there is no connection, that is the cause, and not the caller's deadline.
+func (b *Backend) explain(ctx context.Context, err error) error {
+	var cause string
+	switch {
+	case err == nil, errors.Is(err, errClosed), errors.Is(err, errLeaseGone), errors.As(err, new(*serverError)):
+		return err
+	case b.background.Err() != nil:
+		return errClosed
+	case ctx.Err() == nil:
+		var known rpctypes.EtcdError
+		if !errors.As(err, &known) {
+			cause = status.Convert(err).Message()
+			return b.serverError(cause, nil)
+		}
+		return b.serverError(known.Error(), err)
+	}
+	if b.client.ActiveConnection().GetState() != connectivity.Ready {
+		cause = b.connectionError()
+	}
+	if errors.Is(context.Cause(ctx), errNoAnswer) {
+		text := fmt.Sprintf("%v within %v", errNoAnswer, b.opts.opTimeout)
+		if cause != "" {
+			text += ": " + cause
+		}
+		return b.serverError(text, nil)
+	}
+	if cause != "" {
+		return b.serverError(cause, nil)
+	}
+	return ctx.Err()
+}
+
+func (b *Backend) serverError(cause string, err error) error {
+	return &serverError{
+		text: "etcdlock: " + strings.Join(b.client.Endpoints(), ",") + ": " + strings.ReplaceAll(cause, "\n", "; "), err: err,
+	}
+}
+
+// connectionError returns why there is no connection to any server, or "" if there is one.
+func (b *Backend) connectionError() string {
+	ctx, end := context.WithTimeout(b.background, probeTimeout)
+	defer end()
+	stream, err := clientv3.RetryLeaseClient(b.client).LeaseKeepAlive(ctx)
+	if err == nil {
+		_ = stream.CloseSend()
+		return ""
+	}
+	return status.Convert(err).Message()
+}

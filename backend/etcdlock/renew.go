@@ -1,0 +1,91 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// renewal is one grant of a call of Renew.
+type renewal struct {
+	index int
+	lock  lock
+}
+
+// Renew implements [driver.Backend]. It makes sure that the lease of etcd was kept alive
+// recently, and reads the places of the owners, up to 100 in one request.
+//
+// A renewal may make a lease longer than the TTL of the session allows, for MinHold: the
+// lease then lasts as long as the process, and only as long as the session if the process
+// dies.
+func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	sent := time.Now()
+	var renewals []renewal
+	for i := range grants {
+		l, ok := b.table.heldBy(ticketID{grants[i].Key, grants[i].Owner})
+		switch {
+		case !ok:
+			report(i, driver.RenewResult{Status: driver.Lost})
+		case l.session.hasEnded():
+			b.table.remove(l.ticket, false)
+			report(i, driver.RenewResult{Status: driver.Lost})
+		default:
+			renewals = append(renewals, renewal{i, l})
+		}
+	}
+	op, end := b.opContext(ctx)
+	defer end()
+	var batches sync.WaitGroup
+	for batch := range slices.Chunk(renewals, maxOps) {
+		batches.Go(func() {
+			exist, err := b.exist(op, batch)
+			for i, r := range batch {
+				if err == nil && exist[i] {
+					err = r.lock.session.fresh(op, sent)
+				}
+				report(r.index, b.renewed(r.lock, exist[i], err, sent, grants[r.index].TTL))
+			}
+		})
+	}
+	batches.Wait()
+}
+
+// exist returns which of the places exist.
+func (b *Backend) exist(ctx context.Context, batch []renewal) ([]bool, error) {
+	exist := make([]bool, len(batch))
+	ops := make([]clientv3.Op, len(batch))
+	for i, r := range batch {
+		ops[i] = clientv3.OpGet(r.lock.path, clientv3.WithCountOnly())
+	}
+	resp, err := b.client.Txn(ctx).Then(ops...).Commit()
+	if err != nil {
+		return exist, b.explain(ctx, err)
+	}
+	for i := range exist {
+		exist[i] = resp.Responses[i].GetResponseRange().Count > 0
+	}
+	return exist, nil
+}
+
+// renewed records the outcome of a renewal and returns it.
+func (b *Backend) renewed(l lock, exists bool, err error, sent time.Time, ttl time.Duration) driver.RenewResult {
+	if l.session.hasEnded() || errors.Is(err, errLeaseGone) || err == nil && !exists {
+		b.table.remove(l.ticket, false)
+		return driver.RenewResult{Status: driver.Lost}
+	}
+	if err != nil {
+		return driver.RenewResult{Err: err}
+	}
+	g := l.grant
+	g.Sent, g.TTL = sent, ttl
+	if !b.table.extend(l.ticket, g) {
+		return driver.RenewResult{Status: driver.Lost}
+	}
+	return driver.RenewResult{Status: driver.Renewed}
+}

@@ -1,0 +1,237 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// sessions is where the fences are, below the prefix. No escaped key has this name.
+const sessions = "%session"
+
+// session is a lease of etcd that the Backend keeps alive. All places of the Backend's
+// owners are attached to it, and etcd deletes them when it ends.
+//
+// The fence is a key that is attached to the lease, too. The transaction that creates a
+// place demands that the fence was last written with the revision that the session knows.
+// When a request for a place has an unknown outcome, and its owner does not want the place
+// any more, a new write to the fence makes sure that the request creates nothing if it
+// arrives late. If the lease has ended there is no fence.
+type session struct {
+	backend *Backend
+	id      clientv3.LeaseID
+	ttl     time.Duration // as agreed with the server
+	path    string        // of the fence
+	fence   atomic.Int64  // the last revision of the fence that is known
+	poke    chan struct{} // makes run send a keep-alive
+	ended   chan struct{} // closed when the lease has ended
+	endOnce sync.Once
+
+	mu      sync.Mutex
+	alive   time.Time     // when the last keep-alive was sent that the server has answered
+	changed chan struct{} // closed when alive changes
+}
+
+// maxLease returns how long the lease of a lock may be. It begins when a request is sent,
+// and fresh makes sure that the lease of etcd was kept alive not much earlier. So it ends
+// before etcd may end its lease.
+func (s *session) maxLease() time.Duration { return s.ttl / 2 }
+
+// maxAge is how old the last keep-alive may be when a lock is granted or renewed. A tenth
+// of the TTL remains, for clocks that tick at different rates.
+func (s *session) maxAge() time.Duration { return s.ttl * 2 / 5 }
+
+// interval is the time between keep-alives.
+func (s *session) interval() time.Duration { return s.ttl / 3 }
+
+func (s *session) hasEnded() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *session) end() { s.endOnce.Do(func() { close(s.ended) }) }
+
+// abandon ends a session without a fence. If the lease of etcd is still there, because an
+// operator has deleted the fence alone, it is revoked, and otherwise ends by itself.
+func (s *session) abandon() {
+	s.end()
+	s.backend.run(func() {
+		ctx, end := s.backend.opContext(s.backend.background)
+		defer end()
+		_, _ = s.backend.client.Revoke(ctx, s.id)
+	})
+}
+
+// setFence records that the fence was written with this revision.
+func (s *session) setFence(revision int64) {
+	for {
+		old := s.fence.Load()
+		if old >= revision || s.fence.CompareAndSwap(old, revision) {
+			return
+		}
+	}
+}
+
+// writeFence writes the fence. Afterwards no transaction that was sent before can create a
+// place.
+func (s *session) writeFence(ctx context.Context) error {
+	resp, err := s.backend.client.Put(ctx, s.path, "", clientv3.WithLease(s.id))
+	switch {
+	case err == nil:
+		s.setFence(resp.Header.Revision)
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		s.end()
+	}
+	return err
+}
+
+// learn records what was read of the fence, after a transaction has demanded another
+// revision of it or has failed for another reason. Without a fence the session ends. It
+// returns whether the revision was the demanded one.
+func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
+	if len(resp.Kvs) == 0 {
+		s.abandon()
+		return false
+	}
+	s.setFence(resp.Kvs[0].ModRevision)
+	return resp.Kvs[0].ModRevision == demanded
+}
+
+// fresh returns when the lease of etcd was kept alive recently enough for a lock that
+// counts from the given time.
+func (s *session) fresh(ctx context.Context, from time.Time) error {
+	for {
+		s.mu.Lock()
+		alive, changed := s.alive, s.changed
+		s.mu.Unlock()
+		if s.hasEnded() {
+			return errLeaseGone
+		}
+		if from.Sub(alive) <= s.maxAge() {
+			return nil
+		}
+		select {
+		case s.poke <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+		case <-s.ended:
+		case <-ctx.Done():
+			return s.backend.explain(ctx, ctx.Err())
+		}
+	}
+}
+
+func (s *session) confirm(sent time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alive = sent
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// run keeps the lease alive until it has ended or the Backend is closed.
+func (s *session) run() {
+	pause := time.NewTimer(s.interval())
+	defer pause.Stop()
+	for {
+		select {
+		case <-pause.C:
+		case <-s.poke:
+		case <-s.ended:
+			return
+		case <-s.backend.background.Done():
+			return
+		}
+		s.keepAlive()
+		pause.Reset(min(s.ttl/10, time.Second))
+	}
+}
+
+// keepAlive sends keep-alives on one stream until the stream fails. The client's own
+// KeepAlive does not tell when it has sent the request that was answered.
+func (s *session) keepAlive() {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(s.backend.background))
+	defer cancel()
+	limit := time.AfterFunc(s.backend.opts.opTimeout, cancel)
+	defer limit.Stop()
+	stream, err := clientv3.RetryLeaseClient(s.backend.client).LeaseKeepAlive(ctx)
+	if err != nil {
+		return
+	}
+	pause := time.NewTimer(s.interval())
+	defer pause.Stop()
+	for {
+		sent := time.Now()
+		if stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(s.id)}) != nil {
+			return
+		}
+		resp, err := stream.Recv()
+		if err != nil {
+			return
+		}
+		if resp.TTL <= 0 {
+			s.end()
+			return
+		}
+		s.confirm(sent)
+		limit.Stop()
+		pause.Reset(s.interval())
+		select {
+		case <-pause.C:
+		case <-s.poke:
+		case <-s.ended:
+			return
+		case <-ctx.Done():
+			return
+		}
+		limit.Reset(s.backend.opts.opTimeout)
+	}
+}
+
+// session returns the present session, or makes one if there is none.
+func (b *Backend) session(ctx context.Context) (*session, error) {
+	if s := b.current.Load(); s != nil && !s.hasEnded() {
+		return s, nil
+	}
+	select {
+	case b.making <- struct{}{}:
+		defer func() { <-b.making }()
+	case <-ctx.Done():
+		return nil, b.explain(ctx, ctx.Err())
+	}
+	if s := b.current.Load(); s != nil && !s.hasEnded() {
+		return s, nil
+	}
+	if b.background.Err() != nil {
+		return nil, errClosed
+	}
+	sent := time.Now()
+	lease, err := b.client.Grant(ctx, int64(b.opts.sessionTTL/time.Second))
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	s := &session{
+		backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent,
+		path: b.opts.prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
+		poke: make(chan struct{}, 1), ended: make(chan struct{}), changed: make(chan struct{}),
+	}
+	if err := s.writeFence(ctx); err != nil {
+		return nil, b.explain(ctx, err) // the lease ends by itself
+	}
+	b.current.Store(s)
+	b.run(s.run)
+	return s, nil
+}

@@ -1,0 +1,94 @@
+package etcdlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// watchPause is the wait after a watch that has failed.
+const watchPause = 200 * time.Millisecond
+
+// waiter is one call of Acquire that waits.
+type waiter struct {
+	backend *Backend
+	ticket  *ticket
+	backoff driver.Backoff
+	last    obstacle    // what it waited for last
+	timer   *time.Timer // when to look without an event; nil if it is not set
+}
+
+func (w *waiter) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// wait returns nil when one of the places that it waits for was deleted, and when it is
+// time to look. An event does not count as an attempt of the budget: the timer continues.
+func (w *waiter) wait(ctx context.Context) error {
+	if w.timer == nil {
+		d, ok := w.backoff.Wait()
+		if !ok {
+			return errSpent
+		}
+		w.timer = time.NewTimer(d)
+	}
+	watching, end := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer end()
+	fired := make(chan struct{}, len(w.last.blockers))
+	after := w.last.revision
+	for _, p := range w.last.blockers {
+		go func() {
+			w.backend.watch(watching, p.path, after)
+			fired <- struct{}{}
+		}()
+	}
+	select {
+	case <-ctx.Done():
+		return w.backend.explain(ctx, ctx.Err())
+	case <-w.backend.background.Done():
+		return errClosed
+	case <-w.ticket.gone:
+		return errGivenUp
+	case <-fired:
+	case <-w.last.session.ended:
+	case <-w.timer.C:
+		w.timer = nil
+	}
+	return nil
+}
+
+// watch returns when the place at path was deleted after a revision, or when the history
+// was compacted since. If the watch fails for another reason, such as a server
+// without a leader, it returns after a pause.
+func (b *Backend) watch(ctx context.Context, path string, after int64) {
+	for resp := range b.client.Watch(ctx, path, clientv3.WithRev(after+1), clientv3.WithFilterPut()) {
+		if len(resp.Events) > 0 || resp.CompactRevision != 0 {
+			return
+		}
+	}
+	select {
+	case <-time.After(watchPause):
+	case <-ctx.Done():
+	}
+}
+
+// explain returns the error of Acquire after err. If ctx or the budget ended the wait, the
+// error also names the holder.
+func (w *waiter) explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil, len(w.last.queue) == 0, errors.Is(err, errGivenUp):
+		return err
+	case errors.Is(err, errSpent):
+		return w.backend.heldError(w.last.queue)
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return fmt.Errorf("%w: %w", w.backend.heldError(w.last.queue), err)
+	}
+	return err
+}
