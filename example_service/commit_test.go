@@ -39,83 +39,86 @@ func newTestLocker(t *testing.T, b driver.Backend) *distlock.Locker {
 // TestCommitBeforeRelease reads the database over another connection at the moment of
 // the release.
 func TestCommitBeforeRelease(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shop.db")
-	s, other := openTestStore(t, path), openTestStore(t, path)
-	var seen []item
-	spy := releaseSpy{memlock.New(), func(key string) {
-		it, err := other.item(context.WithoutCancel(t.Context()), "tea")
-		if err != nil || key != keyOf(t, "tea") {
-			t.Error(key, err)
-		}
-		seen = append(seen, it)
-	}}
-	sh := newShop(newTestLocker(t, spy), itemLock(config{}), s, thinkFor(0))
-	if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sh.place(t.Context(), orderRequest{"tea", "u1", 2}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := sh.place(t.Context(), orderRequest{"tea", "u2", 2}); !errors.Is(err, errSoldOut) {
-		t.Fatal(err)
-	}
-	want := []item{{"tea", 3, 0}, {"tea", 1, 2}, {"tea", 1, 2}}
-	if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] || seen[2] != want[2] {
-		t.Errorf("at the releases the database said %v, want %v", seen, want)
-	}
-}
-
-// TestLockIsHeldWhileCommitting lets another writer lock the database while an order is
-// thinking, so that the order cannot commit, and checks the lock meanwhile.
-func TestLockIsHeldWhileCommitting(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "shop.db")
-	s, other := openTestStore(t, path), openTestStore(t, path)
-	l := newTestLocker(t, memlock.New())
-	blocked := make(chan *sql.Tx, 1)
-	sh := newShop(l, itemLock(config{}), s, func(context.Context) error {
-		tx, err := other.write.BeginTx(t.Context(), nil)
-		if err == nil {
-			blocked <- tx
-		}
-		return err
-	})
-	if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
-		t.Fatal(err)
-	}
-	ordered := make(chan error, 1)
-	go func() {
-		_, err := sh.place(t.Context(), orderRequest{"tea", "u1", 1})
-		ordered <- err
-	}()
-	tx := <-blocked
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); <-tick.C {
-		if lease, err := l.TryAcquire(t.Context(), keyOf(t, "tea"), distlock.Opts{}); err == nil {
-			t.Fatal("the lock is free before the commit: ", lease.Release(t.Context()))
-		} else if !errors.Is(err, distlock.ErrNotAcquired) {
+	eachDatabase(t, func(t *testing.T, db string) {
+		s, other := openTestStore(t, db), openTestStore(t, db)
+		var seen []item
+		spy := releaseSpy{memlock.New(), func(key string) {
+			it, err := other.item(context.WithoutCancel(t.Context()), "tea")
+			if err != nil || key != keyOf(t, "tea") {
+				t.Error(key, err)
+			}
+			seen = append(seen, it)
+		}}
+		sh := newShop(newTestLocker(t, spy), itemLock(config{}), s, thinkFor(0))
+		if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
 			t.Fatal(err)
 		}
-		if it, err := s.item(t.Context(), "tea"); err != nil || it.Sold != 0 {
-			t.Fatal(it, err)
+		if _, err := sh.place(t.Context(), orderRequest{"tea", "u1", 2}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ordered; err != nil {
-		t.Fatal(err)
-	}
-	if it, err := s.item(t.Context(), "tea"); err != nil || it.Sold != 1 {
-		t.Error(it, err)
-	}
-	lease, err := l.TryAcquire(t.Context(), keyOf(t, "tea"), distlock.Opts{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := lease.Release(t.Context()); err != nil {
-		t.Error(err)
-	}
+		if _, err := sh.place(t.Context(), orderRequest{"tea", "u2", 2}); !errors.Is(err, errSoldOut) {
+			t.Fatal(err)
+		}
+		want := []item{{"tea", 3, 0}, {"tea", 1, 2}, {"tea", 1, 2}}
+		if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] || seen[2] != want[2] {
+			t.Errorf("at the releases the database said %v, want %v", seen, want)
+		}
+	})
+}
+
+// TestLockIsHeldWhileCommitting lets another writer lock the item while an order is
+// thinking, so that the order cannot commit, and checks the lock meanwhile.
+func TestLockIsHeldWhileCommitting(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db string) {
+		s, other := openTestStore(t, db), openTestStore(t, db)
+		l := newTestLocker(t, memlock.New())
+		blocked := make(chan *sql.Tx, 1)
+		sh := newShop(l, itemLock(config{}), s, func(context.Context) error {
+			tx, err := other.write.BeginTx(t.Context(), nil)
+			if err == nil {
+				_, err = tx.ExecContext(t.Context(), `UPDATE items SET stock = stock WHERE sku = 'tea'`) // locks the row
+				blocked <- tx
+			}
+			return err
+		})
+		if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
+			t.Fatal(err)
+		}
+		ordered := make(chan error, 1)
+		go func() {
+			_, err := sh.place(t.Context(), orderRequest{"tea", "u1", 1})
+			ordered <- err
+		}()
+		tx := <-blocked
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for end := time.Now().Add(200 * time.Millisecond); time.Now().Before(end); <-tick.C {
+			if lease, err := l.TryAcquire(t.Context(), keyOf(t, "tea"), distlock.Opts{}); err == nil {
+				t.Fatal("the lock is free before the commit: ", lease.Release(t.Context()))
+			} else if !errors.Is(err, distlock.ErrNotAcquired) {
+				t.Fatal(err)
+			}
+			if it, err := s.item(t.Context(), "tea"); err != nil || it.Sold != 0 {
+				t.Fatal(it, err)
+			}
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-ordered; err != nil {
+			t.Fatal(err)
+		}
+		if it, err := s.item(t.Context(), "tea"); err != nil || it.Sold != 1 {
+			t.Error(it, err)
+		}
+		lease, err := l.TryAcquire(t.Context(), keyOf(t, "tea"), distlock.Opts{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestLostLockWritesNothing has holders that continue after their lease has ended, with
@@ -134,34 +137,36 @@ func TestLostLockWritesNothing(t *testing.T) {
 		}, distlock.ErrLost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := openTestStore(t, "")
-			l := newTestLocker(t, memlock.New())
-			sh := newShop(l, itemLock(config{}), s, thinkFor(0))
-			if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
-				t.Fatal(err)
-			}
-			lease, err := l.Acquire(t.Context(), keyOf(t, "tea"), distlock.Opts{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.claim(t.Context(), "tea", lease.Token()); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.over(s, lease); err != nil {
-				t.Fatal(err)
-			}
-			_, err = s.sell(t.Context(), sale{orderRequest{"tea", "u1", 1}, 2, lease})
-			if !errors.Is(err, c.want) || !errors.Is(err, distlock.ErrLost) {
-				t.Errorf("sell: %v", err)
-			}
-			err = s.reset(t.Context(), stockRequest{"tea", 99}, lease)
-			if !errors.Is(err, c.want) || !errors.Is(err, distlock.ErrLost) {
-				t.Errorf("reset: %v", err)
-			}
-			if it, err := s.item(t.Context(), "tea"); err != nil || it != (item{"tea", 3, 0}) {
-				t.Error(it, err)
-			}
-			_ = lease.Release(t.Context()) // a second time, in one case
+			eachDatabase(t, func(t *testing.T, db string) {
+				s := openTestStore(t, db)
+				l := newTestLocker(t, memlock.New())
+				sh := newShop(l, itemLock(config{}), s, thinkFor(0))
+				if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
+					t.Fatal(err)
+				}
+				lease, err := l.Acquire(t.Context(), keyOf(t, "tea"), distlock.Opts{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.claim(t.Context(), "tea", lease.Token()); err != nil {
+					t.Fatal(err)
+				}
+				if err := c.over(s, lease); err != nil {
+					t.Fatal(err)
+				}
+				_, err = s.sell(t.Context(), sale{orderRequest{"tea", "u1", 1}, 2, lease})
+				if !errors.Is(err, c.want) || !errors.Is(err, distlock.ErrLost) {
+					t.Errorf("sell: %v", err)
+				}
+				err = s.reset(t.Context(), stockRequest{"tea", 99}, lease)
+				if !errors.Is(err, c.want) || !errors.Is(err, distlock.ErrLost) {
+					t.Errorf("reset: %v", err)
+				}
+				if it, err := s.item(t.Context(), "tea"); err != nil || it != (item{"tea", 3, 0}) {
+					t.Error(it, err)
+				}
+				_ = lease.Release(t.Context()) // a second time, in one case
+			})
 		})
 	}
 }

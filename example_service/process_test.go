@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -12,35 +13,55 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/sqltest"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// realStores are the stores that processes can share. Each start function starts a
-// server, which is killed when the test ends, and returns its URL.
+// realStores are the stores that processes can share. Each start function starts
+// servers, which are killed when the test ends, and returns the values of -backend and
+// -db.
 var realStores = []struct {
 	name  string
-	start func(t *testing.T) string
+	start func(t *testing.T) (backend, db string)
 	gone  time.Duration // how long the locks of a killed process remain, at most
 }{
-	{"Redis", func(t *testing.T) string {
-		return "redis://" + redistest.Start(t).Addr() + "/0"
+	{"Redis", func(t *testing.T) (backend, db string) {
+		return "redis://" + redistest.Start(t).Addr() + "/0", filepath.Join(t.TempDir(), "shop.db")
 	}, itemLock(config{}).KeyTimeout},
-	{"ZooKeeper", func(t *testing.T) string {
-		return "zk://" + zktest.Start(t, zktest.Config{}).Addr() + "/shop?session_timeout=6s"
+	{"ZooKeeper", func(t *testing.T) (backend, db string) {
+		return "zk://" + zktest.Start(t, zktest.Config{}).Addr() + "/shop?session_timeout=6s", filepath.Join(t.TempDir(), "shop.db")
 	}, 6 * time.Second},
+	{"PostgreSQL", onPostgres, itemLock(config{}).KeyTimeout},
 }
 
-// process is the command as a child process.
+// onPostgres has the locks in Redis and the data in PostgreSQL.
+func onPostgres(t *testing.T) (backend, db string) {
+	return "redis://" + redistest.Start(t).Addr() + "/0", sqltest.Postgres.NewDatabase(t)
+}
+
+// process is a child process.
 type process struct {
-	addresses
-	cmd    *exec.Cmd
-	exited chan struct{}
+	addresses // of the command
+	cmd       *exec.Cmd
+	in        io.Writer
+	exited    chan struct{}
 }
 
-// startProcess runs the test binary as the command. The process is killed when the test
-// ends, if it still runs.
+// startProcess runs the test binary as the command.
 func startProcess(t *testing.T, args ...string) *process {
+	t.Helper()
+	p, out := startChild(t, "command", append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...)...)
+	var ok bool
+	if p.addresses, ok = readAddresses(out); !ok {
+		t.Fatal("the process does not start")
+	}
+	return p
+}
+
+// startChild runs the test binary in a role and returns its stdout. The process is killed
+// when the test ends, if it still runs.
+func startChild(t *testing.T, role string, args ...string) (*process, io.Reader) {
 	t.Helper()
 	testmode.InRealTime(t)
 	self, err := os.Executable()
@@ -48,8 +69,11 @@ func startProcess(t *testing.T, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{exited: make(chan struct{})}
-	p.cmd = exec.Command(self, append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...)...)
-	p.cmd.Env = append(os.Environ(), childEnv+"=1")
+	p.cmd = exec.Command(self, args...)
+	p.cmd.Env = append(os.Environ(), roleEnv+"="+role)
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	var stderr logBuffer
 	p.cmd.Stderr = &stderr
 	out, w, err := os.Pipe()
@@ -73,11 +97,7 @@ func startProcess(t *testing.T, args ...string) *process {
 			t.Logf("process %d: %v\n%s", p.cmd.Process.Pid, p.cmd.ProcessState, &stderr)
 		}
 	})
-	var ok bool
-	if p.addresses, ok = readAddresses(out); !ok {
-		t.Fatal("the process does not start")
-	}
-	return p
+	return p, out
 }
 
 func (p *process) signal(t *testing.T, s os.Signal) {
@@ -103,11 +123,12 @@ func (p *process) wait(t *testing.T) *os.ProcessState {
 // each with one of the two signals.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel() // most of its time is waiting
-	const stock, orders = 100, 300
+	const stock, orders = 100, 500
 	for _, store := range realStores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
-			args := []string{"-backend", store.start(t), "-db", filepath.Join(t.TempDir(), "shop.db")}
+			backend, db := store.start(t)
+			args := []string{"-backend", backend, "-db", db}
 			a, b := startProcess(t, args...), startProcess(t, args...)
 			ca, cb := newClient(t, a.addresses), newClient(t, b.addresses)
 			ca.set(t, "tea", stock)
@@ -136,15 +157,15 @@ func TestKilledHolder(t *testing.T) {
 	for _, store := range realStores {
 		t.Run(store.name, func(t *testing.T) {
 			t.Parallel()
-			url := store.start(t)
-			args := []string{"-backend", url, "-db", filepath.Join(t.TempDir(), "shop.db")}
+			backend, db := store.start(t)
+			args := []string{"-backend", backend, "-db", db}
 			dying := startProcess(t, append(args, "-think", "1h")...)
 			living := newClient(t, startProcess(t, args...).addresses)
 			living.set(t, "tea", 10)
 
 			cut := make(chan result, 1)
 			go func() { cut <- newClient(t, dying.addresses).orderHTTP(t.Context(), "", "tea") }()
-			eventually(t, "the order holds the lock", heldAt(t, url, "tea"))
+			eventually(t, "the order holds the lock", heldAt(t, backend, "tea"))
 
 			waited := make(chan result, 1)
 			go func() { waited <- living.orderGRPC(t.Context(), true, "tea") }()

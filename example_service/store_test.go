@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/internal/sqltest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -108,11 +109,18 @@ func (s *service) logged(msg string) int { return strings.Count(s.log.String(), 
 // wanted counts the acquisitions that have begun. It needs -v.
 func (s *service) wanted() int { return s.logged("lock wanted") }
 
-// openTestStore opens a database file that others may open, too.
-func openTestStore(t *testing.T, path string) *store {
+// eachDatabase runs a test with a value of -db for each kind of database.
+func eachDatabase(t *testing.T, f func(t *testing.T, db string)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) { f(t, filepath.Join(t.TempDir(), "shop.db")) })
+	t.Run("PostgreSQL", func(t *testing.T) { f(t, sqltest.Postgres.NewDatabase(t)) })
+}
+
+// openTestStore opens a database that others may open, too.
+func openTestStore(t *testing.T, db string) *store {
 	t.Helper()
 	testmode.InRealTime(t) // an order has a lease, and waits for a limited time
-	s, err := openStore(t.Context(), path)
+	s, err := openStore(t.Context(), db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,47 +132,67 @@ func openTestStore(t *testing.T, path string) *store {
 	return s
 }
 
-// TestOpenTogether opens a new file in several places, as processes that start together
-// do.
+// TestOpenTogether opens a new database in several places, as processes that start
+// together do.
 func TestOpenTogether(t *testing.T) {
-	testmode.InRealTime(t)
 	for range 5 {
-		path := filepath.Join(t.TempDir(), "shop.db")
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() {
-				s, err := openStore(t.Context(), path)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if err := s.close(); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
+		eachDatabase(t, func(t *testing.T, db string) {
+			testmode.InRealTime(t)
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					s, err := openStore(t.Context(), db)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if err := s.close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		})
 	}
 }
 
 func TestClaimIsFenced(t *testing.T) {
-	// The name contains characters that have a meaning in a URI.
-	s := openTestStore(t, filepath.Join(t.TempDir(), "a b%20?c#d.db"))
-	if err := s.claim(t.Context(), "tea", 5); !errors.Is(err, errUnknownSKU) {
-		t.Error(err)
-	}
-	if _, err := s.write.ExecContext(t.Context(), `INSERT INTO items VALUES ('tea', 7, 3)`); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		token uint64
-		want  error
-	}{{4, nil}, {4, nil}, {6, nil}, {5, errFenced}, {6, nil}} {
-		if err := s.claim(t.Context(), "tea", c.token); !errors.Is(err, c.want) {
-			t.Errorf("claim with %d: %v, want %v", c.token, err, c.want)
+	eachDatabase(t, func(t *testing.T, db string) {
+		if !isPostgres(db) {
+			db = filepath.Join(filepath.Dir(db), "a b%20?c#d.db") // with characters that have a meaning in a URI
 		}
-	}
-	if !errors.Is(errFenced, distlock.ErrLost) {
-		t.Error("a holder that is fenced has not lost the lock")
-	}
+		s := openTestStore(t, db)
+		if err := s.claim(t.Context(), "tea", 5); !errors.Is(err, errUnknownSKU) {
+			t.Error(err)
+		}
+		if _, err := s.write.ExecContext(t.Context(), `INSERT INTO items VALUES ('tea', 7, 3)`); err != nil {
+			t.Fatal(err)
+		}
+		const most = 1<<63 - 1 // the largest number that a database keeps
+		for _, c := range []struct {
+			token uint64
+			want  error
+		}{{4, nil}, {4, nil}, {6, nil}, {5, errFenced}, {6, nil}, {most, nil}, {7, errFenced}} {
+			if err := s.claim(t.Context(), "tea", c.token); !errors.Is(err, c.want) {
+				t.Errorf("claim with %d: %v, want %v", c.token, err, c.want)
+			}
+		}
+		if !errors.Is(errFenced, distlock.ErrLost) {
+			t.Error("a holder that is fenced has not lost the lock")
+		}
+	})
+}
+
+// TestTablesOfAnotherProgram opens a database in which the names of the tables are
+// taken.
+func TestTablesOfAnotherProgram(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, db string) {
+		s := openTestStore(t, db)
+		if _, err := s.write.ExecContext(t.Context(), `ALTER TABLE items DROP COLUMN fence`); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := openStore(t.Context(), db); err == nil || !strings.Contains(err.Error(), "fence") {
+			t.Errorf("%v, %v", again, err)
+		}
+	})
 }

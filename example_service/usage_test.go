@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/sqltest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -26,6 +27,11 @@ func TestStartErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone := child.ClosedAddr(t)
+	server := sqltest.Postgres.Shared(t)
+	name := server.NewDatabase(t)
+	missing := server.URL("none")
+	server.Exec(t, name, "DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN PASSWORD 'secret'")
+	noTables := strings.Replace(server.URL(name), "postgres@", "reader:secret@", 1)
 	for _, c := range []struct {
 		args []string
 		code int
@@ -50,6 +56,12 @@ func TestStartErrors(t *testing.T) {
 		{[]string{"-http", "8080"}, exitError, "-http: listen tcp: address 8080"},
 		{[]string{"-db", filepath.Join(t.TempDir(), "none", "shop.db")}, exitError, "-db: "},
 		{[]string{"-db", notADB}, exitError, "-db: "},
+		{[]string{"-db", "mysql://u:secret@127.0.0.1/shop"}, exitUsage, `-db: want postgres://[user:password@]host:port/db or a file, got "mysql://127.0.0.1/shop"`},
+		{[]string{"-db", "postgres://u:secret@127.0.0.1:port/shop"}, exitUsage, "invalid port"},
+		{[]string{"-db", "postgres://u:secr et@127.0.0.1/shop"}, exitUsage, `-db: "postgres://127.0.0.1/shop": `},
+		{[]string{"-db", "postgres://u:secret@" + gone + "/shop"}, exitError, `-db: "postgres://` + gone + `/shop": `},
+		{[]string{"-db", missing}, exitError, `database "none" does not exist`},
+		{[]string{"-db", noTables}, exitError, "permission denied for schema public"},
 	} {
 		var stdout, stderr bytes.Buffer
 		args := append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, c.args...)

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/distlock-go/distlock/example_service/shopv1"
+	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// TestDatabaseGone kills the database while two orders think, and restarts it.
+func TestDatabaseGone(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel() // most of its time is waiting
+	redis, postgres := newStore(t), sqltest.Postgres.Start(t)
+	db := postgres.URL(postgres.NewDatabase(t))
+	s := startService(t, "-backend", redis.url, "-db", db, "-think", "2s")
+	c := newClient(t, s.addresses)
+	c.set(t, "tea", 10)
+	c.set(t, "coffee", 10)
+
+	var orders sync.WaitGroup
+	orders.Go(func() {
+		a, err := c.do(t.Context(), "POST", "/items/tea/orders", order1)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if p := a.problem(t); a.status != http.StatusServiceUnavailable || p.Type != "database_unavailable" {
+			t.Errorf("the order over HTTP: %d %s", a.status, a.body)
+		}
+	})
+	orders.Go(func() {
+		_, err := c.grpc.PlaceOrder(t.Context(), &shopv1.PlaceOrderRequest{Sku: "coffee", Buyer: "u1", Quantity: 1})
+		checkStatus(t, err, codes.Unavailable, "nothing was written")
+	})
+	eventually(t, "both orders think", func() bool { return redis.held(t, "tea") && redis.held(t, "coffee") })
+	postgres.Kill()
+	orders.Wait()
+	if a := c.must(t, http.StatusServiceUnavailable, "GET", "/items/tea", ""); a.problem(t).Type != "database_unavailable" {
+		t.Errorf("%s", a.body)
+	}
+	if log := s.log.String(); !strings.Contains(log, "the database failed: ") || !strings.Contains(log, postgres.Addr()) || strings.Contains(log, "lock lost") {
+		t.Errorf("the log does not say what failed, or more than that:\n%s", log)
+	}
+
+	restart(t, postgres, c)
+	for _, sku := range []string{"tea", "coffee"} {
+		if it := c.item(t, sku); it != (item{sku, 10, 0}) {
+			t.Errorf("%+v", it)
+		}
+	}
+	if r := c.orderHTTP(t.Context(), "", "tea"); r.err != nil || r.Remaining != 9 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// restart restarts the database and waits until the service has a new connection.
+func restart(t *testing.T, postgres *sqltest.Server, c *client) {
+	t.Helper()
+	postgres.Restart(t)
+	eventually(t, "the database answers", func() bool {
+		a, err := c.do(t.Context(), "GET", "/items/tea", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.status == http.StatusOK
+	})
+}
+
+// TestNoHalfOrder kills the database in the middle of many orders. Each of them is
+// written as a whole or not at all, and its answer is true.
+func TestNoHalfOrder(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel() // most of its time is waiting
+	const stock, buyers, rounds = 1000, 8, 3
+	postgres := sqltest.Postgres.Start(t)
+	s := startService(t, "-db", postgres.URL(postgres.NewDatabase(t)), "-think", "0")
+	c := newClient(t, s.addresses)
+	skus := []string{"tea", "coffee"}
+	for _, sku := range skus {
+		c.set(t, sku, stock)
+	}
+	for range rounds {
+		before := map[string]int{}
+		for _, sku := range skus {
+			before[sku] = c.item(t, sku).Sold
+		}
+		var mu sync.Mutex
+		sold, open := map[string]int{}, map[string]int{}
+		ctx, cancel := context.WithCancel(t.Context())
+		var orders sync.WaitGroup
+		for i := range buyers {
+			sku := skus[i%len(skus)]
+			orders.Go(func() {
+				for ctx.Err() == nil {
+					_, err := c.grpc.PlaceOrder(t.Context(), &shopv1.PlaceOrderRequest{Sku: sku, Buyer: "u1", Quantity: 1})
+					mu.Lock()
+					switch status.Code(err) {
+					case codes.OK:
+						sold[sku]++
+					case codes.Unknown:
+						open[sku]++
+					case codes.Unavailable: // nothing was written
+					default:
+						t.Errorf("%s: %v", sku, err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		eventually(t, "orders are placed", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return sold["tea"] > 10 && sold["coffee"] > 10
+		})
+		postgres.Kill()
+		cancel()
+		orders.Wait()
+		restart(t, postgres, c)
+		for _, sku := range skus {
+			it := c.item(t, sku)
+			now := it.Sold - before[sku]
+			t.Logf("%s: %d sold; %d confirmed, %d unknown", sku, now, sold[sku], open[sku])
+			if it.Stock+it.Sold != stock {
+				t.Errorf("half an order was written: %+v of %d", it, stock)
+			}
+			if now < sold[sku] || now > sold[sku]+open[sku] {
+				t.Errorf("%d were sold, but %d confirmed and %d unknown", now, sold[sku], open[sku])
+			}
+		}
+	}
+}
