@@ -41,7 +41,7 @@ var rows = []row{
 	{"context cancelled while waiting (1,000 at once) and while releasing", []string{redis, quorum, zoo, mem}},
 	{"message lost, subscription killed, buffer overflown", []string{redis}},
 	{"SCRIPT FLUSH in a loop", []string{redis, quorum}},
-	{"the server refuses: OOM, READONLY, LOADING, MASTERDOWN, CLUSTERDOWN, BUSY, NOREPLICAS, NOAUTH; a full disk, NOSPACE", []string{redis, quorum}},
+	{"the server refuses: OOM, READONLY, LOADING, MASTERDOWN, CLUSTERDOWN, BUSY, NOREPLICAS, NOAUTH", []string{redis, quorum}},
 	{"Cluster: a slot moves, a node is lost", []string{redis}},
 	{"Sentinel fails over", []string{redis}},
 	{"10,000 waiters on one key in four processes", []string{redis}},
@@ -50,12 +50,14 @@ var rows = []row{
 	{"Redlock: a minority is down, hung, restarted", []string{quorum}},
 	{"SIGTERM and Close with locks held, waited for, handed over", []string{redis, quorum, zoo, mem}},
 	{"unknown keys, oversize and invalid parameters", []string{redis, quorum, zoo, mem}},
-	{"SQL: the database restarts", nil},
-	{"SQL: deadlock, serialization failure", nil},
-	{"SQL: an administrator kills the connection", nil},
 	{"etcd: a member is killed, the leader moves", nil},
 	{"etcd: compaction", nil},
 	{"etcd: the lease expires", nil},
+	{"etcd: the database is full (NOSPACE)", nil},
+	{"SQL: the database restarts", nil},
+	{"SQL: deadlock, serialization failure", nil},
+	{"SQL: an administrator kills the connection", nil},
+	{"SQL: the disk is full", nil},
 }
 
 // complete returns an error that names each row and backend without a proof, and each
