@@ -1,6 +1,7 @@
 package backendurl
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -135,4 +136,21 @@ func (u *hostURL) parameter(name string) (value string, ok bool) {
 		return "", false
 	}
 	return values[len(values)-1], true
+}
+
+// tlsParameter is a parameter of stores whose scheme does not say whether to use TLS.
+const tlsParameter = "tls"
+
+// tls returns the configuration that the parameter asks for, nil without it.
+func (u *hostURL) tls() (*tls.Config, error) {
+	switch value, ok := u.parameter(tlsParameter); {
+	case !ok:
+		return nil, nil //nolint:nilnil // it means no TLS to the clients, too
+	case value == "true":
+		return &tls.Config{}, nil
+	case value == "skip-verify":
+		return &tls.Config{InsecureSkipVerify: true}, nil
+	default:
+		return nil, fmt.Errorf("%s is %q: want true or skip-verify", tlsParameter, value)
+	}
 }
