@@ -49,7 +49,7 @@ func (b *bench) run(ctx context.Context) error {
 		}
 	}
 	for _, s := range b.cfg.scenarios() {
-		if s.inZooKeeper && b.cfg.zooKeeper == "" || s.replicated && !b.cfg.replicated {
+		if b.cfg.url(s.store) == "" || s.replicated && !b.cfg.replicated {
 			continue
 		}
 		of, err := b.measure(ctx, &s)

@@ -13,9 +13,9 @@ import (
 
 // config holds the values of the flags.
 type config struct {
-	redis      string // URL; "": start a server
-	zooKeeper  string // URL of the server that was started; "": none, and F14 is skipped
-	replicated bool   // servers with a replica can be started; otherwise F16 is skipped
+	redis      string           // URL; "": start a server
+	urls       map[store]string // of the other servers
+	replicated bool             // servers with a replica can be started; otherwise F16 is skipped
 	only       []string
 	peers      []string // nil: all
 	short      bool
@@ -25,6 +25,14 @@ type config struct {
 	json       string
 	svg        string
 	profile    string
+}
+
+// url returns the URL of a store. If it is "", the scenarios in that store are skipped.
+func (c *config) url(s store) string {
+	if s == inRedis {
+		return c.redis
+	}
+	return c.urls[s]
 }
 
 func newFlags(c *config) *flag.FlagSet {

@@ -27,7 +27,7 @@ func (b *bench) machine(ctx context.Context) machine {
 	if b.client != nil {
 		m.Redis = redisVersion(ctx, b.client)
 	}
-	if servers, ok := zooKeeperServers(b.cfg.zooKeeper); ok {
+	if servers, ok := zooKeeperServers(b.cfg.url(inZooKeeper)); ok {
 		m.ZooKeeper = zooKeeperVersion(servers[0])
 	}
 	return m

@@ -13,9 +13,9 @@ type scenario struct {
 	field []string // peers and probes, in the order of the first round
 	shape shape
 
-	inZooKeeper bool // the locks are in ZooKeeper instead of Redis
-	replicated  bool // each turn has a new Redis, with a replica
-	heat        bool // each peer first has turns that do not count
+	store      store
+	replicated bool // each turn has a new Redis, with a replica
+	heat       bool // each peer first has turns that do not count
 
 	rounds int // maximum; 0: the number that the flags say
 	long   bool
@@ -98,12 +98,12 @@ func scenarios(short bool) []scenario {
 	all = append(all,
 		scenario{
 			id: "F14.own", what: "ZooKeeper, 100 goroutines, own keys",
-			field: []string{ours, goZooKeeper}, inZooKeeper: true, heat: true, split: 5,
+			field: []string{ours, goZooKeeper}, store: inZooKeeper, heat: true, split: 5,
 			shape: shape{procs: 1, goroutines: 100, ownKeys: true},
 		},
 		scenario{
 			id: "F14.one", what: "ZooKeeper, 100 goroutines, one key",
-			field: []string{ours, goZooKeeper}, inZooKeeper: true,
+			field: []string{ours, goZooKeeper}, store: inZooKeeper,
 			shape: shape{procs: 1, goroutines: 100, loops: loops, grow: true},
 		},
 		scenario{

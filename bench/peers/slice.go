@@ -56,10 +56,10 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 	if peer == "ping" || peer == "pipeline" {
 		procs = 1
 	}
-	url, client := b.cfg.redis, b.client
+	url, client := b.cfg.url(s.store), b.client
 	switch {
-	case s.inZooKeeper:
-		url, client = b.cfg.zooKeeper, nil
+	case s.store != inRedis:
+		client = nil
 	case s.replicated:
 		c, stop, err := startReplicated(ctx)
 		if err != nil {

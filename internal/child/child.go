@@ -1,5 +1,5 @@
 // Package child starts the servers of tests as child processes that end with the test
-// binary, and can stop them with SIGSTOP. Only tests use it.
+// binary, and can stop them with SIGSTOP. Only tests and benchmarks use it.
 package child
 
 import (
