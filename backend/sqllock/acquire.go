@@ -1,0 +1,110 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// TryAcquire implements [driver.Backend]. A free key is one statement for an exclusive
+// holder, and one transaction for one that shares it.
+func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	g, e, err := b.attempt(ctx, &r)
+	if err != nil || e == nil {
+		return g, err
+	}
+	return driver.Grant{}, e.heldError(r.Sharing())
+}
+
+// attempt makes one attempt. If another owner has the key, it returns the key as it is.
+func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant, *entry, error) {
+	if err := checkRequest(r); err != nil {
+		return driver.Grant{}, nil, err
+	}
+	if err := b.ready(ctx); err != nil {
+		return driver.Grant{}, nil, err
+	}
+	sent := time.Now()
+	if r.Sharing() == (driver.Sharing{}) {
+		last, err := b.issue(ctx, b.sql.acquire, acquireValues(r))
+		if err != nil {
+			return driver.Grant{}, nil, err
+		}
+		if last != 0 {
+			g := grantOf(r, last)
+			g.Sent = sent
+			return g, nil, nil
+		}
+	}
+	e, err := b.peek(ctx, r.Key)
+	if err != nil {
+		return driver.Grant{}, nil, err
+	}
+	if !e.mayGrant(r) {
+		return driver.Grant{}, e, nil
+	}
+	return b.decide(ctx, r, false)
+}
+
+func acquireValues(r *driver.Request) values {
+	return values{"key": r.Key, "owner": r.Owner, "ttl": r.TTL.Microseconds(), "tokens": int64(max(r.Tokens, 1))}
+}
+
+// decide makes one attempt in a transaction, which can also take over a lease that has
+// ended, add one holder to others, and give the request a place in the queue.
+func (b *Backend) decide(ctx context.Context, r *driver.Request, queued bool) (g driver.Grant, held *entry, err error) {
+	sent := time.Now()
+	err = b.change(ctx, forAttempt, r.Key, true, nil, func(e *entry) {
+		var ok bool
+		if g, ok = e.acquire(r); ok {
+			held = nil
+			return
+		}
+		if held = e; queued {
+			e.enqueue(r)
+		}
+	})
+	g.Sent = sent
+	return g, held, err
+}
+
+// mayGrant reports whether it is worth while to try in a transaction. The entry is pruned
+// afterwards.
+func (e *entry) mayGrant(r *driver.Request) bool {
+	e.prune()
+	if e.owner == r.Owner {
+		return true
+	}
+	if m := e.find(r.Owner); m != nil && !m.waits() {
+		return true
+	}
+	return e.admits(r)
+}
+
+// issue executes a statement that issues tokens. It returns the last of them, or 0 if the
+// statement has changed nothing.
+func (b *Backend) issue(ctx context.Context, s *statement, v values) (last int64, err error) {
+	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		last, err = b.issueIn(ctx, c, s, v)
+		return err
+	})
+	return last, err
+}
+
+func (b *Backend) issueIn(ctx context.Context, q querier, s *statement, v values) (last int64, err error) {
+	if b.dialect == MySQL {
+		result, err := q.ExecContext(ctx, s.text, s.args(v)...)
+		if err != nil {
+			return 0, err
+		}
+		return result.LastInsertId()
+	}
+	err = q.QueryRowContext(ctx, s.text, s.args(v)...).Scan(&last)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return last, err
+}

@@ -1,0 +1,177 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+var (
+	_ driver.Backend     = (*Backend)(nil)
+	_ driver.Queuer      = (*Backend)(nil)
+	_ driver.Extender    = (*Backend)(nil)
+	_ driver.AllAcquirer = (*Backend)(nil)
+	_ driver.Inspector   = (*Backend)(nil)
+	_ driver.Pinger      = (*Backend)(nil)
+)
+
+var errBadConn = sqldriver.ErrBadConn
+
+// Backend keeps locks in the tables of a database. It is safe for concurrent use. Make one
+// with [Open] or [New].
+type Backend struct {
+	opts    options
+	dialect Dialect
+	address string // of the database, for errors
+	own     bool   // Close closes the pool
+	db      *sql.DB
+	pool    *pool
+	sql     *statements
+	waiters *waiters
+	doubts  *doubts
+
+	checking chan struct{} // has room while the tables are checked
+	checked  chan struct{} // closed when they are as expected
+
+	ctx        context.Context //nolint:containedctx // ends when the Backend is closed
+	stop       context.CancelFunc
+	background sync.WaitGroup
+}
+
+// ownConns is how many connections a Backend from Open has at most.
+const ownConns = 10
+
+// Open opens a pool of connections that the Backend does not share with the application.
+// The name of the driver and the data source name are those of [sql.Open]. Close closes
+// the pool. The driver must be linked in: import it.
+//
+// Open does not connect. The first call checks the tables, and fails if they are missing
+// or were made by another version: see [CreateTable].
+func Open(driverName, dsn string, opts ...Option) (*Backend, error) {
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	if o.dialect == 0 {
+		if o.dialect = dialectOf(driverName); o.dialect == 0 {
+			return nil, fmt.Errorf("sqllock: the driver %q is not known: use WithDialect", driverName)
+		}
+	}
+	db, err := sql.Open(driverName, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("sqllock: %w", err)
+	}
+	db.SetMaxOpenConns(ownConns)
+	db.SetMaxIdleConns(ownConns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	if o.dialect == SQLite && (strings.Contains(dsn, ":memory:") || strings.Contains(dsn, "mode=memory")) {
+		db.SetMaxOpenConns(1) // each connection would have a database of its own
+		db.SetConnMaxIdleTime(0)
+	}
+	b, err := newBackend(db, o)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	b.own = true
+	if a := addressOf(o.dialect, dsn); a != "" {
+		b.address = a
+	}
+	return b, nil
+}
+
+// New returns a Backend that uses the connections of db, which the application may use,
+// too. Close does not close db. If the number of connections is limited, one of them is
+// reserved for renewals and releases: functions that hold all others lose no lock. So
+// PostgreSQL and MySQL need a limit of at least 2.
+//
+// Like Open, New does not connect.
+func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
+	if db == nil {
+		return nil, errors.New("sqllock: nil database")
+	}
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	if o.dialect != 0 && o.dialect != d {
+		return nil, fmt.Errorf("sqllock: the dialects %v and %v are not the same", d, o.dialect)
+	}
+	o.dialect = d
+	return newBackend(db, o)
+}
+
+func newBackend(db *sql.DB, o options) (*Backend, error) {
+	d := o.dialect
+	if d.syntax() == nil {
+		return nil, fmt.Errorf("sqllock: unknown dialect %v", d)
+	}
+	if o.listener != nil && d != Postgres {
+		return nil, fmt.Errorf("sqllock: WithListener: %v has no messages", d)
+	}
+	if d != SQLite && db.Stats().MaxOpenConnections == 1 {
+		return nil, errors.New("sqllock: the database has a limit of one connection, and needs two: one is reserved for renewals")
+	}
+	t, err := d.parseTable(o.table)
+	if err != nil {
+		return nil, fmt.Errorf("sqllock: %w", err)
+	}
+	b := &Backend{
+		opts: o, dialect: d, address: d.String(), db: db, pool: newPool(db), sql: newStatements(d, t),
+		waiters: newWaiters(), doubts: newDoubts(),
+		checking: make(chan struct{}, 1), checked: make(chan struct{}),
+	}
+	b.ctx, b.stop = context.WithCancel(context.Background())
+	b.background.Go(b.sweepAtIntervals)
+	if o.listener != nil {
+		b.background.Go(func() { o.listener.Listen(b.ctx, b.channel(), b.waiters.connected, b.waiters.wake) })
+	}
+	return b, nil
+}
+
+// Close ends calls that wait, and the pool if Open made it. It does not release locks:
+// the Locker does that before. Calling Close again does nothing.
+func (b *Backend) Close() error {
+	b.stop()
+	b.background.Wait()
+	b.pool.close()
+	if b.own {
+		return b.db.Close()
+	}
+	return nil
+}
+
+// Features implements [driver.Backend]. The requests for a key wait in one queue,
+// whatever they ask for. A reader does not overtake a writer that waits.
+func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
+
+// channel returns the channel of the messages about the tables.
+func (b *Backend) channel() string { return strings.ReplaceAll(b.opts.table, ".", "_") }
+
+func checkRequest(r *driver.Request) error {
+	switch {
+	case r.TTL < time.Millisecond:
+		return fmt.Errorf("sqllock: a TTL of %v is less than a millisecond", r.TTL)
+	case r.Permits < 0, r.Permits > 0 && r.Mode != driver.Exclusive,
+		r.Mode != driver.Exclusive && r.Mode != driver.Shared:
+		return fmt.Errorf("sqllock: mode %v with %d permits makes no sense", r.Mode, r.Permits)
+	}
+	return checkNames(r.Key, r.Owner)
+}
+
+func checkNames(key, owner string) error {
+	const most = 255
+	switch {
+	case key == "", owner == "":
+		return fmt.Errorf("sqllock: key %q or owner %q is empty", key, owner)
+	case len(key) > most, len(owner) > most:
+		return fmt.Errorf("sqllock: a key of %d bytes or an owner of %d bytes is too long: at most %d", len(key), len(owner), most)
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// change locks the key, lets decide change it, and writes the difference. Afterwards it
+// wakes the waiters that may have the key then. The decision must not depend on what it
+// was before, because it may be called again. Removes reports whether the decision will
+// take the key from its exclusive holder, beside one with a lease that has ended.
+//
+// If the row of the key does not exist, it is created if create is set.
+func (b *Backend) change(ctx context.Context, why purpose, key string, create bool, removes func(*entry) bool, decide func(*entry)) error {
+	var next []string
+	err := b.transact(ctx, why, func(ctx context.Context, q querier) error {
+		var err error
+		next, err = b.changeIn(ctx, q, key, create, removes, decide)
+		return err
+	})
+	if err == nil {
+		b.waiters.wakeOwners(key, next)
+	}
+	return err
+}
+
+// changeIn is change inside of a transaction. It returns the waiters to wake.
+func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bool, removes func(*entry) bool, decide func(*entry)) ([]string, error) {
+	e, err := b.load(ctx, q, key, create)
+	if err != nil {
+		return nil, err
+	}
+	if e.owner != "" && (e.expires <= e.now || removes != nil && removes(e)) {
+		free, err := b.lockGuard(ctx, q, key, e)
+		if err != nil {
+			return nil, err
+		}
+		e.frozen = !free
+	}
+	before := *e
+	before.members = slices.Clone(e.members)
+	e.prune()
+	decide(e)
+	if err := b.save(ctx, q, key, &before, e); err != nil {
+		return nil, err
+	}
+	next := e.admitted()
+	if b.opts.listener != nil {
+		for _, owner := range next[:min(len(next), mostMessages)] {
+			if _, err := q.ExecContext(ctx, b.sql.notify.text, b.sql.notify.args(values{"channel": b.channel(), "message": message(key, owner)})...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return next, nil
+}
+
+// load locks a key and reads it with its members.
+func (b *Backend) load(ctx context.Context, q querier, key string, create bool) (*entry, error) {
+	e := &entry{}
+	args := values{"key": key}
+	for created := false; ; created = true {
+		err := q.QueryRowContext(ctx, b.sql.load.text, b.sql.load.args(args)...).Scan(e.columns()...)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return nil, err
+		}
+		if !create || created {
+			return e, nil
+		}
+		if _, err := q.ExecContext(ctx, b.sql.create.text, b.sql.create.args(args)...); err != nil {
+			return nil, err
+		}
+	}
+	e.exists = true
+	if e.busy == 0 {
+		return e, nil
+	}
+	rows, err := q.QueryContext(ctx, b.sql.members.text, b.sql.members.args(args)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r memberRow
+		if err := rows.Scan(r.columns()...); err != nil {
+			return nil, err
+		}
+		e.members = append(e.members, r.member())
+	}
+	return e, rows.Err()
+}
+
+// columns returns where the columns of the key go.
+func (e *entry) columns() []any {
+	return []any{&e.owner, &e.prior, &e.token, &e.since, &e.expires, &e.busy, &e.guarded, &e.now}
+}
+
+// memberRow is a row of the members' table.
+type memberRow struct {
+	m       member
+	sharing int64
+}
+
+func (r *memberRow) columns() []any {
+	return []any{&r.m.owner, &r.m.ticket, &r.sharing, &r.m.prior, &r.m.token, &r.m.since, &r.m.expires}
+}
+
+// sharedColumn is the value of the column for driver.Shared.
+const sharedColumn = -1
+
+func (r *memberRow) member() member {
+	switch {
+	case r.sharing == sharedColumn:
+		r.m.sharing.Mode = driver.Shared
+	case r.sharing > 0:
+		r.m.sharing.Permits = int(r.sharing)
+	}
+	return r.m
+}
+
+func sharingColumn(s driver.Sharing) int64 {
+	if s.Mode == driver.Shared {
+		return sharedColumn
+	}
+	return int64(s.Permits)
+}
+
+// peek reads a key with its members, as it was at one moment. It locks nothing.
+func (b *Backend) peek(ctx context.Context, key string) (e *entry, err error) {
+	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		e = &entry{}
+		rows, err := c.QueryContext(ctx, b.sql.peek.text, b.sql.peek.args(values{"key": key})...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var r memberRow
+			if err := rows.Scan(append(e.columns(), r.columns()...)...); err != nil {
+				return err
+			}
+			e.exists = true
+			if r.m.owner != "" {
+				e.members = append(e.members, r.member())
+			}
+		}
+		return rows.Err()
+	})
+	return e, err
+}
+
+// save writes what differs between two states of a key.
+func (b *Backend) save(ctx context.Context, q querier, key string, before, after *entry) error {
+	exec := func(s *statement, v values) error {
+		v["key"] = key
+		_, err := q.ExecContext(ctx, s.text, s.args(v)...)
+		return err
+	}
+	for i := range before.members {
+		if owner := before.members[i].owner; after.find(owner) == nil {
+			if err := exec(b.sql.delMember, values{"owner": owner}); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range after.members {
+		m := &after.members[i]
+		s, old := b.sql.setMember, before.find(m.owner)
+		switch {
+		case old == nil:
+			s = b.sql.addMember
+		case *old == *m:
+			continue
+		}
+		err := exec(s, values{
+			"owner": m.owner, "ticket": m.ticket, "sharing": sharingColumn(m.sharing),
+			"prior": m.prior, "token": m.token, "since": m.since, "expires": m.expires,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if before.owner != "" && before.owner != after.owner && before.guarded {
+		if err := exec(b.sql.close, values{"token": before.token}); err != nil {
+			return err
+		}
+	}
+	after.busy = int64(len(after.members))
+	if before.owner == after.owner && before.prior == after.prior && before.token == after.token &&
+		before.since == after.since && before.expires == after.expires && before.busy == after.busy {
+		return nil
+	}
+	return exec(b.sql.setKey, values{
+		"owner": after.owner, "prior": after.prior, "token": after.token,
+		"since": after.since, "expires": after.expires, "busy": after.busy,
+	})
+}

@@ -1,0 +1,98 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/distlock-go/distlock/internal/text"
+)
+
+// Ping implements [driver.Pinger]. It returns nil if the database answers and has the
+// tables.
+func (b *Backend) Ping(ctx context.Context) error {
+	if err := b.ready(ctx); err != nil {
+		return err
+	}
+	return b.check(ctx)
+}
+
+// ready checks the tables before they are used for the first time, and sees to it that
+// there is a connection for renewals before there is something to renew.
+func (b *Backend) ready(ctx context.Context) error {
+	if b.ctx.Err() != nil {
+		return errClosed
+	}
+	select {
+	case <-b.checked:
+	default:
+		if err := b.checkOnce(ctx); err != nil {
+			return err
+		}
+	}
+	op, cancel := context.WithTimeout(ctx, b.opts.opTimeout)
+	defer cancel()
+	if err := b.pool.reserve(op); err != nil {
+		return b.failure(ctx, err)
+	}
+	return nil
+}
+
+// checkOnce lets one call check, and the others wait for it.
+func (b *Backend) checkOnce(ctx context.Context) error {
+	select {
+	case b.checking <- struct{}{}:
+		defer func() { <-b.checking }()
+	case <-b.checked:
+		return nil
+	case <-ctx.Done():
+		return b.failure(ctx, ctx.Err())
+	}
+	select {
+	case <-b.checked:
+		return nil
+	default:
+	}
+	if err := b.check(ctx); err != nil {
+		return err
+	}
+	close(b.checked)
+	return nil
+}
+
+// check reads the version of the tables. If it cannot, it finds out why.
+func (b *Backend) check(ctx context.Context) error {
+	var version int64
+	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		var mark any
+		if err := c.QueryRowContext(ctx, b.dialect.syntax().version).Scan(&mark); err != nil {
+			if is := b.actualDialect(ctx, c); is != 0 {
+				return fmt.Errorf("the database is %v, and the dialect %v", is, b.dialect)
+			}
+			return err
+		}
+		err := c.QueryRowContext(ctx, b.sql.version.text).Scan(&version)
+		switch {
+		case noTable(err):
+			return fmt.Errorf("the table %q does not exist: CreateTable creates it: %s", b.opts.table, text.OneLine(err))
+		case errors.Is(err, sql.ErrNoRows), err == nil && version != schemaVersion:
+			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.opts.table, version, schemaVersion)
+		case err != nil && code(err) != "" && !undone(err):
+			return fmt.Errorf("the table %q cannot be read: %w", b.opts.table, err)
+		}
+		return err
+	})
+	return err
+}
+
+// actualDialect returns the dialect that the database understands; 0 if none.
+func (b *Backend) actualDialect(ctx context.Context, c *sql.Conn) Dialect {
+	for _, d := range []Dialect{Postgres, MySQL, SQLite} {
+		var mark any
+		if d != b.dialect && c.QueryRowContext(ctx, d.syntax().version).Scan(&mark) == nil {
+			return d
+		}
+	}
+	return 0
+}

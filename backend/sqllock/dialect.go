@@ -1,0 +1,161 @@
+package sqllock
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Dialect is the SQL of one kind of database.
+type Dialect int
+
+// The dialects. The zero value is not one.
+const (
+	Postgres Dialect = iota + 1 // PostgreSQL 11 or later
+	MySQL                       // MySQL 8.0 or later, MariaDB 10.6 or later
+	SQLite                      // SQLite 3.35 or later
+)
+
+// String returns the name of the database.
+func (d Dialect) String() string {
+	if s := d.syntax(); s != nil {
+		return s.name
+	}
+	return "Dialect(" + strconv.Itoa(int(d)) + ")"
+}
+
+// dialectOf returns the dialect of the databases that a driver is for; 0 if the name is
+// not known.
+func dialectOf(driverName string) Dialect {
+	switch driverName {
+	case "pgx", "pgx/v5", "postgres":
+		return Postgres
+	case "mysql":
+		return MySQL
+	case "sqlite", "sqlite3":
+		return SQLite
+	default:
+		return 0
+	}
+}
+
+// syntax is what differs between the dialects in small ways. What differs in large ways
+// is in the statements.
+type syntax struct {
+	name    string
+	now     string // the database's clock when the statement runs, in microseconds since 1970
+	max     string // the function that returns the larger of two numbers
+	quote   string // around identifiers
+	shared  string // ends a read that locks rows: others may renew what they hold, and not more
+	skip    string // ends a read that locks rows as a removal does, and passes over those that it cannot lock
+	key     string // the type of keys and owners: compared byte by byte
+	with    string // ends a CREATE TABLE of rows that change often
+	version string // a query that works on this database only
+}
+
+func (d Dialect) syntax() *syntax {
+	switch d {
+	case Postgres:
+		return &syntax{
+			name: "PostgreSQL", now: "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
+			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", skip: "FOR UPDATE SKIP LOCKED",
+			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", version: "SELECT pg_backend_pid()",
+		}
+	case MySQL:
+		return &syntax{
+			name: "MySQL", now: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+			max: "greatest", quote: "`", shared: "FOR UPDATE", skip: "FOR UPDATE SKIP LOCKED",
+			key: "varbinary(255)", with: " ENGINE=InnoDB", version: "SELECT connection_id()",
+		}
+	case SQLite:
+		return &syntax{
+			name: "SQLite", now: "(CAST(round((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000)",
+			max: "max", quote: `"`, key: "text", with: " WITHOUT ROWID", version: "SELECT sqlite_version()",
+		}
+	default:
+		return nil
+	}
+}
+
+// table is the quoted names of the tables.
+type table struct {
+	name   string // as the caller wrote it
+	lock   string
+	member string
+	guard  string
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,47}$`)
+
+// parseTable checks a name with or without a schema, and quotes its parts.
+func (d Dialect) parseTable(name string) (table, error) {
+	schema, base, found := strings.Cut(name, ".")
+	if !found {
+		schema, base = "", name
+	}
+	if !identifier.MatchString(base) || found && !identifier.MatchString(schema) {
+		return table{}, fmt.Errorf("the table %q is not a name, or a schema and a name, of at most 48 letters, digits and underscores each", name)
+	}
+	q := d.syntax().quote
+	prefix := ""
+	if found {
+		prefix = q + schema + q + "."
+	}
+	quoted := func(suffix string) string { return prefix + q + base + suffix + q }
+	return table{name: name, lock: quoted(""), member: quoted("_member"), guard: quoted("_guard")}, nil
+}
+
+// statement is SQL with the names of its parameters in the order in which the driver
+// takes them.
+type statement struct {
+	text  string
+	names []string
+}
+
+// values are the parameters of a statement by name: a string or an int64 each.
+type values map[string]any
+
+func (s *statement) args(v values) []any {
+	args := make([]any, len(s.names))
+	for i, name := range s.names {
+		args[i] = v[name]
+	}
+	return args
+}
+
+var parameter = regexp.MustCompile(`:[a-z]+[0-9]*`)
+
+// textual are the parameters that are texts. All others are numbers.
+var textual = map[string]bool{"key": true, "owner": true, "from": true, "to": true, "prefix": true, "channel": true, "message": true}
+
+// compile makes a statement of a template. It replaces {name} by what the dialect and the
+// table have for that name, and :name by a parameter.
+func (d Dialect) compile(t table, template string) *statement {
+	s := &statement{}
+	place := make(map[string]string) // of the parameters of PostgreSQL
+	text := parameter.ReplaceAllStringFunc(template, func(name string) string {
+		name = name[1:]
+		if d != Postgres {
+			s.names = append(s.names, name)
+			return "?"
+		}
+		// The type is stated because the driver may send the value as text. That is
+		// so when statements are not prepared, as behind a pooler.
+		if place[name] == "" {
+			s.names = append(s.names, name)
+			kind := "bigint"
+			if textual[strings.TrimRight(name, "0123456789")] {
+				kind = "text"
+			}
+			place[name] = "CAST($" + strconv.Itoa(len(s.names)) + " AS " + kind + ")"
+		}
+		return place[name]
+	})
+	y := d.syntax()
+	s.text = strings.NewReplacer(
+		"{now}", y.now, "{max}", y.max, "{shared}", y.shared, "{skip}", y.skip, "{key}", y.key, "{with}", y.with,
+		"{lock}", t.lock, "{member}", t.member, "{guard}", t.guard,
+	).Replace(text)
+	return s
+}

@@ -1,0 +1,269 @@
+package sqllock
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// How long a place in the queue lasts without its waiter, in microseconds. A waiter asks
+// again at least every touchInterval.
+const (
+	awayAfter = int64(5 * time.Second / time.Microsecond)  // others may overtake it
+	deadAfter = int64(60 * time.Second / time.Microsecond) // it is deleted
+)
+
+// entry is a key with its members, as the database has it at one moment. Its methods
+// decide without SQL: they change the entry, and the caller writes the difference. All
+// times are the database's, in microseconds since 1970.
+type entry struct {
+	now     int64
+	exists  bool
+	guarded bool // in MySQL: Guard was called for the key
+	frozen  bool // Guard keeps the exclusive holder, even if its lease has ended
+
+	owner   string // the exclusive holder, or empty
+	prior   int64  // the last token before the holder had the key
+	token   int64  // the last token that was issued
+	since   int64
+	expires int64
+	busy    int64
+
+	members []member // in order of arrival
+}
+
+// member is an owner that waits, or shares the key.
+type member struct {
+	owner   string
+	ticket  int64
+	sharing driver.Sharing
+	prior   int64
+	token   int64 // 0: it waits
+	since   int64
+	expires int64 // if it waits, when it last asked
+}
+
+func (m *member) waits() bool { return m.token == 0 }
+
+// prune removes what has ended: an exclusive holder, sharers, and places in the queue.
+func (e *entry) prune() {
+	if e.owner != "" && e.expires <= e.now && !e.frozen {
+		e.owner = ""
+	}
+	e.members = slices.DeleteFunc(e.members, func(m member) bool {
+		if m.waits() {
+			return m.expires <= e.now-deadAfter
+		}
+		return m.expires <= e.now
+	})
+}
+
+func (e *entry) find(owner string) *member {
+	i := slices.IndexFunc(e.members, func(m member) bool { return m.owner == owner })
+	if i < 0 {
+		return nil
+	}
+	return &e.members[i]
+}
+
+// held returns how many holders the key has, and how they share it.
+func (e *entry) held() (n int, s driver.Sharing) {
+	if e.owner != "" {
+		return 1, driver.Sharing{}
+	}
+	for i := range e.members {
+		if !e.members[i].waits() {
+			n++
+			s = e.members[i].sharing
+		}
+	}
+	return n, s
+}
+
+// admitted returns the waiters that may have the key now, in order of arrival. Waiters
+// that are away do not count: the others overtake them.
+func (e *entry) admitted() (owners []string) {
+	n, s := e.held()
+	for i := range e.members {
+		m := &e.members[i]
+		if !m.waits() || m.expires <= e.now-awayAfter {
+			continue
+		}
+		if !s.Admits(n, m.sharing) {
+			break
+		}
+		n, s = n+1, m.sharing
+		owners = append(owners, m.owner)
+	}
+	return owners
+}
+
+// admits reports whether a request may have the key now. It waits behind all waiters that
+// came before, so that they find room when they ask.
+func (e *entry) admits(r *driver.Request) bool {
+	n, s := e.held()
+	for i := range e.members {
+		m := &e.members[i]
+		if m.owner == r.Owner {
+			break
+		}
+		if !m.waits() || m.expires <= e.now-awayAfter {
+			continue
+		}
+		if !s.Admits(n, m.sharing) {
+			return false
+		}
+		n, s = n+1, m.sharing
+	}
+	return s.Admits(n, r.Sharing())
+}
+
+// waiting returns how many others wait.
+func (e *entry) waiting(owner string) (n int) {
+	for i := range e.members {
+		if m := &e.members[i]; m.waits() && m.owner != owner && m.expires > e.now-awayAfter {
+			n++
+		}
+	}
+	return n
+}
+
+// ahead returns how many waiters came before the owner.
+func (e *entry) ahead(owner string) (n int) {
+	for i := range e.members {
+		m := &e.members[i]
+		if m.owner == owner {
+			break
+		}
+		if m.waits() && m.expires > e.now-awayAfter {
+			n++
+		}
+	}
+	return n
+}
+
+// issue issues n tokens and returns the last of them.
+func (e *entry) issue(n int) int64 {
+	e.token = max(e.token+int64(max(n, 1)), e.now)
+	return e.token
+}
+
+// acquire grants the key to the request if it can. An owner that has the key gets more
+// tokens and a full TTL: the reply before may have been lost. The entry must be pruned.
+func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
+	ends := e.now + r.TTL.Microseconds()
+	m := e.find(r.Owner)
+	prior := e.token
+	switch {
+	case e.owner == r.Owner:
+		e.expires = ends
+		g = grantOf(r, e.issue(r.Tokens))
+	case m != nil && !m.waits():
+		m.token, m.expires = e.issue(r.Tokens), ends
+		g = grantOf(r, m.token)
+	case !e.admits(r):
+		return driver.Grant{}, false
+	case r.Sharing() == driver.Sharing{}:
+		e.leave(r.Owner)
+		e.owner, e.prior, e.since, e.expires = r.Owner, prior, e.now, ends
+		g = grantOf(r, e.issue(r.Tokens))
+	default:
+		if m == nil {
+			m = e.join(r)
+		}
+		m.prior, m.since, m.expires, m.token = prior, e.now, ends, e.issue(r.Tokens)
+		g = grantOf(r, m.token)
+	}
+	g.Contended = e.waiting(r.Owner) > 0
+	return g, true
+}
+
+// grantOf returns the grant of r with the tokens that end with last.
+func grantOf(r *driver.Request, last int64) driver.Grant {
+	g := r.Grant()
+	g.LastToken = uint64(last)
+	g.Token = g.LastToken - uint64(max(r.Tokens, 1)) + 1
+	return g
+}
+
+// join adds the owner of r at the end.
+func (e *entry) join(r *driver.Request) *member {
+	ticket := int64(1)
+	if n := len(e.members); n > 0 {
+		ticket = e.members[n-1].ticket + 1
+	}
+	e.members = append(e.members, member{owner: r.Owner, ticket: ticket, sharing: r.Sharing()})
+	return &e.members[len(e.members)-1]
+}
+
+// enqueue gives the owner of r a place in the queue, or keeps the one that it has.
+func (e *entry) enqueue(r *driver.Request) {
+	m := e.find(r.Owner)
+	if m == nil {
+		m = e.join(r)
+		m.since = e.now
+	}
+	m.sharing, m.expires = r.Sharing(), e.now
+}
+
+// leave removes the owner from the members. It reports whether it was one.
+func (e *entry) leave(owner string) bool {
+	n := len(e.members)
+	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.owner == owner })
+	return len(e.members) < n
+}
+
+// release takes the key, or the place in the queue, from the owner. It reports whether the
+// owner had one.
+func (e *entry) release(owner string) bool {
+	if e.owner == owner {
+		e.owner, e.expires = "", e.now
+		return true
+	}
+	return e.leave(owner)
+}
+
+// force takes the key from all holders. It reports whether there were any.
+func (e *entry) force() bool {
+	n, _ := e.held()
+	if e.owner != "" {
+		e.owner, e.expires = "", e.now
+	}
+	e.members = slices.DeleteFunc(e.members, func(m member) bool { return !m.waits() })
+	return n > 0
+}
+
+// heldError says why a request with that sharing cannot have the key. It names the holder
+// that has had the key for the longest time.
+func (e *entry) heldError(sharing driver.Sharing) *driver.HeldError {
+	holders := e.holders()
+	if len(holders) == 0 {
+		return &driver.HeldError{}
+	}
+	first := slices.MinFunc(holders, func(a, b member) int { return cmp.Compare(a.since, b.since) })
+	byEnd := func(a, b member) int { return cmp.Compare(a.expires, b.expires) }
+	ends := slices.MaxFunc(holders, byEnd).expires
+	if holders[0].sharing.Permits > 0 && sharing.Permits > 0 {
+		ends = slices.MinFunc(holders, byEnd).expires
+	}
+	return &driver.HeldError{
+		RetryAfter: max(0, micros(ends-e.now)), Held: max(0, micros(e.now-first.since)), Holder: driver.HolderOf(first.owner),
+	}
+}
+
+// holders returns the holders of the key.
+func (e *entry) holders() (holders []member) {
+	if e.owner != "" {
+		holders = append(holders, member{owner: e.owner, prior: e.prior, token: e.token, since: e.since, expires: e.expires})
+	}
+	for _, m := range e.members {
+		if !m.waits() {
+			holders = append(holders, m)
+		}
+	}
+	return holders
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -1,0 +1,113 @@
+package sqllock
+
+import (
+	"context"
+	sqldriver "database/sql/driver"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/text"
+)
+
+// ErrStale: the lease that [Backend.Guard] was called with is not the newest of its key
+// any more, or the key was released. It matches [driver.ErrLost].
+var ErrStale = fmt.Errorf("sqllock: stale lease: %w", driver.ErrLost)
+
+var (
+	errClosed   = errors.New("sqllock: the Backend is closed")
+	errReleased = fmt.Errorf("sqllock: %w: released while waiting", driver.ErrNotAcquired)
+	errNoAnswer = errors.New("no answer")
+	errNoConn   = errors.New("no connection of the pool is free")
+	errGuarded  = errors.New("a transaction that was guarded with the lease has not ended")
+)
+
+// storeError says at which database an operation failed, and why.
+type storeError struct {
+	address string
+	err     error // for the caller
+	cause   error // what err does not say; nil if there is nothing to add
+}
+
+func (e *storeError) Error() string {
+	s := text.OneLine(e.err)
+	if e.cause != nil {
+		s += ": " + text.OneLine(e.cause)
+	}
+	if !strings.Contains(s, e.address) {
+		s = e.address + ": " + s
+	}
+	return "sqllock: " + s
+}
+
+// Unwrap omits the cause: the timeout of an operation would match the error of the
+// caller's context.
+func (e *storeError) Unwrap() error { return e.err }
+
+// failure returns the error of an operation for a caller with the context ctx.
+func (b *Backend) failure(ctx context.Context, err error) error {
+	e := &storeError{address: b.address, err: err}
+	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	switch {
+	case ctx.Err() != nil:
+		e.err, e.cause = ctx.Err(), err
+		if errors.Is(err, ctx.Err()) {
+			e.cause = nil
+		}
+	case errors.Is(err, errNoConn):
+		e.err = errNoConn
+	case timeout:
+		e.err, e.cause = errNoAnswer, err
+	}
+	return e
+}
+
+var mysqlError = regexp.MustCompile(`^Error (\d+)`)
+
+// code returns the code of the database's error: the SQLSTATE of PostgreSQL, the number of
+// MySQL, or the name of SQLite; "" if it is none of these.
+func code(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		return e.SQLState()
+	}
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		s := e.Error()
+		if m := mysqlError.FindStringSubmatch(s); m != nil {
+			return m[1]
+		}
+		if strings.Contains(s, "SQLITE_BUSY") || strings.Contains(s, "database is locked") {
+			return "SQLITE_BUSY"
+		}
+		if strings.Contains(s, "SQLITE_LOCKED") || strings.Contains(s, "database table is locked") {
+			return "SQLITE_BUSY"
+		}
+		if strings.Contains(s, "no such table") {
+			return "no such table"
+		}
+	}
+	return ""
+}
+
+// undone reports whether the database says that it has undone all that an operation did,
+// because of a conflict with another one, or that it has not begun it.
+func undone(err error) bool {
+	switch code(err) {
+	case "40001", "40P01", "1213", "1205", "SQLITE_BUSY":
+		return true
+	}
+	return errors.Is(err, sqldriver.ErrBadConn)
+}
+
+// noTable reports whether the database says that there is no such table.
+func noTable(err error) bool {
+	switch code(err) {
+	case "42P01", "3F000", "1146", "1049", "no such table":
+		return true
+	}
+	return false
+}

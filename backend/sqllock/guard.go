@@ -1,0 +1,93 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Tx is a transaction of the application on the database that has the locks: a [*sql.Tx],
+// or a [*sql.Conn] on which one has begun.
+type Tx interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Lease is what [Backend.Guard] needs of a lease. A [*distlock.Lease] is one.
+//
+// [*distlock.Lease]: https://pkg.go.dev/github.com/distlock-go/distlock#Lease
+type Lease interface {
+	Key() string
+	Token() uint64
+}
+
+// Guard makes tx depend on the lease: if it returns nil, no other owner gets the key
+// before tx has ended, even if the lease ends before. Otherwise the transaction must be
+// rolled back. The error matches [ErrStale] if the lease is not the newest, which the
+// database decides and no clock. So a holder that was stopped in front of its write, for
+// however long, cannot write.
+//
+// The lease must be exclusive, and tx must be on the same database as the tables of the
+// locks. Call Guard first in the transaction, and commit before the lock is released: a
+// release waits for tx. While tx is open, the holder's renewals go on in PostgreSQL and
+// MySQL. SQLite has one writer at a time, so there they wait for tx.
+func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
+	key, token := lease.Key(), int64(lease.Token())
+	if token == 0 {
+		return errors.New("sqllock: Guard: the lease has no token")
+	}
+	if b.dialect == MySQL {
+		if err := b.prepareGuard(ctx, key); err != nil {
+			return err
+		}
+	}
+	v := values{"key": key, "token": token}
+	var mark int64
+	err := tx.QueryRowContext(ctx, b.sql.guard.text, b.sql.guard.args(v)...).Scan(&mark)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("sqllock: Guard: %w", err)
+	case tx.QueryRowContext(ctx, b.sql.guardMember.text, b.sql.guardMember.args(v)...).Scan(&mark) == nil:
+		return fmt.Errorf("sqllock: Guard: a lease that is shared: %w", errors.ErrUnsupported)
+	}
+	return ErrStale
+}
+
+// prepareGuard sees to it that there is a row for Guard to lock.
+func (b *Backend) prepareGuard(ctx context.Context, key string) error {
+	e, err := b.peek(ctx, key)
+	if err != nil || e.guarded {
+		return err
+	}
+	return b.transact(ctx, forRelease, func(ctx context.Context, q querier) error {
+		e, err := b.load(ctx, q, key, false)
+		if err != nil || !e.exists || e.guarded {
+			return err
+		}
+		closed := e.prior
+		if e.owner == "" {
+			closed = e.token
+		}
+		if _, err := q.ExecContext(ctx, b.sql.addGuard.text, b.sql.addGuard.args(values{"key": key, "token": closed})...); err != nil {
+			return err
+		}
+		_, err = q.ExecContext(ctx, b.sql.setGuarded.text, b.sql.setGuarded.args(values{"key": key})...)
+		return err
+	})
+}
+
+// lockGuard reports whether no transaction is guarded with the lease of the key's
+// exclusive holder. Then there can be none until q has ended.
+func (b *Backend) lockGuard(ctx context.Context, q querier, key string, e *entry) (bool, error) {
+	if b.dialect == SQLite || b.dialect == MySQL && !e.guarded {
+		return true, nil // one writer, or Guard was never called
+	}
+	var mark int64
+	err := q.QueryRowContext(ctx, b.sql.remove.text, b.sql.remove.args(values{"key": key})...).Scan(&mark)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}

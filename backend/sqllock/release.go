@@ -1,0 +1,74 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Release implements [driver.Backend]. It fails with [driver.ErrLost] if another owner has
+// the key, and also if the key has no holder and g has tokens: then the lease was taken
+// away. If a release of the owner had no answer before, the key counts as given back by
+// that one, and there is no error.
+//
+// While a transaction that was guarded with the lease has not ended, the key cannot be
+// given back: Release fails, and has to be called again.
+func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
+	if err := checkNames(g.Key, g.Owner); err != nil {
+		return err
+	}
+	b.waiters.release(g.Key, g.Owner)
+	if err := b.ready(ctx); err != nil {
+		return err
+	}
+	found, held, err := b.release(ctx, &g)
+	if err != nil {
+		b.doubts.add(g.Owner)
+		return err
+	}
+	doubt := b.doubts.remove(g.Owner)
+	switch {
+	case found, doubt:
+		return nil
+	case held:
+		return fmt.Errorf("sqllock: another owner has the key: %w", driver.ErrLost)
+	case g.Token != 0:
+		return fmt.Errorf("sqllock: the lease has ended: %w", driver.ErrLost)
+	}
+	return nil
+}
+
+// release reports whether the owner had the key or a place in its queue, and whether
+// another owner has the key.
+func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held bool, err error) {
+	if g.Sharing() == (driver.Sharing{}) {
+		err := b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) error {
+			s := b.sql.release
+			result, err := c.ExecContext(ctx, s.text, s.args(values{"key": g.Key, "owner": g.Owner})...)
+			if err != nil {
+				return err
+			}
+			n, err := result.RowsAffected()
+			found = n > 0
+			return err
+		})
+		if found || err != nil {
+			return found, false, err
+		}
+	}
+	guarded := false
+	err = b.change(ctx, forRelease, g.Key, false, func(e *entry) bool { return e.owner == g.Owner }, func(e *entry) {
+		if guarded = e.frozen && e.owner == g.Owner; guarded {
+			return
+		}
+		found = e.release(g.Owner)
+		n, _ := e.held()
+		held = n > 0
+	})
+	if err == nil && guarded {
+		err = b.failure(ctx, errGuarded)
+	}
+	return found, held, err
+}

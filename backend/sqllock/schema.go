@@ -1,0 +1,105 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// schemaVersion is the version of the tables. It is the token of the row with the empty
+// key, which is not a lock.
+const schemaVersion = 1
+
+// lockTable has a row for each key. The row stays when the key is free, because it has
+// the last token. Apart from the members, a key has one holder at most, which is in the
+// row. No index but the key: a renewal changes one column, and should not write an index.
+const lockTable = `CREATE TABLE IF NOT EXISTS {lock} (
+  lock_key    {key} NOT NULL PRIMARY KEY,
+  owner       {key} NOT NULL, -- the exclusive holder, or empty
+  prior_token bigint NOT NULL, -- the last token before this holder had the key
+  token       bigint NOT NULL, -- the last token that was issued
+  since       bigint NOT NULL, -- when the holder got the key, in microseconds since 1970
+  expires     bigint NOT NULL, -- when its lease ends
+  {guarded}busy        bigint NOT NULL -- how many rows of the other table have the key
+){with}`
+
+// memberTable has a row for each owner that waits for a key, and for each that shares it.
+const memberTable = `CREATE TABLE IF NOT EXISTS {member} (
+  lock_key    {key} NOT NULL,
+  owner       {key} NOT NULL,
+  ticket      bigint NOT NULL, -- the order of arrival
+  sharing     bigint NOT NULL, -- 0 exclusive, -1 shared, above 0 the permits of a semaphore
+  prior_token bigint NOT NULL,
+  token       bigint NOT NULL, -- 0 if it waits, otherwise it shares the key
+  since       bigint NOT NULL,
+  expires     bigint NOT NULL, -- when its lease ends, or when it last asked if it waits
+  PRIMARY KEY (lock_key, owner)
+){with}`
+
+// guardTable is what Guard locks in MySQL, in which a lock on the row of the key would
+// stop the renewals. It has the last token of the last holder that does not have the key
+// any more.
+const guardTable = `CREATE TABLE IF NOT EXISTS {guard} (
+  lock_key {key} NOT NULL PRIMARY KEY,
+  closed   bigint NOT NULL
+){with}`
+
+const versionRow = ` INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy) VALUES ('', '', 0, :version, 0, 9223372036854775807, 0)`
+
+// Schema returns the SQL that creates the tables, for those who create them by hand or
+// with a tool for migrations. The statements end with semicolons, and do nothing if the
+// tables exist. An empty table means [DefaultTable].
+func Schema(d Dialect, table string) (string, error) {
+	statements, err := schema(d, table)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(statements, ";\n") + ";\n", nil
+}
+
+func schema(d Dialect, name string) ([]string, error) {
+	if d.syntax() == nil {
+		return nil, fmt.Errorf("sqllock: unknown dialect %v", d)
+	}
+	if name == "" {
+		name = DefaultTable
+	}
+	t, err := d.parseTable(name)
+	if err != nil {
+		return nil, fmt.Errorf("sqllock: %w", err)
+	}
+	insert, conflict, guarded := "INSERT", " ON CONFLICT (lock_key) DO NOTHING", ""
+	templates := []string{lockTable, memberTable}
+	if d == MySQL {
+		insert, conflict = "INSERT IGNORE", ""
+		guarded = "guarded     bigint NOT NULL DEFAULT 0, -- 1 if the guard table has the key\n  "
+		templates = append(templates, guardTable)
+	}
+	version := strings.ReplaceAll(versionRow, ":version", fmt.Sprint(schemaVersion))
+	templates = append(templates, insert+version+conflict)
+	statements := make([]string, len(templates))
+	for i, template := range templates {
+		statements[i] = d.compile(t, strings.ReplaceAll(template, "{guarded}", guarded)).text
+	}
+	return statements, nil
+}
+
+// CreateTable creates the tables unless they exist. It needs the permission to create
+// tables; a Backend needs only to read and write them.
+func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) error {
+	o, err := newOptions(opts)
+	if err != nil {
+		return err
+	}
+	statements, err := schema(d, o.table)
+	if err != nil {
+		return err
+	}
+	for _, s := range statements {
+		if _, err := db.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("sqllock: create the table %q: %w", o.table, err)
+		}
+	}
+	return nil
+}

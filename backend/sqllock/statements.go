@@ -1,0 +1,216 @@
+package sqllock
+
+import (
+	"strconv"
+	"strings"
+)
+
+// statements are the SQL of a Backend.
+type statements struct {
+	dialect Dialect
+	table   table
+
+	acquire *statement // takes a key that is free, or that the owner has
+	extend  *statement // issues more tokens to the holder
+	release *statement // gives back a key that no other owner wants
+
+	peek    *statement // reads a key and its members
+	create  *statement // adds the row of a key
+	load    *statement // locks the row of a key and reads it
+	members *statement // locks the members of a key and reads them
+	remove  *statement // locks what Guard locks
+
+	setKey    *statement
+	setMember *statement
+	addMember *statement
+	delMember *statement
+	touch     *statement // a waiter that asks again
+	close     *statement // in MySQL: ends what Guard allows
+	notify    *statement // in PostgreSQL
+
+	guard       *statement
+	guardMember *statement // whether a token is of an owner that shares the key
+	addGuard    *statement // in MySQL: the row that Guard locks
+	setGuarded  *statement
+	delGuard    *statement
+
+	list        *statement // reads the keys that are in use
+	listMembers *statement
+	unused      *statement // finds rows to delete
+	delKey      *statement
+	takeTurn    *statement // lets one process at a time look for rows to delete
+	version     *statement
+}
+
+const (
+	free = "(l.owner = '' AND l.busy = 0)"
+	own  = "(l.owner = :owner AND l.expires > {now})"
+
+	// The next token will be larger than that of the row even if the clock is set back by
+	// the retention.
+	unused = "busy = 0 AND expires < {now} - :retention AND token < {now} - :retention"
+)
+
+// byDialect returns the template for the dialect.
+type byDialect map[Dialect]string
+
+func newStatements(d Dialect, t table) *statements {
+	one := func(template string) *statement { return d.compile(t, template) }
+	pick := func(m byDialect) *statement {
+		template, ok := m[d]
+		if !ok {
+			template = m[0]
+		}
+		return one(template)
+	}
+	locking := func(template string) string { // SQLite has one writer, and no locks on rows
+		if d == SQLite {
+			template, _, _ = strings.Cut(template, " FOR UPDATE")
+		}
+		return template
+	}
+	const columns = "l.owner, l.prior_token, l.token, l.since, l.expires, l.busy"
+	guarded := ", 0"
+	if d == MySQL {
+		guarded = ", l.guarded"
+	}
+	return &statements{
+		dialect: d, table: t,
+
+		// In MySQL the statement sets the columns one after the other, and the result has
+		// no rows: LAST_INSERT_ID passes the token.
+		acquire: pick(byDialect{
+			0: `INSERT INTO {lock} AS l (lock_key, owner, prior_token, token, since, expires, busy)
+VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0)
+ON CONFLICT (lock_key) DO UPDATE SET
+  prior_token = CASE WHEN l.owner = '' THEN l.token ELSE l.prior_token END,
+  token = {max}(l.token + :tokens, {now}),
+  since = CASE WHEN l.owner = '' THEN {now} ELSE l.since END,
+  expires = {now} + :ttl,
+  owner = excluded.owner
+WHERE ` + free + ` OR ` + own + `
+RETURNING token`,
+			MySQL: `UPDATE {lock} AS l SET
+  prior_token = IF(l.owner = '', l.token, l.prior_token),
+  token = LAST_INSERT_ID({max}(l.token + :tokens, {now})),
+  since = IF(l.owner = '', {now}, l.since),
+  expires = {now} + :ttl,
+  owner = :owner
+WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `)`,
+		}),
+		extend: pick(byDialect{
+			0: `UPDATE {lock} AS l SET token = {max}(l.token + :tokens, {now}), expires = {now} + :ttl
+WHERE l.lock_key = :key AND l.busy = 0 AND ` + own + ` RETURNING token`,
+			MySQL: `UPDATE {lock} AS l SET token = LAST_INSERT_ID({max}(l.token + :tokens, {now})), expires = {now} + :ttl
+WHERE l.lock_key = :key AND l.busy = 0 AND ` + own,
+		}),
+		release: pick(byDialect{
+			Postgres: `WITH guarded AS (
+  SELECT l.lock_key FROM {lock} AS l WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 {skip}
+)
+UPDATE {lock} AS l SET owner = '', expires = {now} FROM guarded WHERE l.lock_key = guarded.lock_key`,
+			MySQL: `UPDATE {lock} AS l SET owner = '', expires = {now}
+WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0`,
+			SQLite: `UPDATE {lock} AS l SET owner = '', expires = {now}
+WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`,
+		}),
+
+		peek: one(`SELECT ` + columns + guarded + `, {now}, coalesce(m.owner, ''), coalesce(m.ticket, 0), coalesce(m.sharing, 0),
+  coalesce(m.prior_token, 0), coalesce(m.token, 0), coalesce(m.since, 0), coalesce(m.expires, 0)
+FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key WHERE l.lock_key = :key ORDER BY m.ticket`),
+		create: pick(byDialect{
+			0: `INSERT INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
+VALUES (:key, '', 0, 0, 0, 0, 0) ON CONFLICT (lock_key) DO NOTHING`,
+			MySQL: `INSERT IGNORE INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
+VALUES (:key, '', 0, 0, 0, 0, 0)`,
+		}),
+		load: pick(byDialect{
+			// The outer query reads the clock when the inner one has the lock.
+			Postgres: `WITH l AS (SELECT * FROM {lock} WHERE lock_key = :key {shared})
+SELECT ` + columns + guarded + `, {now} FROM l`,
+			// The clock is that of the start of the statement: what counts as running
+			// is running.
+			0: strings.TrimSuffix(`SELECT `+columns+guarded+`, {now} FROM {lock} AS l WHERE l.lock_key = :key {shared}`, " "),
+		}),
+		members: one(locking(`SELECT owner, ticket, sharing, prior_token, token, since, expires
+FROM {member} WHERE lock_key = :key ORDER BY ticket FOR UPDATE`)),
+		remove: pick(byDialect{
+			Postgres: `SELECT token FROM {lock} WHERE lock_key = :key {skip}`,
+			MySQL:    `SELECT closed FROM {guard} WHERE lock_key = :key {skip}`,
+		}),
+
+		setKey: one(`UPDATE {lock} SET owner = :owner, prior_token = :prior, token = :token, since = :since, expires = :expires,
+  busy = :busy WHERE lock_key = :key`),
+		setMember: one(`UPDATE {member} SET ticket = :ticket, sharing = :sharing, prior_token = :prior, token = :token, since = :since,
+  expires = :expires WHERE lock_key = :key AND owner = :owner`),
+		addMember: one(`INSERT INTO {member} (lock_key, owner, ticket, sharing, prior_token, token, since, expires)
+VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
+		delMember: one(`DELETE FROM {member} WHERE lock_key = :key AND owner = :owner`),
+		touch:     one(`UPDATE {member} SET expires = {now} WHERE lock_key = :key AND owner = :owner AND token = 0`),
+		close:     one(`UPDATE {guard} SET closed = :token WHERE lock_key = :key`),
+		notify:    one(`SELECT pg_notify(:channel, :message)`),
+
+		guard: pick(byDialect{
+			Postgres: `SELECT token FROM {lock} WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE`,
+			MySQL:    `SELECT closed FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
+			SQLite: `UPDATE {lock} SET owner = owner WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token
+RETURNING token`,
+		}),
+		guardMember: one(`SELECT token FROM {member} WHERE lock_key = :key AND prior_token < :token AND token >= :token`),
+		addGuard: one(`INSERT INTO {guard} (lock_key, closed) VALUES (:key, :token)
+ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),
+		delGuard:   one(`DELETE FROM {guard} WHERE lock_key = :key`),
+		setGuarded: one(`UPDATE {lock} SET guarded = 1 WHERE lock_key = :key`),
+
+		list: one(`SELECT l.lock_key, ` + columns + guarded + `, {now} FROM {lock} AS l
+WHERE l.lock_key > :from AND l.lock_key >= :prefix AND l.lock_key < :to AND (l.busy > 0 OR l.owner <> '' AND l.expires > {now})
+ORDER BY l.lock_key LIMIT ` + strconv.Itoa(listPage)),
+		listMembers: one(`SELECT lock_key, owner, ticket, sharing, prior_token, token, since, expires
+FROM {member} WHERE lock_key >= :from AND lock_key <= :to ORDER BY lock_key, ticket`),
+		unused: one(`SELECT lock_key, CASE WHEN ` + unused + ` THEN 1 ELSE 0 END
+FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(sweepPage)),
+		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND ` + unused),
+		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval`),
+		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
+	}
+}
+
+// renew returns the statement that renews n grants in the table t. On MySQL it returns
+// nothing, and renewed reads which of the grants are running.
+func (s *statements) renew(t string, n int) *statement {
+	rows := make([]string, n)
+	for i := range rows {
+		no := strconv.Itoa(i)
+		rows[i] = "(:key" + no + ", :owner" + no + ", :ttl" + no + ")"
+	}
+	list := strings.Join(rows, ", ")
+	var template string
+	switch s.dialect {
+	case Postgres:
+		template = "UPDATE " + t + " AS l SET expires = {now} + g.ttl FROM (VALUES " + list + ") AS g (k, o, ttl) " +
+			"WHERE l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now} RETURNING l.lock_key, l.owner"
+	case SQLite:
+		template = "UPDATE " + t + " SET expires = {now} + g.ttl " +
+			"FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl FROM (VALUES " + list + ")) AS g " +
+			"WHERE lock_key = g.k AND owner = g.o AND token > 0 AND expires > {now} RETURNING lock_key, owner"
+	default:
+		for i := range rows {
+			no := strconv.Itoa(i)
+			rows[i] = "SELECT :key" + no + " AS k, :owner" + no + " AS o, :ttl" + no + " AS ttl"
+		}
+		template = "UPDATE " + t + " AS l JOIN (" + strings.Join(rows, " UNION ALL ") + ") AS g ON l.lock_key = g.k AND l.owner = g.o " +
+			"SET l.expires = {now} + g.ttl WHERE l.token > 0 AND l.expires > {now}"
+	}
+	return s.dialect.compile(s.table, template)
+}
+
+// renewed returns the statement that reads which of n grants are running.
+func (s *statements) renewed(t string, n int) *statement {
+	rows := make([]string, n)
+	for i := range rows {
+		no := strconv.Itoa(i)
+		rows[i] = "(:key" + no + ", :owner" + no + ")"
+	}
+	return s.dialect.compile(s.table, "SELECT lock_key, owner FROM "+t+
+		" WHERE (lock_key, owner) IN ("+strings.Join(rows, ", ")+") AND token > 0 AND expires > {now}")
+}

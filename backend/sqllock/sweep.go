@@ -1,0 +1,102 @@
+package sqllock
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	// sweepPage is how many keys the sweep reads at once.
+	sweepPage = 500
+
+	// sweepPause lets others work between two pages.
+	sweepPause = 50 * time.Millisecond
+)
+
+// sweepAtIntervals deletes the rows of unused keys, because callers choose the keys. One
+// process does it for all.
+func (b *Backend) sweepAtIntervals() {
+	every := b.opts.retention / 4
+	for sleep(b.ctx, every/2+rand.N(every)) {
+		select {
+		case <-b.checked:
+			_ = b.sweep(b.ctx, every) // if it fails, the next one does the rest
+		default:
+		}
+	}
+}
+
+// sweep deletes the rows of unused keys unless another process did it within the interval.
+func (b *Backend) sweep(ctx context.Context, interval time.Duration) error {
+	mine := false
+	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		result, err := c.ExecContext(ctx, b.sql.takeTurn.text, b.sql.takeTurn.args(values{"interval": interval.Microseconds()})...)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		mine = n > 0
+		return err
+	})
+	for after := ""; err == nil && mine; {
+		var page, unused []string
+		if page, unused, err = b.unused(ctx, after); err != nil || len(page) == 0 {
+			return err
+		}
+		for _, key := range unused {
+			if err := b.delete(ctx, key); err != nil {
+				return err
+			}
+		}
+		after = page[len(page)-1]
+		mine = sleep(ctx, sweepPause)
+	}
+	return err
+}
+
+// unused reads the next keys, and which of them can be deleted.
+func (b *Backend) unused(ctx context.Context, after string) (page, unused []string, err error) {
+	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		page, unused = nil, nil
+		s := b.sql.unused
+		rows, err := c.QueryContext(ctx, s.text, s.args(values{"from": after, "retention": b.opts.retention.Microseconds()})...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var key string
+			var yes bool
+			if err := rows.Scan(&key, &yes); err != nil {
+				return err
+			}
+			page = append(page, key)
+			if yes {
+				unused = append(unused, key)
+			}
+		}
+		return rows.Err()
+	})
+	return page, unused, err
+}
+
+// delete deletes the row of a key if it is still unused.
+func (b *Backend) delete(ctx context.Context, key string) error {
+	return b.transact(ctx, forAttempt, func(ctx context.Context, q querier) error {
+		e, err := b.load(ctx, q, key, false)
+		if err != nil || !e.exists {
+			return err
+		}
+		result, err := q.ExecContext(ctx, b.sql.delKey.text, b.sql.delKey.args(values{"key": key, "retention": b.opts.retention.Microseconds()})...)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 || !e.guarded {
+			return err
+		}
+		_, err = q.ExecContext(ctx, b.sql.delGuard.text, b.sql.delGuard.args(values{"key": key})...)
+		return err
+	})
+}
