@@ -18,7 +18,7 @@ import (
 func newSQLite(tb testing.TB) string {
 	tb.Helper()
 	testmode.InRealTime(tb)
-	dsn := "file:" + filepath.Join(tb.TempDir(), "locks.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
+	dsn := "file:" + filepath.Join(tb.TempDir(), "locks.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)"
 	createTable(tb, "sqlite", dsn, sqllock.SQLite)
 	return dsn
 }
