@@ -55,8 +55,8 @@ var rows = []row{
 	{"etcd: the lease expires", nil},
 	{"etcd: the database is full (NOSPACE)", nil},
 	{"SQL: the database restarts", nil},
-	{"SQL: deadlock, serialization failure", nil},
 	{"SQL: an administrator kills the connection", nil},
+	{"SQL: deadlock, serialization failure", nil},
 	{"SQL: the disk is full", nil},
 }
 
