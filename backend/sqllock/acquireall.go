@@ -71,7 +71,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 	}
 	for i := range rs {
 		grants[i].Sent = sent
-		b.waiters.wakeOwners(rs[i].Key, next[i])
+		b.wakes.wakeOwners(next[i])
 	}
 	return grants, nil
 }

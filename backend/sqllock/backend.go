@@ -34,7 +34,7 @@ type Backend struct {
 	db      *sql.DB
 	pool    *pool
 	sql     *statements
-	waiters *waiters
+	wakes   *wakes
 	doubts  *doubts
 
 	checking chan struct{} // has room while the tables are checked
@@ -124,14 +124,11 @@ func newBackend(db *sql.DB, o options) (*Backend, error) {
 	}
 	b := &Backend{
 		opts: o, dialect: d, address: d.String(), db: db, pool: newPool(db), sql: newStatements(d, t),
-		waiters: newWaiters(), doubts: newDoubts(),
+		wakes: newWakes(o.listener), doubts: newDoubts(),
 		checking: make(chan struct{}, 1), checked: make(chan struct{}),
 	}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	b.background.Go(b.sweepAtIntervals)
-	if o.listener != nil {
-		b.background.Go(func() { o.listener.Listen(b.ctx, b.channel(), b.waiters.connected, b.waiters.wake) })
-	}
 	return b, nil
 }
 
@@ -139,6 +136,7 @@ func newBackend(db *sql.DB, o options) (*Backend, error) {
 // the Locker does that before. Calling Close again does nothing.
 func (b *Backend) Close() error {
 	b.stop()
+	b.wakes.close()
 	b.background.Wait()
 	b.pool.close()
 	if b.own {
@@ -150,9 +148,6 @@ func (b *Backend) Close() error {
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
 // whatever they ask for. A reader does not overtake a writer that waits.
 func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
-
-// channel returns the channel of the messages about the tables.
-func (b *Backend) channel() string { return strings.ReplaceAll(b.opts.table, ".", "_") }
 
 func checkRequest(r *driver.Request) error {
 	switch {

@@ -23,7 +23,7 @@ func (b *Backend) change(ctx context.Context, why purpose, key string, create bo
 		return err
 	})
 	if err == nil {
-		b.waiters.wakeOwners(key, next)
+		b.wakes.wakeOwners(next)
 	}
 	return err
 }
@@ -51,7 +51,7 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 	next := e.admitted()
 	if b.opts.listener != nil {
 		for _, owner := range next[:min(len(next), mostMessages)] {
-			if _, err := q.ExecContext(ctx, b.sql.notify.text, b.sql.notify.args(values{"channel": b.channel(), "message": message(key, owner)})...); err != nil {
+			if _, err := q.ExecContext(ctx, b.sql.notify.text, b.sql.notify.args(values{"channel": channel, "message": driver.Fingerprint(owner)})...); err != nil {
 				return nil, err
 			}
 		}

@@ -60,7 +60,8 @@ func conform(t *testing.T, driverName, dsn string, d sqllock.Dialect, opts ...sq
 		place = "$1"
 	}
 	locktest.Run(t, func(t *testing.T) driver.Backend { return open(t, driverName, dsn, opts...) }, locktest.Features{
-		Peer: func(t *testing.T, _ driver.Backend) driver.Backend { return open(t, driverName, dsn, opts...) },
+		Lease: 250 * time.Millisecond,
+		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t, driverName, dsn, opts...) },
 		Drop: func(t *testing.T, _ driver.Backend, key string) {
 			if _, err := admin.Exec("UPDATE distlock SET owner = '' WHERE lock_key = "+place, key); err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package sqllock
 
 import (
 	"context"
+	"database/sql"
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func undone(err error) bool {
 	case "40001", "40P01", "1213", "1205", "SQLITE_BUSY":
 		return true
 	}
-	return errors.Is(err, sqldriver.ErrBadConn)
+	return errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
 }
 
 // noTable reports whether the database says that there is no such table.

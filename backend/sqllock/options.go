@@ -94,7 +94,7 @@ func WithRetention(d time.Duration) Option {
 }
 
 // WithListener sets what hears of releases in other processes, on PostgreSQL: see
-// [Listener]. All processes that share locks should have one, because it also makes the
+// [Listener], of which package pglisten has one. All processes that share locks should have one, because it also makes the
 // Backend tell the others. By default a Backend only looks at intervals. A nil Listener
 // is refused, and with another database any Listener.
 func WithListener(l Listener) Option {

@@ -98,11 +98,11 @@ func (p *pool) awaitReserved(ctx context.Context, f func(*sql.Conn) error) error
 	}
 }
 
-// useReserved calls f with the reserved connection c, which may be nil. After an error
-// the next call opens another one, because c may be broken.
+// useReserved calls f with the reserved connection c, which may be nil. After an error that
+// is not the database's, the next call opens another one, because c may be broken.
 func (p *pool) useReserved(ctx context.Context, c *sql.Conn, f func(*sql.Conn) error) (err error) {
 	defer func() {
-		if err != nil && c != nil && !undone(err) || errors.Is(err, sql.ErrConnDone) {
+		if err != nil && c != nil && code(err) == "" {
 			_ = c.Close()
 			c = nil
 		}

@@ -22,8 +22,8 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
 	}
-	w := b.waiters.add(r.Key, r.Owner)
-	defer b.waiters.remove(w)
+	w, leave := b.wakes.join(ctx, r.Owner)
+	defer leave()
 	g, err := b.acquire(ctx, &r, w)
 	if w.isReleased() {
 		// The place may have been taken again after the release.
@@ -111,7 +111,7 @@ func (b *Backend) interval(e *entry, r *driver.Request) time.Duration {
 	ahead := e.ahead(r.Owner)
 	d := 10*time.Millisecond + rand.N(40*time.Millisecond)
 	switch {
-	case b.waiters.isListening():
+	case b.wakes.working():
 		d = touchInterval/2 + rand.N(touchInterval/2)
 	case ahead > 0:
 		d = 100*time.Millisecond + rand.N(200*time.Millisecond)

@@ -19,7 +19,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
-	b.waiters.release(g.Key, g.Owner)
+	b.wakes.release(g.Owner)
 	if err := b.ready(ctx); err != nil {
 		return err
 	}

@@ -16,43 +16,75 @@ const (
 	maxPause = 5 * time.Second
 )
 
-// wakes passes the messages of a listener on to waiters. A message may get lost, and may
-// come without a reason.
+// mostMessages is how many waiters a release sends a message to. The others look at the
+// key at their next interval.
+const mostMessages = 16
+
+// wakes passes the messages of a listener, and what happens in this process, on to
+// waiters. A message may get lost, and may come without a reason.
 type wakes struct {
 	listener Listener // nil: there are no messages
 
 	mu      sync.Mutex
-	waiting map[string]chan struct{} // by the fingerprint of the owner
-	works   bool                     // a connection listens
-	end     context.CancelFunc       // nil before the first waiter
+	waiting map[string]*waiter // by the fingerprint of the owner
+	works   bool               // a connection listens
+	end     context.CancelFunc // nil before the first waiter
 	ended   chan struct{}
 	closed  bool
 }
 
-func newWakes(l Listener) *wakes {
-	return &wakes{listener: l, waiting: make(map[string]chan struct{})}
+// waiter is a call of Acquire.
+type waiter struct {
+	woken    chan struct{} // has room for one, and receives when the owner's turn may have come
+	released chan struct{} // closed when Release was called for the owner
 }
 
-// join returns a channel of capacity 1 that receives when the owner's place may have come
-// to the front. The first call opens the connection of the listener. A waiter joins
-// before it takes its place, so that it misses nothing, and calls leave at the end.
-func (w *wakes) join(ctx context.Context, owner string) (woken <-chan struct{}, leave func()) {
-	if w.listener == nil {
-		return nil, func() {}
-	}
-	name, c := driver.Fingerprint(owner), make(chan struct{}, 1)
+func newWakes(l Listener) *wakes {
+	return &wakes{listener: l, waiting: make(map[string]*waiter)}
+}
+
+// join returns a waiter for the owner. The first call opens the connection of the
+// listener. A waiter joins before it takes its place, so that it misses nothing, and calls
+// leave at the end.
+func (w *wakes) join(ctx context.Context, owner string) (joined *waiter, leave func()) {
+	name := driver.Fingerprint(owner)
+	joined = &waiter{woken: make(chan struct{}, 1), released: make(chan struct{})}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waiting[name] = c
-	if w.end == nil && !w.closed {
+	w.waiting[name] = joined
+	if w.listener != nil && w.end == nil && !w.closed {
 		ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 		w.end, w.ended = end, make(chan struct{})
 		go w.listen(ctx)
 	}
-	return c, func() {
+	return joined, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if w.waiting[name] == joined {
+			delete(w.waiting, name)
+		}
+	}
+}
+
+// release tells the waiter for the owner, if there is one here, that the owner was
+// released.
+func (w *wakes) release(owner string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		return
+	}
+	name := driver.Fingerprint(owner)
+	if joined := w.waiting[name]; joined != nil {
 		delete(w.waiting, name)
+		close(joined.released)
+	}
+}
+
+// wakeOwners wakes the waiters for the owners that wait here.
+func (w *wakes) wakeOwners(owners []string) {
+	for _, owner := range owners {
+		w.heard(driver.Fingerprint(owner))
 	}
 }
 
@@ -99,8 +131,8 @@ func (w *wakes) begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.works = true
-	for _, c := range w.waiting {
-		wake(c)
+	for _, joined := range w.waiting {
+		joined.wake()
 	}
 }
 
@@ -117,14 +149,23 @@ func (w *wakes) fail() bool {
 func (w *wakes) heard(payload string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if c, ok := w.waiting[payload]; ok {
-		wake(c)
+	if joined := w.waiting[payload]; joined != nil {
+		joined.wake()
 	}
 }
 
-func wake(c chan<- struct{}) {
+func (w *waiter) wake() {
 	select {
-	case c <- struct{}{}:
+	case w.woken <- struct{}{}:
 	default: // it is woken already
+	}
+}
+
+func (w *waiter) isReleased() bool {
+	select {
+	case <-w.released:
+		return true
+	default:
+		return false
 	}
 }

@@ -23,11 +23,11 @@ func (s *script) Listen(ctx context.Context, _ string, listening func(), heard f
 
 var errDown = errors.New("connection refused")
 
-// receives reports whether c has a wake-up when nothing else happens any more.
-func receives(c <-chan struct{}) bool {
+// receives reports whether w has a wake-up when nothing else happens any more.
+func receives(w *waiter) bool {
 	synctest.Wait()
 	select {
-	case <-c:
+	case <-w.woken:
 		return true
 	default:
 		return false
@@ -131,15 +131,42 @@ func TestWakesOfNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		none := newWakes(nil)
 		woken, leave := none.join(t.Context(), "a")
-		leave()
+		defer leave()
 		none.close()
 		s := &script{}
 		closed := newWakes(s)
 		closed.close()
-		_, leave = closed.join(t.Context(), "a")
-		leave()
-		if synctest.Wait(); woken != nil || none.working() || closed.working() || len(s.opened) != 0 {
+		_, leaveClosed := closed.join(t.Context(), "a")
+		defer leaveClosed()
+		if receives(woken) || none.working() || closed.working() || len(s.opened) != 0 {
 			t.Errorf("%d connections", len(s.opened))
+		}
+	})
+}
+
+// What happens in this process wakes its waiters without a listener. A waiter is told of
+// the release of its owner once, and not of the release of another.
+func TestWakesInProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWakes(nil)
+		a, leaveA := w.join(t.Context(), "a")
+		b, leaveB := w.join(t.Context(), "b")
+		defer leaveB()
+		w.wakeOwners([]string{"b", "c"})
+		if receives(a) || !receives(b) {
+			t.Error("the wrong waiter is woken")
+		}
+		w.release("a")
+		w.release("a")
+		if !a.isReleased() || b.isReleased() {
+			t.Error("the wrong waiter is told of the release")
+		}
+		again, leaveAgain := w.join(t.Context(), "a")
+		defer leaveAgain()
+		leaveA()
+		w.wakeOwners([]string{"a"})
+		if again.isReleased() || !receives(again) {
+			t.Error("the first call for an owner takes the place of the second")
 		}
 	})
 }
