@@ -1,0 +1,48 @@
+package sqllock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/locktest"
+)
+
+// lease is the TTL of leases that the suite lets expire.
+const lease = 250 * time.Millisecond
+
+func TestConformance(t *testing.T) {
+	testmode.Long(t)
+	each(t, func(t *testing.T, d database, dsn string) {
+		admin := d.pool(t, dsn)
+		place := map[bool]string{true: "$1", false: "?"}[d.dialect == sqllock.Postgres]
+		open := func(t *testing.T) driver.Backend { return d.open(t, dsn) }
+		locktest.Run(t, open, locktest.Features{
+			Lease: lease,
+			Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
+			Drop: func(t *testing.T, _ driver.Backend, key string) {
+				exec(t, admin, "UPDATE distlock SET owner = '' WHERE lock_key = "+place, key)
+			},
+		})
+	})
+}
+
+// A database in memory has one connection, which does everything.
+func TestConformanceInMemory(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	locktest.Run(t, func(t *testing.T) driver.Backend {
+		db := sqlite.pool(t, ":memory:")
+		db.SetMaxOpenConns(1)
+		if err := sqllock.CreateTable(t.Context(), db, sqllock.SQLite); err != nil {
+			t.Fatal(err)
+		}
+		b, err := sqllock.New(db, sqllock.SQLite, slow(nil)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}, locktest.Features{Lease: lease})
+}

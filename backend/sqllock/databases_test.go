@@ -1,0 +1,185 @@
+package sqllock_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// patience is how long a test waits for what must happen soon.
+const patience = 20 * time.Second
+
+// database is a kind of database that the tests use.
+type database struct {
+	driver  string
+	dialect sqllock.Dialect
+	newDSN  func(tb testing.TB) string // of an empty database
+}
+
+var (
+	postgres = database{"pgx", sqllock.Postgres, func(tb testing.TB) string {
+		s := sqltest.Postgres.Shared(tb)
+		return s.DSN(s.NewDatabase(tb))
+	}}
+	mariaDB = database{"mysql", sqllock.MySQL, func(tb testing.TB) string {
+		s := sqltest.MariaDB.Shared(tb)
+		return s.DSN(s.NewDatabase(tb))
+	}}
+	sqlite = database{"sqlite", sqllock.SQLite, func(tb testing.TB) string {
+		testmode.InRealTime(tb)
+		return "file:" + filepath.Join(tb.TempDir(), "locks.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=busy_timeout(5000)"
+	}}
+)
+
+// each runs a test on each kind of database, with the tables.
+func each(t *testing.T, test func(t *testing.T, d database, dsn string)) {
+	t.Helper()
+	t.Parallel()
+	for _, d := range []database{postgres, mariaDB, sqlite} {
+		t.Run(d.dialect.String(), func(t *testing.T) {
+			t.Parallel()
+			test(t, d, d.newTables(t))
+		})
+	}
+}
+
+// newTables returns the data source name of a new database with the tables.
+func (d database) newTables(tb testing.TB, opts ...sqllock.Option) string {
+	tb.Helper()
+	dsn := d.newDSN(tb)
+	db := d.pool(tb, dsn)
+	for range 2 { // the second time it does nothing
+		if err := sqllock.CreateTable(tb.Context(), db, d.dialect, opts...); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return dsn
+}
+
+// pool returns the connections of an application.
+func (d database) pool(tb testing.TB, dsn string) *sql.DB {
+	tb.Helper()
+	db, err := sql.Open(d.driver, dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return db
+}
+
+// slow is the default of the tests: a busy machine does not cost an answer.
+func slow(opts []sqllock.Option) []sqllock.Option {
+	return append([]sqllock.Option{sqllock.WithOpTimeout(patience)}, opts...)
+}
+
+// open returns a Backend that the caller closes.
+func (d database) open(tb testing.TB, dsn string, opts ...sqllock.Option) *sqllock.Backend {
+	tb.Helper()
+	b, err := sqllock.Open(d.driver, dsn, slow(opts)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// opened returns a Backend that is closed when the test ends.
+func (d database) opened(tb testing.TB, dsn string, opts ...sqllock.Option) *sqllock.Backend {
+	tb.Helper()
+	b := d.open(tb, dsn, opts...)
+	closeLater(tb, b)
+	return b
+}
+
+func closeLater(tb testing.TB, b *sqllock.Backend) {
+	tb.Helper()
+	tb.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+}
+
+// request returns a request of a new owner.
+func request(key string, ttl time.Duration) driver.Request {
+	return driver.Request{Key: key, Owner: rand.Text() + "@host/1", TTL: ttl, Tokens: 1}
+}
+
+// acquire takes a free key.
+func acquire(tb testing.TB, b driver.Backend, r driver.Request) driver.Grant {
+	tb.Helper()
+	g, err := b.TryAcquire(tb.Context(), r)
+	if err != nil {
+		tb.Fatalf("TryAcquire of a free key: %v", err)
+	}
+	return g
+}
+
+func release(tb testing.TB, b driver.Backend, g driver.Grant) {
+	tb.Helper()
+	if err := b.Release(tb.Context(), g); err != nil {
+		tb.Fatalf("Release by the holder: %v", err)
+	}
+}
+
+// eventually waits until f returns true.
+func eventually(tb testing.TB, what string, f func() bool) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !f() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tb.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// ended waits until the lease of the key's holder has ended.
+func ended(tb testing.TB, b *sqllock.Backend, key string) {
+	tb.Helper()
+	eventually(tb, "the end of the lease", func() bool {
+		infos, err := b.Inspect(tb.Context(), key, 1)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return len(infos) == 0
+	})
+}
+
+// exec runs a statement of the application.
+func exec(tb testing.TB, db interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}, query string, args ...any) {
+	tb.Helper()
+	if _, err := db.ExecContext(tb.Context(), query, args...); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// scan returns the one value of a query of the application.
+func scan(tb testing.TB, db sqllock.Tx, query string) (s string) {
+	tb.Helper()
+	if err := db.QueryRowContext(tb.Context(), query).Scan(&s); err != nil {
+		tb.Fatalf("%s: %v", query, err)
+	}
+	return s
+}

@@ -1,0 +1,240 @@
+package sqllock_test
+
+import (
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+var _ sqllock.Lease = (*distlock.Lease)(nil)
+
+// granted is a lease of a test.
+type granted struct{ g driver.Grant }
+
+func (l granted) Key() string   { return l.g.Key }
+func (l granted) Token() uint64 { return l.g.Token }
+
+// begin begins a transaction of the application.
+func begin(tb testing.TB, db *sql.DB, isolation sql.IsolationLevel) *sql.Tx {
+	tb.Helper()
+	tx, err := db.BeginTx(tb.Context(), &sql.TxOptions{Isolation: isolation})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = tx.Rollback() })
+	return tx
+}
+
+func commit(tb testing.TB, tx *sql.Tx) {
+	tb.Helper()
+	if err := tx.Commit(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// guard begins a transaction that depends on the lease.
+func guard(tb testing.TB, b *sqllock.Backend, db *sql.DB, g driver.Grant) *sql.Tx {
+	tb.Helper()
+	tx := begin(tb, db, sql.LevelDefault)
+	if err := b.Guard(tb.Context(), tx, granted{g}); err != nil {
+		tb.Fatalf("Guard with the newest lease: %v", err)
+	}
+	return tx
+}
+
+// shop returns the connections of an application, and its table.
+func shop(t *testing.T, d database, dsn string) *sql.DB {
+	t.Helper()
+	db := d.pool(t, dsn)
+	exec(t, db, "CREATE TABLE stock (item int NOT NULL PRIMARY KEY, count int NOT NULL)")
+	exec(t, db, "INSERT INTO stock VALUES (1, 100)")
+	return db
+}
+
+// The lease of a holder ends while its guarded transaction is open. No other owner gets
+// the key before the transaction has ended. Then the transaction has written, the next
+// owner has the key, and the late holder cannot write again.
+func TestGuardKeepsOthersOut(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		hurried := d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond)) // in SQLite it has to wait
+		g := acquire(t, b, request("key", time.Second))
+
+		tx := guard(t, b, db, g)
+		exec(t, tx, "UPDATE stock SET count = count - 1")
+		ended(t, b, "key")
+		next := request("key", time.Minute)
+		for range 2 {
+			_, err := hurried.TryAcquire(t.Context(), next)
+			switch {
+			case err == nil:
+				t.Fatal("another owner got the key before the transaction has ended")
+			case d.dialect != sqllock.SQLite && !errors.Is(err, driver.ErrNotAcquired):
+				t.Fatalf("TryAcquire while the transaction is open: %v", err)
+			}
+		}
+		commit(t, tx)
+
+		acquire(t, b, next)
+		if count := scan(t, db, "SELECT count FROM stock"); count != "99" {
+			t.Errorf("the count is %s, want 99", count)
+		}
+		tx = begin(t, db, sql.LevelDefault)
+		if err := b.Guard(t.Context(), tx, granted{g}); !errors.Is(err, sqllock.ErrStale) || !errors.Is(err, driver.ErrLost) {
+			t.Errorf("Guard with the lease of the late holder: %v", err)
+		}
+	})
+}
+
+// A waiter gets its place while a transaction keeps the expired lease of the holder, and
+// the key when the transaction has ended.
+func TestGuardAndWaiter(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		g := acquire(t, b, request("key", 500*time.Millisecond))
+		tx := guard(t, b, db, g)
+		ended(t, b, "key")
+		served := make(chan error, 1)
+		go func() {
+			_, err := b.Acquire(t.Context(), request("key", time.Minute))
+			served <- err
+		}()
+		if d.dialect != sqllock.SQLite {
+			eventually(t, "a place in the queue", func() bool {
+				infos, err := b.Inspect(t.Context(), "key", 1)
+				return err == nil && len(infos) == 1 && infos[0].Waiting == 1
+			})
+		}
+		select {
+		case err := <-served:
+			t.Fatalf("served before the transaction has ended: %v", err)
+		default:
+		}
+		commit(t, tx)
+		select {
+		case err := <-served:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience):
+			t.Error("not served after the transaction has ended")
+		}
+	})
+}
+
+// While a guarded transaction is open, the holder renews its lease.
+func TestGuardLetsRenewalsPass(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		if d.dialect == sqllock.SQLite {
+			t.SkipNow() // one writer
+		}
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		g := acquire(t, b, request("key", time.Minute))
+		tx := guard(t, b, db, g)
+		for range 3 {
+			if r := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; r.Status != driver.Renewed {
+				t.Fatalf("Renew: %v, %v", r.Status, r.Err)
+			}
+		}
+		if _, err := b.Extend(t.Context(), g, 8); err != nil {
+			t.Fatalf("Extend: %v", err)
+		}
+		commit(t, tx)
+		commit(t, guard(t, b, db, g)) // the token before is still that of the holder
+		release(t, b, g)
+	})
+}
+
+// A key is not given back, and not taken away, before a guarded transaction has ended:
+// the next owner would overlap with it.
+func TestGuardBeforeRelease(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		hurried := d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond)) // in SQLite it has to wait
+		g := acquire(t, b, request("key", time.Minute))
+		tx := guard(t, b, db, g)
+		if err := hurried.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release before the transaction has ended: %v", err)
+		}
+		if _, err := hurried.ForceRelease(t.Context(), "key"); err == nil {
+			t.Errorf("ForceRelease before the transaction has ended: %v", err)
+		}
+		if _, err := hurried.TryAcquire(t.Context(), request("key", time.Minute)); err == nil {
+			t.Error("another owner got the key")
+		}
+		commit(t, tx)
+		release(t, hurried, g)
+		if err := b.Guard(t.Context(), begin(t, db, sql.LevelDefault), granted{g}); !errors.Is(err, sqllock.ErrStale) {
+			t.Errorf("Guard after the release: %v", err)
+		}
+	})
+}
+
+// A transaction that sees the database as it was before the takeover fails all the same.
+func TestGuardOfSnapshot(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		for range 2 { // the second time Guard was called for the key before
+			g := acquire(t, b, request("key", time.Minute))
+			isolation := sql.LevelRepeatableRead
+			if d.dialect == sqllock.SQLite {
+				isolation = sql.LevelDefault
+			}
+			tx := begin(t, db, isolation)
+			scan(t, tx, "SELECT count FROM stock")
+			if held, err := b.ForceRelease(t.Context(), "key"); err != nil || !held {
+				t.Fatalf("ForceRelease: %v, %v", held, err)
+			}
+			next := acquire(t, b, request("key", time.Minute))
+			if err := b.Guard(t.Context(), tx, granted{g}); err == nil {
+				t.Error("Guard with the lease of the former holder, in a snapshot, succeeded")
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+			commit(t, guard(t, b, db, next))
+			release(t, b, next)
+		}
+	})
+}
+
+// Guard refuses what it cannot protect.
+func TestGuardRefuses(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		shared := request("shared", time.Minute)
+		shared.Mode = driver.Shared
+		g := acquire(t, b, shared)
+		held := acquire(t, b, request("key", time.Minute))
+		never := held
+		never.Key = "never"
+		none := held
+		none.Token = 0
+		for name, c := range map[string]struct {
+			lease driver.Grant
+			want  error
+		}{
+			"a lease that is shared": {g, errors.ErrUnsupported}, "a key that never was": {never, sqllock.ErrStale}, "no token": {none, nil},
+		} {
+			tx := begin(t, db, sql.LevelDefault)
+			err := b.Guard(t.Context(), tx, granted{c.lease})
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("Guard with %s: %v", name, err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
