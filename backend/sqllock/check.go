@@ -9,8 +9,8 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// Ping implements [driver.Pinger]. It returns nil if the database answers and has the
-// tables.
+// Ping implements [driver.Pinger]. It returns nil if the database answers, has the tables,
+// and is not a standby or read-only for another reason.
 func (b *Backend) Ping(ctx context.Context) error {
 	if err := b.ready(ctx); err != nil {
 		return err
@@ -61,24 +61,31 @@ func (b *Backend) checkOnce(ctx context.Context) error {
 	return nil
 }
 
-// check reads the version of the tables. If it cannot, it finds out why.
+// check reads the version of the tables, and whether they can be written. If it cannot
+// read, it finds out why.
 func (b *Backend) check(ctx context.Context) error {
 	var version int64
 	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		var mark any
-		if err := c.QueryRowContext(ctx, b.dialect.syntax().version).Scan(&mark); err != nil {
+		var mode string
+		err := c.QueryRowContext(ctx, b.dialect.syntax().mode).Scan(&mode)
+		switch {
+		case err != nil:
 			if is := b.actualDialect(ctx, c); is != 0 {
 				return fmt.Errorf("the database is %v, and the dialect %v", is, b.dialect)
 			}
 			return err
+		case mode == "on":
+			return errReadOnly
 		}
-		err := c.QueryRowContext(ctx, b.sql.version.text).Scan(&version)
+		err = c.QueryRowContext(ctx, b.sql.version.text).Scan(&version)
 		switch {
 		case noTable(err):
 			return fmt.Errorf("the table %q does not exist: CreateTable creates it: %s", b.opts.table, text.OneLine(err))
-		case errors.Is(err, sql.ErrNoRows), err == nil && version != schemaVersion:
+		case errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.opts.table)
+		case err == nil && version != schemaVersion:
 			return fmt.Errorf("the table %q has version %d of the locks, and this program uses version %d", b.opts.table, version, schemaVersion)
-		case err != nil && code(err) != "" && !undone(err):
+		case err != nil && ctx.Err() == nil && !undone(err):
 			return fmt.Errorf("the table %q cannot be read: %w", b.opts.table, err)
 		}
 		return err
@@ -89,8 +96,8 @@ func (b *Backend) check(ctx context.Context) error {
 // actualDialect returns the dialect that the database understands; 0 if none.
 func (b *Backend) actualDialect(ctx context.Context, c *sql.Conn) Dialect {
 	for _, d := range []Dialect{Postgres, MySQL, SQLite} {
-		var mark any
-		if d != b.dialect && c.QueryRowContext(ctx, d.syntax().version).Scan(&mark) == nil {
+		var mode string
+		if d != b.dialect && c.QueryRowContext(ctx, d.syntax().mode).Scan(&mode) == nil {
 			return d
 		}
 	}

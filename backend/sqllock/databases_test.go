@@ -46,8 +46,13 @@ var (
 // each runs a test on each kind of database, with the tables.
 func each(t *testing.T, test func(t *testing.T, d database, dsn string)) {
 	t.Helper()
+	eachOf(t, []database{postgres, mariaDB, sqlite}, test)
+}
+
+func eachOf(t *testing.T, all []database, test func(t *testing.T, d database, dsn string)) {
+	t.Helper()
 	t.Parallel()
-	for _, d := range []database{postgres, mariaDB, sqlite} {
+	for _, d := range all {
 		t.Run(d.dialect.String(), func(t *testing.T) {
 			t.Parallel()
 			test(t, d, d.newTables(t))

@@ -43,15 +43,15 @@ func dialectOf(driverName string) Dialect {
 // syntax is what differs between the dialects in small ways. What differs in large ways
 // is in the statements.
 type syntax struct {
-	name    string
-	now     string // the database's clock when the statement runs, in microseconds since 1970
-	max     string // the function that returns the larger of two numbers
-	quote   string // around identifiers
-	shared  string // ends a read that locks rows: others may renew what they hold, and not more
-	skip    string // ends a read that locks rows as a removal does, and passes over those that it cannot lock
-	key     string // the type of keys and owners: compared byte by byte
-	with    string // ends a CREATE TABLE of rows that change often
-	version string // a query that works on this database only
+	name   string
+	now    string // the database's clock when the statement runs, in microseconds since 1970
+	max    string // the function that returns the larger of two numbers
+	quote  string // around identifiers
+	shared string // ends a read that locks rows: others may renew what they hold, and not more
+	skip   string // ends a read that locks rows as a removal does, and passes over those that it cannot lock
+	key    string // the type of keys and owners: compared byte by byte
+	with   string // ends a CREATE TABLE of rows that change often
+	mode   string // a query that works on this database only: "on" if nothing can be written
 }
 
 func (d Dialect) syntax() *syntax {
@@ -60,18 +60,18 @@ func (d Dialect) syntax() *syntax {
 		return &syntax{
 			name: "PostgreSQL", now: "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", skip: "FOR UPDATE SKIP LOCKED",
-			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", version: "SELECT pg_backend_pid()",
+			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", mode: "SELECT current_setting('transaction_read_only')",
 		}
 	case MySQL:
 		return &syntax{
 			name: "MySQL", now: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			max: "greatest", quote: "`", shared: "FOR UPDATE", skip: "FOR UPDATE SKIP LOCKED",
-			key: "varbinary(255)", with: " ENGINE=InnoDB", version: "SELECT connection_id()",
+			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT IF(@@global.read_only, 'on', 'off')",
 		}
 	case SQLite:
 		return &syntax{
 			name: "SQLite", now: "(CAST(round((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000)",
-			max: "max", quote: `"`, key: "text", with: " WITHOUT ROWID", version: "SELECT sqlite_version()",
+			max: "max", quote: `"`, key: "text", with: " WITHOUT ROWID", mode: "SELECT sqlite_version()",
 		}
 	default:
 		return nil

@@ -173,7 +173,7 @@ func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 		if m == nil {
 			m = e.join(r)
 		}
-		m.prior, m.since, m.expires, m.token = prior, e.now, ends, e.issue(r.Tokens)
+		m.sharing, m.prior, m.since, m.expires, m.token = r.Sharing(), prior, e.now, ends, e.issue(r.Tokens)
 		g = grantOf(r, m.token)
 	}
 	g.Contended = e.waiting(r.Owner) > 0

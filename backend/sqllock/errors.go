@@ -22,6 +22,7 @@ var (
 	errReleased = fmt.Errorf("sqllock: %w: released while waiting", driver.ErrNotAcquired)
 	errNoAnswer = errors.New("no answer")
 	errNoConn   = errors.New("no connection of the pool is free")
+	errReadOnly = errors.New("the database is read-only: is it a standby?")
 	errGuarded  = errors.New("a transaction that was guarded with the lease has not ended")
 )
 

@@ -105,10 +105,13 @@ WHERE l.lock_key = :key AND l.busy = 0 AND ` + own + ` RETURNING token`,
 WHERE l.lock_key = :key AND l.busy = 0 AND ` + own,
 		}),
 		release: pick(byDialect{
-			Postgres: `WITH guarded AS (
-  SELECT l.lock_key FROM {lock} AS l WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 {skip}
+			// The commit does not wait for the disk: to lose a release is to wait for the
+			// end of the lease.
+			Postgres: `WITH unguarded AS (
+  SELECT l.lock_key, set_config('synchronous_commit', 'off', true)
+  FROM {lock} AS l WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 {skip}
 )
-UPDATE {lock} AS l SET owner = '', expires = {now} FROM guarded WHERE l.lock_key = guarded.lock_key`,
+UPDATE {lock} AS l SET owner = '', expires = {now} FROM unguarded WHERE l.lock_key = unguarded.lock_key`,
 			MySQL: `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0`,
 			SQLite: `UPDATE {lock} AS l SET owner = '', expires = {now}

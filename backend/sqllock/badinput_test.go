@@ -1,0 +1,252 @@
+package sqllock_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/sqltest"
+)
+
+// fails checks an error for people: it is one line, and has all of the words.
+func fails(t *testing.T, what string, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s is accepted", what)
+		return
+	}
+	for _, w := range append(words, "sqllock: ") {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %v\ndoes not have %q", what, err, w)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%s: %q is not fit to be read", what, err)
+	}
+}
+
+// What is wrong in the program is told when the Backend is made.
+func TestOpenRefuses(t *testing.T) {
+	for what, c := range map[string]struct {
+		driver string
+		opt    sqllock.Option
+		words  []string
+	}{
+		"an unknown driver":               {"oracle", nil, []string{`"oracle"`, "WithDialect"}},
+		"a driver that is not linked in":  {"sqlite3", nil, []string{`"sqlite3"`}},
+		"a dialect that is none":          {"sqlite", sqllock.WithDialect(7), []string{"WithDialect", "Dialect(7)"}},
+		"no table":                        {"sqlite", sqllock.WithTable(""), []string{"WithTable", `""`}},
+		"a table with a quote":            {"sqlite", sqllock.WithTable(`a"b`), []string{"WithTable", `"a\"b"`}},
+		"a table with three parts":        {"sqlite", sqllock.WithTable("a.b.c"), []string{"WithTable"}},
+		"a schema without a table":        {"sqlite", sqllock.WithTable("a."), []string{"WithTable"}},
+		"a table with a long name":        {"sqlite", sqllock.WithTable(strings.Repeat("x", 49)), []string{"WithTable"}},
+		"a table that is a statement":     {"sqlite", sqllock.WithTable("x; DROP TABLE y"), []string{"WithTable"}},
+		"no timeout":                      {"sqlite", sqllock.WithOpTimeout(0), []string{"WithOpTimeout", "0s"}},
+		"a retention that is too short":   {"sqlite", sqllock.WithRetention(time.Second), []string{"WithRetention", "1s"}},
+		"no listener":                     {"sqlite", sqllock.WithListener(nil), []string{"WithListener"}},
+		"a listener on SQLite":            {"sqlite", sqllock.WithListener(deaf{}), []string{"WithListener", "SQLite"}},
+		"a data source name that is none": {"mysql", sqllock.WithTable("locks"), nil},
+	} {
+		var opts []sqllock.Option
+		if c.opt != nil {
+			opts = append(opts, c.opt)
+		}
+		_, err := sqllock.Open(c.driver, "user:secret@::", opts...)
+		fails(t, what, err, c.words...)
+	}
+	if _, err := sqllock.Open("sqlite", ":memory:", nil); err == nil {
+		t.Error("a nil Option is accepted")
+	}
+}
+
+// deaf is a Listener that hears nothing.
+type deaf struct{}
+
+func (deaf) Listen(ctx context.Context, _ string, _ func(), _ func(string)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestNewRefuses(t *testing.T) {
+	_, err := sqllock.New(nil, sqllock.SQLite)
+	fails(t, "no database", err, "nil")
+	for _, d := range []database{postgres, mariaDB} {
+		db, err := sql.Open(d.driver, map[sqllock.Dialect]string{sqllock.Postgres: "postgres://localhost", sqllock.MySQL: "/"}[d.dialect])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		_, err = sqllock.New(db, 0)
+		fails(t, "no dialect", err, "Dialect(0)")
+		_, err = sqllock.New(db, d.dialect, sqllock.WithDialect(sqllock.SQLite))
+		fails(t, "two dialects", err, "SQLite", d.dialect.String())
+		db.SetMaxOpenConns(1)
+		_, err = sqllock.New(db, d.dialect)
+		fails(t, "one connection", err, "one connection")
+	}
+	_, err = sqllock.Schema(9, "")
+	fails(t, "a schema of no dialect", err, "Dialect(9)")
+	_, err = sqllock.Schema(sqllock.MySQL, "a b")
+	fails(t, "a schema of no table", err, `"a b"`)
+}
+
+// each call of a Backend that cannot work says why, and grants nothing.
+func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
+	t.Helper()
+	r := request("key", time.Minute)
+	_, err := b.TryAcquire(t.Context(), r)
+	fails(t, "TryAcquire", err, words...)
+	if errors.Is(err, driver.ErrNotAcquired) {
+		t.Errorf("TryAcquire: %v", err)
+	}
+	_, err = b.Acquire(t.Context(), r)
+	fails(t, "Acquire", err, words...)
+	_, err = b.TryAcquireAll(t.Context(), []driver.Request{r, request("another", time.Minute)})
+	fails(t, "TryAcquireAll", err, words...)
+	g := r.Grant()
+	renewed := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
+	fails(t, "Renew", renewed.Err, words...)
+	if renewed.Status != driver.Unknown {
+		t.Errorf("Renew: %v", renewed.Status)
+	}
+	err = b.Release(t.Context(), g)
+	fails(t, "Release", err, words...)
+	if errors.Is(err, driver.ErrLost) {
+		t.Errorf("Release: %v", err)
+	}
+	_, err = b.Extend(t.Context(), g, 1)
+	fails(t, "Extend", err, words...)
+	_, err = b.Inspect(t.Context(), "", 1)
+	fails(t, "Inspect", err, words...)
+	_, err = b.ForceRelease(t.Context(), "key")
+	fails(t, "ForceRelease", err, words...)
+	fails(t, "Ping", b.Ping(t.Context()), words...)
+}
+
+func TestMissingTable(t *testing.T) {
+	t.Parallel()
+	for _, d := range []database{postgres, mariaDB, sqlite} {
+		dsn := d.newDSN(t)
+		b := d.opened(t, dsn, sqllock.WithTable("locks"))
+		tellsWhy(t, b, `"locks"`, "does not exist", "CreateTable")
+
+		// It works as soon as the table is there.
+		if err := sqllock.CreateTable(t.Context(), d.pool(t, dsn), d.dialect, sqllock.WithTable("locks")); err != nil {
+			t.Fatal(err)
+		}
+		release(t, b, acquire(t, b, request("key", time.Minute)))
+		if err := b.Ping(t.Context()); err != nil {
+			t.Errorf("Ping: %v", err)
+		}
+	}
+}
+
+func TestWrongDialect(t *testing.T) {
+	t.Parallel()
+	for _, d := range []database{postgres, mariaDB, sqlite} {
+		dsn := d.newTables(t)
+		for _, wrong := range []sqllock.Dialect{sqllock.Postgres, sqllock.MySQL, sqllock.SQLite} {
+			if wrong != d.dialect {
+				tellsWhy(t, d.opened(t, dsn, sqllock.WithDialect(wrong)), "is "+d.dialect.String(), "dialect "+wrong.String())
+			}
+		}
+	}
+}
+
+func TestTableOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	for _, d := range []database{postgres, mariaDB, sqlite} {
+		dsn := d.newTables(t)
+		db := d.pool(t, dsn)
+		exec(t, db, "UPDATE distlock SET token = 99 WHERE lock_key = ''")
+		tellsWhy(t, d.opened(t, dsn), `"distlock"`, "version 99", "version 1")
+		exec(t, db, "DELETE FROM distlock")
+		tellsWhy(t, d.opened(t, dsn), `"distlock"`, "no version")
+		exec(t, db, "CREATE TABLE products (id int NOT NULL PRIMARY KEY)")
+		tellsWhy(t, d.opened(t, dsn, sqllock.WithTable("products")), `"products"`, "column")
+	}
+}
+
+// A standby cannot grant locks, and says so when it is asked for the first time.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	dsn := postgres.newTables(t)
+	tellsWhy(t, postgres.opened(t, dsn+"&default_transaction_read_only=on"), "read-only")
+}
+
+// A server that cannot be reached is named, without the password.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	for driverName, dsn := range map[string]string{
+		"pgx":   "postgres://user:secret@127.0.0.1:1/shop?sslmode=disable",
+		"mysql": "user:secret@tcp(127.0.0.1:1)/shop",
+	} {
+		b, err := sqllock.Open(driverName, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeLater(t, b)
+		tellsWhy(t, b, "127.0.0.1:1", "refused")
+	}
+}
+
+// A table in a schema of PostgreSQL, or in another database of MySQL.
+func TestTableInSchema(t *testing.T) {
+	t.Parallel()
+	for d, create := range map[*database]string{&postgres: "CREATE SCHEMA shop", &mariaDB: "CREATE DATABASE shop"} {
+		dsn := d.newDSN(t)
+		exec(t, d.pool(t, dsn), create)
+		o := sqllock.WithTable("shop.locks")
+		if err := sqllock.CreateTable(t.Context(), d.pool(t, dsn), d.dialect, o); err != nil {
+			t.Fatal(err)
+		}
+		b := d.opened(t, dsn, o)
+		release(t, b, acquire(t, b, request("key", time.Minute)))
+		scan(t, d.pool(t, dsn), "SELECT count(*) FROM shop.locks_member")
+	}
+}
+
+// The SQL that Schema returns creates the tables, with the servers' own clients.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	for d, e := range map[*database]*sqltest.Engine{&postgres: sqltest.Postgres, &mariaDB: sqltest.MariaDB} {
+		s := e.Shared(t)
+		name := s.NewDatabase(t)
+		text, err := sqllock.Schema(d.dialect, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Exec(t, name, text)
+		s.Exec(t, name, text)
+		b := d.opened(t, s.DSN(name))
+		release(t, b, acquire(t, b, request("key", time.Minute)))
+	}
+}
+
+// A request that makes no sense is refused before it is sent.
+func TestRequestRefused(t *testing.T) {
+	t.Parallel()
+	b := sqlite.opened(t, sqlite.newTables(t))
+	for what, change := range map[string]func(r *driver.Request){
+		"a TTL below a millisecond":  func(r *driver.Request) { r.TTL = time.Microsecond },
+		"no key":                     func(r *driver.Request) { r.Key = "" },
+		"no owner":                   func(r *driver.Request) { r.Owner = "" },
+		"a long key":                 func(r *driver.Request) { r.Key = strings.Repeat("k", 256) },
+		"a long owner":               func(r *driver.Request) { r.Owner = strings.Repeat("o", 256) },
+		"negative permits":           func(r *driver.Request) { r.Permits = -1 },
+		"permits of a shared lock":   func(r *driver.Request) { r.Permits, r.Mode = 1, driver.Shared },
+		"a mode that does not exist": func(r *driver.Request) { r.Mode = 7 },
+	} {
+		r := request("key", time.Minute)
+		change(&r)
+		_, err := b.TryAcquire(t.Context(), r)
+		fails(t, what, err)
+		_, err = b.TryAcquireAll(t.Context(), []driver.Request{r})
+		fails(t, what, err)
+	}
+}

@@ -1,0 +1,231 @@
+package sqllock
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+const second = int64(time.Second / time.Microsecond)
+
+// sharings are the small ways of sharing a key.
+var sharings = []driver.Sharing{{}, {Mode: driver.Shared}, {Permits: 1}, {Permits: 2}, {Permits: 3}}
+
+func ask(owner string, s driver.Sharing) *driver.Request {
+	return &driver.Request{Key: "key", Owner: owner, TTL: 10 * time.Second, Tokens: 1, Mode: s.Mode, Permits: s.Permits}
+}
+
+// mustAcquire acquires for a new owner, which must succeed.
+func (e *entry) mustAcquire(t *testing.T, owner string, s driver.Sharing) driver.Grant {
+	t.Helper()
+	g, ok := e.acquire(ask(owner, s))
+	if !ok {
+		t.Fatalf("%s with %+v is refused", owner, s)
+	}
+	return g
+}
+
+// A free key, and one with n holders, is granted exactly if Admits says so.
+func TestEntryAdmits(t *testing.T) {
+	for _, has := range sharings {
+		for _, asks := range sharings {
+			e := &entry{now: second}
+			for n := 0; n <= 3; n++ {
+				_, ok := e.acquire(ask("another", asks))
+				if want := has.Admits(n, asks); ok != want {
+					t.Errorf("%d holders with %+v, asked for %+v: %v", n, has, asks, ok)
+				}
+				e.release("another")
+				if !has.Admits(n, has) {
+					break
+				}
+				e.mustAcquire(t, fmt.Sprint(n), has)
+			}
+		}
+	}
+}
+
+// A waiter that has not asked for a while is overtaken, keeps its place for much longer,
+// and loses it in the end.
+func TestEntryOvertakesWhatIsAway(t *testing.T) {
+	e := &entry{now: second}
+	e.mustAcquire(t, "holder", driver.Sharing{})
+	e.enqueue(ask("first", driver.Sharing{}))
+	e.now += awayAfter - second
+	e.enqueue(ask("second", driver.Sharing{}))
+	e.release("holder")
+	if _, ok := e.acquire(ask("second", driver.Sharing{})); ok {
+		t.Error("the second waiter overtakes the first")
+	}
+	if got := e.admitted(); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("the turn is that of %q", got)
+	}
+	e.now += second
+	e.prune()
+	if got := e.admitted(); !slices.Equal(got, []string{"second"}) {
+		t.Errorf("when the first waiter is away the turn is that of %q", got)
+	}
+	e.enqueue(ask("first", driver.Sharing{})) // it is back
+	if got := e.admitted(); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("when the first waiter is back the turn is that of %q", got)
+	}
+	e.now += deadAfter
+	if e.prune(); len(e.members) != 0 {
+		t.Errorf("the places %+v last forever", e.members)
+	}
+}
+
+// While a guarded transaction keeps the key, the holder stays although its lease has
+// ended, and can renew it. Nobody else is granted the key.
+func TestEntryFrozen(t *testing.T) {
+	e := &entry{now: second}
+	g := e.mustAcquire(t, "holder", driver.Sharing{})
+	e.now += 20 * second
+	e.frozen = true
+	e.prune()
+	for _, s := range sharings {
+		if _, ok := e.acquire(ask("another", s)); ok {
+			t.Errorf("granted with %+v", s)
+		}
+	}
+	if held := e.heldError(driver.Sharing{}); held.RetryAfter != 0 {
+		t.Errorf("look again after %v", held.RetryAfter)
+	}
+	if again := e.mustAcquire(t, "holder", driver.Sharing{}); again.Token <= g.LastToken || e.prior >= int64(g.Token) {
+		t.Errorf("tokens %d, then %d, those of the holder begin after %d", g.Token, again.Token, e.prior)
+	}
+}
+
+// Extend needs the key, and no other waiter.
+func TestEntryExtend(t *testing.T) {
+	for _, s := range sharings {
+		e := &entry{now: second}
+		if _, err := e.extend(ask("holder", s)); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("%+v, without the key: %v", s, err)
+		}
+		g := e.mustAcquire(t, "holder", s)
+		e.enqueue(ask("waiter", driver.Sharing{}))
+		if _, err := e.extend(ask("waiter", s)); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("%+v, with a place: %v", s, err)
+		}
+		if _, err := e.extend(ask("holder", s)); !errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("%+v, while another waits: %v", s, err)
+		}
+		e.release("waiter")
+		if more, err := e.extend(ask("holder", s)); err != nil || more.Token <= g.LastToken {
+			t.Errorf("%+v: tokens %d, then %d: %v", s, g.LastToken, more.Token, err)
+		}
+	}
+}
+
+// Random operations of a few owners, with a clock that jumps. After each, the holders admit
+// each other, each has a token of its own, tokens rise, no place is lost, and a request was
+// granted exactly if it had no live waiter in front of it that it would keep out.
+func TestEntryAtRandom(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 300 {
+		e := &entry{now: second}
+		var last uint64
+		for range 100 {
+			e.now += r.Int64N(3) * r.Int64N(6*second)
+			e.prune()
+			owner := fmt.Sprint("owner", r.IntN(6))
+			before := *e
+			before.members = slices.Clone(e.members)
+			switch r.IntN(4) {
+			case 0, 1:
+				q := ask(owner, sharings[r.IntN(len(sharings))])
+				q.Tokens = 1 + r.IntN(4)
+				g, ok := e.acquire(q)
+				if ok && (g.Token <= last || g.LastToken != g.Token+uint64(q.Tokens)-1) {
+					t.Fatalf("tokens %d to %d after %d", g.Token, g.LastToken, last)
+				}
+				if ok {
+					last = g.LastToken
+				} else {
+					e.enqueue(q)
+				}
+				if held := before.has(owner); ok != (held || before.room(owner, q.Sharing())) {
+					t.Fatalf("%s with %+v: %v\n%+v", owner, q.Sharing(), ok, before)
+				}
+			case 2:
+				had := before.has(owner) || before.find(owner) != nil
+				if e.release(owner) != had || e.has(owner) || e.find(owner) != nil {
+					t.Fatalf("release of %s, which had something: %v\n%+v", owner, had, e)
+				}
+			case 3:
+				if r.IntN(10) == 0 {
+					e.force()
+					if n, _ := e.held(); n != 0 || len(e.members) != before.waits() {
+						t.Fatalf("after ForceRelease: %+v, before %+v", e, before)
+					}
+				}
+			}
+			e.mustBeSound(t)
+		}
+	}
+}
+
+func (e *entry) has(owner string) bool {
+	return slices.ContainsFunc(e.holders(), func(m member) bool { return m.owner == owner })
+}
+
+// waits returns how many places are taken.
+func (e *entry) waits() (n int) {
+	for i := range e.members {
+		if e.members[i].waits() {
+			n++
+		}
+	}
+	return n
+}
+
+// room reports whether all live waiters before the owner, and then the owner, could join
+// the holders.
+func (e *entry) room(owner string, s driver.Sharing) bool {
+	var all []driver.Sharing
+	for _, h := range e.holders() {
+		all = append(all, h.sharing)
+	}
+	for _, m := range e.members {
+		if m.owner == owner {
+			break
+		}
+		if m.waits() && e.now-m.expires < awayAfter {
+			all = append(all, m.sharing)
+			if n := len(all) - 1; !all[max(n-1, 0)].Admits(n, m.sharing) {
+				return false
+			}
+		}
+	}
+	n := len(all)
+	return n == 0 || all[n-1].Admits(n, s)
+}
+
+func (e *entry) mustBeSound(t *testing.T) {
+	t.Helper()
+	holders := e.holders()
+	tokens := make(map[int64]bool)
+	for i, h := range holders {
+		if tokens[h.token] || h.token > e.token || h.token <= h.prior {
+			t.Fatalf("token %d after %d, the last is %d", h.token, h.prior, e.token)
+		}
+		tokens[h.token] = true
+		if i > 0 && h.sharing.Permits == 0 && (h.sharing.Mode != driver.Shared || holders[0].sharing.Mode != driver.Shared) {
+			t.Fatalf("holders that exclude each other: %+v", holders)
+		}
+		if p := h.sharing.Permits; p > 0 && len(holders) > 3 {
+			t.Fatalf("%d holders of at most 3 permits", len(holders))
+		}
+	}
+	if !slices.IsSortedFunc(e.members, func(a, b member) int { return int(a.ticket - b.ticket) }) {
+		t.Fatalf("not in order: %+v", e.members)
+	}
+}
