@@ -198,7 +198,7 @@ func TestNoServer(t *testing.T) {
 // A table in a schema of PostgreSQL, or in another database of MySQL.
 func TestTableInSchema(t *testing.T) {
 	t.Parallel()
-	for d, create := range map[*database]string{&postgres: "CREATE SCHEMA shop", &mariaDB: "CREATE DATABASE shop"} {
+	for d, create := range map[*database]string{&postgres: "CREATE SCHEMA shop", &mariaDB: "CREATE DATABASE IF NOT EXISTS shop"} {
 		dsn := d.newDSN(t)
 		exec(t, d.pool(t, dsn), create)
 		o := sqllock.WithTable("shop.locks")

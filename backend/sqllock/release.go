@@ -19,7 +19,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkNames(g.Key, g.Owner); err != nil {
 		return err
 	}
-	b.wakes.release(g.Owner)
+	waits := b.wakes.release(g.Owner) // the waiter may give up its place before this call does
 	if err := b.ready(ctx); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	doubt := b.doubts.remove(g.Owner)
 	switch {
-	case found, doubt:
+	case found, doubt, waits:
 		return nil
 	case held:
 		return fmt.Errorf("sqllock: another owner has the key: %w", driver.ErrLost)

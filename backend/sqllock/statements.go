@@ -121,11 +121,12 @@ WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`,
 		peek: one(`SELECT ` + columns + guarded + `, {now}, coalesce(m.owner, ''), coalesce(m.ticket, 0), coalesce(m.sharing, 0),
   coalesce(m.prior_token, 0), coalesce(m.token, 0), coalesce(m.since, 0), coalesce(m.expires, 0)
 FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key WHERE l.lock_key = :key ORDER BY m.ticket`),
+		// The tokens begin after all that the key had before its row was deleted.
 		create: pick(byDialect{
 			0: `INSERT INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
-VALUES (:key, '', 0, 0, 0, 0, 0) ON CONFLICT (lock_key) DO NOTHING`,
+VALUES (:key, '', {now}, {now}, 0, 0, 0) ON CONFLICT (lock_key) DO NOTHING`,
 			MySQL: `INSERT IGNORE INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
-VALUES (:key, '', 0, 0, 0, 0, 0)`,
+VALUES (:key, '', {now}, {now}, 0, 0, 0)`,
 		}),
 		load: pick(byDialect{
 			// The outer query reads the clock when the inner one has the lock.

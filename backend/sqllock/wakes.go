@@ -67,18 +67,20 @@ func (w *wakes) join(ctx context.Context, owner string) (joined *waiter, leave f
 }
 
 // release tells the waiter for the owner, if there is one here, that the owner was
-// released.
-func (w *wakes) release(owner string) {
+// released. It reports whether there is one.
+func (w *wakes) release(owner string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.waiting) == 0 {
-		return
+		return false
 	}
 	name := driver.Fingerprint(owner)
-	if joined := w.waiting[name]; joined != nil {
+	joined := w.waiting[name]
+	if joined != nil {
 		delete(w.waiting, name)
 		close(joined.released)
 	}
+	return joined != nil
 }
 
 // wakeOwners wakes the waiters for the owners that wait here.

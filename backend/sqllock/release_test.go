@@ -1,0 +1,113 @@
+package sqllock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// The reply to a release is lost, and another owner has the key when the release is
+// repeated. That is not a loss, and the other owner keeps the key. A release without a
+// reply before it is a loss.
+func TestReleaseWithoutReply(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		b, server := d.opened(t, dsn), d.opened(t, dsn)
+		for _, again := range []bool{false, true} { // whether another owner has the key
+			g := acquire(t, b, request("key", time.Minute))
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if err := b.Release(ended, g); err == nil {
+				t.Fatal("Release with a context that has ended succeeded")
+			}
+			release(t, server, g) // what the first one has done
+			var next driver.Grant
+			if again {
+				next = acquire(t, b, request("key", time.Minute))
+			}
+			if err := b.Release(t.Context(), g); err != nil {
+				t.Errorf("the second Release: %v", err)
+			}
+			if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+				t.Errorf("the third Release: %v", err)
+			}
+			if again {
+				if r := driver.RenewAll(t.Context(), b, []driver.Grant{next})[0]; r.Status != driver.Renewed {
+					t.Errorf("the key of the other owner: %v, %v", r.Status, r.Err)
+				}
+				release(t, b, next)
+			}
+		}
+	})
+}
+
+// To release an owner ends its Acquire, and its place in the queue is free.
+func TestReleaseOfWaiter(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		b := d.opened(t, dsn)
+		holder := acquire(t, b, request("key", time.Minute))
+		for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
+			r := request("key", time.Minute)
+			r.Mode = mode
+			done := make(chan error, 1)
+			go func() {
+				_, err := b.Acquire(t.Context(), r)
+				done <- err
+			}()
+			waiting := func() int {
+				infos, err := b.Inspect(t.Context(), "key", 1)
+				if err != nil || len(infos) != 1 {
+					t.Fatalf("Inspect: %+v, %v", infos, err)
+				}
+				return infos[0].Waiting
+			}
+			eventually(t, "a place", func() bool { return waiting() == 1 })
+			if err := b.Release(t.Context(), r.Grant()); err != nil {
+				t.Errorf("Release of a waiter: %v", err)
+			}
+			select {
+			case err := <-done:
+				if !errors.Is(err, driver.ErrNotAcquired) {
+					t.Errorf("Acquire: %v", err)
+				}
+			case <-time.After(patience):
+				t.Fatal("Acquire goes on after the release")
+			}
+			if n := waiting(); n != 0 {
+				t.Errorf("%d places after the release", n)
+			}
+		}
+		release(t, b, holder)
+	})
+}
+
+// Close ends the calls that wait, and refuses others. It can be called again.
+func TestClose(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		b := d.opened(t, dsn)
+		acquire(t, b, request("key", time.Minute))
+		done := make(chan error, 1)
+		go func() {
+			_, err := b.Acquire(t.Context(), request("key", time.Minute))
+			done <- err
+		}()
+		eventually(t, "a place", func() bool {
+			infos, err := b.Inspect(t.Context(), "key", 1)
+			return err == nil && infos[0].Waiting == 1
+		})
+		if err := b.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		select {
+		case err := <-done:
+			if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+				t.Errorf("Acquire on a closed Backend: %v", err)
+			}
+		case <-time.After(patience):
+			t.Fatal("Acquire goes on after Close")
+		}
+		tellsWhy(t, b, "closed")
+	})
+}

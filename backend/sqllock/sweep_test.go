@@ -1,0 +1,97 @@
+package sqllock_test
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// The sweep deletes the rows of keys that were unused for the retention, and no other. The
+// tokens of a key rise over its deletion, and a lease from before is stale.
+func TestSweep(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn, sqllock.WithRetention(time.Hour))
+		old := make(map[string]driver.Grant)
+		for _, key := range []string{"unused", "held", "crashed", "waited-for"} {
+			old[key] = acquire(t, b, request(key, time.Minute))
+		}
+		for i := range 600 { // more than a page
+			exec(t, db, "INSERT INTO distlock (lock_key, owner, prior_token, token, since, expires, busy) VALUES ('more"+strconv.Itoa(i)+"', '', 0, 1, 0, 0, 0)")
+		}
+		commit(t, guard(t, b, db, old["unused"])) // in MySQL it has a row in another table
+		waiting := request("waited-for", time.Minute)
+		waiting.Backoff = driver.NewBackoff(time.Millisecond, 2)
+		if _, err := b.Acquire(t.Context(), waiting); !errors.Is(err, driver.ErrNotAcquired) {
+			t.Fatalf("Acquire: %v", err)
+		}
+		for _, key := range []string{"unused", "waited-for"} {
+			release(t, b, old[key])
+		}
+		const long = "2 * 3600000000"
+		exec(t, db, "UPDATE distlock SET prior_token = prior_token - "+long+", token = token - "+long+" WHERE lock_key <> '' AND owner = '' OR lock_key = 'crashed'")
+		exec(t, db, "UPDATE distlock SET expires = expires - "+long+" WHERE lock_key <> ''")
+		exec(t, db, "UPDATE distlock SET expires = expires + 2 * "+long+" WHERE lock_key = 'held'")
+		last := scan(t, db, "SELECT token FROM distlock WHERE lock_key = 'unused'")
+		recent := acquire(t, b, request("recent", time.Minute))
+		release(t, b, recent)
+
+		if err := b.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range map[string]string{"unused": "0", "more599": "0", "crashed": "0", "held": "1", "waited-for": "1", "recent": "1"} {
+			if got := scan(t, db, "SELECT count(*) FROM distlock WHERE lock_key = '"+key+"'"); got != want {
+				t.Errorf("%s rows of the key %s, want %s", got, key, want)
+			}
+		}
+		if d.dialect == sqllock.MySQL {
+			if got := scan(t, db, "SELECT count(*) FROM distlock_guard"); got != "0" {
+				t.Errorf("%s rows to guard with, want none", got)
+			}
+		}
+		tx := begin(t, db, 0)
+		if err := b.Guard(t.Context(), tx, granted{old["unused"]}); !errors.Is(err, sqllock.ErrStale) {
+			t.Errorf("Guard with a lease from before: %v", err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		next := acquire(t, b, request("unused", time.Minute))
+		if before, err := strconv.ParseUint(last, 10, 64); err != nil || next.Token <= before {
+			t.Errorf("token %d after %s, which was deleted: %v", next.Token, last, err)
+		}
+		commit(t, guard(t, b, db, next))
+		if err := b.Guard(t.Context(), begin(t, db, 0), granted{old["unused"]}); !errors.Is(err, sqllock.ErrStale) {
+			t.Errorf("Guard with a lease from before, while another has the key: %v", err)
+		}
+	})
+}
+
+// However far the clock is behind the last token, the next one is larger.
+func TestTokensRiseOverTheClock(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := d.pool(t, dsn)
+		b := d.opened(t, dsn)
+		const future = 4e15 // in the year 2096
+		for i, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
+			r := request(fmt.Sprint("key", i), time.Minute)
+			r.Mode, r.Tokens = mode, 8
+			release(t, b, acquire(t, b, r))
+			exec(t, db, fmt.Sprintf("UPDATE distlock SET token = %d WHERE lock_key = '%s'", int64(future), r.Key))
+			first := acquire(t, b, r)
+			if first.Token != future+1 || first.LastToken != future+8 {
+				t.Errorf("%v: tokens %d to %d after %d", mode, first.Token, first.LastToken, int64(future))
+			}
+			more, err := b.Extend(t.Context(), first, 4)
+			if err != nil || more.Token != first.LastToken+1 || more.LastToken != first.LastToken+4 {
+				t.Errorf("%v: tokens %d to %d after %d: %v", mode, more.Token, more.LastToken, first.LastToken, err)
+			}
+			release(t, b, more)
+		}
+	})
+}
