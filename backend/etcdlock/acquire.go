@@ -90,48 +90,41 @@ type obstacle struct {
 func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, try bool) (driver.Grant, obstacle, error) {
 	newest := int64(0) // with try, the owner shares the key with all places up to this revision
 	for ctx.Err() == nil {
-		if tk.isGone() {
-			return driver.Grant{}, obstacle{}, errGivenUp
-		}
 		s, err := b.session(ctx)
 		if err != nil {
 			return driver.Grant{}, obstacle{}, err
 		}
-		path, created := b.table.bind(tk, s)
 		sent := time.Now()
 		o := obstacle{session: s}
+		path, created, ok := b.table.begin(tk, s)
+		if !ok {
+			return driver.Grant{}, obstacle{}, errGivenUp
+		}
+		fence := s.fence.Load()
 		if created != 0 {
 			o.queue, o.revision, err = b.queue(ctx, tk.id.key)
 		} else {
-			c := creation{path: path, dir: b.dir(tk.id.key), value: valueOf(tk.sharing), try: try, newest: newest}
-			fence := s.fence.Load()
-			o.queue, o.revision, err = b.create(ctx, s, fence, c)
-			if errors.Is(err, errFence) {
-				continue
-			}
-			if err != nil {
-				b.table.setDoubt(tk, path, s, fence)
-			}
-		}
-		if err != nil {
-			return driver.Grant{}, obstacle{}, b.explain(ctx, err)
+			o.queue, o.revision, err = b.create(ctx, s, fence, b.creation(tk, path, try, newest))
 		}
 		i := o.queue.find(path)
+		if created == 0 && err != nil && !errors.Is(err, errFence) {
+			b.table.unanswered(tk, s, fence)
+		} else {
+			b.table.answered(tk, s, o.queue.created(i))
+		}
 		switch {
+		case errors.Is(err, errFence):
+		case err != nil:
+			return driver.Grant{}, obstacle{}, b.explain(ctx, err)
 		case i >= 0:
-			if !b.table.setCreated(tk, path, s, o.queue[i].created) {
-				return driver.Grant{}, obstacle{}, errGivenUp
-			}
 			if o.blockers = o.queue.blockers(i); len(o.blockers) > 0 {
 				return driver.Grant{}, o, errHeld
 			}
-			g, err := b.grant(ctx, tk, r, s, o.queue, i, sent)
-			if errors.Is(err, errLeaseGone) {
-				continue
+			if g, err := b.grant(ctx, tk, r, s, o.queue, i, sent); !errors.Is(err, errLeaseGone) {
+				return g, obstacle{}, err
 			}
-			return g, obstacle{}, err
-		case created != 0: // it was deleted
-			b.table.setCreated(tk, path, s, 0)
+		case created != 0:
+			b.table.setDeleted(tk, s)
 		case !o.queue.admits(tk.sharing):
 			return driver.Grant{}, o, errHeld
 		default:
@@ -156,6 +149,10 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the place
 	}
 	return g, nil
+}
+
+func (b *Backend) creation(tk *ticket, path string, try bool, newest int64) creation {
+	return creation{path: path, dir: b.dir(tk.id.key), value: valueOf(tk.sharing, tk.id.owner), try: try, newest: newest}
 }
 
 // creation is what a transaction needs to create a place.
@@ -190,7 +187,8 @@ func (c *creation) read() clientv3.Op { return clientv3.OpGet(c.dir, clientv3.Wi
 
 // place returns the place that was created.
 func (c *creation) place(revision int64) place {
-	return place{path: c.path, sharing: sharingOf(c.value), created: revision, written: revision}
+	sharing, owner := parseValue(c.value)
+	return place{path: c.path, owner: owner, sharing: sharing, created: revision, written: revision}
 }
 
 // create creates a place, unless it exists or another place is in the way. It returns the

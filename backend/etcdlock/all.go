@@ -45,40 +45,25 @@ func (b *Backend) attemptAll(ctx context.Context, tickets []*ticket, rs []driver
 		if err != nil {
 			return nil, err
 		}
-		sent, fence := time.Now(), s.fence.Load()
-		creations := make([]creation, len(tickets))
-		for i, tk := range tickets {
-			path, _ := b.table.bind(tk, s)
-			creations[i] = creation{path: path, dir: b.dir(tk.id.key), value: valueOf(tk.sharing), try: true, newest: newest}
-		}
-		queues, revision, err := b.createAll(ctx, s, fence, creations)
+		sent := time.Now()
+		queues, own, revision, err := b.createAll(ctx, s, tickets, newest)
 		switch {
 		case errors.Is(err, errFence):
 			continue
 		case errors.Is(err, rpctypes.ErrTooManyOps):
 			return nil, fmt.Errorf("%w: %w", b.explain(ctx, err), errors.ErrUnsupported)
 		case err != nil:
-			for i, tk := range tickets {
-				b.table.setDoubt(tk, creations[i].path, s, fence)
-			}
 			return nil, b.explain(ctx, err)
 		}
 		var grants []driver.Grant
 		for i, q := range queues {
-			own := q.find(creations[i].path)
-			if own < 0 {
-				if !q.admits(tickets[i].sharing) {
-					return nil, b.heldError(q)
-				}
+			switch {
+			case own[i] < 0 && q.admits(tickets[i].sharing):
 				continue
-			}
-			if !b.table.setCreated(tickets[i], creations[i].path, s, q[own].created) {
-				return nil, errGivenUp
-			}
-			if len(q.blockers(own)) > 0 {
+			case own[i] < 0, len(q.blockers(own[i])) > 0:
 				return nil, b.heldError(q)
 			}
-			g, err := b.grant(ctx, tickets[i], &rs[i], s, q, own, sent)
+			g, err := b.grant(ctx, tickets[i], &rs[i], s, q, own[i], sent)
 			if err != nil {
 				return nil, err
 			}
@@ -96,27 +81,43 @@ func (b *Backend) attemptAll(ctx context.Context, tickets []*ticket, rs []driver
 	return nil, b.explain(ctx, ctx.Err())
 }
 
-// createAll is create for several places with try.
-func (b *Backend) createAll(ctx context.Context, s *session, fence int64, creations []creation) ([]queue, int64, error) {
+// createAll is create for several places with try. It returns the queue of each key, with
+// the index of the ticket's place or -1, and their revision.
+func (b *Backend) createAll(ctx context.Context, s *session, tickets []*ticket, newest int64) ([]queue, []int, int64, error) {
+	fence := s.fence.Load()
 	compares, puts, reads := []clientv3.Cmp{s.compare(fence)}, []clientv3.Op{}, []clientv3.Op{clientv3.OpGet(s.path)}
-	for _, c := range creations {
+	creations := make([]creation, len(tickets))
+	for i, tk := range tickets {
+		path, _, ok := b.table.begin(tk, s)
+		if !ok {
+			for _, begun := range tickets[:i] {
+				b.table.answered(begun, s, 0)
+			}
+			return nil, nil, 0, errGivenUp
+		}
+		c := b.creation(tk, path, true, newest)
 		compares, puts, reads = append(compares, c.compare()), append(puts, c.put(s)), append(reads, c.read())
+		creations[i] = c
 	}
 	resp, err := b.client.Txn(ctx).If(compares...).Then(puts...).Else(reads...).Commit()
 	if err != nil {
-		return nil, 0, err
+		for _, tk := range tickets {
+			b.table.unanswered(tk, s, fence)
+		}
+		return nil, nil, 0, err
 	}
-	revision := resp.Header.Revision
-	queues := make([]queue, len(creations))
-	for i, c := range creations {
+	queues, own := make([]queue, len(tickets)), make([]int, len(tickets))
+	for i, tk := range tickets {
 		if resp.Succeeded {
-			queues[i] = queue{c.place(revision)}
+			queues[i] = queue{creations[i].place(resp.Header.Revision)}
 		} else {
 			queues[i] = parseQueue(resp.Responses[i+1].GetResponseRange().Kvs, b.opts.prefix)
 		}
+		own[i] = queues[i].find(creations[i].path)
+		b.table.answered(tk, s, queues[i].created(own[i]))
 	}
 	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) {
-		return nil, 0, errFence
+		return nil, nil, 0, errFence
 	}
-	return queues, revision, nil
+	return queues, own, resp.Header.Revision, nil
 }

@@ -51,7 +51,7 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 	}
 	b := &Backend{opts: o, client: client, making: make(chan struct{}, 1)}
 	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
-	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket)}
+	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket), slots: make(map[string]*slots)}
 	b.sweeper = sweeper{backend: b, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
 	b.run(b.sweeper.run)
 	return b, nil

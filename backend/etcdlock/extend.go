@@ -34,14 +34,14 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 		clientv3.Compare(clientv3.CreateRevision(l.path), "=", l.created),
 		clientv3.Compare(clientv3.CreateRevision(b.dir(g.Key)), "<", l.created+1).WithPrefix(),
 	).Then(
-		clientv3.OpPut(l.path, valueExclusive, clientv3.WithLease(l.session.id)),
+		clientv3.OpPut(l.path, valueOf(g.Sharing(), g.Owner), clientv3.WithLease(l.session.id)),
 	).Else(
-		clientv3.OpGet(l.path, clientv3.WithCountOnly()),
+		clientv3.OpGet(l.path, clientv3.WithMinCreateRev(l.created), clientv3.WithMaxCreateRev(l.created)),
 	).Commit()
 	switch {
 	case err != nil:
 		return driver.Grant{}, b.explain(op, err)
-	case !resp.Succeeded && resp.Responses[0].GetResponseRange().Count > 0:
+	case !resp.Succeeded && len(resp.Responses[0].GetResponseRange().Kvs) > 0:
 		return driver.Grant{}, errOthers
 	case !resp.Succeeded:
 		b.table.remove(l.ticket, false)

@@ -101,14 +101,12 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 	if err != nil {
 		return false, err
 	}
-	for batch := range slices.Chunk(q.holders(), maxOps) {
-		resp, err := b.client.Txn(op).Then(batch.deletes()...).Commit()
+	for _, p := range q.holders() {
+		deleted, err := p.delete(op, b.client)
 		if err != nil {
 			return held, b.explain(op, err)
 		}
-		for _, r := range resp.Responses {
-			held = held || r.GetResponseDeleteRange().Deleted > 0
-		}
+		held = held || deleted
 	}
 	return held, nil
 }

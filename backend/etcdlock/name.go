@@ -22,10 +22,13 @@ func EscapeKey(key string) string { return escaper.Replace(key) }
 
 // place is one owner's place in the queue of a key. It is a key in etcd, named
 //
-//	<prefix><escaped key>/<lease in hex>.<number in hex>/<owner>
+//	<prefix><escaped key>/<lease>.<fence>.<slot>
 //
-// The number makes each ticket's place unique. concurrency.Mutex names its places
-// <prefix><escaped key>/<lease in hex>. The value of a place says what it asks for.
+// with the numbers in hex. The value says what the place asks for, and names the owner.
+// concurrency.Mutex names its places <prefix><escaped key>/<lease>.
+//
+// Servers keep the names of deleted keys until their history is compacted, and look at each
+// of them when they read a queue. So names are used again: see slots.
 type place struct {
 	path    string // the whole key in etcd
 	owner   string // "" if another program has made the place
@@ -37,11 +40,11 @@ type place struct {
 const (
 	valueExclusive = "exclusive"
 	valueShared    = "shared"
-	valuePermits   = "permits "
+	valuePermits   = "permits="
 )
 
-// valueOf returns the value of a place that asks for s.
-func valueOf(s driver.Sharing) string {
+// kindOf returns the part of a place's value that says what it asks for.
+func kindOf(s driver.Sharing) string {
 	switch {
 	case s.Permits > 0:
 		return valuePermits + strconv.Itoa(s.Permits)
@@ -52,31 +55,34 @@ func valueOf(s driver.Sharing) string {
 	}
 }
 
-// sharingOf is the inverse of valueOf. Any other value is that of another program and
+func valueOf(s driver.Sharing, owner string) string { return kindOf(s) + " " + owner }
+
+// parseValue is the inverse of valueOf. Any other value is that of another program and
 // stands for an exclusive lock.
-func sharingOf(value string) driver.Sharing {
-	if value == valueShared {
-		return driver.Sharing{Mode: driver.Shared}
+func parseValue(value string) (driver.Sharing, string) {
+	kind, owner, _ := strings.Cut(value, " ")
+	switch kind {
+	case valueExclusive:
+		return driver.Sharing{}, owner
+	case valueShared:
+		return driver.Sharing{Mode: driver.Shared}, owner
 	}
-	if text, ok := strings.CutPrefix(value, valuePermits); ok {
+	if text, ok := strings.CutPrefix(kind, valuePermits); ok {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 {
-			return driver.Sharing{Permits: n}
+			return driver.Sharing{Permits: n}, owner
 		}
 	}
-	return driver.Sharing{}
+	return driver.Sharing{}, ""
 }
 
 // parsePlace returns the place that a key in etcd is, and the escaped key of the lock. It
 // returns false if the key in etcd is not a place.
 func parsePlace(kv *mvccpb.KeyValue, prefix string) (p place, key string, ok bool) {
-	path := string(kv.Key)
-	key, rest, ok := strings.Cut(strings.TrimPrefix(path, prefix), "/")
+	p = place{path: string(kv.Key), created: kv.CreateRevision, written: kv.ModRevision}
+	key, _, ok = strings.Cut(strings.TrimPrefix(p.path, prefix), "/")
 	if !ok || key == "" || key == sessions {
 		return place{}, "", false
 	}
-	_, owner, _ := strings.Cut(rest, "/")
-	return place{
-		path: path, owner: owner, sharing: sharingOf(string(kv.Value)),
-		created: kv.CreateRevision, written: kv.ModRevision,
-	}, key, true
+	p.sharing, p.owner = parseValue(string(kv.Value))
+	return p, key, true
 }

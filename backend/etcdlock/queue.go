@@ -34,6 +34,14 @@ func (q queue) find(path string) int {
 	return slices.IndexFunc(q, func(p place) bool { return p.path == path })
 }
 
+// created returns the revision that has created place i, or 0 if i is -1.
+func (q queue) created(i int) int64 {
+	if i < 0 {
+		return 0
+	}
+	return q[i].created
+}
+
 // blockers returns the places that place i waits for: while all of them are there, it
 // cannot have the key. If there are none, it has the key. [driver.Sharing.Admits] is the
 // rule, applied to the places in front of place i as if all of them had the key.

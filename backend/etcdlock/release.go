@@ -18,22 +18,26 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	op, end := b.opContext(ctx)
 	defer end()
 	id := ticketID{g.Key, g.Owner}
-	path, l, wasHeld, ok := b.table.release(id)
+	l, wasHeld, ok := b.table.release(id)
 	switch {
 	case !ok:
 		return b.releaseUnknown(op, &g)
-	case path == "":
+	case l.path == "":
 		return nil
 	}
-	resp, err := b.client.Delete(op, path)
-	if err != nil || l.doubt != 0 {
-		b.sweeper.add(path, l)
-	}
+	resp, err := b.client.Delete(op, l.path)
 	switch {
 	case err != nil:
+		l.doubt = l.session.fence.Load()
+		b.sweeper.add(l)
 		b.table.setUnanswered(id)
 		return b.explain(op, err)
-	case wasHeld && resp.Deleted == 0:
+	case l.doubt != 0:
+		b.sweeper.add(l)
+	default:
+		b.table.deleted(l)
+	}
+	if wasHeld && resp.Deleted == 0 {
 		return errNotHeld
 	}
 	return nil
@@ -50,7 +54,7 @@ func (b *Backend) releaseUnknown(ctx context.Context, g *driver.Grant) error {
 	for _, p := range q {
 		if p.owner == g.Owner {
 			found = true
-			if _, err := b.client.Delete(ctx, p.path); err != nil {
+			if _, err := p.delete(ctx, b.client); err != nil {
 				return b.explain(ctx, err)
 			}
 		}
@@ -66,11 +70,9 @@ func (b *Backend) releaseUnknown(ctx context.Context, g *driver.Grant) error {
 	return nil
 }
 
-// deletes returns the operations that delete places.
-func (q queue) deletes() []clientv3.Op {
-	ops := make([]clientv3.Op, len(q))
-	for i, p := range q {
-		ops[i] = clientv3.OpDelete(p.path)
-	}
-	return ops
+// delete deletes a place of any process, but not the next one with the same name.
+func (p *place) delete(ctx context.Context, c *clientv3.Client) (deleted bool, err error) {
+	resp, err := c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(p.path), "=", p.created)).
+		Then(clientv3.OpDelete(p.path)).Commit()
+	return err == nil && resp.Succeeded, err
 }

@@ -61,14 +61,15 @@ func (b *Backend) exist(ctx context.Context, batch []renewal) ([]bool, error) {
 	exist := make([]bool, len(batch))
 	ops := make([]clientv3.Op, len(batch))
 	for i, r := range batch {
-		ops[i] = clientv3.OpGet(r.lock.path, clientv3.WithCountOnly())
+		ops[i] = clientv3.OpGet(r.lock.path, clientv3.WithKeysOnly())
 	}
 	resp, err := b.client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {
 		return exist, b.explain(ctx, err)
 	}
 	for i := range exist {
-		exist[i] = resp.Responses[i].GetResponseRange().Count > 0
+		kvs := resp.Responses[i].GetResponseRange().Kvs
+		exist[i] = len(kvs) > 0 && kvs[0].CreateRevision == batch[i].lock.created
 	}
 	return exist, nil
 }

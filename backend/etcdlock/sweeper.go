@@ -30,15 +30,17 @@ type sweeper struct {
 
 // leftover is a place that no owner wants.
 type leftover struct {
+	path    string
 	session *session
 	doubt   int64 // the fence of a request with an unknown outcome; 0 if there is none
+	key     string
+	slot    int
 }
 
-func (w *sweeper) add(path string, l leftover) {
+func (w *sweeper) add(l leftover) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l.doubt = max(l.doubt, w.places[path].doubt)
-	w.places[path] = l
+	w.places[l.path] = l
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -62,58 +64,63 @@ func (w *sweeper) run() {
 	}
 }
 
-// next returns a session with some of its leftovers, and the newest fence in doubt. It
-// drops those that have ended with their session.
-func (w *sweeper) next() (s *session, paths []string, doubt int64) {
+// next returns some of the leftovers of one session, and those that have ended with their
+// session.
+func (w *sweeper) next() (batch, ended []leftover) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for path, l := range w.places {
 		switch {
 		case l.session.hasEnded():
+			ended = append(ended, l)
 			delete(w.places, path)
-		case s == nil || s == l.session && len(paths) < maxOps:
-			s, paths, doubt = l.session, append(paths, path), max(doubt, l.doubt)
+		case len(batch) == 0 || l.session == batch[0].session && len(batch) < maxOps:
+			batch = append(batch, l)
 		}
 	}
-	return s, paths, doubt
+	return batch, ended
 }
 
 // sweep deletes the leftovers. It returns false if it must be called again after a pause.
 func (w *sweeper) sweep() (done bool) {
 	for {
-		s, paths, doubt := w.next()
-		if s == nil {
+		batch, ended := w.next()
+		w.backend.table.deleted(ended...)
+		if len(batch) == 0 {
 			return true
 		}
 		ctx, end := w.backend.opContext(w.backend.background)
-		fenced, err := w.delete(ctx, s, paths, doubt)
+		fenced, err := w.delete(ctx, batch)
 		end()
-		if err != nil {
-			return false
-		}
 		w.mu.Lock()
-		for _, path := range paths {
-			if l := w.places[path]; l.doubt <= doubt {
-				delete(w.places, path)
+		for _, l := range batch {
+			if delete(w.places, l.path); err != nil {
+				l.doubt = l.session.fence.Load() // a deletion may arrive late, too
+				w.places[l.path] = l
 			}
 		}
 		w.mu.Unlock()
-		if fenced {
+		if err == nil {
+			w.backend.table.deleted(batch...)
+		}
+		if fenced || err != nil {
 			return false
 		}
 	}
 }
 
-// delete deletes places. If one of them may still be created, it writes the fence before,
-// unless this has happened since.
-func (w *sweeper) delete(ctx context.Context, s *session, paths []string, doubt int64) (fenced bool, err error) {
-	var unfenced error
-	if doubt >= s.fence.Load() {
-		fenced, unfenced = true, s.writeFence(ctx)
+// delete deletes places of one session. If a request for one of them may still arrive, it
+// writes the fence before, unless this has happened since.
+func (w *sweeper) delete(ctx context.Context, batch []leftover) (fenced bool, err error) {
+	s := batch[0].session
+	ops := make([]clientv3.Op, len(batch))
+	for i, l := range batch {
+		ops[i] = clientv3.OpDelete(l.path)
+		fenced = fenced || l.doubt >= s.fence.Load()
 	}
-	ops := make([]clientv3.Op, len(paths))
-	for i, path := range paths {
-		ops[i] = clientv3.OpDelete(path)
+	var unfenced error
+	if fenced {
+		unfenced = s.writeFence(ctx)
 	}
 	if _, err = w.backend.client.Txn(ctx).Then(ops...).Commit(); err == nil {
 		err = unfenced // a server without space deletes, and does not write

@@ -2,7 +2,6 @@ package etcdlock
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -13,11 +12,11 @@ import (
 type table struct {
 	backend *Backend
 
-	mu         sync.Mutex
-	tickets    map[ticketID]*ticket
-	held       map[string]*ticket // by path of the place
-	number     uint64             // of the last ticket
-	unanswered recentIDs          // of the releases without an answer
+	mu       sync.Mutex
+	tickets  map[ticketID]*ticket
+	held     map[string]*ticket // by path of the place
+	slots    map[string]*slots  // by key
+	releases recentIDs          // those without an answer
 }
 
 // getOrAdd returns the ticket of the request's owner. If there is none, it adds one. The
@@ -29,58 +28,63 @@ func (t *table) getOrAdd(r *driver.Request, queued bool) (*ticket, error) {
 	tk := t.tickets[id]
 	switch {
 	case tk == nil:
-		t.number++
-		tk = &ticket{id: id, sharing: r.Sharing(), number: strconv.FormatUint(t.number, 16), gone: make(chan struct{})}
+		tk = &ticket{id: id, sharing: r.Sharing(), slot: t.takeSlot(r.Key), gone: make(chan struct{})}
 		t.tickets[id] = tk
 	case tk.sharing != r.Sharing():
-		return nil, fmt.Errorf("etcdlock: the owner has asked for %q before", valueOf(tk.sharing))
+		return nil, fmt.Errorf("etcdlock: the owner has asked for a lock that is %s before", kindOf(tk.sharing))
 	}
 	tk.queued = tk.queued || queued
 	return tk, nil
 }
 
-// bind makes sure that the ticket's place belongs to s. It returns the path of the place,
-// and the revision that has created it, or 0 if it is not known to exist.
-func (t *table) bind(tk *ticket, s *session) (path string, created int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if tk.session != s {
-		t.clearHeld(tk)
-		tk.session, tk.created, tk.doubt = s, 0, 0 // the place has ended with its session
-		tk.path = t.backend.dir(tk.id.key) + strconv.FormatInt(int64(s.id), 16) + "." + tk.number + "/" + tk.id.owner
-	}
-	return tk.path, tk.created
-}
-
-// setDoubt records that a request for a place has an unknown outcome.
-func (t *table) setDoubt(tk *ticket, path string, s *session, fence int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if tk.session != s {
-		return
-	}
-	if tk.doubt = fence; tk.isGone() {
-		t.backend.sweeper.add(path, leftover{s, fence})
-	}
-}
-
-// setCreated records the revision that has created the place, or 0 if it was deleted. It
-// returns false if the ticket was removed before.
-func (t *table) setCreated(tk *ticket, path string, s *session, created int64) bool {
+// begin begins an attempt in session s, after which the caller has to call answered or
+// unanswered. It returns the path of the ticket's place, and the revision that has created
+// the place, or 0 if it is not known to exist. It returns false if the ticket was removed.
+func (t *table) begin(tk *ticket, s *session) (path string, created int64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if tk.isGone() {
-		if created != 0 {
-			t.backend.sweeper.add(path, leftover{session: s})
-		}
-		return false
+		return "", 0, false
 	}
+	if tk.session != s {
+		t.clearHeld(tk) // the place has ended with its session
+		tk.session, tk.created, tk.inFlight, tk.doubt = s, 0, 0, 0
+		tk.path = fmt.Sprintf("%s%x.%x.%x", t.backend.dir(tk.id.key), int64(s.id), s.fence.Load(), tk.slot)
+	}
+	tk.inFlight++
+	return tk.path, tk.created, true
+}
+
+// answered ends an attempt. It records the revision that has created the place, or 0 if
+// the place is not known to exist.
+func (t *table) answered(tk *ticket, s *session, created int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if tk.session == s {
-		if tk.created = created; created == 0 {
-			t.clearHeld(tk)
-		}
+		tk.inFlight--
+		tk.created = max(tk.created, created)
 	}
-	return true
+}
+
+// unanswered ends an attempt that has sent a request for the place, with an unknown
+// outcome.
+func (t *table) unanswered(tk *ticket, s *session, fence int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tk.session == s {
+		tk.inFlight--
+		tk.doubt = max(tk.doubt, fence)
+	}
+}
+
+// setDeleted records that the place was deleted.
+func (t *table) setDeleted(tk *ticket, s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tk.session == s {
+		t.clearHeld(tk)
+		tk.created = 0
+	}
 }
 
 // setHeld records that the owner of tk has the key under the terms of g, with the tokens
@@ -176,19 +180,37 @@ func (t *table) remove(tk *ticket, unqueued bool) {
 	}
 }
 
-// drop removes a ticket. Its place is deleted if it exists or may exist.
+// drop removes a ticket, and has its place deleted.
 func (t *table) drop(tk *ticket) {
-	t.take(tk)
-	if tk.created != 0 || tk.doubt != 0 {
-		t.backend.sweeper.add(tk.path, leftover{tk.session, tk.doubt})
+	if l, ok := t.take(tk); ok {
+		t.backend.sweeper.add(l)
 	}
 }
 
-// take removes a ticket, the place of which the caller deletes.
-func (t *table) take(tk *ticket) {
+// take removes a ticket. It returns its place for the caller to delete, or false if the
+// place does not exist.
+func (t *table) take(tk *ticket) (leftover, bool) {
 	t.clearHeld(tk)
 	delete(t.tickets, tk.id)
 	close(tk.gone)
+	if tk.created == 0 && tk.doubt == 0 && tk.inFlight == 0 {
+		t.putSlot(tk.id.key, tk.slot)
+		return leftover{}, false
+	}
+	l := leftover{path: tk.path, session: tk.session, doubt: tk.doubt, key: tk.id.key, slot: tk.slot}
+	if tk.inFlight > 0 {
+		l.doubt = l.session.fence.Load()
+	}
+	return l, true
+}
+
+// deleted gives up the slots of places, the deletion of which is confirmed.
+func (t *table) deleted(places ...leftover) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range places {
+		t.putSlot(l.key, l.slot)
+	}
 }
 
 func (t *table) clearHeld(tk *ticket) {
@@ -199,34 +221,32 @@ func (t *table) clearHeld(tk *ticket) {
 	}
 }
 
-// release removes the ticket of an owner that gives up the key. It returns the place to
-// delete, and whether the owner had the key. It returns false if the owner has no ticket.
-func (t *table) release(id ticketID) (path string, l leftover, wasHeld, ok bool) {
+// release removes the ticket of an owner that gives up the key. It returns false if the
+// owner has none. Otherwise it returns the place, with an empty path if the place does not
+// exist, and whether the owner had the key.
+func (t *table) release(id ticketID) (l leftover, wasHeld, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tk := t.tickets[id]
 	if tk == nil {
-		return "", leftover{}, false, false
+		return leftover{}, false, false
 	}
 	wasHeld = tk.held
-	t.take(tk)
-	if tk.created == 0 && tk.doubt == 0 {
-		return "", leftover{}, false, true
-	}
-	return tk.path, leftover{tk.session, tk.doubt}, wasHeld, true
+	l, _ = t.take(tk)
+	return l, wasHeld, true
 }
 
 // setUnanswered remembers for some time that a release had no answer.
 func (t *table) setUnanswered(id ticketID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.unanswered.add(id)
+	t.releases.add(id)
 }
 
 func (t *table) wasUnanswered(id ticketID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.unanswered.has(id)
+	return t.releases.has(id)
 }
 
 // stopTimers stops the timers of all leases.

@@ -14,14 +14,15 @@ type ticketID struct{ key, owner string }
 type ticket struct {
 	id      ticketID
 	sharing driver.Sharing
-	number  string        // makes the names of the ticket's places unique
+	slot    int
 	gone    chan struct{} // closed when the ticket has left the table
 
-	session *session // that the place belongs to; nil before the first attempt
-	path    string   // of the place
-	created int64    // the revision that has created the place; 0 if it is not known to exist
-	doubt   int64    // the fence of the last request with an unknown outcome; 0 if there is none
-	queued  bool     // the place is kept while another owner has the key
+	session  *session // that the place belongs to; nil before the first attempt
+	path     string   // of the place
+	created  int64    // the revision that has created the place; 0 if it is not known to exist
+	inFlight int      // requests for the place
+	doubt    int64    // the fence of the last request with an unknown outcome; 0 if there is none
+	queued   bool     // the place is kept while another owner has the key
 
 	held  bool         // the owner has the key; the fields below are set
 	since time.Time    // when it got the key
