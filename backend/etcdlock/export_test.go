@@ -1,0 +1,29 @@
+package etcdlock
+
+import (
+	"testing"
+	"time"
+)
+
+// WaitForSweeper waits until the Backend has deleted all places that no owner wants.
+func WaitForSweeper(tb testing.TB, b *Backend) {
+	tb.Helper()
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
+		b.sweeper.mu.Lock()
+		n := len(b.sweeper.places)
+		b.sweeper.mu.Unlock()
+		switch {
+		case n == 0:
+			return
+		case time.Since(start) > 15*time.Second:
+			tb.Fatalf("%d places are not deleted", n)
+		}
+	}
+}
+
+// Slots returns how many keys have slots in use.
+func Slots(b *Backend) int {
+	b.table.mu.Lock()
+	defer b.table.mu.Unlock()
+	return len(b.table.slots)
+}

@@ -1,0 +1,218 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// spoiler spoils requests of a client between the client and the network.
+type spoiler struct {
+	mu     sync.Mutex
+	method string // the end of the name of the method to spoil; "" if there is none
+	late   bool   // keep the request for send; otherwise send it, and lose the answer
+	kept   []func() error
+}
+
+func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	s.mu.Lock()
+	spoil, late := s.method != "" && strings.HasSuffix(method, s.method), s.late
+	if spoil {
+		s.method = ""
+		if late {
+			s.kept = append(s.kept, func() error { return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...) })
+		}
+	}
+	s.mu.Unlock()
+	if spoil && late {
+		return status.Error(codes.Unavailable, "spoiled: late")
+	}
+	if err := invoke(ctx, method, req, reply, cc, opts...); err != nil || !spoil {
+		return err
+	}
+	return status.Error(codes.Unavailable, "spoiled: lost")
+}
+
+// spoilNext spoils the next request of a method.
+func (s *spoiler) spoilNext(method string, late bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.method, s.late = "/"+method, late
+}
+
+// send sends the requests that were kept.
+func (s *spoiler) send(tb testing.TB) {
+	tb.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.kept) == 0 {
+		tb.Fatal("no request was spoiled")
+	}
+	for _, invoke := range s.kept {
+		if err := invoke(); err != nil {
+			tb.Fatalf("sending a request late: %v", err)
+		}
+	}
+	s.kept = nil
+}
+
+// newSpoiled returns a Backend, the client of which has a spoiler. The Backend has a
+// session.
+func newSpoiled(t *testing.T) (*etcdlock.Backend, *clientv3.Client, *spoiler) {
+	t.Helper()
+	s := &spoiler{}
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{shared.Server(t).Addr()}, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(s.intercept)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	b := newBackend(t, c)
+	mustRelease(t, b, mustAcquire(t, b, request(t.Name()+"/session")))
+	return b, c, s
+}
+
+// attempts are the calls that ask for a key.
+var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error){
+	"TryAcquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
+		return b.TryAcquire(context.Background(), r)
+	},
+	"Acquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
+		return b.Acquire(context.Background(), r)
+	},
+	"TryAcquireAll": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
+		other := request(r.Key + "/other")
+		grants, err := b.TryAcquireAll(context.Background(), []driver.Request{other, r})
+		if err != nil {
+			return driver.Grant{}, errors.Join(err, b.Release(context.Background(), other.Grant()))
+		}
+		return grants[1], b.Release(context.Background(), grants[0])
+	},
+}
+
+func forEachAttempt(t *testing.T, test func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error))) {
+	t.Helper()
+	for name, try := range attempts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, try)
+		})
+	}
+}
+
+// A request for a key arrives after its owner has given up. It does not take the key, and
+// the owners that come later are served.
+func TestLateRequest(t *testing.T) {
+	t.Parallel()
+	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
+		t.Helper()
+		b, c, s := newSpoiled(t)
+		r := request(t.Name())
+		s.spoilNext("Txn", true)
+		if _, err := try(b, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+			t.Fatalf("an attempt without an answer: %v", err)
+		}
+		mustRelease(t, b, r.Grant())
+		etcdlock.WaitForSweeper(t, b)
+		s.send(t)
+		if n := len(places(t, c, r.Key)); n != 0 {
+			t.Errorf("%d places after the late request", n)
+		}
+		// Later owners use the same name.
+		g := mustAcquire(t, b, request(r.Key))
+		mustBeBusy(t, b, r.Key)
+		mustRelease(t, b, g)
+	})
+}
+
+// A request for a key arrives after its owner has tried again, and has released the key.
+func TestLateRequestAfterRelease(t *testing.T) {
+	t.Parallel()
+	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
+		t.Helper()
+		b, c, s := newSpoiled(t)
+		r := request(t.Name())
+		s.spoilNext("Txn", true)
+		if _, err := try(b, r); err == nil {
+			t.Fatal("an attempt without an answer succeeded")
+		}
+		g := mustAcquire(t, b, r)
+		mustRelease(t, b, g)
+		etcdlock.WaitForSweeper(t, b)
+		s.send(t)
+		if n := len(places(t, c, r.Key)); n != 0 {
+			t.Errorf("%d places after the late request", n)
+		}
+	})
+}
+
+// The answer to a request for a key is lost. The owner has the key when it tries again,
+// and otherwise gives it up.
+func TestLostReply(t *testing.T) {
+	t.Parallel()
+	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
+		t.Helper()
+		b, c, s := newSpoiled(t)
+		for _, again := range []bool{true, false} {
+			r := request(t.Name())
+			s.spoilNext("Txn", false)
+			if _, err := try(b, r); err == nil {
+				t.Fatal("an attempt without an answer succeeded")
+			}
+			if len(places(t, c, r.Key)) != 1 {
+				t.Fatal("the request was not applied")
+			}
+			g := r.Grant()
+			if again {
+				g = mustAcquire(t, b, r)
+			}
+			mustRelease(t, b, g)
+			if n := len(places(t, c, r.Key)); n != 0 {
+				t.Errorf("%d places after the release", n)
+			}
+			etcdlock.WaitForSweeper(t, b) // it writes the fence
+		}
+	})
+}
+
+// The answer to a release is lost, or the release is late. The key becomes free, to repeat
+// the release is not an error, and the late release does not take the key from the next
+// owner.
+func TestReleaseWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]bool{"lost": false, "late": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, c, s := newSpoiled(t)
+			g := mustAcquire(t, b, request(t.Name()))
+			s.spoilNext("DeleteRange", late)
+			if err := b.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
+				t.Fatalf("Release without an answer: %v", err)
+			}
+			eventually(t, patience, "the key is free", func() bool { return len(places(t, c, g.Key)) == 0 })
+			mustRelease(t, b, g)
+			etcdlock.WaitForSweeper(t, b) // it then uses the slot again
+			next := mustAcquire(t, b, request(g.Key))
+			if late {
+				s.send(t)
+			}
+			if got := renewed(b, next); got.Status != driver.Renewed {
+				t.Errorf("the next owner's renewal: %v, %v", got.Status, got.Err)
+			}
+			mustRelease(t, b, next)
+		})
+	}
+}
