@@ -27,3 +27,10 @@ func Slots(b *Backend) int {
 	defer b.table.mu.Unlock()
 	return len(b.table.slots)
 }
+
+// Crash ends all that b does in the background. Nothing is deleted in etcd, as if the
+// process had ended.
+func Crash(b *Backend) {
+	b.cancel()
+	b.table.stopTimers()
+}

@@ -1,0 +1,168 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/etcdtest"
+)
+
+// leaseOf returns the lease of etcd of a key's first place.
+func leaseOf(tb testing.TB, c *clientv3.Client, key string) clientv3.LeaseID {
+	tb.Helper()
+	paths := places(tb, c, key)
+	if len(paths) == 0 {
+		tb.Fatal("nobody has the key")
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(paths[0], dirOf(key)), ".")
+	n, err := strconv.ParseInt(id, 16, 64)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return clientv3.LeaseID(n)
+}
+
+// An operator ends the lease of etcd, or deletes all keys. All holders are told by the next
+// renewal, nothing of the old session is left, and waiters and later owners are served in a
+// new session, with larger tokens.
+func TestSessionLost(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(c *clientv3.Client, lease clientv3.LeaseID) error{
+		"revoked": func(c *clientv3.Client, lease clientv3.LeaseID) error {
+			_, err := c.Revoke(context.Background(), lease)
+			return err
+		},
+		"deleted": func(c *clientv3.Client, _ clientv3.LeaseID) error {
+			_, err := c.Delete(context.Background(), "lost/"+"deleted/", clientv3.WithPrefix())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClient(t, shared.Server(t).Addr())
+			prefix := "lost/" + name + "/"
+			b := newBackend(t, c, etcdlock.WithPrefix(prefix))
+			keys := []string{"a", "b"}
+			var grants []driver.Grant
+			for _, key := range keys {
+				grants = append(grants, mustAcquire(t, b, request(key)))
+			}
+			resp, err := c.Get(context.Background(), prefix, clientv3.WithPrefix())
+			if err != nil {
+				t.Fatal(err)
+			}
+			lease := clientv3.LeaseID(resp.Kvs[0].Lease)
+			r := request(keys[0])
+			r.Backoff = driver.NewBackoff(50*time.Millisecond, 0)
+			got := make(chan driver.Grant, 1)
+			go func() {
+				g, err := b.Acquire(context.Background(), r)
+				if err != nil {
+					t.Errorf("Acquire: %v", err)
+				}
+				got <- g
+			}()
+			eventually(t, patience, "the waiter has a place", func() bool {
+				resp, err := c.Get(context.Background(), prefix+keys[0]+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+				return err == nil && resp.Count == 2
+			})
+			if err := spoil(c, lease); err != nil {
+				t.Fatal(err)
+			}
+			for i, result := range driver.RenewAll(context.Background(), b, grants) {
+				if result.Status != driver.Lost {
+					t.Errorf("renewal of grant %d: %v, %v", i, result.Status, result.Err)
+				}
+			}
+			next := <-got
+			if next.Token <= grants[0].LastToken {
+				t.Errorf("token %d after token %d", next.Token, grants[0].LastToken)
+			}
+			if err := b.Release(context.Background(), grants[0]); !errors.Is(err, driver.ErrLost) {
+				t.Errorf("Release of a lost lock: %v", err)
+			}
+			if got := renewed(b, next); got.Status != driver.Renewed {
+				t.Errorf("renewal in the new session: %v, %v", got.Status, got.Err)
+			}
+			mustRelease(t, b, next)
+			mustRelease(t, b, mustAcquire(t, b, request(keys[1])))
+			eventually(t, patience, "the old lease is gone", func() bool {
+				ttl, err := c.TimeToLive(context.Background(), lease)
+				return err == nil && ttl.TTL < 0
+			})
+		})
+	}
+}
+
+// The server stops. The holder's lease ends in time, a renewal then says so although the
+// server does not answer, and the lock works again when the server does.
+func TestServerStopped(t *testing.T) {
+	t.Parallel()
+	s := etcdtest.Start(t)
+	c := newClient(t, s.Addr())
+	b := newBackend(t, c, etcdlock.WithSessionTTL(4*time.Second), etcdlock.WithOpTimeout(300*time.Millisecond))
+	var g driver.Grant
+	eventually(t, patience, "it has the free key", func() (ok bool) {
+		var err error
+		g, err = b.TryAcquire(context.Background(), request(t.Name()))
+		return err == nil
+	})
+	if g.TTL != 2*time.Second {
+		t.Errorf("a lease of %v with a session of 4s", g.TTL)
+	}
+	s.Stop(t)
+	defer s.Cont(t)
+	eventually(t, patience, "the lease is lost", func() bool { return renewed(b, g).Status == driver.Lost })
+	if held := time.Since(g.Sent); held < g.TTL {
+		t.Errorf("lost after %v, with a lease of %v", held, g.TTL)
+	}
+	if _, err := b.TryAcquire(context.Background(), request(g.Key)); err == nil || !strings.Contains(err.Error(), s.Addr()) {
+		t.Errorf("TryAcquire at a stopped server: %v", err)
+	}
+	s.Cont(t)
+	eventually(t, patience, "it has the key again", func() bool {
+		next, err := b.TryAcquire(context.Background(), request(g.Key))
+		if err == nil && next.Token <= g.LastToken {
+			t.Errorf("token %d after token %d", next.Token, g.LastToken)
+		}
+		return err == nil
+	})
+}
+
+// A process that ends without Close blocks its keys for the TTL of the session. The holder
+// that keeps its session alive has the key for much longer.
+func TestKeepAlive(t *testing.T) {
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	c := newClient(t, addr)
+	b := newBackend(t, c, etcdlock.WithSessionTTL(2*time.Second))
+	g := mustAcquire(t, b, request(t.Name()+"/kept"))
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+		sent := time.Now()
+		switch r := renewed(b, g); {
+		case r.Status == driver.Renewed:
+			g.Sent = sent
+		case time.Since(g.Sent) < g.TTL:
+			t.Fatalf("%v after the last renewal: %v, %v", time.Since(g.Sent), r.Status, r.Err)
+		default:
+			t.Skip("the machine was too slow for what this test shows")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if lease := leaseOf(t, c, g.Key); lease == 0 {
+		t.Error("the place has no lease")
+	}
+	crashing := newClient(t, addr)
+	crashed := newBackend(t, crashing, etcdlock.WithSessionTTL(time.Second))
+	lost := mustAcquire(t, crashed, request(t.Name()+"/crashed"))
+	etcdlock.Crash(crashed)
+	eventually(t, patience, "the key is free", func() bool { return len(places(t, c, lost.Key)) == 0 })
+}
