@@ -68,13 +68,13 @@ func BenchmarkLock(b *testing.B) {
 				goroutines int
 				keys       int
 			}{{"uncontended", 1, 1}, {"100-keys", 100, 100}, {"one-key", 100, 1}} {
-				b.Run(load.name, func(b *testing.B) { contend(b, impl.open(b, c), load.goroutines, load.keys) })
+				b.Run(load.name, func(b *testing.B) { lockRepeatedly(b, impl.open(b, c), load.goroutines, load.keys) })
 			}
 		})
 	}
 }
 
-func contend(b *testing.B, lock contender, goroutines, keys int) {
+func lockRepeatedly(b *testing.B, lock contender, goroutines, keys int) {
 	b.Helper()
 	for k := range keys {
 		if err := lock("bench" + strconv.Itoa(k)); err != nil {

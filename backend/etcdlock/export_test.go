@@ -34,3 +34,9 @@ func Crash(b *Backend) {
 	b.cancel()
 	b.table.stopTimers()
 }
+
+// FenceOf returns the name of the fence of the Backend's session.
+func FenceOf(b *Backend) string { return b.current.Load().path }
+
+// UnescapeKey is the inverse of EscapeKey.
+func UnescapeKey(name string) string { return unescaper.Replace(name) }

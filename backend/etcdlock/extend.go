@@ -16,7 +16,7 @@ import (
 // locks: for others the error wraps [driver.ErrNotAcquired].
 func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
 	if g.Sharing() != (driver.Sharing{}) {
-		return driver.Grant{}, errNotAlone
+		return driver.Grant{}, errNotExclusive
 	}
 	l, ok := b.table.heldBy(ticketID{g.Key, g.Owner})
 	if !ok {

@@ -15,6 +15,9 @@ import (
 // was already gone, or if another owner has the key. Repeating a release that had no answer
 // is not an error, for a bounded number of past releases.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
+	if b.background.Err() != nil {
+		return errClosed
+	}
 	op, end := b.opContext(ctx)
 	defer end()
 	id := ticketID{g.Key, g.Owner}

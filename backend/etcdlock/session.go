@@ -11,6 +11,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/internal/clock"
 )
 
 // sessions is where the fences are, below the prefix. No escaped key has this name.
@@ -118,7 +120,7 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 		if s.hasEnded() {
 			return errLeaseGone
 		}
-		if from.Sub(alive) <= s.maxAge() {
+		if clock.Elapsed(alive, from) <= s.maxAge() {
 			return nil
 		}
 		select {

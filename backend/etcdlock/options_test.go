@@ -1,0 +1,110 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "127.0.0.1:1")
+	for want, o := range map[string]etcdlock.Option{
+		"nil Option":              nil,
+		"WithSessionTTL: 0s":      etcdlock.WithSessionTTL(0),
+		"WithSessionTTL: 1.5s":    etcdlock.WithSessionTTL(1500 * time.Millisecond),
+		"WithSessionTTL: 25h0m0s": etcdlock.WithSessionTTL(25 * time.Hour),
+		"WithOpTimeout: 999µs":    etcdlock.WithOpTimeout(999 * time.Microsecond),
+	} {
+		if _, err := etcdlock.New(c, o); err == nil || !strings.HasPrefix(err.Error(), "etcdlock: "+want) {
+			t.Errorf("New: %v, want %q", err, want)
+		}
+	}
+	if _, err := etcdlock.New(nil); err == nil || err.Error() != "etcdlock: nil client" {
+		t.Errorf("New without a client: %v", err)
+	}
+}
+
+// Requests that make no sense are refused at once, and nothing is sent.
+func TestRequestsAreChecked(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t, newClient(t, "127.0.0.1:1"))
+	for want, change := range map[string]func(*driver.Request){
+		"a TTL of 1µs is less than a millisecond":       func(r *driver.Request) { r.TTL = time.Microsecond },
+		"mode exclusive with -1 permits makes no sense": func(r *driver.Request) { r.Permits = -1 },
+		"mode shared with 2 permits makes no sense":     func(r *driver.Request) { r.Mode, r.Permits = driver.Shared, 2 },
+		"mode Mode(7) with 0 permits makes no sense":    func(r *driver.Request) { r.Mode = 7 },
+		`key "" or owner "o" is empty`:                  func(r *driver.Request) { r.Key, r.Owner = "", "o" },
+		`key "k" or owner "" is empty`:                  func(r *driver.Request) { r.Key, r.Owner = "k", "" },
+	} {
+		r := request(t.Name())
+		change(&r)
+		_, err := b.TryAcquire(context.Background(), r)
+		_, err2 := b.Acquire(context.Background(), r)
+		_, err3 := b.TryAcquireAll(context.Background(), []driver.Request{r})
+		for _, err := range []error{err, err2, err3} {
+			if err == nil || err.Error() != "etcdlock: "+want {
+				t.Errorf("%v, want %q", err, want)
+			}
+		}
+	}
+}
+
+func TestOtherKindOfLockByTheSameOwner(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t, newClient(t, shared.Server(t).Addr()))
+	r := request(t.Name())
+	g := mustAcquire(t, b, r)
+	r.Mode = driver.Shared
+	if _, err := b.TryAcquire(context.Background(), r); err == nil || !strings.Contains(err.Error(), "the owner has asked for") {
+		t.Errorf("an owner that asks for another kind of lock: %v", err)
+	}
+	mustRelease(t, b, g)
+}
+
+// A transaction has a limit. More keys are taken one after the other, by the Locker.
+func TestTooManyKeysAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t, newClient(t, shared.Server(t).Addr()))
+	rs := make([]driver.Request, 101)
+	for i := range rs {
+		rs[i] = request(t.Name() + "/" + strings.Repeat("x", i))
+	}
+	if _, err := b.TryAcquireAll(context.Background(), rs); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%d keys at once: %v", len(rs), err)
+	}
+	grants, err := b.TryAcquireAll(context.Background(), rs[:100])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range grants {
+		mustRelease(t, b, g)
+	}
+}
+
+// Without a prefix, the Backend still tells its keys from its own data.
+func TestEmptyPrefix(t *testing.T) {
+	t.Parallel()
+	b := newBackend(t, newClient(t, shared.Server(t).Addr()), etcdlock.WithPrefix(""))
+	g := mustAcquire(t, b, request(t.Name()))
+	infos, err := b.Inspect(context.Background(), "", 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, info := range infos {
+		found = found || info.Key == g.Key
+		if strings.HasPrefix(info.Key, "%") {
+			t.Errorf("the fence is listed as %q", info.Key)
+		}
+	}
+	if !found {
+		t.Errorf("%q is not listed", g.Key)
+	}
+	mustRelease(t, b, g)
+}
