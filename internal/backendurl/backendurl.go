@@ -13,10 +13,13 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Usage describes the values of a -backend flag, for its help text.
-const Usage = "where the locks are: embedded (inside this process), " +
-	"redis://[user:password@]host:port/db (rediss://… for TLS), or " +
-	"zk://[user:password@]host:port,host:port/chroot"
+// Shared describes the values that name a store outside this process, for a help text.
+const Shared = "redis://[user:password@]host:port/db (rediss://… for TLS), " +
+	"zk://[user:password@]host:port,host:port/chroot, or " +
+	"etcd://[user:password@]host:port,host:port/prefix"
+
+// Usage describes all values of a -backend flag, for its help text.
+const Usage = "where the locks are: embedded (inside this process), " + Shared
 
 // reachTimeout limits the check that the store answers. It is short because a user
 // waits at a terminal, and long enough for a TLS handshake around the world.
@@ -49,42 +52,52 @@ func (b *Backend) Close() error {
 // may contain a password. An error about the URL itself wraps ErrURL.
 type opener func(ctx context.Context, rawURL string) (*Backend, error)
 
-// schemes are the supported kinds of values.
-var schemes = []struct {
-	name string
-	form string // the form of a whole value
-	open opener
-}{
-	{"embedded", "embedded", openEmbedded},
-	{"redis", "redis://[user:password@]host:port/db", openRedis},
-	{"rediss", "rediss://[user:password@]host:port/db", openRedis},
-	{"zk", "zk://[user:password@]host:port,host:port/chroot", openZooKeeper},
+// scheme is a kind of values.
+type scheme struct {
+	prefix string // in any case
+	form   string // of the rest; "": there is none
+	open   opener
+}
+
+var schemes = []scheme{
+	{"embedded", "", openEmbedded},
+	{"redis://", "[user:password@]host:port/db", openRedis},
+	{"rediss://", "[user:password@]host:port/db", openRedis},
+	{"zk://", "[user:password@]host:port,host:port/chroot", openZooKeeper},
+	{"etcd://", "[user:password@]host:port,host:port/prefix", openEtcd},
 }
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
 // most a few seconds. An error is one line that names rawURL without user and password.
 // It wraps [ErrURL] if rawURL is invalid.
 func Open(ctx context.Context, rawURL string) (*Backend, error) {
-	b, err := find(rawURL)(ctx, rawURL)
+	s, err := find(rawURL)
+	var b *Backend
+	if err == nil {
+		b, err = s.open(ctx, rawURL)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("backend %q: %w", redact(rawURL), err)
 	}
 	return b, nil
 }
 
-// find returns the opener for rawURL, or an opener that fails because there is none.
-func find(rawURL string) opener {
-	name, _, isURL := strings.Cut(rawURL, "://")
-	for _, s := range schemes {
-		if strings.EqualFold(name, s.name) && isURL == strings.Contains(s.form, "://") {
-			return s.open
+// find returns the scheme of rawURL.
+func find(rawURL string) (scheme, error) {
+	forms := make([]string, len(schemes))
+	for i, s := range schemes {
+		if rest, ok := cutPrefixFold(rawURL, s.prefix); ok && (s.form != "" || rest == "") {
+			return s, nil
 		}
+		forms[i] = s.prefix + s.form
 	}
-	return func(context.Context, string) (*Backend, error) {
-		forms := make([]string, len(schemes))
-		for i, s := range schemes {
-			forms[i] = s.form
-		}
-		return nil, fmt.Errorf("%w: want one of %s", ErrURL, strings.Join(forms, ", "))
+	return scheme{}, fmt.Errorf("%w: want one of %s", ErrURL, strings.Join(forms, ", "))
+}
+
+// cutPrefixFold is [strings.CutPrefix] in any case, for an ASCII prefix.
+func cutPrefixFold(s, prefix string) (rest string, found bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
 	}
+	return s[len(prefix):], true
 }

@@ -1,37 +1,41 @@
 package backendurl
 
-import (
-	"fmt"
-	"strings"
-)
+import "strconv"
 
 // Redact is redact.
 var Redact = redact
 
-// Parsed is the part of a parsed URL that tests can see.
+// Parsed is the part of a parsed value that tests can see.
 type Parsed struct {
 	Servers        []string
-	User, Password string // for Redis only
+	User, Password string // not for ZooKeeper
 	TLS            bool
+	Place          string // the database, the path of a file or the prefix
 }
 
-// Parse parses rawURL as Open does, without a connection. Open fails for the same URLs
+// Parse parses rawURL as Open does, without a connection. Open fails for the same values
 // before it connects.
 func Parse(rawURL string) (Parsed, error) {
-	name, _, isURL := strings.Cut(strings.ToLower(rawURL), "://")
-	switch {
-	case isURL && name == "zk":
-		servers, _, err := parseZooKeeper(rawURL)
-		return Parsed{Servers: servers}, err
-	case isURL && (name == "redis" || name == "rediss"):
-		opts, err := parseRedis(rawURL)
-		if err != nil {
-			return Parsed{}, err
-		}
-		return Parsed{[]string{opts.Addr}, opts.Username, opts.Password, opts.TLSConfig != nil}, nil
-	case name == "embedded" && !isURL:
-		return Parsed{}, nil
-	default:
-		return Parsed{}, fmt.Errorf("no scheme: %w", ErrURL)
+	s, err := find(rawURL)
+	if err != nil {
+		return Parsed{}, err
 	}
+	var p Parsed
+	switch s.prefix {
+	case "redis://", "rediss://":
+		o, err := parseRedis(rawURL)
+		if err != nil {
+			return p, err
+		}
+		p = Parsed{[]string{o.Addr}, o.Username, o.Password, o.TLSConfig != nil, strconv.Itoa(o.DB)}
+	case "zk://":
+		p.Servers, _, err = parseZooKeeper(rawURL)
+	case "etcd://":
+		c, prefix, err := parseEtcd(rawURL)
+		if err != nil {
+			return p, err
+		}
+		p = Parsed{c.Endpoints, c.Username, c.Password, c.TLS != nil, prefix}
+	}
+	return p, err
 }

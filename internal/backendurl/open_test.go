@@ -68,13 +68,14 @@ func TestRedis(t *testing.T) {
 	}
 }
 
-// TestRediss uses a proxy that adds TLS to a server.
-func TestRediss(t *testing.T) {
-	t.Parallel() // the client takes a while to give up
-	inner := listen(t)
+// withTLS returns the address of a proxy that adds TLS to a server.
+func withTLS(t *testing.T, inner string, protocols ...string) string {
+	t.Helper()
 	withCert := httptest.NewTLSServer(nil)
-	defer withCert.Close()
-	outer, err := tls.Listen("tcp", "127.0.0.1:0", withCert.TLS)
+	t.Cleanup(withCert.Close)
+	config := withCert.TLS.Clone()
+	config.NextProtos = protocols
+	outer, err := tls.Listen("tcp", "127.0.0.1:0", config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +96,17 @@ func TestRediss(t *testing.T) {
 			pipes.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
 		}
 	})
-	defer pipes.Wait()
-	defer outer.Close()
+	t.Cleanup(func() { _ = outer.Close(); pipes.Wait() })
+	return outer.Addr().String()
+}
 
-	use(t, "rediss://"+outer.Addr().String()+"/0?skip_verify=true")
+func TestRediss(t *testing.T) {
+	t.Parallel() // the client takes a while to give up
+	addr := withTLS(t, listen(t))
 
-	_, err = backendurl.Open(t.Context(), "rediss://"+outer.Addr().String()+"/0")
+	use(t, "rediss://"+addr+"/0?skip_verify=true")
+
+	_, err := backendurl.Open(t.Context(), "rediss://"+addr+"/0")
 	if err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("with an unknown certificate: %v", err)
 	}
@@ -138,6 +144,7 @@ func TestBadURL(t *testing.T) {
 		{"redis://:1?secret@h:1/0", "percent-encoded"},
 		{"redis://user:secret%zz@h:1/0", "percent-encoded"},
 		{"redis://secret@h:1/0?x=1", "x"},
+		{"redis://h:1/0?x=1&Password=secret", "xxxxx"},
 		{"zk", "want one of embedded, redis://"},
 		{"zk:h:1", "want one of embedded, redis://"},
 		{"zk://", "a host is missing"},
@@ -177,6 +184,23 @@ func TestBadURL(t *testing.T) {
 		{"zk://user:1,secret/x@h:1", "percent-encoded"},
 		{"zk://user:1?secret@h:1", "percent-encoded"},
 		{"zk://user:1#secret@h:1", "percent-encoded"},
+		{"etcd", "want one of embedded, redis://"},
+		{"etcd:h:1", "want one of embedded, redis://"},
+		{"etcd://", "a host is missing"},
+		{"etcd://h:1,,i:2", "a host is missing"},
+		{"etcd://h:1,i:port", "invalid port"},
+		{"etcd://h:0", `invalid port "0"`},
+		{"etcd://http://h:1", `invalid prefix "//h:1"`},
+		{"etcd://h:1/a?colour=red", `unexpected parameter "colour"`},
+		{"etcd://h:1/a?tls=false", "tls"},
+		{"etcd://h:1/a#x", "#"},
+		{"etcd://h:1/a%zz", "%zz"},
+		{"etcd://secret@h:1", "want user:password"},
+		{"etcd://user:@h:1", "want user:password"},
+		{"etcd://:secret@h:1", "want user:password"},
+		{"etcd://user:secret%zz@h:1", "percent-encoded"},
+		{"etcd://user:1/secret@h:1", "percent-encoded"},
+		{"etcd://user:se@secret@h:1", "percent-encoded"},
 	} {
 		b, err := backendurl.Open(t.Context(), c.rawURL)
 		if b != nil || !errors.Is(err, backendurl.ErrURL) {
@@ -212,6 +236,8 @@ func TestUnreachable(t *testing.T) {
 		{"Redis is silent", "redis", mute.Addr().String(), "no answer within the operation timeout of 3s: it takes connections, but answers nothing"},
 		{"ZooKeeper refuses", "zk", dead.Addr().String(), "refused"},
 		{"ZooKeeper is silent", "zk", mute.Addr().String(), "no answer within"},
+		{"etcd refuses", "etcd", dead.Addr().String(), "refused"},
+		{"etcd is silent", "etcd", mute.Addr().String(), "no answer of " + mute.Addr().String()},
 		{"both", "zk", mute.Addr().String() + "," + dead.Addr().String(), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -241,10 +267,10 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	for _, scheme := range []string{"redis", "zk"} {
+	for _, scheme := range []string{"redis://", "zk://", "etcd://", "etcd://user:pw@"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Millisecond, cancel)
-		if _, err := backendurl.Open(ctx, scheme+"://"+mute.Addr().String()); !errors.Is(err, context.Canceled) {
+		if _, err := backendurl.Open(ctx, scheme+mute.Addr().String()); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", scheme, err)
 		}
 	}

@@ -2,6 +2,7 @@ package backendurl
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 )
 
@@ -19,10 +20,14 @@ func Name(rawURL string) string {
 // hidden replaces user and password.
 const hidden = "xxxxx"
 
+// secretParameter is a parameter that may be a password.
+var secretParameter = regexp.MustCompile(`(?i)([?&][^=&]*pass[^=&]*=)[^&]*`)
+
 // redact removes user and password from a URL, valid or not: everything up to the last
 // @, so that no part of a password with reserved characters is left. The user is
 // removed too, because passwords are often put there by mistake.
 func redact(rawURL string) string {
+	rawURL = secretParameter.ReplaceAllString(rawURL, "${1}"+hidden)
 	at := strings.LastIndexByte(rawURL, '@')
 	if at < 0 {
 		return rawURL

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"runtime"
@@ -110,15 +109,5 @@ func reach(ctx context.Context, client *redis.Client) error {
 	return err
 }
 
-// quieten moves the messages of go-redis about failed connections from stderr to slog's
-// debug level. The command that opens the backend reports its own errors.
-var quieten = sync.OnceFunc(func() { redis.SetLogger(debugLogger{}) })
-
-type debugLogger struct{}
-
-// Printf implements the logger interface of go-redis.
-func (debugLogger) Printf(ctx context.Context, format string, v ...any) {
-	if slog.Default().Enabled(ctx, slog.LevelDebug) {
-		slog.DebugContext(ctx, "redis: "+fmt.Sprintf(format, v...))
-	}
-}
+// quieten replaces the logger that go-redis has for all clients.
+var quieten = sync.OnceFunc(func() { redis.SetLogger(debugLogger("redis")) })

@@ -48,6 +48,7 @@ func FuzzURL(f *testing.F) {
 		"embedded", "redis://h:1/0", "rediss://u:p@h:1/0?pool_size=2", "zk://u:p@h:1,[::1]:2/a?session_timeout=5s", "zk://h", "redis://",
 		"redis://h:1/a%0Ab/c", "zk://h:1/a%00b", "zk://h:1?session_timeout=5%0As", "zk://h%0a:1", "redis://h:1/%0A", "redis://h:1/0?x%0A=1",
 		"redis://h:99999/0", "redis://:0", "redis://[::1/0", "zk://h:1?a;b", "zk://h:1?session_timeout", "redis://h:1/0?dial_timeout=%0A",
+		"etcd://u:p@h:1,[::1]:2/a?tls=skip-verify", "etcd://h/a%0Ab", "etcd://h:1?tls=%0A",
 	} {
 		f.Add(seed)
 	}
@@ -77,6 +78,7 @@ func FuzzPassword(f *testing.F) {
 	f.Add("redis", "/", "", "h:1/0?x=1")
 	f.Add("redis", "[", "]", "h:1/0")
 	f.Add("x", "//", "://", "h:1")
+	f.Add("etcd", "user:", "", "h:1,i:2/a?tls=x")
 	f.Add("redis", "user:", "@h:1/0?", "h:1/0?db=x")
 	f.Fuzz(func(t *testing.T, scheme, before, after, rest string) {
 		if strings.Contains(scheme+rest, secret) || strings.ContainsAny(scheme, ":/@") {
@@ -117,6 +119,15 @@ func FuzzEncodedPassword(f *testing.F) {
 			rawURL := scheme + "://" + encode(user) + ":" + encode(password) + "@h:1/0"
 			got, err := backendurl.Parse(rawURL)
 			if err != nil || got.User != user || got.Password != password || got.TLS != (scheme == "rediss") {
+				t.Errorf("%q: %+v, %v", rawURL, got, err)
+			}
+		}
+		for rest, refuse := range map[string]bool{
+			"etcd://%s@h:1,i:2/db?tls=true": user == "" || password == "",
+		} {
+			rawURL := fmt.Sprintf(rest, encode(user)+":"+encode(password))
+			got, err := backendurl.Parse(rawURL)
+			if refuse != (err != nil) || !refuse && (got.User != user || got.Password != password || !got.TLS || strings.Trim(got.Place, "/") != "db") {
 				t.Errorf("%q: %+v, %v", rawURL, got, err)
 			}
 		}

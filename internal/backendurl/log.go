@@ -1,0 +1,19 @@
+package backendurl
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+)
+
+// debugLogger moves the messages of a client about failed connections from stderr to
+// slog's debug level. The command that opens the backend reports its own errors. The
+// value is the name of the client.
+type debugLogger string
+
+// Printf implements the logger interface of go-redis.
+func (client debugLogger) Printf(ctx context.Context, format string, v ...any) {
+	if slog.Default().Enabled(ctx, slog.LevelDebug) {
+		slog.DebugContext(ctx, string(client)+": "+fmt.Sprintf(format, v...))
+	}
+}
