@@ -59,7 +59,7 @@ func parseFlags(args []string, help io.Writer) (config, error) {
 	case c.wait < time.Millisecond || c.wait > time.Hour:
 		return c, fmt.Errorf("-wait: want 1ms to 1h, got %v", c.wait)
 	case isPostgres(c.db):
-		if _, err := parsePostgres(c.db); err != nil {
+		if _, err := backendurl.ParsePostgres(c.db); err != nil {
 			return c, fmt.Errorf("-db: %q: %w", backendurl.Name(c.db), err)
 		}
 	}

@@ -2,17 +2,18 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // openPostgres returns a store in the PostgreSQL database at rawURL.
 func openPostgres(rawURL string) (*store, error) {
-	config, err := parsePostgres(rawURL)
+	config, err := backendurl.ParsePostgres(rawURL)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func oneLine(err error) error {
 	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		err = e.Unwrap() // without the user
 	}
-	return errors.New(strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "; "))
+	return errors.New(text.OneLine(err))
 }
 
 // isPostgres reports whether the value of -db is a URL of PostgreSQL.
@@ -50,5 +51,3 @@ func isPostgres(value string) bool {
 	scheme, _, isURL := strings.Cut(value, "://")
 	return isURL && (scheme == "postgres" || scheme == "postgresql")
 }
-
-func parsePostgres(rawURL string) (*pgx.ConnConfig, error) { return pgx.ParseConfig(rawURL) }

@@ -57,7 +57,7 @@ func TestStartErrors(t *testing.T) {
 		{[]string{"-db", filepath.Join(t.TempDir(), "none", "shop.db")}, exitError, "-db: "},
 		{[]string{"-db", notADB}, exitError, "-db: "},
 		{[]string{"-db", "mysql://u:secret@127.0.0.1/shop"}, exitUsage, `-db: want postgres://[user:password@]host:port/db or a file, got "mysql://127.0.0.1/shop"`},
-		{[]string{"-db", "postgres://u:secret@127.0.0.1:port/shop"}, exitUsage, "invalid port"},
+		{[]string{"-db", "postgres://u:secret@127.0.0.1:port/shop"}, exitUsage, `-db: "postgres://127.0.0.1:port/shop": invalid port`},
 		{[]string{"-db", "postgres://u:secr et@127.0.0.1/shop"}, exitUsage, `-db: "postgres://127.0.0.1/shop": `},
 		{[]string{"-db", "postgres://u:secret@" + gone + "/shop"}, exitError, `-db: "postgres://` + gone + `/shop": `},
 		{[]string{"-db", missing}, exitError, `database "none" does not exist`},
