@@ -47,7 +47,7 @@ func TestDatabaseGone(t *testing.T) {
 	if a := c.must(t, http.StatusServiceUnavailable, "GET", "/items/tea", ""); a.problem(t).Type != "database_unavailable" {
 		t.Errorf("%s", a.body)
 	}
-	if log := s.log.String(); !strings.Contains(log, "the database failed: ") || !strings.Contains(log, postgres.Addr()) || strings.Contains(log, "lock lost") {
+	if log := s.log.String(); !strings.Contains(log, "the database failed: postgres://"+postgres.Addr()) || strings.Contains(log, "lock lost") {
 		t.Errorf("the log does not say what failed, or more than that:\n%s", log)
 	}
 

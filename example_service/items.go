@@ -23,7 +23,7 @@ func (s *store) item(ctx context.Context, sku string) (item, error) {
 	err := s.read.QueryRowContext(limited, `
 		SELECT stock, (SELECT COALESCE(SUM(quantity), 0) FROM orders WHERE orders.sku = items.sku)
 		FROM items WHERE sku = $1`, sku).Scan(&it.Stock, &it.Sold)
-	return it, databaseError(ctx, err)
+	return it, s.failure(ctx, err)
 }
 
 // stock returns the stock of sku.
@@ -32,7 +32,7 @@ func (s *store) stock(ctx context.Context, sku string) (int, error) {
 	defer cancel()
 	var n int
 	err := s.read.QueryRowContext(limited, `SELECT stock FROM items WHERE sku = $1`, sku).Scan(&n)
-	return n, databaseError(ctx, err)
+	return n, s.failure(ctx, err)
 }
 
 // claim stores the token of a new holder in the item. From then on earlier holders
@@ -48,5 +48,5 @@ func (s *store) claim(ctx context.Context, sku string, token uint64) error {
 			return err // the item does not exist
 		}
 	}
-	return databaseError(ctx, err)
+	return s.failure(ctx, err)
 }

@@ -11,22 +11,21 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// openPostgres returns a store in the PostgreSQL database at rawURL.
-func openPostgres(rawURL string) (*store, error) {
+// openPostgres opens the PostgreSQL database at rawURL.
+func openPostgres(s *store, rawURL string) error {
+	s.name = backendurl.Name(rawURL) // without the password
 	config, err := backendurl.ParsePostgres(rawURL)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	db := stdlib.OpenDB(*config)
 	// Without a limit a burst of orders would use up the connections of the server.
 	const most = 16
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
-	return &store{
-		read: db, write: db,
-		schema:  strings.Replace(schema, "INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY", 1),
-		created: isDuplicate,
-	}, nil
+	s.read, s.write, s.created = db, db, isDuplicate
+	s.schema = strings.Replace(schema, "INTEGER PRIMARY KEY AUTOINCREMENT", "BIGINT PRIMARY KEY GENERATED ALWAYS AS IDENTITY", 1)
+	return nil
 }
 
 // isDuplicate reports whether err is that of CREATE TABLE IF NOT EXISTS while another

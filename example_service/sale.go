@@ -86,11 +86,11 @@ func (s *store) transact(ctx context.Context, lease *distlock.Lease, f func(cont
 	defer cancel()
 	tx, err := s.write.BeginTx(limited, nil)
 	if err != nil {
-		return databaseError(ctx, err)
+		return s.failure(ctx, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // without effect after the commit
 	if err := f(limited, tx); err != nil {
-		return databaseError(ctx, err)
+		return s.failure(ctx, err)
 	}
 	if lease != nil {
 		if err := lease.Check(); err != nil {
@@ -98,7 +98,7 @@ func (s *store) transact(ctx context.Context, lease *distlock.Lease, f func(cont
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%w: %w", errCommit, err)
+		return fmt.Errorf("%w: %s: %w", errCommit, s.name, oneLine(err))
 	}
 	return nil
 }

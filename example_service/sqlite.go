@@ -11,32 +11,33 @@ import (
 	"modernc.org/sqlite" // also registers the driver
 )
 
-// openSQLite returns a store in the file at path, or in a temporary one.
-func openSQLite(path string) (s *store, err error) {
-	s = &store{schema: schema, created: isBusy}
+// openSQLite opens the file at path, or a temporary one.
+func openSQLite(s *store, path string) (err error) {
+	s.schema, s.created = schema, isBusy
 	if path == "" {
 		if s.temp, err = os.MkdirTemp("", "example_service-"); err != nil {
-			return s, err
+			return err
 		}
 		path = filepath.Join(s.temp, "shop.db")
+		s.name = path
 	}
 	dsn, err := dataSource(path)
 	if err != nil {
-		return s, err
+		return err
 	}
 	// Readers do not wait for a writer (WAL), and writers of this process wait for the
 	// single connection in order. With more connections SQLite would make writers retry
 	// after pauses, without an order.
 	if s.write, err = sql.Open("sqlite", dsn); err != nil {
-		return s, err
+		return err
 	}
 	s.write.SetMaxOpenConns(1)
 	if s.read, err = sql.Open("sqlite", dsn); err != nil {
-		return s, err
+		return err
 	}
 	s.read.SetMaxOpenConns(8)
 	s.read.SetMaxIdleConns(8)
-	return s, nil
+	return nil
 }
 
 // isBusy reports whether err is SQLITE_BUSY. If processes that start together create the

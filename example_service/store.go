@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
 //go:embed schema.sql
@@ -36,6 +35,7 @@ var errCommit = errors.New("the database failed during the commit")
 type store struct {
 	read, write *sql.DB // one pool with PostgreSQL
 
+	name    string // for errors
 	schema  string
 	created func(error) bool // whether another process is creating the tables
 	temp    string           // directory to remove when the store is closed, or ""
@@ -48,15 +48,13 @@ func openStore(ctx context.Context, value string) (_ *store, err error) {
 	if isPostgres(value) {
 		open = openPostgres
 	}
-	s, err := open(value)
-	if err == nil {
+	s := &store{name: value}
+	if err = open(s, value); err == nil {
 		err = s.prepare(ctx)
 	}
 	if err != nil {
-		if s != nil {
-			_ = s.close() // the first error is returned
-		}
-		return nil, fmt.Errorf("%q: %w", backendurl.Name(value), oneLine(err))
+		_ = s.close() // the first error is returned
+		return nil, fmt.Errorf("%q: %w", s.name, oneLine(err))
 	}
 	return s, nil
 }
@@ -99,15 +97,15 @@ func (s *store) close() error {
 	return errors.Join(errs...)
 }
 
-// databaseError returns the error of an operation with ctx: errUnknownSKU if it found no
-// row, and errDatabase if the failure is the database's.
-func databaseError(ctx context.Context, err error) error {
+// failure returns the error of an operation with ctx: errUnknownSKU if it found no row,
+// and errDatabase if the failure is the database's.
+func (s *store) failure(ctx context.Context, err error) error {
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, distlock.ErrLost):
 		return err
 	case errors.Is(err, sql.ErrNoRows):
 		return errUnknownSKU
 	default:
-		return fmt.Errorf("%w: %w", errDatabase, err)
+		return fmt.Errorf("%w: %s: %w", errDatabase, s.name, oneLine(err))
 	}
 }
