@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/internal/sqltest"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -59,6 +62,39 @@ func TestDatabaseGone(t *testing.T) {
 	}
 	if r := c.orderHTTP(t.Context(), "", "tea"); r.err != nil || r.Remaining != 9 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestDatabaseHangs stops the database. No operation waits for longer than it should.
+func TestDatabaseHangs(t *testing.T) {
+	t.Parallel() // most of its time is waiting
+	postgres := sqltest.Postgres.Start(t)
+	s := openTestStore(t, postgres.URL(postgres.NewDatabase(t)))
+	l := newTestLocker(t, memlock.New())
+	sh := newShop(l, itemLock(config{wait: time.Minute}), s, thinkFor(0))
+	if _, err := sh.reset(t.Context(), stockRequest{"tea", 10}); err != nil {
+		t.Fatal(err)
+	}
+	s.timeout = 200 * time.Millisecond
+	postgres.Stop(t)
+	start := time.Now()
+	for name, f := range map[string]func() error{
+		"item":     func() error { _, err := sh.item(t.Context(), "tea"); return err },
+		"reset":    func() error { _, err := sh.reset(t.Context(), stockRequest{"tea", 5}); return err },
+		"place":    func() error { _, err := sh.place(t.Context(), orderRequest{"tea", "u1", 1}); return err },
+		"unlocked": func() error { _, err := sh.placeUnlocked(t.Context(), orderRequest{"tea", "u1", 1}); return err },
+	} {
+		if err := f(); !errors.Is(err, errDatabase) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if d := time.Since(start); d > storeTimeout/2 {
+		t.Errorf("the answers took %v", d)
+	}
+	s.timeout = storeTimeout
+	postgres.Cont(t)
+	if o, err := sh.place(t.Context(), orderRequest{"tea", "u1", 1}); err != nil || o.Remaining != 9 {
+		t.Errorf("after it continues: %+v, %v", o, err)
 	}
 }
 

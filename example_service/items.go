@@ -17,7 +17,7 @@ var errFenced = fmt.Errorf("%w: a later holder has used the item", distlock.ErrL
 
 // item returns the state of the sale of sku.
 func (s *store) item(ctx context.Context, sku string) (item, error) {
-	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	it := item{SKU: sku}
 	err := s.read.QueryRowContext(limited, `
@@ -28,7 +28,7 @@ func (s *store) item(ctx context.Context, sku string) (item, error) {
 
 // stock returns the stock of sku.
 func (s *store) stock(ctx context.Context, sku string) (int, error) {
-	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	var n int
 	err := s.read.QueryRowContext(limited, `SELECT stock FROM items WHERE sku = $1`, sku).Scan(&n)
@@ -40,7 +40,7 @@ func (s *store) stock(ctx context.Context, sku string) (int, error) {
 // when the holder writes, an earlier holder could write between the read and the write,
 // and its sale would be overwritten.
 func (s *store) claim(ctx context.Context, sku string, token uint64) error {
-	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	res, err := s.write.ExecContext(limited, `UPDATE items SET fence = $1 WHERE sku = $2 AND fence <= $1`, int64(token), sku)
 	if err = unfenced(res, err); errors.Is(err, errFenced) {

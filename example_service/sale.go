@@ -82,7 +82,7 @@ func unfenced(res sql.Result, err error) error {
 // The end of ctx does not end a transaction that has begun, because the outcome of a
 // commit that is cut off is not known.
 func (s *store) transact(ctx context.Context, lease *distlock.Lease, f func(context.Context, *sql.Tx) error) error {
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
 	defer cancel()
 	tx, err := s.write.BeginTx(limited, nil)
 	if err != nil {

@@ -35,7 +35,7 @@ func newServers(ctx context.Context, cfg config, h http.Handler, g *grpc.Server,
 			ReadHeaderTimeout: 5 * time.Second,
 			// From the headers to the response. An order may wait for its lock, think,
 			// and wait for the database.
-			WriteTimeout:   cfg.wait + cfg.think + 20*time.Second,
+			WriteTimeout:   cfg.wait + cfg.think + storeTimeout + 5*time.Second,
 			IdleTimeout:    time.Minute,
 			MaxHeaderBytes: 16 << 10,
 			ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),

@@ -21,7 +21,7 @@ const columns = `SELECT sku, stock, fence FROM items LIMIT 0;
 
 // storeTimeout limits each operation of the database: without it one that hangs would
 // hang the caller.
-const storeTimeout = 15 * time.Second
+const storeTimeout = 20 * time.Second
 
 // errDatabase means that the database failed, and that nothing was written.
 var errDatabase = errors.New("the database failed")
@@ -36,6 +36,7 @@ type store struct {
 	read, write *sql.DB // one pool with PostgreSQL
 
 	name    string // for errors
+	timeout time.Duration
 	schema  string
 	created func(error) bool // whether another process is creating the tables
 	temp    string           // directory to remove when the store is closed, or ""
@@ -48,7 +49,7 @@ func openStore(ctx context.Context, value string) (_ *store, err error) {
 	if isPostgres(value) {
 		open = openPostgres
 	}
-	s := &store{name: value}
+	s := &store{name: value, timeout: storeTimeout}
 	if err = open(s, value); err == nil {
 		err = s.prepare(ctx)
 	}
@@ -62,7 +63,7 @@ func openStore(ctx context.Context, value string) (_ *store, err error) {
 // prepare creates the tables if they are missing.
 func (s *store) prepare(ctx context.Context) error {
 	const pause = 10 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	for {
 		_, err := s.write.ExecContext(ctx, columns)
