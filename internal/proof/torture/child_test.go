@@ -16,10 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/backend/redlock"
-	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 )
 
@@ -37,6 +33,8 @@ const (
 	cmdDeafen = "deafen" // replies on open connections are lost
 	cmdRefuse = "refuse" // connections are closed, and new ones refused
 	cmdKill   = "kill"   // connections are closed
+	cmdHold   = "hold"   // the next request on some connection, and all later ones there, are held back
+	cmdSend   = "send"   // what was held back is sent
 	cmdMend   = "mend"   // the network works again; connections that were cut are closed
 	cmdCancel = "cancel" // all waiting acquisitions are cancelled
 	cmdHeal   = "heal"   // the faults have ended
@@ -122,6 +120,11 @@ func (k *kid) obey(in io.Reader, end context.CancelFunc) {
 			k.network.Kill()
 		case cmdKill:
 			k.network.Kill()
+		case cmdHold:
+			k.network.HoldAt(func([]byte) bool { return true })
+		case cmdSend:
+			k.network.HoldAt(nil)
+			_ = k.network.Deliver() // its connection may be broken meanwhile
 		case cmdMend:
 			k.network.Hang(false)
 			k.network.Refuse(false)
@@ -194,32 +197,5 @@ func (k *kid) watchStalls(stop <-chan struct{}) {
 			}
 			last = t
 		}
-	}
-}
-
-// open returns the backend, and a function that closes its clients.
-func (k *kid) open() (driver.Backend, func(), error) {
-	var clients []redis.UniversalClient
-	if k.Backend != "zklock" {
-		for _, addr := range k.Addrs {
-			clients = append(clients, redis.NewClient(&redis.Options{Addr: addr, Dialer: k.network.DialContext}))
-		}
-	}
-	closeClients := func() {
-		for _, c := range clients {
-			_ = c.Close()
-		}
-	}
-	switch k.Backend {
-	case "redislock":
-		return redislock.New(clients[0]), closeClients, nil
-	case "redlock":
-		return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(),
-			redlock.WithMaxLease(longestLease), redlock.WithNodeTimeout(200*time.Millisecond)), closeClients, nil
-	case "zklock":
-		b, err := zklock.New(k.Addrs, zklock.WithSessionTimeout(2*longestLease), zklock.WithDialer(k.network.DialTimeout))
-		return b, closeClients, err
-	default:
-		return nil, nil, fmt.Errorf("there is no backend %q", k.Backend)
 	}
 }

@@ -24,6 +24,9 @@ func (f *fault) fits(backend string) bool {
 var (
 	onRedis    = []string{"redislock", "redlock"}
 	onOneRedis = []string{"redislock"}
+	onSQL      = []string{"sqllock"}
+	onEtcd     = []string{"etcdlock", "etcdlock-cluster"}
+	onCluster  = []string{"etcdlock-cluster"}
 )
 
 // faults are all kinds. The plan of a seed depends on their order.
@@ -85,5 +88,37 @@ var faults = []fault{
 		begin: func(r *rig, target int, length time.Duration) {
 			r.store.(*redisStore).command(target, "CLIENT", "PAUSE", length.Milliseconds(), "ALL")
 		},
+	}, {
+		name: "hold requests", backends: slices.Concat(onSQL, onEtcd), ofProcess: true, shortest: 50 * time.Millisecond, longest: 3 * time.Second,
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdHold) },
+		end:   func(r *rig, target int) { r.processes[target].tell(cmdSend) },
+	}, {
+		name: "terminate sessions", backends: onSQL,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).others(r.tb, "pg_terminate_backend") },
+	}, {
+		name: "cancel statements", backends: onSQL,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).others(r.tb, "pg_cancel_backend") },
+	}, {
+		name: "lock tables", backends: onSQL, shortest: 50 * time.Millisecond, longest: 1200 * time.Millisecond,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).lock(r.tb) },
+		end:   func(r *rig, _ int) { r.store.(*postgresStore).unlock() },
+	}, {
+		name: "shut down server", backends: onSQL, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).server.Shutdown(r.tb) },
+		end:   func(r *rig, target int) { r.store.restart(r.tb, target) },
+	}, {
+		name: "compact history", backends: onEtcd,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).compact(r.tb) },
+	}, {
+		name: "raise NOSPACE", backends: onEtcd, shortest: 50 * time.Millisecond, longest: 1200 * time.Millisecond,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).alarm(r.tb, true) },
+		end:   func(r *rig, _ int) { r.store.(*etcdStore).alarm(r.tb, false) },
+	}, {
+		name: "move leader", backends: onCluster,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).MoveLeader(r.tb) },
+	}, {
+		name: "restart all servers", backends: onCluster, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*etcdStore).Kill() },
+		end:   func(r *rig, _ int) { r.store.(*etcdStore).Restart(r.tb) },
 	},
 }

@@ -3,6 +3,7 @@ package torture
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 var (
 	seedFlag    = flag.Uint64("seed", 0, "of the plan of faults; 0 chooses one")
 	durFlag     = flag.Duration("dur", 0, "how long faults are injected; 0 is the short form")
-	backendFlag = flag.String("backend", "redislock", "what is tortured: redislock, redlock or zklock")
+	backendFlag = flag.String("backend", "", "what is tortured: "+strings.Join(backends, ", ")+"; by default some of them")
 	keepFlag    = flag.String("keep", "", "directory for the history, which is kept then")
 )
 

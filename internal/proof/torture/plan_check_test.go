@@ -10,7 +10,7 @@ import (
 // quorum at the same time.
 func TestPlan(t *testing.T) {
 	const length = time.Minute
-	for _, backend := range []string{"redislock", "redlock", "zklock"} {
+	for _, backend := range backends {
 		s, err := newSetup(backend)
 		if err != nil {
 			t.Fatal(err)

@@ -22,10 +22,10 @@ type redisStore struct {
 	admins  []*redis.Client
 }
 
-func startRedis(tb testing.TB, n int) *redisStore {
+func startRedis(tb testing.TB, servers int) store {
 	tb.Helper()
 	s := new(redisStore)
-	for range n {
+	for range servers {
 		dir := tb.TempDir()
 		// With everysec Redis may reply before it writes.
 		server := redistest.Start(tb, "--dir", dir, "--appendonly", "yes", "--appendfsync", "no")
@@ -70,7 +70,7 @@ func (s *redisStore) command(i int, args ...any) {
 
 // left returns the keys in the store, except those that keep tokens in order, tombstones
 // that expire, and redlock's record of the server.
-func (s *redisStore) left(int) ([]string, error) {
+func (s *redisStore) left(int, func(string) bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var left []string

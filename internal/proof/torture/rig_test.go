@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -15,11 +16,12 @@ import (
 // setup describes what is tested.
 type setup struct {
 	backend      string
+	start        func(tb testing.TB, servers int) store
 	servers      int
 	processes    int
 	workers      int // per process
 	keys         int
-	shares       bool          // the backend has readers and permits
+	sessions     bool          // the store ends the locks of a process that has ended, all at once
 	pace         time.Duration // longest pause between the beginnings of two faults
 	afterRestart time.Duration // time in which the next fault of a server may not begin
 }
@@ -28,14 +30,20 @@ func newSetup(backend string) (setup, error) {
 	s := setup{backend: backend, servers: 1, processes: 3, workers: 4, keys: 4, pace: time.Second}
 	switch backend {
 	case "redislock":
-		s.shares = true
+		s.start = startRedis
 	case "zklock":
-		s.shares = true
+		s.start, s.sessions = startZooKeeper, true
 		// A JVM starts slowly, and a session outlives its process.
 		s.pace, s.afterRestart = 2*time.Second, 3*time.Second
+	case "sqllock":
+		s.start = startPostgres
+	case "etcdlock":
+		s.start, s.sessions = startEtcd, true
+	case "etcdlock-cluster":
+		s.start, s.sessions, s.servers = startEtcd, true, 3
 	case "redlock":
 		// Two nodes must not restart within the longest lease and its clock drift.
-		s.servers, s.afterRestart = 3, longestLease+longestLease/10
+		s.start, s.servers, s.afterRestart = startRedis, 3, longestLease+longestLease/10
 	default:
 		return s, fmt.Errorf("there is no backend %q", backend)
 	}
@@ -63,11 +71,7 @@ func newRig(tb testing.TB, s setup, seed uint64, dir string) *rig {
 		tb: tb, setup: s, seed: seed, dir: dir,
 		processes: make([]*process, s.processes), injected: make(map[string]int),
 	}
-	if s.backend == "zklock" {
-		r.store = startZooKeeper(tb)
-	} else {
-		r.store = startRedis(tb, s.servers)
-	}
+	r.store = s.start(tb, s.servers)
 	r.register = startRegister(tb)
 	for i := range r.processes {
 		r.spawn(i)
@@ -89,7 +93,7 @@ func (r *rig) spawn(i int) {
 	c := config{
 		Backend: r.setup.backend, Addrs: r.store.addrs(), Register: r.register.listener.Addr().String(),
 		Proc: fmt.Sprintf("%d.%d", i, life), Number: i, Life: life,
-		Seed: r.seed, Workers: r.setup.workers, Keys: r.setup.keys, Shares: r.setup.shares,
+		Seed: r.seed, Workers: r.setup.workers, Keys: r.setup.keys, Shares: r.setup.backend != "redlock",
 	}
 	c.Journal = journalOf(r.dir, c.Proc)
 	r.processes[i] = startProcess(r.tb, c)
@@ -164,7 +168,7 @@ func (r *rig) heal() {
 func (r *rig) waitEmpty() []string {
 	const lasts = 75 * time.Second // a queue expires after a minute
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		left, err := r.store.left(r.setup.keys)
+		left, err := r.store.left(r.setup.keys, r.dead)
 		if err == nil && len(left) == 0 {
 			return nil
 		}
@@ -175,6 +179,13 @@ func (r *rig) waitEmpty() []string {
 			return left
 		}
 	}
+}
+
+// dead reports whether the process with this name was killed.
+func (r *rig) dead(holder string) bool {
+	return slices.ContainsFunc(r.all, func(p *process) bool {
+		return p.killed && strings.HasSuffix(holder, fmt.Sprintf("/%d", p.cmd.Process.Pid))
+	})
 }
 
 // history reads the journals after all processes have exited.
@@ -205,7 +216,7 @@ func (r *rig) history() (*history, error) {
 			h.Ends[proc] = farewell{Said: true, Err: fmt.Sprintf("exit status %d; %s", code, p.stderr)}
 		}
 	}
-	if r.setup.backend != "zklock" {
+	if !r.setup.sessions {
 		clear(h.Deaths) // the store keeps the keys of dead processes
 	}
 	h.findOrphans()

@@ -10,6 +10,7 @@ type store interface {
 	kill(i int)
 	restart(tb testing.TB, i int) // with its data
 
-	// left returns data that a lock should not leave behind.
-	left(keys int) ([]string, error)
+	// left returns data that a lock should not leave behind. A process that was killed
+	// may leave more.
+	left(keys int, dead func(holder string) bool) ([]string, error)
 }

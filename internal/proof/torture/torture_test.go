@@ -3,6 +3,7 @@ package torture
 import (
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,10 +14,24 @@ import (
 // connections fail, and that afterwards all workers are served and no data is left.
 func TestTorture(t *testing.T) {
 	testmode.Long(t)
-	if raceDetector && *backendFlag == "zklock" {
+	if *backendFlag != "" {
+		torture(t, *backendFlag)
+		return
+	}
+	for _, backend := range []string{"redislock", "sqllock", "etcdlock-cluster"} {
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel() // it mostly waits
+			torture(t, backend)
+		})
+	}
+}
+
+func torture(t *testing.T, backend string) {
+	t.Helper()
+	if raceDetector && backend == "zklock" {
 		t.Skip("go-zookeeper has a race of its own when it sets its watches again")
 	}
-	s, err := newSetup(*backendFlag)
+	s, err := newSetup(backend)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +45,7 @@ func TestTorture(t *testing.T) {
 	p := newPlan(seed, length, s)
 	t.Logf("seed %d, %s for %v, the faults:\n%v", seed, s.backend, length, p)
 
-	dir := historyDir(t)
+	dir := historyDir(t, backend)
 	r := newRig(t, s, seed, dir)
 	if err := r.save(p); err != nil {
 		t.Fatal(err)
@@ -66,13 +81,14 @@ func TestTorture(t *testing.T) {
 
 // historyDir returns a directory that is removed if the test passes, or the one that
 // the flag names.
-func historyDir(t *testing.T) string {
+func historyDir(t *testing.T, backend string) string {
 	t.Helper()
 	if *keepFlag != "" {
-		if err := os.MkdirAll(*keepFlag, 0o700); err != nil {
+		dir := filepath.Join(*keepFlag, backend)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		return *keepFlag
+		return dir
 	}
 	dir, err := os.MkdirTemp("", "torture-") //nolint:usetesting // it must outlive a failed test
 	if err != nil {

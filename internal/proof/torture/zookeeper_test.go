@@ -21,7 +21,7 @@ type silentZK struct{}
 
 func (silentZK) Printf(string, ...any) {}
 
-func startZooKeeper(tb testing.TB) *zkStore {
+func startZooKeeper(tb testing.TB, _ int) store {
 	tb.Helper()
 	server := zktest.Start(tb, zktest.Config{})
 	c, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogger(silentZK{}), zk.WithLogInfo(false))
@@ -52,7 +52,7 @@ func (s *zkStore) restart(tb testing.TB, _ int) {
 }
 
 // left returns the nodes of owners.
-func (s *zkStore) left(keys int) ([]string, error) {
+func (s *zkStore) left(keys int, _ func(string) bool) ([]string, error) {
 	var left []string
 	for key := range keys {
 		path := zklock.DefaultRoot + "/" + zklock.EscapeKey(keyName(key))

@@ -1,0 +1,87 @@
+package torture
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/backend/sqllock/pglisten"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// backends are all backends that can be tortured.
+var backends = []string{"redislock", "redlock", "zklock", "sqllock", "etcdlock", "etcdlock-cluster"}
+
+// open returns the backend, and a function that closes its clients.
+func (k *kid) open() (driver.Backend, func(), error) {
+	switch k.Backend {
+	case "redislock", "redlock":
+		return k.openRedis()
+	case "zklock":
+		b, err := zklock.New(k.Addrs, zklock.WithSessionTimeout(2*longestLease), zklock.WithDialer(k.network.DialTimeout))
+		return b, func() {}, err
+	case "sqllock":
+		return k.openSQL()
+	default:
+		return k.openEtcd()
+	}
+}
+
+func (k *kid) openRedis() (driver.Backend, func(), error) {
+	var clients []redis.UniversalClient
+	for _, addr := range k.Addrs {
+		clients = append(clients, redis.NewClient(&redis.Options{Addr: addr, Dialer: k.network.DialContext}))
+	}
+	closeClients := func() {
+		for _, c := range clients {
+			_ = c.Close()
+		}
+	}
+	if k.Backend == "redislock" {
+		return redislock.New(clients[0]), closeClients, nil
+	}
+	return redlock.New(clients, redlock.WithTrustedStart(), redlock.WithTokens(),
+		redlock.WithMaxLease(longestLease), redlock.WithNodeTimeout(200*time.Millisecond)), closeClients, nil
+}
+
+func (k *kid) openSQL() (driver.Backend, func(), error) {
+	c, err := pgx.ParseConfig(k.Addrs[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	c.DialFunc = k.network.DialContext
+	db := stdlib.OpenDB(*c)
+	db.SetMaxOpenConns(4 * k.Number) // the first process has no limit
+	var opts []sqllock.Option
+	if k.Number > 0 { // nor does it hear or tell anything
+		opts = append(opts, sqllock.WithListener(pglisten.New(c)))
+	}
+	b, err := sqllock.New(db, sqllock.Postgres, opts...)
+	return b, func() { _ = db.Close() }, err
+}
+
+func (k *kid) openEtcd() (driver.Backend, func(), error) {
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: k.Addrs, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+			return k.network.DialContext(ctx, "tcp", addr)
+		})},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := etcdlock.New(client, etcdlock.WithSessionTTL(2*longestLease))
+	return b, func() { _ = client.Close() }, err
+}
