@@ -58,7 +58,7 @@ func (s *etcdStore) restart(tb testing.TB, i int) {
 // compact removes the history, so that watches of the past fail.
 func (s *etcdStore) compact(tb testing.TB) {
 	tb.Helper()
-	s.do(tb, func(ctx context.Context) error {
+	insist(tb, func(ctx context.Context) error {
 		now, err := s.admin.Get(ctx, "none")
 		if err == nil {
 			_, err = s.admin.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
@@ -74,26 +74,10 @@ func (s *etcdStore) alarm(tb testing.TB, on bool) {
 	if on {
 		r.Action = pb.AlarmRequest_ACTIVATE
 	}
-	s.do(tb, func(ctx context.Context) error {
+	insist(tb, func(ctx context.Context) error {
 		_, err := pb.NewMaintenanceClient(s.admin.ActiveConnection()).Alarm(ctx, r)
 		return err
 	})
-}
-
-// do repeats a request of the administrator until it succeeds: a new leader may not be
-// ready.
-func (s *etcdStore) do(tb testing.TB, f func(ctx context.Context) error) {
-	tb.Helper()
-	var err error
-	for start := time.Now(); time.Since(start) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		err = f(ctx)
-		cancel()
-		if err == nil {
-			return
-		}
-	}
-	tb.Fatal(err)
 }
 
 // left returns everything below the prefix.

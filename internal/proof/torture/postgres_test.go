@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ type postgresStore struct {
 	server *sqltest.Server
 	dsn    string
 	admin  *sql.DB
-	locked context.CancelFunc // ends the transaction that has locked the tables
+	locked *sql.Tx // has locked the tables
 }
 
 func startPostgres(tb testing.TB, _ int) store {
@@ -60,33 +61,29 @@ func (s *postgresStore) restart(tb testing.TB, _ int) {
 // others calls a function of PostgreSQL for each client that is not the administrator.
 func (s *postgresStore) others(tb testing.TB, function string) {
 	tb.Helper()
-	s.exec(tb, "SELECT "+function+"(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+	insist(tb, func(ctx context.Context) error {
+		_, err := s.admin.ExecContext(ctx, "SELECT "+function+"(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+		return err
+	})
 }
 
 // lock locks the tables until unlock is called.
 func (s *postgresStore) lock(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	tx, err := s.admin.BeginTx(ctx, nil)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, "LOCK TABLE distlock, distlock_member IN ACCESS EXCLUSIVE MODE")
-	}
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s.locked = cancel // rolls back
+	insist(tb, func(ctx context.Context) error {
+		tx, err := s.admin.Begin()
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "LOCK TABLE distlock, distlock_member IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+		s.locked = tx
+		return nil
+	})
 }
 
-func (s *postgresStore) unlock() { s.locked() }
-
-func (s *postgresStore) exec(tb testing.TB, statement string) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	if _, err := s.admin.ExecContext(ctx, statement); err != nil {
-		tb.Fatal(err)
-	}
-}
+func (s *postgresStore) unlock() { _ = s.locked.Rollback() }
 
 // left returns the leases that have not ended, and the places of processes that were not
 // killed. Leases that have ended stay until the next request for the key.

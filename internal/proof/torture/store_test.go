@@ -1,6 +1,10 @@
 package torture
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+)
 
 // store is the servers of the backend.
 type store interface {
@@ -13,4 +17,20 @@ type store interface {
 	// left returns data that a lock should not leave behind. A process that was killed
 	// may leave more.
 	left(keys int, dead func(holder string) bool) ([]string, error)
+}
+
+// insist repeats a request of the administrator until it succeeds: after an earlier fault
+// its connection may be broken, or a new leader not be ready.
+func insist(tb testing.TB, f func(ctx context.Context) error) {
+	tb.Helper()
+	var err error
+	for start := time.Now(); time.Since(start) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		err = f(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	tb.Fatal(err)
 }
