@@ -115,6 +115,9 @@ func forEachAttempt(t *testing.T, test func(t *testing.T, try func(*etcdlock.Bac
 
 // A request for a key arrives after its owner has given up. It does not take the key, and
 // the owners that come later are served.
+//
+// Row 9 (etcdlock): a request that arrives late does not take the key. Fails if the fence
+// is not written.
 func TestLateRequest(t *testing.T) {
 	t.Parallel()
 	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
@@ -161,6 +164,9 @@ func TestLateRequestAfterRelease(t *testing.T) {
 
 // The answer to a request for a key is lost. The owner has the key when it tries again,
 // and otherwise gives it up.
+//
+// Row 8 (etcdlock): the owner has the key when it tries again, and an owner that gives up
+// leaves nothing. Fails if only a place that is known to exist is deleted.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
@@ -191,6 +197,9 @@ func TestLostReply(t *testing.T) {
 // The answer to a release is lost, or the release is late. The key becomes free, to repeat
 // the release is not an error, and the late release does not take the key from the next
 // owner.
+//
+// Row 8 (etcdlock): the key becomes free, and a late release does not take it from the next
+// owner. Fails if a release without an answer is not continued in the background.
 func TestReleaseWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"lost": false, "late": true} {

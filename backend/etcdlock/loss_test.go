@@ -17,6 +17,10 @@ import (
 // An operator ends the lease of etcd, or deletes all keys. All holders are told by the next
 // renewal, nothing of the old session is left, and waiters and later owners are served in a
 // new session, with larger tokens.
+//
+// Row 28 (etcdlock): after the lease of etcd was revoked, all holders are told by the next
+// renewal, and waiters and later owners are served. Fails if a renewal does not ask whether
+// the place exists.
 func TestSessionLost(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(c *clientv3.Client, lease clientv3.LeaseID) error{

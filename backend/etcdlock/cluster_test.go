@@ -1,0 +1,225 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/stall"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// TestRow26Cluster breaks a cluster of three servers in four ways, one after the other.
+//
+// Row 26 (etcdlock): when one of three servers is killed, and when another becomes the
+// leader, no lock is lost, and the waiters get the key one at a time, with rising tokens.
+// Fails if a renewal without an answer counts as Lost.
+// Row 26 (etcdlock): while the leader is stopped, a call that only reaches the leader ends
+// with an error, and the leases of a process that reaches all servers are renewed. Fails if
+// operations have no timeout.
+// Row 26 (etcdlock): without a majority the holder is told, and nobody gets the key until
+// there is a majority again. Fails if a renewal without an answer counts as renewed.
+func TestRow26Cluster(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	c := etcdtest.StartCluster(t)
+	t.Run("leader-killed", func(t *testing.T) {
+		disturbed(t, c, func() {
+			leader := c.Leader(t)
+			leader.Kill()
+			t.Cleanup(func() { leader.Restart(t) })
+		})
+	})
+	t.Run("leader-moved", func(t *testing.T) { disturbed(t, c, func() { c.MoveLeader(t) }) })
+	t.Run("leader-stopped", func(t *testing.T) { leaderStopped(t, c) })
+	t.Run("majority-lost", func(t *testing.T) { majorityLost(t, c) })
+}
+
+// disturbed breaks the cluster while three processes contend for a key, and another holds a
+// lock. Never do two have the key, all continue, and the holder loses nothing.
+func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
+	const processes, before, after = 3, 10, 30
+	open := func() *etcdlock.Backend {
+		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(time.Second))
+	}
+	steady := open()
+	g := tryRepeatedly(t, steady, request("steady"))
+	var r register
+	var all, half sync.WaitGroup
+	done, renewing := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(renewing)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			if s := renewed(steady, g); s.Status == driver.Lost {
+				t.Error("the lock of a holder is lost")
+				return
+			}
+		}
+	}()
+	halfway := make(chan struct{})
+	half.Add(processes)
+	for range processes {
+		b := open()
+		all.Go(func() {
+			for range before {
+				useRepeatedly(t, b, &r)
+			}
+			half.Done()
+			<-halfway
+			for range after {
+				useRepeatedly(t, b, &r)
+			}
+		})
+	}
+	half.Wait()
+	close(halfway)
+	disturb()
+	all.Wait()
+	close(done)
+	<-renewing
+	if n := r.uses.Load(); n != processes*(before+after) {
+		t.Errorf("%d uses of %d", n, processes*(before+after))
+	}
+	eventually(t, patience, "the lock is renewed", func() bool { return renewed(steady, g).Status == driver.Renewed })
+	releaseRepeatedly(t, steady, g)
+	admin := newClient(t, c.Addrs()...)
+	eventually(t, patience, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
+}
+
+// useRepeatedly takes the key, uses the register and releases the key. It repeats calls
+// that get no answer.
+func useRepeatedly(t *testing.T, b *etcdlock.Backend, r *register) {
+	req := request("contended")
+	var g driver.Grant
+	for deadline := time.Now().Add(time.Minute); ; {
+		var err error
+		req.Backoff = driver.NewBackoff(time.Second, 0)
+		if g, err = b.Acquire(context.Background(), req); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("Acquire: %v", err)
+			return
+		}
+	}
+	r.begin(t, g.Token)
+	r.end()
+	_ = b.Release(context.Background(), g) // continues in the background after an error
+}
+
+// leaderStopped stops the leader: its connections stay open, and it does not answer. The
+// others elect another.
+func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
+	leader := c.Leader(t)
+	bound := newBackend(t, newClient(t, leader.Addr()), etcdlock.WithOpTimeout(shortTimeout))
+	free := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout), etcdlock.WithSessionTTL(30*time.Second))
+	locker := distlock.New(free, distlock.Config{})
+	defer locker.Close()
+	lease, err := locker.Acquire(context.Background(), "stopped", distlock.Opts{KeyTimeout: 9 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := tryRepeatedly(t, bound, request("stopped-too"))
+
+	leader.Stop(t)
+	stopped := time.Now()
+	if s := renewed(bound, g); s.Status != driver.Unknown || s.Err == nil {
+		t.Errorf("renewed by a server that does not answer: %v", s)
+	}
+	if _, err := bound.TryAcquire(context.Background(), request("stopped-3")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		t.Errorf("TryAcquire at a server that does not answer: %v", err)
+	}
+	if err := bound.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
+		t.Errorf("Release at a server that does not answer: %v", err)
+	}
+	if d := time.Since(stopped); d > patience {
+		t.Errorf("three calls without an answer took %v", d)
+	}
+	mustWork(t, free, "stopped-4") // the key is free at the other servers
+	eventually(t, patience, "the lease is renewed without the leader", func() bool {
+		return lease.Until().After(stopped.Add(9 * time.Second))
+	})
+	leader.Cont(t)
+	if err := lease.Check(); err != nil {
+		t.Errorf("the lease: %v", err)
+	}
+	releaseRepeatedly(t, bound, g)
+	_ = lease.Release(context.Background()) // continues in the background after an error
+	admin := newClient(t, c.Addrs()...)
+	eventually(t, patience, "it is released", func() bool { return len(places(t, admin, "stopped")) == 0 })
+}
+
+// majorityLost kills two of three servers.
+func majorityLost(t *testing.T, c *etcdtest.Cluster) {
+	const session = 4 * time.Second
+	holder := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout), etcdlock.WithSessionTTL(session))
+	other := newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(shortTimeout))
+	locker, second := distlock.New(holder, distlock.Config{}), distlock.New(other, distlock.Config{})
+	defer locker.Close()
+	defer second.Close()
+	stalls := stall.Start(t)
+	lease, err := locker.Acquire(context.Background(), "minority", distlock.Opts{KeyTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := make(chan *distlock.Lease)
+	go func() {
+		defer close(next)
+		for ctx := t.Context(); ctx.Err() == nil; {
+			if l, err := second.Acquire(ctx, "minority", distlock.Opts{KeyTimeout: time.Minute}); err == nil {
+				next <- l
+				return
+			}
+		}
+	}()
+	admin := newClient(t, c.Addrs()...)
+	eventually(t, patience, "it is in the queue", func() bool { return len(places(t, admin, "minority")) == 2 })
+
+	for _, s := range c.Servers[1:] {
+		s.Kill()
+	}
+	killed := time.Now()
+	mustEnd(t, lease)
+	if lease.Until().After(killed.Add(session / 2)) {
+		t.Error("the lease was renewed without a majority")
+	}
+	if late := time.Since(lease.Until()); late > time.Second && !stalls.Excuses(late) {
+		t.Errorf("the holder is told %v after the end of its lease", late)
+	}
+	if err := lease.Release(context.Background()); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("Release of the lost lease: %v", err)
+	}
+	if _, err := locker.TryAcquire(context.Background(), "minority-too", distlock.Opts{}); !errors.Is(err, distlock.ErrUnavailable) {
+		t.Errorf("TryAcquire without a majority: %v", err)
+	}
+	select {
+	case <-next:
+		t.Error("the waiter has the key although there is no majority")
+	default:
+	}
+	for _, s := range c.Servers[1:] {
+		s.Restart(t)
+	}
+	select {
+	case l := <-next:
+		if l.Token() <= lease.Token() {
+			t.Errorf("token %d after token %d", l.Token(), lease.Token())
+		}
+		if err := l.Release(context.Background()); err != nil {
+			t.Errorf("Release: %v", err)
+		}
+	case <-time.After(2 * patience):
+		t.Error("the waiter does not get the key")
+	}
+}

@@ -1,0 +1,58 @@
+package etcdlock_test
+
+import (
+	"context"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock/internal/etcdtest"
+)
+
+// compact compacts the whole history of the server.
+func compact(tb testing.TB, admin *clientv3.Client) {
+	tb.Helper()
+	// A revision that nobody waits for: the present one is not compacted away.
+	resp, err := admin.Put(context.Background(), "compaction", "")
+	if err == nil {
+		_, err = admin.Compact(context.Background(), resp.Header.Revision, clientv3.WithCompactPhysical())
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// TestRow27Compaction: the history is compacted while a waiter watches, and again while
+// the waiter is cut off and the key is released. The release is not in the history any
+// more when the watch resumes.
+//
+// Row 27 (etcdlock): the waiter gets the key. Fails if a watch goes on after the message
+// that its revision was compacted.
+func TestRow27Compaction(t *testing.T) {
+	t.Parallel()
+	server := etcdtest.Start(t)
+	addr := server.Addr()
+	admin := newClient(t, addr)
+	b, n := overNetwork(t, addr)
+	other := newBackend(t, newClient(t, addr))
+
+	first := mustAcquire(t, other, request("whole"))
+	w := startWaiter(t, b, admin, request("whole"))
+	compact(t, admin)
+	w.mustWait(t)
+	mustRelease(t, other, first)
+	mustRelease(t, b, w.served(t))
+
+	second := mustAcquire(t, other, request("cut"))
+	w = startWaiter(t, b, admin, request("cut"))
+	eventually(t, patience, "it watches", func() bool {
+		return server.Metric(t, "etcd_debugging_mvcc_watcher_total") == 1
+	})
+	n.Hang(true)
+	mustRelease(t, other, second)
+	compact(t, admin)
+	w.mustWait(t)
+	n.Hang(false)
+	n.CloseCut()
+	mustRelease(t, b, w.served(t))
+}

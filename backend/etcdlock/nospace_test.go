@@ -1,0 +1,107 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/internal/etcdtest"
+)
+
+// TestRow29NoSpace: the database of the server is full. Then an operator makes space.
+//
+// Row 29 (etcdlock): holders keep their locks and release them, and a waiter that is in the
+// queue gets its key. A new lock is refused with the cause, and is granted when there is
+// space again. Fails if a renewal writes.
+func TestRow29NoSpace(t *testing.T) {
+	t.Parallel()
+	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()
+	admin := newClient(t, addr)
+	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(3*time.Second))
+	other := newBackend(t, newClient(t, addr))
+	locker := distlock.New(b, distlock.Config{})
+	defer locker.Close()
+	lease, err := locker.Acquire(context.Background(), "kept", distlock.Opts{KeyTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := mustAcquire(t, b, request("passed-on"))
+	w := startWaiter(t, other, admin, request("passed-on"))
+	fill(t, admin)
+
+	for _, try := range []*distlock.Locker{locker, distlock.New(newBackend(t, newClient(t, addr)), distlock.Config{})} {
+		_, err = try.TryAcquire(context.Background(), "new", distlock.Opts{})
+		if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) ||
+			!strings.Contains(err.Error(), "space exceeded") || !strings.Contains(err.Error(), addr) {
+			t.Errorf("TryAcquire without space: %v", err)
+		}
+	}
+	if err := locker.Ping(context.Background()); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
+		t.Errorf("Ping without space: %v", err)
+	}
+	w.mustWait(t)
+	mustRelease(t, b, g)
+	next := w.served(t)
+	if next.Token <= g.Token {
+		t.Errorf("token %d after token %d", next.Token, g.Token)
+	}
+	full := time.Now()
+	eventually(t, patience, "the lease is renewed for as long as the lease of etcd", func() bool {
+		if err := lease.Check(); err != nil {
+			t.Fatalf("the lease: %v", err)
+		}
+		return lease.Until().After(full.Add(4 * time.Second))
+	})
+
+	makeSpace(t, admin, addr)
+	if err := locker.Do(context.Background(), "new", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
+		t.Errorf("Do when there is space again: %v", err)
+	}
+	mustRelease(t, other, next)
+	if err := lease.Release(context.Background()); err != nil {
+		t.Errorf("Release: %v", err)
+	}
+	for _, key := range []string{"kept", "passed-on", "new"} {
+		eventually(t, patience, "no place is left", func() bool { return len(places(t, admin, key)) == 0 })
+	}
+}
+
+// fill writes until the server refuses.
+func fill(tb testing.TB, admin *clientv3.Client) {
+	tb.Helper()
+	for i := range 1000 {
+		if _, err := admin.Put(context.Background(), "filler/"+strconv.Itoa(i), strings.Repeat("x", 10_000)); err != nil {
+			if !strings.Contains(err.Error(), "space exceeded") {
+				tb.Fatal(err)
+			}
+			return
+		}
+	}
+	tb.Fatal("the server does not get full")
+}
+
+// makeSpace does what an operator does.
+func makeSpace(tb testing.TB, admin *clientv3.Client, addr string) {
+	tb.Helper()
+	ctx := context.Background()
+	resp, err := admin.Delete(ctx, "filler/", clientv3.WithPrefix())
+	if err == nil {
+		_, err = admin.Compact(ctx, resp.Header.Revision, clientv3.WithCompactPhysical())
+	}
+	if err == nil {
+		_, err = admin.Defragment(ctx, addr)
+	}
+	if err == nil {
+		_, err = admin.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
