@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if zooKeeper.server != nil {
 		zooKeeper.server.Kill()
 	}
+	if err := etcd.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -38,26 +38,28 @@ func TestRow07Partition(t *testing.T) {
 	}
 }
 
-// The same with ZooKeeper, where a lease is at most half of the session's timeout.
+// The same with ZooKeeper and etcd, where a lease is at most half of the session's timeout.
 //
-// Row 7 (zklock): the holder is cancelled before another is granted. Fails if leases
-// are not limited to half of the session's timeout.
-func TestRow07PartitionZooKeeper(t *testing.T) {
+// Row 7 (zklock, etcdlock): the holder is cancelled before another is granted. Fails if
+// leases are not limited to half of the session's timeout.
+func TestRow07PartitionOfSession(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	for name, cut := range partitions {
-		t.Run("zklock/"+name, func(t *testing.T) {
-			t.Parallel()
-			s := startZooKeeper(t)
-			const lease = 4 * time.Second
-			cutStore := store{address: s.dying(lease)}
-			n := new(spoilnet.Network)
-			lost, cfg := losses()
-			l := cutStore.lockerWith(t, cfg, n, nil)
-			cutOff(t, l, s.locker(t), lost, func() { cut(networks{n}) }, time.Minute, lease)
-			heal(t, l, networks{n})
-			s.mustBeEmpty(t)
-		})
+	for _, kind := range []string{"zklock", "etcdlock"} {
+		for name, cut := range partitions {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s := starts[kind](t)
+				const lease = 4 * time.Second
+				cutStore := store{address: s.dying(lease)}
+				n := new(spoilnet.Network)
+				lost, cfg := losses()
+				l := cutStore.lockerWith(t, cfg, n, nil)
+				cutOff(t, l, s.locker(t), lost, func() { cut(networks{n}) }, time.Minute, lease)
+				heal(t, l, networks{n})
+				s.mustBeEmpty(t)
+			})
+		}
 	}
 }
 

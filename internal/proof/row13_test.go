@@ -17,7 +17,7 @@ import (
 // A function panics, or ends its goroutine: the key is released once, and the panic
 // continues with its value.
 //
-// Row 13 (redislock, redlock, zklock): the key is released exactly once. Fails if the
+// Row 13 (redislock, redlock, zklock, etcdlock): the key is released exactly once. Fails if the
 // release is not deferred, and if it is sent twice.
 func TestRow13PanicAndGoexit(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
@@ -53,13 +53,13 @@ func TestRow13PanicAndGoexit(t *testing.T) {
 			mustRelease(t, mustAcquire(t, l, key, o)) // the gate is open
 		}
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock")
+	}, "redislock", "redlock", "zklock", "etcdlock")
 }
 
 // A function ignores that its context has ended after the lease was lost. Another
 // process gets the key; in this process no caller enters before the function returns.
 //
-// Row 13 (redislock, redlock, zklock): the gate stays shut until the function has
+// Row 13 (redislock, redlock, zklock, etcdlock): the gate stays shut until the function has
 // returned. Fails if the gate is opened when the lease is lost.
 func TestRow13IgnoredContext(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
@@ -104,5 +104,5 @@ func TestRow13IgnoredContext(t *testing.T) {
 		wantKinds(t, "the stubborn", <-first, "lost")
 		wantKinds(t, "the next", <-second, "none")
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock")
+	}, "redislock", "redlock", "zklock", "etcdlock")
 }

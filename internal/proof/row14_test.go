@@ -14,7 +14,7 @@ import (
 
 // A thousand waiters in four processes are cancelled at once.
 //
-// Row 14 (redislock, zklock): all calls return soon, and the queue is empty. Fails if
+// Row 14 (redislock, zklock, etcdlock): all calls return soon, and the queue is empty. Fails if
 // an abandoned request is not released in the background.
 // Row 14 (redlock): all calls return soon. Fails if the pause between two attempts ignores
 // the context.
@@ -73,13 +73,13 @@ func TestRow14ThousandCancelled(t *testing.T) {
 		}
 		mustRelease(t, held)
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock")
+	}, "redislock", "redlock", "zklock", "etcdlock")
 }
 
 // The first waiter is cancelled while its grant is in flight: the next waiters get the
 // key, in the same process and in another.
 //
-// Row 14 (redislock, redlock, zklock): a grant in flight is passed on. Fails if an
+// Row 14 (redislock, redlock, zklock, etcdlock): a grant in flight is passed on. Fails if an
 // abandoned request is not released in the background.
 func TestRow14GrantInFlight(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
@@ -142,13 +142,13 @@ func TestRow14GrantInFlight(t *testing.T) {
 			}
 		}
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock")
+	}, "redislock", "redlock", "zklock", "etcdlock")
 }
 
 // A holder's context is cancelled before its release is sent, or meanwhile. The key is
 // free all the same.
 //
-// Row 14 (redislock, redlock, zklock): the key is free at once. Fails if the release is
+// Row 14 (redislock, redlock, zklock, etcdlock): the key is free at once. Fails if the release is
 // sent with the caller's context.
 func TestRow14CancelledRelease(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
@@ -176,5 +176,5 @@ func TestRow14CancelledRelease(t *testing.T) {
 			cancel()
 		}
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock")
+	}, "redislock", "redlock", "zklock", "etcdlock")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -11,12 +12,17 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/etcdtest"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -25,25 +31,28 @@ import (
 
 // address is all that another process has to know about a store.
 type address struct {
-	Kind  string // "redislock", "redlock" or "zklock"
+	Kind  string // "redislock", "redlock", "zklock" or "etcdlock"
 	Addrs []string
 
-	// For ZooKeeper: the root node, and how long the server keeps the nodes of a dead
-	// process.
+	// For ZooKeeper and etcd: the root node or the prefix, and how long the server keeps
+	// the locks of a dead process.
 	Root    string
 	Session time.Duration
 }
 
 // dying returns the address for a process that will be killed, with leases of the given
-// length. ZooKeeper's leases are at most half as long as the session.
+// length. Those of ZooKeeper and etcd are at most half as long as the session.
 func (a address) dying(lease time.Duration) address {
 	a.Session = 2 * lease
 	return a
 }
 
+// hasSessions reports whether the locks of a process end together with its session.
+func (a address) hasSessions() bool { return a.Kind == "zklock" || a.Kind == "etcdlock" }
+
 // gone returns how long the store keeps a lease of a dead process.
 func (a address) gone(lease time.Duration) time.Duration {
-	if a.Kind == "zklock" {
+	if a.hasSessions() {
 		return a.Session
 	}
 	return lease
@@ -52,10 +61,21 @@ func (a address) gone(lease time.Duration) time.Duration {
 // backend returns a Backend with connections of its own, which go through network, and
 // a function that closes the connections.
 func (a address) backend(network *spoilnet.Network) (driver.Backend, func() error, error) {
-	if a.Kind == "zklock" {
+	switch a.Kind {
+	case "zklock":
 		b, err := zklock.New(a.Addrs, zklock.WithRoot(a.Root), zklock.WithSessionTimeout(a.Session),
 			zklock.WithOpTimeout(5*time.Second), zklock.WithDialer(network.DialTimeout))
 		return b, func() error { return nil }, err
+	case "etcdlock":
+		dial := func(ctx context.Context, addr string) (net.Conn, error) { return network.DialContext(ctx, "tcp", addr) }
+		c, err := clientv3.New(clientv3.Config{
+			Endpoints: a.Addrs, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)},
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		b, err := etcdlock.New(c, etcdlock.WithPrefix(a.Root), etcdlock.WithSessionTTL(a.Session), etcdlock.WithOpTimeout(5*time.Second))
+		return b, c.Close, err
 	}
 	var clients []redis.UniversalClient
 	for _, addr := range a.Addrs {
@@ -94,7 +114,7 @@ func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, er
 type store struct {
 	address
 
-	admins []*redis.Client // empty for ZooKeeper
+	admins []*redis.Client // empty for ZooKeeper and etcd
 }
 
 // locker returns a Locker with connections of its own, as in another process. It is
@@ -130,6 +150,7 @@ var starts = map[string]func(t *testing.T) *store{
 	"redislock": func(t *testing.T) *store { return startRedis(t, "redislock", 1, redistest.Start) },
 	"redlock":   func(t *testing.T) *store { return startRedis(t, "redlock", 3, redistest.Start) },
 	"zklock":    startZooKeeper,
+	"etcdlock":  startEtcd,
 }
 
 // eachStore runs f on a store of each of the given kinds, in parallel, because the
@@ -186,12 +207,22 @@ func startZooKeeper(t *testing.T) *store {
 	}}
 }
 
+// etcd is one server for all tests.
+var etcd etcdtest.Shared
+
+func startEtcd(t *testing.T) *store {
+	t.Helper()
+	return &store{address: address{
+		Kind: "etcdlock", Addrs: []string{etcd.Server(t).Addr()}, Root: t.Name() + "/", Session: 20 * time.Second,
+	}}
+}
+
 // remains returns the locks, the queue entries, and everything without an expiry in the
 // store.
 func (s *store) remains(tb testing.TB) (names []string) {
 	tb.Helper()
 	ctx := context.Background()
-	if s.Kind == "zklock" {
+	if s.hasSessions() {
 		l, end, err := s.address.locker(distlock.Config{})
 		if err != nil {
 			tb.Fatal(err)
