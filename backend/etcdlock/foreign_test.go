@@ -1,0 +1,37 @@
+package etcdlock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+)
+
+// TestRow22Foreign: another program has written a key with the name of the lock, and later
+// one in its queue. Neither has a lease.
+//
+// Row 22 (etcdlock): a key with the name of the lock does not matter, and one in its queue
+// is a place that excludes others until it is deleted. Fails if places that the Backend has
+// not made do not count.
+func TestRow22Foreign(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, shared.Server(t).Addr())
+	b := newBackend(t, c)
+	put := func(path string) {
+		t.Helper()
+		if _, err := c.Put(context.Background(), path, "a value of 3 words"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := t.Name()
+	put(etcdlock.DefaultPrefix + etcdlock.EscapeKey(key))
+	mustWork(t, b, key)
+	put(dirOf(key) + "note")
+	mustBeBusy(t, b, key)
+	w := startWaiter(t, b, c, request(key))
+	w.mustWait(t)
+	if held, err := b.ForceRelease(context.Background(), key); !held || err != nil {
+		t.Errorf("ForceRelease: %v, %v", held, err)
+	}
+	mustRelease(t, b, w.served(t))
+}
