@@ -80,7 +80,7 @@ func (b *Backend) check(ctx context.Context) error {
 		err = c.QueryRowContext(ctx, b.sql.version.text).Scan(&version)
 		switch {
 		case noTable(err):
-			return fmt.Errorf("the table %q does not exist: CreateTable creates it: %s", b.opts.table, text.OneLine(err))
+			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.opts.table, text.OneLine(err))
 		case errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("the table %q has no version: CreateTable has not made it, or the row with the empty key was deleted", b.opts.table)
 		case err == nil && version != schemaVersion:

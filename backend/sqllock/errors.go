@@ -17,6 +17,9 @@ import (
 // any more, or the key was released. It matches [driver.ErrLost].
 var ErrStale = fmt.Errorf("sqllock: stale lease: %w", driver.ErrLost)
 
+// ErrNoTable: the table for locks does not exist. [CreateTable] creates it.
+var ErrNoTable = errors.New("the table for locks does not exist")
+
 var (
 	errClosed   = errors.New("sqllock: the Backend is closed")
 	errReleased = fmt.Errorf("sqllock: %w: released while waiting", driver.ErrNotAcquired)
