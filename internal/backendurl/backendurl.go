@@ -15,7 +15,10 @@ import (
 
 // Shared describes the values that name a store outside this process, for a help text.
 const Shared = "redis://[user:password@]host:port/db (rediss://… for TLS), " +
-	"zk://[user:password@]host:port,host:port/chroot, or " +
+	"zk://[user:password@]host:port,host:port/chroot, " +
+	"postgres://[user:password@]host:port/db, " +
+	"mysql://[user:password@]host:port/db, " +
+	"sqlite:path, or " +
 	"etcd://[user:password@]host:port,host:port/prefix"
 
 // Usage describes all values of a -backend flag, for its help text.
@@ -64,12 +67,17 @@ var schemes = []scheme{
 	{"redis://", "[user:password@]host:port/db", openRedis},
 	{"rediss://", "[user:password@]host:port/db", openRedis},
 	{"zk://", "[user:password@]host:port,host:port/chroot", openZooKeeper},
+	{"postgres://", "[user:password@]host:port/db", openPostgres},
+	{"postgresql://", "[user:password@]host:port/db", openPostgres},
+	{"mysql://", "[user:password@]host:port/db", openMySQL},
+	{sqlitePrefix, "path", openSQLite},
 	{"etcd://", "[user:password@]host:port,host:port/prefix", openEtcd},
 }
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
-// most a few seconds. An error is one line that names rawURL without user and password.
-// It wraps [ErrURL] if rawURL is invalid.
+// most a few seconds. In a database without tables for locks it creates them. An error
+// is one line that names rawURL without user and password. It wraps [ErrURL] if rawURL
+// is invalid.
 func Open(ctx context.Context, rawURL string) (*Backend, error) {
 	s, err := find(rawURL)
 	var b *Backend
@@ -80,6 +88,13 @@ func Open(ctx context.Context, rawURL string) (*Backend, error) {
 		return nil, fmt.Errorf("backend %q: %w", redact(rawURL), err)
 	}
 	return b, nil
+}
+
+// InProcess reports whether the locks that rawURL names are inside this process, where
+// they exclude only this process.
+func InProcess(rawURL string) bool {
+	path, ok := cutPrefixFold(rawURL, sqlitePrefix)
+	return ok && path == inMemory || strings.EqualFold(rawURL, "embedded")
 }
 
 // find returns the scheme of rawURL.

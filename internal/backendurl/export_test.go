@@ -1,6 +1,9 @@
 package backendurl
 
-import "strconv"
+import (
+	"net"
+	"strconv"
+)
 
 // Redact is redact.
 var Redact = redact
@@ -30,6 +33,23 @@ func Parse(rawURL string) (Parsed, error) {
 		p = Parsed{[]string{o.Addr}, o.Username, o.Password, o.TLSConfig != nil, strconv.Itoa(o.DB)}
 	case "zk://":
 		p.Servers, _, err = parseZooKeeper(rawURL)
+	case "postgres://", "postgresql://":
+		c, err := ParsePostgres(rawURL)
+		if err != nil {
+			return p, err
+		}
+		p = Parsed{[]string{join(c.Host, c.Port)}, c.User, c.Password, c.TLSConfig != nil, c.Database}
+		for _, f := range c.Fallbacks {
+			p.Servers = append(p.Servers, join(f.Host, f.Port))
+		}
+	case "mysql://":
+		c, err := parseMySQL(rawURL)
+		if err != nil {
+			return p, err
+		}
+		p = Parsed{[]string{c.Addr}, c.User, c.Passwd, c.TLS != nil, c.DBName}
+	case sqlitePrefix:
+		p.Place, err = parseSQLite(rawURL)
 	case "etcd://":
 		c, prefix, err := parseEtcd(rawURL)
 		if err != nil {
@@ -39,3 +59,5 @@ func Parse(rawURL string) (Parsed, error) {
 	}
 	return p, err
 }
+
+func join(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }

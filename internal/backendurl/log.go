@@ -13,7 +13,16 @@ type debugLogger string
 
 // Printf implements the logger interface of go-redis.
 func (client debugLogger) Printf(ctx context.Context, format string, v ...any) {
+	client.log(ctx, func() string { return fmt.Sprintf(format, v...) })
+}
+
+// Print implements the logger interface of go-sql-driver/mysql.
+func (client debugLogger) Print(v ...any) {
+	client.log(context.Background(), func() string { return fmt.Sprint(v...) })
+}
+
+func (client debugLogger) log(ctx context.Context, text func() string) {
 	if slog.Default().Enabled(ctx, slog.LevelDebug) {
-		slog.DebugContext(ctx, string(client)+": "+fmt.Sprintf(format, v...))
+		slog.DebugContext(ctx, string(client)+": "+text())
 	}
 }

@@ -184,6 +184,67 @@ func TestBadURL(t *testing.T) {
 		{"zk://user:1,secret/x@h:1", "percent-encoded"},
 		{"zk://user:1?secret@h:1", "percent-encoded"},
 		{"zk://user:1#secret@h:1", "percent-encoded"},
+		{"postgres", "want one of embedded, redis://"},
+		{"postgres:h:1/db", "want one of embedded, redis://"},
+		{"postgres://", "a host is missing"},
+		{"postgres:///db?host=/run/postgresql", "a host is missing"},
+		{"postgresql://h:1,/db", "a host is missing"},
+		{"postgres://h:port/db", "invalid port"},
+		{"postgres://h:0/db", `invalid port "0"`},
+		{"postgres://h:1,i:65536/db", `invalid port "65536"`},
+		{"postgres://[::1/db", "missing ']'"},
+		{"postgres://h:1/db/x", `invalid database name "db/x"`},
+		{"postgres://h:1/db%00", `invalid database name "db\x00"`},
+		{"postgres://h:1/db%zz", "%zz"},
+		{"postgres://h:1/db#x", "#"},
+		{"postgres://h:1/db?colour=red", `unexpected parameter "colour"`},
+		{"postgres://user@h:1/db?password=secret", `unexpected parameter "password"`},
+		{"postgres://h:1/db?sslmode=secure", "sslmode"},
+		{"postgres://h:1/db?sslmode=a%60b: x%00", "x"},
+		{"postgres://h:1/db?sslmode=verify-full&sslrootcert=/nowhere", "/nowhere"},
+		{"postgres://h:1/db?target_session_attrs=best", "target_session_attrs"},
+		{"postgres://h:1/db?connect_timeout=soon", "connect_timeout"},
+		{"postgres://h:1/db?default_query_exec_mode=fast", "default_query_exec_mode"},
+		{"postgres://user:secret@h:port/db", "invalid port"},
+		{"postgres://:secret@h:1/db", "want user:password"},
+		{"postgres://secret%00:x@h:1/db", "zero byte"},
+		{"postgres://x:secret%00@h:1/db", "zero byte"},
+		{"postgres://user:secret%zz@h:1/db", "percent-encoded"},
+		{"postgres://user:se@secret@h:1/db", "percent-encoded"},
+		{"postgres://user:1/secret@h:1/db", "percent-encoded"},
+		{"postgres://user:1?secret@h:1/db", "percent-encoded"},
+		{"postgres://user:1#secret@h:1/db", "percent-encoded"},
+		{"mysql", "want one of embedded, redis://"},
+		{"mysql:h:1/db", "want one of embedded, redis://"},
+		{"user:secret@tcp(h:1)/db", "want one of embedded, redis://"},
+		{"mysql://", "a host is missing"},
+		{"mysql://user:secret@tcp(h:1)/db", "tcp(h:1)"},
+		{"mysql://h:1", "the database is missing"},
+		{"mysql://h:1/", "the database is missing"},
+		{"mysql://h:1/db/x", `invalid database name "db/x"`},
+		{"mysql://h:1,i:1/db", "want one host"},
+		{"mysql://h:port/db", "invalid port"},
+		{"mysql://h:65536/db", `invalid port "65536"`},
+		{"mysql://h:1/db?parseTime=true", `unexpected parameter "parseTime": want none but tls`},
+		{"mysql://h:1/db?tls=yes", `tls is "yes": want true or skip-verify`},
+		{"mysql://h:1/db?tls=", `tls is ""`},
+		{"mysql://h:1/db#", "#"},
+		{"mysql://:secret@h:1/db", "want user:password"},
+		{"mysql://secret%00:x@h:1/db", "zero byte"},
+		{"mysql://user:secret@secret@h:1/db", "percent-encoded"},
+		{"mysql://user:1/secret@h:1/db", "percent-encoded"},
+		{"sqlite", "want one of embedded, redis://"},
+		{"sqlite3:x.db", "want one of embedded, redis://"},
+		{"sqlite:", "the path is missing"},
+		{"sqlite://x.db", "without slashes"},
+		{"sqlite:///var/x.db", "without slashes"},
+		{"sqlite://user:secret@h/x.db", "without slashes"},
+		{"sqlite:file:x.db", "without file:"},
+		{"sqlite::memory", `":memory" is not a file`},
+		{"sqlite:x.db?_pragma=journal_mode(DELETE)", "no parameters"},
+		{"sqlite::memory:?cache=shared", "is not a file"},
+		{"sqlite:x\x00", "zero byte"},
+		{"sqlite:/var/lib/", `"/var/lib/" is a folder`},
 		{"etcd", "want one of embedded, redis://"},
 		{"etcd:h:1", "want one of embedded, redis://"},
 		{"etcd://", "a host is missing"},
@@ -236,6 +297,10 @@ func TestUnreachable(t *testing.T) {
 		{"Redis is silent", "redis", mute.Addr().String(), "no answer within the operation timeout of 3s: it takes connections, but answers nothing"},
 		{"ZooKeeper refuses", "zk", dead.Addr().String(), "refused"},
 		{"ZooKeeper is silent", "zk", mute.Addr().String(), "no answer within"},
+		{"PostgreSQL refuses", "postgres", dead.Addr().String(), "refused"},
+		{"PostgreSQL is silent", "postgres", mute.Addr().String(), "no answer"},
+		{"MySQL refuses", "mysql", dead.Addr().String(), "refused"},
+		{"MySQL is silent", "mysql", mute.Addr().String(), "no answer"},
 		{"etcd refuses", "etcd", dead.Addr().String(), "refused"},
 		{"etcd is silent", "etcd", mute.Addr().String(), "no answer of " + mute.Addr().String()},
 		{"both", "zk", mute.Addr().String() + "," + dead.Addr().String(), ""},
@@ -267,11 +332,23 @@ func TestCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	for _, scheme := range []string{"redis://", "zk://", "etcd://", "etcd://user:pw@"} {
+	for _, scheme := range []string{"redis://", "zk://", "etcd://", "etcd://user:pw@", "postgres://user:pw@", "mysql://user:pw@"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(20*time.Millisecond, cancel)
-		if _, err := backendurl.Open(ctx, scheme+mute.Addr().String()); !errors.Is(err, context.Canceled) {
+		if _, err := backendurl.Open(ctx, scheme+mute.Addr().String()+"/0"); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+}
+
+// The locks of these stores are inside this process.
+func TestInProcess(t *testing.T) {
+	for rawURL, want := range map[string]bool{
+		"embedded": true, "EMBEDDED": true, "sqlite::memory:": true, "SQLite::memory:": true,
+		"sqlite:memory.db": false, "sqlite::memory": false, "redis://h:1": false, "": false,
+	} {
+		if got := backendurl.InProcess(rawURL); got != want {
+			t.Errorf("%q: %v", rawURL, got)
 		}
 	}
 }
@@ -283,6 +360,9 @@ func TestName(t *testing.T) {
 		"rediss://user:secret@h:1/0?x=secret":      "rediss://h:1/0",
 		"zk://user:secret@h:1,i:2/a?x=secret":      "zk://h:1,i:2/a",
 		"zk://h:1,i:2":                             "zk://h:1,i:2",
+		"postgres://user:secret@h:1/db?x=secret":   "postgres://h:1/db",
+		"sqlite:/var/lib/a@b/x.db":                 "sqlite:/var/lib/a@b/x.db",
+		"sqlite://user:secret@h/x.db":              "sqlite://h/x.db",
 		"redis://user:sec@ret/with?every#thing@h/": "redis://h/",
 	} {
 		if got := backendurl.Name(rawURL); got != want {

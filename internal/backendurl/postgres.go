@@ -1,23 +1,67 @@
 package backendurl
 
 import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/backend/sqllock/pglisten"
 )
 
 // postgresPort is the default port.
 const postgresPort = "5432"
 
 // postgresParameters are the parameters of a URL, which mean what they mean to psql.
-// The last one is pgx's, for a pooler that does not know prepared statements.
+// The last one is pgx's, for a pooler in transaction mode: there is no listener then.
 var postgresParameters = []string{
 	"application_name", "channel_binding", "connect_timeout", "sslcert", "sslkey", "sslmode", "sslrootcert",
 	"target_session_attrs", "default_query_exec_mode",
 }
+
+func openPostgres(ctx context.Context, rawURL string) (*Backend, error) {
+	config, err := ParsePostgres(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	var opts []sqllock.Option
+	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		opts = append(opts, sqllock.WithListener(pglisten.New(config)))
+	}
+	return openSQL(ctx, sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), sqllock.Postgres, opts...)
+}
+
+// postgresConnector opens connections. If it cannot, the error is one line, without the
+// user, which pgx names.
+type postgresConnector struct{ sqldriver.Connector }
+
+// Connect implements [sqldriver.Connector].
+func (c postgresConnector) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		err = &postgresError{e.Unwrap()}
+	}
+	return conn, err
+}
+
+type postgresError struct{ err error }
+
+// Error returns the errors of the attempts, which differ only if the servers do or if one
+// attempt was with TLS.
+func (e *postgresError) Error() string {
+	return strings.Join(slices.Compact(strings.Split(e.err.Error(), "\n")), "; ")
+}
+
+func (e *postgresError) Unwrap() error { return e.err }
 
 // ParsePostgres is [pgx.ParseConfig] with the differences that parseRedis has. Like psql
 // it takes what the URL does not say from environment variables and .pgpass. An error is

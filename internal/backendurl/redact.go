@@ -25,11 +25,13 @@ var secretParameter = regexp.MustCompile(`(?i)([?&][^=&]*pass[^=&]*=)[^&]*`)
 
 // redact removes user and password from a URL, valid or not: everything up to the last
 // @, so that no part of a password with reserved characters is left. The user is
-// removed too, because passwords are often put there by mistake.
+// removed too, because passwords are often put there by mistake. The path of a SQLite
+// database may have an @, and has no password before it.
 func redact(rawURL string) string {
 	rawURL = secretParameter.ReplaceAllString(rawURL, "${1}"+hidden)
 	at := strings.LastIndexByte(rawURL, '@')
-	if at < 0 {
+	path, isPath := cutPrefixFold(rawURL, sqlitePrefix)
+	if at < 0 || isPath && !strings.HasPrefix(path, "//") {
 		return rawURL
 	}
 	scheme, rest, isURL := strings.Cut(rawURL, "://")

@@ -48,17 +48,22 @@ func FuzzURL(f *testing.F) {
 		"embedded", "redis://h:1/0", "rediss://u:p@h:1/0?pool_size=2", "zk://u:p@h:1,[::1]:2/a?session_timeout=5s", "zk://h", "redis://",
 		"redis://h:1/a%0Ab/c", "zk://h:1/a%00b", "zk://h:1?session_timeout=5%0As", "zk://h%0a:1", "redis://h:1/%0A", "redis://h:1/0?x%0A=1",
 		"redis://h:99999/0", "redis://:0", "redis://[::1/0", "zk://h:1?a;b", "zk://h:1?session_timeout", "redis://h:1/0?dial_timeout=%0A",
-		"etcd://u:p@h:1,[::1]:2/a?tls=skip-verify", "etcd://h/a%0Ab", "etcd://h:1?tls=%0A",
+		"postgres://u:p@h:1,[::1]:2/db?sslmode=disable", "postgresql://h", "postgres://h:1/a%0Ab?sslmode=%0A", "postgres://h:1/?application_name=%00",
+		"postgres://h:1/a`b?sslmode=`: x", "postgres://%2Ftmp/db", "mysql://u:p@h:1/db?tls=true", "mysql://h/a%0Ab?tls=%0A", "mysql://(h)/db",
+		"sqlite:x.db", "sqlite::memory:", "sqlite:a\nb", "SQLITE:x@y", "etcd://u:p@h:1,[::1]:2/a?tls=skip-verify", "etcd://h/a%0Ab", "etcd://h:1?tls=%0A",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, rawURL string) {
 		parsed, err := backendurl.Parse(rawURL)
 		_ = backendurl.Name(rawURL)
+		isFile := strings.HasPrefix(strings.ToLower(rawURL), "sqlite:")
 		switch {
 		case err != nil:
 			mustBeSaid(t, rawURL)
-		case !strings.EqualFold(rawURL, "embedded"):
+		case isFile && parsed.Place == "":
+			t.Errorf("%q: no file", rawURL)
+		case !isFile && !strings.EqualFold(rawURL, "embedded"):
 			mustBeServers(t, rawURL, parsed.Servers)
 		}
 	})
@@ -78,6 +83,12 @@ func FuzzPassword(f *testing.F) {
 	f.Add("redis", "/", "", "h:1/0?x=1")
 	f.Add("redis", "[", "]", "h:1/0")
 	f.Add("x", "//", "://", "h:1")
+	f.Add("postgres", "user:", "%00", "h:1,i:2/db")
+	f.Add("postgresql", "", "", "h:1/db?sslmode=`: x")
+	f.Add("postgres", "`: ", "", "h:1/db?sslmode=x")
+	f.Add("mysql", "user:", "", "h:1,i:2/db")
+	f.Add("mysql", "", "@tcp(", "h:1)/db")
+	f.Add("sqlite", "", "", "x.db")
 	f.Add("etcd", "user:", "", "h:1,i:2/a?tls=x")
 	f.Add("redis", "user:", "@h:1/0?", "h:1/0?db=x")
 	f.Fuzz(func(t *testing.T, scheme, before, after, rest string) {
@@ -123,7 +134,9 @@ func FuzzEncodedPassword(f *testing.F) {
 			}
 		}
 		for rest, refuse := range map[string]bool{
-			"etcd://%s@h:1,i:2/db?tls=true": user == "" || password == "",
+			"postgres://%s@h:1,i:2/db?sslmode=require": user == "" || strings.Contains(user+password, "\x00"),
+			"mysql://%s@h:1/db?tls=true":               user == "" || strings.Contains(user, "\x00"),
+			"etcd://%s@h:1,i:2/db?tls=true":            user == "" || password == "",
 		} {
 			rawURL := fmt.Sprintf(rest, encode(user)+":"+encode(password))
 			got, err := backendurl.Parse(rawURL)

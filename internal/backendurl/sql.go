@@ -1,0 +1,50 @@
+package backendurl
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+)
+
+// sqlConns limits the connections to an SQL database, unless db has a limit: a server
+// has about a hundred for all processes.
+const sqlConns = 10
+
+// openSQL returns the backend for db, and creates the tables if they are missing. It
+// closes db if it fails.
+func openSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend, error) {
+	if db.Stats().MaxOpenConnections == 0 {
+		db.SetMaxOpenConns(sqlConns)
+		db.SetMaxIdleConns(sqlConns)
+		db.SetConnMaxIdleTime(5 * time.Minute)
+	}
+	b, err := sqllock.New(db, d, opts...)
+	if err == nil {
+		if err = reachSQL(ctx, db, d, b); err != nil {
+			_ = b.Close() // it was never used
+		}
+	}
+	if err != nil {
+		_ = db.Close() // it was never used
+		return nil, err
+	}
+	return &Backend{Backend: b, end: db.Close}, nil
+}
+
+// reachSQL checks that the database answers and has the tables. It tries to create them
+// only if they are missing, because many users may not create tables.
+func reachSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, b *sqllock.Backend) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	err := b.Ping(ctx)
+	if !errors.Is(err, sqllock.ErrNoTable) {
+		return err
+	}
+	if err := sqllock.CreateTable(ctx, db, d); err != nil {
+		return err
+	}
+	return b.Ping(ctx)
+}
