@@ -13,8 +13,8 @@ import (
 
 // TestModuleOutside writes a module that pins the oldest versions of grpc and chi that
 // this module allows, and imports httpmw and redislock: go mod tidy leaves both versions
-// as they are, and adds nothing that only the commands, the benchmarks, the example
-// service or the proofs need. A higher version in go.mod is a higher version for all users.
+// as they are, and adds nothing that only the other backends, the commands, the
+// benchmarks, the example service or the proofs need. A higher version in go.mod is a higher version for all users.
 func TestModuleOutside(t *testing.T) {
 	testmode.Long(t)
 	root, err := os.Getwd()
@@ -53,8 +53,9 @@ func TestModuleOutside(t *testing.T) {
 	}
 	all := golang("list", "-m", "all")
 	for _, path := range []string{
-		"github.com/HdrHistogram/hdrhistogram-go", "github.com/anishathalye/porcupine", "github.com/rogpeppe/go-internal",
-		"github.com/schollz/progressbar/v3", "github.com/urfave/cli/v3", "modernc.org/sqlite",
+		"github.com/HdrHistogram/hdrhistogram-go", "github.com/anishathalye/porcupine", "github.com/go-sql-driver/mysql",
+		"github.com/jackc/pgx/v5", "github.com/rogpeppe/go-internal", "github.com/schollz/progressbar/v3", "github.com/urfave/cli/v3",
+		"go.etcd.io/etcd/client/v3", "modernc.org/sqlite",
 	} {
 		if strings.Contains(all, path+" ") {
 			t.Errorf("it has %s", path)

@@ -10,6 +10,10 @@ import (
 func TestBadFlags(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "no such directory", "out")
+	forms := "embedded, redis://[user:password@]host:port/db, rediss://[user:password@]host:port/db, " +
+		"zk://[user:password@]host:port,host:port/chroot, " +
+		"postgres://[user:password@]host:port/db, postgresql://[user:password@]host:port/db, " +
+		"mysql://[user:password@]host:port/db, sqlite:path, etcd://[user:password@]host:port,host:port/prefix"
 	for name, test := range map[string]struct {
 		args []string
 		want string // the line on stderr
@@ -38,8 +42,8 @@ func TestBadFlags(t *testing.T) {
 		"grpc target no port": {[]string{"-plan", "grpc", "-target", "localhost"}, `-target "localhost": want host:port of the service, such as 127.0.0.1:9090`},
 		"hold for http":       {[]string{"-plan", "http", "-target", "http://x", "-hold", "1ms"}, `-hold "1ms": -plan http leaves that to the service`},
 		"backend for grpc":    {[]string{"-plan", "grpc", "-target", "x:1", "-backend", "redis://u:secret@x"}, `-backend: -plan grpc leaves that to the service`},
-		"backend scheme":      {[]string{"-backend", "carrier-pigeon"}, `backend "carrier-pigeon": invalid backend: want one of embedded, redis://[user:password@]host:port/db, rediss://[user:password@]host:port/db, zk://[user:password@]host:port,host:port/chroot`},
-		"backend, no lock":    {[]string{"-backend", "redis", "-lock", "off"}, `backend "redis": invalid backend: want one of embedded, redis://[user:password@]host:port/db, rediss://[user:password@]host:port/db, zk://[user:password@]host:port,host:port/chroot`},
+		"backend scheme":      {[]string{"-backend", "carrier-pigeon"}, `backend "carrier-pigeon": invalid backend: want one of ` + forms},
+		"backend, no lock":    {[]string{"-backend", "redis", "-lock", "off"}, `backend "redis": invalid backend: want one of ` + forms},
 		"jtl":                 {[]string{"-jtl", missing}, `-jtl "` + missing + `": no such file or directory`},
 		"json":                {[]string{"-json", missing}, `-json "` + missing + `": no such file or directory`},
 		"json is jtl":         {[]string{"-jtl", "a", "-json", "./a"}, `-json "./a": is the -jtl file too`},
@@ -100,7 +104,9 @@ func TestSummaryHidesPassword(t *testing.T) {
 		"redis://user:secret@host:6379/0?x=secret":    "redis://host:6379/0",
 		"zk://user:secret@host:2181,host:2182/bench":  "zk://host:2181,host:2182/bench",
 		"zk://host:2181/bench?session_timeout=secret": "zk://host:2181/bench",
-		"embedded": "embedded",
+		"postgres://user:secret@host/db?x=secret":     "postgres://host/db",
+		"sqlite:bench.db": "sqlite:bench.db",
+		"embedded":        "embedded",
 	} {
 		s := mustParse(t, "-backend", backend).summary()
 		if strings.Contains(s, "secret") || !strings.HasSuffix(s, ", backend "+want) {

@@ -32,6 +32,7 @@
 //
 //	go run ./bench -backend redis://127.0.0.1:6379/0 -hold 1ms -keys 100
 //	go run ./bench -backend zk://127.0.0.1:2181/bench -hold 1ms -keys 100
+//	go run ./bench -backend postgres://postgres@127.0.0.1:5432/bench -hold 1ms -keys 100
 //
 // With -plan http and -plan grpc a sample is an order at the example service, which
 // takes the lock. The counter is the stock of an item, which starts with as many pieces

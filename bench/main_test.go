@@ -7,9 +7,19 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock/internal/sqltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(stopServers{m}) }
+
+// stopServers stops the shared servers after the tests.
+type stopServers struct{ *testing.M }
+
+func (s stopServers) Run() int {
+	defer sqltest.StopShared()
+	return s.M.Run()
+}
 
 // ended is the result of a call of the program.
 type ended struct {

@@ -2,13 +2,19 @@ module github.com/distlock-go/distlock/cmd
 
 go 1.26.0
 
-// The workspace puts the checkout in the place of this version of the library. There is
-// no replace directive: go install …@latest refuses a module that has one. A release
-// writes its own version here, and then sets the tags vX.Y.Z and cmd/vX.Y.Z.
-require github.com/distlock-go/distlock v0.0.0
+// The workspace puts the checkout in the place of these versions of the library and of
+// its modules. There is no replace directive: go install …@latest refuses a module that
+// has one. A release writes its own version here and in the other modules that this one
+// needs, and then sets the tag vX.Y.Z of the library and one for each of these modules,
+// such as cmd/vX.Y.Z.
+require (
+	github.com/distlock-go/distlock v0.0.0
+	github.com/distlock-go/distlock/backend/etcdlock v0.0.0 // indirect
+	github.com/distlock-go/distlock/backend/sqllock v0.0.0 // indirect
+	github.com/distlock-go/distlock/internal/backendurl v0.0.0
+)
 
 require (
-	github.com/distlock-go/distlock/internal/backendurl v0.0.0-00010101000000-000000000000
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/urfave/cli/v3 v3.14.0
 	golang.org/x/sys v0.49.0
@@ -21,8 +27,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
-	github.com/distlock-go/distlock/backend/etcdlock v0.0.0-00010101000000-000000000000 // indirect
-	github.com/distlock-go/distlock/backend/sqllock v0.0.0-00010101000000-000000000000 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/go-zookeeper/zk v1.0.4 // indirect

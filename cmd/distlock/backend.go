@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/urfave/cli/v3"
 
@@ -17,8 +16,8 @@ const backendEnv = "DISTLOCK_BACKEND"
 func backendFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "backend",
-		Usage: "where the locks are, as a `URL`: redis://[user:password@]host:port/db (rediss://… for TLS), or " +
-			"zk://[user:password@]host:port,host:port/chroot. Other users can see a command line: put a password into the variable",
+		Usage: "where the locks are, as a `URL`: " + backendurl.Shared +
+			". Other users can see a command line: put a password into the variable",
 		Sources:     cli.EnvVars(backendEnv),
 		HideDefault: true, // it may contain a password
 	}
@@ -31,7 +30,7 @@ func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() e
 	switch {
 	case rawURL == "":
 		return nil, nil, usageErrorf("-backend is missing, and so is %s: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
-	case strings.EqualFold(rawURL, "embedded"):
+	case backendurl.InProcess(rawURL):
 		return nil, nil, usageErrorf("-backend %q: its locks are inside this process and exclude only this process", rawURL)
 	}
 	b, err := backendurl.Open(ctx, rawURL)
