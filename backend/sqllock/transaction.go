@@ -50,44 +50,45 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // transact is do for several statements that take effect together, or not at all.
 func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.Context, q querier) error) error {
 	return b.do(ctx, why, func(op context.Context, c *sql.Conn) error {
-		if b.dialect == SQLite {
-			return transactSQLite(op, c, f)
+		for _, s := range b.dialect.begin() {
+			if _, err := c.ExecContext(op, s); err != nil {
+				if op.Err() != nil { // it may have begun
+					rollBack(op, c)
+				}
+				return err
+			}
 		}
-		// Each statement must see what was committed before it: in a snapshot the rows
-		// that a lock has waited for would look as they were before.
-		tx, err := c.BeginTx(op, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+		err := f(op, c)
+		if err == nil {
+			_, err = c.ExecContext(op, "COMMIT")
+		}
 		if err != nil {
-			return err
+			rollBack(op, c)
 		}
-		if err := f(op, tx); err != nil {
-			_ = tx.Rollback()
-			return err
-		}
-		return tx.Commit()
+		return err
 	})
 }
 
-// transactSQLite begins as a writer. A transaction that begins as a reader cannot become a
-// writer when another one has written in between.
-func transactSQLite(ctx context.Context, c *sql.Conn, f func(ctx context.Context, q querier) error) error {
-	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		if ctx.Err() != nil { // it may have begun
-			endSQLite(ctx, c)
-		}
-		return err
+// begin returns the statements that begin a transaction. The methods of [sql.Tx] would do,
+// but Commit has no time limit in every driver: that of MySQL waits forever for an answer
+// that was lost.
+//
+// Each statement must see what was committed before it: in a snapshot the rows that a lock
+// has waited for would look as they were before. In SQLite a transaction that begins as a
+// reader cannot become a writer when another one has written in between.
+func (d Dialect) begin() []string {
+	switch d {
+	case Postgres:
+		return []string{"BEGIN ISOLATION LEVEL READ COMMITTED"}
+	case MySQL:
+		return []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"}
+	default:
+		return []string{"BEGIN IMMEDIATE"}
 	}
-	err := f(ctx, c)
-	if err == nil {
-		_, err = c.ExecContext(ctx, "COMMIT")
-	}
-	if err != nil {
-		endSQLite(ctx, c)
-	}
-	return err
 }
 
-// endSQLite undoes a transaction. If that fails the connection is closed.
-func endSQLite(ctx context.Context, c *sql.Conn) {
+// rollBack undoes a transaction. If that fails the connection is closed.
+func rollBack(ctx context.Context, c *sql.Conn) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_, err := c.ExecContext(own, "ROLLBACK")

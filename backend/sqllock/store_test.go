@@ -1,0 +1,153 @@
+package sqllock_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/sqltest"
+)
+
+// store is a database, with the tables, to which a test does harm.
+type store struct {
+	database
+
+	dsn    string
+	server *sqltest.Server
+	name   string // on the server
+}
+
+// onServer returns a store on a server.
+func onServer(t *testing.T, d database, s *sqltest.Server) *store {
+	t.Helper()
+	of := &store{database: d, server: s, name: s.NewDatabase(t)}
+	of.dsn = s.DSN(of.name)
+	if err := sqllock.CreateTable(t.Context(), of.pool(t), d.dialect); err != nil {
+		t.Fatal(err)
+	}
+	return of
+}
+
+// eachShared runs f with stores on the servers that all tests share.
+func eachShared(t *testing.T, f func(t *testing.T, of *store)) {
+	t.Helper()
+	eachServer(t, (*sqltest.Engine).Shared, f)
+}
+
+// eachOwn runs f with stores on servers of their own.
+func eachOwn(t *testing.T, f func(t *testing.T, of *store)) {
+	t.Helper()
+	eachServer(t, func(e *sqltest.Engine, tb testing.TB) *sqltest.Server { return e.Start(tb) }, f)
+}
+
+func eachServer(t *testing.T, server func(e *sqltest.Engine, tb testing.TB) *sqltest.Server, f func(t *testing.T, of *store)) {
+	t.Helper()
+	t.Parallel()
+	for d, engine := range map[*database]*sqltest.Engine{&postgres: sqltest.Postgres, &mariaDB: sqltest.MariaDB} {
+		t.Run(d.dialect.String(), func(t *testing.T) {
+			t.Parallel()
+			f(t, onServer(t, *d, server(engine, t)))
+		})
+	}
+}
+
+// pool returns the connections of an application.
+func (of *store) pool(t *testing.T) *sql.DB { return of.database.pool(t, of.dsn) }
+
+// open returns a Backend that is closed when the test ends.
+func (of *store) open(t *testing.T, opts ...sqllock.Option) *sqllock.Backend {
+	t.Helper()
+	return of.opened(t, of.dsn, opts...)
+}
+
+// locker returns a process: a Locker with a Backend of its own.
+func (of *store) locker(t *testing.T, opts ...sqllock.Option) *distlock.Locker {
+	t.Helper()
+	l := distlock.New(of.database.open(t, of.dsn, opts...), distlock.Config{})
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func renewed(t *testing.T, b *sqllock.Backend, g driver.Grant) driver.RenewResult {
+	t.Helper()
+	return driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
+}
+
+func lock(t *testing.T, l *distlock.Locker, key string, o distlock.Opts) *distlock.Lease {
+	t.Helper()
+	lease, err := l.Acquire(t.Context(), key, o)
+	if err != nil {
+		t.Fatalf("Acquire: %v", err)
+	}
+	return lease
+}
+
+// waiter is a call of Acquire on a goroutine of its own.
+type waiter struct {
+	done  chan struct{}
+	lease *distlock.Lease
+	err   error
+}
+
+func startWaiter(t *testing.T, l *distlock.Locker, key string, o distlock.Opts) *waiter {
+	t.Helper()
+	w := &waiter{done: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		w.lease, w.err = l.Acquire(ctx, key, o)
+		close(w.done)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-w.done
+	})
+	return w
+}
+
+// served returns the lease of a waiter that must get it.
+func (w *waiter) served(t *testing.T) *distlock.Lease {
+	t.Helper()
+	select {
+	case <-w.done:
+	case <-time.After(patience):
+		t.Fatal("the waiter does not get the key")
+	}
+	if w.err != nil {
+		t.Fatalf("Acquire: %v", w.err)
+	}
+	return w.lease
+}
+
+func (w *waiter) mustWait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-w.done:
+		t.Fatalf("Acquire returned early: %v", w.err)
+	default:
+	}
+}
+
+// waiting returns how many wait for a key.
+func waiting(t *testing.T, b *sqllock.Backend, key string) int {
+	t.Helper()
+	infos, err := b.Inspect(t.Context(), key, 1)
+	if err != nil {
+		t.Fatalf("Inspect: %v", err)
+	}
+	for _, info := range infos {
+		if info.Key == key {
+			return info.Waiting
+		}
+	}
+	return 0
+}
+
+// unknown reports whether an error leaves the outcome open.
+func unknown(err error) bool {
+	return err != nil && !errors.Is(err, driver.ErrLost) && !errors.Is(err, driver.ErrNotAcquired)
+}
