@@ -1,0 +1,99 @@
+package sqllock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/sqltest"
+)
+
+// TestRow32Deadlock: another transaction has locked the row of one key and asks for that of
+// another, which is the order opposite to that of a Backend that takes both. The database
+// undoes what the Backend did.
+//
+// Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if a
+// deadlock is not repeated.
+func TestRow32Deadlock(t *testing.T) {
+	t.Parallel()
+	const lockRow = "SELECT token FROM distlock WHERE lock_key = '"
+	for name, d := range map[string]struct {
+		database  database
+		engine    *sqltest.Engine
+		begin     string        // makes the transaction the one that is not undone
+		waits     string        // how many transactions wait for a row
+		deadlocks func() string // changes with each deadlock
+	}{
+		"PostgreSQL": {
+			postgres, sqltest.Postgres, "SET LOCAL deadlock_timeout = '10s'",
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+			func() string {
+				_, after, _ := strings.Cut(sqltest.Postgres.Shared(t).Log(), "deadlock detected")
+				return after[:min(len(after), 1)]
+			},
+		},
+		"MariaDB": {
+			mariaDB, sqltest.MariaDB, "INSERT INTO ballast SELECT seq FROM seq_1_to_1000",
+			"SELECT count(*) FROM information_schema.innodb_trx JOIN information_schema.processlist ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND db = database()",
+			func() string {
+				return sqltest.MariaDB.Shared(t).Exec(t, "mysql", "SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'")
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			of := onServer(t, d.database, d.engine.Shared(t))
+			b, db := of.open(t), of.pool(t)
+			of.server.Exec(t, of.name, "CREATE TABLE ballast (n int)")
+			for _, key := range []string{"a", "b"} {
+				release(t, b, acquire(t, b, request(key, time.Minute)))
+			}
+			before := d.deadlocks()
+			for try := range 5 {
+				tx, err := db.BeginTx(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, sql := range []string{d.begin, lockRow + "b' FOR UPDATE"} {
+					if _, err := tx.ExecContext(t.Context(), sql); err != nil {
+						t.Fatalf("%s: %v", sql, err)
+					}
+				}
+				var grants []driver.Grant
+				done := make(chan error, 1)
+				go func() {
+					var err error
+					grants, err = b.TryAcquireAll(context.WithoutCancel(t.Context()), []driver.Request{request("a", time.Minute), request("b", time.Minute)})
+					done <- err
+				}()
+				eventually(t, "the Backend waits for the row", func() bool {
+					var n int
+					if err := db.QueryRowContext(t.Context(), d.waits).Scan(&n); err != nil {
+						t.Fatal(err)
+					}
+					return n == 1
+				})
+				_, undone := tx.ExecContext(t.Context(), lockRow+"a' FOR UPDATE")
+				_ = tx.Rollback()
+				if err := <-done; err != nil {
+					t.Fatalf("TryAcquireAll: %v", err)
+				}
+				for _, g := range grants {
+					release(t, b, g)
+				}
+				if undone == nil {
+					break
+				}
+				// On a slow machine it can be the other transaction that is undone.
+				if try == 4 {
+					t.Fatalf("the other transaction is always undone: %v", undone)
+				}
+			}
+			if d.deadlocks() == before {
+				t.Error("there was no deadlock")
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package sqllock_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/sqllock"
+)
+
+// killConnections ends all connections to the database, as an administrator does, and
+// returns how many there were.
+func (of *store) killConnections(t *testing.T) (n int) {
+	t.Helper()
+	list := "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	kill := "SELECT pg_terminate_backend(%d)"
+	if of.dialect == sqllock.MySQL {
+		list = "SELECT id FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
+		kill = "KILL %d"
+	}
+	db := of.pool(t)
+	db.SetMaxOpenConns(1)
+	rows, err := db.QueryContext(t.Context(), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if _, err := db.ExecContext(t.Context(), fmt.Sprintf(kill, id)); err == nil { // it may have ended by itself
+			n++
+		}
+	}
+	return n
+}
+
+// TestRow31ConnectionsKilled: an administrator ends all connections, again and again,
+// while one process holds a lock and others take another in turn.
+//
+// Row 31 (sqllock): no lock is lost, no two holders meet, and waiters get their turn.
+// Fails if a connection that has ended counts as Lost, or if an acquisition without an
+// answer is not repeated with the same owner.
+func TestRow31ConnectionsKilled(t *testing.T) {
+	eachOwn(t, func(t *testing.T, of *store) {
+		opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
+		lease := lock(t, of.locker(t), "held", opts)
+		var inside atomic.Int32
+		var last, turns atomic.Uint64
+		var all sync.WaitGroup
+		stop := make(chan struct{})
+		for range 4 {
+			l := of.locker(t)
+			all.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					err := l.Do(context.WithoutCancel(t.Context()), "turns", opts, func(ctx context.Context) error {
+						if n := inside.Add(1); n != 1 {
+							t.Errorf("%d holders", n)
+						}
+						defer inside.Add(-1)
+						s, _ := distlock.FromContext(ctx)
+						if before := last.Swap(s.Token()); before >= s.Token() {
+							t.Errorf("token %d after %d", s.Token(), before)
+						}
+						turns.Add(1)
+						return ctx.Err()
+					})
+					if err != nil && unknown(err) {
+						continue // the release had no answer, and is repeated
+					}
+					if err != nil {
+						t.Errorf("Do: %v", err)
+					}
+				}
+			})
+		}
+		killed := 0
+		for round := range 10 {
+			before := turns.Load()
+			eventually(t, fmt.Sprintf("locks pass on in round %d", round), func() bool { return turns.Load() >= before+4 })
+			killed += of.killConnections(t)
+		}
+		close(stop)
+		all.Wait()
+		if killed < 10 {
+			t.Errorf("%d connections were killed", killed)
+		}
+		if err := lease.Check(); err != nil {
+			t.Errorf("the lock that was held all the time: %v", err)
+		}
+		eventually(t, "it is renewed", func() bool { return lease.Refresh(t.Context()) == nil })
+		if err := lease.Release(t.Context()); err != nil {
+			t.Errorf("its release: %v", err)
+		}
+	})
+}

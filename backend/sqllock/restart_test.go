@@ -1,0 +1,63 @@
+package sqllock_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/sqllock"
+)
+
+// TestRow30Restart: the server ends in an orderly way, or is killed, and starts again with
+// its data, while a lock is held and three processes wait for it.
+//
+// Row 30 (sqllock): holders keep their locks, waiters their places, and tokens rise. Fails
+// if a renewal without an answer counts as Lost, or if a waiter that asks again gets a new
+// place.
+func TestRow30Restart(t *testing.T) {
+	eachOwn(t, func(t *testing.T, of *store) {
+		for name, end := range map[string]func(){
+			"restarted": func() { of.server.Shutdown(t) },
+			"killed":    of.server.Kill,
+		} {
+			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 100 * time.Millisecond}
+			admin := of.open(t, sqllock.WithOpTimeout(2*time.Second))
+			lease := lock(t, of.locker(t), name, opts)
+			var line []*waiter
+			for i := range 3 {
+				line = append(line, startWaiter(t, of.locker(t), name, opts))
+				eventually(t, "it waits", func() bool { return waiting(t, admin, name) == i+1 })
+			}
+			end()
+			if err := admin.Ping(t.Context()); err == nil {
+				t.Errorf("%s: a server that has ended answers", name)
+			}
+			of.server.Restart(t)
+			started := time.Now().UnixMicro() // by the clock of the server, too
+			eventually(t, "the lock is renewed", func() bool { return lease.Refresh(t.Context()) == nil })
+			eventually(t, "all have asked again", func() bool {
+				return of.server.Exec(t, of.name, fmt.Sprintf("SELECT count(*) FROM distlock_member WHERE expires > %d", started)) == "3"
+			})
+			for _, w := range line {
+				w.mustWait(t)
+			}
+			for i, w := range line {
+				if err := lease.Check(); err != nil {
+					t.Errorf("%s: the holder before number %d: %v", name, i, err)
+				}
+				if err := lease.Release(t.Context()); err != nil {
+					t.Errorf("%s: release before number %d: %v", name, i, err)
+				}
+				next := w.served(t)
+				if next.Token() <= lease.Token() {
+					t.Errorf("%s: token %d after %d", name, next.Token(), lease.Token())
+				}
+				lease = next
+			}
+			if err := lease.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

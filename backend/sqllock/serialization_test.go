@@ -1,0 +1,89 @@
+package sqllock_test
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/sqltest"
+)
+
+// TestRow32Serialization: all transactions of the database are serializable unless they
+// say otherwise, so statements fail because of others that ran at the same time.
+//
+// Row 32 (sqllock): the Backend repeats them, and its caller does not notice. Fails if a
+// serialization failure is not repeated.
+func TestRow32Serialization(t *testing.T) {
+	t.Parallel()
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		shared := sqltest.Postgres.Shared(t)
+		of := onServer(t, postgres, shared)
+		of.dsn += "&default_transaction_isolation=serializable"
+		const failure = "could not serialize access"
+		before := strings.Count(shared.Log(), failure)
+		contend(t, of, func() bool { return strings.Count(shared.Log(), failure) >= before+20 })
+	})
+	t.Run("MariaDB", func(t *testing.T) {
+		t.Parallel()
+		of := onServer(t, mariaDB, sqltest.MariaDB.Shared(t))
+		of.dsn += "?tx_isolation=%27SERIALIZABLE%27"
+		begin := time.Now()
+		contend(t, of, func() bool { return time.Since(begin) > 300*time.Millisecond })
+	})
+}
+
+// contend lets many owners use one key in every way until enough returns true.
+func contend(t *testing.T, of *store, enough func() bool) {
+	t.Helper()
+	b := of.open(t)
+	var all sync.WaitGroup
+	var stop atomic.Bool
+	check := func(what string, err error) {
+		if err != nil && !errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("%s: %v", what, err)
+			stop.Store(true)
+		}
+	}
+	for i := range 4 {
+		all.Go(func() {
+			for n := i; !stop.Load(); n++ {
+				r := request("key", time.Minute)
+				switch n % 3 {
+				case 1:
+					r.Mode = driver.Shared
+				case 2:
+					r.Permits = 2
+				}
+				g, err := b.TryAcquire(t.Context(), r)
+				check("TryAcquire", err)
+				if err != nil {
+					continue
+				}
+				if got := renewed(t, b, g); got.Status != driver.Renewed {
+					t.Errorf("Renew: %v", got)
+				}
+				check("Release", b.Release(t.Context(), g))
+			}
+		})
+	}
+	l := of.locker(t)
+	for range 2 {
+		all.Go(func() {
+			for !stop.Load() {
+				lease, err := l.Acquire(t.Context(), "key", distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond})
+				if check("Acquire", err); err == nil {
+					check("Release by the Locker", lease.Release(t.Context()))
+				}
+			}
+		})
+	}
+	eventually(t, "there are conflicts", func() bool { return stop.Load() || enough() })
+	stop.Store(true)
+	all.Wait()
+}
