@@ -83,8 +83,7 @@ func TestRow08LostReply(t *testing.T) {
 					var lost atomic.Bool
 					n.DeafenAt(func(p []byte) bool {
 						text := strings.ToUpper(string(p))
-						lost.Store(statement && strings.Contains(text, strings.ToUpper(own.Owner)) ||
-							!statement && strings.Contains(text, "COMMIT") && !strings.Contains(text, "READ COMMITTED"))
+						lost.Store(statement && strings.Contains(text, strings.ToUpper(own.Owner)) || !statement && isCommit(text))
 						return lost.Load()
 					})
 					err := op()
@@ -181,4 +180,40 @@ func TestRow07Partition(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestRow07CutInTransaction: the network is cut when a Backend has locked the row of a key
+// and the rest of its transaction is on its way. A process that is paused at that moment
+// looks the same.
+//
+// Row 7 (sqllock): the database ends the transaction, and another owner gets the key.
+// Fails if a transaction may be idle for any time.
+func TestRow07CutInTransaction(t *testing.T) {
+	eachShared(t, func(t *testing.T, of *store) {
+		b, n := of.over(t, 300*time.Millisecond)
+		peer := of.open(t)
+		release(t, peer, acquire(t, peer, request("key", time.Minute)))
+		r := request("key", time.Minute)
+		r.Mode = driver.Shared
+		eventually(t, "it is cut in a transaction", func() bool {
+			n.HoldAt(func(p []byte) bool { return isCommit(strings.ToUpper(string(p))) })
+			if _, err := b.TryAcquire(t.Context(), r); !unknown(err) {
+				t.Fatalf("TryAcquire without an answer: %v", err)
+			}
+			return n.Held() > 0
+		})
+		g := acquire(t, peer, request("key", time.Minute))
+		if err := n.Deliver(); err != nil {
+			t.Log(err) // the server may have closed the connection
+		}
+		if got := renewed(t, peer, g); got.Status != driver.Renewed {
+			t.Errorf("the lock after the end of the transaction has arrived: %v", got)
+		}
+		release(t, peer, g)
+	})
+}
+
+// isCommit reports whether a message to a server, in upper case, ends a transaction.
+func isCommit(text string) bool {
+	return strings.Contains(text, "COMMIT") && !strings.Contains(text, "READ COMMITTED")
 }

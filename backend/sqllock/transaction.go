@@ -3,7 +3,9 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -49,50 +51,61 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // transact is do for several statements that take effect together, or not at all.
 func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.Context, q querier) error) error {
-	return b.do(ctx, why, func(op context.Context, c *sql.Conn) error {
-		for _, s := range b.dialect.begin() {
-			if _, err := c.ExecContext(op, s); err != nil {
-				if op.Err() != nil { // it may have begun
-					rollBack(op, c)
-				}
-				return err
-			}
+	begin, end := b.dialect.transaction(b.opts.opTimeout)
+	return b.do(ctx, why, func(op context.Context, c *sql.Conn) (err error) {
+		for i := 0; err == nil && i < len(begin); i++ {
+			_, err = c.ExecContext(op, begin[i])
 		}
-		err := f(op, c)
+		if err == nil {
+			err = f(op, c)
+		}
 		if err == nil {
 			_, err = c.ExecContext(op, "COMMIT")
 		}
 		if err != nil {
-			rollBack(op, c)
+			finish(op, c, "ROLLBACK")
 		}
+		finish(op, c, end...)
 		return err
 	})
 }
 
-// begin returns the statements that begin a transaction. The methods of [sql.Tx] would do,
-// but Commit has no time limit in every driver: that of MySQL waits forever for an answer
-// that was lost.
+// transaction returns the statements that begin a transaction, and those that follow its
+// end. The methods of [sql.Tx] would do, but Commit has no time limit in every driver: that
+// of MySQL waits forever for an answer that was lost.
 //
 // Each statement must see what was committed before it: in a snapshot the rows that a lock
 // has waited for would look as they were before. In SQLite a transaction that begins as a
 // reader cannot become a writer when another one has written in between.
-func (d Dialect) begin() []string {
+//
+// A server ends a transaction that is idle for longer than one operation may last: a
+// process that was paused or cut off in between would keep others from the key.
+func (d Dialect) transaction(longest time.Duration) (begin, end []string) {
 	switch d {
 	case Postgres:
-		return []string{"BEGIN ISOLATION LEVEL READ COMMITTED"}
+		return []string{"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = " +
+			strconv.FormatInt(longest.Milliseconds(), 10)}, nil
 	case MySQL:
-		return []string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED", "START TRANSACTION"}
+		return []string{
+			"SET @distlock_wait_timeout = @@SESSION.wait_timeout, SESSION wait_timeout = " + strconv.Itoa(int(math.Ceil(longest.Seconds()))),
+			"SET TRANSACTION ISOLATION LEVEL READ COMMITTED",
+			"START TRANSACTION",
+		}, []string{"SET SESSION wait_timeout = @distlock_wait_timeout"}
 	default:
-		return []string{"BEGIN IMMEDIATE"}
+		return []string{"BEGIN IMMEDIATE"}, nil
 	}
 }
 
-// rollBack undoes a transaction. If that fails the connection is closed.
-func rollBack(ctx context.Context, c *sql.Conn) {
+// finish executes statements, also if the time for the operation is over. If one fails, the
+// connection is closed.
+func finish(ctx context.Context, c *sql.Conn, statements ...string) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, err := c.ExecContext(own, "ROLLBACK")
-	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
-		_ = c.Raw(func(any) error { return errBadConn })
+	for _, s := range statements {
+		_, err := c.ExecContext(own, s)
+		if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+			_ = c.Raw(func(any) error { return errBadConn })
+			return
+		}
 	}
 }
