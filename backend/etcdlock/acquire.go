@@ -81,7 +81,8 @@ func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 type obstacle struct {
 	session  *session
 	queue    queue
-	blockers queue // of the ticket's place; none if it has no place
+	own      place // that of the ticket; zero if it has none
+	blockers queue // of that place
 	revision int64 // at which the queue was read
 }
 
@@ -107,7 +108,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 			o.queue, o.revision, err = b.create(ctx, s, fence, b.creation(tk, path, try, newest))
 		}
 		i := o.queue.find(path)
-		if created == 0 && err != nil && !errors.Is(err, errFence) {
+		if created == 0 && isUnknown(err) {
 			b.table.unanswered(tk, s, fence)
 		} else {
 			b.table.answered(tk, s, o.queue.created(i))
@@ -117,7 +118,8 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		case err != nil:
 			return driver.Grant{}, obstacle{}, b.explain(ctx, err)
 		case i >= 0:
-			if o.blockers = o.queue.blockers(i); len(o.blockers) > 0 {
+			o.own, o.blockers = o.queue[i], o.queue.blockers(i)
+			if len(o.blockers) > 0 {
 				return driver.Grant{}, o, errHeld
 			}
 			if g, err := b.grant(ctx, tk, r, s, o.queue, i, sent); !errors.Is(err, errLeaseGone) {
@@ -164,10 +166,6 @@ type creation struct {
 	newest int64 // a revision
 }
 
-// errFence: the transaction has created nothing, because the fence was written. The
-// session knows the new fence, or has ended.
-var errFence = errors.New("etcdlock: the fence has changed")
-
 func (s *session) compare(fence int64) clientv3.Cmp {
 	return clientv3.Compare(clientv3.ModRevision(s.path), "=", fence)
 }
@@ -192,7 +190,9 @@ func (c *creation) place(revision int64) place {
 }
 
 // create creates a place, unless it exists or another place is in the way. It returns the
-// queue and its revision. After a creation with try, the queue has the new place alone.
+// queue and its revision. After a creation with try, the queue has the new place alone. It
+// fails with errFence if it has created nothing because the fence was written: the session
+// then knows the new fence, or has ended.
 func (b *Backend) create(ctx context.Context, s *session, fence int64, c creation) (queue, int64, error) {
 	then := []clientv3.Op{c.put(s)}
 	if !c.try {

@@ -102,7 +102,11 @@ func (b *Backend) createAll(ctx context.Context, s *session, tickets []*ticket, 
 	resp, err := b.client.Txn(ctx).If(compares...).Then(puts...).Else(reads...).Commit()
 	if err != nil {
 		for _, tk := range tickets {
-			b.table.unanswered(tk, s, fence)
+			if isUnknown(err) {
+				b.table.unanswered(tk, s, fence)
+			} else {
+				b.table.answered(tk, s, 0)
+			}
 		}
 		return nil, nil, 0, err
 	}

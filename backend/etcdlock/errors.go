@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 
@@ -24,6 +25,7 @@ var (
 	errOthers       = fmt.Errorf("etcdlock: others wait: %w", driver.ErrNotAcquired)
 	errNotExclusive = fmt.Errorf("etcdlock: only exclusive locks are handed on: %w", driver.ErrNotAcquired)
 	errNotHeld      = fmt.Errorf("etcdlock: the owner does not have the key: %w", driver.ErrLost)
+	errFence        = errors.New("etcdlock: the fence was written")
 	errLeaseGone    = errors.New("etcdlock: the lease of etcd has ended")
 )
 
@@ -35,6 +37,19 @@ type serverError struct {
 
 func (e *serverError) Error() string { return e.text }
 func (e *serverError) Unwrap() error { return e.err }
+
+// isUnknown reports whether a request that failed with err may have changed something, or
+// may do so later. A server that refuses a request has not applied it.
+func isUnknown(err error) bool {
+	var known rpctypes.EtcdError
+	if errors.As(err, &known) {
+		switch known.Code() {
+		case codes.InvalidArgument, codes.PermissionDenied, codes.ResourceExhausted, codes.FailedPrecondition, codes.Unauthenticated:
+			return false
+		}
+	}
+	return err != nil && !errors.Is(err, errFence)
+}
 
 // probeTimeout bounds the question why there is no connection.
 const probeTimeout = 100 * time.Millisecond

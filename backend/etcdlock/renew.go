@@ -44,7 +44,11 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	var batches sync.WaitGroup
 	for batch := range slices.Chunk(renewals, maxOps) {
 		batches.Go(func() {
-			exist, err := b.exist(op, batch)
+			places := make(queue, len(batch))
+			for i, r := range batch {
+				places[i] = place{path: r.lock.path, created: r.lock.created}
+			}
+			exist, err := b.exist(op, places)
 			for i, r := range batch {
 				if err == nil && exist[i] {
 					err = r.lock.session.fresh(op, sent)
@@ -56,20 +60,20 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	batches.Wait()
 }
 
-// exist returns which of the places exist.
-func (b *Backend) exist(ctx context.Context, batch []renewal) ([]bool, error) {
-	exist := make([]bool, len(batch))
-	ops := make([]clientv3.Op, len(batch))
-	for i, r := range batch {
-		ops[i] = clientv3.OpGet(r.lock.path, clientv3.WithKeysOnly())
+// exist returns which of at most maxOps places exist.
+func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
+	exist := make([]bool, len(places))
+	ops := make([]clientv3.Op, len(places))
+	for i, p := range places {
+		ops[i] = clientv3.OpGet(p.path, clientv3.WithKeysOnly())
 	}
 	resp, err := b.client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {
 		return exist, b.explain(ctx, err)
 	}
-	for i := range exist {
+	for i, p := range places {
 		kvs := resp.Responses[i].GetResponseRange().Kvs
-		exist[i] = len(kvs) > 0 && kvs[0].CreateRevision == batch[i].lock.created
+		exist[i] = len(kvs) > 0 && kvs[0].CreateRevision == p.created
 	}
 	return exist, nil
 }

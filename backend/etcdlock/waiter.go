@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -29,16 +30,9 @@ func (w *waiter) stop() {
 	}
 }
 
-// wait returns nil when one of the places that it waits for was deleted, and when it is
-// time to look. An event does not count as an attempt of the budget: the timer continues.
+// wait returns nil when one of the places that it waits for was deleted. An event does not
+// count as an attempt of the budget: the timer continues.
 func (w *waiter) wait(ctx context.Context) error {
-	if w.timer == nil {
-		d, ok := w.backoff.Wait()
-		if !ok {
-			return errSpent
-		}
-		w.timer = time.NewTimer(d)
-	}
 	watching, end := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer end()
 	fired := make(chan struct{}, len(w.last.blockers))
@@ -49,19 +43,44 @@ func (w *waiter) wait(ctx context.Context) error {
 			fired <- struct{}{}
 		}()
 	}
-	select {
-	case <-ctx.Done():
-		return w.backend.explain(ctx, ctx.Err())
-	case <-w.backend.background.Done():
-		return errClosed
-	case <-w.ticket.gone:
-		return errGivenUp
-	case <-fired:
-	case <-w.last.session.ended:
-	case <-w.timer.C:
-		w.timer = nil
+	for {
+		if w.timer == nil {
+			d, ok := w.backoff.Wait()
+			if !ok {
+				return errSpent
+			}
+			w.timer = time.NewTimer(d)
+		}
+		select {
+		case <-ctx.Done():
+			return w.backend.explain(ctx, ctx.Err())
+		case <-w.backend.background.Done():
+			return errClosed
+		case <-w.ticket.gone:
+			return errGivenUp
+		case <-fired:
+			return nil
+		case <-w.last.session.ended:
+			return nil
+		case <-w.timer.C:
+			if w.timer = nil; !w.unchanged(ctx) {
+				return nil
+			}
+		}
 	}
-	return nil
+}
+
+// unchanged reports whether the ticket's place and those that it waits for exist. To read
+// the whole queue costs more.
+func (w *waiter) unchanged(ctx context.Context) bool {
+	op, end := w.backend.opContext(ctx)
+	defer end()
+	places := append(slices.Clip(w.last.blockers), w.last.own)
+	if len(places) > maxOps {
+		return false
+	}
+	exist, err := w.backend.exist(op, places)
+	return err == nil && !slices.Contains(exist, false)
 }
 
 // watch returns when the place at path was deleted after a revision, or when the history
