@@ -50,8 +50,8 @@ func TestFlags(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for arg, want := range map[string]string{
-		"-only F9":                 `-only "F9": want some of F1,F2,F3,F4,F5,F6,F7,F8,F14,F16`,
-		"-peers zookeeper":         `-peers "zookeeper": want some of bare,redislock,redsync,rueidislock,go-zookeeper`,
+		"-only F9":                 `-only "F9": want some of F1,F2,F3,F4,F5,F6,F7,F8,F14,F16,F17,F18`,
+		"-peers zookeeper":         `-peers "zookeeper": want some of bare,redislock,redsync,rueidislock,go-zookeeper,for-update,advisory,concurrency`,
 		"-peers distlock":          `-peers "distlock": want some of`,
 		"-rounds -1":               "-rounds -1: is negative",
 		"-slice -1s":               "-slice -1s: is negative",

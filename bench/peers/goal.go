@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"time"
 )
@@ -83,6 +84,12 @@ func judge(s *scenario, of map[string]*figure) []verdict {
 			goal = 1
 		}
 		return []verdict{judgeRate(v, us, of, goal)}
+	case "F17", "F18":
+		goal := 5.0
+		if s.shape.ownKeys {
+			goal = 1
+		}
+		return judgeDurable(v, us, of, goal)
 	case "F16":
 		return []verdict{judgeKeysLeft(v, us, of), judgeMemoryLeft(v, us, of), compareStream(v, us, of)}
 	}
@@ -118,7 +125,7 @@ func besideBare(v verdict, value func(*slice) float64, us *figure, of map[string
 	return v
 }
 
-// judgeRate is F2 to F5 and F14: our locks per second, divided by those of the best
+// judgeRate is F2 to F5, F14, F17 and F18: our locks per second, divided by those of the best
 // peer that finished, or of the best peer that was stopped if no peer finished.
 func judgeRate(v verdict, us *figure, of map[string]*figure, goal float64) verdict {
 	v.What += ": locks over the best peer's"
@@ -133,6 +140,22 @@ func judgeRate(v verdict, us *figure, of map[string]*figure, goal float64) verdi
 		v.Ours = 0
 	}
 	return judged(v)
+}
+
+// judgeDurable is F17 and F18: judgeRate without the advisory lock, which is not on disk,
+// and beside it.
+func judgeDurable(v verdict, us *figure, of map[string]*figure, goal float64) []verdict {
+	durable := maps.Clone(of)
+	delete(durable, advisory)
+	verdicts := []verdict{judgeRate(v, us, durable, goal)}
+	if f, ok := of[advisory]; ok {
+		v.ID += ".memory"
+		v.What += ": locks over those of the lock in memory"
+		v.Unit = perSecond
+		v.Ours, v.Best, v.BestName = us.rate(), f.rate(), f.peer
+		verdicts = append(verdicts, judged(v))
+	}
+	return verdicts
 }
 
 // best returns the peer with the most locks per second, or nil.

@@ -75,6 +75,16 @@ func TestGoals(t *testing.T) {
 		{"F14.own", slice{locks: 100, finished: true}, map[string]slice{goZooKeeper: {locks: 100, finished: true}}, "F14.own 1.00 true go-zookeeper"},
 		{"F14.one", slice{locks: 1990, finished: true}, map[string]slice{goZooKeeper: {locks: 100, finished: true}}, "F14.one 19.9 false go-zookeeper"},
 		{"F14.one", slice{locks: 2000, finished: true}, map[string]slice{goZooKeeper: {locks: 100}}, "F14.one 20.0 true go-zookeeper (did not finish)"},
+		// The advisory lock is not the best peer: it is in memory.
+		{
+			"F17.own", slice{locks: 100, finished: true},
+			map[string]slice{forUpdate: {locks: 100, finished: true}, advisory: {locks: 1000, finished: true}},
+			"F17.own 1.00 true for-update, F17.own.memory 0.10 false advisory",
+		},
+		{"F17.one", slice{locks: 499, finished: true}, map[string]slice{forUpdate: {locks: 100, finished: true}}, "F17.one 4.99 false for-update"},
+		{"F17.one", slice{locks: 500, finished: true}, map[string]slice{advisory: {locks: 100, finished: true}}, "F17.one 0 false , F17.one.memory 5.00 false advisory"},
+		{"F18.alone", slice{locks: 99, finished: true}, map[string]slice{etcdMutex: {locks: 100, finished: true}}, "F18.alone 0.99 false concurrency"},
+		{"F18.one", slice{locks: 500, finished: true}, map[string]slice{etcdMutex: {locks: 100, finished: true}}, "F18.one 5.00 true concurrency"},
 		{
 			"F16", slice{locks: 1000, finished: true, server: counters{memory: 900, stream: 3000}},
 			map[string]slice{"bare": {locks: 1000, finished: true, server: counters{memory: -1, stream: 2000}}},

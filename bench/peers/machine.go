@@ -12,12 +12,14 @@ import (
 
 // machine describes the machine on which the figures were measured.
 type machine struct {
-	CPU       string `json:"cpu"`
-	CPUs      int    `json:"cpus"`
-	OS        string `json:"os"`
-	Go        string `json:"go"`
-	Redis     string `json:"redis,omitempty"`     // empty if it was not needed
-	ZooKeeper string `json:"zookeeper,omitempty"` // empty if it was not needed
+	CPU        string `json:"cpu"`
+	CPUs       int    `json:"cpus"`
+	OS         string `json:"os"`
+	Go         string `json:"go"`
+	Redis      string `json:"redis,omitempty"` // like the others, empty if it was not needed
+	ZooKeeper  string `json:"zookeeper,omitempty"`
+	PostgreSQL string `json:"postgresql,omitempty"`
+	Etcd       string `json:"etcd,omitempty"`
 }
 
 func (b *bench) machine(ctx context.Context) machine {
@@ -27,10 +29,26 @@ func (b *bench) machine(ctx context.Context) machine {
 	if b.client != nil {
 		m.Redis = redisVersion(ctx, b.client)
 	}
-	if servers, ok := zooKeeperServers(b.cfg.url(inZooKeeper)); ok {
-		m.ZooKeeper = zooKeeperVersion(servers[0])
+	for _, other := range otherStores {
+		if url := b.cfg.url(other.store); url != "" {
+			*m.version(other.store) = other.version(ctx, url)
+		}
 	}
 	return m
+}
+
+// version returns the field with the version of a store.
+func (m *machine) version(s store) *string {
+	switch s {
+	case inZooKeeper:
+		return &m.ZooKeeper
+	case inPostgreSQL:
+		return &m.PostgreSQL
+	case inEtcd:
+		return &m.Etcd
+	default:
+		return &m.Redis
+	}
 }
 
 func (m machine) String() string {
@@ -42,8 +60,10 @@ func (m machine) String() string {
 	if m.Redis != "" {
 		s += ", Redis " + m.Redis
 	}
-	if m.ZooKeeper != "" {
-		s += ", ZooKeeper " + m.ZooKeeper
+	for _, other := range otherStores {
+		if version := *m.version(other.store); version != "" {
+			s += ", " + string(other.store) + " " + version
+		}
 	}
 	return s
 }

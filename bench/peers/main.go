@@ -1,6 +1,7 @@
 // Command peers compares the lock with other locks that Go programs use with Redis:
 // redislock, redsync, rueidislock, and the bare pair of commands of a hand-written
-// lock, SET NX PX and a compare-and-delete; and with the lock of go-zookeeper. All use
+// lock, SET NX PX and a compare-and-delete; and, in other stores, with the lock of
+// go-zookeeper, two locks of PostgreSQL and the Mutex of etcd's client. All use
 // the same server in the same run, in turn. Only the ratios are comparable: the figures
 // hold for one machine on one day.
 //
@@ -10,9 +11,9 @@
 // with other clients distorts the figures, most of all those of F8. Nothing is left on
 // the server: all keys belong to the run and expire. For F14 it starts the ZooKeeper of
 // Debian's package, which writes each change to disk before it answers; if it is not
-// installed, F14 is skipped. For F16 it starts a new redis-server from PATH for each
+// installed, F14 is skipped. So it is with PostgreSQL for F17 and etcd for F18. For F16 it starts a new redis-server from PATH for each
 // peer, and a replica of it, also if -redis is given. The whole benchmark takes about
-// sixteen minutes, -short about one, and -only selects goals.
+// twenty minutes, -short about one, and -only selects goals.
 //
 // The peers are requirements of the module bench: a program that uses the library
 // does not get them.
@@ -56,6 +57,13 @@
 //	    Redis a second later                                                <= 1
 //	    bytes of memory that are left for each key                          <= 1
 //	    bytes that a replica gets for each key, over the bare pair's
+//	F17 PostgreSQL with fsync: our locks/s, over those of SELECT … FOR UPDATE,
+//	    1 goroutine, and 8 with own keys                                    >= 1.0
+//	    2 processes x 32 goroutines, one key                                >= 5
+//	    each over those of pg_advisory_lock, which is in memory
+//	F18 etcd with fsync: our locks/s, over those of concurrency.Mutex,
+//	    1 goroutine, and 8 with own keys                                    >= 1.0
+//	    2 processes x 32 goroutines, one key                                >= 5
 //
 // Rows without a goal only compare. What is left, what a replica gets and the CPU time
 // are what INFO says before and after: the keys of all databases, used_memory without
@@ -73,7 +81,7 @@
 //
 // -json writes the machine, the goals ("scenarios") and the figures of all peers:
 //
-//	{"machine":{"cpu","cpus","os","go","redis","zookeeper"},
+//	{"machine":{"cpu","cpus","os","go","redis","zookeeper","postgresql","etcd"},
 //	 "scenarios":[{"id","what","goal","direction","ratio","ours","best_peer","best_peer_name","unit","met"}],
 //	 "figures":[{"scenario","what","peer","finished","rate","rates","locks","p50_us","p99_us","max_us",...}]}
 //

@@ -40,12 +40,8 @@ func (nonePeer) Close() error { return nil }
 // server starts a Redis for a test and returns its URL.
 func server(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath(serverBinary); err != nil {
-		if os.Getenv(realEnv) == "1" {
-			t.Fatalf("%s=1, but there is no %s: %v", realEnv, serverBinary, err)
-		}
-		t.Skipf(testmode.LeftOut+"needs a %s in PATH: %v", serverBinary, err)
-	}
+	_, err := exec.LookPath(serverBinary)
+	need(t, serverBinary, err)
 	testmode.InRealTime(t)
 	url, stop, err := startServer(t.Context())
 	if err != nil {
@@ -55,12 +51,28 @@ func server(t *testing.T) string {
 	return url
 }
 
+// need skips a test if a server is not installed.
+func need(t *testing.T, server string, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv(realEnv) == "1":
+		t.Fatalf("%s=1, but there is no %s: %v", realEnv, server, err)
+	default:
+		t.Skipf(testmode.LeftOut+"it needs %s: %v", server, err)
+	}
+}
+
+func errorOf(_ string, err error) error { return err }
+
 // TestEveryScenario runs every scenario and every peer briefly, and checks the tables
 // and the files.
 func TestEveryScenario(t *testing.T) {
 	testmode.Long(t)
 	url := server(t)
 	needZooKeeper(t)
+	need(t, "postgres", errorOf(postgreSQLProgram("postgres")))
+	need(t, "etcd", errorOf(exec.LookPath("etcd")))
 	dir := t.TempDir()
 	js, svg := filepath.Join(dir, "peers.json"), filepath.Join(dir, "utilisation.svg")
 	var stdout, stderr bytes.Buffer
@@ -82,7 +94,8 @@ func TestEveryScenario(t *testing.T) {
 	if err := d.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Machine.CPUs == 0 || got.Machine.Go == "" || got.Machine.Redis == "" || got.Machine.ZooKeeper == "" {
+	if got.Machine.CPUs == 0 || got.Machine.Go == "" || got.Machine.Redis == "" || got.Machine.ZooKeeper == "" ||
+		got.Machine.PostgreSQL == "" || got.Machine.Etcd == "" {
 		t.Errorf("machine %+v", got.Machine)
 	}
 	var ids []string
@@ -96,6 +109,7 @@ func TestEveryScenario(t *testing.T) {
 		"F1", "F2", "F2.cpu", "F3", "F3.limit", "F4", "F4.wait", "F4.order",
 		"F5", "F5.share", "F5.register", "F6", "F7.2", "F7.8", "F7.64", "F8.64", "F14.own", "F14.one",
 		"F16", "F16.memory", "F16.replica",
+		"F17.alone", "F17.alone.memory", "F17.own", "F17.own.memory", "F17.one", "F17.one.memory", "F18.alone", "F18.own", "F18.one",
 	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("goals %v instead of %v", ids, want)

@@ -43,13 +43,16 @@ var makers = map[string]func(url string) (Peer, error){
 	"redsync":     newRedsync,
 	"rueidislock": newRueidislock,
 	goZooKeeper:   newGoZooKeeper,
+	advisory:      newAdvisory,
+	forUpdate:     newForUpdate,
+	etcdMutex:     newEtcdMutex,
 }
 
 // redisPeers is the field of most scenarios, in the order of the tables.
 var redisPeers = []string{ours, "bare", "redislock", "redsync", "rueidislock"}
 
 // rivals are the peers that our lock is compared with, in any scenario.
-var rivals = slices.Concat(redisPeers[1:], []string{goZooKeeper})
+var rivals = slices.Concat(redisPeers[1:], []string{goZooKeeper, forUpdate, advisory, etcdMutex})
 
 func newPeer(name, url string) (Peer, error) {
 	makePeer, ok := makers[name]

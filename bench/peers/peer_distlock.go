@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
 // distlockPeer is this library with all defaults: at most 64 hand-overs in a row, the
@@ -15,8 +17,15 @@ type distlockPeer struct {
 	end    func() error // closes the client of the locker
 }
 
-// newDistlock returns a peer for the Redis or ZooKeeper at url.
+// newDistlock returns a peer for the store at url.
 func newDistlock(url string) (Peer, error) {
+	if strings.HasPrefix(url, postgreSQLScheme) || strings.HasPrefix(url, etcdScheme) {
+		b, err := backendurl.Open(context.Background(), url) //nolint:forbidigo // it has a time limit of its own
+		if err != nil {
+			return nil, err
+		}
+		return &distlockPeer{locker: distlock.New(b.Backend, distlock.Config{}), end: b.Close}, nil
+	}
 	if servers, ok := zooKeeperServers(url); ok {
 		b, err := zklock.New(servers)
 		if err != nil {

@@ -11,9 +11,6 @@ import (
 // goZooKeeper is the name of the peer in F14.
 const goZooKeeper = "go-zookeeper"
 
-// zooKeeperScheme begins the URL of a ZooKeeper.
-const zooKeeperScheme = "zk://"
-
 // zooKeeperServers returns the hosts in the URL of a ZooKeeper, or false for another
 // URL.
 func zooKeeperServers(url string) ([]string, bool) {

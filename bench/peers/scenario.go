@@ -112,6 +112,33 @@ func scenarios(short bool) []scenario {
 			shape: shape{procs: 1, goroutines: 64, ownKeys: true, newKeys: true, loops: 125, total: keys},
 		},
 	)
+	for _, other := range []struct {
+		id    string
+		name  string
+		store store
+		field []string
+	}{
+		{"F17", "PostgreSQL with fsync", inPostgreSQL, []string{ours, forUpdate, advisory}},
+		{"F18", "etcd with fsync", inEtcd, []string{ours, etcdMutex}},
+	} {
+		all = append(all,
+			scenario{
+				id: other.id + ".alone", what: other.name + ", 1 goroutine",
+				field: other.field, store: other.store,
+				shape: shape{procs: 1, goroutines: 1, ownKeys: true},
+			},
+			scenario{
+				id: other.id + ".own", what: other.name + ", 8 goroutines, own keys",
+				field: other.field, store: other.store,
+				shape: shape{procs: 1, goroutines: 8, ownKeys: true},
+			},
+			scenario{
+				id: other.id + ".one", what: other.name + ", 2 processes x 32 goroutines, one key",
+				field: other.field, store: other.store,
+				shape: shape{procs: 2, goroutines: 64, loops: loops, grow: true},
+			},
+		)
+	}
 	if short {
 		all = slices.DeleteFunc(all, func(s scenario) bool { return s.long })
 	}

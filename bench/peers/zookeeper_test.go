@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // needZooKeeper skips a test if ZooKeeper is not installed.
@@ -21,13 +19,7 @@ func needZooKeeper(t *testing.T) {
 	if err == nil {
 		_, err = os.Stat(zooKeeperJar)
 	}
-	switch {
-	case err == nil:
-	case os.Getenv(realEnv) == "1":
-		t.Fatalf("%s=1, but there is no ZooKeeper: %v", realEnv, err)
-	default:
-		t.Skipf(testmode.LeftOut+"it needs ZooKeeper: %v", err)
-	}
+	need(t, "ZooKeeper", err)
 }
 
 func TestVersionIn(t *testing.T) {
