@@ -35,9 +35,12 @@ var realStores = []struct {
 	{"PostgreSQL", onPostgres, itemLock(config{}).KeyTimeout},
 }
 
-// onPostgres has the locks in Redis and the data in PostgreSQL.
+// onPostgres has the locks and the data in one database.
 func onPostgres(t *testing.T) (backend, db string) {
-	return "redis://" + redistest.Start(t).Addr() + "/0", sqltest.Postgres.NewDatabase(t)
+	t.Helper()
+	testmode.Long(t)
+	url := sqltest.Postgres.NewDatabase(t)
+	return url, url
 }
 
 // process is a child process.

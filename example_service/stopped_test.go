@@ -12,7 +12,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // TestStoppedHolder stops a process that has read the stock and is about to write it,
@@ -20,7 +19,6 @@ import (
 // first is refused by its token, and the stock is exact. The log shows the same without
 // the check of the token.
 func TestStoppedHolder(t *testing.T) {
-	testmode.Long(t)
 	t.Parallel() // most of its time is waiting
 	for _, role := range []string{"checked order", "unchecked order"} {
 		t.Run(role, func(t *testing.T) {
