@@ -24,7 +24,7 @@ func (f *fault) fits(backend string) bool {
 var (
 	onRedis    = []string{"redislock", "redlock"}
 	onOneRedis = []string{"redislock"}
-	onSQL      = []string{"sqllock"}
+	onSQL      = []string{"sqllock", "sqllock-mariadb"}
 	onEtcd     = []string{"etcdlock", "etcdlock-cluster"}
 	onCluster  = []string{"etcdlock-cluster"}
 )
@@ -94,17 +94,17 @@ var faults = []fault{
 		end:   func(r *rig, target int) { r.processes[target].tell(cmdSend) },
 	}, {
 		name: "terminate sessions", backends: onSQL,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).others(r.tb, "pg_terminate_backend") },
+		begin: func(r *rig, _ int, _ time.Duration) { s := r.store.(*sqlStore); s.others(r.tb, s.terminate) },
 	}, {
 		name: "cancel statements", backends: onSQL,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).others(r.tb, "pg_cancel_backend") },
+		begin: func(r *rig, _ int, _ time.Duration) { s := r.store.(*sqlStore); s.others(r.tb, s.cancel) },
 	}, {
 		name: "lock tables", backends: onSQL, shortest: 50 * time.Millisecond, longest: 1200 * time.Millisecond,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).lock(r.tb) },
-		end:   func(r *rig, _ int) { r.store.(*postgresStore).unlock() },
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*sqlStore).lock(r.tb) },
+		end:   func(r *rig, _ int) { r.store.(*sqlStore).unlock() },
 	}, {
 		name: "shut down server", backends: onSQL, restarts: true, shortest: 10 * time.Millisecond, longest: 300 * time.Millisecond,
-		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*postgresStore).server.Shutdown(r.tb) },
+		begin: func(r *rig, _ int, _ time.Duration) { r.store.(*sqlStore).server.Shutdown(r.tb) },
 		end:   func(r *rig, target int) { r.store.restart(r.tb, target) },
 	}, {
 		name: "compact history", backends: onEtcd,

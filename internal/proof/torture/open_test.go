@@ -2,9 +2,11 @@ package torture
 
 import (
 	"context"
+	"database/sql"
 	"net"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/redis/go-redis/v9"
@@ -22,7 +24,7 @@ import (
 )
 
 // backends are all backends that can be tortured.
-var backends = []string{"redislock", "redlock", "zklock", "sqllock", "etcdlock", "etcdlock-cluster"}
+var backends = []string{"redislock", "redlock", "zklock", "sqllock", "sqllock-mariadb", "etcdlock", "etcdlock-cluster"}
 
 // open returns the backend, and a function that closes its clients.
 func (k *kid) open() (driver.Backend, func(), error) {
@@ -33,7 +35,9 @@ func (k *kid) open() (driver.Backend, func(), error) {
 		b, err := zklock.New(k.Addrs, zklock.WithSessionTimeout(2*longestLease), zklock.WithDialer(k.network.DialTimeout))
 		return b, func() {}, err
 	case "sqllock":
-		return k.openSQL()
+		return k.openPostgres()
+	case "sqllock-mariadb":
+		return k.openMariaDB()
 	default:
 		return k.openEtcd()
 	}
@@ -56,7 +60,7 @@ func (k *kid) openRedis() (driver.Backend, func(), error) {
 		redlock.WithMaxLease(longestLease), redlock.WithNodeTimeout(200*time.Millisecond)), closeClients, nil
 }
 
-func (k *kid) openSQL() (driver.Backend, func(), error) {
+func (k *kid) openPostgres() (driver.Backend, func(), error) {
 	c, err := pgx.ParseConfig(k.Addrs[0])
 	if err != nil {
 		return nil, nil, err
@@ -69,6 +73,23 @@ func (k *kid) openSQL() (driver.Backend, func(), error) {
 		opts = append(opts, sqllock.WithListener(pglisten.New(c)))
 	}
 	b, err := sqllock.New(db, sqllock.Postgres, opts...)
+	return b, func() { _ = db.Close() }, err
+}
+
+func (k *kid) openMariaDB() (driver.Backend, func(), error) {
+	c, err := mysql.ParseDSN(k.Addrs[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	c.DialFunc = k.network.DialContext
+	c.Logger = new(mysql.NopLogger)
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(4 * k.Number) // the first process has no limit
+	b, err := sqllock.New(db, sqllock.MySQL)
 	return b, func() { _ = db.Close() }, err
 }
 

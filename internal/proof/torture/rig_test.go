@@ -37,6 +37,8 @@ func newSetup(backend string) (setup, error) {
 		s.pace, s.afterRestart = 2*time.Second, 3*time.Second
 	case "sqllock":
 		s.start = startPostgres
+	case "sqllock-mariadb":
+		s.start = startMariaDB
 	case "etcdlock":
 		s.start, s.sessions = startEtcd, true
 	case "etcdlock-cluster":
