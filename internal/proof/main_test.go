@@ -8,6 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock/internal/sqltest"
 )
 
 func TestMain(m *testing.M) {
@@ -19,6 +21,7 @@ func TestMain(m *testing.M) {
 	if zooKeeper.server != nil {
 		zooKeeper.server.Kill()
 	}
+	sqltest.StopShared()
 	if err := etcd.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

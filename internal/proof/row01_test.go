@@ -12,9 +12,9 @@ import (
 // A process that holds the key is stopped for more than three leases, between a check
 // and the write that the check guards. Another process takes the key and writes.
 //
-// Row 1 (redislock, redlock, zklock, etcdlock): the process that was stopped has no valid lease,
-// its old token is refused, and its release is lost. Fails if Valid does not look at
-// the clock.
+// Row 1 (redislock, redlock, zklock, etcdlock, sqllock): the process that was stopped has no
+// valid lease, its old token is refused, and its release is lost. Fails if Valid does
+// not look at the clock.
 func TestRow01HolderStopped(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 3 * time.Second
@@ -65,5 +65,5 @@ func TestRow01HolderStopped(t *testing.T) {
 		}
 		mustRelease(t, held)
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }

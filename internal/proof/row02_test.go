@@ -10,9 +10,9 @@ import (
 // A process that holds the key is killed while another waits. The waiter gets the key
 // when the lease has expired, and not before.
 //
-// Row 2 (redislock, redlock): a waiter gets the key when the lease of the dead process
-// has expired, and not before. Fails if the server gets another length of the lease
-// than the holder assumes, longer or shorter.
+// Row 2 (redislock, redlock, sqllock): a waiter gets the key when the lease of the dead
+// process has expired, and not before. Fails if the server gets another length of the
+// lease than the holder assumes, longer or shorter.
 // Row 2 (zklock, etcdlock): a waiter gets the key when the session of the dead process is over. Fails
 // if the session is requested with another timeout than the configured one.
 func TestRow02HolderKilled(t *testing.T) {
@@ -44,5 +44,5 @@ func TestRow02HolderKilled(t *testing.T) {
 		}
 		mustRelease(t, held)
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }

@@ -62,8 +62,8 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 
 // The machine is suspended, or its clock is set, while a reply is in flight.
 //
-// Row 10 (redislock): a lease from before the suspension is not valid. Fails if only
-// the monotonic clock is read.
+// Row 10 (redislock, etcdlock, sqllock): a lease from before the suspension is not valid.
+// Fails if only the monotonic clock is read.
 func TestRow10Suspended(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 2 * time.Second
@@ -88,7 +88,7 @@ func TestRow10Suspended(t *testing.T) {
 		}
 		wantKinds(t, "the cause", context.Cause(held.Context()), "lost")
 		wantKinds(t, "the release", held.Release(context.Background()), "lost")
-	}, "redislock")
+	}, "redislock", "etcdlock", "sqllock")
 }
 
 // jumper is a Backend that simulates a jump of the wall clock by d between each request
@@ -109,6 +109,9 @@ func (j jumper) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant,
 func (j jumper) Release(ctx context.Context, g driver.Grant) error {
 	return j.Backend.Release(ctx, g)
 }
+
+// Close closes the Backend.
+func (j jumper) Close() error { return closeBackend(j.Backend) }
 
 // moveWall returns t with its wall clock moved by d.
 func moveWall(t time.Time, d time.Duration) time.Time {

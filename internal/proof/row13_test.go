@@ -17,8 +17,8 @@ import (
 // A function panics, or ends its goroutine: the key is released once, and the panic
 // continues with its value.
 //
-// Row 13 (redislock, redlock, zklock, etcdlock): the key is released exactly once. Fails if the
-// release is not deferred, and if it is sent twice.
+// Row 13 (redislock, redlock, zklock, etcdlock, sqllock): the key is released exactly
+// once. Fails if the release is not deferred, and if it is sent twice.
 func TestRow13PanicAndGoexit(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		var n calls
@@ -53,14 +53,14 @@ func TestRow13PanicAndGoexit(t *testing.T) {
 			mustRelease(t, mustAcquire(t, l, key, o)) // the gate is open
 		}
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }
 
 // A function ignores that its context has ended after the lease was lost. Another
 // process gets the key; in this process no caller enters before the function returns.
 //
-// Row 13 (redislock, redlock, zklock, etcdlock): the gate stays shut until the function has
-// returned. Fails if the gate is opened when the lease is lost.
+// Row 13 (redislock, redlock, zklock, etcdlock, sqllock): the gate stays shut until the
+// function has returned. Fails if the gate is opened when the lease is lost.
 func TestRow13IgnoredContext(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		l, other := s.locker(t), s.locker(t)
@@ -104,5 +104,5 @@ func TestRow13IgnoredContext(t *testing.T) {
 		wantKinds(t, "the stubborn", <-first, "lost")
 		wantKinds(t, "the next", <-second, "none")
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }

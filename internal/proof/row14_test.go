@@ -14,8 +14,8 @@ import (
 
 // A thousand waiters in four processes are cancelled at once.
 //
-// Row 14 (redislock, zklock, etcdlock): all calls return soon, and the queue is empty. Fails if
-// an abandoned request is not released in the background.
+// Row 14 (redislock, zklock, etcdlock, sqllock): all calls return soon, and the queue is
+// empty. Fails if an abandoned request is not released in the background.
 // Row 14 (redlock): all calls return soon. Fails if the pause between two attempts ignores
 // the context.
 func TestRow14ThousandCancelled(t *testing.T) {
@@ -73,14 +73,14 @@ func TestRow14ThousandCancelled(t *testing.T) {
 		}
 		mustRelease(t, held)
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }
 
 // The first waiter is cancelled while its grant is in flight: the next waiters get the
 // key, in the same process and in another.
 //
-// Row 14 (redislock, redlock, zklock, etcdlock): a grant in flight is passed on. Fails if an
-// abandoned request is not released in the background.
+// Row 14 (redislock, redlock, zklock, etcdlock, sqllock): a grant in flight is passed on.
+// Fails if an abandoned request is not released in the background.
 func TestRow14GrantInFlight(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const rounds = 20
@@ -142,14 +142,14 @@ func TestRow14GrantInFlight(t *testing.T) {
 			}
 		}
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }
 
 // A holder's context is cancelled before its release is sent, or meanwhile. The key is
 // free all the same.
 //
-// Row 14 (redislock, redlock, zklock, etcdlock): the key is free at once. Fails if the release is
-// sent with the caller's context.
+// Row 14 (redislock, redlock, zklock, etcdlock, sqllock): the key is free at once. Fails
+// if the release is sent with the caller's context.
 func TestRow14CancelledRelease(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		o := distlock.Opts{KeyTimeout: 2 * patience} // no lease expires during the test
@@ -176,5 +176,5 @@ func TestRow14CancelledRelease(t *testing.T) {
 			cancel()
 		}
 		s.mustBeEmpty(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }

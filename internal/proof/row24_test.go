@@ -11,8 +11,8 @@ import (
 // A process is told to exit while it holds keys, passes one on between its callers, and
 // waits for another.
 //
-// Row 24 (redislock, redlock, zklock, etcdlock): new work is refused, and all keys are released
-// in bounded time. Fails if holders are not told when the Locker is closed; for
+// Row 24 (redislock, redlock, zklock, etcdlock, sqllock): new work is refused, and all
+// keys are released in bounded time. Fails if holders are not told when the Locker is closed; for
 // redislock and redlock, also if keys that are not given back are not released then.
 func TestRow24Terminated(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
@@ -55,5 +55,5 @@ func TestRow24Terminated(t *testing.T) {
 		s.mustBeEmpty(t)
 		_ = p.in.Close()
 		p.ends(t)
-	}, "redislock", "redlock", "zklock", "etcdlock")
+	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }

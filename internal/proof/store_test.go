@@ -31,7 +31,7 @@ import (
 
 // address is all that another process has to know about a store.
 type address struct {
-	Kind  string // "redislock", "redlock", "zklock" or "etcdlock"
+	Kind  string // the name of the backend
 	Addrs []string
 
 	// For ZooKeeper and etcd: the root node or the prefix, and how long the server keeps
@@ -76,6 +76,8 @@ func (a address) backend(network *spoilnet.Network) (driver.Backend, func() erro
 		}
 		b, err := etcdlock.New(c, etcdlock.WithPrefix(a.Root), etcdlock.WithSessionTTL(a.Session), etcdlock.WithOpTimeout(5*time.Second))
 		return b, c.Close, err
+	case "sqllock":
+		return a.sql(network)
 	}
 	var clients []redis.UniversalClient
 	for _, addr := range a.Addrs {
@@ -114,7 +116,7 @@ func (a address) locker(cfg distlock.Config) (*distlock.Locker, func() error, er
 type store struct {
 	address
 
-	admins []*redis.Client // empty for ZooKeeper and etcd
+	admins []*redis.Client // of Redis
 }
 
 // locker returns a Locker with connections of its own, as in another process. It is
@@ -151,6 +153,7 @@ var starts = map[string]func(t *testing.T) *store{
 	"redlock":   func(t *testing.T) *store { return startRedis(t, "redlock", 3, redistest.Start) },
 	"zklock":    startZooKeeper,
 	"etcdlock":  startEtcd,
+	"sqllock":   startPostgres,
 }
 
 // eachStore runs f on a store of each of the given kinds, in parallel, because the
@@ -222,7 +225,7 @@ func startEtcd(t *testing.T) *store {
 func (s *store) remains(tb testing.TB) (names []string) {
 	tb.Helper()
 	ctx := context.Background()
-	if s.hasSessions() {
+	if len(s.admins) == 0 {
 		l, end, err := s.address.locker(distlock.Config{})
 		if err != nil {
 			tb.Fatal(err)
