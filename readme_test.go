@@ -14,8 +14,9 @@ import (
 func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
 	for page, examples := range map[string][]string{
-		"README.md":          {"example*_test.go", "backend/redislock/example_test.go", "example_annotation/service.go"},
+		"README.md":          {"example*_test.go", "backend/*lock/example*_test.go", "example_annotation/service.go"},
 		"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
+		"docs/migration.md":  {"backend/*/migration_test.go"},
 		"docs/operations.md": {"example_ping_test.go"},
 		"docs/testing.md":    {"example_testing_test.go"},
 		"docs/weaving.md":    {"weave/example/*.go"},

@@ -18,7 +18,8 @@ func TestConformance(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		admin := d.pool(t, dsn)
 		place := map[bool]string{true: "$1", false: "?"}[d.dialect == sqllock.Postgres]
-		open := func(t *testing.T) driver.Backend { return d.open(t, dsn) }
+		user := d.withLeastPrivileges(t, dsn)
+		open := func(t *testing.T) driver.Backend { return d.open(t, user) }
 		locktest.Run(t, open, locktest.Features{
 			Lease: lease,
 			Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
