@@ -3,7 +3,9 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -38,47 +40,53 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 
 func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (driver.Grant, error) {
 	g, held, err := b.attempt(ctx, r)
-	if err != nil || held == nil {
-		return g, err
-	}
-	var touched time.Time // zero before there is a place
-	for {
+	var touched time.Time // when the place was last said to be in use; zero before there is one
+	for err == nil && held != nil {
 		looked := time.Now()
-		wait, ok := time.Duration(1<<62), true
+		wait, ok := time.Duration(math.MaxInt64), true
 		if r.Backoff != nil {
 			wait, ok = r.Backoff.Wait()
 		}
 		if !ok {
 			return driver.Grant{}, held.heldError(r.Sharing())
 		}
-		if touched.IsZero() {
-			wait = 0 // for a place in the queue
+		if !touched.IsZero() {
+			err := b.await(ctx, w, min(wait, b.interval(held, r)))
+			if err != nil && errors.Is(err, ctx.Err()) {
+				e := held.heldError(r.Sharing())
+				e.RetryAfter = max(0, e.RetryAfter-time.Since(looked))
+				err = fmt.Errorf("%w: %w", e, err)
+			}
+			if err != nil {
+				return driver.Grant{}, err
+			}
 		}
-		timer := time.NewTimer(min(wait, b.interval(held, r)))
-		select {
-		case <-timer.C:
-		case <-w.woken:
-		case <-w.released:
-			timer.Stop()
-			return driver.Grant{}, errReleased
-		case <-b.ctx.Done():
-			timer.Stop()
-			return driver.Grant{}, errClosed
-		case <-ctx.Done():
-			timer.Stop()
-			e := held.heldError(r.Sharing())
-			e.RetryAfter = max(0, e.RetryAfter-time.Since(looked))
-			return driver.Grant{}, fmt.Errorf("%w: %w", e, ctx.Err())
-		}
-		timer.Stop()
-		if g, held, err = b.look(ctx, r, &touched); err != nil || held == nil {
-			return g, err
-		}
+		g, held, err = b.look(ctx, r, &touched)
+	}
+	return g, err
+}
+
+// await returns after d, or earlier if the waiter is woken. Its error says why the waiter
+// has to stop.
+func (b *Backend) await(ctx context.Context, w *waiter, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-w.woken:
+		return nil
+	case <-w.released:
+		return errReleased
+	case <-b.ctx.Done():
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
 // look finds out whether the owner's turn has come, and tries if it has. It returns the
-// key as it is if not.
+// key as it is if not. The first call takes a place in the queue.
 func (b *Backend) look(ctx context.Context, r *driver.Request, touched *time.Time) (driver.Grant, *entry, error) {
 	if !touched.IsZero() {
 		e, err := b.peek(ctx, r.Key)
