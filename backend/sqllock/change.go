@@ -28,7 +28,8 @@ func (b *Backend) change(ctx context.Context, why purpose, key string, create bo
 	return err
 }
 
-// changeIn is change inside of a transaction. It returns the waiters to wake.
+// changeIn is change inside of a transaction. It returns the waiters to wake: those that
+// may have the key now, and could not have it before.
 func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bool, removes func(*entry) bool, decide func(*entry)) ([]string, error) {
 	e, err := b.load(ctx, q, key, create)
 	if err != nil {
@@ -48,7 +49,8 @@ func (b *Backend) changeIn(ctx context.Context, q querier, key string, create bo
 	if err := b.save(ctx, q, key, &before, e); err != nil {
 		return nil, err
 	}
-	next := e.admitted()
+	was := before.admitted()
+	next := slices.DeleteFunc(e.admitted(), func(owner string) bool { return slices.Contains(was, owner) })
 	if b.opts.listener != nil {
 		for _, owner := range next[:min(len(next), mostMessages)] {
 			if _, err := q.ExecContext(ctx, b.sql.notify.text, b.sql.notify.args(values{"channel": channel, "message": driver.Fingerprint(owner)})...); err != nil {

@@ -25,13 +25,19 @@ type Lease interface {
 // before tx has ended, even if the lease ends before. Otherwise the transaction must be
 // rolled back. The error matches [ErrStale] if the lease is not the newest, which the
 // database decides and no clock. So a holder that was stopped in front of its write, for
-// however long, cannot write.
+// however long, cannot write. A lease that is over by its own Check is refused, too.
 //
 // The lease must be exclusive, and tx must be on the same database as the tables of the
 // locks. Call Guard first in the transaction, and commit before the lock is released: a
 // release waits for tx. While tx is open, the holder's renewals go on in PostgreSQL and
 // MySQL. SQLite has one writer at a time, so there they wait for tx.
 func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
+	if l, ok := lease.(interface{ Check() error }); ok {
+		// The next holder in this process may have a token of the same grant.
+		if err := l.Check(); err != nil {
+			return fmt.Errorf("%w: %w", ErrStale, err)
+		}
+	}
 	key, token := lease.Key(), int64(lease.Token())
 	if token == 0 {
 		return errors.New("sqllock: Guard: the lease has no token")

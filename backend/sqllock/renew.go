@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"math/bits"
 	"slices"
 	"strconv"
 
 	"github.com/distlock-go/distlock/driver"
 )
-
-// mostRenewals is how many grants one statement renews.
-const mostRenewals = 64
 
 // Renew implements [driver.Backend]. One statement renews many leases.
 func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
@@ -24,8 +23,8 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 			sharers = append(sharers, r)
 		}
 	}
-	b.renewIn(ctx, b.sql.table.lock, holders, report)
-	b.renewIn(ctx, b.sql.table.member, sharers, report)
+	err := b.renewIn(ctx, b.sql.renewKeys, holders, nil, report)
+	_ = b.renewIn(ctx, b.sql.renewMembers, sharers, err, report)
 }
 
 // renewal is a grant with its index.
@@ -36,13 +35,20 @@ type renewal struct {
 
 type keyOwner struct{ key, owner string }
 
-// renewIn renews grants in one of the tables.
-func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, report func(int, driver.RenewResult)) {
+// renewIn renews grants in one of the tables. When the database does not answer, here or
+// with the error unanswered before, it does not ask again: the next call does.
+func (b *Backend) renewIn(ctx context.Context, by *renewals, all []renewal, unanswered error, report func(int, driver.RenewResult)) error {
 	// Statements that lock the same rows in the same order do not wait for each other in
 	// a circle.
 	slices.SortFunc(all, func(x, y renewal) int { return cmp.Compare(x.g.Key, y.g.Key) })
 	for batch := range slices.Chunk(all, mostRenewals) {
-		renewed, err := b.renew(ctx, table, batch)
+		renewed, err := map[keyOwner]bool(nil), unanswered
+		if err == nil {
+			renewed, err = b.renew(ctx, by, batch)
+		}
+		if errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn) {
+			unanswered = err
+		}
 		for _, r := range batch {
 			switch {
 			case err != nil:
@@ -54,25 +60,20 @@ func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, repo
 			}
 		}
 	}
+	return unanswered
 }
 
 // renew returns which of the grants were renewed.
-func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map[keyOwner]bool, error) {
+func (b *Backend) renew(ctx context.Context, by *renewals, batch []renewal) (map[keyOwner]bool, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
-	n := 1 // a power of two, so that there are few different statements
-	for n < len(batch) {
-		n *= 2
-	}
-	v := make(values, 3*n)
-	for i := range n {
+	i := bits.Len(uint(len(batch) - 1))
+	renew, read := by.renew[i], by.read[i]
+	v := make(values, 3<<i)
+	for i := range 1 << i {
 		g, no := batch[min(i, len(batch)-1)].g, strconv.Itoa(i)
 		v["key"+no], v["owner"+no], v["ttl"+no] = g.Key, g.Owner, g.TTL.Microseconds()
-	}
-	renew, read := b.sql.renew(table, n), (*statement)(nil)
-	if b.dialect == MySQL {
-		renew, read = b.sql.renew(table, n), b.sql.renewed(table, n)
 	}
 	var renewed map[keyOwner]bool
 	err := b.do(ctx, forRenewal, func(ctx context.Context, c *sql.Conn) error {

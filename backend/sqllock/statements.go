@@ -40,6 +40,9 @@ type statements struct {
 	delKey      *statement
 	takeTurn    *statement // lets one process at a time look for rows to delete
 	version     *statement
+
+	renewKeys    *renewals
+	renewMembers *renewals
 }
 
 const (
@@ -176,45 +179,8 @@ FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(swee
 		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND ` + unused),
 		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval`),
 		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
-	}
-}
 
-// renew returns the statement that renews n grants in the table t. On MySQL it returns
-// nothing, and renewed reads which of the grants are running.
-func (s *statements) renew(t string, n int) *statement {
-	rows := make([]string, n)
-	for i := range rows {
-		no := strconv.Itoa(i)
-		rows[i] = "(:key" + no + ", :owner" + no + ", :ttl" + no + ")"
+		renewKeys:    newRenewals(d, t, t.lock),
+		renewMembers: newRenewals(d, t, t.member),
 	}
-	list := strings.Join(rows, ", ")
-	var template string
-	switch s.dialect {
-	case Postgres:
-		template = "UPDATE " + t + " AS l SET expires = {now} + g.ttl FROM (VALUES " + list + ") AS g (k, o, ttl) " +
-			"WHERE l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now} RETURNING l.lock_key, l.owner"
-	case SQLite:
-		template = "UPDATE " + t + " SET expires = {now} + g.ttl " +
-			"FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl FROM (VALUES " + list + ")) AS g " +
-			"WHERE lock_key = g.k AND owner = g.o AND token > 0 AND expires > {now} RETURNING lock_key, owner"
-	default:
-		for i := range rows {
-			no := strconv.Itoa(i)
-			rows[i] = "SELECT :key" + no + " AS k, :owner" + no + " AS o, :ttl" + no + " AS ttl"
-		}
-		template = "UPDATE " + t + " AS l JOIN (" + strings.Join(rows, " UNION ALL ") + ") AS g ON l.lock_key = g.k AND l.owner = g.o " +
-			"SET l.expires = {now} + g.ttl WHERE l.token > 0 AND l.expires > {now}"
-	}
-	return s.dialect.compile(s.table, template)
-}
-
-// renewed returns the statement that reads which of n grants are running.
-func (s *statements) renewed(t string, n int) *statement {
-	rows := make([]string, n)
-	for i := range rows {
-		no := strconv.Itoa(i)
-		rows[i] = "(:key" + no + ", :owner" + no + ")"
-	}
-	return s.dialect.compile(s.table, "SELECT lock_key, owner FROM "+t+
-		" WHERE (lock_key, owner) IN ("+strings.Join(rows, ", ")+") AND token > 0 AND expires > {now}")
 }

@@ -1,0 +1,104 @@
+package sqllock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/backend/sqllock/pglisten"
+	"github.com/distlock-go/distlock/driver"
+)
+
+func newListener(tb testing.TB, dsn string) sqllock.Listener {
+	tb.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return pglisten.New(config)
+}
+
+// A release tells the waiter that is next, and no other. Without a waiter it tells nobody.
+func TestReleaseNotifies(t *testing.T) {
+	t.Parallel()
+	dsn := postgres.newTables(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	if _, err := c.Exec(ctx, "LISTEN distlock"); err != nil {
+		t.Fatal(err)
+	}
+	b := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+	release(t, b, acquire(t, b, request("another", time.Minute)))
+	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
+		g := acquire(t, b, request("key", time.Minute))
+		places := make([]driver.Request, 3)
+		for i := range places {
+			places[i] = request("key", time.Minute)
+			places[i].Mode, places[i].Backoff = mode, driver.NewBackoff(time.Millisecond, 2)
+			if _, err := b.Acquire(ctx, places[i]); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Acquire: %v", err)
+			}
+		}
+		release(t, b, g)
+		want := places[:1]
+		if mode == driver.Shared { // they can have the key together
+			want = places
+		}
+		for i := range want {
+			n, err := c.WaitForNotification(ctx)
+			if err != nil || n.Payload != driver.Fingerprint(want[i].Owner) {
+				t.Fatalf("message %d of a release with waiters that are %v: %+v, %v", i+1, mode, n, err)
+			}
+		}
+		for i := len(places) - 1; i >= 0; i-- { // from the end: no other waiter's turn comes
+			release(t, b, places[i].Grant())
+		}
+	}
+}
+
+// Waiters of several processes are served in order of arrival, by messages.
+func TestListenersInOrder(t *testing.T) {
+	t.Parallel()
+	dsn := postgres.newTables(t)
+	holder := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+	g := acquire(t, holder, request("key", time.Minute))
+	served := make(chan int, 4)
+	grants := make([]driver.Grant, 4)
+	backends := make([]*sqllock.Backend, 4)
+	for i := range grants {
+		b := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
+		backends[i] = b
+		go func() {
+			var err error
+			if grants[i], err = b.Acquire(t.Context(), request("key", time.Minute)); err != nil {
+				t.Errorf("Acquire: %v", err)
+			}
+			served <- i
+		}()
+		eventually(t, "a place", func() bool {
+			infos, err := holder.Inspect(t.Context(), "key", 1)
+			return err == nil && len(infos) == 1 && infos[0].Waiting == i+1
+		})
+	}
+	release(t, holder, g)
+	for want := range grants {
+		select {
+		case got := <-served:
+			if got != want {
+				t.Fatalf("waiter %d is served, and it is the turn of waiter %d", got, want)
+			}
+			release(t, backends[got], grants[got])
+		case <-time.After(patience):
+			t.Fatalf("waiter %d is not served", want)
+		}
+	}
+}

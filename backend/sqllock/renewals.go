@@ -1,0 +1,55 @@
+package sqllock
+
+import (
+	"strconv"
+	"strings"
+)
+
+// mostRenewals is how many grants one statement renews: a power of two.
+const mostRenewals = 64
+
+// renewals are the statements that renew grants in one table. The numbers of grants are
+// the powers of two, so that there are few statements for the database to know.
+type renewals struct {
+	renew []*statement // returns what was renewed, except in MySQL
+	read  []*statement // nil except in MySQL: returns what is running
+}
+
+func newRenewals(d Dialect, t table, name string) *renewals {
+	r := &renewals{}
+	for n := 1; n <= mostRenewals; n *= 2 {
+		renew, read := renewTemplates(d, name, n)
+		r.renew = append(r.renew, d.compile(t, renew))
+		if read == "" {
+			r.read = append(r.read, nil)
+		} else {
+			r.read = append(r.read, d.compile(t, read))
+		}
+	}
+	return r
+}
+
+// renewTemplates returns the templates for n grants.
+func renewTemplates(d Dialect, name string, n int) (renew, read string) {
+	rows := func(row, separator string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = strings.ReplaceAll(row, "#", strconv.Itoa(i))
+		}
+		return strings.Join(all, separator)
+	}
+	switch d {
+	case Postgres:
+		return "UPDATE " + name + " AS l SET expires = {now} + g.ttl FROM (VALUES " + rows("(:key#, :owner#, :ttl#)", ", ") + ") AS g (k, o, ttl) " +
+			"WHERE l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now} RETURNING l.lock_key, l.owner", ""
+	case SQLite:
+		return "UPDATE " + name + " SET expires = {now} + g.ttl " +
+			"FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl FROM (VALUES " + rows("(:key#, :owner#, :ttl#)", ", ") + ")) AS g " +
+			"WHERE lock_key = g.k AND owner = g.o AND token > 0 AND expires > {now} RETURNING lock_key, owner", ""
+	default:
+		return "UPDATE " + name + " AS l JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl", " UNION ALL ") + ") AS g " +
+				"ON l.lock_key = g.k AND l.owner = g.o SET l.expires = {now} + g.ttl WHERE l.token > 0 AND l.expires > {now}",
+			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
+				"AND token > 0 AND expires > {now}"
+	}
+}
