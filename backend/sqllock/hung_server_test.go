@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // TestRow09ServerStopped: all processes of the server are stopped for longer than a lease
@@ -19,6 +20,7 @@ import (
 // Row 9 (sqllock): operations are bounded, and the holder is told before another owner
 // gets the key. Fails if operations have no timeout.
 func TestRow09ServerStopped(t *testing.T) {
+	testmode.Long(t)
 	eachOwn(t, func(t *testing.T, of *store) {
 		const timeout = 300 * time.Millisecond
 		bounded := sqllock.WithOpTimeout(timeout)
@@ -93,9 +95,14 @@ func TestRow09ServerStopped(t *testing.T) {
 		}
 		next.mustWait(t)
 		of.server.Cont(t)
-		if s := next.served(t); s.Token() <= lease.Token() {
+		s := next.served(t)
+		if s.Token() <= lease.Token() {
 			t.Errorf("token %d after %d", s.Token(), lease.Token())
 		}
+		eventually(t, "the former holder's release is refused", func() bool {
+			return errors.Is(lease.Release(t.Context()), driver.ErrLost)
+		})
+		eventually(t, "the next one's is not", func() bool { return s.Release(t.Context()) == nil })
 		eventually(t, "the other lock is renewed", func() bool {
 			r := renewed(t, b, g)
 			if r.Status == driver.Lost {

@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // over returns a Backend that reaches the database over a network with faults.
@@ -150,6 +151,7 @@ func TestRow08LostReply(t *testing.T) {
 // not touch the lock of the next. Fails if a lease is extended by a renewal without an
 // answer.
 func TestRow07Partition(t *testing.T) {
+	testmode.Long(t)
 	eachShared(t, func(t *testing.T, of *store) {
 		b, n := of.over(t, time.Second)
 		l := distlock.New(b, distlock.Config{})
@@ -203,9 +205,7 @@ func TestRow07CutInTransaction(t *testing.T) {
 			return n.Held() > 0
 		})
 		g := acquire(t, peer, request("key", time.Minute))
-		if err := n.Deliver(); err != nil {
-			t.Log(err) // the server may have closed the connection
-		}
+		_ = n.Deliver() // the server may have closed the connection
 		if got := renewed(t, peer, g); got.Status != driver.Renewed {
 			t.Errorf("the lock after the end of the transaction has arrived: %v", got)
 		}
