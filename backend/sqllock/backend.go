@@ -127,7 +127,7 @@ func newBackend(db *sql.DB, o options) (*Backend, error) {
 		wakes: newWakes(o.listener), doubts: newDoubts(),
 		checking: make(chan struct{}, 1), checked: make(chan struct{}),
 	}
-	b.ctx, b.stop = context.WithCancel(context.Background())
+	b.ctx, b.stop = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.background.Go(b.sweepAtIntervals)
 	return b, nil
 }
