@@ -198,18 +198,17 @@ func (b *Backend) create(ctx context.Context, s *session, fence int64, c creatio
 	if !c.try {
 		then = append(then, c.read())
 	}
-	resp, err := b.client.Txn(ctx).If(s.compare(fence), c.compare()).Then(then...).
-		Else(clientv3.OpGet(s.path), c.read()).Commit()
+	op := clientv3.OpTxn([]clientv3.Cmp{s.compare(fence), c.compare()}, then, []clientv3.Op{clientv3.OpGet(s.path), c.read()})
+	resp, err := b.batcher.do(ctx, op, c.path, c.dir)
 	if err != nil {
 		return nil, 0, err
 	}
-	revision := resp.Header.Revision
-	if resp.Succeeded && c.try {
-		return queue{c.place(revision)}, revision, nil
+	if resp.txn.Succeeded && c.try {
+		return queue{c.place(resp.revision)}, resp.revision, nil
 	}
-	q := parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
-	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(c.path) < 0 {
+	q := parseQueue(resp.txn.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
+	if !resp.txn.Succeeded && !s.learn(resp.txn.Responses[0].GetResponseRange(), fence) && q.find(c.path) < 0 {
 		return nil, 0, errFence
 	}
-	return q, revision, nil
+	return q, resp.revision, nil
 }

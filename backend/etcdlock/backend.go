@@ -31,6 +31,7 @@ type Backend struct {
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
+	batcher batcher
 
 	background context.Context //nolint:containedctx // the context of the tasks that belong to no call
 	cancel     context.CancelFunc
@@ -53,6 +54,7 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket), slots: make(map[string]*slots)}
 	b.sweeper = sweeper{backend: b, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
+	b.batcher.backend = b
 	b.run(b.sweeper.run)
 	return b, nil
 }

@@ -41,14 +41,19 @@ func (e *serverError) Unwrap() error { return e.err }
 // isUnknown reports whether a request that failed with err may have changed something, or
 // may do so later. A server that refuses a request has not applied it.
 func isUnknown(err error) bool {
-	var known rpctypes.EtcdError
-	if errors.As(err, &known) {
-		switch known.Code() {
-		case codes.InvalidArgument, codes.PermissionDenied, codes.ResourceExhausted, codes.FailedPrecondition, codes.Unauthenticated:
-			return false
-		}
+	if err == nil || errors.Is(err, errFence) {
+		return false
 	}
-	return err != nil && !errors.Is(err, errFence)
+	code := status.Code(err)
+	if known := (rpctypes.EtcdError{}); errors.As(err, &known) {
+		code = known.Code()
+	}
+	switch code {
+	case codes.InvalidArgument, codes.PermissionDenied, codes.ResourceExhausted, codes.FailedPrecondition, codes.Unauthenticated:
+		return false
+	default:
+		return true
+	}
 }
 
 // probeTimeout bounds the question why there is no connection.

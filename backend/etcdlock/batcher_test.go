@@ -1,0 +1,117 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Many goroutines use a few keys, while requests and their answers are lost and late. No
+// two of them have a key at the same time, tokens rise, and at the end nothing is left.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]bool{"calm": false, "spoiled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, c, s := newSpoiled(t)
+			const goroutines, keys, visits = 60, 20, 5
+			var registers [keys]register
+			var visitors sync.WaitGroup
+			for i := range goroutines {
+				visitors.Go(func() {
+					key := i % keys
+					for range visits {
+						g := acquireAnyway(t, b, request(t.Name()+"/"+strconv.Itoa(key)))
+						registers[key].begin(t, g.Token)
+						registers[key].end()
+						releaseAnyway(t, b, g)
+					}
+				})
+			}
+			spoiling, stop := context.WithCancel(context.Background())
+			var spoiler sync.WaitGroup
+			if spoil {
+				spoiler.Go(func() {
+					for late := true; spoiling.Err() == nil; late = !late {
+						s.spoilNext("Txn", late)
+						time.Sleep(5 * time.Millisecond)
+					}
+				})
+			}
+			visitors.Wait()
+			stop()
+			spoiler.Wait()
+			s.spoilNext("", false)
+			etcdlock.WaitForSweeper(t, b)
+			if spoil {
+				s.send(t)
+			}
+			for key := range keys {
+				if left := places(t, c, t.Name()+"/"+strconv.Itoa(key)); len(left) > 0 {
+					t.Errorf("left in etcd: %q", left)
+				}
+				if n := registers[key].uses.Load(); n != goroutines/keys*visits {
+					t.Errorf("%d visits", n)
+				}
+			}
+			if n := etcdlock.Slots(b); n != 0 {
+				t.Errorf("%d keys have slots", n)
+			}
+		})
+	}
+}
+
+// acquireAnyway repeats an attempt until it is answered.
+func acquireAnyway(tb testing.TB, b *etcdlock.Backend, r driver.Request) driver.Grant {
+	for {
+		g, err := b.Acquire(context.Background(), r)
+		if err == nil {
+			return g
+		}
+		if errors.Is(err, driver.ErrNotAcquired) {
+			tb.Errorf("Acquire: %v", err)
+		}
+	}
+}
+
+// releaseAnyway repeats a release until it is answered.
+func releaseAnyway(tb testing.TB, b *etcdlock.Backend, g driver.Grant) {
+	for {
+		err := b.Release(context.Background(), g)
+		if err == nil {
+			return
+		}
+		if errors.Is(err, driver.ErrLost) {
+			tb.Errorf("Release: %v", err)
+			return
+		}
+	}
+}
+
+// A request that the server refuses does not spoil the others of its batch.
+func TestRefusedInABatch(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, shared.Server(t).Addr())
+	b := newBackend(t, c)
+	large := strings.Repeat("x", 1<<19)
+	var callers sync.WaitGroup
+	for i := range 40 {
+		callers.Go(func() {
+			for range 3 {
+				if i%20 != 0 {
+					mustRelease(t, b, mustAcquire(t, b, request(t.Name()+"/"+strconv.Itoa(i))))
+				} else if _, err := b.TryAcquire(context.Background(), request(large[i:])); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+					t.Errorf("TryAcquire of a key that is too large: %v", err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
