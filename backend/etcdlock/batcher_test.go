@@ -68,14 +68,20 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// acquireAnyway repeats an attempt until it is answered.
+// acquireAnyway repeats an attempt until it is answered. The waiter looks by itself only
+// when the test has failed already.
 func acquireAnyway(tb testing.TB, b *etcdlock.Backend, r driver.Request) driver.Grant {
-	for {
+	tb.Helper()
+	r.Backoff = driver.NewBackoff(2*patience, 0)
+	for start := time.Now(); ; {
 		g, err := b.Acquire(context.Background(), r)
-		if err == nil {
+		switch {
+		case err == nil && time.Since(start) > 2*patience:
+			tb.Errorf("a waiter was served after %v", time.Since(start))
 			return g
-		}
-		if errors.Is(err, driver.ErrNotAcquired) {
+		case err == nil:
+			return g
+		case errors.Is(err, driver.ErrNotAcquired):
 			tb.Errorf("Acquire: %v", err)
 		}
 	}
