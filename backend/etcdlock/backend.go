@@ -60,8 +60,8 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 }
 
 // Close revokes the lease of etcd, which releases all locks and all places in queues. If
-// no server answers, they end with the lease. Close takes as long as one request at most,
-// and returns nil. Calls that wait return an error. Calling Close again does nothing.
+// no server answers, they end with the lease. Close takes a few seconds at most, and returns
+// nil. Calls that wait return an error. Calling Close again does nothing.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	closed := b.background.Err() != nil
