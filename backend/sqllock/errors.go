@@ -108,6 +108,24 @@ func undone(err error) bool {
 	return errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
 }
 
+// broken reports whether the connection has ended before there was an answer, or the
+// database has ended the statement for a reason that has nothing to do with it.
+func broken(err error) bool {
+	switch c := code(err); c {
+	case "":
+		for _, e := range []error{errNoAnswer, errNoConn, errGuarded, errReadOnly, context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(err, e) {
+				return false
+			}
+		}
+		return true
+	case "57014", "1053", "1317", "1927":
+		return true
+	default:
+		return strings.HasPrefix(c, "57P") || strings.HasPrefix(c, "08")
+	}
+}
+
 // noTable reports whether the database says that there is no such table.
 func noTable(err error) bool {
 	switch code(err) {

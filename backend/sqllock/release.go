@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -23,10 +25,16 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := b.ready(ctx); err != nil {
 		return err
 	}
+	begun := time.Now()
 	found, held, err := b.release(ctx, &g)
-	if err != nil {
+	// Connections of the pool that have died meanwhile show it when they are used.
+	for i := 1; err != nil; i++ {
 		b.doubts.add(g.Owner)
-		return err
+		if i == attempts || !broken(err) || time.Since(begun) > b.opts.opTimeout ||
+			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
+			return err
+		}
+		found, held, err = b.release(ctx, &g)
 	}
 	doubt := b.doubts.remove(g.Owner)
 	switch {

@@ -1,0 +1,27 @@
+package sqllock_test
+
+import (
+	"testing"
+	"time"
+)
+
+// TestReleaseOnDeadConnections checks that a release succeeds although all connections of
+// the pool have died since they were used: the database works again.
+func TestReleaseOnDeadConnections(t *testing.T) {
+	eachShared(t, func(t *testing.T, of *store) {
+		b, n := of.over(t, 5*time.Second)
+		g, err := b.TryAcquire(t.Context(), request("k", time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Cut() // writes succeed all the same
+		n.CloseCut()
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Errorf("Release: %v", err)
+		}
+		next := request("k", time.Minute)
+		if _, err := b.TryAcquire(t.Context(), next); err != nil {
+			t.Errorf("the key was not given back: %v", err)
+		}
+	})
+}
