@@ -52,6 +52,10 @@ func (e *entry) prune() {
 	if e.owner != "" && e.expires <= e.now && !e.frozen {
 		e.owner = ""
 	}
+	e.pruneMembers()
+}
+
+func (e *entry) pruneMembers() {
 	e.members = slices.DeleteFunc(e.members, func(m member) bool {
 		if m.waits() {
 			return m.expires <= e.now-deadAfter

@@ -51,7 +51,7 @@ const (
 
 	// The next token will be larger than that of the row even if the clock is set back by
 	// the retention.
-	unused = "busy = 0 AND expires < {now} - :retention AND token < {now} - :retention"
+	unused = "expires < {now} - :retention AND token < {now} - :retention"
 )
 
 // byDialect returns the template for the dialect.
@@ -176,7 +176,7 @@ ORDER BY l.lock_key LIMIT ` + strconv.Itoa(listPage)),
 FROM {member} WHERE lock_key >= :from AND lock_key <= :to ORDER BY lock_key, ticket`),
 		unused: one(`SELECT lock_key, CASE WHEN ` + unused + ` THEN 1 ELSE 0 END
 FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(sweepPage)),
-		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND ` + unused),
+		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND busy = 0 AND ` + unused),
 		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval`),
 		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -87,6 +88,12 @@ func (b *Backend) delete(ctx context.Context, key string) error {
 	return b.transact(ctx, forAttempt, func(ctx context.Context, q querier) error {
 		e, err := b.load(ctx, q, key, false)
 		if err != nil || !e.exists {
+			return err
+		}
+		before := *e
+		before.members = slices.Clone(e.members)
+		e.pruneMembers() // of processes that have died
+		if err := b.save(ctx, q, key, &before, e); err != nil {
 			return err
 		}
 		result, err := q.ExecContext(ctx, b.sql.delKey.text, b.sql.delKey.args(values{"key": key, "retention": b.opts.retention.Microseconds()})...)

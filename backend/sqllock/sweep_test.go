@@ -18,25 +18,28 @@ func TestSweep(t *testing.T) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn, sqllock.WithRetention(time.Hour))
 		old := make(map[string]driver.Grant)
-		for _, key := range []string{"unused", "held", "crashed", "waited-for"} {
+		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted"} {
 			old[key] = acquire(t, b, request(key, time.Minute))
 		}
 		for i := range 600 { // more than a page
 			exec(t, db, "INSERT INTO distlock (lock_key, owner, prior_token, token, since, expires, busy) VALUES ('more"+strconv.Itoa(i)+"', '', 0, 1, 0, 0, 0)")
 		}
 		commit(t, guard(t, b, db, old["unused"])) // in MySQL it has a row in another table
-		waiting := request("waited-for", time.Minute)
-		waiting.Backoff = driver.NewBackoff(time.Millisecond, 2)
-		if _, err := b.Acquire(t.Context(), waiting); !errors.Is(err, driver.ErrNotAcquired) {
-			t.Fatalf("Acquire: %v", err)
+		for _, key := range []string{"waited-for", "deserted"} {
+			waiting := request(key, time.Minute)
+			waiting.Backoff = driver.NewBackoff(time.Millisecond, 2)
+			if _, err := b.Acquire(t.Context(), waiting); !errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("Acquire: %v", err)
+			}
 		}
-		for _, key := range []string{"unused", "waited-for"} {
+		for _, key := range []string{"unused", "waited-for", "deserted"} {
 			release(t, b, old[key])
 		}
 		const long = "2 * 3600000000"
 		exec(t, db, "UPDATE distlock SET prior_token = prior_token - "+long+", token = token - "+long+" WHERE lock_key <> '' AND owner = '' OR lock_key = 'crashed'")
 		exec(t, db, "UPDATE distlock SET expires = expires - "+long+" WHERE lock_key <> ''")
 		exec(t, db, "UPDATE distlock SET expires = expires + 2 * "+long+" WHERE lock_key = 'held'")
+		exec(t, db, "UPDATE distlock_member SET expires = expires - "+long+" WHERE lock_key = 'deserted'")
 		last := scan(t, db, "SELECT token FROM distlock WHERE lock_key = 'unused'")
 		recent := acquire(t, b, request("recent", time.Minute))
 		release(t, b, recent)
@@ -44,10 +47,13 @@ func TestSweep(t *testing.T) {
 		if err := b.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for key, want := range map[string]string{"unused": "0", "more599": "0", "crashed": "0", "held": "1", "waited-for": "1", "recent": "1"} {
+		for key, want := range map[string]string{"unused": "0", "more599": "0", "crashed": "0", "deserted": "0", "held": "1", "waited-for": "1", "recent": "1"} {
 			if got := scan(t, db, "SELECT count(*) FROM distlock WHERE lock_key = '"+key+"'"); got != want {
 				t.Errorf("%s rows of the key %s, want %s", got, key, want)
 			}
+		}
+		if got := scan(t, db, "SELECT count(*) FROM distlock_member"); got != "1" {
+			t.Errorf("%s places, want the one of the key that is waited for", got)
 		}
 		if d.dialect == sqllock.MySQL {
 			if got := scan(t, db, "SELECT count(*) FROM distlock_guard"); got != "0" {
