@@ -3,19 +3,28 @@ package sqllock_test
 import (
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
-// TestReleaseOnDeadConnections checks that a release succeeds although all connections of
-// the pool have died since they were used: the database works again.
-func TestReleaseOnDeadConnections(t *testing.T) {
+// TestDeadConnections checks that a renewal and a release succeed although all connections
+// of the pool have died since they were used: the database works again.
+func TestDeadConnections(t *testing.T) {
 	eachShared(t, func(t *testing.T, of *store) {
 		b, n := of.over(t, 5*time.Second)
 		g, err := b.TryAcquire(t.Context(), request("k", time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Cut() // writes succeed all the same
-		n.CloseCut()
+		die := func() {
+			n.Cut() // writes succeed all the same
+			n.CloseCut()
+		}
+		die()
+		if got := renewed(t, b, g); got.Status != driver.Renewed {
+			t.Errorf("Renew: %+v", got)
+		}
+		die()
 		if err := b.Release(t.Context(), g); err != nil {
 			t.Errorf("Release: %v", err)
 		}

@@ -110,9 +110,12 @@ func undone(err error) bool {
 
 // broken reports whether the connection has ended before there was an answer, or the
 // database has ended the statement for a reason that has nothing to do with it.
-func broken(err error) bool {
+func (b *Backend) broken(err error) bool {
 	switch c := code(err); c {
 	case "":
+		if b.dialect == SQLite {
+			return false // it has no network
+		}
 		for _, e := range []error{errNoAnswer, errNoConn, errGuarded, errReadOnly, context.Canceled, context.DeadlineExceeded} {
 			if errors.Is(err, e) {
 				return false

@@ -27,10 +27,9 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	begun := time.Now()
 	found, held, err := b.release(ctx, &g)
-	// Connections of the pool that have died meanwhile show it when they are used.
-	for i := 1; err != nil; i++ {
+	for i := 1; err != nil; i++ { // repeated as a renewal is: see do
 		b.doubts.add(g.Owner)
-		if i == attempts || !broken(err) || time.Since(begun) > b.opts.opTimeout ||
+		if i == attempts || !b.broken(err) || time.Since(begun) > b.opts.opTimeout ||
 			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
 			return err
 		}

@@ -22,7 +22,9 @@ type querier interface {
 const attempts = 8
 
 // do calls f with a connection, within the time for one operation. If the database undoes
-// what f did because of a conflict, it calls f again.
+// what f did because of a conflict, it calls f again. It also repeats a renewal, for which
+// that does no harm, if the connection was broken: connections of the pool that have died
+// meanwhile show it when they are used.
 func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Context, c *sql.Conn) error) error {
 	op, cancel := context.WithTimeout(ctx, b.opts.opTimeout)
 	defer cancel()
@@ -31,7 +33,7 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 		switch {
 		case err == nil:
 			return nil
-		case !undone(err), b.dialect != SQLite && i >= attempts, !sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
+		case !undone(err) && (why != forRenewal || !b.broken(err)), b.dialect != SQLite && i >= attempts, !sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
 			return b.failure(ctx, err)
 		}
 	}
