@@ -81,7 +81,7 @@ func (s *etcdStore) alarm(tb testing.TB, on bool) {
 }
 
 // left returns everything below the prefix.
-func (s *etcdStore) left(int, func(string) bool) (left []string, err error) {
+func (s *etcdStore) left(int) (left []string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	all, err := s.admin.Get(ctx, etcdlock.DefaultPrefix, clientv3.WithPrefix())

@@ -70,7 +70,7 @@ func (s *redisStore) command(i int, args ...any) {
 
 // left returns the keys in the store, except those that keep tokens in order, tombstones
 // that expire, and redlock's record of the server.
-func (s *redisStore) left(int, func(string) bool) ([]string, error) {
+func (s *redisStore) left(int) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var left []string

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -170,7 +169,7 @@ func (r *rig) heal() {
 func (r *rig) waitEmpty() []string {
 	const lasts = 75 * time.Second // a queue expires after a minute
 	for start := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		left, err := r.store.left(r.setup.keys, r.dead)
+		left, err := r.store.left(r.setup.keys)
 		if err == nil && len(left) == 0 {
 			return nil
 		}
@@ -181,13 +180,6 @@ func (r *rig) waitEmpty() []string {
 			return left
 		}
 	}
-}
-
-// dead reports whether the process with this name was killed.
-func (r *rig) dead(holder string) bool {
-	return slices.ContainsFunc(r.all, func(p *process) bool {
-		return p.killed && strings.HasSuffix(holder, fmt.Sprintf("/%d", p.cmd.Process.Pid))
-	})
 }
 
 // history reads the journals after all processes have exited.

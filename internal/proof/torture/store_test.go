@@ -14,9 +14,8 @@ type store interface {
 	kill(i int)
 	restart(tb testing.TB, i int) // with its data
 
-	// left returns data that a lock should not leave behind. A process that was killed
-	// may leave more.
-	left(keys int, dead func(holder string) bool) ([]string, error)
+	// left returns data that a lock should not leave behind.
+	left(keys int) ([]string, error)
 }
 
 // insist repeats a request of the administrator until it succeeds: after an earlier fault

@@ -52,7 +52,7 @@ func (s *zkStore) restart(tb testing.TB, _ int) {
 }
 
 // left returns the nodes of owners.
-func (s *zkStore) left(keys int, _ func(string) bool) ([]string, error) {
+func (s *zkStore) left(keys int) ([]string, error) {
 	var left []string
 	for key := range keys {
 		path := zklock.DefaultRoot + "/" + zklock.EscapeKey(keyName(key))
