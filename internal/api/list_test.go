@@ -6,7 +6,9 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	gotypes "go/types"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,13 +92,24 @@ func (l *lister) value(kind token.Token, names []*ast.Ident, s *ast.ValueSpec, i
 		}
 		if kind == token.CONST {
 			value := source(s.Values[i])
-			if value == "iota" {
-				value = strconv.Itoa(index)
+			if iotaWord.MatchString(value) {
+				value = evaluate(iotaWord.ReplaceAllString(value, strconv.Itoa(index)))
 			}
 			line += " = " + value
 		}
 		l.add(line)
 	}
+}
+
+var iotaWord = regexp.MustCompile(`\biota\b`)
+
+// evaluate returns the value of a constant expression, or the expression if it has names.
+func evaluate(expr string) string {
+	v, err := gotypes.Eval(token.NewFileSet(), nil, token.NoPos, expr)
+	if err != nil || v.Value == nil {
+		return expr
+	}
+	return v.Value.ExactString()
 }
 
 func (l *lister) typ(s *ast.TypeSpec) {
@@ -205,8 +218,10 @@ const (
 	B, b int = 3, 4
 )
 const (
-	C Kind = iota
+	C Kind = iota + 1
 	D
+	_
+	E = 1 << iota
 )
 var V, v error = nil, nil
 type Kind int
@@ -238,8 +253,9 @@ func lower() {}
 	want := []string{
 		"const A = 1 << 2",
 		"const B int = 3",
-		"const C Kind = 0",
-		"const D Kind = 1",
+		"const C Kind = 1",
+		"const D Kind = 2",
+		"const E = 8",
 		"var V error",
 		"type Kind int",
 		"type Alias = other.Type",
