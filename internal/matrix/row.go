@@ -28,7 +28,7 @@ var rows = []row{
 	{"holder stopped (SIGSTOP) for three leases", []string{redis, quorum, zoo, etcd, sql}},
 	{"holder killed", []string{redis, quorum, zoo, etcd, sql}},
 	{"50 waiters killed", []string{redis}},
-	{"server restarted empty", []string{redis, quorum}},
+	{"server restarted empty", []string{redis, quorum, sql}},
 	{"failover to a stale replica", []string{redis, sql}},
 	{"an old master still writes", []string{redis}},
 	{"partition between holder and server, both ways and one", []string{redis, quorum, zoo, etcd, sql}},
