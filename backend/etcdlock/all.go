@@ -110,6 +110,7 @@ func (b *Backend) createAll(ctx context.Context, s *session, tickets []*ticket, 
 		}
 		return nil, nil, 0, err
 	}
+	b.learnTerm(resp.Header)
 	queues, own := make([]queue, len(tickets)), make([]int, len(tickets))
 	for i, tk := range tickets {
 		if resp.Succeeded {

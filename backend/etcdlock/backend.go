@@ -28,6 +28,7 @@ type Backend struct {
 	opts    options
 	client  *clientv3.Client
 	current atomic.Pointer[session] // nil before the first
+	term    atomic.Uint64           // the newest term that is known: see fresh
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
@@ -128,6 +129,7 @@ func (b *Backend) queue(ctx context.Context, key string) (queue, int64, error) {
 	if err != nil {
 		return nil, 0, b.explain(ctx, err)
 	}
+	b.learnTerm(resp.Header)
 	return parseQueue(resp.Kvs, b.opts.prefix), resp.Header.Revision, nil
 }
 

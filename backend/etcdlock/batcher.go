@@ -109,6 +109,9 @@ func (t *batcher) send(batch []*job) {
 		ops[i] = j.op
 	}
 	resp, err := t.backend.client.Txn(ctx).Then(ops...).Commit()
+	if err == nil {
+		t.backend.learnTerm(resp.Header)
+	}
 	for i, j := range batch {
 		switch {
 		case err == nil:
@@ -128,6 +131,7 @@ func (t *batcher) sendOne(ctx context.Context, op clientv3.Op) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	case op.IsTxn():
+		t.backend.learnTerm(resp.Txn().Header)
 		return answer{txn: (*pb.TxnResponse)(resp.Txn()), revision: resp.Txn().Header.Revision}, nil
 	}
 	return answer{deleted: resp.Del().Deleted}, nil

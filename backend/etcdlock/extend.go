@@ -47,6 +47,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 		b.table.remove(l.ticket, false)
 		return driver.Grant{}, errNotHeld
 	}
+	b.learnTerm(resp.Header)
 	if err := l.session.fresh(op, extended.Sent); errors.Is(err, errLeaseGone) {
 		return driver.Grant{}, errNotHeld
 	} else if err != nil {

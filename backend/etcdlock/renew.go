@@ -48,8 +48,9 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 			for i, r := range batch {
 				places[i] = place{path: r.lock.path, created: r.lock.created}
 			}
-			exist, err := b.exist(op, places)
+			exist, unknown := b.exist(op, places)
 			for i, r := range batch {
+				err := unknown
 				if err == nil && exist[i] {
 					err = r.lock.session.fresh(op, sent)
 				}
@@ -71,6 +72,7 @@ func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
 	if err != nil {
 		return exist, b.explain(ctx, err)
 	}
+	b.learnTerm(resp.Header)
 	for i, p := range places {
 		kvs := resp.Responses[i].GetResponseRange().Kvs
 		exist[i] = len(kvs) > 0 && kvs[0].CreateRevision == p.created

@@ -38,6 +38,7 @@ type session struct {
 
 	mu      sync.Mutex
 	alive   time.Time     // when the last keep-alive was sent that the server has answered
+	term    uint64        // of the server that has answered it
 	changed chan struct{} // closed when alive changes
 }
 
@@ -110,17 +111,34 @@ func (s *session) learn(resp *pb.RangeResponse, demanded int64) bool {
 	return resp.Kvs[0].ModRevision == demanded
 }
 
+// learnTerm records the term of an answer that a majority of the servers stands for.
+func (b *Backend) learnTerm(h *pb.ResponseHeader) {
+	for {
+		old := b.term.Load()
+		if old >= h.RaftTerm || b.term.CompareAndSwap(old, h.RaftTerm) {
+			return
+		}
+	}
+}
+
 // fresh returns when the lease of etcd was kept alive recently enough for a lock that
-// counts from the given time.
+// counts from the given time. The caller has learned the term of the answer that the lock
+// is granted or renewed by.
+//
+// A keep-alive of an earlier term does not count. Some versions of etcd, 3.4.23 is one,
+// answer it without a majority: a leader that has stood still, and does not know yet that
+// another leads, says that the lease goes on. If the terms are the same, the server that
+// has answered the keep-alive still led when the lock was granted or renewed, and a later
+// leader starts the TTL anew.
 func (s *session) fresh(ctx context.Context, from time.Time) error {
 	for {
 		s.mu.Lock()
-		alive, changed := s.alive, s.changed
+		alive, term, changed := s.alive, s.term, s.changed
 		s.mu.Unlock()
 		if s.hasEnded() {
 			return errLeaseGone
 		}
-		if clock.Elapsed(alive, from) <= s.maxAge() {
+		if clock.Elapsed(alive, from) <= s.maxAge() && term >= s.backend.term.Load() {
 			return nil
 		}
 		select {
@@ -136,10 +154,10 @@ func (s *session) fresh(ctx context.Context, from time.Time) error {
 	}
 }
 
-func (s *session) confirm(sent time.Time) {
+func (s *session) confirm(sent time.Time, term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.alive = sent
+	s.alive, s.term = sent, term
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
@@ -188,7 +206,10 @@ func (s *session) keepAlive() {
 			s.end()
 			return
 		}
-		s.confirm(sent)
+		if resp.Header.RaftTerm < s.backend.term.Load() {
+			return // the next stream may be one to another server
+		}
+		s.confirm(sent, resp.Header.RaftTerm)
 		limit.Stop()
 		pause.Reset(s.interval())
 		select {
@@ -226,7 +247,7 @@ func (b *Backend) session(ctx context.Context) (*session, error) {
 		return nil, b.explain(ctx, err)
 	}
 	s := &session{
-		backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent,
+		backend: b, id: lease.ID, ttl: time.Duration(lease.TTL) * time.Second, alive: sent, term: lease.RaftTerm,
 		path: b.opts.prefix + sessions + "/" + strconv.FormatInt(int64(lease.ID), 16),
 		poke: make(chan struct{}, 1), ended: make(chan struct{}), changed: make(chan struct{}),
 	}
