@@ -24,7 +24,7 @@ func TestRow29NoSpace(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()
 	admin := newClient(t, addr)
-	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(3*time.Second))
+	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(6*time.Second))
 	other := newBackend(t, newClient(t, addr))
 	locker := distlock.New(b, distlock.Config{})
 	defer locker.Close()
@@ -53,7 +53,7 @@ func TestRow29NoSpace(t *testing.T) {
 		t.Errorf("token %d after token %d", next.Token, g.Token)
 	}
 	full := time.Now()
-	eventually(t, patience, "the lease is renewed for as long as the lease of etcd", func() bool {
+	eventually(t, patience, "the lease is renewed", func() bool {
 		if err := lease.Check(); err != nil {
 			t.Fatalf("the lease: %v", err)
 		}
