@@ -52,10 +52,12 @@ func TestRow26StaleLeader(t *testing.T) {
 	}
 	defer c.Close()
 	b := newBackend(t, c, etcdlock.WithSessionTTL(2*time.Second), etcdlock.WithOpTimeout(shortTimeout))
-	g := tryRepeatedly(t, b, request(t.Name()))
+	r := request(t.Name())
+	g := tryRepeatedly(t, b, r)
 	stale.Store(true)
 	eventually(t, patience, "the lock is not renewed", func() bool { return renewed(b, g).Status != driver.Renewed })
 	eventually(t, patience, "the lease ends", func() bool { return renewed(b, g).Status == driver.Lost })
 	stale.Store(false)
+	eventually(t, patience, "the place is deleted", func() bool { return placeOf(t, c, r) == "" })
 	mustWork(t, b, t.Name())
 }
