@@ -52,10 +52,11 @@
 // # Waiting
 //
 // Waiters are rows, first come, first served. The first one looks at the key every few
-// hundredths of a second, the others less often, and a release in the same process wakes
-// the one that is next. On PostgreSQL, [WithListener] lets a release in one process wake
-// the next waiter in another, and waiters then look seldom. A place whose waiter has not
-// looked for 5 s is passed over, and deleted after a minute.
+// hundredths of a second, after a long wait every fifth, and the others less often. A
+// release in the same process wakes the one that is next. On PostgreSQL, [WithListener]
+// lets a release in one process wake the next waiter in another, and waiters then look
+// seldom. A place whose waiter has not looked for 5 s is passed over, and deleted after a
+// minute.
 //
 // # SQLite
 //

@@ -41,8 +41,15 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (driver.Grant, error) {
 	g, held, err := b.attempt(ctx, r)
 	var touched time.Time // when the place was last said to be in use; zero before there is one
+	var first time.Time   // since when it is the first in the queue; zero if it is not
 	for err == nil && held != nil {
 		looked := time.Now()
+		switch {
+		case held.ahead(r.Owner) > 0:
+			first = time.Time{}
+		case first.IsZero():
+			first = looked
+		}
 		wait, ok := time.Duration(math.MaxInt64), true
 		if r.Backoff != nil {
 			wait, ok = r.Backoff.Wait()
@@ -51,7 +58,7 @@ func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (dr
 			return driver.Grant{}, held.heldError(r.Sharing())
 		}
 		if !touched.IsZero() {
-			err := b.await(ctx, w, min(wait, b.interval(held, r)))
+			err := b.await(ctx, w, min(wait, b.interval(held, r, looked.Sub(first))))
 			if err != nil && errors.Is(err, ctx.Err()) {
 				e := held.heldError(r.Sharing())
 				e.RetryAfter = max(0, e.RetryAfter-time.Since(looked))
@@ -114,8 +121,10 @@ func (b *Backend) touch(ctx context.Context, r *driver.Request) error {
 	})
 }
 
-// interval returns how long to wait before the next look.
-func (b *Backend) interval(e *entry, r *driver.Request) time.Duration {
+// interval returns how long to wait before the next look. The first in the queue looks
+// often at first, and after a long wait in vain less often: a sixteenth of the wait later
+// is soon.
+func (b *Backend) interval(e *entry, r *driver.Request, inVain time.Duration) time.Duration {
 	ahead := e.ahead(r.Owner)
 	d := 10*time.Millisecond + rand.N(40*time.Millisecond)
 	switch {
@@ -124,6 +133,8 @@ func (b *Backend) interval(e *entry, r *driver.Request) time.Duration {
 	case ahead > 0:
 		d = 100*time.Millisecond + rand.N(200*time.Millisecond)
 		return d * time.Duration(1+min(ahead, 64)/8)
+	default:
+		d += min(inVain/16, 200*time.Millisecond)
 	}
 	if left := e.heldError(r.Sharing()).RetryAfter; ahead == 0 && left > 0 {
 		d = min(d, left+time.Millisecond)
