@@ -176,6 +176,26 @@ func TestGuardBeforeRelease(t *testing.T) {
 	})
 }
 
+// A release is refused because of a guarded transaction, and the lease ends. When another
+// owner has the key, the release says so.
+func TestGuardedReleaseTooLate(t *testing.T) {
+	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		g := acquire(t, b, request("key", time.Second))
+		tx := guard(t, b, db, g)
+		if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release before the transaction has ended: %v", err)
+		}
+		ended(t, b, "key")
+		commit(t, tx)
+		acquire(t, b, request("key", time.Minute))
+		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release when another owner has the key: %v", err)
+		}
+	})
+}
+
 // A transaction that sees the database as it was before the takeover fails all the same.
 func TestGuardOfSnapshot(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {

@@ -3,6 +3,7 @@ package sqllock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -28,6 +29,9 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	begun := time.Now()
 	found, held, err := b.release(ctx, &g)
 	for i := 1; err != nil; i++ { // repeated as a renewal is: see do
+		if errors.Is(err, errGuarded) {
+			return err // nothing is in doubt
+		}
 		b.doubts.add(g.Owner)
 		if i == attempts || !b.broken(err) || time.Since(begun) > b.opts.opTimeout ||
 			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
