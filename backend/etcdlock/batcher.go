@@ -78,8 +78,8 @@ func (t *batcher) next() {
 	t.inFlight--
 }
 
-// take removes a batch from those that wait. The deletions come first: who waits for the
-// deletion of a place watches from the next revision.
+// take removes a batch from those that wait. The deletions come first: a waiter watches for
+// the deletion of a place from the revision after the one at which it has read the queue.
 func (t *batcher) take() (batch []*job) {
 	names := make(map[string]bool)
 	isNamed := func(name string) bool { return names[name] }
