@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/distlock-go/distlock/internal/text"
 )
@@ -77,7 +78,13 @@ func (b *Backend) check(ctx context.Context) error {
 		case mode == "on":
 			return errReadOnly
 		}
-		err = c.QueryRowContext(ctx, b.sql.version.text).Scan(&version)
+		// In MySQL another process may have created the table and not yet added the row.
+		for range 10 {
+			err = c.QueryRowContext(ctx, b.sql.version.text).Scan(&version)
+			if b.dialect != MySQL || !errors.Is(err, sql.ErrNoRows) || !sleep(ctx, 50*time.Millisecond) {
+				break
+			}
+		}
 		switch {
 		case noTable(err):
 			return fmt.Errorf("%w: %q: CreateTable creates it: %s", ErrNoTable, b.opts.table, text.OneLine(err))

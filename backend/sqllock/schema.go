@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"time"
 )
 
 // schemaVersion is the version of the tables. It is the token of the row with the empty
@@ -85,8 +87,12 @@ func schema(d Dialect, name string) ([]string, error) {
 	return statements, nil
 }
 
-// CreateTable creates the tables unless they exist. It needs the permission to create
-// tables; a Backend needs only to read and write them.
+// createTimeout limits CreateTable, which may have to wait for another process.
+const createTimeout = 10 * time.Second
+
+// CreateTable creates the tables unless they exist. Several processes may call it at the
+// same time. It needs the permission to create tables; a Backend needs only to read and
+// write them.
 func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) error {
 	o, err := newOptions(opts)
 	if err != nil {
@@ -96,10 +102,35 @@ func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) err
 	if err != nil {
 		return err
 	}
-	for _, s := range statements {
-		if _, err := db.ExecContext(ctx, s); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	defer cancel()
+	for {
+		err := create(ctx, db, d, statements)
+		switch {
+		case err == nil:
+			return nil
+		case !undone(err), !sleep(ctx, time.Millisecond+rand.N(20*time.Millisecond)):
 			return fmt.Errorf("sqllock: create the table %q: %w", o.table, err)
 		}
 	}
-	return nil
+}
+
+// create runs the statements in one transaction, so that no other process sees a table
+// without its version. In MySQL each statement commits by itself.
+func create(ctx context.Context, db *sql.DB, d Dialect, statements []string) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // without effect after the commit
+	if d == Postgres {
+		// IF NOT EXISTS fails while another transaction creates a table of the same name.
+		statements = append([]string{"SELECT pg_advisory_xact_lock(hashtext('github.com/distlock-go/distlock'))"}, statements...)
+	}
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
 }
