@@ -1,6 +1,7 @@
 package sqllock_test
 
 import (
+	"database/sql"
 	"testing"
 	"time"
 
@@ -30,20 +31,38 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A database in memory has one connection, which does everything.
+// A database in memory has one connection, which does everything. Under the race detector
+// that is too slow for the limits of the suite; TestInMemory runs there.
 func TestConformanceInMemory(t *testing.T) {
 	testmode.Long(t)
+	if raceDetector {
+		t.Skip("too slow under the race detector")
+	}
 	t.Parallel()
 	locktest.Run(t, func(t *testing.T) driver.Backend {
-		db := sqlite.pool(t, ":memory:")
-		db.SetMaxOpenConns(1)
-		if err := sqllock.CreateTable(t.Context(), db, sqllock.SQLite); err != nil {
-			t.Fatal(err)
-		}
-		b, err := sqllock.New(db, sqllock.SQLite, slow(nil)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b, _ := inMemory(t)
 		return b
 	}, locktest.Features{Lease: lease / 2}) // it is fast
+}
+
+func TestInMemory(t *testing.T) {
+	t.Parallel()
+	testmode.InRealTime(t)
+	b, db := inMemory(t)
+	closeLater(t, b)
+	everyCall(t, b, db)
+}
+
+func inMemory(t *testing.T) (*sqllock.Backend, *sql.DB) {
+	t.Helper()
+	db := sqlite.pool(t, ":memory:")
+	db.SetMaxOpenConns(1)
+	if err := sqllock.CreateTable(t.Context(), db, sqllock.SQLite); err != nil {
+		t.Fatal(err)
+	}
+	b, err := sqllock.New(db, sqllock.SQLite, slow(nil)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, db
 }
