@@ -89,6 +89,7 @@ func acquireAnyway(tb testing.TB, b *etcdlock.Backend, r driver.Request) driver.
 
 // releaseAnyway repeats a release until it is answered.
 func releaseAnyway(tb testing.TB, b *etcdlock.Backend, g driver.Grant) {
+	tb.Helper()
 	for {
 		err := b.Release(context.Background(), g)
 		if err == nil {

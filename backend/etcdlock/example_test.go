@@ -23,14 +23,14 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer client.Close() //nolint:errcheck // the program ends
+	defer client.Close() // the program ends
 	backend, err := etcdlock.New(client, etcdlock.WithPrefix("shop/locks/"), etcdlock.WithSessionTTL(30*time.Second))
 	if err != nil {
 		log.Print(err)
 		return
 	}
 	locker := distlock.New(backend, distlock.Config{})
-	defer locker.Close() //nolint:errcheck // it has no error
+	defer locker.Close() // it has no error
 
 	err = locker.Do(context.Background(), "order-42", distlock.Opts{}, func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)

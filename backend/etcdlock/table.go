@@ -175,7 +175,8 @@ func (t *table) extend(tk *ticket, g driver.Grant) bool {
 func (t *table) remove(tk *ticket, unqueued bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !tk.isGone() && !(unqueued && (tk.queued || tk.held)) {
+	kept := unqueued && (tk.queued || tk.held)
+	if !tk.isGone() && !kept {
 		t.drop(tk)
 	}
 }

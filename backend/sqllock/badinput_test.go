@@ -80,7 +80,7 @@ func TestNewRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close()
+		t.Cleanup(func() { _ = db.Close() })
 		_, err = sqllock.New(db, 0)
 		fails(t, "no dialect", err, "Dialect(0)")
 		_, err = sqllock.New(db, d.dialect, sqllock.WithDialect(sqllock.SQLite))

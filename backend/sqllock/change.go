@@ -88,7 +88,7 @@ func (b *Backend) load(ctx context.Context, q querier, key string, create bool) 
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // the error of reading them is checked
 	for rows.Next() {
 		var r memberRow
 		if err := rows.Scan(r.columns()...); err != nil {
@@ -142,7 +142,7 @@ func (b *Backend) peek(ctx context.Context, key string) (e *entry, err error) {
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
+		defer rows.Close() //nolint:errcheck // the error of reading them is checked
 		for rows.Next() {
 			var r memberRow
 			if err := rows.Scan(append(e.columns(), r.columns()...)...); err != nil {

@@ -17,7 +17,7 @@ import (
 // ahead, it ends all: another owner can have the key before the holder is told, and only
 // the token tells them apart. Fails if the token is the clock alone.
 func TestRow11DatabaseClock(t *testing.T) {
-	eachServer(t, func(e *sqltest.Engine, tb testing.TB) *sqltest.Server { return e.StartWithClock(tb) },
+	eachServer(t, func(tb testing.TB, e *sqltest.Engine) *sqltest.Server { tb.Helper(); return e.StartWithClock(tb) },
 		func(t *testing.T, of *store) {
 			s := of.server
 			a, b := of.open(t), of.open(t)

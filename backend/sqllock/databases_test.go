@@ -30,14 +30,17 @@ type database struct {
 
 var (
 	postgres = database{"pgx", sqllock.Postgres, func(tb testing.TB) string {
+		tb.Helper()
 		s := sqltest.Postgres.Shared(tb)
 		return s.DSN(s.NewDatabase(tb))
 	}}
 	mariaDB = database{"mysql", sqllock.MySQL, func(tb testing.TB) string {
+		tb.Helper()
 		s := sqltest.MariaDB.Shared(tb)
 		return s.DSN(s.NewDatabase(tb))
 	}}
 	sqlite = database{"sqlite", sqllock.SQLite, func(tb testing.TB) string {
+		tb.Helper()
 		testmode.InRealTime(tb)
 		return "file:" + filepath.Join(tb.TempDir(), "locks.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=busy_timeout(5000)"
 	}}

@@ -13,11 +13,11 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// ErrStale: the lease that [Backend.Guard] was called with is not the newest of its key
-// any more, or the key was released. It matches [driver.ErrLost].
+// ErrStale means that the lease that [Backend.Guard] was called with is not the newest of
+// its key any more, or that the key was released. It matches [driver.ErrLost].
 var ErrStale = fmt.Errorf("sqllock: stale lease: %w", driver.ErrLost)
 
-// ErrNoTable: the table for locks does not exist. [CreateTable] creates it.
+// ErrNoTable means that the table for locks does not exist. [CreateTable] creates it.
 var ErrNoTable = errors.New("the table for locks does not exist")
 
 var (

@@ -66,7 +66,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	locker := distlock.New(backend, distlock.Config{})
-	defer locker.Close() // closes the pool, too
+	locker.Close() // closes the pool, too
 }
 
 // ExampleSchema demonstrates how to print the SQL for a migration by hand.

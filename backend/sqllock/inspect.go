@@ -57,7 +57,7 @@ func (b *Backend) list(ctx context.Context, prefix, after string) (page []listed
 		if err != nil {
 			return err
 		}
-		defer keys.Close()
+		defer keys.Close() //nolint:errcheck // the error of reading them is checked
 		busy := false
 		for keys.Next() {
 			var k listed
@@ -75,7 +75,7 @@ func (b *Backend) list(ctx context.Context, prefix, after string) (page []listed
 		if err != nil {
 			return err
 		}
-		defer members.Close()
+		defer members.Close() //nolint:errcheck // the error of reading them is checked
 		i := 0
 		for members.Next() {
 			var key string

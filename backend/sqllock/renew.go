@@ -89,7 +89,7 @@ func (b *Backend) renew(ctx context.Context, by *renewals, batch []renewal) (map
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
+		defer rows.Close() //nolint:errcheck // the error of reading them is checked
 		for rows.Next() {
 			var k keyOwner
 			if err := rows.Scan(&k.key, &k.owner); err != nil {

@@ -36,22 +36,22 @@ func onServer(t *testing.T, d database, s *sqltest.Server) *store {
 // eachShared runs f with stores on the servers that all tests share.
 func eachShared(t *testing.T, f func(t *testing.T, of *store)) {
 	t.Helper()
-	eachServer(t, (*sqltest.Engine).Shared, f)
+	eachServer(t, func(tb testing.TB, e *sqltest.Engine) *sqltest.Server { tb.Helper(); return e.Shared(tb) }, f)
 }
 
 // eachOwn runs f with stores on servers of their own.
 func eachOwn(t *testing.T, f func(t *testing.T, of *store)) {
 	t.Helper()
-	eachServer(t, func(e *sqltest.Engine, tb testing.TB) *sqltest.Server { return e.Start(tb) }, f)
+	eachServer(t, func(tb testing.TB, e *sqltest.Engine) *sqltest.Server { tb.Helper(); return e.Start(tb) }, f)
 }
 
-func eachServer(t *testing.T, server func(e *sqltest.Engine, tb testing.TB) *sqltest.Server, f func(t *testing.T, of *store)) {
+func eachServer(t *testing.T, server func(tb testing.TB, e *sqltest.Engine) *sqltest.Server, f func(t *testing.T, of *store)) {
 	t.Helper()
 	t.Parallel()
 	for d, engine := range map[*database]*sqltest.Engine{&postgres: sqltest.Postgres, &mariaDB: sqltest.MariaDB} {
 		t.Run(d.dialect.String(), func(t *testing.T) {
 			t.Parallel()
-			f(t, onServer(t, *d, server(engine, t)))
+			f(t, onServer(t, *d, server(t, engine)))
 		})
 	}
 }

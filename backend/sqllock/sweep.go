@@ -66,7 +66,7 @@ func (b *Backend) unused(ctx context.Context, after string) (page, unused []stri
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
+		defer rows.Close() //nolint:errcheck // the error of reading them is checked
 		for rows.Next() {
 			var key string
 			var yes bool

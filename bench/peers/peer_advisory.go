@@ -31,7 +31,7 @@ func newPostgreSQLPool(url string) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	config.MaxConns = 64
-	return pgxpool.NewWithConfig(context.Background(), config) //nolint:forbidigo // it does not connect
+	return pgxpool.NewWithConfig(context.Background(), config) // it does not connect
 }
 
 func (p *advisoryPeer) Lock(ctx context.Context, key string) (Held, error) {

@@ -20,7 +20,7 @@ type distlockPeer struct {
 // newDistlock returns a peer for the store at url.
 func newDistlock(url string) (Peer, error) {
 	if strings.HasPrefix(url, postgreSQLScheme) || strings.HasPrefix(url, etcdScheme) {
-		b, err := backendurl.Open(context.Background(), url) //nolint:forbidigo // it has a time limit of its own
+		b, err := backendurl.Open(context.Background(), url) // it has a time limit of its own
 		if err != nil {
 			return nil, err
 		}

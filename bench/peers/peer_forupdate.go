@@ -23,7 +23,7 @@ func newForUpdate(url string) (Peer, error) {
 		return nil, err
 	}
 	// All processes do this, and the statement fails if two do it at once.
-	ctx := context.Background() //nolint:forbidigo // the time limit is the parent's
+	ctx := context.Background() // the time limit is the parent's
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(1)"); err != nil {
 			return err

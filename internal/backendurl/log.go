@@ -18,7 +18,7 @@ func (client debugLogger) Printf(ctx context.Context, format string, v ...any) {
 
 // Print implements the logger interface of go-sql-driver/mysql.
 func (client debugLogger) Print(v ...any) {
-	client.log(context.Background(), func() string { return fmt.Sprint(v...) })
+	client.log(context.Background(), func() string { return fmt.Sprint(v...) }) //nolint:forbidigo // the interface has none
 }
 
 func (client debugLogger) log(ctx context.Context, text func() string) {

@@ -23,9 +23,11 @@ func exclude(t *testing.T, one, other string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer b.Close()
 		lockers[i] = distlock.New(b.Backend, distlock.Config{})
-		defer lockers[i].Close()
+		t.Cleanup(func() {
+			_ = lockers[i].Close()
+			_ = b.Close()
+		})
 	}
 	err := lockers[0].Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
 		lease, err := lockers[1].TryAcquire(ctx, "k", distlock.Opts{})

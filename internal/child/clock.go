@@ -32,7 +32,8 @@ func NewClock(dir string) (*Clock, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("needs a C compiler that makes libraries: %w\n%s", err, out)
 	}
-	return c, c.Set(0)
+	err = c.Set(0)
+	return c, err
 }
 
 // Env returns what to add to the environment of a process, so that it uses this clock.

@@ -116,7 +116,6 @@ func form(bin, dir string, n int, args []string) ([]*Server, error) {
 			"--initial-cluster=" + strings.Join(members, ","),
 			"--initial-cluster-token=" + dir,
 			"--logger=zap", "--log-level=warn",
-			"--unsafe-no-fsync", // a power failure is not tested
 		}, args...)
 	}
 	if err := start(servers); err != nil {

@@ -11,7 +11,7 @@ import (
 // test ends. [Server.Promote] makes it a server of its own.
 func (s *Server) Replica(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "sqltest")
+	dir, err := os.MkdirTemp("", "sqltest") //nolint:usetesting // the server's user could not enter it
 	if err != nil {
 		tb.Fatal(err)
 	}

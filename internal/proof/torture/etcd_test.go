@@ -23,13 +23,10 @@ type etcdStore struct {
 func startEtcd(tb testing.TB, servers int) store {
 	tb.Helper()
 	s := new(etcdStore)
-	// Without it a member that is killed loses entries that it has acknowledged, since etcd
-	// 3.4 does not even pass them on to the operating system. Then members disagree.
-	const sync = "--unsafe-no-fsync=false"
 	if servers > 1 {
-		s.Cluster = etcdtest.StartCluster(tb, sync)
+		s.Cluster = etcdtest.StartCluster(tb)
 	} else {
-		s.Cluster = &etcdtest.Cluster{Servers: []*etcdtest.Server{etcdtest.Start(tb, sync)}}
+		s.Cluster = &etcdtest.Cluster{Servers: []*etcdtest.Server{etcdtest.Start(tb)}}
 	}
 	var err error
 	if s.admin, err = clientv3.New(clientv3.Config{Endpoints: s.Addrs(), Logger: zap.NewNop()}); err != nil {
