@@ -39,7 +39,7 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant,
 			return g, nil, nil
 		}
 	}
-	e, err := b.peek(ctx, r.Key)
+	e, err := b.peek(ctx, forAttempt, r.Key)
 	if err != nil {
 		return driver.Grant{}, nil, err
 	}

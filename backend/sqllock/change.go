@@ -135,8 +135,8 @@ func sharingColumn(s driver.Sharing) int64 {
 }
 
 // peek reads a key with its members, as it was at one moment. It locks nothing.
-func (b *Backend) peek(ctx context.Context, key string) (e *entry, err error) {
-	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+func (b *Backend) peek(ctx context.Context, why purpose, key string) (e *entry, err error) {
+	err = b.do(ctx, why, func(ctx context.Context, c *sql.Conn) error {
 		e = &entry{}
 		rows, err := c.QueryContext(ctx, b.sql.peek.text, b.sql.peek.args(values{"key": key})...)
 		if err != nil {
@@ -189,7 +189,7 @@ func (b *Backend) save(ctx context.Context, q querier, key string, before, after
 			return err
 		}
 	}
-	if before.owner != "" && before.owner != after.owner && before.guarded {
+	if before.owner != "" && before.owner != after.owner && before.guarded && b.dialect == MySQL {
 		if err := exec(b.sql.close, values{"token": before.token}); err != nil {
 			return err
 		}

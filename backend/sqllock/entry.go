@@ -21,7 +21,7 @@ const (
 type entry struct {
 	now     int64
 	exists  bool
-	guarded bool // in MySQL: Guard was called for the key
+	guarded bool // Guard was called for the key; not in SQLite
 	frozen  bool // Guard keeps the exclusive holder, even if its lease has ended
 
 	owner   string // the exclusive holder, or empty

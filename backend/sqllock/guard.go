@@ -30,7 +30,8 @@ type Lease interface {
 // The lease must be exclusive, and tx must be on the same database as the tables of the
 // locks. Call Guard first in the transaction, and commit before the lock is released: a
 // release waits for tx. While tx is open, the holder's renewals go on in PostgreSQL and
-// MySQL. SQLite has one writer at a time, so there they wait for tx.
+// MySQL. SQLite has one writer at a time, so there they wait for tx. The first call for a
+// key notes that in its row, on a connection of the Backend.
 func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	if l, ok := lease.(interface{ Check() error }); ok {
 		// The next holder in this process may have a token of the same grant.
@@ -42,17 +43,22 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	if token == 0 {
 		return errors.New("sqllock: Guard: the lease has no token")
 	}
-	if b.dialect == MySQL {
-		if err := b.prepareGuard(ctx, key); err != nil {
+	if b.dialect == MySQL { // the row that the statement locks must exist
+		if _, err := b.prepareGuard(ctx, key, token); err != nil {
 			return err
 		}
 	}
 	v := values{"key": key, "token": token}
-	var mark int64
+	var mark int64 // 0 if a release may still pass over what the statement has locked
 	err := tx.QueryRowContext(ctx, b.sql.guard.text, b.sql.guard.args(v)...).Scan(&mark)
 	switch {
-	case err == nil:
+	case err == nil && mark != 0:
 		return nil
+	case err == nil:
+		if newest, err := b.prepareGuard(ctx, key, token); newest || err != nil {
+			return err
+		}
+		return ErrStale
 	case !errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("sqllock: Guard: %w", err)
 	case tx.QueryRowContext(ctx, b.sql.guardMember.text, b.sql.guardMember.args(v)...).Scan(&mark) == nil:
@@ -61,34 +67,50 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	return ErrStale
 }
 
-// prepareGuard sees to it that there is a row for Guard to lock.
-func (b *Backend) prepareGuard(ctx context.Context, key string) error {
-	e, err := b.peek(ctx, key)
-	if err != nil || e.guarded {
-		return err
+// prepareGuard notes that Guard was called for the key: from then on, what takes the key
+// from its holder looks for guarded transactions first. It reports whether the token was
+// still of the exclusive holder at that moment.
+//
+// In MySQL it adds the row that Guard locks, so Guard calls it first, and the row says
+// whether the token is stale. In PostgreSQL Guard calls it when it has locked the row of the
+// key, which costs nothing if it is noted already. A release in between did not look, and
+// then the token is not of the holder any more.
+func (b *Backend) prepareGuard(ctx context.Context, key string, token int64) (newest bool, err error) {
+	if b.dialect == MySQL {
+		e, err := b.peek(ctx, forRelease, key)
+		if err != nil || e.guarded {
+			return true, err
+		}
 	}
-	return b.transact(ctx, forRelease, func(ctx context.Context, q querier) error {
+	err = b.transact(ctx, forRelease, func(ctx context.Context, q querier) error {
 		e, err := b.load(ctx, q, key, false)
-		if err != nil || !e.exists || e.guarded {
+		if err != nil {
 			return err
 		}
-		closed := e.prior
-		if e.owner == "" {
-			closed = e.token
+		newest = e.owner != "" && e.prior < token && token <= e.token
+		if !e.exists || e.guarded {
+			return nil
 		}
-		if _, err := q.ExecContext(ctx, b.sql.addGuard.text, b.sql.addGuard.args(values{"key": key, "token": closed})...); err != nil {
-			return err
+		if b.dialect == MySQL {
+			closed := e.prior
+			if e.owner == "" {
+				closed = e.token
+			}
+			if _, err := q.ExecContext(ctx, b.sql.addGuard.text, b.sql.addGuard.args(values{"key": key, "token": closed})...); err != nil {
+				return err
+			}
 		}
 		_, err = q.ExecContext(ctx, b.sql.setGuarded.text, b.sql.setGuarded.args(values{"key": key})...)
 		return err
 	})
+	return newest, err
 }
 
 // lockGuard reports whether no transaction is guarded with the lease of the key's
 // exclusive holder. Then there can be none until q has ended.
 func (b *Backend) lockGuard(ctx context.Context, q querier, key string, e *entry) (bool, error) {
-	if b.dialect == SQLite || b.dialect == MySQL && !e.guarded {
-		return true, nil // one writer, or Guard was never called
+	if !e.guarded {
+		return true, nil
 	}
 	var mark int64
 	err := q.QueryRowContext(ctx, b.sql.remove.text, b.sql.remove.args(values{"key": key})...).Scan(&mark)

@@ -1,6 +1,7 @@
 package sqllock_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"testing"
@@ -253,5 +254,104 @@ func TestGuardRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	})
+}
+
+// A key that Guard was never called for is given back at once, with the statement that does
+// not look for guarded transactions: it would find one here.
+func TestReleaseOfUnguarded(t *testing.T) {
+	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		g := acquire(t, b, request("key", time.Minute))
+		tx := begin(t, db, sql.LevelDefault)
+		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR KEY SHARE")
+		release(t, b, g)
+		g = acquire(t, b, request("key", time.Minute))
+		commit(t, guard(t, b, db, g))
+		if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release when Guard was called for the key, and its row is locked: %v", err)
+		}
+		commit(t, tx)
+		release(t, b, g)
+	})
+}
+
+// The key is released, or also taken by another owner, when Guard has locked its row for the
+// first time and not yet noted that. Guard finds that the lease is stale.
+func TestGuardDuringRelease(t *testing.T) {
+	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		for _, key := range []string{"free", "taken"} {
+			g := acquire(t, b, request(key, time.Minute))
+			tx := begin(t, db, sql.LevelDefault)
+			err := b.Guard(t.Context(), during{tx, func() {
+				release(t, b, g)
+				if key == "taken" {
+					acquire(t, b, request(key, time.Minute))
+				}
+			}}, granted{g})
+			if !errors.Is(err, sqllock.ErrStale) {
+				t.Errorf("Guard of a key that is %s: %v", key, err)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// during is a transaction in which something happens after the first statement.
+type during struct {
+	*sql.Tx
+
+	happens func()
+}
+
+func (tx during) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	row := tx.Tx.QueryRowContext(ctx, query, args...)
+	tx.happens()
+	return row
+}
+
+// A release waits for the row while Guard notes its first call. Then it sees that, and does
+// not give the key back.
+func TestReleaseDuringGuard(t *testing.T) {
+	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn)
+		g := acquire(t, b, request("key", time.Minute))
+		tx, first := begin(t, db, sql.LevelDefault), begin(t, db, sql.LevelDefault)
+		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR KEY SHARE")
+		exec(t, first, "UPDATE distlock SET guarded = 1 WHERE lock_key = 'key'")
+		done := make(chan error, 1)
+		go func() { done <- b.Release(t.Context(), g) }()
+		eventually(t, "the release waits", func() bool {
+			return scan(t, db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == "1"
+		})
+		commit(t, first)
+		if err := <-done; err == nil || errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release before the transaction has ended: %v", err)
+		}
+		commit(t, tx)
+		release(t, b, g)
+	})
+}
+
+// Guarded transactions hold all connections of the application but the reserved one when
+// they call Guard for the first time. It needs a connection of its own.
+func TestGuardWithoutConnections(t *testing.T) {
+	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		db.SetMaxOpenConns(2)
+		b, err := sqllock.New(db, d.dialect, slow(nil)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closeLater(t, b)
+		g := acquire(t, b, request("key", time.Minute))
+		commit(t, guard(t, b, db, g))
+		release(t, b, g)
 	})
 }

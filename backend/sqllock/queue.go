@@ -96,7 +96,7 @@ func (b *Backend) await(ctx context.Context, w *waiter, d time.Duration) error {
 // key as it is if not. The first call takes a place in the queue.
 func (b *Backend) look(ctx context.Context, r *driver.Request, touched *time.Time) (driver.Grant, *entry, error) {
 	if !touched.IsZero() {
-		e, err := b.peek(ctx, r.Key)
+		e, err := b.peek(ctx, forAttempt, r.Key)
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}

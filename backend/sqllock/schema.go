@@ -71,11 +71,14 @@ func schema(d Dialect, name string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqllock: %w", err)
 	}
-	insert, conflict, guarded := "INSERT", " ON CONFLICT (lock_key) DO NOTHING", ""
+	insert, conflict := "INSERT", " ON CONFLICT (lock_key) DO NOTHING"
+	guarded := "guarded     bigint NOT NULL DEFAULT 0, -- 1 if Guard was called for the key\n  "
 	templates := []string{lockTable, memberTable}
-	if d == MySQL {
+	switch d {
+	case SQLite:
+		guarded = ""
+	case MySQL:
 		insert, conflict = "INSERT IGNORE", ""
-		guarded = "guarded     bigint NOT NULL DEFAULT 0, -- 1 if the guard table has the key\n  "
 		templates = append(templates, guardTable)
 	}
 	version := strings.ReplaceAll(versionRow, ":version", fmt.Sprint(schemaVersion))

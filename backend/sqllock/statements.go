@@ -31,7 +31,7 @@ type statements struct {
 	guard       *statement
 	guardMember *statement // whether a token is of an owner that shares the key
 	addGuard    *statement // in MySQL: the row that Guard locks
-	setGuarded  *statement
+	setGuarded  *statement // notes that Guard was called for the key
 	delGuard    *statement
 
 	list        *statement // reads the keys that are in use
@@ -73,9 +73,9 @@ func newStatements(d Dialect, t table) *statements {
 		return template
 	}
 	const columns = "l.owner, l.prior_token, l.token, l.since, l.expires, l.busy"
-	guarded := ", 0"
-	if d == MySQL {
-		guarded = ", l.guarded"
+	guarded := ", l.guarded"
+	if d == SQLite {
+		guarded = ", 0"
 	}
 	return &statements{
 		dialect: d, table: t,
@@ -109,12 +109,11 @@ WHERE l.lock_key = :key AND l.busy = 0 AND ` + own,
 		}),
 		release: pick(byDialect{
 			// The commit does not wait for the disk: to lose a release is to wait for the
-			// end of the lease.
-			Postgres: `WITH unguarded AS (
-  SELECT l.lock_key, set_config('synchronous_commit', 'off', true)
-  FROM {lock} AS l WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 {skip}
-)
-UPDATE {lock} AS l SET owner = '', expires = {now} FROM unguarded WHERE l.lock_key = unguarded.lock_key`,
+			// end of the lease. Only if Guard was called for the key does the database
+			// execute the inner query: to lock the row costs as much as to change it.
+			Postgres: `UPDATE {lock} AS l SET owner = '', expires = {now}
+WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND set_config('synchronous_commit', 'off', true) = 'off'
+  AND (l.guarded = 0 OR EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {skip}))`,
 			MySQL: `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0`,
 			SQLite: `UPDATE {lock} AS l SET owner = '', expires = {now}
@@ -158,10 +157,10 @@ VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
 		notify:    one(`SELECT pg_notify(:channel, :message)`),
 
 		guard: pick(byDialect{
-			Postgres: `SELECT token FROM {lock} WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE`,
-			MySQL:    `SELECT closed FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
+			Postgres: `SELECT guarded FROM {lock} WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE`,
+			MySQL:    `SELECT 1 FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
 			SQLite: `UPDATE {lock} SET owner = owner WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token
-RETURNING token`,
+RETURNING 1`,
 		}),
 		guardMember: one(`SELECT token FROM {member} WHERE lock_key = :key AND prior_token < :token AND token >= :token`),
 		addGuard: one(`INSERT INTO {guard} (lock_key, closed) VALUES (:key, :token)

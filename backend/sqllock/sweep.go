@@ -100,7 +100,7 @@ func (b *Backend) delete(ctx context.Context, key string) error {
 		if err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 || !e.guarded {
+		if n, err := result.RowsAffected(); err != nil || n == 0 || !e.guarded || b.dialect != MySQL {
 			return err
 		}
 		_, err = q.ExecContext(ctx, b.sql.delGuard.text, b.sql.delGuard.args(values{"key": key})...)
