@@ -29,7 +29,7 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant,
 	}
 	sent := time.Now()
 	if r.Sharing() == (driver.Sharing{}) {
-		last, err := b.issue(ctx, b.sql.acquire, acquireValues(r))
+		last, err := b.issue(ctx, b.sql.acquire, r)
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}
@@ -57,8 +57,10 @@ func acquireValues(r *driver.Request) values {
 // ended, add one holder to others, and give the request a place in the queue.
 func (b *Backend) decide(ctx context.Context, r *driver.Request, queued bool) (g driver.Grant, held *entry, err error) {
 	sent := time.Now()
+	decided := false
 	err = b.change(ctx, forAttempt, r.Key, true, nil, func(e *entry) {
 		var ok bool
+		decided = true
 		if g, ok = e.acquire(r); ok {
 			held = nil
 			return
@@ -67,8 +69,18 @@ func (b *Backend) decide(ctx context.Context, r *driver.Request, queued bool) (g
 			e.enqueue(r)
 		}
 	})
+	if err != nil && decided { // otherwise the commit was not sent
+		b.doubtAttempt(r.Owner)
+	}
 	g.Sent = sent
 	return g, held, err
+}
+
+// doubtAttempt notes that an attempt had no answer. In SQLite none goes on after its call.
+func (b *Backend) doubtAttempt(owner string) {
+	if b.dialect != SQLite {
+		b.doubts.add(owner, attemptInDoubt)
+	}
 }
 
 // mayGrant reports whether it is worth while to try in a transaction. The entry is pruned
@@ -78,17 +90,18 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 	if e.owner == r.Owner {
 		return true
 	}
-	if m := e.find(r.Owner); m != nil && !m.waits() {
-		return true
-	}
-	return e.admits(r)
+	m := e.find(r.Owner)
+	return m != nil && m.holds() || (m == nil || m.waits()) && e.admits(r)
 }
 
-// issue executes a statement that issues tokens. It returns the last of them, or 0 if the
-// statement has changed nothing.
-func (b *Backend) issue(ctx context.Context, s *statement, v values) (last int64, err error) {
+// issue executes a statement that issues tokens for r. It returns the last of them, or 0
+// if the statement has changed nothing.
+func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (last int64, err error) {
 	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		last, err = b.issueIn(ctx, c, s, v)
+		last, err = b.issueIn(ctx, c, s, acquireValues(r))
+		if err != nil && s == b.sql.acquire && !undone(err) && (code(err) == "" || b.broken(err)) {
+			b.doubtAttempt(r.Owner)
+		}
 		return err
 	})
 	return last, err

@@ -32,6 +32,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 	grants := make([]driver.Grant, len(rs))
 	next := make([][]string, len(rs))
 	var held *driver.HeldError
+	decided := false
 	sent := time.Now()
 	err := b.transact(ctx, forAttempt, func(ctx context.Context, q querier) error {
 		held = nil
@@ -61,12 +62,18 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 				return errHeld
 			}
 		}
+		decided = true
 		return nil
 	})
 	if held != nil && errors.Is(err, errHeld) {
 		return nil, held
 	}
 	if err != nil {
+		for i := range rs {
+			if decided {
+				b.doubtAttempt(rs[i].Owner)
+			}
+		}
 		return nil, err
 	}
 	for i := range rs {

@@ -12,7 +12,7 @@ import (
 // again at least every touchInterval.
 const (
 	awayAfter = int64(5 * time.Second / time.Microsecond)  // others may overtake it
-	deadAfter = int64(60 * time.Second / time.Microsecond) // it is deleted
+	deadAfter = int64(60 * time.Second / time.Microsecond) // it is deleted, and so is a tombstone
 )
 
 // entry is a key with its members, as the database has it at one moment. Its methods
@@ -34,20 +34,27 @@ type entry struct {
 	members []member // in order of arrival
 }
 
-// member is an owner that waits, or shares the key.
+// member is an owner that waits, or shares the key, or has a tombstone: it was released
+// while an attempt had no answer, and is refused if the attempt arrives.
 type member struct {
 	owner   string
 	ticket  int64
 	sharing driver.Sharing
 	prior   int64
-	token   int64 // 0: it waits
+	token   int64 // 0: it waits; buried: it has a tombstone
 	since   int64
-	expires int64 // if it waits, when it last asked
+	expires int64 // if it waits, when it last asked; if it has a tombstone, when it was released
 }
 
-func (m *member) waits() bool { return m.token == 0 }
+// buried is the token of an owner with a tombstone.
+const buried = -1
 
-// prune removes what has ended: an exclusive holder, sharers, and places in the queue.
+func (m *member) waits() bool  { return m.token == 0 }
+func (m *member) holds() bool  { return m.token > 0 }
+func (m *member) buried() bool { return m.token == buried }
+
+// prune removes what has ended: an exclusive holder, sharers, places in the queue, and
+// tombstones.
 func (e *entry) prune() {
 	if e.owner != "" && e.expires <= e.now && !e.frozen {
 		e.owner = ""
@@ -57,10 +64,10 @@ func (e *entry) prune() {
 
 func (e *entry) pruneMembers() {
 	e.members = slices.DeleteFunc(e.members, func(m member) bool {
-		if m.waits() {
-			return m.expires <= e.now-deadAfter
+		if m.holds() {
+			return m.expires <= e.now
 		}
-		return m.expires <= e.now
+		return m.expires <= e.now-deadAfter
 	})
 }
 
@@ -78,7 +85,7 @@ func (e *entry) held() (n int, s driver.Sharing) {
 		return 1, driver.Sharing{}
 	}
 	for i := range e.members {
-		if !e.members[i].waits() {
+		if e.members[i].holds() {
 			n++
 			s = e.members[i].sharing
 		}
@@ -161,10 +168,12 @@ func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	m := e.find(r.Owner)
 	prior := e.token
 	switch {
+	case m != nil && m.buried():
+		return driver.Grant{}, false
 	case e.owner == r.Owner:
 		e.expires = ends
 		g = grantOf(r, e.issue(r.Tokens))
-	case m != nil && !m.waits():
+	case m != nil && m.holds():
 		m.token, m.expires = e.issue(r.Tokens), ends
 		g = grantOf(r, m.token)
 	case !e.admits(r):
@@ -202,20 +211,24 @@ func (e *entry) join(r *driver.Request) *member {
 	return &e.members[len(e.members)-1]
 }
 
-// enqueue gives the owner of r a place in the queue, or keeps the one that it has.
+// enqueue gives the owner of r a place in the queue, or keeps the one that it has. An owner
+// with a tombstone gets none.
 func (e *entry) enqueue(r *driver.Request) {
 	m := e.find(r.Owner)
 	if m == nil {
 		m = e.join(r)
 		m.since = e.now
 	}
-	m.sharing, m.expires = r.Sharing(), e.now
+	if !m.buried() {
+		m.sharing, m.expires = r.Sharing(), e.now
+	}
 }
 
-// leave removes the owner from the members. It reports whether it was one.
+// leave removes the owner from the members. It reports whether it was one. A tombstone
+// stays.
 func (e *entry) leave(owner string) bool {
 	n := len(e.members)
-	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.owner == owner })
+	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.owner == owner && !m.buried() })
 	return len(e.members) < n
 }
 
@@ -229,13 +242,21 @@ func (e *entry) release(owner string) bool {
 	return e.leave(owner)
 }
 
+// bury gives the owner, which was released, a tombstone.
+func (e *entry) bury(owner string) {
+	if e.find(owner) == nil {
+		m := e.join(&driver.Request{Owner: owner})
+		m.token, m.since, m.expires = buried, e.now, e.now
+	}
+}
+
 // force takes the key from all holders. It reports whether there were any.
 func (e *entry) force() bool {
 	n, _ := e.held()
 	if e.owner != "" {
 		e.owner, e.expires = "", e.now
 	}
-	e.members = slices.DeleteFunc(e.members, func(m member) bool { return !m.waits() })
+	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.holds() })
 	return n > 0
 }
 
@@ -263,7 +284,7 @@ func (e *entry) holders() (holders []member) {
 		holders = append(holders, member{owner: e.owner, prior: e.prior, token: e.token, since: e.since, expires: e.expires})
 	}
 	for _, m := range e.members {
-		if !m.waits() {
+		if m.holds() {
 			holders = append(holders, m)
 		}
 	}

@@ -101,6 +101,44 @@ func TestEntryFrozen(t *testing.T) {
 	}
 }
 
+// An owner with a tombstone gets neither the key nor a place for a minute, and is in nobody's
+// way. Its release again changes nothing.
+func TestEntryTombstone(t *testing.T) {
+	for _, s := range sharings {
+		e := &entry{now: second}
+		e.mustAcquire(t, "late", s)
+		for i := range 2 {
+			if found := e.release("late"); found != (i == 0) {
+				t.Errorf("%+v: release %d has found something: %v", s, i, found)
+			}
+			e.bury("late")
+		}
+		e.now += deadAfter - 1
+		e.prune()
+		r := ask("late", s)
+		if _, ok := e.acquire(r); ok || e.mayGrant(r) {
+			t.Errorf("%+v: the owner gets the key after its release", s)
+		}
+		if e.enqueue(r); e.waiting("") != 0 {
+			t.Errorf("%+v: the owner waits after its release", s)
+		}
+		if _, err := e.extend(r); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("%+v: Extend after the release: %v", s, err)
+		}
+		if n, _ := e.held(); n != 0 || e.force() || len(e.holders()) != 0 || len(e.admitted()) != 0 {
+			t.Errorf("%+v: the tombstone counts: %+v", s, e)
+		}
+		if g := e.mustAcquire(t, "other", driver.Sharing{}); g.Contended {
+			t.Errorf("%+v: the tombstone waits", s)
+		}
+		e.release("other")
+		e.now++
+		if e.prune(); len(e.members) != 0 {
+			t.Errorf("%+v: the tombstone lasts longer: %+v", s, e.members)
+		}
+	}
+}
+
 // Extend needs the key, and no other waiter.
 func TestEntryExtend(t *testing.T) {
 	for _, s := range sharings {
@@ -152,18 +190,24 @@ func TestEntryAtRandom(t *testing.T) {
 				} else {
 					e.enqueue(q)
 				}
-				if held := before.has(owner); ok != (held || before.room(owner, q.Sharing())) {
+				m := before.find(owner)
+				refused := m != nil && m.buried()
+				if held := before.has(owner); ok != (!refused && (held || before.room(owner, q.Sharing()))) {
 					t.Fatalf("%s with %+v: %v\n%+v", owner, q.Sharing(), ok, before)
 				}
 			case 2:
-				had := before.has(owner) || before.find(owner) != nil
-				if e.release(owner) != had || e.has(owner) || e.find(owner) != nil {
+				m := before.find(owner)
+				had := before.has(owner) || m != nil && !m.buried()
+				if e.release(owner) != had || e.has(owner) || (e.find(owner) == nil) != (had || m == nil) {
 					t.Fatalf("release of %s, which had something: %v\n%+v", owner, had, e)
+				}
+				if r.IntN(3) == 0 {
+					e.bury(owner)
 				}
 			case 3:
 				if r.IntN(10) == 0 {
 					e.force()
-					if n, _ := e.held(); n != 0 || len(e.members) != before.waits() {
+					if n, _ := e.held(); n != 0 || len(e.members) != before.others() {
 						t.Fatalf("after ForceRelease: %+v, before %+v", e, before)
 					}
 				}
@@ -177,10 +221,10 @@ func (e *entry) has(owner string) bool {
 	return slices.ContainsFunc(e.holders(), func(m member) bool { return m.owner == owner })
 }
 
-// waits returns how many places are taken.
-func (e *entry) waits() (n int) {
+// others returns how many members do not hold the key.
+func (e *entry) others() (n int) {
 	for i := range e.members {
-		if e.members[i].waits() {
+		if !e.members[i].holds() {
 			n++
 		}
 	}

@@ -19,7 +19,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 	}
 	sent := time.Now()
 	if r.Sharing() == (driver.Sharing{}) {
-		last, err := b.issue(ctx, b.sql.extend, acquireValues(&r))
+		last, err := b.issue(ctx, b.sql.extend, &r)
 		if err != nil {
 			return driver.Grant{}, err
 		}
@@ -43,7 +43,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, tokens int) (drive
 // extend issues more tokens to the owner of r if it has the key and no other owner waits.
 func (e *entry) extend(r *driver.Request) (driver.Grant, error) {
 	m := e.find(r.Owner)
-	if e.owner != r.Owner && (m == nil || m.waits()) {
+	if e.owner != r.Owner && (m == nil || !m.holds()) {
 		return driver.Grant{}, fmt.Errorf("sqllock: the owner does not have the key: %w", driver.ErrLost)
 	}
 	if e.waiting(r.Owner) > 0 {

@@ -99,9 +99,11 @@ func (b *Backend) list(ctx context.Context, prefix, after string) (page []listed
 func (k *listed) info() driver.KeyInfo {
 	k.prune()
 	holders := k.holders()
-	info := driver.KeyInfo{Key: k.key, Held: len(holders), Waiting: len(k.members) - len(holders)}
-	if k.owner != "" {
-		info.Waiting = len(k.members)
+	info := driver.KeyInfo{Key: k.key, Held: len(holders)}
+	for i := range k.members {
+		if k.members[i].waits() {
+			info.Waiting++
+		}
 	}
 	slices.SortStableFunc(holders, func(a, b member) int { return cmp.Compare(a.expires, b.expires) })
 	for _, h := range holders[:min(len(holders), driver.MaxHolderInfos)] {

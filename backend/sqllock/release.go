@@ -32,14 +32,14 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		if errors.Is(err, errGuarded) {
 			return err // nothing is in doubt
 		}
-		b.doubts.add(g.Owner)
+		b.doubts.add(g.Owner, releaseInDoubt)
 		if i == attempts || !b.broken(err) || time.Since(begun) > b.opts.opTimeout ||
 			!sleep(ctx, rand.N(time.Duration(i)*time.Millisecond)) {
 			return err
 		}
 		found, held, err = b.release(ctx, &g)
 	}
-	doubt := b.doubts.remove(g.Owner)
+	doubt := b.doubts.remove(g.Owner, releaseInDoubt)
 	switch {
 	case found, doubt, waits:
 		return nil
@@ -52,9 +52,11 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 }
 
 // release reports whether the owner had the key or a place in its queue, and whether
-// another owner has the key.
+// another owner has the key. If an attempt of the owner had no answer, it leaves a
+// tombstone: the attempt may still arrive, and would take the key for nobody.
 func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held bool, err error) {
-	if g.Sharing() == (driver.Sharing{}) {
+	late := b.doubts.has(g.Owner, attemptInDoubt)
+	if g.Sharing() == (driver.Sharing{}) && !late {
 		err := b.do(ctx, forRelease, func(ctx context.Context, c *sql.Conn) error {
 			s := b.sql.release
 			result, err := c.ExecContext(ctx, s.text, s.args(values{"key": g.Key, "owner": g.Owner})...)
@@ -70,16 +72,21 @@ func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held boo
 		}
 	}
 	guarded := false
-	err = b.change(ctx, forRelease, g.Key, false, func(e *entry) bool { return e.owner == g.Owner }, func(e *entry) {
+	err = b.change(ctx, forRelease, g.Key, late, func(e *entry) bool { return e.owner == g.Owner }, func(e *entry) {
 		if guarded = e.frozen && e.owner == g.Owner; guarded {
 			return
 		}
-		found = e.release(g.Owner)
+		if found = e.release(g.Owner); late {
+			e.bury(g.Owner)
+		}
 		n, _ := e.held()
 		held = n > 0
 	})
 	if err == nil && guarded {
 		err = b.failure(ctx, errGuarded)
+	}
+	if err == nil && late {
+		b.doubts.remove(g.Owner, attemptInDoubt)
 	}
 	return found, held, err
 }

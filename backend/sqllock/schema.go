@@ -26,16 +26,17 @@ const lockTable = `CREATE TABLE IF NOT EXISTS {lock} (
   {guarded}busy        bigint NOT NULL -- how many rows of the other table have the key
 ){with}`
 
-// memberTable has a row for each owner that waits for a key, and for each that shares it.
+// memberTable has a row for each owner that waits for a key, for each that shares it, and
+// for a minute for each that is refused: it was released while an attempt had no answer.
 const memberTable = `CREATE TABLE IF NOT EXISTS {member} (
   lock_key    {key} NOT NULL,
   owner       {key} NOT NULL,
   ticket      bigint NOT NULL, -- the order of arrival
   sharing     bigint NOT NULL, -- 0 exclusive, -1 shared, above 0 the permits of a semaphore
   prior_token bigint NOT NULL,
-  token       bigint NOT NULL, -- 0 if it waits, otherwise it shares the key
+  token       bigint NOT NULL, -- 0 if it waits, -1 if it is refused, otherwise it shares the key
   since       bigint NOT NULL,
-  expires     bigint NOT NULL, -- when its lease ends, or when it last asked if it waits
+  expires     bigint NOT NULL, -- when its lease ends, or when it last asked or was released
   PRIMARY KEY (lock_key, owner)
 ){with}`
 

@@ -1,0 +1,118 @@
+package sqllock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// sessions returns how many sessions the database has. Those that wait for a lock are
+// counted alone if waiting is set.
+func (of *store) sessions(t *testing.T, waiting bool) string {
+	t.Helper()
+	query := "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	only := " AND wait_event_type = 'Lock'"
+	if of.dialect == sqllock.MySQL {
+		query = "SELECT count(*) FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
+		only = " AND command <> 'Sleep' AND time_ms > 50"
+	}
+	if waiting {
+		query += only
+	}
+	return strings.TrimSpace(of.server.Exec(t, of.name, query))
+}
+
+// TestLateAttempt: the connection breaks before an attempt has an answer, and its caller
+// releases the owner. The attempt arrives afterwards. It takes the key for nobody.
+func TestLateAttempt(t *testing.T) {
+	statement := func(r driver.Request) spoilnet.Match {
+		return func(p []byte) bool { return strings.Contains(string(p), r.Owner) }
+	}
+	for name, c := range map[string]struct {
+		late   func(r driver.Request) spoilnet.Match // what arrives late
+		exists bool                                  // whether the row of the key exists
+	}{
+		"statement":              {statement, true},
+		"statement of a new key": {statement, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachShared(t, func(t *testing.T, of *store) {
+				others := of.sessions(t, false)
+				b, n := of.over(t, patience)
+				r := request("key", time.Minute)
+				first := request("first", time.Minute)
+				if c.exists {
+					first.Key = r.Key
+				}
+				release(t, b, acquire(t, b, first))
+
+				n.HoldAt(c.late(r))
+				done := make(chan error, 1)
+				go func() {
+					_, err := b.TryAcquire(t.Context(), r)
+					done <- err
+				}()
+				eventually(t, "the attempt is held back", func() bool { return n.Held() == 1 })
+				n.Break()
+				if err := <-done; !unknown(err) {
+					t.Errorf("TryAcquire without an answer: %v", err)
+				}
+				release(t, b, r.Grant())
+				if err := n.Deliver(); err != nil {
+					t.Fatal(err)
+				}
+				n.Kill()
+				eventually(t, "the attempt has ended", func() bool { return of.sessions(t, false) == others })
+
+				peer, db := of.open(t), of.pool(t)
+				release(t, peer, acquire(t, peer, request("key", time.Minute)))
+				const tombstones = "SELECT count(*) FROM distlock_member WHERE token = -1"
+				if got := scan(t, db, tombstones); got != "1" {
+					t.Errorf("%s tombstones", got)
+				}
+				exec(t, db, "UPDATE distlock_member SET expires = expires - 60000000")
+				release(t, peer, acquire(t, peer, request("key", time.Minute)))
+				if got := scan(t, db, tombstones); got != "0" {
+					t.Errorf("%s tombstones after a minute", got)
+				}
+			})
+		})
+	}
+}
+
+// An attempt waits for the row of the key, which a transaction has locked, when its caller
+// gives it up and releases its owner.
+func TestAttemptWaitsForRow(t *testing.T) {
+	eachShared(t, func(t *testing.T, of *store) {
+		b, db := of.open(t), of.pool(t)
+		release(t, b, acquire(t, b, request("key", time.Minute)))
+		tx := begin(t, db, 0)
+		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR UPDATE")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r := request("key", time.Minute)
+		done := make(chan error, 1)
+		go func() {
+			_, err := b.TryAcquire(ctx, r)
+			done <- err
+		}()
+		eventually(t, "the attempt waits", func() bool { return of.sessions(t, true) == "1" })
+		cancel()
+		if err := <-done; !unknown(err) {
+			t.Errorf("TryAcquire without an answer: %v", err)
+		}
+		go func() { done <- b.Release(t.Context(), r.Grant()) }()
+		commit(t, tx)
+		if err := <-done; err != nil {
+			t.Errorf("Release: %v", err)
+		}
+		for range 2 {
+			release(t, b, acquire(t, b, request("key", time.Minute)))
+		}
+	})
+}
