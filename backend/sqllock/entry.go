@@ -41,17 +41,17 @@ type member struct {
 	ticket  int64
 	sharing driver.Sharing
 	prior   int64
-	token   int64 // 0: it waits; buried: it has a tombstone
+	token   int64 // 0: it waits; tombstoneToken: it has a tombstone
 	since   int64
 	expires int64 // if it waits, when it last asked; if it has a tombstone, when it was released
 }
 
-// buried is the token of an owner with a tombstone.
-const buried = -1
+// tombstoneToken is the token of an owner with a tombstone.
+const tombstoneToken = -1
 
-func (m *member) waits() bool  { return m.token == 0 }
-func (m *member) holds() bool  { return m.token > 0 }
-func (m *member) buried() bool { return m.token == buried }
+func (m *member) waits() bool       { return m.token == 0 }
+func (m *member) holds() bool       { return m.token > 0 }
+func (m *member) isTombstone() bool { return m.token == tombstoneToken }
 
 // prune removes what has ended: an exclusive holder, sharers, places in the queue, and
 // tombstones.
@@ -168,7 +168,7 @@ func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	m := e.find(r.Owner)
 	prior := e.token
 	switch {
-	case m != nil && m.buried():
+	case m != nil && m.isTombstone():
 		return driver.Grant{}, false
 	case e.owner == r.Owner:
 		e.expires = ends
@@ -219,7 +219,7 @@ func (e *entry) enqueue(r *driver.Request) {
 		m = e.join(r)
 		m.since = e.now
 	}
-	if !m.buried() {
+	if !m.isTombstone() {
 		m.sharing, m.expires = r.Sharing(), e.now
 	}
 }
@@ -228,7 +228,7 @@ func (e *entry) enqueue(r *driver.Request) {
 // stays.
 func (e *entry) leave(owner string) bool {
 	n := len(e.members)
-	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.owner == owner && !m.buried() })
+	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.owner == owner && !m.isTombstone() })
 	return len(e.members) < n
 }
 
@@ -242,11 +242,11 @@ func (e *entry) release(owner string) bool {
 	return e.leave(owner)
 }
 
-// bury gives the owner, which was released, a tombstone.
-func (e *entry) bury(owner string) {
+// addTombstone gives the owner, which was released, a tombstone.
+func (e *entry) addTombstone(owner string) {
 	if e.find(owner) == nil {
 		m := e.join(&driver.Request{Owner: owner})
-		m.token, m.since, m.expires = buried, e.now, e.now
+		m.token, m.since, m.expires = tombstoneToken, e.now, e.now
 	}
 }
 

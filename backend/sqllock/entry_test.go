@@ -111,7 +111,7 @@ func TestEntryTombstone(t *testing.T) {
 			if found := e.release("late"); found != (i == 0) {
 				t.Errorf("%+v: release %d has found something: %v", s, i, found)
 			}
-			e.bury("late")
+			e.addTombstone("late")
 		}
 		e.now += deadAfter - 1
 		e.prune()
@@ -191,18 +191,18 @@ func TestEntryAtRandom(t *testing.T) {
 					e.enqueue(q)
 				}
 				m := before.find(owner)
-				refused := m != nil && m.buried()
+				refused := m != nil && m.isTombstone()
 				if held := before.has(owner); ok != (!refused && (held || before.room(owner, q.Sharing()))) {
 					t.Fatalf("%s with %+v: %v\n%+v", owner, q.Sharing(), ok, before)
 				}
 			case 2:
 				m := before.find(owner)
-				had := before.has(owner) || m != nil && !m.buried()
+				had := before.has(owner) || m != nil && !m.isTombstone()
 				if e.release(owner) != had || e.has(owner) || (e.find(owner) == nil) != (had || m == nil) {
 					t.Fatalf("release of %s, which had something: %v\n%+v", owner, had, e)
 				}
 				if r.IntN(3) == 0 {
-					e.bury(owner)
+					e.addTombstone(owner)
 				}
 			case 3:
 				if r.IntN(10) == 0 {

@@ -77,7 +77,7 @@ func (b *Backend) release(ctx context.Context, g *driver.Grant) (found, held boo
 			return
 		}
 		if found = e.release(g.Owner); late {
-			e.bury(g.Owner)
+			e.addTombstone(g.Owner)
 		}
 		n, _ := e.held()
 		held = n > 0
