@@ -32,9 +32,7 @@ func (b *Backend) ready(ctx context.Context) error {
 			return err
 		}
 	}
-	op, cancel := context.WithTimeout(ctx, b.opts.opTimeout)
-	defer cancel()
-	if err := b.pool.reserve(op); err != nil {
+	if err := b.pool.reserve(ctx, b.opts.opTimeout); err != nil {
 		return b.failure(ctx, err)
 	}
 	return nil

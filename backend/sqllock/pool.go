@@ -34,8 +34,9 @@ func newPool(db *sql.DB) *pool {
 	return p
 }
 
-// reserve opens the reserved connection if there is none and there should be one.
-func (p *pool) reserve(ctx context.Context) error {
+// reserve opens the reserved connection if there is none and there should be one, within
+// the limit of time.
+func (p *pool) reserve(ctx context.Context, limit time.Duration) error {
 	if p.db.Stats().MaxOpenConnections < 2 {
 		return nil
 	}
@@ -43,7 +44,9 @@ func (p *pool) reserve(ctx context.Context) error {
 	case c := <-p.reserved:
 		var err error
 		if c == nil {
-			c, err = p.db.Conn(ctx)
+			op, cancel := context.WithTimeout(ctx, limit)
+			c, err = p.db.Conn(op)
+			cancel()
 		}
 		p.reserved <- c
 		return err
