@@ -54,8 +54,9 @@ var layers = []layer{
 
 	{"clients", "backend/internal/rediskit", "", goRedis},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
+	{"queues", "backend/internal/placequeue backend/internal/recent", "driver", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
-	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts batches", goRedis + " " + uuidPath + " " + zookeeper},
+	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath + " " + zookeeper},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 
 	{"options", "internal/optfield", "root", ""},

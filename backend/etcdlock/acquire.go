@@ -7,6 +7,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -118,7 +119,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		case err != nil:
 			return driver.Grant{}, obstacle{}, b.explain(ctx, err)
 		case i >= 0:
-			o.own, o.blockers = o.queue[i], o.queue.blockers(i)
+			o.own, o.blockers = o.queue[i], placequeue.Blockers(o.queue, i)
 			if len(o.blockers) > 0 {
 				return driver.Grant{}, o, errHeld
 			}

@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -60,7 +61,7 @@ func (b *Backend) attemptAll(ctx context.Context, tickets []*ticket, rs []driver
 			switch {
 			case own[i] < 0 && q.admits(tickets[i].sharing):
 				continue
-			case own[i] < 0, len(q.blockers(own[i])) > 0:
+			case own[i] < 0, len(placequeue.Blockers(q, own[i])) > 0:
 				return nil, b.heldError(q)
 			}
 			g, err := b.grant(ctx, tickets[i], &rs[i], s, q, own[i], sent)

@@ -8,6 +8,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -71,7 +72,7 @@ func (b *Backend) infos(queues map[string]queue, limit int) []driver.KeyInfo {
 
 // info returns what is known of one key.
 func (b *Backend) info(key string, q queue) driver.KeyInfo {
-	holders := q.holders()
+	holders := placequeue.Holders(q)
 	info := driver.KeyInfo{
 		Key: key, Held: len(holders), Waiting: len(q) - len(holders),
 		Mode: holders[0].sharing.Mode, Semaphore: holders[0].sharing.Permits > 0,
@@ -101,7 +102,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (held bool, err 
 	if err != nil {
 		return false, err
 	}
-	for _, p := range q.holders() {
+	for _, p := range placequeue.Holders(q) {
 		deleted, err := p.delete(op, b.client)
 		if err != nil {
 			return held, b.explain(op, err)

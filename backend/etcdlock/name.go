@@ -37,6 +37,9 @@ type place struct {
 	written int64 // the revision that has written it last
 }
 
+// Sharing returns what the owner of the place asks for.
+func (p place) Sharing() driver.Sharing { return p.sharing }
+
 const (
 	valueExclusive = "exclusive"
 	valueShared    = "shared"

@@ -6,6 +6,7 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -42,39 +43,7 @@ func (q queue) created(i int) int64 {
 	return q[i].created
 }
 
-// blockers returns the places that place i waits for: while all of them are there, it
-// cannot have the key. If there are none, it has the key. [driver.Sharing.Admits] is the
-// rule, applied to the places in front of place i as if all of them had the key.
-//
-// Usually there is one blocker, the nearest place in front that does not share the key
-// with place i. A request for one of n permits waits for the n places in front of it if all
-// of those ask for permits; each that goes may be enough.
-func (q queue) blockers(i int) queue {
-	s := q[i].sharing
-	for n := 1; n <= i; n++ {
-		front := q[i-n].sharing
-		switch {
-		case !front.Admits(1, s):
-			return q[i-n : i-n+1]
-		case !front.Admits(n, s):
-			return q[i-n : i]
-		}
-	}
-	return nil
-}
-
 // admits reports whether a request for s would have the key at once.
 func (q queue) admits(s driver.Sharing) bool {
-	return len(append(slices.Clip(q), place{sharing: s}).blockers(len(q))) == 0
-}
-
-// holders returns the places that have the key.
-func (q queue) holders() queue {
-	var held queue
-	for i, p := range q {
-		if len(q.blockers(i)) == 0 {
-			held = append(held, p)
-		}
-	}
-	return held
+	return len(placequeue.Blockers(append(slices.Clip(q), place{sharing: s}), len(q))) == 0
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -14,9 +15,9 @@ type table struct {
 
 	mu       sync.Mutex
 	tickets  map[ticketID]*ticket
-	held     map[string]*ticket // by path of the place
-	slots    map[string]*slots  // by key
-	releases recentIDs          // those without an answer
+	held     map[string]*ticket   // by path of the place
+	slots    map[string]*slots    // by key
+	releases recent.Set[ticketID] // those without an answer
 }
 
 // getOrAdd returns the ticket of the request's owner. If there is none, it adds one. The
@@ -241,13 +242,13 @@ func (t *table) release(id ticketID) (l leftover, wasHeld, ok bool) {
 func (t *table) setUnanswered(id ticketID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.releases.add(id)
+	t.releases.Add(id)
 }
 
 func (t *table) wasUnanswered(id ticketID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.releases.has(id)
+	return t.releases.Has(id)
 }
 
 // stopTimers stops the timers of all leases.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -218,7 +219,7 @@ func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (p
 		exists: true, createZxid: stat.Czxid, first: tk.parent + "/" + q[0].name,
 		contended: i < len(q)-1, alone: createZxid != 0 && len(q) == 1,
 	}
-	for _, n := range q.blockers(i) {
+	for _, n := range placequeue.Blockers(q, i) {
 		path := tk.parent + "/" + n.name
 		p.blockers = append(p.blockers, path)
 		if n.guid == tk.guid {

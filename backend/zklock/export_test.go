@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 )
 
 // Blockers returns the names of the nodes that node i waits for. The names are in order.
@@ -12,14 +14,14 @@ func Blockers(names []string, i int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nodeNames(q.blockers(i)), nil
+	return nodeNames(placequeue.Blockers(q, i)), nil
 }
 
 // Queue returns the names of the nodes in the queue, in order, and of those that have the
 // key.
 func Queue(names []string) (order, holders []string, err error) {
 	q, err := parseQueue(names)
-	return nodeNames(q), nodeNames(q.holders()), err
+	return nodeNames(q), nodeNames(placequeue.Holders(q)), err
 }
 
 func nodeNames(nodes []node) (names []string) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -90,7 +91,7 @@ func (b *Backend) keys(ctx context.Context, prefix string) ([]string, error) {
 func (b *Backend) inspect(ctx context.Context, key string, q queue) (driver.KeyInfo, error) {
 	op, end := b.link.opContext(ctx)
 	defer end()
-	holders := q.holders()
+	holders := placequeue.Holders(q)
 	info := driver.KeyInfo{Key: key, Held: len(holders), Waiting: len(q) - len(holders)}
 	if len(q) == 0 {
 		return b.inspectForeign(op, info)
@@ -158,7 +159,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 		return false, err
 	}
 	held := false
-	for _, n := range q.holders() {
+	for _, n := range placequeue.Holders(q) {
 		existed, err := b.link.remove(parent + "/" + n.name).wait(op)
 		if err != nil {
 			return held, err

@@ -47,6 +47,9 @@ type node struct {
 	seq  int64
 }
 
+// Sharing returns what the owner of the node asks for.
+func (n node) Sharing() driver.Sharing { return n.kind.sharing }
+
 // nodePrefix returns the name of a node without its number.
 func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + k.tag }
 

@@ -38,35 +38,3 @@ func parseQueue(names []string) (queue, error) {
 func (q queue) find(name string) int {
 	return slices.IndexFunc(q, func(n node) bool { return n.name == name })
 }
-
-// blockers returns the nodes that node i waits for: while all of them are there, it
-// cannot have the key. If there are none, it has the key. [driver.Sharing.Admits] is the
-// rule, applied to the nodes in front of node i as if all of them had the key.
-//
-// Usually there is one blocker, the nearest node in front that does not share the key
-// with node i. A request for one of n permits waits for the n nodes in front of it if all
-// of those ask for permits; each that goes may be enough.
-func (q queue) blockers(i int) []node {
-	s := q[i].kind.sharing
-	for n := 1; n <= i; n++ {
-		front := q[i-n].kind.sharing
-		switch {
-		case !front.Admits(1, s):
-			return q[i-n : i-n+1]
-		case !front.Admits(n, s):
-			return q[i-n : i]
-		}
-	}
-	return nil
-}
-
-// holders returns the nodes that have the key.
-func (q queue) holders() []node {
-	var held []node
-	for i, n := range q {
-		if len(q.blockers(i)) == 0 {
-			held = append(held, n)
-		}
-	}
-	return held
-}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -20,7 +21,7 @@ type table struct {
 	tickets  map[ticketID]*ticket
 	holders  map[string][]*ticket // by key, the holders in this process
 	expiries expiries
-	released recentIDs
+	released recent.Set[ticketID]
 }
 
 func newTable(onExpiry func(tk *ticket)) *table {
@@ -37,7 +38,7 @@ func (t *table) getOrAdd(id ticketID, queued bool, newTicket func() *ticket) *ti
 	defer t.mu.Unlock()
 	tk := t.tickets[id]
 	if tk == nil {
-		if t.released.has(id) {
+		if t.released.Has(id) {
 			return nil
 		}
 		tk = newTicket()
@@ -62,7 +63,7 @@ func (t *table) release(id ticketID) (tk *ticket, wasHeld bool) {
 	if tk = t.tickets[id]; tk == nil {
 		return nil, false
 	}
-	t.released.add(id)
+	t.released.Add(id)
 	wasHeld = tk.held
 	t.drop(tk)
 	return tk, wasHeld
@@ -72,13 +73,13 @@ func (t *table) release(id ticketID) (tk *ticket, wasHeld bool) {
 func (t *table) forgetRelease(id ticketID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.released.remove(id)
+	t.released.Remove(id)
 }
 
 func (t *table) wasReleased(id ticketID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.released.has(id)
+	return t.released.Has(id)
 }
 
 // remove removes a ticket. It returns false if the ticket was removed before.

@@ -1,0 +1,44 @@
+// Package placequeue has the rule by which a queue of places says which owners have a key:
+// for stores in which an owner that waits, and one that has the key, each have a place in
+// the same queue.
+package placequeue
+
+import "github.com/distlock-go/distlock/driver"
+
+// Place is one owner's place in the queue of a key.
+type Place interface {
+	// Sharing returns what the owner asks for.
+	Sharing() driver.Sharing
+}
+
+// Blockers returns the places of q that place i waits for: while all of them are there, it
+// cannot have the key. If there are none, it has the key. [driver.Sharing.Admits] is the
+// rule, applied to the places in front of place i as if all of them had the key.
+//
+// Usually there is one blocker, the nearest place in front that does not share the key
+// with place i. A request for one of n permits waits for the n places in front of it if all
+// of those ask for permits; each that goes may be enough.
+func Blockers[Q ~[]P, P Place](q Q, i int) Q {
+	s := q[i].Sharing()
+	for n := 1; n <= i; n++ {
+		front := q[i-n].Sharing()
+		switch {
+		case !front.Admits(1, s):
+			return q[i-n : i-n+1]
+		case !front.Admits(n, s):
+			return q[i-n : i]
+		}
+	}
+	return nil
+}
+
+// Holders returns the places that have the key.
+func Holders[Q ~[]P, P Place](q Q) Q {
+	var held Q
+	for i, p := range q {
+		if len(Blockers(q, i)) == 0 {
+			held = append(held, p)
+		}
+	}
+	return held
+}
