@@ -80,7 +80,7 @@ load: ## Run the load test on the embedded store
 	go run ./bench
 
 .PHONY: peers
-peers: ## Set the lock beside other libraries, on a redis-server of its own (10 minutes and more)
+peers: ## Set the lock beside other libraries, on a redis-server of its own (20 minutes)
 	go run ./bench/peers
 
 .PHONY: fuzz

@@ -56,11 +56,11 @@ func isUnknown(err error) bool {
 	}
 }
 
-// probeTimeout bounds the question why there is no connection.
+// probeTimeout limits the request that finds out why there is no connection.
 const probeTimeout = 100 * time.Millisecond
 
 // explain returns the error for the caller of a request that failed. ctx is that of the
-// request. If there is no connection, that is the cause, and not the caller's deadline.
+// request. Without a connection, the error names that as the cause, not the deadline.
 func (b *Backend) explain(ctx context.Context, err error) error {
 	var cause string
 	switch {

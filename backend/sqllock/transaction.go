@@ -74,7 +74,7 @@ func (b *Backend) transact(ctx context.Context, why purpose, f func(ctx context.
 
 // transaction returns the statements that begin a transaction, and those that follow its
 // end. The methods of [sql.Tx] would do, but Commit has no time limit in every driver: that
-// of MySQL waits forever for an answer that was lost.
+// of MySQL waits without end for an answer that was lost.
 //
 // Each statement must see what was committed before it: in a snapshot the rows that a lock
 // has waited for would look as they were before. In SQLite a transaction that begins as a

@@ -36,7 +36,7 @@ type Engine struct {
 	url, dsn    func(s *Server, database string) string
 }
 
-// Postgres is PostgreSQL. It has the user postgres, who needs no password.
+// Postgres is PostgreSQL. The user postgres needs no password.
 var Postgres = &Engine{
 	name:    "PostgreSQL",
 	server:  "postgres",
@@ -69,7 +69,7 @@ func postgresURL(s *Server, database string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", s.Addr(), database)
 }
 
-// MariaDB is MariaDB. It has the user root, who needs no password.
+// MariaDB is MariaDB. The user root needs no password.
 var MariaDB = &Engine{
 	name:    "MariaDB",
 	server:  "mariadbd",
