@@ -38,6 +38,11 @@ type Backend struct {
 	// Backend is for [distlock.New]. The Locker closes it.
 	Backend driver.Backend
 
+	// Client is what Backend uses: a *redis.Client, *sql.DB, *clientv3.Client or, for
+	// the embedded store, *embedded.Server. It is nil for ZooKeeper, because there the
+	// backend has its own connection.
+	Client any
+
 	close sync.Once
 	end   func() error // closes the client and the server
 	err   error        // of end

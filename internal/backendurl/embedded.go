@@ -16,6 +16,7 @@ func openEmbedded(context.Context, string) (*Backend, error) {
 	client := redis.NewClient(opts)
 	return &Backend{
 		Backend: redislock.New(client),
+		Client:  server,
 		end: func() error {
 			err := client.Close()
 			if serverErr := server.Close(); err == nil {

@@ -36,7 +36,7 @@ func openEtcd(ctx context.Context, rawURL string) (*Backend, error) {
 		_ = end()
 		return nil, err
 	}
-	return &Backend{Backend: b, end: end}, nil
+	return &Backend{Backend: b, Client: client, end: end}, nil
 }
 
 // reachEtcd checks that a majority answers, and that the user may read the keys.

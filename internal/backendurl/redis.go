@@ -28,7 +28,7 @@ func openRedis(ctx context.Context, rawURL string) (*Backend, error) {
 		_ = client.Close() // it was never used
 		return nil, err
 	}
-	return &Backend{Backend: redislock.New(client), end: client.Close}, nil
+	return &Backend{Backend: redislock.New(client), Client: client, end: client.Close}, nil
 }
 
 // parseRedis is [redis.ParseURL] with two differences: it refuses URLs that ParseURL

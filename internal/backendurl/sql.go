@@ -31,7 +31,7 @@ func openSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, opts ...sqllock
 		_ = db.Close() // it was never used
 		return nil, err
 	}
-	return &Backend{Backend: b, end: db.Close}, nil
+	return &Backend{Backend: b, Client: db, end: db.Close}, nil
 }
 
 // reachSQL checks that the database answers and has the tables. It tries to create them
