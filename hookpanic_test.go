@@ -215,10 +215,12 @@ func TestBackgroundHookThatExits(t *testing.T) {
 			lost = append(lost, i.Key)
 			runtime.Goexit()
 		},
-		RenewFailed: func(_ context.Context, i distlock.RenewFailedInfo) {
+		Renewed: func(_ context.Context, i distlock.RenewedInfo) {
 			mu.Lock()
 			defer mu.Unlock()
-			failed = append(failed, i.Key)
+			if i.Err != nil {
+				failed = append(failed, i.Key)
+			}
 			runtime.Goexit()
 		},
 	}

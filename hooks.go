@@ -13,21 +13,21 @@ import (
 // Start. From Acquired on, it is the context of the lease ([Lease.Context]); in Lost and
 // Released it is cancelled, so a hook that needs a live one uses
 // [context.WithoutCancel]. Each Acquired is followed by one Released if the lease is
-// released. RenewFailed and Lost are not called for a re-entry.
+// released. Renewed and Lost are not called for a re-entry.
 //
-// RenewFailed and Lost run on their own goroutines, so Lost may come after Released if
-// the lease is released at the same moment; if they panic, the program ends. The others
+// Renewed and Lost run on their own goroutines, so they may come after Released if the
+// lease is released at the same moment; if they panic, the program ends. The others
 // run on the caller's goroutine. They must not block, because the lock is held or waited
 // for. If one panics, the panic reaches the caller like a panic of the function: the lock
 // is released, and no hook is called twice for it.
 type Hooks struct {
-	Start       func(ctx context.Context, i StartInfo) context.Context // an acquisition begins
-	Acquired    func(ctx context.Context, i AcquiredInfo)              // a lock was acquired, or re-entered
-	Failed      func(ctx context.Context, i FailedInfo)                // an acquisition ended without the lock
-	RenewFailed func(ctx context.Context, i RenewFailedInfo)           // the store failed to renew a lease; the watchdog tries again
-	Lost        func(ctx context.Context, i LostInfo)                  // a lease ended before its release
-	Released    func(ctx context.Context, i ReleasedInfo)              // a lease, lost or not, was released, or a re-entry ended
-	Resigned    func(ctx context.Context, i ResignedInfo)              // a term of Locker.Lead ended, after Released
+	Start    func(ctx context.Context, i StartInfo) context.Context // an acquisition begins
+	Acquired func(ctx context.Context, i AcquiredInfo)              // a lock was acquired, or re-entered
+	Failed   func(ctx context.Context, i FailedInfo)                // an acquisition ended without the lock
+	Renewed  func(ctx context.Context, i RenewedInfo)               // a lease was renewed, or the store failed to renew it
+	Lost     func(ctx context.Context, i LostInfo)                  // a lease ended before its release
+	Released func(ctx context.Context, i ReleasedInfo)              // a lease, lost or not, was released, or a re-entry ended
+	Resigned func(ctx context.Context, i ResignedInfo)              // a term of Locker.Lead ended, after Released
 }
 
 // LockInfo describes the lock of a hook.
@@ -57,13 +57,14 @@ type FailedInfo struct {
 	Err  error // as the caller gets it: see CodeOf, and HeldError for the holder
 }
 
-// RenewFailedInfo describes a renewal that failed.
-type RenewFailedInfo struct {
+// RenewedInfo describes a renewal, or one that failed: then the watchdog tries again.
+// Readers that share a lease are told of each renewal one by one.
+type RenewedInfo struct {
 	LockInfo
 	Token uint64
 	Held  time.Duration // since it was acquired
 	Left  time.Duration // until the lease is lost, unless a later renewal succeeds
-	Err   error         // wraps ErrUnavailable and says why
+	Err   error         // nil, or wraps ErrUnavailable and says why
 }
 
 // LostInfo describes a lease that ended before it was released.

@@ -53,8 +53,8 @@ func (e *events) hooks(span string) distlock.Hooks {
 		Failed: func(ctx context.Context, i distlock.FailedInfo) {
 			note(ctx, "failed", i.LockInfo, "after %v busy=%v", i.Wait, errors.Is(i.Err, distlock.ErrNotAcquired))
 		},
-		RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) {
-			note(ctx, "not renewed", i.LockInfo, "%d after %v, %v left: %v", i.Token, i.Held, i.Left, i.Err)
+		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
+			note(ctx, "renewed", i.LockInfo, "%d after %v, %v left: %v", i.Token, i.Held, i.Left, i.Err)
 		},
 		Lost: func(ctx context.Context, i distlock.LostInfo) {
 			note(ctx, "lost", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
@@ -126,21 +126,26 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// The hook is called for each failed renewal and for each holder of the lease, except
-// for the renewal after which the lease is lost.
-func TestRenewFailed(t *testing.T) {
-	var told []distlock.RenewFailedInfo
+// The hook is called for each renewal and for each holder of the lease, except for the
+// renewal after which the lease is lost.
+func TestRenewed(t *testing.T) {
+	var told []distlock.RenewedInfo
+	var failing bool
 	var lost int
 	var mu sync.Mutex
 	h := distlock.Hooks{
-		RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) {
+		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
 			mu.Lock()
 			defer mu.Unlock()
 			lease, ok := distlock.FromContext(ctx)
 			if !ok || lease.Token() != i.Token || !lease.Valid() || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
 				t.Errorf("%+v, lease %v", i, ok)
 			}
-			wantIs(t, i.Err, distlock.ErrUnavailable, errBroken)
+			if failing {
+				wantIs(t, i.Err, distlock.ErrUnavailable, errBroken)
+			} else if i.Err != nil || i.Held+i.Left < 3*time.Second {
+				t.Errorf("a renewal that succeeded: %+v", i)
+			}
 			told = append(told, i)
 		},
 		Lost: func(context.Context, distlock.LostInfo) {
@@ -159,10 +164,19 @@ func TestRenewFailed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(5 * time.Second)
+		if n := len(s.seen("renew")); n < 5 || len(told) != len(leases)*n {
+			t.Errorf("%d renewals, %d were told", n, len(told))
+		}
+
 		s.fail("renew")
+		mu.Lock()
+		failing, told = true, nil
+		mu.Unlock()
+		before := len(s.seen("renew"))
 		<-leases[0].Context().Done()
 		synctest.Wait()
-		if n := len(s.seen("renew")); n < 5 || len(told) != len(leases)*n || lost != len(leases) {
+		if n := len(s.seen("renew")) - before; n < 5 || len(told) != len(leases)*n || lost != len(leases) {
 			t.Errorf("%d renewals, %d were told, %d losses", n, len(told), lost)
 		}
 		_ = again.Release(t.Context())

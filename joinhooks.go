@@ -26,7 +26,7 @@ func JoinHooks(hooks ...Hooks) Hooks {
 		}
 	}
 	joined.Acquired = inOrder(hooks, func(h *Hooks) hook[AcquiredInfo] { return h.Acquired })
-	joined.RenewFailed = inOrder(hooks, func(h *Hooks) hook[RenewFailedInfo] { return h.RenewFailed })
+	joined.Renewed = inOrder(hooks, func(h *Hooks) hook[RenewedInfo] { return h.Renewed })
 	joined.Lost = inOrder(hooks, func(h *Hooks) hook[LostInfo] { return h.Lost })
 	joined.Failed = inReverse(hooks, func(h *Hooks) hook[FailedInfo] { return h.Failed })
 	joined.Released = inReverse(hooks, func(h *Hooks) hook[ReleasedInfo] { return h.Released })

@@ -22,12 +22,12 @@ func TestJoinHooks(t *testing.T) {
 				note("start")(ctx, nil)
 				return context.WithValue(ctx, ctxKey{}, name)
 			},
-			Acquired:    func(ctx context.Context, i distlock.AcquiredInfo) { note("acquired")(ctx, i) },
-			Failed:      func(ctx context.Context, i distlock.FailedInfo) { note("failed")(ctx, i) },
-			RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) { note("not renewed")(ctx, i) },
-			Lost:        func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
-			Released:    func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
-			Resigned:    func(ctx context.Context, i distlock.ResignedInfo) { note("resigned")(ctx, i) },
+			Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { note("acquired")(ctx, i) },
+			Failed:   func(ctx context.Context, i distlock.FailedInfo) { note("failed")(ctx, i) },
+			Renewed:  func(ctx context.Context, i distlock.RenewedInfo) { note("renewed")(ctx, i) },
+			Lost:     func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
+			Released: func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
+			Resigned: func(ctx context.Context, i distlock.ResignedInfo) { note("resigned")(ctx, i) },
 		}
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
@@ -38,7 +38,7 @@ func TestJoinHooks(t *testing.T) {
 				"a start <nil>", "b start a", "b failed b", "a failed b")
 			s.fail("renew")
 			time.Sleep(time.Second / 3)
-			e.want(t, "a not renewed b", "b not renewed b")
+			e.want(t, "a renewed b", "b renewed b")
 			l.LoseAll()
 			e.want(t, "a lost b", "b lost b")
 			return errBroken

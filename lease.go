@@ -256,14 +256,14 @@ func (s *Lease) fail(op string, err error) error {
 	return &Error{Op: op, Key: s.Key(), Err: err}
 }
 
-// renewalFailed is called when a renewal has failed while s is a holder.
-func (s *Lease) renewalFailed(err error, left time.Duration) {
-	if h := s.locker.cfg.Hooks.RenewFailed; h != nil {
-		i := RenewFailedInfo{
-			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left, Err: s.fail("renew", unavailable(err)),
-		}
-		s.locker.life.background(func() { h(&s.ctx, i) })
+// renewed is called after each renewal of the lease while s is a holder. failed reports that
+// it failed, for the reason err if that is known.
+func (s *Lease) renewed(failed bool, err error, left time.Duration) {
+	i := RenewedInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Left: left}
+	if failed {
+		i.Err = s.fail("renew", unavailable(err))
 	}
+	s.locker.life.background(func() { s.locker.cfg.Hooks.Renewed(&s.ctx, i) })
 }
 
 // lost is called once, when the lease is lost while s is a holder.

@@ -46,7 +46,7 @@ func New(b driver.Backend, cfg Config) *Locker {
 		backend:  b,
 		cfg:      cfg,
 		queue:    localqueue.New[*leaseState](cfg.MaxKeys, cfg.MaxWaiters),
-		watchdog: newWatchdog(b),
+		watchdog: newWatchdog(b, &cfg.Hooks),
 		life:     newLifetime(),
 		releases: rolling.New(releaseTimeout),
 	}

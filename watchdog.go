@@ -22,6 +22,7 @@ import (
 // The first lease starts the goroutine, which ends with the Locker.
 type watchdog struct {
 	backend driver.Backend
+	tell    bool // the holders are told of renewals
 	now     func() time.Time
 	epoch   time.Time     // of the grid of renewals
 	wake    chan struct{} // the schedule has a new first entry
@@ -54,10 +55,10 @@ type watch struct {
 	renewing bool // a renewal is in progress
 }
 
-func newWatchdog(b driver.Backend) *watchdog {
+func newWatchdog(b driver.Backend, h *Hooks) *watchdog {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by close
 	return &watchdog{
-		backend: b, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
+		backend: b, tell: h.Renewed != nil, now: time.Now, epoch: time.Now(), wake: make(chan struct{}, 1), ctx: ctx, stop: stop,
 	}
 }
 
@@ -294,10 +295,10 @@ func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult)
 	case r.Status == driver.Lost:
 		w.remove(st)
 		_ = st.Lose(errTaken)
-	case failed:
+	case w.tell && (failed || r.Status == driver.Renewed):
 		holders, left := st.Holders(time.Now())
 		for _, s := range holders {
-			s.renewalFailed(r.Err, left)
+			s.renewed(failed, r.Err, left)
 		}
 	}
 }

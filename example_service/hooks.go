@@ -24,8 +24,8 @@ func logHooks(log *slog.Logger) distlock.Hooks {
 		Failed: func(ctx context.Context, i distlock.FailedInfo) {
 			log.DebugContext(ctx, "lock not acquired", "name", i.Name, "key", i.Key, "wait", i.Wait, "err", i.Err)
 		},
-		RenewFailed: func(ctx context.Context, i distlock.RenewFailedInfo) {
-			log.DebugContext(ctx, "lock not renewed", "name", i.Name, "key", i.Key, "token", i.Token,
+		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
+			log.DebugContext(ctx, "lock renewed", "name", i.Name, "key", i.Key, "token", i.Token,
 				"held", i.Held, "left", i.Left, "err", i.Err)
 		},
 		Lost: func(ctx context.Context, i distlock.LostInfo) {
