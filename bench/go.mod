@@ -66,4 +66,6 @@ replace (
 	github.com/distlock-go/distlock/backend/sqllock => ../backend/sqllock
 	github.com/distlock-go/distlock/example_service => ../example_service
 	github.com/distlock-go/distlock/internal/backendurl => ../internal/backendurl
+	github.com/distlock-go/distlock/otellock => ../otellock
+	github.com/distlock-go/distlock/promlock => ../promlock
 )

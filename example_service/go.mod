@@ -57,4 +57,6 @@ replace (
 	github.com/distlock-go/distlock/backend/etcdlock => ../backend/etcdlock
 	github.com/distlock-go/distlock/backend/sqllock => ../backend/sqllock
 	github.com/distlock-go/distlock/internal/backendurl => ../internal/backendurl
+	github.com/distlock-go/distlock/otellock => ../otellock
+	github.com/distlock-go/distlock/promlock => ../promlock
 )

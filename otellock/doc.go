@@ -1,0 +1,2 @@
+// Package otellock reports the locks of a distlock.Locker to OpenTelemetry.
+package otellock
