@@ -64,6 +64,7 @@ var layers = []layer{
 	{"woven", "weave", "root options", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
 	{"http", "httpmw", "root keys", ""},
+	{"page", "lockui", "root", ""},
 	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
 	{"examples", "example_annotation", "root", ""},
 

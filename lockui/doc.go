@@ -1,0 +1,59 @@
+// Package lockui is a page that shows the locks of a store: who holds which key, with
+// which token and for how long, and how many wait. [New] returns it as a handler for
+// net/http:
+//
+//	ui := lockui.New(locker, lockui.WithPrefix("shop:"))
+//	mux.Handle("/locks/", http.StripPrefix("/locks", ui))
+//
+// It works below any path of any mux, because all its URLs are relative, and brings its
+// scripts and styles along. The backend must be a [github.com/distlock-go/distlock/driver.Inspector].
+//
+// Put the handler behind the authentication of the application: the page is for
+// operators. It never shows an owner, with which any client of the store could release
+// the lock, but only a fingerprint of it. It is read-only unless [WithForceRelease] says
+// which requests may take a key away.
+//
+// # Paths
+//
+//	GET  ./?prefix=P         the page, or the locks in JSON
+//	GET  ./key?name=K        the page for one key, or the key in JSON
+//	GET  ./events?prefix=P   the locks as server-sent events
+//	POST ./release           takes the key of the field "key" away from its holders
+//
+// The first two answer with JSON if the header Accept prefers application/json. Without
+// a prefix they are about all keys, or those of [WithPrefix]; "limit" asks for fewer keys.
+// A free key is not an error. Errors are problem JSON (RFC 9457): 400 for parameters
+// that are not acceptable, 403 for keys outside of the prefix, 501 if the backend cannot
+// list its locks, 503 if the store does not answer.
+//
+//	{"at": "2026-11-22T10:12:30Z",
+//	 "locks": [{
+//	   "key": "shop:stock:u1", "mode": "exclusive", "held": 1, "waiting": 2,
+//	   "holders": [{"holder": "web-3/1432", "fingerprint": "a5e8f800315f", "token": "1795342347462681",
+//	                "since": "2026-11-22T10:12:27Z", "until": "2026-11-22T10:12:37Z"}]}],
+//	 "more": false, "can_release": false}
+//
+// The mode is exclusive, shared, permits or foreign; a foreign key contains something
+// that is not a lock of this library, and "foreign" is its type. What the store does not
+// know about a holder is omitted. A token is a string, because it may exceed what
+// JavaScript counts exactly. All times but "since" are those of this process, "since" is
+// the store's. "more" says that there are more keys than the limit.
+//
+// # Events
+//
+// The event "locks" has the same JSON, when the client connects and whenever it has
+// changed; a renewal is a change. The event "unavailable" says that the store does not
+// answer, as {"error": "unavailable"}; the next "locks" says that it answers again. The
+// store is asked twice a second for each prefix, however many clients look at it, and
+// only while one does. The streams end with [Handler.Close], which a server calls when it
+// shuts down, because [net/http.Server.Shutdown] waits for them:
+//
+//	server.RegisterOnShutdown(ui.Close)
+//
+// # In another page
+//
+// The table is a custom element, which any page of the same origin can show:
+//
+//	<script type="module" src="/locks/lockui.js"></script>
+//	<distlock-locks src="/locks/" prefix="shop:"></distlock-locks>
+package lockui

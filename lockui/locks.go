@@ -1,0 +1,176 @@
+package lockui
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// inspectTimeout limits a request to the store. Each round trip is limited by the backend,
+// but a store with many keys needs many.
+const inspectTimeout = 10 * time.Second
+
+// locksJSON is the locks of a prefix, without the time.
+type locksJSON struct {
+	Locks      []lockJSON `json:"locks"`
+	More       bool       `json:"more"`
+	CanRelease bool       `json:"can_release"`
+}
+
+// lockJSON is a key.
+type lockJSON struct {
+	Key     string       `json:"key"`
+	Mode    string       `json:"mode"`
+	Foreign string       `json:"foreign,omitempty"`
+	Held    int          `json:"held"`
+	Waiting int          `json:"waiting"`
+	Holders []holderJSON `json:"holders"`
+}
+
+// holderJSON is a holder. Unknown fields are omitted.
+type holderJSON struct {
+	Holder      string    `json:"holder,omitempty"`
+	Fingerprint string    `json:"fingerprint,omitempty"`
+	Token       uint64    `json:"token,omitempty,string"`
+	Since       time.Time `json:"since,omitzero"`
+	Until       time.Time `json:"until,omitzero"`
+}
+
+// list answers with the page or with the locks.
+func (h *Handler) list(w http.ResponseWriter, r *http.Request) error {
+	if wantsPage(w, r) {
+		return assets()[page].serve(w, r)
+	}
+	p, err := paramsOf(r)
+	if err != nil {
+		return err
+	}
+	prefix, err := h.shownPrefix(p)
+	if err != nil {
+		return err
+	}
+	limit, err := p.limit(h.limit)
+	if err != nil {
+		return err
+	}
+	found, err := h.inspect(r.Context(), prefix, limit)
+	if err != nil {
+		return err
+	}
+	writeLocks(w, found)
+	return nil
+}
+
+// key answers with the page or with one key.
+func (h *Handler) key(w http.ResponseWriter, r *http.Request) error {
+	if wantsPage(w, r) {
+		return assets()[page].serve(w, r)
+	}
+	p, err := paramsOf(r)
+	if err != nil {
+		return err
+	}
+	name, err := p.text("name")
+	if err == nil && name == "" {
+		err = badRequest("name is missing")
+	}
+	if err == nil {
+		err = h.checkKey(name)
+	}
+	if err != nil {
+		return err
+	}
+	found, err := h.inspect(r.Context(), name, 1) // a key comes before those that it is a prefix of
+	if err != nil {
+		return err
+	}
+	if len(found.Locks) == 0 || found.Locks[0].Key != name {
+		found.Locks = []lockJSON{{Key: name, Mode: distlock.Exclusive.String(), Holders: []holderJSON{}}}
+	}
+	found.More = false
+	writeLocks(w, found)
+	return nil
+}
+
+func wantsPage(w http.ResponseWriter, r *http.Request) bool {
+	w.Header().Set("Vary", "Accept")
+	return !prefers(r, "application/json", "text/html")
+}
+
+// inspect asks the store for the locks.
+func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJSON, error) {
+	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
+	defer cancel()
+	infos, err := h.locker.Inspect(ctx, prefix, limit+1)
+	if err != nil {
+		return locksJSON{}, err
+	}
+	now := time.Now()
+	found := locksJSON{Locks: make([]lockJSON, 0, len(infos)), CanRelease: h.authorize != nil}
+	for _, info := range infos {
+		switch {
+		case !strings.HasPrefix(info.Key, prefix): // whatever the backend does, no other key is shown
+		case len(found.Locks) == limit:
+			found.More = true
+		default:
+			found.Locks = append(found.Locks, lockOf(info, now))
+		}
+	}
+	return found, nil
+}
+
+func lockOf(info distlock.KeyInfo, now time.Time) lockJSON {
+	l := lockJSON{info.Key, modeOf(info), info.Foreign, info.Held, info.Waiting, make([]holderJSON, 0, len(info.Holders))}
+	for _, i := range info.Holders {
+		holder := holderJSON{Holder: i.Holder, Fingerprint: i.Owner, Token: i.Token, Since: inJSON(i.Since)}
+		if i.ExpiresIn > 0 {
+			holder.Until = inJSON(now.Add(i.ExpiresIn))
+		}
+		l.Holders = append(l.Holders, holder)
+	}
+	// Leases that end at nearly the same time must not change places.
+	slices.SortFunc(l.Holders, func(a, b holderJSON) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	return l
+}
+
+func modeOf(info distlock.KeyInfo) string {
+	switch {
+	case info.Foreign != "":
+		return "foreign"
+	case info.Semaphore:
+		return "permits"
+	default:
+		return info.Mode.String()
+	}
+}
+
+// inJSON returns t as JSON shows it. The zero time stays zero.
+func inJSON(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+func writeLocks(w http.ResponseWriter, l locksJSON) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(withTime(l.encode(), time.Now()), '\n')) // an error means that the client is gone
+}
+
+func (l locksJSON) encode() []byte {
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic("lockui: " + err.Error()) // cannot happen with strings, numbers and times of this century
+	}
+	return text
+}
+
+// withTime adds the time to encoded locks. It is the time of sending: the script of the
+// page compares it with its own clock.
+func withTime(locks []byte, now time.Time) []byte {
+	at := inJSON(now).Format(`{"at":"` + time.RFC3339Nano + `",`)
+	return append([]byte(at), locks[1:]...)
+}

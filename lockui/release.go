@@ -1,0 +1,81 @@
+package lockui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+)
+
+// maxBody is the longest body of a release, in bytes.
+const maxBody = 4 << 10
+
+// release takes a key away from its holders.
+func (h *Handler) release(w http.ResponseWriter, r *http.Request) error {
+	if h.origins.Check(r) != nil {
+		return &problem{http.StatusForbidden, "the request comes from a page of another origin"}
+	}
+	key, err := keyToRelease(w, r)
+	if err != nil {
+		return err
+	}
+	if err := h.checkKey(key); err != nil {
+		return err
+	}
+	if h.authorize(r, key) != nil {
+		return &problem{http.StatusForbidden, "this request may not release the key"}
+	}
+	// A client that leaves does not leave the outcome in doubt.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), inspectTimeout)
+	defer cancel()
+	held, err := h.locker.ForceRelease(ctx, key)
+	if err != nil {
+		return err
+	}
+	if prefers(r, "text/html", "application/json") { // a form without a script
+		w.Header().Set("Location", "./")
+		w.WriteHeader(http.StatusSeeOther)
+		return nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(struct { // an error means that the client is gone
+		Key  string `json:"key"`
+		Held bool   `json:"held"`
+	}{key, held})
+	return nil
+}
+
+// keyToRelease returns the field key of a form or of a JSON object.
+func keyToRelease(w http.ResponseWriter, r *http.Request) (key string, err error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	switch typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); typ {
+	case "application/json":
+		var body struct {
+			Key string `json:"key"`
+		}
+		d := json.NewDecoder(r.Body)
+		d.DisallowUnknownFields()
+		if err = d.Decode(&body); err == nil && d.More() {
+			err = errors.New("more than one value")
+		}
+		key = body.Key
+	case "application/x-www-form-urlencoded":
+		err = r.ParseForm()
+		key = r.PostForm.Get("key")
+		if len(r.PostForm["key"]) > 1 {
+			err = errors.New("more than one key")
+		}
+	default:
+		return "", &problem{http.StatusUnsupportedMediaType, "want a form or application/json"}
+	}
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return "", &problem{http.StatusRequestEntityTooLarge, "the body is too large"}
+	case err != nil:
+		return "", badRequest("the body cannot be parsed")
+	case key == "":
+		return "", badRequest("key is missing")
+	}
+	return key, nil
+}

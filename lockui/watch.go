@@ -1,0 +1,137 @@
+package lockui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+const (
+	// pollInterval is the pause between two requests to the store.
+	pollInterval = 500 * time.Millisecond
+
+	// maxWatches limits how many prefixes are watched at the same time: clients choose
+	// them, and each costs the store requests.
+	maxWatches = 100
+
+	// jitter is how much the end of a lease may seem to move although it does not.
+	// Renewals move it further.
+	jitter = 250 * time.Millisecond
+)
+
+// watch asks the store for the locks of one prefix while clients look at them. The
+// mutex of the Handler guards it.
+type watch struct {
+	prefix  string
+	clients int
+	stop    context.CancelFunc
+
+	state   state
+	changed chan struct{} // closed when state has changed
+}
+
+// state is what a watch knows.
+type state struct {
+	known bool
+	locks []byte // encoded, without the time
+	err   error  // the store did not answer; locks are those of before
+}
+
+// join adds a client to the watch of a prefix. The client must leave it.
+func (h *Handler) join(ctx context.Context, prefix string) (*watch, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w, ok := h.watches[prefix]
+	if !ok {
+		if len(h.watches) == maxWatches {
+			return nil, &problem{http.StatusServiceUnavailable, "too many prefixes are watched already"}
+		}
+		ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // others may look for longer than this client
+		w = &watch{prefix: prefix, stop: stop, changed: make(chan struct{})}
+		h.watches[prefix] = w
+		go h.poll(ctx, w)
+	}
+	w.clients++
+	return w, nil
+}
+
+// leave removes a client. The last one ends the watch.
+func (h *Handler) leave(w *watch) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.clients--; w.clients == 0 {
+		w.stop()
+		delete(h.watches, w.prefix)
+	}
+}
+
+// look returns the state, and a channel that is closed when there is another.
+func (h *Handler) look(w *watch) (state, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return w.state, w.changed
+}
+
+// poll asks the store until ctx ends.
+func (h *Handler) poll(ctx context.Context, w *watch) {
+	var before locksJSON
+	for {
+		found, err := h.inspect(ctx, w.prefix, h.limit)
+		if ctx.Err() != nil {
+			return
+		}
+		next := state{known: true, err: err}
+		if err == nil {
+			found.settle(before)
+			before, next.locks = found, found.encode()
+		}
+		h.publish(w, next)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+func (h *Handler) publish(w *watch, next state) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w.state.known && codeOf(w.state.err) == codeOf(next.err) && bytes.Equal(w.state.locks, next.locks) {
+		return
+	}
+	w.state = next
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// codeOf returns the text of the error for the page; "ok" if there is none.
+func codeOf(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return distlock.CodeUnavailable.String()
+	}
+	return distlock.CodeOf(err).String()
+}
+
+// settle takes the end of each lease from before if it has only seemed to move.
+func (l locksJSON) settle(before locksJSON) {
+	type lease struct{ key, fingerprint string }
+	until := make(map[lease]time.Time)
+	for _, lock := range before.Locks {
+		for _, holder := range lock.Holders {
+			until[lease{lock.Key, holder.Fingerprint}] = holder.Until
+		}
+	}
+	for _, lock := range l.Locks {
+		for i := range lock.Holders {
+			holder := &lock.Holders[i]
+			if t := until[lease{lock.Key, holder.Fingerprint}]; holder.Until.Sub(t).Abs() < jitter {
+				holder.Until = t
+			}
+		}
+	}
+}
