@@ -52,14 +52,19 @@ func (c *leaseCtx) Err() error {
 	return c.used().Err() // from now on the same
 }
 
-// Value returns the lease for this package's key. Every other key may be the unexported one
-// by which the context package finds a context that it can cancel, so the context that can
-// be cancelled has to be made.
+// Value returns the lease for this package's key. A key of type *int may be the unexported
+// one by which the context package finds a context that it can cancel, so the context that
+// can be cancelled has to be made. Every other value is the parent's. If the package gave
+// its key another type, a context derived from c would need a goroutine.
 func (c *leaseCtx) Value(key any) any {
-	if _, ok := key.(leaseKey); ok {
+	switch key.(type) {
+	case leaseKey:
 		return c.lease
+	case *int:
+		return c.used().Value(key)
+	default:
+		return c.parent.Value(key)
 	}
-	return c.used().Value(key)
 }
 
 func (c *leaseCtx) used() context.Context {
