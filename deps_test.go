@@ -59,6 +59,7 @@ var layers = []layer{
 	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath + " " + zookeeper},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 
+	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"comments", "internal/directive", "root options", ""},
 	{"woven", "weave", "root options", ""},
