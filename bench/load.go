@@ -59,7 +59,8 @@ func newLoad(c *config, p plan, locked bool) *load {
 
 // outcome reads the counters, also after an interrupt.
 func (l *load) outcome(ctx context.Context) (*outcome, error) {
-	o := &outcome{label: l.label, locked: l.locked, tally: l.stats.total(), cutShort: l.cutShort.Load()}
+	o := &outcome{label: l.label, locked: l.locked, cutShort: l.cutShort.Load()}
+	o.tally, o.series, o.faults = l.stats.total()
 	if f := l.failure.Load(); f != nil {
 		o.failure = *f
 	}
@@ -85,7 +86,7 @@ func (l *load) sample(ctx context.Context, user int, active int64) {
 	r := l.plan.sample(ctx, user)
 	elapsed := time.Since(start)
 
-	l.bar.add()
+	l.bar.add(r.err == nil)
 	if r.err != nil {
 		if ctx.Err() != nil {
 			l.cutShort.Add(1) // says nothing about the lock
@@ -93,7 +94,7 @@ func (l *load) sample(ctx context.Context, user int, active int64) {
 		}
 		l.failure.CompareAndSwap(nil, &r.err)
 	}
-	l.stats.add(user, start, elapsed, r.err == nil)
+	l.stats.add(user, active, start, elapsed, r.err)
 	l.jtl.write(jtlSample{
 		start: start, elapsed: elapsed, label: l.label, group: l.number, user: user, active: active, result: r,
 	})

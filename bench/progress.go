@@ -14,28 +14,30 @@ import (
 // progress shows on a terminal how far a run is. Users only count samples; one
 // goroutine draws.
 type progress struct {
-	samples atomic.Int64
-	quit    chan struct{}
-	drawing sync.WaitGroup
+	label           string
+	samples, errors atomic.Int64
+	quit            chan struct{}
+	drawing         sync.WaitGroup
 }
 
 // newProgress starts a progress bar for a run. The bar is drawn only if w is a
 // terminal.
 func newProgress(w io.Writer, label string, total int64) *progress {
-	p := &progress{quit: make(chan struct{})}
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return p
+	p := &progress{label: label, quit: make(chan struct{})}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.drawing.Go(func() { p.draw(newBar(w, total)) })
 	}
-	bar := progressbar.NewOptions64(total,
+	return p
+}
+
+func newBar(w io.Writer, total int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetDescription(label),
 		progressbar.OptionShowCount(),
+		progressbar.OptionShowIts(), // samples per second
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionSetPredictTime(true),
 	)
-	p.drawing.Go(func() { p.draw(bar) })
-	return p
 }
 
 func (p *progress) draw(bar *progressbar.ProgressBar) {
@@ -45,7 +47,7 @@ func (p *progress) draw(bar *progressbar.ProgressBar) {
 		// A failed write to the terminal does not matter.
 		select {
 		case <-ticker.C:
-			_ = bar.Set64(p.samples.Load())
+			p.show(bar)
 		case <-p.quit:
 			_ = bar.Clear()
 			return
@@ -53,8 +55,18 @@ func (p *progress) draw(bar *progressbar.ProgressBar) {
 	}
 }
 
+func (p *progress) show(bar *progressbar.ProgressBar) {
+	bar.Describe(p.label + ", errors " + group(p.errors.Load()))
+	_ = bar.Set64(p.samples.Load())
+}
+
 // add counts a sample.
-func (p *progress) add() { p.samples.Add(1) }
+func (p *progress) add(ok bool) {
+	p.samples.Add(1)
+	if !ok {
+		p.errors.Add(1)
+	}
+}
 
 // close removes the bar.
 func (p *progress) close() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -30,12 +29,17 @@ func newTally() *tally {
 
 // add counts one sample.
 func (t *tally) add(start time.Time, elapsed time.Duration, ok bool) {
-	d := min(max(elapsed.Round(time.Microsecond), shortest), longest)
+	d := measured(elapsed)
 	_ = t.hist.RecordValue(d.Microseconds()) // in range
 	if !ok {
 		t.errors++
 	}
 	t.extend(1, d, d, d, start, start.Add(elapsed))
+}
+
+// measured returns the time of a sample as it is counted.
+func measured(elapsed time.Duration) time.Duration {
+	return min(max(elapsed.Round(time.Microsecond), shortest), longest)
 }
 
 // merge adds the samples of o.
@@ -91,41 +95,4 @@ func (t *tally) throughput() float64 {
 		return 0
 	}
 	return float64(t.samples) / span.Seconds()
-}
-
-// recorder is a tally for concurrent users. It is sharded: users would wait for a
-// single mutex, and a histogram for each of a thousand users would take 150 KB each.
-type recorder struct {
-	shards [16]struct {
-		mu    sync.Mutex
-		tally *tally
-		_     [48]byte // each shard has its own cache line
-	}
-}
-
-func newRecorder() *recorder {
-	r := &recorder{}
-	for i := range r.shards {
-		r.shards[i].tally = newTally()
-	}
-	return r
-}
-
-func (r *recorder) add(user int, start time.Time, elapsed time.Duration, ok bool) {
-	s := &r.shards[user%len(r.shards)]
-	s.mu.Lock()
-	s.tally.add(start, elapsed, ok)
-	s.mu.Unlock()
-}
-
-// total returns the tally of all users.
-func (r *recorder) total() *tally {
-	all := newTally()
-	for i := range r.shards {
-		s := &r.shards[i]
-		s.mu.Lock()
-		all.merge(s.tally)
-		s.mu.Unlock()
-	}
-	return all
 }

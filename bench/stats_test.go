@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"math"
 	"sync"
 	"testing"
@@ -15,12 +16,16 @@ func TestStatistics(t *testing.T) {
 	var users sync.WaitGroup
 	for i := range 1000 {
 		users.Go(func() {
-			r.add(i, start.Add(time.Duration(i)*2*time.Millisecond), time.Duration(i+1)*time.Millisecond, i%10 != 0)
+			var err error
+			if i%10 == 0 {
+				err = errors.New("oh no")
+			}
+			r.add(i, 1, start.Add(time.Duration(i)*2*time.Millisecond), time.Duration(i+1)*time.Millisecond, err)
 		})
 	}
 	users.Wait()
 
-	got := r.total()
+	got, _, _ := r.total()
 	if got.samples != 1000 || got.errors != 100 {
 		t.Errorf("%d samples, %d errors, want 1000 and 100", got.samples, got.errors)
 	}
@@ -80,20 +85,4 @@ func TestMergeOfRuns(t *testing.T) {
 	if all.throughput() != 1 {
 		t.Errorf("throughput %v, want 2 samples in 2 s", all.throughput())
 	}
-}
-
-func BenchmarkRecorder(b *testing.B) {
-	r := newRecorder()
-	var mu sync.Mutex
-	users := 0
-	b.RunParallel(func(pb *testing.PB) {
-		mu.Lock()
-		user := users
-		users++
-		mu.Unlock()
-		start := time.Now()
-		for pb.Next() {
-			r.add(user, start, 3*time.Millisecond, true)
-		}
-	})
 }

@@ -3,19 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
-	"os"
-	"runtime"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	host "github.com/distlock-go/distlock/bench/internal/machine"
 )
 
-// machine describes the machine on which the figures were measured.
+// machine describes the machine on which the figures were measured, and the stores.
 type machine struct {
-	CPU        string `json:"cpu"`
-	CPUs       int    `json:"cpus"`
-	OS         string `json:"os"`
-	Go         string `json:"go"`
+	host.Machine
 	Redis      string `json:"redis,omitempty"` // like the others, empty if it was not needed
 	ZooKeeper  string `json:"zookeeper,omitempty"`
 	PostgreSQL string `json:"postgresql,omitempty"`
@@ -23,9 +20,7 @@ type machine struct {
 }
 
 func (b *bench) machine(ctx context.Context) machine {
-	m := machine{
-		CPU: cpuModel(), CPUs: runtime.NumCPU(), OS: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
-	}
+	m := machine{Machine: host.Here()}
 	if b.client != nil {
 		m.Redis = redisVersion(ctx, b.client)
 	}
@@ -52,11 +47,7 @@ func (m *machine) version(s store) *string {
 }
 
 func (m machine) String() string {
-	cpu := m.CPU
-	if cpu == "" {
-		cpu = "unknown CPU"
-	}
-	s := cpu + ", " + count(float64(m.CPUs)) + " CPUs shared with the server, " + m.OS + ", " + m.Go
+	s := m.Model() + ", " + count(float64(m.CPUs)) + " CPUs shared with the server, " + m.OS + ", " + m.Go
 	if m.Redis != "" {
 		s += ", Redis " + m.Redis
 	}
@@ -68,30 +59,10 @@ func (m machine) String() string {
 	return s
 }
 
-// cpuModel returns the model on Linux, and otherwise nothing.
-func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	return field(bufio.NewScanner(f), "model name")
-}
-
 func redisVersion(ctx context.Context, c *redis.Client) string {
 	info, err := c.Info(ctx, "server").Result()
 	if err != nil {
 		return ""
 	}
-	return field(bufio.NewScanner(strings.NewReader(info)), "redis_version")
-}
-
-// field returns the value of the first line with that name.
-func field(lines *bufio.Scanner, name string) string {
-	for lines.Scan() {
-		if n, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(n) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	return host.Field(bufio.NewScanner(strings.NewReader(info)), "redis_version")
 }
