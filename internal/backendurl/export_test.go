@@ -11,7 +11,7 @@ var Redact = redact
 // Parsed is the part of a parsed value that tests can see.
 type Parsed struct {
 	Servers        []string
-	User, Password string // not for ZooKeeper
+	User, Password string
 	TLS            bool
 	Place          string // the database, the path of a file or the prefix
 }
@@ -32,7 +32,11 @@ func Parse(rawURL string) (Parsed, error) {
 		}
 		p = Parsed{[]string{o.Addr}, o.Username, o.Password, o.TLSConfig != nil, strconv.Itoa(o.DB)}
 	case "zk://":
-		p.Servers, _, err = parseZooKeeper(rawURL)
+		z, err := parseZooKeeper(rawURL)
+		if err != nil {
+			return p, err
+		}
+		p = Parsed{z.Servers, z.User, z.Password, false, z.Root}
 	case "postgres://", "postgresql://":
 		c, err := ParsePostgres(rawURL)
 		if err != nil {

@@ -147,7 +147,7 @@ func FuzzEncodedPassword(f *testing.F) {
 		rawURL := "zk://" + encode(user) + ":" + encode(password) + "@h:1,i:2/a"
 		got, err := backendurl.Parse(rawURL)
 		refuse := user == "" || password == "" || strings.Contains(user, ":")
-		if refuse != (err != nil) || !refuse && len(got.Servers) != 2 {
+		if refuse != (err != nil) || !refuse && (len(got.Servers) != 2 || got.User != user || got.Password != password) {
 			t.Errorf("%q: %+v, %v", rawURL, got, err)
 		}
 	})

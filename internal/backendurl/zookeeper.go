@@ -14,11 +14,11 @@ import (
 )
 
 func openZooKeeper(ctx context.Context, rawURL string) (*Backend, error) {
-	servers, opts, err := parseZooKeeper(rawURL)
+	z, err := parseZooKeeper(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	b, err := zklock.New(servers, append(opts, zklock.WithLogger(slog.Default()))...)
+	b, err := zklock.New(z.Servers, append(z.options(), zklock.WithLogger(slog.Default()))...)
 	if err != nil {
 		if _, isDNS := errors.AsType[*net.DNSError](err); isDNS {
 			return nil, err

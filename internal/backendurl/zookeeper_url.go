@@ -16,32 +16,44 @@ const zkPort = "2181"
 // locks of a process that was killed.
 const zkTimeout = "session_timeout"
 
-func parseZooKeeper(rawURL string) (servers []string, opts []zklock.Option, err error) {
+// ZooKeeper is a parsed URL of ZooKeeper servers.
+type ZooKeeper struct {
+	Servers        []string // each with its port
+	User, Password string
+	Root           string        // the node below which the locks are
+	SessionTimeout time.Duration // that the client asks for
+}
+
+func parseZooKeeper(rawURL string) (*ZooKeeper, error) {
 	u, err := parseHosts(rawURL, zkPort)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	name, password, err := u.login()
+	z := &ZooKeeper{Servers: u.servers, Root: zklock.DefaultRoot, SessionTimeout: zklock.DefaultSessionTimeout}
+	z.User, z.Password, err = u.login()
 	switch {
 	case err != nil:
-		return nil, nil, err
-	case strings.ContainsRune(name, ':'):
-		return nil, nil, errors.New("the user has a colon, which ZooKeeper does not allow")
-	case name != "":
-		opts = append(opts, zklock.WithDigest(name, password))
+		return nil, err
+	case strings.ContainsRune(z.User, ':'):
+		return nil, errors.New("the user has a colon, which ZooKeeper does not allow")
 	}
-	if chroot := strings.TrimSuffix(u.path, "/"); chroot != "" {
-		opts = append(opts, zklock.WithRoot(chroot+zklock.DefaultRoot))
-	}
+	z.Root = strings.TrimSuffix(u.path, "/") + z.Root
 	if err := u.onlyParameters(zkTimeout); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if value, ok := u.parameter(zkTimeout); ok {
-		d, err := time.ParseDuration(value)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", zkTimeout, err)
+		if z.SessionTimeout, err = time.ParseDuration(value); err != nil {
+			return nil, fmt.Errorf("%s: %w", zkTimeout, err)
 		}
-		opts = append(opts, zklock.WithSessionTimeout(d))
 	}
-	return u.servers, opts, nil
+	return z, nil
+}
+
+// options returns the options of the backend.
+func (z *ZooKeeper) options() []zklock.Option {
+	opts := []zklock.Option{zklock.WithRoot(z.Root), zklock.WithSessionTimeout(z.SessionTimeout)}
+	if z.User != "" {
+		opts = append(opts, zklock.WithDigest(z.User, z.Password))
+	}
+	return opts
 }
