@@ -11,9 +11,10 @@ import (
 // key away: for operators, dashboards and command lines.
 type Inspector interface {
 	// Inspect returns the keys with the prefix that are held or waited for, in order
-	// of the keys, at most limit of them; if there are more, it is not specified which.
-	// Every key that is held or waited for during the whole call is among them, others
-	// may be. With an error it returns what was found before.
+	// of the keys, at most limit of them. If there are more, it is not specified which,
+	// except that a key that equals the prefix is among them. Every key that is held or
+	// waited for during the whole call is among them, others may be. With an error it
+	// returns what was found before.
 	Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error)
 
 	// ForceRelease takes the key away from all its holders and passes it on to those

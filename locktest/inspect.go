@@ -45,7 +45,7 @@ var inspectCases = []testCase{
 	},
 	{
 		name:        "prefix-and-limit",
-		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for.",
+		explanation: "Inspect must list only keys with the prefix, whatever characters it contains, in order, and at most as many as asked for. If the prefix is a key itself, that key must be among them.",
 		needs:       []need{needsInspect},
 		run: func(f *fixture) {
 			base := f.key()
@@ -69,6 +69,8 @@ var inspectCases = []testCase{
 					f.Errorf("of %d keys with a limit of %d there are %d", len(want), limit, len(infos))
 				}
 			}
+			f.try(f.request(base, long))
+			f.mustList(base, 1, base)
 		},
 	},
 	{

@@ -177,7 +177,7 @@ func (b *Backend) Release(_ context.Context, g driver.Grant) error {
 // Inspect implements [driver.Inspector]. It reads one part of the keys after the other,
 // and blocks other calls only for the part that it reads.
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	var found []driver.KeyInfo
+	found := b.shard(prefix).inspectKey(prefix)
 	var err error
 	for i := range b.shards {
 		if err = ctx.Err(); err != nil || len(found) >= limit {

@@ -279,7 +279,23 @@ func (s *shard) sweep(now time.Time) {
 	s.sweepAt = max(firstSweep, 2*len(s.keys))
 }
 
-// inspect appends the shard's keys with the prefix to found, up to the limit.
+// inspectKey returns the key if it is in use.
+func (s *shard) inspectKey(key string) []driver.KeyInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.keys[key]
+	if e == nil {
+		return nil
+	}
+	info := e.inspect(time.Now())
+	if info.Held+info.Waiting == 0 {
+		return nil
+	}
+	return []driver.KeyInfo{info}
+}
+
+// inspect appends the shard's keys that are longer than the prefix to found, up to the
+// limit.
 func (s *shard) inspect(prefix string, limit int, found []driver.KeyInfo) []driver.KeyInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,10 +304,10 @@ func (s *shard) inspect(prefix string, limit int, found []driver.KeyInfo) []driv
 		if len(found) >= limit {
 			break
 		}
-		if !strings.HasPrefix(key, prefix) {
+		if len(key) == len(prefix) || !strings.HasPrefix(key, prefix) {
 			continue
 		}
-		if info := e.inspect(now); info.Held > 0 || info.Waiting > 0 {
+		if info := e.inspect(now); info.Held+info.Waiting > 0 {
 			found = append(found, info)
 		}
 	}
