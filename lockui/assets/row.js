@@ -1,0 +1,184 @@
+// @ts-check
+
+import { count, duration, el, setText, timeOf } from "./format.js";
+
+/** @typedef {import("./history.js").Lock} Lock */
+/** @typedef {import("./history.js").Holder} Holder */
+/** @typedef {import("./history.js").Entry} Entry */
+
+/** The columns, each with the heading that narrow screens show beside the value. */
+export const columns = ["Key", "Mode", "Holder", "Token", "Since", "Time left", "Waiting"];
+
+const modes = { exclusive: "exclusive", shared: "shared", permits: "permits", foreign: "not a lock of distlock" };
+
+let ids = 0;
+
+/** Row is one key: a line of the table, and below it what opens on a click. */
+export class Row {
+  /** @type {Lock} */
+  lock;
+  /** The whole lease of the holder that is shown, as far as it is known. */
+  #lease = { id: "", ms: 0 };
+
+  /**
+   * @param {string} key
+   * @param {{href: string, release: (key: string) => void, toggled: () => void}} options
+   */
+  constructor(key, { href, release, toggled }) {
+    this.key = key;
+    this.lock = { key, mode: "exclusive", held: 0, waiting: 0, holders: [] };
+    const details = `details-${ids++}`;
+
+    this.button = el("button", { type: "button", class: "key", "aria-expanded": "false", "aria-controls": details }, key);
+    this.button.addEventListener("click", () => {
+      this.open = !this.open;
+      toggled();
+    });
+    /** @type {Record<string, HTMLElement>} */
+    this.cells = {};
+    this.line = el("tr", { role: "row" });
+    for (const column of columns) {
+      const cell = el("td", { role: "cell", "data-label": column });
+      this.cells[column] = cell;
+      this.line.append(cell);
+    }
+    this.cells["Key"].append(this.button);
+    this.left = el("span");
+    this.bar = el("span", { class: "bar", "aria-hidden": "true" }, el("span"));
+    this.cells["Time left"].append(this.left, this.bar);
+
+    this.holders = el("section", {}, el("h3", {}, "Holders"), el("ul"));
+    this.history = el("ol", { class: "history" });
+    this.release = el("button", { type: "button", class: "release" }, "Release…");
+    this.release.addEventListener("click", () => release(key));
+    this.details = el("tr", { role: "row", class: "details", id: details },
+      el("td", { role: "cell", colspan: String(columns.length) },
+        this.holders,
+        el("h3", {}, "History since this page was opened"),
+        this.history,
+        el("p", { class: "actions" }, this.release, el("a", { href }, "Only this key"))));
+    this.open = false;
+  }
+
+  get open() {
+    return this.button.getAttribute("aria-expanded") === "true";
+  }
+
+  set open(open) {
+    this.button.setAttribute("aria-expanded", String(open));
+    this.details.hidden = !open;
+  }
+
+  /** @param {boolean} hidden */
+  hide(hidden) {
+    this.line.hidden = hidden;
+    this.details.hidden = hidden || !this.open;
+  }
+
+  /** @returns {string} all that the search looks at */
+  get text() {
+    const holders = this.lock.holders.map((h) => `${h.holder ?? ""} ${h.fingerprint} ${h.token ?? ""}`);
+    return `${this.key} ${holders.join(" ")}`.toLowerCase();
+  }
+
+  /**
+   * @param {Lock} lock
+   * @param {readonly Entry[]} history
+   * @param {boolean} canRelease
+   */
+  update(lock, history, canRelease) {
+    this.lock = lock;
+    const free = lock.held === 0, [first] = lock.holders;
+    this.line.classList.toggle("free", free);
+    const mode = lock.mode === "foreign" ? `${modes.foreign}: ${lock.foreign}` : modes[lock.mode];
+    setText(this.cells["Mode"], free ? "free" : lock.held > 1 ? `${mode}, ${lock.held} holders` : mode);
+    this.#showHolder(this.cells["Holder"], free ? undefined : first, lock.held - 1);
+    setText(this.cells["Token"], (!free && first?.token) || "–");
+    setText(this.cells["Since"], !free && first?.since ? timeOf(Date.parse(first.since)) : "–");
+    setText(this.cells["Waiting"], String(lock.waiting));
+    this.cells["Waiting"].classList.toggle("some", lock.waiting > 0);
+    this.release.hidden = !canRelease || free || lock.mode === "foreign";
+    this.#showHolders();
+    this.#showHistory(history);
+  }
+
+  /**
+   * @param {HTMLElement} cell
+   * @param {Holder|undefined} holder
+   * @param {number} others
+   */
+  #showHolder(cell, holder, others) {
+    const name = holder ? nameOf(holder) : "–";
+    const more = others > 0 ? ` and ${others} more` : "";
+    if (cell.dataset.shows === `${name} ${holder?.fingerprint}${more}`) return;
+    cell.dataset.shows = `${name} ${holder?.fingerprint}${more}`;
+    cell.replaceChildren(el("span", { class: "name" }, name + more));
+    if (holder?.fingerprint) {
+      cell.append(" ", el("code", { title: "fingerprint of the owner" }, holder.fingerprint));
+    }
+  }
+
+  /** Lists the holders if there are several. */
+  #showHolders() {
+    const several = this.lock.holders.length > 1 ? this.lock.holders : [];
+    this.holders.hidden = several.length === 0;
+    const lines = several.map((h) => [h.since ? `since ${timeOf(Date.parse(h.since))}` : "", textOf(h)]);
+    replaceItems(/** @type {HTMLElement} */ (this.holders.lastElementChild), lines);
+  }
+
+  /** @param {readonly Entry[]} history */
+  #showHistory(history) {
+    const lines = history.map((e) => {
+      const from = timeOf(e.from);
+      return [e.to === undefined ? `since ${from}` : `${from}, for ${duration(e.to - e.from)}`, textOf(e)];
+    });
+    replaceItems(this.history, lines.length > 0 ? lines : [["", "Nothing has held it."]]);
+  }
+
+  /**
+   * Counts down.
+   * @param {number} now by the server's clock
+   */
+  tick(now) {
+    const [first] = this.lock.holders;
+    const known = this.lock.held > 0 && first?.until !== undefined;
+    this.bar.hidden = !known;
+    if (!known) {
+      setText(this.left, this.lock.held > 0 ? "unknown" : "–");
+      return;
+    }
+    const left = Math.max(0, Date.parse(first.until ?? "") - now);
+    const id = `${first.fingerprint} ${first.token}`;
+    this.#lease = { id, ms: Math.max(left, this.#lease.id === id ? this.#lease.ms : 0) };
+    setText(this.left, duration(left));
+    this.bar.style.setProperty("--part", String(this.#lease.ms > 0 ? left / this.#lease.ms : 0));
+  }
+
+  /** @returns {string} who has the key, for a question */
+  get holder() {
+    const [first] = this.lock.holders;
+    if (this.lock.held > 1) return count(this.lock.held, "holder", "holders");
+    return first?.holder || first?.fingerprint || "its holder";
+  }
+}
+
+/** @param {{holder?: string, fingerprint?: string}} h */
+function nameOf(h) {
+  return h.holder || (h.fingerprint ? "no name" : "unknown");
+}
+
+/** @param {{holder?: string, fingerprint?: string, token?: string}} h */
+function textOf(h) {
+  return `${nameOf(h)} ${h.fingerprint ?? ""}` + (h.token ? `, token ${h.token}` : "");
+}
+
+/**
+ * @param {HTMLElement} list
+ * @param {string[][]} lines each with the time and the rest
+ */
+function replaceItems(list, lines) {
+  const text = lines.join("\n");
+  if (list.dataset.shows === text) return;
+  list.dataset.shows = text;
+  list.replaceChildren(...lines.map(([time, rest]) => el("li", {}, el("span", { class: "when" }, time), " ", rest)));
+}
