@@ -49,7 +49,7 @@ func TestCommitBeforeRelease(t *testing.T) {
 			}
 			seen = append(seen, it)
 		}}
-		sh := newShop(newTestLocker(t, spy), itemLock(config{}), s, thinkFor(0))
+		sh := newShop(newTestLocker(t, spy), itemLock(config{}), s, &ledger{}, thinkFor(0))
 		if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestLockIsHeldWhileCommitting(t *testing.T) {
 		s, other := openTestStore(t, db), openTestStore(t, db)
 		l := newTestLocker(t, memlock.New())
 		blocked := make(chan *sql.Tx, 1)
-		sh := newShop(l, itemLock(config{}), s, func(context.Context) error {
+		sh := newShop(l, itemLock(config{}), s, &ledger{}, func(context.Context) error {
 			tx, err := other.write.BeginTx(t.Context(), nil)
 			if err == nil {
 				_, err = tx.ExecContext(t.Context(), `UPDATE items SET stock = stock WHERE sku = 'tea'`) // locks the row
@@ -140,7 +140,7 @@ func TestLostLockWritesNothing(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, db string) {
 				s := openTestStore(t, db)
 				l := newTestLocker(t, memlock.New())
-				sh := newShop(l, itemLock(config{}), s, thinkFor(0))
+				sh := newShop(l, itemLock(config{}), s, &ledger{}, thinkFor(0))
 				if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
 					t.Fatal(err)
 				}

@@ -71,7 +71,7 @@ func TestDatabaseHangs(t *testing.T) {
 	postgres := sqltest.Postgres.Start(t)
 	s := openTestStore(t, postgres.URL(postgres.NewDatabase(t)))
 	l := newTestLocker(t, memlock.New())
-	sh := newShop(l, itemLock(config{wait: time.Minute}), s, thinkFor(0))
+	sh := newShop(l, itemLock(config{wait: time.Minute}), s, &ledger{}, thinkFor(0))
 	if _, err := sh.reset(t.Context(), stockRequest{"tea", 10}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,16 +15,19 @@ import (
 
 // HTTP answers of the shop itself. Clients distinguish them by type.
 var (
-	badRequest = httpmw.Problem{Type: "bad_request", Title: "Invalid request", Status: http.StatusBadRequest}
-	slowBody   = httpmw.Problem{Type: "slow_body", Title: "The body did not arrive in time", Status: http.StatusRequestTimeout}
-	noItem     = httpmw.Problem{Type: "unknown_sku", Title: "There is no such item", Status: http.StatusNotFound}
-	soldOut    = httpmw.Problem{Type: "sold_out", Title: "Fewer are left than were ordered", Status: http.StatusConflict}
-	noDatabase = httpmw.Problem{Type: "database_unavailable", Title: "The database failed; nothing was written", Status: http.StatusServiceUnavailable}
-	notKnown   = httpmw.Problem{Type: "outcome_unknown", Title: "The database failed during the commit; look before you repeat the request", Status: http.StatusServiceUnavailable}
-	notFound   = problemOfStatus(http.StatusNotFound)
-	noMethod   = problemOfStatus(http.StatusMethodNotAllowed)
-	cutShort   = problemOfStatus(http.StatusServiceUnavailable)
-	internal   = problemOfStatus(http.StatusInternalServerError)
+	badRequest  = httpmw.Problem{Type: "bad_request", Title: "Invalid request", Status: http.StatusBadRequest}
+	slowBody    = httpmw.Problem{Type: "slow_body", Title: "The body did not arrive in time", Status: http.StatusRequestTimeout}
+	noItem      = httpmw.Problem{Type: "unknown_sku", Title: "There is no such item", Status: http.StatusNotFound}
+	soldOut     = httpmw.Problem{Type: "sold_out", Title: "Fewer are left than were ordered", Status: http.StatusConflict}
+	noDatabase  = httpmw.Problem{Type: "database_unavailable", Title: "The database failed; nothing was written", Status: http.StatusServiceUnavailable}
+	demoRuns    = httpmw.Problem{Type: "demo_running", Title: "A demonstration is running", Status: http.StatusConflict}
+	noDemoHere  = httpmw.Problem{Type: "demo_impossible", Title: "This demonstration is not possible here", Status: http.StatusNotImplemented}
+	crossOrigin = httpmw.Problem{Type: "cross_origin", Title: "Pages of other sites may not do this", Status: http.StatusForbidden}
+	notKnown    = httpmw.Problem{Type: "outcome_unknown", Title: "The database failed during the commit; look before you repeat the request", Status: http.StatusServiceUnavailable}
+	notFound    = problemOfStatus(http.StatusNotFound)
+	noMethod    = problemOfStatus(http.StatusMethodNotAllowed)
+	cutShort    = problemOfStatus(http.StatusServiceUnavailable)
+	internal    = problemOfStatus(http.StatusInternalServerError)
 )
 
 func problemOfStatus(code int) httpmw.Problem {
@@ -44,6 +47,12 @@ func problemOf(err error) httpmw.Problem {
 		return slowBody
 	case errors.Is(err, errUnknownSKU):
 		return noItem
+	case errors.Is(err, errNoDemo):
+		return notFound
+	case errors.Is(err, errRunning):
+		return demoRuns
+	case errors.Is(err, errNotHere):
+		return noDemoHere
 	case errors.Is(err, errSoldOut):
 		return soldOut
 	case errors.Is(err, errDatabase):

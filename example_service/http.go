@@ -16,15 +16,15 @@ import (
 // httpAPI is the shop over HTTP.
 type httpAPI struct {
 	shop        *shop
+	live        *live
+	demo        *demo
 	monitor     *monitor
 	bodyTimeout time.Duration
 	log         *slog.Logger
 }
 
-// newHTTPHandler returns the routes of the shop. It fails if the table of routes is
-// invalid.
-func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts, m *monitor, log *slog.Logger) (http.Handler, error) {
-	a := &httpAPI{shop: sh, monitor: m, bodyTimeout: cfg.bodyTimeout, log: log}
+// handler returns the routes of the shop. It fails if the table of routes is invalid.
+func (a *httpAPI) handler(l *distlock.Locker, lock distlock.Opts) (http.Handler, error) {
 	r := chi.NewRouter()
 	r.NotFound(func(w http.ResponseWriter, r *http.Request) { notFound.ServeHTTP(w, r) })
 	r.MethodNotAllowed(methodNotAllowed(r))
@@ -35,6 +35,10 @@ func newHTTPHandler(cfg config, sh *shop, l *distlock.Locker, lock distlock.Opts
 // PUT leaves that to the shop.
 func (a *httpAPI) routes() []route {
 	return []route{
+		{method: "GET", pattern: "/", before: pageHeaders, lock: unlocked, handle: a.getPage},
+		{method: "GET", pattern: "/assets/{file}", before: pageHeaders, lock: unlocked, handle: a.getAsset},
+		{method: "GET", pattern: "/live", before: pageHeaders, lock: unlocked, handle: a.live.ServeHTTP},
+		{method: "POST", pattern: "/demo/{name}", before: a.sameOrigin, lock: unlocked, handle: a.play},
 		{method: "GET", pattern: "/healthz", lock: unlocked, handle: a.health},
 		{method: "GET", pattern: "/items/{sku}", lock: unlocked, handle: a.getItem},
 		{method: "PUT", pattern: "/items/{sku}", lock: unlocked, handle: a.putItem},

@@ -81,21 +81,38 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 		return err
 	}
 	defer closing("backend", backend.Close)
+	lock := itemLock(cfg)
+	ledger, err := newLedger(lock)
+	if err != nil {
+		return err
+	}
 	monitor := newMonitor(log)
-	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(logHooks(log), monitor.hooks())})
+	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(logHooks(log), monitor.hooks(), ledger.hooks())})
 	defer closing("locker", locker.Close)
 	monitor.ping = locker.Ping
 
-	lock := itemLock(cfg)
-	shop := newShop(locker, lock, items, thinkFor(cfg.think))
-	web, err := newHTTPHandler(cfg, shop, locker, lock, monitor, log)
+	shop := newShop(locker, lock, items, ledger, thinkFor(cfg.think))
+	// The page ends before the requests do: its streams have no end of their own.
+	pageCtx, endPage := context.WithCancel(ctx)
+	demo := newDemo(newShop(locker, lock, items, ledger, thinkFor(max(cfg.think, browse))), log)
+	defer demo.start(pageCtx)()
+	defer endPage()
+	api := &httpAPI{
+		shop:    shop,
+		live:    &live{ledger: ledger, demo: demo, item: shop.item, ended: pageCtx.Done()},
+		demo:    demo,
+		monitor: monitor, bodyTimeout: cfg.bodyTimeout, log: log,
+	}
+	web, err := api.handler(locker, lock)
 	if err != nil {
 		return err
 	}
 	s := newServers(ctx, cfg, web, newGRPCServer(shop, locker, lock, monitor, log), log)
+	s.http.RegisterOnShutdown(endPage)
 	stop := monitor.start(ctx)
 	defer stop()
 
+	_, _ = fmt.Fprintln(stdout, "page on", pageURL(httpListener.Addr()))
 	_, _ = fmt.Fprintln(stdout, "http on", httpListener.Addr())
 	_, _ = fmt.Fprintln(stdout, "grpc on", grpcListener.Addr())
 	return s.serve(ctx, httpListener, grpcListener)
@@ -108,4 +125,13 @@ func listen(ctx context.Context, flagName, addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s: %w", flagName, err)
 	}
 	return l, nil
+}
+
+// pageURL returns the address of the page for a browser on this machine.
+func pageURL(addr net.Addr) string {
+	host, port, _ := net.SplitHostPort(addr.String())
+	if ip := net.ParseIP(host); ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port) + "/"
 }

@@ -93,8 +93,8 @@ func TestThreeWaysSellTogether(t *testing.T) {
 	cfg := config{wait: 10 * time.Second, bodyTimeout: 10 * time.Second}
 	log := slog.New(slog.DiscardHandler)
 	l, lock := newTestLocker(t, memlock.New()), itemLock(cfg)
-	sh := newShop(l, lock, openTestStore(t, ""), thinkFor(time.Millisecond))
-	handler, err := newHTTPHandler(cfg, sh, l, lock, newMonitor(log), log)
+	sh := newShop(l, lock, openTestStore(t, ""), &ledger{}, thinkFor(time.Millisecond))
+	handler, err := (&httpAPI{shop: sh, monitor: newMonitor(log), bodyTimeout: cfg.bodyTimeout, log: log}).handler(l, lock)
 	if err != nil {
 		t.Fatal(err)
 	}

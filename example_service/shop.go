@@ -17,8 +17,9 @@ var errNoLease = errors.New("called without a lock")
 
 // shop is the service. HTTP and gRPC only translate to it.
 type shop struct {
-	store *store
-	think func(context.Context) error
+	store  *store
+	ledger *ledger
+	think  func(context.Context) error
 
 	lockedPlace distlock.Func[orderRequest, order]
 	lockedReset distlock.Func[stockRequest, item]
@@ -31,8 +32,8 @@ type shop struct {
 // already, so the method runs at once. The lock here is the one that matters, because
 // all changes of the stock go through it; the outer ones show where else a lock can be,
 // and hold it for the whole request.
-func newShop(l *distlock.Locker, lock distlock.Opts, s *store, think func(context.Context) error) *shop {
-	sh := &shop{store: s, think: think}
+func newShop(l *distlock.Locker, lock distlock.Opts, s *store, n *ledger, think func(context.Context) error) *shop {
+	sh := &shop{store: s, ledger: n, think: think}
 	lock.Params = distlock.By(func(r orderRequest) any { return r.SKU })
 	sh.lockedPlace = distlock.Wrap(l, sh.placeUnderLock, lock)
 	lock.Params = distlock.By(func(r stockRequest) any { return r.SKU })
@@ -59,7 +60,9 @@ func (sh *shop) placeUnlocked(ctx context.Context, r orderRequest) (order, error
 	if err := r.validate(); err != nil {
 		return order{}, err
 	}
-	return sh.sell(ctx, r, nil)
+	o, err := sh.sell(ctx, r, nil)
+	sh.ledger.ordered(false, r, err)
+	return o, err
 }
 
 // reset starts a sale under the lock of the sku.
@@ -83,15 +86,16 @@ func (sh *shop) item(ctx context.Context, sku string) (item, error) {
 	return sh.store.item(ctx, sku)
 }
 
-func (sh *shop) placeUnderLock(ctx context.Context, r orderRequest) (order, error) {
+func (sh *shop) placeUnderLock(ctx context.Context, r orderRequest) (o order, err error) {
 	lease, ok := distlock.FromContext(ctx)
 	if !ok {
 		return order{}, errNoLease
 	}
-	if err := sh.store.claim(ctx, r.SKU, lease.Token()); err != nil {
-		return order{}, err
+	if err = sh.store.claim(ctx, r.SKU, lease.Token()); err == nil {
+		o, err = sh.sell(ctx, r, lease)
 	}
-	return sh.sell(ctx, r, lease)
+	sh.ledger.ordered(true, r, err)
+	return o, err
 }
 
 func (sh *shop) resetUnderLock(ctx context.Context, r stockRequest) (item, error) {
@@ -102,6 +106,7 @@ func (sh *shop) resetUnderLock(ctx context.Context, r stockRequest) (item, error
 	if err := sh.store.reset(ctx, r, lease); err != nil {
 		return item{}, err
 	}
+	sh.ledger.reset(r)
 	return item{SKU: r.SKU, Stock: r.Stock}, nil
 }
 

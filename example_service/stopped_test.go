@@ -74,7 +74,7 @@ func orderLate(checked bool) error {
 		return err
 	}
 	l, lock := distlock.New(backend.Backend, distlock.Config{}), itemLock(cfg)
-	sh := newShop(l, lock, items, func(context.Context) error {
+	sh := newShop(l, lock, items, &ledger{}, func(context.Context) error {
 		fmt.Println("about to write")
 		_, err := bufio.NewReader(os.Stdin).ReadString('\n')
 		return err

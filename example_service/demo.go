@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+const (
+	// buyers is how many orders come at once, for demoStock pieces.
+	buyers, demoStock = 200, 100
+
+	// browse is how long an order of a demonstration thinks at least, so that there is
+	// something to watch.
+	browse = 20 * time.Millisecond
+)
+
+var (
+	errNoDemo  = errors.New("no such demonstration")
+	errRunning = errors.New("a demonstration is running")
+	errNotHere = errors.New("this demonstration is not possible here")
+)
+
+// demo plays the demonstrations of the page, one at a time.
+type demo struct {
+	shop   *shop // its orders think for long enough
+	story  func(ctx context.Context, tell func(kind, text string)) error
+	whyNot string // why the story cannot be played, or ""
+	log    *slog.Logger
+	next   chan string // the name of the demonstration to play
+
+	mu    sync.Mutex
+	state demoState
+}
+
+// demoState is the demonstration that is running, or the last one.
+type demoState struct {
+	Name    string     `json:"name"`
+	Running bool       `json:"running"`
+	Buyers  int        `json:"buyers"`
+	Done    int        `json:"done"` // buyers that have an answer
+	Steps   []demoStep `json:"steps"`
+}
+
+// demoStep is a line of a story.
+type demoStep struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+	Kind string    `json:"kind"` // info, good or bad
+}
+
+func newDemo(sh *shop, log *slog.Logger) *demo {
+	return &demo{shop: sh, log: log, whyNot: "it is not ready", next: make(chan string, 1), state: demoState{Steps: []demoStep{}}}
+}
+
+// start starts the goroutine that plays the demonstrations. The returned function waits
+// for the end of that goroutine, after the end of ctx.
+func (d *demo) start(ctx context.Context) (wait func()) {
+	var playing sync.WaitGroup
+	playing.Go(func() {
+		for {
+			select {
+			case name := <-d.next:
+				d.play(ctx, name)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return playing.Wait
+}
+
+// request asks for a demonstration: locked, unlocked or stop.
+func (d *demo) request(name string) error {
+	switch {
+	case !slices.Contains([]string{"locked", "unlocked", "stop"}, name):
+		return errNoDemo
+	case name == "stop" && d.whyNot != "":
+		return errNotHere
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state.Running {
+		return errRunning
+	}
+	d.state.Name, d.state.Running, d.state.Buyers, d.state.Done = name, true, 0, 0
+	if name == "stop" {
+		d.state.Steps = []demoStep{}
+	}
+	d.next <- name
+	return nil
+}
+
+func (d *demo) play(ctx context.Context, name string) {
+	var err error
+	switch name {
+	case "locked":
+		err = d.rush(ctx, true, d.shop.place)
+	case "unlocked":
+		err = d.rush(ctx, false, d.shop.placeUnlocked)
+	default:
+		err = d.story(ctx, d.tell)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.log.ErrorContext(ctx, "demonstration failed", "name", name, "err", err)
+		d.tell("bad", "failed: "+problemOf(err).Title)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.Running = false
+}
+
+// rush starts a sale and lets all buyers order at once.
+func (d *demo) rush(ctx context.Context, withLock bool, place distlock.Func[orderRequest, order]) error {
+	if _, err := d.shop.reset(ctx, stockRequest{shown, demoStock}); err != nil {
+		return err
+	}
+	d.shop.ledger.open(withLock)
+	d.mu.Lock()
+	d.state.Buyers = buyers
+	d.mu.Unlock()
+	var ordering sync.WaitGroup
+	for i := range buyers {
+		ordering.Go(func() {
+			// The ledger counts the result.
+			_, _ = place(ctx, orderRequest{shown, fmt.Sprintf("buyer %d", i+1), 1})
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.state.Done++
+		})
+	}
+	ordering.Wait()
+	return nil
+}
+
+// tell adds a line to the story.
+func (d *demo) tell(kind, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.Steps = append(d.state.Steps, demoStep{At: time.Now(), Text: text, Kind: kind})
+}
+
+// current returns the state for the page.
+func (d *demo) current() demoState {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.state
+	s.Steps = slices.Clone(s.Steps)
+	return s
+}
