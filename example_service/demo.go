@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/backendurl"
 )
 
 const (
@@ -19,6 +21,10 @@ const (
 	// browse is how long an order of a demonstration thinks at least, so that there is
 	// something to watch.
 	browse = 20 * time.Millisecond
+
+	// demoWait is how long such an order waits for its lock at least: for the orders
+	// before it on a slow machine, and for the end of a lease or of a session.
+	demoWait = time.Minute
 )
 
 var (
@@ -29,11 +35,11 @@ var (
 
 // demo plays the demonstrations of the page, one at a time.
 type demo struct {
-	shop   *shop // its orders think for long enough
-	story  func(ctx context.Context, tell func(kind, text string)) error
-	whyNot string // why the story cannot be played, or ""
-	log    *slog.Logger
-	next   chan string // the name of the demonstration to play
+	shop    *shop // its orders think for long enough
+	stopped *stopped
+	whyNot  string // why there is no stopped, or ""
+	log     *slog.Logger
+	next    chan string // the name of the demonstration to play
 
 	mu    sync.Mutex
 	state demoState
@@ -55,8 +61,11 @@ type demoStep struct {
 	Kind string    `json:"kind"` // info, good or bad
 }
 
-func newDemo(sh *shop, log *slog.Logger) *demo {
-	return &demo{shop: sh, log: log, whyNot: "it is not ready", next: make(chan string, 1), state: demoState{Steps: []demoStep{}}}
+// newDemo returns the demonstrations of a shop with these locks.
+func newDemo(cfg config, sh *shop, b *backendurl.Backend, log *slog.Logger) *demo {
+	d := &demo{shop: sh, log: log, next: make(chan string, 1), state: demoState{Steps: []demoStep{}}}
+	d.stopped, d.whyNot = newStopped(cfg, sh, b)
+	return d
 }
 
 // start starts the goroutine that plays the demonstrations. The returned function waits
@@ -105,11 +114,15 @@ func (d *demo) play(ctx context.Context, name string) {
 	case "unlocked":
 		err = d.rush(ctx, false, d.shop.placeUnlocked)
 	default:
-		err = d.story(ctx, d.tell)
+		err = d.stopped.play(ctx, d.tell)
 	}
 	if err != nil && ctx.Err() == nil {
 		d.log.ErrorContext(ctx, "demonstration failed", "name", name, "err", err)
-		d.tell("bad", "failed: "+problemOf(err).Title)
+		reason := "the log of the shop says why"
+		if p := problemOf(err); p.Status != http.StatusInternalServerError {
+			reason = p.Title
+		}
+		d.tell("bad", "The demonstration failed: "+reason+".")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,12 +12,19 @@ package main
 
 import (
 	"context"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
 )
 
 func main() {
+	if os.Getenv(roleEnv) == lateRole {
+		if err := lateOrder(context.Background(), os.Args[1:], os.Stdin, os.Stdout, asAlways); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// After the first signal, signals have their default effect again: a second one
 	// ends the process at once.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log"
 	"os"
 	"testing"
@@ -10,24 +11,23 @@ import (
 	"github.com/distlock-go/distlock/internal/sqltest"
 )
 
-// roleEnv makes the test binary run something else than tests.
-const roleEnv = "EXAMPLE_SERVICE_ROLE"
-
-// roles are what it can run.
-var roles = map[string]func() error{
-	"command":         func() error { main(); return nil },
-	"checked order":   func() error { return orderLate(true) },
-	"unchecked order": func() error { return orderLate(false) },
-}
+// Other values of roleEnv, with which the test binary runs something else than tests.
+const (
+	commandRole   = "command"
+	uncheckedRole = "late order without its token"
+)
 
 func TestMain(m *testing.M) {
-	if role, ok := roles[os.Getenv(roleEnv)]; ok {
-		if err := role(); err != nil {
+	switch os.Getenv(roleEnv) {
+	case "":
+		goleak.VerifyTestMain(tests{m})
+	case uncheckedRole:
+		if err := lateOrder(context.Background(), os.Args[1:], os.Stdin, os.Stdout, withoutToken); err != nil {
 			log.Fatal(err)
 		}
-		return
+	default:
+		main()
 	}
-	goleak.VerifyTestMain(tests{m})
 }
 
 // tests are all tests of this package, and the end of their servers.

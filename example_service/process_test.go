@@ -54,7 +54,7 @@ type process struct {
 // startProcess runs the test binary as the command.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	p, out := startChild(t, "command", append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...)...)
+	p, out := startChild(t, commandRole, append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...)...)
 	var ok bool
 	if p.addresses, ok = readAddresses(out); !ok {
 		t.Fatal("the process does not start")

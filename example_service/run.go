@@ -94,7 +94,9 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 	shop := newShop(locker, lock, items, ledger, thinkFor(cfg.think))
 	// The page ends before the requests do: its streams have no end of their own.
 	pageCtx, endPage := context.WithCancel(ctx)
-	demo := newDemo(newShop(locker, lock, items, ledger, thinkFor(max(cfg.think, browse))), log)
+	patient := lock
+	patient.MaxWait = max(lock.MaxWait, demoWait)
+	demo := newDemo(cfg, newShop(locker, patient, items, ledger, thinkFor(max(cfg.think, browse))), backend, log)
 	defer demo.start(pageCtx)()
 	defer endPage()
 	api := &httpAPI{

@@ -1,5 +1,6 @@
-// Package child starts the servers of tests as child processes that end with the test
-// binary, and can stop them with SIGSTOP. Only tests and benchmarks use it.
+// Package child starts child processes, such as the servers of tests, that end with this
+// process, and can stop them with SIGSTOP. Only tests, benchmarks and demonstrations use
+// it.
 package child
 
 import (

@@ -9,6 +9,9 @@ import (
 
 var errNoSignals = errors.New("this system cannot stop a process")
 
+// CanStop reports whether Stop can stop a process.
+const CanStop = false
+
 // Stop returns an error.
 func Stop(*os.Process) error { return errNoSignals }
 
