@@ -14,6 +14,8 @@ BENCHTIME ?= 1s
 DUR ?= 1m
 SEED ?= 0
 BACKEND ?= redislock
+USERS ?= 1000
+LOOPS ?= 10
 
 .PHONY: help
 help: ## Show what can be made
@@ -78,6 +80,10 @@ bench: ## Run the Go benchmarks
 .PHONY: load
 load: ## Run the load test on the embedded store
 	go run ./bench
+
+.PHONY: jmeter
+jmeter: ## Run JMeter's plan of the example shop, for USERS times LOOPS orders, with the lock and without (needs Maven and Java)
+	go -C example_service/jmeter run . -users $(USERS) -loops $(LOOPS)
 
 .PHONY: peers
 peers: ## Set the lock beside other libraries, on a redis-server of its own (20 minutes)
