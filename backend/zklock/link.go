@@ -13,8 +13,15 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// maxNudges bounds the nudges in flight.
-const maxNudges = 8
+const (
+	// maxNudges bounds the nudges in flight.
+	maxNudges = 8
+
+	// sessionPatience is the longest wait for a session on a new connection. A server that
+	// is starting may accept a connection and never answer on it. The wait is shorter than
+	// the default lease, which cannot be renewed meanwhile.
+	sessionPatience = 5 * time.Second
+)
 
 // link is a Backend's connection to the ensemble. It knows what the client library does
 // not tell: the session's timeout, when a session can be used, and why there is none.
@@ -68,7 +75,8 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, patience: max(l.opts.sessionTimeout/3, time.Second), createZxids: &l.createZxids, wantsWatch: l.counters.wantsWatch,
+		Conn: c, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
+		createZxids: &l.createZxids, wantsWatch: l.counters.wantsWatch,
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()

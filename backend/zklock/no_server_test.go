@@ -3,7 +3,10 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -34,4 +37,25 @@ func TestRow17NoServer(t *testing.T) {
 			t.Errorf("Acquire: %v, want %v", err, want)
 		}
 	}
+}
+
+// TestSilentServer: a server accepts connections and does not answer, as ZooKeeper 3.8 may
+// do while it starts. The Backend tries another connection soon, even if its session is
+// long.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dialed := make(chan time.Time, 10)
+		dial := func(string, string, time.Duration) (net.Conn, error) {
+			dialed <- time.Now()
+			client, server := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, server) }()
+			return client, nil
+		}
+		newBackend(t, []string{"127.0.0.1:1"}, zklock.WithDialer(dial), zklock.WithSessionTimeout(time.Hour))
+		first := <-dialed
+		if d := (<-dialed).Sub(first); d > 6*time.Second {
+			t.Errorf("the next connection is opened after %v", d)
+		}
+	})
 }
