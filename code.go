@@ -46,8 +46,8 @@ var codes = [...]struct {
 	CodeOther:       {"other", nil},
 }
 
-// CodeOf returns the code of err: exactly one, whatever err wraps. An error that the
-// locked function returned counts too, for example that of another lock.
+// CodeOf returns the code of err: exactly one, whatever err wraps. The error of the
+// locked function counts too, for example that of another lock.
 func CodeOf(err error) Code {
 	if err == nil {
 		return CodeOK

@@ -13,7 +13,7 @@ import (
 // Start. From Acquired on, it is the context of the lease ([Lease.Context]); in Lost and
 // Released it is cancelled, so a hook that needs a live one uses
 // [context.WithoutCancel]. Each Acquired is followed by one Released if the lease is
-// released. Renewed and Lost are not called for a re-entry.
+// released. Re-entries have no Renewed and Lost.
 //
 // Renewed and Lost run on their own goroutines, so they may come after Released if the
 // lease is released at the same moment; if they panic, the program ends. The others

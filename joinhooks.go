@@ -2,29 +2,17 @@ package distlock
 
 import (
 	"context"
+	"errors"
 	"slices"
 )
 
 // JoinHooks returns hooks that call all given hooks in this order; Failed, Released and
 // Resigned, which end what Start began, in reverse. Each Start gets the context of the
-// Start before it. If a hook panics, the others are still called, except that no Start
-// follows a Start that panicked.
+// Start before it. If a Start panics, the hooks before it get Failed; if another hook does,
+// the others are still called.
 func JoinHooks(hooks ...Hooks) Hooks {
-	var starts []func(context.Context, StartInfo) context.Context
-	for _, h := range hooks {
-		if h.Start != nil {
-			starts = append(starts, h.Start)
-		}
-	}
-	var joined Hooks
-	if len(starts) > 0 {
-		joined.Start = func(ctx context.Context, i StartInfo) context.Context {
-			for _, start := range starts {
-				ctx = start(ctx, i) //nolint:fatcontext // each is below the one before
-			}
-			return ctx
-		}
-	}
+	hooks = slices.Clone(hooks)
+	joined := Hooks{Start: startInOrder(hooks)}
 	joined.Acquired = inOrder(hooks, func(h *Hooks) hook[AcquiredInfo] { return h.Acquired })
 	joined.Renewed = inOrder(hooks, func(h *Hooks) hook[RenewedInfo] { return h.Renewed })
 	joined.Lost = inOrder(hooks, func(h *Hooks) hook[LostInfo] { return h.Lost })
@@ -32,6 +20,33 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	joined.Released = inReverse(hooks, func(h *Hooks) hook[ReleasedInfo] { return h.Released })
 	joined.Resigned = inReverse(hooks, func(h *Hooks) hook[ResignedInfo] { return h.Resigned })
 	return joined
+}
+
+// errStart is why an acquisition failed before it began.
+var errStart = errors.New("a Start hook did not return")
+
+func startInOrder(hooks []Hooks) func(context.Context, StartInfo) context.Context {
+	if !slices.ContainsFunc(hooks, func(h Hooks) bool { return h.Start != nil }) {
+		return nil
+	}
+	return func(ctx context.Context, i StartInfo) context.Context {
+		at := 0
+		defer func() {
+			if at == len(hooks) {
+				return
+			}
+			// a panic, or runtime.Goexit
+			if failed := inReverse(hooks[:at], func(h *Hooks) hook[FailedInfo] { return h.Failed }); failed != nil {
+				failed(ctx, FailedInfo{LockInfo: i.LockInfo, Err: &Error{Op: "acquire", Key: i.Key, Err: errStart}})
+			}
+		}()
+		for ; at < len(hooks); at++ {
+			if start := hooks[at].Start; start != nil {
+				ctx = start(ctx, i) //nolint:fatcontext // each is below the one before
+			}
+		}
+		return ctx
+	}
 }
 
 // hook is any hook except Start.

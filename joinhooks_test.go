@@ -3,6 +3,7 @@ package distlock_test
 import (
 	"context"
 	"reflect"
+	"runtime"
 	"testing"
 	"time"
 
@@ -77,5 +78,29 @@ func TestJoinedHookPanics(t *testing.T) {
 	}
 	if want := []string{"acquired a", "acquired b", "released b", "released a"}; !reflect.DeepEqual(told, want) {
 		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+// If a Start does not return, the acquisition has failed for the hooks before it.
+func TestJoinedStartPanics(t *testing.T) {
+	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
+		t.Run(how, func(t *testing.T) {
+			var e events
+			first := e.hooks("span")
+			last := e.hooks("never")
+			last.Start = func(context.Context, distlock.StartInfo) context.Context { end(); return nil }
+			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *store) {
+				done := make(chan any)
+				go func() {
+					defer func() { done <- recover() }()
+					_ = l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { panic("ran") })
+				}()
+				if r := <-done; how == "panic" && r != "a hook" {
+					t.Errorf("panicked with %v", r)
+				}
+				e.want(t, "start unnamed k exclusive/0  in <nil>", "failed unnamed k exclusive/0 after 0s busy=false in span")
+				mustBeFree(t, s, "k")
+			})
+		})
 	}
 }

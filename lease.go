@@ -73,7 +73,7 @@ func (s *Lease) Context() context.Context { return &s.ctx }
 func (s *Lease) Valid() bool { return s.over() == nil }
 
 // Check returns nil if the lease is valid, otherwise an error that wraps [ErrLost]. It
-// does no I/O. Call it before an operation, and before its result is committed.
+// does no I/O. Call it before an operation, and before its commit.
 func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
 // Until returns when the lease ends unless it is renewed, for example as the deadline

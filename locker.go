@@ -99,8 +99,7 @@ func Call[T any](
 }
 
 // Acquire takes the lock with the key o.Prefix + key, for code that cannot be a
-// function for [Locker.Do]. The caller must release the lease, and should pass on
-// [Lease.Context].
+// function for [Locker.Do]. The caller must release the lease and pass on its Context.
 func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
 	full := o.Prefix + key
 	if err := o.validateGivenKey(); err != nil {

@@ -22,7 +22,7 @@ type Step struct {
 // [Lease.Token] can refuse an act that comes too late after a check.
 //
 //   - Lost before Do: nothing runs.
-//   - Do fails, or the lease is lost when Do returns: Undo runs, Commit does not.
+//   - Do fails, or the lease is lost by then: Undo runs, Commit does not.
 //   - Commit fails: Undo runs.
 //   - Lost when Commit succeeds: Undo does not run, because the commit may have come in
 //     time.

@@ -87,7 +87,7 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 		return err
 	}
 	monitor := newMonitor(log)
-	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(logHooks(log), monitor.hooks(), ledger.hooks())})
+	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(distlock.LogHooks(log), monitor.hooks(), ledger.hooks())})
 	defer closing("locker", locker.Close)
 	monitor.ping = locker.Ping
 

@@ -1,0 +1,49 @@
+package distlock
+
+import (
+	"context"
+	"log/slog"
+)
+
+// LogHooks returns hooks that log lost leases and failed renewals as warnings, and
+// everything else on the debug level.
+func LogHooks(log *slog.Logger) Hooks {
+	line := func(ctx context.Context, level slog.Level, msg string, i *LockInfo, attrs ...slog.Attr) {
+		if log.Enabled(ctx, level) {
+			log.LogAttrs(ctx, level, msg, append([]slog.Attr{slog.String("name", i.Name), slog.String("key", i.Key)}, attrs...)...)
+		}
+	}
+	return Hooks{
+		Start: func(ctx context.Context, i StartInfo) context.Context {
+			line(ctx, slog.LevelDebug, "lock wanted", &i.LockInfo)
+			return ctx
+		},
+		Acquired: func(ctx context.Context, i AcquiredInfo) {
+			line(ctx, slog.LevelDebug, "lock acquired", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("wait", i.Wait),
+				slog.Bool("reentrant", i.Reentrant), slog.Bool("handed_over", i.HandedOver))
+		},
+		Failed: func(ctx context.Context, i FailedInfo) {
+			line(ctx, slog.LevelDebug, "lock not acquired", &i.LockInfo, slog.Duration("wait", i.Wait), slog.Any("err", i.Err))
+		},
+		Renewed: func(ctx context.Context, i RenewedInfo) {
+			renewal := []slog.Attr{slog.Uint64("token", i.Token), slog.Duration("held", i.Held), slog.Duration("left", i.Left)}
+			if i.Err == nil {
+				line(ctx, slog.LevelDebug, "lock renewed", &i.LockInfo, renewal...)
+			} else {
+				line(ctx, slog.LevelWarn, "lock not renewed", &i.LockInfo, append(renewal, slog.Any("err", i.Err))...)
+			}
+		},
+		Lost: func(ctx context.Context, i LostInfo) {
+			line(ctx, slog.LevelWarn, "lock lost", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
+				slog.Any("err", i.Err))
+		},
+		Released: func(ctx context.Context, i ReleasedInfo) {
+			line(ctx, slog.LevelDebug, "lock released", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
+				slog.Bool("reentrant", i.Reentrant), slog.Any("err", i.Err))
+		},
+		Resigned: func(ctx context.Context, i ResignedInfo) {
+			line(ctx, slog.LevelDebug, "leader resigned", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
+				slog.Any("err", i.Err))
+		},
+	}
+}
