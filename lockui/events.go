@@ -89,7 +89,7 @@ func openStream(w http.ResponseWriter) (*stream, error) {
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")   // nginx would keep events back
 	_ = s.ctrl.SetReadDeadline(time.Time{}) // unsupported: there is none
-	if s.err = s.ctrl.Flush(); errors.Is(s.err, http.ErrNotSupported) {
+	if s.flush(); errors.Is(s.err, http.ErrNotSupported) {
 		return nil, &problem{http.StatusInternalServerError, "the server cannot send events: a middleware has replaced the ResponseWriter by one that cannot flush"}
 	}
 	return s, nil
@@ -107,8 +107,12 @@ func (s *stream) write(event []byte) {
 	if s.err != nil {
 		return
 	}
-	_ = s.ctrl.SetWriteDeadline(time.Now().Add(writeTimeout)) // unsupported: a slow client may block
 	if _, s.err = s.w.Write(event); s.err == nil {
-		s.err = s.ctrl.Flush()
+		s.flush()
 	}
+}
+
+func (s *stream) flush() {
+	_ = s.ctrl.SetWriteDeadline(time.Now().Add(writeTimeout)) // unsupported: a slow client may block
+	s.err = s.ctrl.Flush()
 }

@@ -1,0 +1,161 @@
+package lockui_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/distlock-go/distlock/lockui"
+)
+
+func TestMethods(t *testing.T) {
+	bubble(t, func(s *site) {
+		for path, allow := range map[string]string{
+			"/": "GET, HEAD", "/key?name=a": "GET, HEAD", "/events": "GET", "/index.html": "GET, HEAD", "/release": "POST",
+		} {
+			for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"} {
+				if strings.Contains(allow, method) {
+					continue
+				}
+				got := s.send(method, path, "")
+				if got.status != http.StatusMethodNotAllowed || got.header.Get("Allow") != allow {
+					t.Errorf("%s %s: %d, Allow %q", method, path, got.status, got.header.Get("Allow"))
+				}
+				if method != "HEAD" {
+					s.wantProblem(got, http.StatusMethodNotAllowed, "this path allows "+allow)
+				}
+			}
+		}
+		for _, path := range []string{"/", "/key?name=a", "/index.html"} {
+			if got := s.send("HEAD", path, ""); got.status != http.StatusOK || got.body != "" {
+				t.Errorf("HEAD %s: %d %q", path, got.status, got.body)
+			}
+		}
+	}, lockui.WithForceRelease(anyone))
+}
+
+func TestNothingElse(t *testing.T) {
+	bubble(t, func(s *site) {
+		for _, path := range []string{"/no", "/key/", "/events/x", "/assets", "/assets/index.html", "/doc.go", "/%2e%2e/go.mod"} {
+			s.wantProblem(s.get(path), http.StatusNotFound, "there is nothing at this path")
+		}
+	})
+}
+
+func TestHeaders(t *testing.T) {
+	bubble(t, func(s *site) {
+		for path, cache := range map[string]string{
+			"/": "no-store", "/key?name=a": "no-store", "/no": "no-store", "/events": "no-store", "/index.html": "no-cache",
+		} {
+			resp := s.open("GET", path, "")
+			_ = resp.Body.Close()
+			for name, want := range map[string]string{
+				"Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+				"X-Content-Type-Options":  "nosniff",
+				"Referrer-Policy":         "same-origin",
+				"Cache-Control":           cache,
+			} {
+				if got := resp.Header.Get(name); got != want {
+					t.Errorf("%s: %s is %q", path, name, got)
+				}
+			}
+		}
+	})
+}
+
+// TestAccept: a browser gets the page, a program that asks for it JSON.
+func TestAccept(t *testing.T) {
+	bubble(t, func(s *site) {
+		for accept, json := range map[string]bool{
+			"": false, "*/*": false, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": false,
+			"application/json": true, "Application/JSON; charset=utf-8": true, "application/*": true, "application/json, text/plain, */*": false,
+			"application/json, */*;q=0.5": true, "application/json;q=0.4, text/html;q=0.5": false, "application/json;q=0.6, text/html;q=0.5": true,
+			"text/html, application/json": false, "application/json;q=0, */*;q=0.1": false, "application/json;q=x": true, ";;, application/json": true,
+			"text/plain": false, "*/*, application/json;q=0.1, text/html;q=0": true,
+		} {
+			for _, path := range []string{"/", "/key?name=a"} {
+				got := s.get(path, "Accept", accept)
+				want := "text/html; charset=utf-8"
+				if json {
+					want = "application/json"
+				}
+				if got.status != http.StatusOK || got.header.Get("Content-Type") != want || got.header.Get("Vary") != "Accept" {
+					t.Errorf("Accept %q: %d %v", accept, got.status, got.header)
+				}
+			}
+		}
+	})
+}
+
+// TestMounts mounts the Handler in several ways; a browser then finds the page and its
+// relative URLs.
+func TestMounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ui := lockui.New(newLocker(t, newStore()))
+		routed := http.NewServeMux()
+		routed.Handle("/admin/locks/", http.StripPrefix("/admin/locks", ui))
+		withSlash := http.NewServeMux()
+		withSlash.Handle("/admin/locks/", http.StripPrefix("/admin/locks/", ui))
+		mounted := chi.NewRouter()
+		mounted.Mount("/admin/locks", http.StripPrefix("/admin/locks", ui))
+		for name, h := range map[string]http.Handler{
+			"ServeMux": routed, "slash": withSlash, "chi": mounted, "StripPrefix": http.StripPrefix("/admin/locks", ui),
+		} {
+			for path, want := range map[string]int{
+				"/admin/locks": http.StatusTemporaryRedirect, "/admin/locks?prefix=a%20b": http.StatusTemporaryRedirect,
+				"/admin/locks/": http.StatusOK, "/admin/locks/?prefix=a": http.StatusOK, "/admin/locks/key?name=a": http.StatusOK, "/admin/locks/no": http.StatusNotFound,
+			} {
+				w := httptest.NewRecorder()
+				r := httptest.NewRequest("GET", path, nil)
+				h.ServeHTTP(w, r)
+				if w.Code != want {
+					t.Errorf("%s: %s: %d", name, path, w.Code)
+				}
+				if want != http.StatusTemporaryRedirect {
+					continue
+				}
+				to, err := r.URL.Parse(w.Header().Get("Location"))
+				if err != nil || to.RequestURI() != strings.Replace(path, "/locks", "/locks/", 1) {
+					t.Errorf("%s: %s: Location %q, %v", name, path, w.Header().Get("Location"), err)
+				}
+			}
+		}
+		alone := httptest.NewRecorder()
+		ui.ServeHTTP(alone, httptest.NewRequest("GET", "/", nil))
+		if alone.Code != http.StatusOK {
+			t.Errorf("alone: %d", alone.Code)
+		}
+		// A path that looks like another host stays on this one.
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest("GET", "/", nil)
+		r.URL.Path, r.RequestURI = "", "//evil.example"
+		ui.ServeHTTP(w, r)
+		if got := w.Header().Get("Location"); got != "./evil.example/" {
+			t.Errorf("Location %q", got)
+		}
+	})
+}
+
+func TestPanics(t *testing.T) {
+	for want, f := range map[string]func(){
+		"lockui: New: nil Locker":                                  func() { lockui.New(nil) },
+		"lockui: WithPrefix: the prefix is empty":                  func() { lockui.WithPrefix("") },
+		`lockui: WithPrefix: the prefix "\xff" is not valid UTF-8`: func() { lockui.WithPrefix("\xff") },
+		"lockui: WithLimit: the limit is 0: want 1 to 100000":      func() { lockui.WithLimit(0) },
+		"lockui: WithLimit: the limit is 100001: want 1 to 100000": func() { lockui.WithLimit(100_001) },
+		"lockui: WithForceRelease: nil function":                   func() { lockui.WithForceRelease(nil) },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("panic %v, want %s", got, want)
+				}
+			}()
+			f()
+		}()
+	}
+}

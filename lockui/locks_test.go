@@ -1,0 +1,311 @@
+package lockui_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/lockui"
+)
+
+func TestList(t *testing.T) {
+	bubble(t, func(s *site) {
+		start := time.Now().UTC()
+		lease := s.hold("shop:a", distlock.Opts{KeyTimeout: 30 * time.Second})
+		waiting, stop := context.WithCancel(s.Context())
+		done := make(chan bool)
+		other := newLocker(s.T, s.store)
+		go func() {
+			_, _ = other.Acquire(waiting, "shop:a", distlock.Opts{}) // it is stopped
+			done <- true
+		}()
+		time.Sleep(2 * time.Second)
+
+		got := s.list("/")
+		want := locks{At: start.Add(2 * time.Second), Locks: []lock{{
+			Key: "shop:a", Mode: "exclusive", Held: 1, Waiting: 1, Holders: []holder{{
+				Holder: "web-3/1432", Fingerprint: lease.Fingerprint(), Token: strconv.FormatUint(lease.Token(), 10),
+				Since: start, Until: start.Add(30 * time.Second),
+			}},
+		}}}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v\nwant %+v", got, want)
+		}
+		if one := s.list("/key?name=shop:a"); !reflect.DeepEqual(one, want) {
+			t.Errorf("one key: %+v\nwant %+v", one, want)
+		}
+		stop()
+		<-done
+	})
+}
+
+func TestModes(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.hold("permits", distlock.Opts{Permits: 3})
+		s.hold("shared", distlock.Opts{Mode: distlock.Shared})
+		s.store.others = []distlock.KeyInfo{
+			{Key: "x:hash", Foreign: "hash", Held: 1, Holders: []driver.HolderInfo{{ExpiresIn: time.Minute}}},
+			{Key: "x:waited", Waiting: 1},
+		}
+		got := s.get("/").body
+		for _, want := range []string{
+			`"key":"permits","mode":"permits","held":1,`,
+			`"key":"shared","mode":"shared","held":1,`,
+			`"mode":"foreign","foreign":"hash","held":1,"waiting":0,"holders":[{"until":"2000-01-01T00:01:00Z"}]`,
+			`{"key":"x:waited","mode":"exclusive","held":0,"waiting":1,"holders":[]}`,
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("not %s in %s", want, got)
+			}
+		}
+	})
+}
+
+// A token may be larger than the numbers that JavaScript counts exactly.
+func TestTokensAreStrings(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.store.others = []distlock.KeyInfo{{Key: "a", Held: 1, Holders: []driver.HolderInfo{{Token: 1<<64 - 1}}}}
+		if got := s.get("/").body; !strings.Contains(got, `"token":"18446744073709551615"`) {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// The order of holders stays the same while their leases end at nearly the same time.
+func TestHoldersAreInOneOrder(t *testing.T) {
+	bubble(t, func(s *site) {
+		since := time.Now()
+		s.store.others = []distlock.KeyInfo{{Key: "a", Held: 3, Holders: []driver.HolderInfo{
+			{Owner: "c", Since: since.Add(time.Second)}, {Owner: "b", Since: since}, {Owner: "a", Since: since},
+		}}}
+		var got string
+		for _, h := range s.list("/").Locks[0].Holders {
+			got += h.Fingerprint
+		}
+		if got != "abc" {
+			t.Errorf("holders %s", got)
+		}
+	})
+}
+
+func TestPrefixAndLimit(t *testing.T) {
+	bubble(t, func(s *site) {
+		for _, key := range []string{"a", "shop:a", "shop:b", "shop:c"} {
+			s.hold(key, distlock.Opts{})
+		}
+		for path, want := range map[string]struct {
+			keys string
+			more bool
+		}{
+			"/":                      {"[a shop:a shop:b shop:c]", false},
+			"/?prefix=":              {"[a shop:a shop:b shop:c]", false},
+			"/?prefix=shop:":         {"[shop:a shop:b shop:c]", false},
+			"/?prefix=shop:b":        {"[shop:b]", false},
+			"/?prefix=none":          {"[]", false},
+			"/?prefix=shop:&limit=3": {"[shop:a shop:b shop:c]", false},
+		} {
+			if got := s.list(path); fmt.Sprint(got.keys()) != want.keys || got.More != want.more {
+				t.Errorf("%s: %q, more: %v", path, got.keys(), got.More)
+			}
+		}
+		if got := s.list("/?prefix=shop:&limit=2"); len(got.Locks) != 2 || !got.More {
+			t.Errorf("with a limit of 2: %q, more: %v", got.keys(), got.More)
+		}
+	})
+}
+
+func TestWithLimit(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.hold("a", distlock.Opts{})
+		s.hold("b", distlock.Opts{})
+		if got := s.list("/"); got.More {
+			t.Errorf("2 of 2 keys: %+v", got)
+		}
+		s.hold("c", distlock.Opts{})
+		if got := s.list("/"); len(got.Locks) != 2 || !got.More {
+			t.Errorf("2 of 3 keys: %+v", got)
+		}
+		s.wantProblem(s.get("/?limit=3"), http.StatusBadRequest, "limit is not a number from 1 to 2")
+		stream := s.watch("/events")
+		if got := s.decode(stream.next("locks")); len(got.Locks) != 2 || !got.More {
+			t.Errorf("2 of 3 keys: %+v", got)
+		}
+	}, lockui.WithLimit(2))
+}
+
+func TestAThousandKeys(t *testing.T) {
+	bubble(t, func(s *site) {
+		for i := range lockui.DefaultLimit {
+			s.hold(fmt.Sprintf("shop:%04d", i), distlock.Opts{NoWatchdog: true})
+		}
+		got := s.list("/")
+		if len(got.Locks) != lockui.DefaultLimit || got.More || got.Locks[999].Key != "shop:0999" {
+			t.Errorf("%d keys, more: %v", len(got.Locks), got.More)
+		}
+		stream := s.watch("/events")
+		if got := s.decode(stream.next("locks")); len(got.Locks) != lockui.DefaultLimit {
+			t.Errorf("%d keys in the event", len(got.Locks))
+		}
+		s.hold("shop:one-more", distlock.Opts{NoWatchdog: true})
+		if got := s.decode(stream.next("locks")); len(got.Locks) != lockui.DefaultLimit || !got.More {
+			t.Errorf("one more: %d keys, more: %v", len(got.Locks), got.More)
+		}
+	})
+}
+
+// A free key is not an error, and a key that others begin with is found among them.
+func TestOneKey(t *testing.T) {
+	bubble(t, func(s *site) {
+		for i := range 100 {
+			s.hold(fmt.Sprint("a", i), distlock.Opts{})
+		}
+		free := lock{Key: "a", Mode: "exclusive", Holders: []holder{}}
+		if got := s.list("/key?name=a"); len(got.Locks) != 1 || !reflect.DeepEqual(got.Locks[0], free) || got.More {
+			t.Errorf("a free key: %+v", got)
+		}
+		s.hold("a", distlock.Opts{})
+		if got := s.list("/key?name=a"); len(got.Locks) != 1 || got.Locks[0].Key != "a" || got.Locks[0].Held != 1 || got.More {
+			t.Errorf("a key: %+v", got)
+		}
+		s.wantProblem(s.get("/key"), http.StatusBadRequest, "name is missing")
+	})
+}
+
+// oddKeys are keys that mean something elsewhere.
+var oddKeys = []string{
+	"a/../b", "//evil.example/", `"quoted"`, `'`, "<script>alert(1)</script>", "&amp;", "?x=1#f", "%41", "a+b", "*", `\`, "ключ", "\u2028", "event:x", "null",
+}
+
+func TestOddKeys(t *testing.T) {
+	bubble(t, func(s *site) {
+		for _, key := range oddKeys {
+			if key == "\u2028" {
+				continue // white space is not allowed in keys: it is below
+			}
+			lease := s.hold(key, distlock.Opts{})
+			query := url.QueryEscape(key)
+			s.wantKeys(s.list("/?prefix="+query), key)
+			s.wantKeys(s.list("/key?name="+query), key)
+			stream := s.watch("/events?prefix=" + query)
+			s.wantKeys(s.decode(stream.next("locks")), key)
+			stream.leave()
+			if got := s.get("/").body; strings.ContainsAny(got, "<>&\u2028") {
+				t.Errorf("HTML in %s", got)
+			}
+			got := s.send("POST", "/release", "key="+query, "Content-Type", "application/x-www-form-urlencoded")
+			if got.status != http.StatusOK || !strings.HasSuffix(got.body, `"held":true}`+"\n") || lease.Release(s.Context()) == nil {
+				t.Errorf("release of %q: %d %s", key, got.status, got.body)
+			}
+		}
+	}, lockui.WithForceRelease(anyone))
+}
+
+// A key of another program may contain what no key of this library does.
+func TestOddForeignKeys(t *testing.T) {
+	for _, key := range []string{"\u2028", "a\nevent: locks\ndata: {}\n\n", "\x00\x7f\xff", "a b"} {
+		bubble(t, func(s *site) {
+			s.store.others = []distlock.KeyInfo{{Key: key, Foreign: "string", Held: 1}}
+			got := s.get("/").body
+			if strings.Count(got, "\n") != 1 || strings.Contains(got, "\u2028") || len(s.decode(got).Locks) != 1 {
+				t.Errorf("%q: %q", key, got)
+			}
+			stream := s.watch("/events")
+			s.wantKeys(s.decode(stream.next("locks")), strings.ToValidUTF8(key, "\ufffd"))
+			stream.leave()
+			s.release(http.StatusBadRequest, key, "the key is not the key of a lock")
+		}, lockui.WithForceRelease(anyone))
+	}
+}
+
+func TestBadParameters(t *testing.T) {
+	long := strings.Repeat("x", 1025)
+	bubble(t, func(s *site) {
+		for query, detail := range map[string]string{
+			"prefix=" + long:                     "prefix has 1025 bytes: at most 1024",
+			"prefix=%ff":                         "prefix is not valid UTF-8",
+			"prefix=a&prefix=b":                  "prefix is given 2 times",
+			"prefix=%zz":                         "the query cannot be parsed",
+			"prefix=a;b":                         "the query cannot be parsed",
+			"limit=0":                            "limit is not a number from 1 to 1000",
+			"limit=-1":                           "limit is not a number from 1 to 1000",
+			"limit=1001":                         "limit is not a number from 1 to 1000",
+			"limit=ten":                          "limit is not a number from 1 to 1000",
+			"limit=99999999999999999999":         "limit is not a number from 1 to 1000",
+			"limit=" + long:                      "limit has 1025 bytes: at most 1024",
+			"limit=1&limit=2":                    "limit is given 2 times",
+			"prefix=" + strings.Repeat("x", 1e5): "prefix has 100000 bytes: at most 1024",
+		} {
+			s.wantProblem(s.get("/?"+query), http.StatusBadRequest, detail)
+			if strings.HasPrefix(query, "prefix") {
+				s.wantProblem(s.get("/events?"+query), http.StatusBadRequest, detail)
+				name := strings.ReplaceAll(query, "prefix", "name")
+				s.wantProblem(s.get("/key?"+name), http.StatusBadRequest, strings.ReplaceAll(detail, "prefix", "name"))
+			}
+		}
+		if n := s.store.inspected(); n != 0 {
+			t.Errorf("the store was asked %d times", n)
+		}
+		s.wantKeys(s.list("/?prefix=" + long[:1024]))
+	})
+}
+
+// TestStoreFails: the client sees neither the error nor what was found before it.
+func TestStoreFails(t *testing.T) {
+	bubble(t, func(s *site) {
+		s.hold("a", distlock.Opts{})
+		s.store.change(func() { s.store.err = errBroken })
+		const down = "the store of the locks does not answer"
+		for _, path := range []string{"/", "/key?name=a"} {
+			s.wantProblem(s.get(path), http.StatusServiceUnavailable, down)
+		}
+		s.release(http.StatusServiceUnavailable, "a", down)
+
+		s.store.change(func() { s.store.err, s.store.hangs = nil, true })
+		start := time.Now()
+		s.wantProblem(s.get("/"), http.StatusServiceUnavailable, "the store of the locks took too long")
+		if d := time.Since(start); d != 10*time.Second {
+			t.Errorf("the answer took %v", d)
+		}
+		s.store.change(func() { s.store.hangs = false })
+		s.wantKeys(s.list("/"), "a")
+	}, lockui.WithForceRelease(anyone))
+}
+
+func TestLockerIsClosed(t *testing.T) {
+	bubble(t, func(s *site) {
+		if err := s.locker.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/", "/key?name=a", "/events"} {
+			s.wantProblem(s.get(path), http.StatusServiceUnavailable, "this process shuts down")
+		}
+	})
+}
+
+// plain is a backend that is not an Inspector.
+type plain struct{ driver.Backend }
+
+func TestBackendIsNotAnInspector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newStore()
+		l := newLocker(t, plain{b})
+		s := newSite(t, b, l, lockui.New(l, lockui.WithForceRelease(anyone)))
+		const detail = "the backend of the locks cannot list them"
+		for _, path := range []string{"/", "/key?name=a", "/events"} {
+			s.wantProblem(s.get(path), http.StatusNotImplemented, detail)
+		}
+		s.release(http.StatusNotImplemented, "a", detail)
+		if got := s.get("/", "Accept", "text/html"); got.status != http.StatusOK {
+			t.Errorf("the page: %d", got.status)
+		}
+	})
+}

@@ -1,0 +1,302 @@
+package lockui_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/lockui"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// errBroken is the error of a store that fails. Clients must not see it.
+var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
+
+// store is a memlock that counts the calls of Inspect, and can be made to fail.
+type store struct {
+	*memlock.Backend
+
+	mu       sync.Mutex
+	inspects []string // the prefix of each call
+	owners   []string
+	err      error
+	hangs    bool // until the end of the context
+	others   []distlock.KeyInfo
+}
+
+func newStore() *store { return &store{Backend: memlock.New()} }
+
+func (s *store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	s.mu.Lock()
+	s.owners = append(s.owners, r.Owner)
+	s.mu.Unlock()
+	return s.Backend.Acquire(ctx, r)
+}
+
+func (s *store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	s.mu.Lock()
+	s.owners = append(s.owners, r.Owner)
+	s.mu.Unlock()
+	return s.Backend.TryAcquire(ctx, r)
+}
+
+// Inspect adds the keys of s.others that come after those of the memlock.
+func (s *store) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+	s.mu.Lock()
+	s.inspects = append(s.inspects, prefix)
+	err, hangs, others := s.err, s.hangs, s.others
+	s.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.Backend.Inspect(ctx, prefix, limit)
+	return append(found, others[:min(len(others), limit-len(found))]...), err
+}
+
+func (s *store) ForceRelease(ctx context.Context, key string) (bool, error) {
+	s.mu.Lock()
+	err := s.err
+	s.mu.Unlock()
+	if err != nil {
+		return false, err
+	}
+	return s.Backend.ForceRelease(ctx, key)
+}
+
+// change changes what the store does.
+func (s *store) change(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// inspected returns how often Inspect was called.
+func (s *store) inspected() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.inspects)
+}
+
+// site is a server with a lockui in a bubble. Its connections are in memory.
+type site struct {
+	*testing.T
+	store  *store
+	locker *distlock.Locker
+	ui     *lockui.Handler
+	server *http.Server
+	client *http.Client
+}
+
+// bubble runs f in a bubble with a site. The Handler is mounted at /locks.
+func bubble(t *testing.T, f func(s *site), opts ...lockui.Option) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := newStore()
+		l := newLocker(t, b)
+		f(newSite(t, b, l, lockui.New(l, opts...)))
+	})
+}
+
+func newSite(t *testing.T, b *store, l *distlock.Locker, ui *lockui.Handler, change ...func(*http.Server)) *site {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/locks/", http.StripPrefix("/locks", ui))
+	pipes := &listener{make(chan net.Conn), make(chan struct{})}
+	s := &site{t, b, l, ui, &http.Server{Handler: mux}, &http.Client{Transport: &http.Transport{DialContext: pipes.dial}}}
+	for _, f := range change {
+		f(s.server)
+	}
+	go s.server.Serve(pipes) //nolint:errcheck // http.ErrServerClosed
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		_ = s.server.Close()
+		time.Sleep(time.Second) // the server waits before it closes a connection with an unread body
+	})
+	return s
+}
+
+// listener accepts connections in memory, which are part of a bubble.
+type listener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (l *listener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.conns <- server:
+		return client, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *listener) Close() error   { close(l.closed); return nil }
+func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
+
+func newLocker(t *testing.T, b driver.Backend) *distlock.Locker {
+	t.Helper()
+	l := distlock.New(b, distlock.Config{Holder: "web-3/1432"})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return l
+}
+
+// hold takes a key until the end of the test.
+func (s *site) hold(key string, o distlock.Opts) *distlock.Lease {
+	s.Helper()
+	lease, err := s.locker.Acquire(s.Context(), key, o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = lease.Release(context.WithoutCancel(s.Context())) }) // released already, or lost on purpose
+	return lease
+}
+
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request; path is below the mount. It asks for JSON unless a header says
+// something else.
+func (s *site) send(method, path, body string, header ...string) answer {
+	s.Helper()
+	resp := s.open(method, path, body, header...)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+func (s *site) open(method, path, body string, header ...string) *http.Response {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), method, "http://shop.example/locks"+path, strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	r.Header.Set("Accept", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.client.Transport.RoundTrip(r) // does not follow redirects
+	if err != nil {
+		s.Fatal(err)
+	}
+	return resp
+}
+
+func (s *site) get(path string, header ...string) answer {
+	s.Helper()
+	return s.send("GET", path, "", header...)
+}
+
+// list returns the locks at a path.
+func (s *site) list(path string) locks {
+	s.Helper()
+	got := s.get(path)
+	if got.status != http.StatusOK || got.header.Get("Content-Type") != "application/json" {
+		s.Fatalf("%s: %d %s", path, got.status, got.body)
+	}
+	return s.decode(got.body)
+}
+
+// wantProblem checks an answer that is an error, of which the client sees only the
+// detail.
+func (s *site) wantProblem(got answer, status int, detail string) {
+	s.Helper()
+	want := fmt.Sprintf(`{"title":%q,"status":%d,"detail":%q}`+"\n", http.StatusText(status), status, detail)
+	if got.status != status || got.body != want || got.header.Get("Content-Type") != "application/problem+json" {
+		s.Errorf("answer %d %q %s, want %s", got.status, got.header.Get("Content-Type"), got.body, want)
+	}
+	if retry := got.header.Get("Retry-After"); (retry == "1") != (status == http.StatusServiceUnavailable) {
+		s.Errorf("Retry-After is %q", retry)
+	}
+}
+
+// locks is the JSON of locks.
+type locks struct {
+	At         time.Time `json:"at"`
+	Locks      []lock    `json:"locks"`
+	More       bool      `json:"more"`
+	CanRelease bool      `json:"can_release"`
+}
+
+type lock struct {
+	Key     string   `json:"key"`
+	Mode    string   `json:"mode"`
+	Foreign string   `json:"foreign"`
+	Held    int      `json:"held"`
+	Waiting int      `json:"waiting"`
+	Holders []holder `json:"holders"`
+}
+
+type holder struct {
+	Holder      string    `json:"holder"`
+	Fingerprint string    `json:"fingerprint"`
+	Token       string    `json:"token"`
+	Since       time.Time `json:"since"`
+	Until       time.Time `json:"until"`
+}
+
+func (s *site) decode(text string) (l locks) {
+	s.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		s.Fatalf("%v: %s", err, text)
+	}
+	return l
+}
+
+func (l locks) keys() []string {
+	var keys []string
+	for _, lock := range l.Locks {
+		keys = append(keys, lock.Key)
+	}
+	return keys
+}
+
+func (s *site) wantKeys(l locks, want ...string) {
+	s.Helper()
+	if !slices.Equal(l.keys(), want) {
+		s.Errorf("keys %q, want %q", l.keys(), want)
+	}
+}
