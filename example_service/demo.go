@@ -20,7 +20,7 @@ const (
 
 	// browse is how long an order of a demonstration thinks at least, so that there is
 	// something to watch.
-	browse = 20 * time.Millisecond
+	browse = 15 * time.Millisecond
 
 	// demoWait is how long such an order waits for its lock at least: for the orders
 	// before it on a slow machine, and for the end of a lease or of a session.
@@ -47,6 +47,7 @@ type demo struct {
 
 // demoState is the demonstration that is running, or the last one.
 type demoState struct {
+	Run     int        `json:"run"` // how many were started
 	Name    string     `json:"name"`
 	Running bool       `json:"running"`
 	Buyers  int        `json:"buyers"`
@@ -98,10 +99,11 @@ func (d *demo) request(name string) error {
 	if d.state.Running {
 		return errRunning
 	}
-	d.state.Name, d.state.Running, d.state.Buyers, d.state.Done = name, true, 0, 0
+	steps := d.state.Steps
 	if name == "stop" {
-		d.state.Steps = []demoStep{}
+		steps = []demoStep{}
 	}
+	d.state = demoState{Run: d.state.Run + 1, Name: name, Running: true, Steps: steps}
 	d.next <- name
 	return nil
 }
@@ -134,7 +136,7 @@ func (d *demo) rush(ctx context.Context, withLock bool, place distlock.Func[orde
 	if _, err := d.shop.reset(ctx, stockRequest{shown, demoStock}); err != nil {
 		return err
 	}
-	d.shop.ledger.open(withLock)
+	d.shop.ledger.begin(withLock)
 	d.mu.Lock()
 	d.state.Buyers = buyers
 	d.mu.Unlock()

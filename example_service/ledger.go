@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -33,7 +34,9 @@ type lane struct {
 	sold    int // pieces
 	soldOut int // orders
 	failed  int // orders
-	recent  rate
+
+	answers     int       // all orders that ended
+	first, last time.Time // when the first of them began, and the last ended
 }
 
 // lockCounts are the locks since the last sale was started, and the current ones.
@@ -63,36 +66,36 @@ func (l *ledger) reset(r stockRequest) {
 	l.locks.Acquired, l.locks.HandedOver, l.locks.Lost = 0, 0, 0
 }
 
-// of returns the lane of orders with or without the lock. Its counts are those of the
-// current sale. The caller holds l.mu.
-func (l *ledger) of(withLock bool) *lane {
+// open returns the lane of orders with or without the lock, for the current sale: if its
+// counts are those of an earlier sale, they become zero. The caller holds l.mu.
+func (l *ledger) open(withLock bool, began time.Time) *lane {
 	n := &l.unlocked
 	if withLock {
 		n = &l.locked
 	}
-	if n.sale != l.sale {
-		*n = lane{sale: l.sale, start: l.start}
+	if n.sale != l.sale || n.first.IsZero() {
+		*n = lane{sale: l.sale, start: l.start, first: began}
 	}
 	return n
 }
 
-// open sets a lane to zero if its orders are of an earlier sale.
-func (l *ledger) open(withLock bool) {
+// begin notes that orders with or without the lock begin.
+func (l *ledger) begin(withLock bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.of(withLock)
+	l.open(withLock, time.Now())
 }
 
 // ordered counts an order that ended with err. An order that did not get its lock is
 // counted by the hooks.
-func (l *ledger) ordered(withLock bool, r orderRequest, err error) {
+func (l *ledger) ordered(withLock bool, r orderRequest, began time.Time, err error) {
 	if r.SKU != shown {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.of(withLock)
-	n.recent.add(time.Now())
+	n := l.open(withLock, began)
+	n.ended()
 	switch {
 	case err == nil:
 		n.sold += r.Quantity
@@ -104,7 +107,7 @@ func (l *ledger) ordered(withLock bool, r orderRequest, err error) {
 }
 
 // state returns the state of the sale of it.
-func (l *ledger) state(it item, now time.Time) state {
+func (l *ledger) state(it item) state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	start := l.start
@@ -113,16 +116,25 @@ func (l *ledger) state(it item, now time.Time) state {
 	}
 	return state{
 		Item:     itemState{SKU: shown, Start: start, Stock: it.Stock, Sold: it.Sold, Oversold: max(0, it.Sold-start)},
-		Locked:   l.locked.state(now),
-		Unlocked: l.unlocked.state(now),
+		Locked:   l.locked.state(),
+		Unlocked: l.unlocked.state(),
 		Locks:    l.locks,
 	}
 }
 
-func (n *lane) state(now time.Time) laneState {
-	s := laneState{Sold: n.sold, SoldOut: n.soldOut, Failed: n.failed, PerSecond: n.recent.perSecond(now)}
+// ended counts an order that has ended.
+func (n *lane) ended() {
+	n.answers++
+	n.last = time.Now()
+}
+
+func (n *lane) state() laneState {
+	s := laneState{Start: n.start, Sold: n.sold, SoldOut: n.soldOut, Failed: n.failed}
 	if n.sale > 0 {
 		s.Oversold = max(0, n.sold-n.start)
+	}
+	if d := n.last.Sub(n.first); d > 0 {
+		s.PerSecond = math.Round(10*float64(n.answers)/d.Seconds()) / 10
 	}
 	return s
 }
@@ -158,8 +170,8 @@ func (l *ledger) hooks() distlock.Hooks {
 		Failed: func(_ context.Context, i distlock.FailedInfo) {
 			count(i.LockInfo, func(c *lockCounts) {
 				c.Waiting--
-				n := l.of(true)
-				n.recent.add(time.Now())
+				n := l.open(true, time.Now().Add(-i.Wait))
+				n.ended()
 				n.failed++
 			})
 		},
@@ -171,37 +183,5 @@ func (l *ledger) hooks() distlock.Hooks {
 				count(i.LockInfo, func(c *lockCounts) { c.Held-- })
 			}
 		},
-	}
-}
-
-// rate counts what happened in the last second, in tenths of a second.
-type rate struct {
-	counts [10]int
-	last   int64 // the last tenth, counted from 1970
-}
-
-func (r *rate) add(now time.Time) {
-	r.forget(now)
-	r.counts[r.last%10]++
-}
-
-// perSecond returns how often add was called in the last second.
-func (r *rate) perSecond(now time.Time) (n int) {
-	r.forget(now)
-	for _, c := range r.counts {
-		n += c
-	}
-	return n
-}
-
-// forget sets the counts of what is older than a second to zero.
-func (r *rate) forget(now time.Time) {
-	tenth := now.UnixMilli() / 100
-	if tenth < r.last || tenth-r.last >= 10 { // also after a clock was set back
-		*r = rate{last: tenth}
-	}
-	for r.last < tenth {
-		r.last++
-		r.counts[r.last%10] = 0
 	}
 }

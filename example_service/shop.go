@@ -60,8 +60,9 @@ func (sh *shop) placeUnlocked(ctx context.Context, r orderRequest) (order, error
 	if err := r.validate(); err != nil {
 		return order{}, err
 	}
+	began := time.Now()
 	o, err := sh.sell(ctx, r, nil)
-	sh.ledger.ordered(false, r, err)
+	sh.ledger.ordered(false, r, began, err)
 	return o, err
 }
 
@@ -91,10 +92,11 @@ func (sh *shop) placeUnderLock(ctx context.Context, r orderRequest) (o order, er
 	if !ok {
 		return order{}, errNoLease
 	}
+	began := time.Now()
 	if err = sh.store.claim(ctx, r.SKU, lease.Token()); err == nil {
 		o, err = sh.sell(ctx, r, lease)
 	}
-	sh.ledger.ordered(true, r, err)
+	sh.ledger.ordered(true, r, began, err)
 	return o, err
 }
 
