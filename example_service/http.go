@@ -16,8 +16,7 @@ import (
 // httpAPI is the shop over HTTP.
 type httpAPI struct {
 	shop        *shop
-	live        *live
-	demo        *demo
+	page        *page
 	monitor     *monitor
 	bodyTimeout time.Duration
 	log         *slog.Logger
@@ -35,10 +34,13 @@ func (a *httpAPI) handler(l *distlock.Locker, lock distlock.Opts) (http.Handler,
 // PUT leaves that to the shop.
 func (a *httpAPI) routes() []route {
 	return []route{
-		{method: "GET", pattern: "/", before: pageHeaders, lock: unlocked, handle: a.getPage},
-		{method: "GET", pattern: "/assets/{file}", before: pageHeaders, lock: unlocked, handle: a.getAsset},
-		{method: "GET", pattern: "/live", before: pageHeaders, lock: unlocked, handle: a.live.ServeHTTP},
-		{method: "POST", pattern: "/demo/{name}", before: a.sameOrigin, lock: unlocked, handle: a.play},
+		{method: "GET", pattern: "/", before: pageHeaders, lock: unlocked, handle: a.page.getIndex},
+		{method: "GET", pattern: "/assets/{file}", before: pageHeaders, lock: unlocked, handle: a.page.getAsset},
+		{method: "GET", pattern: "/live", before: pageHeaders, lock: unlocked, handle: a.page.getLive},
+		{method: "POST", pattern: "/demo/{name}", before: sameOrigin, lock: unlocked, handle: a.postDemo},
+		{method: "GET", pattern: "/locks", lock: unlocked, handle: a.page.getLocks},
+		{method: "GET", pattern: "/locks/", lock: unlocked, handle: a.page.getLocks},
+		{method: "GET", pattern: "/locks/{page}", lock: unlocked, handle: a.page.getLocks},
 		{method: "GET", pattern: "/healthz", lock: unlocked, handle: a.health},
 		{method: "GET", pattern: "/items/{sku}", lock: unlocked, handle: a.getItem},
 		{method: "PUT", pattern: "/items/{sku}", lock: unlocked, handle: a.putItem},

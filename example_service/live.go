@@ -61,7 +61,7 @@ type live struct {
 	ledger *ledger
 	demo   *demo
 	item   func(ctx context.Context, sku string) (item, error) // of the shop
-	ended  <-chan struct{}                                     // closed when the shop shuts down
+	ended  chan struct{}                                       // closed when the shop shuts down
 
 	mu      sync.Mutex
 	last    item      // the answer of the database
@@ -69,6 +69,10 @@ type live struct {
 	version int       // how often it has changed
 	event   []byte    // the state as a server-sent event
 	content []byte    // without the time
+}
+
+func newLive(sh *shop, d *demo) *live {
+	return &live{ledger: sh.ledger, demo: d, item: sh.item, ended: make(chan struct{})}
 }
 
 // ServeHTTP sends the state as server-sent events: at once, and when it has changed.

@@ -92,19 +92,10 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 	monitor.ping = locker.Ping
 
 	shop := newShop(locker, lock, items, ledger, thinkFor(cfg.think))
-	// The page ends before the requests do: its streams have no end of their own.
-	pageCtx, endPage := context.WithCancel(ctx)
-	patient := lock
-	patient.MaxWait = max(lock.MaxWait, demoWait)
-	demo := newDemo(cfg, newShop(locker, patient, items, ledger, thinkFor(max(cfg.think, browse))), backend, log)
-	defer demo.start(pageCtx)()
+	page := newPage(cfg, shop, locker, backend, log)
+	endPage := page.start(ctx)
 	defer endPage()
-	api := &httpAPI{
-		shop:    shop,
-		live:    &live{ledger: ledger, demo: demo, item: shop.item, ended: pageCtx.Done()},
-		demo:    demo,
-		monitor: monitor, bodyTimeout: cfg.bodyTimeout, log: log,
-	}
+	api := &httpAPI{shop: shop, page: page, monitor: monitor, bodyTimeout: cfg.bodyTimeout, log: log}
 	web, err := api.handler(locker, lock)
 	if err != nil {
 		return err
