@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -112,6 +113,46 @@ func (c *client) item(t *testing.T, sku string) item {
 		t.Fatal(err)
 	}
 	return item{it.SKU, it.Stock, it.Sold}
+}
+
+// stream opens a stream of server-sent events.
+func (c *client) stream(t *testing.T, path string) io.Reader {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", c.base+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	if ct := res.Header.Get("Content-Type"); res.StatusCode != http.StatusOK || ct != "text/event-stream" {
+		t.Fatalf("GET %s: %d %s", path, res.StatusCode, ct)
+	}
+	return res.Body
+}
+
+// watch reads states from the stream of the page until f is true for one.
+func watch(t *testing.T, stream io.Reader, f func(state) bool) state {
+	t.Helper()
+	events := bufio.NewScanner(stream)
+	events.Split(splitEvents)
+	for events.Scan() {
+		if s, ok := decodeEvent(t, events.Bytes()); ok && f(s) {
+			return s
+		}
+	}
+	t.Fatalf("the stream ended: %v", events.Err())
+	return state{}
+}
+
+// splitEvents is a [bufio.SplitFunc] for server-sent events.
+func splitEvents(data []byte, _ bool) (advance int, token []byte, err error) {
+	if i := bytes.Index(data, []byte("\n\n")); i >= 0 {
+		return i + 2, data[:i+2], nil
+	}
+	return 0, nil, nil
 }
 
 // result is the result of an order.

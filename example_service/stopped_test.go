@@ -2,7 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/child"
@@ -51,6 +59,56 @@ func TestStoppedHolder(t *testing.T) {
 				t.Error("the late order was not refused by its token")
 			}
 		})
+	}
+}
+
+// TestDemoOfStop plays the demonstration with the service as it is by default.
+func TestDemoOfStop(t *testing.T) {
+	t.Parallel() // most of its time is waiting
+	c := newClient(t, startService(t).addresses)
+	stream := c.stream(t, "/live")
+	c.must(t, http.StatusAccepted, "POST", "/demo/stop", "")
+	s := watch(t, stream, func(s state) bool { return s.Demo.Run == 1 && !s.Demo.Running })
+	var kinds []string
+	for _, step := range s.Demo.Steps {
+		t.Log(step.Kind, step.Text)
+		kinds = append(kinds, step.Kind)
+	}
+	if strings.Join(kinds, " ") != "info info bad good info good good" || !s.CanStop {
+		t.Errorf("%+v", s.Demo)
+	}
+	if s.Item != (itemState{SKU: shown, Start: demoStock, Stock: demoStock - 1, Sold: 1}) || s.Locked.Sold != 1 {
+		t.Errorf("%+v, %+v", s.Item, s.Locked)
+	}
+}
+
+// TestShutdownKillsStoppedHolder ends the service while the process of the demonstration
+// is stopped, and while pages are open. It waits for neither.
+func TestShutdownKillsStoppedHolder(t *testing.T) {
+	t.Parallel() // most of its time is waiting
+	s := startConfig(t, config{backend: "embedded", wait: time.Minute, bodyTimeout: time.Minute, grace: time.Hour})
+	c := newClient(t, s.addresses)
+	page, locks := c.stream(t, "/live"), c.stream(t, "/locks/events")
+	c.must(t, http.StatusAccepted, "POST", "/demo/stop", "")
+	last := watch(t, page, func(s state) bool { return len(s.Demo.Steps) == 3 })
+	var pid int
+	if _, err := fmt.Sscanf(last.Demo.Steps[2].Text, "SIGSTOP: second-shop/%d is stopped", &pid); err != nil {
+		t.Fatalf("%v: %+v", err, last.Demo)
+	}
+	late, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := s.stop(t); code != exitOK {
+		t.Errorf("exit %d: %s", code, s.log)
+	}
+	if err := late.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the process is there: %v", err)
+	}
+	for _, stream := range []io.Reader{page, locks} {
+		if _, err := io.Copy(io.Discard, stream); err != nil {
+			t.Errorf("a stream was cut: %v", err)
+		}
 	}
 }
 
