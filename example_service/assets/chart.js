@@ -3,7 +3,7 @@
 const width = 160, height = 32, barWidth = 5, gap = 2;
 const most = Math.floor(width / (barWidth + gap));
 
-/** Chart is a row of bars, one for each sample; the newest is the last. */
+/** Chart is a row of bars, one for each sample; the newest is the last, the highest has the full height. */
 export class Chart {
   /** @type {number[]} */
   #samples = [];
@@ -27,16 +27,12 @@ export class Chart {
     this.#samples = [...this.#samples, sample].slice(-most);
   }
 
-  get highest() {
-    return Math.max(0, ...this.#samples);
-  }
-
-  /** @param {number} top the value of a bar of the full height, the same for charts to compare */
-  draw(top) {
+  draw() {
+    const highest = Math.max(1, ...this.#samples);
     this.#svg.toggleAttribute("hidden", this.#samples.length === 0);
     const left = width - this.#samples.length * (barWidth + gap);
     const bars = this.#samples.map((sample, i) => {
-      const h = top > 0 ? Math.max(1, (sample / top) * height) : 1;
+      const h = Math.max(1, (sample / highest) * height);
       return `M${left + i * (barWidth + gap)} ${height}v${-h.toFixed(1)}h${barWidth}v${h.toFixed(1)}z`;
     });
     this.#path.setAttribute("d", bars.join(""));

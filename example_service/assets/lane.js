@@ -42,6 +42,7 @@ export class Lane {
     }
     this.#total = total;
     this.#at = at;
+    this.chart.draw();
 
     this.root.classList.toggle("running", running);
     this.root.classList.toggle("bad", state.oversold > 0);

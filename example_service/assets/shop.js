@@ -9,7 +9,7 @@ import { Lane, find } from "./lane.js";
  * @property {import("./lane.js").LaneState} locked
  * @property {import("./lane.js").LaneState} unlocked
  * @property {{acquired: number, handed_over: number, lost: number, waiting: number, held: number}} locks
- * @property {{name: ""|"locked"|"unlocked"|"stop", running: boolean, buyers: number, done: number,
+ * @property {{name: ""|"locked"|"unlocked"|"stop", run: number, running: boolean, buyers: number, done: number,
  *   steps: {at: string, text: string, kind: "info"|"good"|"bad"}[] | null}} demo
  * @property {boolean} can_stop
  * @property {string} [why_not] the reason if it cannot
@@ -39,10 +39,6 @@ function show(state) {
     const own = demo.running && demo.name === name;
     lanes[name].update(state[name], Date.parse(state.at), own);
   }
-  const top = Math.max(lanes.locked.chart.highest, lanes.unlocked.chart.highest);
-  lanes.locked.chart.draw(top);
-  lanes.unlocked.chart.draw(top);
-
   showSteps(demo.steps ?? []);
   say(outcome(state), false);
   running = demo.running;
@@ -52,6 +48,7 @@ function show(state) {
     button.setAttribute("aria-busy", String(running && button.dataset.demo === demo.name));
   }
   if (!canStop) find(document, "#stop-note").textContent = `Not possible here: ${state.why_not}.`;
+  document.body.dataset.run = String(demo.run);
   document.body.dataset.demo = running ? "running" : "idle";
 }
 
@@ -62,17 +59,19 @@ function show(state) {
  */
 function outcome({ item, locked, unlocked, demo }) {
   if (demo.running) {
-    return demo.name === "stop" ? "A holder is stopped." : `${demo.buyers} buyers order, ${demo.name === "locked" ? "with" : "without"} the lock.`;
+    return {
+      locked: "200 buyers order with the lock.",
+      unlocked: "200 buyers order without the lock.",
+      stop: "A second process is stopped while it has the lock.",
+      "": "",
+    }[demo.name];
   }
-  switch (demo.name) {
-    case "locked":
-      return `With the lock: ${locked.sold} of ${item.start} pieces sold, ${locked.oversold} too many.`;
-    case "unlocked":
-      return `Without the lock: ${unlocked.sold} pieces sold, ${unlocked.oversold} more than there were.`;
-    case "stop":
-      return "";
-  }
-  return "Press a button: 200 buyers order 100 pieces.";
+  return {
+    locked: `With the lock: ${locked.sold} of ${item.start} pieces sold, and ${locked.oversold || "not one"} more than there were.`,
+    unlocked: `Without the lock: ${unlocked.sold} pieces sold, ${unlocked.oversold} more than there were.`,
+    stop: "The holder continues. Its write came too late.",
+    "": "Press a button: 200 buyers order 100 pieces.",
+  }[demo.name];
 }
 
 /** @param {Record<string, number>} numbers by the ids of their elements */

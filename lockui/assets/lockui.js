@@ -176,6 +176,7 @@ class DistlockLocks extends HTMLElement {
     url.searchParams.set("name", key);
     const row = new Row(key, { href: url.href, release: (k) => this.#askRelease(k), toggled: () => this.#filter() });
     row.open = key === this.#only;
+    row.link.hidden = row.open;
     return row;
   }
 

@@ -51,12 +51,13 @@ export class Row {
     this.history = el("ol", { class: "history" });
     this.release = el("button", { type: "button", class: "release" }, "Release…");
     this.release.addEventListener("click", () => release(key));
+    this.link = el("a", { href }, "Only this key");
     this.details = el("tr", { role: "row", class: "details", id: details },
       el("td", { role: "cell", colspan: String(columns.length) },
         this.holders,
         el("h3", {}, "History since this page was opened"),
         this.history,
-        el("p", { class: "actions" }, this.release, el("a", { href }, "Only this key"))));
+        el("p", { class: "actions" }, this.release, this.link)));
     this.open = false;
   }
 
