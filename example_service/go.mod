@@ -3,6 +3,8 @@ module github.com/distlock-go/distlock/example_service
 go 1.26.0
 
 require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
 	github.com/distlock-go/distlock v0.0.0
 	github.com/distlock-go/distlock/internal/backendurl v0.0.0
 	github.com/go-chi/chi/v5 v5.5.0
@@ -23,6 +25,7 @@ require (
 	github.com/distlock-go/distlock/backend/etcdlock v0.0.0 // indirect
 	github.com/distlock-go/distlock/backend/sqllock v0.0.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
