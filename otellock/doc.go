@@ -1,2 +1,2 @@
-// Package otellock reports the locks of a distlock.Locker to OpenTelemetry.
+// Package otellock measures and traces the locks of a [distlock.Locker] with OpenTelemetry.
 package otellock

@@ -44,14 +44,14 @@ func (a *acquisition) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// Hooks returns hooks that call the methods of series, which make returns for each name and
-// mode.
+// Hooks returns hooks that call the methods of series, which newSeries returns for each
+// name and mode.
 //
 // What Start has counted ends in the same series, whatever happens: a re-entry may have
-// another mode than was asked for, a lease may be lost before Acquired is called, and Lost
-// may come before or after Released, or without it.
-func Hooks(make func(name, mode string) Series) distlock.Hooks {
-	all := newSeriesSet(make)
+// another mode than was asked for, and Lost may come before Acquired, before or after
+// Released, or without it.
+func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
+	all := &seriesSet{newSeries: newSeries}
 	of := func(ctx context.Context) *acquisition {
 		a, ok := ctx.Value(all).(*acquisition)
 		if !ok {
@@ -68,40 +68,23 @@ func Hooks(make func(name, mode string) Series) distlock.Hooks {
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
 			a := of(ctx)
 			a.series.Waiting(ctx, -1)
-			switch {
-			case i.Reentrant:
-				a.series.Waited(ctx, i.Wait, Reentered)
-				return
-			case i.HandedOver:
-				a.series.Waited(ctx, i.Wait, HandedOver)
-			default:
-				a.series.Waited(ctx, i.Wait, Acquired)
-			}
-			a.series.Held(ctx, 1)
-			if !a.phase.CompareAndSwap(waiting, held) { // lost meanwhile
-				a.series.Held(ctx, -1)
+			a.series.Waited(ctx, i.Wait, OfAcquired(&i))
+			if !i.Reentrant && a.phase.CompareAndSwap(waiting, held) { // otherwise it was lost meanwhile
+				a.series.Held(ctx, 1)
 			}
 		},
 		Failed: func(ctx context.Context, i distlock.FailedInfo) {
 			a := of(ctx)
 			a.series.Waiting(ctx, -1)
-			a.series.Waited(ctx, i.Wait, outcomeOf(i.Err))
+			a.series.Waited(ctx, i.Wait, OfFailed(&i))
 		},
 		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
-			o := Renewed
-			if i.Err != nil {
-				o = Failed
-			}
-			of(ctx).series.Renewal(ctx, o)
+			of(ctx).series.Renewal(ctx, OfRenewed(&i))
 		},
-		Lost: func(ctx context.Context, i distlock.LostInfo) { of(ctx).end(ctx, i.Held, lost) },
+		Lost: func(ctx context.Context, i distlock.LostInfo) { of(ctx).end(ctx, i.Held, Lost) },
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			switch {
-			case i.Reentrant:
-			case i.Err != nil:
-				of(ctx).end(ctx, i.Held, outcomeOf(i.Err))
-			default:
-				of(ctx).end(ctx, i.Held, Released)
+			if !i.Reentrant {
+				of(ctx).end(ctx, i.Held, OfReleased(&i))
 			}
 		},
 	}
@@ -109,14 +92,15 @@ func Hooks(make func(name, mode string) Series) distlock.Hooks {
 
 // end counts the end of the lease, unless it has ended already.
 func (a *acquisition) end(ctx context.Context, d time.Duration, o Outcome) {
-	switch a.phase.Swap(over) {
-	case over:
+	phase := a.phase.Swap(over)
+	if phase == over {
 		return
-	case held:
+	}
+	if phase == held {
 		a.series.Held(ctx, -1)
 	}
 	a.series.HeldFor(ctx, d, o)
-	if o == lost {
+	if o == Lost {
 		a.series.Loss(ctx)
 	}
 }

@@ -16,14 +16,44 @@ const (
 	firstCode
 )
 
+// Lost is the outcome of a hold whose lease was lost.
+const Lost = firstCode + Outcome(distlock.CodeLost)
+
 // Outcomes is the number of outcomes.
 const Outcomes = int(firstCode) + int(distlock.CodeOther) + 1
 
-// outcomeOf returns the outcome for an error. It is not called for nil.
-func outcomeOf(err error) Outcome { return firstCode + Outcome(distlock.CodeOf(err)) }
+// OfAcquired returns the outcome of an acquisition that succeeded.
+func OfAcquired(i *distlock.AcquiredInfo) Outcome {
+	switch {
+	case i.Reentrant:
+		return Reentered
+	case i.HandedOver:
+		return HandedOver
+	default:
+		return Acquired
+	}
+}
 
-// lost is the outcome of a hold whose lease was lost.
-const lost = firstCode + Outcome(distlock.CodeLost)
+// OfFailed returns the outcome of an acquisition that failed.
+func OfFailed(i *distlock.FailedInfo) Outcome { return ofError(i.Err) }
+
+// OfReleased returns the outcome of a hold that was released.
+func OfReleased(i *distlock.ReleasedInfo) Outcome {
+	if i.Err == nil {
+		return Released
+	}
+	return ofError(i.Err)
+}
+
+// OfRenewed returns the outcome of a renewal.
+func OfRenewed(i *distlock.RenewedInfo) Outcome {
+	if i.Err == nil {
+		return Renewed
+	}
+	return Failed
+}
+
+func ofError(err error) Outcome { return firstCode + Outcome(distlock.CodeOf(err)) }
 
 // String returns the text of the label.
 func (o Outcome) String() string {

@@ -2,7 +2,6 @@ package lockmetrics
 
 import (
 	"maps"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,62 +17,46 @@ const Other = "other"
 
 // seriesSet has the series of each name and mode.
 type seriesSet struct {
-	make func(name, mode string) Series
+	newSeries func(name, mode string) Series
 
-	mu     sync.Mutex // taken to add one
-	series atomic.Pointer[map[seriesID]Series]
+	mu     sync.Mutex                          // taken to add one
+	series atomic.Pointer[map[seriesID]Series] // never changed, but replaced
 }
 
 type seriesID struct {
 	name string
-	mode mode
-}
-
-type mode uint8
-
-const (
-	exclusive mode = iota
-	shared
-	permits
-)
-
-func newSeriesSet(make func(name, mode string) Series) *seriesSet {
-	s := &seriesSet{make: make}
-	s.series.Store(new(map[seriesID]Series))
-	return s
+	mode Mode
 }
 
 // of returns the series of a lock. It allocates only when it makes one.
 func (s *seriesSet) of(i *distlock.LockInfo) Series {
-	id := seriesID{name: i.Name}
-	switch {
-	case i.Permits > 0:
-		id.mode = permits
-	case i.Mode == distlock.Shared:
-		id.mode = shared
-	}
-	if series, ok := (*s.series.Load())[id]; ok {
+	id := seriesID{i.Name, ModeOf(i)}
+	if series, ok := s.all()[id]; ok {
 		return series
 	}
 	return s.add(id)
 }
 
+func (s *seriesSet) all() map[seriesID]Series {
+	if p := s.series.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
 func (s *seriesSet) add(id seriesID) Series {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := *s.series.Load()
-	if len(old) >= MaxSeries {
+	all := s.all()
+	if len(all) >= MaxSeries {
 		id.name = Other
 	}
-	if series, ok := old[id]; ok {
-		return series // added meanwhile
+	if series, ok := all[id]; ok {
+		return series // added meanwhile, or above the limit
 	}
-	series := s.make(strings.ToValidUTF8(id.name, "\uFFFD"), [...]string{"exclusive", "shared", "permits"}[id.mode])
-	next := maps.Clone(old)
-	if next == nil {
-		next = map[seriesID]Series{}
-	}
-	next[id] = series
-	s.series.Store(&next)
-	return series
+	more := make(map[seriesID]Series, len(all)+1)
+	maps.Copy(more, all)
+	more[id] = s.newSeries(Text(id.name), id.mode.String())
+	s.series.Store(&more)
+	return more[id]
 }

@@ -2,6 +2,8 @@
 // one system or another: they have the same families, labels and values.
 package lockmetrics
 
+import "strings"
+
 // The descriptions of the families.
 const (
 	WaitText     = "Time from the call to the lock, or to the failure to get it."
@@ -17,3 +19,6 @@ const (
 func Buckets() []float64 {
 	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 }
+
+// Text returns s as the value of a label, which must be valid UTF-8.
+func Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

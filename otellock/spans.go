@@ -1,0 +1,189 @@
+package otellock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/lockmetrics"
+)
+
+// The attributes of spans alone.
+const (
+	keyKey     = attribute.Key("distlock.key")
+	permitsKey = attribute.Key("distlock.permits")
+	tokenKey   = attribute.Key("distlock.token")
+	holderKey  = attribute.Key("distlock.holder")
+	leftKey    = attribute.Key("distlock.left")
+)
+
+// The names of events.
+const (
+	lostEvent    = "distlock.lost"
+	renewalEvent = "distlock.renewal_failed"
+)
+
+// spans returns the hooks that make spans. The span of an acquisition is made when the
+// acquisition is over: only then it is known whether it is a re-entry, and no span is left
+// open if the program panics.
+func spans(tracer trace.Tracer) distlock.Hooks {
+	t := &spanMaker{tracer}
+	return distlock.Hooks{
+		Start: t.start,
+		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
+			if a := t.of(ctx); a != nil && !i.Reentrant {
+				a.acquired(&i)
+			}
+		},
+		Failed: func(ctx context.Context, i distlock.FailedInfo) {
+			if a := t.of(ctx); a != nil {
+				a.failed(&i)
+			}
+		},
+		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
+			if a := t.of(ctx); a != nil && i.Err != nil {
+				a.notRenewed(&i)
+			}
+		},
+		Lost: func(ctx context.Context, i distlock.LostInfo) {
+			if a := t.of(ctx); a != nil {
+				a.end(lockmetrics.Lost, i.Err)
+			}
+		},
+		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
+			if a := t.of(ctx); a != nil && !i.Reentrant {
+				a.end(lockmetrics.OfReleased(&i), i.Err)
+			}
+		},
+	}
+}
+
+// spanMaker makes spans of one tracer.
+type spanMaker struct{ trace.Tracer }
+
+// start returns the context of an acquisition, if its caller has a span. The others have no
+// spans: each would be a trace of its own, which tells no more than the metrics.
+func (t *spanMaker) start(ctx context.Context, _ distlock.StartInfo) context.Context {
+	traced := trace.SpanContextFromContext(ctx).IsValid()
+	if !traced && ctx.Value(t) == nil {
+		return ctx
+	}
+	return &acquisition{Context: ctx, maker: t, traced: traced}
+}
+
+// of returns the acquisition of a lease's context, or nil if it has no spans.
+func (t *spanMaker) of(ctx context.Context) *acquisition {
+	if a, _ := ctx.Value(t).(*acquisition); a != nil && a.traced {
+		return a
+	}
+	return nil
+}
+
+// acquisition is the context that Start returns: that of the caller, and the span of the
+// lease. Spans of the function remain children of the caller's span.
+type acquisition struct {
+	context.Context //nolint:containedctx // it is one itself
+
+	maker  *spanMaker
+	traced bool // the caller has a span; false hides an acquisition above
+
+	mu      sync.Mutex
+	hold    trace.Span // nil until the lock is acquired
+	over    bool       // the lease was lost or released
+	outcome lockmetrics.Outcome
+	err     error
+}
+
+// Value returns a for the key of its hooks: other hooks may be above and below.
+func (a *acquisition) Value(key any) any {
+	if t, ok := key.(*spanMaker); ok && t == a.maker {
+		return a
+	}
+	return a.Context.Value(key)
+}
+
+// span returns a new span below that of the caller.
+func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, opts ...trace.SpanStartOption) trace.Span {
+	name := lockmetrics.Text(i.Name)
+	attrs := []attribute.KeyValue{
+		nameKey.String(name), modeKey.String(lockmetrics.ModeOf(i).String()), keyKey.String(lockmetrics.Text(i.Key)),
+	}
+	if i.Permits > 0 {
+		attrs = append(attrs, permitsKey.Int(i.Permits))
+	}
+	_, span := a.maker.Start(a.Context, what+" "+name, append(opts, trace.WithTimestamp(began), trace.WithAttributes(attrs...))...)
+	return span
+}
+
+func (a *acquisition) acquired(i *distlock.AcquiredInfo) {
+	now := time.Now()
+	token := tokenKey.Int64(int64(i.Token))
+	acquire := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), trace.WithAttributes(token))
+	finish(acquire, lockmetrics.OfAcquired(i), nil, now)
+	hold := a.span("hold", &i.LockInfo, now, trace.WithAttributes(token), trace.WithLinks(trace.Link{SpanContext: acquire.SpanContext()}))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.hold = hold
+	if a.over { // lost before the hook was called
+		a.finishHold()
+	}
+}
+
+func (a *acquisition) failed(i *distlock.FailedInfo) {
+	now := time.Now()
+	span := a.span("acquire", &i.LockInfo, now.Add(-i.Wait))
+	if held := new(distlock.HeldError); errors.As(i.Err, &held) && held.Holder != "" {
+		span.SetAttributes(holderKey.String(held.Holder))
+	}
+	err := i.Err
+	if distlock.CodeOf(err) == distlock.CodeNotAcquired {
+		err = nil // an answer, like a value that is not in a cache
+	}
+	finish(span, lockmetrics.OfFailed(i), err, now)
+}
+
+func (a *acquisition) notRenewed(i *distlock.RenewedInfo) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.hold != nil && !a.over {
+		a.hold.AddEvent(renewalEvent, trace.WithAttributes(leftKey.Float64(i.Left.Seconds()), semconv.ExceptionMessage(i.Err.Error())))
+	}
+}
+
+// end ends the span of the lease, unless the lease has ended before.
+func (a *acquisition) end(o lockmetrics.Outcome, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return
+	}
+	a.over, a.outcome, a.err = true, o, err
+	if a.hold != nil {
+		a.finishHold()
+	}
+}
+
+// finishHold ends the span of the lease. The caller has the mutex.
+func (a *acquisition) finishHold() {
+	now := time.Now()
+	if a.outcome == lockmetrics.Lost {
+		a.hold.AddEvent(lostEvent, trace.WithTimestamp(now), trace.WithAttributes(semconv.ExceptionMessage(a.err.Error())))
+	}
+	finish(a.hold, a.outcome, a.err, now)
+}
+
+func finish(span trace.Span, o lockmetrics.Outcome, err error, at time.Time) {
+	span.SetAttributes(outcomeKey.String(o.String()))
+	if err != nil {
+		span.SetAttributes(semconv.ErrorTypeKey.String(o.String()))
+		span.SetStatus(codes.Error, err.Error())
+	}
+	span.End(trace.WithTimestamp(at))
+}
