@@ -52,27 +52,37 @@ func startInOrder(hooks []Hooks) func(context.Context, StartInfo) context.Contex
 // hook is any hook except Start.
 type hook[Info any] = func(ctx context.Context, i Info)
 
-func inOrder[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
+// inReverse is inOrder with the last hook first.
+func inReverse[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
 	reversed := slices.Clone(hooks)
 	slices.Reverse(reversed)
-	return inReverse(reversed, of)
+	return inOrder(reversed, of)
 }
 
-// inReverse returns a function that calls one hook of each element, the last first, or
+// inOrder returns a function that calls one hook of each element, the first one first, or
 // nil if no element has that hook.
-func inReverse[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
+func inOrder[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
 	var all []hook[Info]
 	for i := range hooks {
 		if h := of(&hooks[i]); h != nil {
 			all = append(all, h)
 		}
 	}
-	if len(all) == 0 {
+	switch len(all) {
+	case 0:
 		return nil
+	case 1:
+		return all[0]
+	default:
+		return func(ctx context.Context, i Info) { callAll(all, ctx, i) }
 	}
-	return func(ctx context.Context, i Info) {
-		for _, h := range all {
-			defer h(ctx, i) //nolint:gocritic // deferred, so that the others are called even if one panics
-		}
+}
+
+// callAll calls each hook, even if one before it panics. It defers outside of a loop, so it
+// does not allocate.
+func callAll[Info any](all []hook[Info], ctx context.Context, i Info) { //nolint:revive // ctx is an argument of the hooks
+	if len(all) > 1 {
+		defer callAll(all[1:], ctx, i)
 	}
+	all[0](ctx, i)
 }

@@ -104,3 +104,21 @@ func TestJoinedStartPanics(t *testing.T) {
 		})
 	}
 }
+
+// Joined hooks do not allocate.
+func TestJoinedHooksAllocateNothing(t *testing.T) {
+	h := distlock.Hooks{
+		Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { return ctx },
+		Acquired: func(context.Context, distlock.AcquiredInfo) {},
+		Released: func(context.Context, distlock.ReleasedInfo) {},
+	}
+	h = distlock.JoinHooks(h, h, h)
+	ctx := context.Background()
+	if n := testing.AllocsPerRun(100, func() {
+		ctx = h.Start(ctx, distlock.StartInfo{})
+		h.Acquired(ctx, distlock.AcquiredInfo{})
+		h.Released(ctx, distlock.ReleasedInfo{})
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

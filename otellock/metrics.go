@@ -2,6 +2,7 @@ package otellock
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,20 +21,21 @@ const (
 	outcomeKey = attribute.Key("distlock.outcome")
 )
 
-// instruments are those of one meter.
+// instruments are those of one meter, and the series that they have.
 type instruments struct {
-	waiting, held    metric.Int64UpDownCounter
 	waited, heldFor  metric.Float64Histogram
 	renewals, losses metric.Int64Counter
+
+	// Observed when the meter is read: that costs a lock far less than to count up and down.
+	waiting, held metric.Int64ObservableUpDownCounter
+
+	mu  sync.Mutex
+	all []*series
 }
 
 // metrics returns the hooks that measure.
 func metrics(m metric.Meter) distlock.Hooks {
-	all := instruments{
-		waiting: made(m.Int64UpDownCounter("distlock.waiting",
-			metric.WithDescription(lockmetrics.WaitingText), metric.WithUnit("{acquisition}"))),
-		held: made(m.Int64UpDownCounter("distlock.held",
-			metric.WithDescription(lockmetrics.HeldText), metric.WithUnit("{lock}"))),
+	in := &instruments{
 		waited: made(m.Float64Histogram("distlock.wait.duration",
 			metric.WithDescription(lockmetrics.WaitText), metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(lockmetrics.Buckets()...))),
 		heldFor: made(m.Float64Histogram("distlock.hold.duration",
@@ -42,16 +44,32 @@ func metrics(m metric.Meter) distlock.Hooks {
 			metric.WithDescription(lockmetrics.RenewalsText), metric.WithUnit("{renewal}"))),
 		losses: made(m.Int64Counter("distlock.losses",
 			metric.WithDescription(lockmetrics.LossesText), metric.WithUnit("{lease}"))),
+		waiting: made(m.Int64ObservableUpDownCounter("distlock.waiting",
+			metric.WithDescription(lockmetrics.WaitingText), metric.WithUnit("{acquisition}"))),
+		held: made(m.Int64ObservableUpDownCounter("distlock.held",
+			metric.WithDescription(lockmetrics.HeldText), metric.WithUnit("{lock}"))),
 	}
-	return lockmetrics.Hooks(func(name, mode string) lockmetrics.Series { return newSeries(&all, name, mode) })
+	made(m.RegisterCallback(in.observe, in.waiting, in.held))
+	return lockmetrics.Hooks(in.series)
 }
 
-// made returns an instrument. The instrument is usable even if there is an error.
-func made[T any](instrument T, err error) T {
+// made returns what was made. An instrument is usable even if there is an error.
+func made[T any](t T, err error) T {
 	if err != nil {
 		otel.Handle(err)
 	}
-	return instrument
+	return t
+}
+
+// observe is called when the meter is read.
+func (in *instruments) observe(_ context.Context, o metric.Observer) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, s := range in.all {
+		o.ObserveInt64(in.waiting, s.nowWaiting.Load(), s.set)
+		o.ObserveInt64(in.held, s.nowHeld.Load(), s.set)
+	}
+	return nil
 }
 
 // series measures the locks of one name and mode. Its options are made once, because that
@@ -59,29 +77,32 @@ func made[T any](instrument T, err error) T {
 type series struct {
 	*instruments
 
+	nowWaiting, nowHeld atomic.Int64
+
 	attrs     []attribute.KeyValue
-	add       []metric.AddOption // without an outcome
+	set       metric.MeasurementOption // without an outcome
 	byOutcome [lockmetrics.Outcomes]atomic.Pointer[outcomeOptions]
+}
+
+// series returns the series of a name and mode. Those that an alert may watch are there from
+// the beginning, with 0, because Prometheus sees no increase in the first value of a series.
+func (in *instruments) series(name, mode string) lockmetrics.Series {
+	attrs := []attribute.KeyValue{nameKey.String(name), modeKey.String(mode)}
+	s := &series{instruments: in, attrs: attrs, set: metric.WithAttributeSet(attribute.NewSet(attrs...))}
+	ctx := context.Background() //nolint:forbidigo // belongs to no trace
+	s.losses.Add(ctx, 0, s.set)
+	s.renewals.Add(ctx, 0, s.of(lockmetrics.Renewed).add...)
+	s.renewals.Add(ctx, 0, s.of(lockmetrics.Failed).add...)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.all = append(in.all, s)
+	return s
 }
 
 // outcomeOptions are the options of what has an outcome.
 type outcomeOptions struct {
 	add    []metric.AddOption
 	record []metric.RecordOption
-}
-
-// newSeries returns the series of a name and mode. Those that an alert may watch are there
-// from the beginning, with 0, because Prometheus sees no increase in the first value of a
-// series.
-func newSeries(all *instruments, name, mode string) *series {
-	attrs := []attribute.KeyValue{nameKey.String(name), modeKey.String(mode)}
-	s := &series{instruments: all, attrs: attrs, add: []metric.AddOption{metric.WithAttributeSet(attribute.NewSet(attrs...))}}
-	ctx := context.Background() //nolint:forbidigo // belongs to no trace
-	s.Held(ctx, 0)
-	s.losses.Add(ctx, 0, s.add...)
-	s.renewals.Add(ctx, 0, s.of(lockmetrics.Renewed).add...)
-	s.renewals.Add(ctx, 0, s.of(lockmetrics.Failed).add...)
-	return s
 }
 
 func (s *series) of(o lockmetrics.Outcome) *outcomeOptions {
@@ -94,9 +115,9 @@ func (s *series) of(o lockmetrics.Outcome) *outcomeOptions {
 	return made
 }
 
-func (s *series) Waiting(ctx context.Context, n int64) { s.waiting.Add(ctx, n, s.add...) }
+func (s *series) Waiting(n int64) { s.nowWaiting.Add(n) }
 
-func (s *series) Held(ctx context.Context, n int64) { s.held.Add(ctx, n, s.add...) }
+func (s *series) Held(n int64) { s.nowHeld.Add(n) }
 
 func (s *series) Waited(ctx context.Context, d time.Duration, o lockmetrics.Outcome) {
 	s.waited.Record(ctx, d.Seconds(), s.of(o).record...)
@@ -110,4 +131,4 @@ func (s *series) Renewal(ctx context.Context, o lockmetrics.Outcome) {
 	s.renewals.Add(ctx, 1, s.of(o).add...)
 }
 
-func (s *series) Loss(ctx context.Context) { s.losses.Add(ctx, 1, s.add...) }
+func (s *series) Loss(ctx context.Context) { s.losses.Add(ctx, 1, s.set) }

@@ -106,9 +106,9 @@ func (c *Collector) series(name, mode string) *series {
 	}
 }
 
-func (s *series) Waiting(_ context.Context, n int64) { s.waiting.Add(float64(n)) }
+func (s *series) Waiting(n int64) { s.waiting.Add(float64(n)) }
 
-func (s *series) Held(_ context.Context, n int64) { s.held.Add(float64(n)) }
+func (s *series) Held(n int64) { s.held.Add(float64(n)) }
 
 func (s *series) Waited(_ context.Context, d time.Duration, o lockmetrics.Outcome) {
 	s.waited.of(o).Observe(d.Seconds())

@@ -11,8 +11,8 @@ import (
 // Series has the measurements of the locks with one name and mode. Its methods are called
 // concurrently.
 type Series interface {
-	Waiting(ctx context.Context, n int64) // n acquisitions more are under way, or fewer
-	Held(ctx context.Context, n int64)    // n locks more are held, or fewer
+	Waiting(n int64) // n acquisitions more are under way, or fewer
+	Held(n int64)    // n locks more are held, or fewer
 	Waited(ctx context.Context, d time.Duration, o Outcome)
 	HeldFor(ctx context.Context, d time.Duration, o Outcome)
 	Renewal(ctx context.Context, o Outcome)
@@ -62,20 +62,20 @@ func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
 	return distlock.Hooks{
 		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
 			a := &acquisition{Context: ctx, all: all, series: all.of(&i.LockInfo)}
-			a.series.Waiting(ctx, 1)
+			a.series.Waiting(1)
 			return a
 		},
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
 			a := of(ctx)
-			a.series.Waiting(ctx, -1)
+			a.series.Waiting(-1)
 			a.series.Waited(ctx, i.Wait, OfAcquired(&i))
 			if !i.Reentrant && a.phase.CompareAndSwap(waiting, held) { // otherwise it was lost meanwhile
-				a.series.Held(ctx, 1)
+				a.series.Held(1)
 			}
 		},
 		Failed: func(ctx context.Context, i distlock.FailedInfo) {
 			a := of(ctx)
-			a.series.Waiting(ctx, -1)
+			a.series.Waiting(-1)
 			a.series.Waited(ctx, i.Wait, OfFailed(&i))
 		},
 		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
@@ -97,7 +97,7 @@ func (a *acquisition) end(ctx context.Context, d time.Duration, o Outcome) {
 		return
 	}
 	if phase == held {
-		a.series.Held(ctx, -1)
+		a.series.Held(-1)
 	}
 	a.series.HeldFor(ctx, d, o)
 	if o == Lost {
