@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
@@ -20,6 +22,7 @@ func bench(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 	}
 	var runs []*outcome
 	var failure error
+	began := time.Now()
 	for i, locked := range c.settings() {
 		o, err := runLoad(ctx, c, locked, i+1, files.jtl, stderr)
 		if o == nil && ctx.Err() != nil {
@@ -32,7 +35,8 @@ func bench(ctx context.Context, c *config, stdout, stderr io.Writer) error {
 			break
 		}
 	}
-	err = errors.Join(report(stdout, c, runs, ctx.Err() != nil), files.close(c, runs))
+	results := newJSONReport(c, began, runs, ctx.Err() != nil)
+	err = errors.Join(report(stdout, c, runs, results.Interrupted), files.close(results))
 	for _, o := range runs {
 		failure = firstOf(failure, o.verdict())
 	}
@@ -83,16 +87,20 @@ func (c *config) summary() string {
 type files struct {
 	jtl  *jtlWriter
 	json *os.File
+	page *os.File
 }
 
 func openFiles(c *config) (files, error) {
 	var f files
+	var err error
+	if f.page, err = openPage(c.report); err != nil {
+		return f, err
+	}
 	if c.json != "" {
-		file, err := os.Create(c.json)
-		if err != nil {
+		if f.json, err = os.Create(c.json); err != nil {
+			f.abandon()
 			return f, badFile("json", c.json, err)
 		}
-		f.json = file
 	}
 	if c.jtl != "" {
 		file, err := os.Create(c.jtl)
@@ -105,6 +113,23 @@ func openFiles(c *config) (files, error) {
 	return f, nil
 }
 
+// openPage creates the file of the HTML report, and its directory. Without a directory
+// there is no file.
+func openPage(dir string) (*os.File, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	err := os.MkdirAll(dir, 0o755)
+	if err != nil {
+		return nil, badFile("report", dir, err)
+	}
+	file, err := os.Create(filepath.Join(dir, "index.html"))
+	if err != nil {
+		return nil, badFile("report", dir, err)
+	}
+	return file, nil
+}
+
 func badFile(name, path string, err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -114,10 +139,13 @@ func badFile(name, path string, err error) error {
 }
 
 // close writes the rest and closes the files.
-func (f files) close(c *config, runs []*outcome) error {
+func (f files) close(r *jsonReport) error {
 	err := f.jtl.close()
 	if f.json != nil {
-		err = errors.Join(err, writeJSON(f.json, c, runs))
+		err = errors.Join(err, r.write(f.json))
+	}
+	if f.page != nil {
+		err = errors.Join(err, newPage(r).write(f.page))
 	}
 	return err
 }
@@ -125,7 +153,9 @@ func (f files) close(c *config, runs []*outcome) error {
 // abandon closes the files without content.
 func (f files) abandon() {
 	_ = f.jtl.close()
-	if f.json != nil {
-		_ = f.json.Close()
+	for _, file := range []*os.File{f.json, f.page} {
+		if file != nil {
+			_ = file.Close()
+		}
 	}
 }

@@ -25,14 +25,11 @@ func readJSON(t *testing.T, path string) []map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report map[string][]map[string]any
-	if err := json.Unmarshal(text, &report); err != nil {
+	var report struct{ Runs []map[string]any }
+	if err := json.Unmarshal(text, &report); err != nil || report.Runs == nil {
 		t.Fatalf("%v in %q", err, text)
 	}
-	if _, ok := report["runs"]; !ok || len(report) != 1 || report["runs"] == nil {
-		t.Fatalf("report %q", text)
-	}
-	return report["runs"]
+	return report.Runs
 }
 
 func TestWrapOnEmbedded(t *testing.T) {
@@ -56,7 +53,8 @@ func TestWrapOnEmbedded(t *testing.T) {
 		t.Fatalf("%d runs", len(runs))
 	}
 	want := []string{
-		"counted", "errors", "expected", "lock", "loops", "max_ms", "p50_ms", "p99_ms", "plan", "samples", "throughput_per_s", "users",
+		"counted", "cut_short", "error_messages", "errors", "expected", "histogram", "lock", "loops", "max_ms", "mean_ms", "min_ms",
+		"p50_ms", "p90_ms", "p95_ms", "p99_ms", "percentiles", "plan", "samples", "series", "throughput_per_s", "users",
 	}
 	for _, run := range runs {
 		if names := slices.Sorted(maps.Keys(run)); !slices.Equal(names, want) {
