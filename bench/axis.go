@@ -117,7 +117,12 @@ func timeAxis(low, high float64) axis {
 
 // timeLabel formats milliseconds with the unit that makes the number short.
 func timeLabel(ms float64) string {
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+	number := func(v float64) string {
+		if v >= 1000 {
+			return group(int64(v))
+		}
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
 	switch d := duration(ms); {
 	case d < time.Millisecond:
 		return number(ms*1000) + " µs"

@@ -115,8 +115,8 @@ func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithTimeout(t.Context(), 2*time.Second) // the run has begun by then
 	defer interrupt()
-	js := filepath.Join(t.TempDir(), "out.json")
-	got := runArgs(ctx, "-users", "3", "-loops", "1000000", "-ramp-up", "0", "-think", "1ms", "-json", js)
+	js, page := filepath.Join(t.TempDir(), "out.json"), t.TempDir()
+	got := runArgs(ctx, "-users", "3", "-loops", "1000000", "-ramp-up", "0", "-think", "1ms", "-json", js, "-report", page)
 	got.wantCode(t, 0)
 	wantContains(t, got.stdout, "\nwrap lock ")
 	wantContains(t, got.stdout, "\ninterrupted: ")
@@ -127,6 +127,7 @@ func TestInterrupt(t *testing.T) {
 	if len(runs) != 1 || runs[0]["expected"] != runs[0]["counted"] {
 		t.Errorf("%v", runs)
 	}
+	wantContains(t, parsePage(t, page).text, "The load was interrupted: these are the results until then.")
 }
 
 func TestInterruptBeforeTheFirstRun(t *testing.T) {
@@ -134,9 +135,11 @@ func TestInterruptBeforeTheFirstRun(t *testing.T) {
 	shop := serveHTTP(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	got := runArgs(ctx, "-plan", "http", "-target", shop.url)
+	page := t.TempDir()
+	got := runArgs(ctx, "-plan", "http", "-target", shop.url, "-report", page)
 	got.wantCode(t, 0)
 	wantContains(t, got.stdout, "interrupted: ")
+	wantContains(t, parsePage(t, page).text, "there are no results")
 	if got.stderr != "" {
 		t.Errorf("stderr %q", got.stderr)
 	}
@@ -154,4 +157,12 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 		wantContains(t, got.stderr, "no space left on device")
 		wantContains(t, got.stdout, "wrap no lock ") // the results are not lost
 	}
+	dir := t.TempDir()
+	if err := os.Symlink(full, filepath.Join(dir, "index.html")); err != nil {
+		t.Fatal(err)
+	}
+	got := runArgs(t.Context(), "-users", "2", "-loops", "1", "-ramp-up", "0", "-think", "0", "-lock", "off", "-report", dir)
+	got.wantCode(t, 1)
+	wantContains(t, got.stderr, "no space left on device")
+	wantContains(t, got.stdout, "wrap no lock ")
 }

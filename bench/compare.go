@@ -75,7 +75,7 @@ func readReport(path string) (*jsonReport, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("is not a file that -json wrote: %w", err)
 	}
-	return r, nil
+	return r, r.check()
 }
 
 // comparison has the runs of two reports.
@@ -156,6 +156,17 @@ func curveNames(paths [2]string, reports [2]*jsonReport) [2]string {
 	}
 }
 
+// notes says which load was interrupted.
+func (c *comparison) notes() []string {
+	var all []string
+	for i, r := range c.reports {
+		if r.Interrupted {
+			all = append(all, "The load of "+c.names[i]+" was interrupted: these are the results until then.")
+		}
+	}
+	return all
+}
+
 // text returns the tables for stdout.
 func (c *comparison) text() string {
 	var b strings.Builder
@@ -177,7 +188,7 @@ func (c *comparison) text() string {
 		b.WriteByte('\n')
 		align(&b, rows)
 	}
-	for _, n := range notes(c.reports[:]...) {
+	for _, n := range c.notes() {
 		b.WriteString("\n" + n + "\n")
 	}
 	return b.String()
@@ -188,7 +199,7 @@ func (c *comparison) page() *page {
 	settings := settingsGrid(c.names[:], c.reports[:]...)
 	p := &page{
 		Style: pageStyle, Title: c.names[0] + " and " + c.names[1] + ": " + c.reports[0].Settings.load(),
-		Settings: &settings, Notes: notes(c.reports[:]...),
+		Settings: &settings, Notes: c.notes(),
 	}
 	for i, r := range c.reports {
 		p.Lead = append(p.Lead, c.names[i]+": "+r.origin())

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -72,7 +71,12 @@ func newPage(r *jsonReport) *page {
 	if len(curves) > 0 {
 		p.Groups = []panel{newPanel("", curves, statistics(curves), settingsGrid(nil, r))}
 	}
-	p.Notes = notes(r)
+	switch {
+	case len(r.Runs) == 0:
+		p.Notes = []string{"The load was interrupted before its first run: there are no results."}
+	case r.Interrupted:
+		p.Notes = []string{"The load was interrupted: these are the results until then."}
+	}
 	return p
 }
 
@@ -92,23 +96,9 @@ func (r *jsonReport) origin() string {
 
 func lockName(lock string) string {
 	if lock == "on" {
-		return "With the lock"
+		return "with the lock"
 	}
-	return "Without the lock"
-}
-
-// notes says what is special about the files.
-func notes(reports ...*jsonReport) []string {
-	var all []string
-	for _, r := range reports {
-		switch {
-		case len(r.Runs) == 0:
-			all = append(all, "The load was interrupted before its first run: there are no results.")
-		case r.Interrupted:
-			all = append(all, "The load was interrupted: these are the results until then.")
-		}
-	}
-	return all
+	return "without the lock"
 }
 
 func newCard(c curve) card {
@@ -151,6 +141,13 @@ func newPanel(heading string, curves []curve, tables ...grid) panel {
 		}
 	}
 	p.Data = []grid{percentileGrid(curves), histogramGrid(curves), seriesGrid(curves)}
+	if heading != "" {
+		for _, tables := range [][]grid{p.Tables, p.Faults, p.Data} {
+			for i := range tables {
+				tables[i].Caption += ", " + heading
+			}
+		}
+	}
 	return p
 }
 
@@ -161,7 +158,7 @@ func (p *page) write(w io.WriteCloser) error {
 
 func faultsGrid(c curve) grid {
 	g := grid{
-		Caption: "Errors by message: " + strings.ToLower(c.Name[:1]) + c.Name[1:],
+		Caption: "Errors by message: " + c.Name,
 		Header:  []string{"Message", "Samples", "Of the errors", "Of all samples"},
 	}
 	for _, f := range c.run.Faults {
