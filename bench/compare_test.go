@@ -70,7 +70,7 @@ Samples                    100       50         −50   0.50
 	if p.charts != 7+6 || len(p.cards) != 4 {
 		t.Errorf("%d charts, %d cards", p.charts, len(p.cards))
 	}
-	table := p.tables["Statistics, with the lock"]
+	table := p.tables["Statistics: With the lock"]
 	if want := []string{"", "embedded", "redis", "Difference", "Ratio"}; !slices.Equal(table[0], want) {
 		t.Errorf("columns %q, want %q", table[0], want)
 	}

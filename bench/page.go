@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strconv"
 	"time"
 )
 
@@ -96,9 +95,9 @@ func (r *jsonReport) origin() string {
 
 func lockName(lock string) string {
 	if lock == "on" {
-		return "with the lock"
+		return "With the lock"
 	}
-	return "without the lock"
+	return "Without the lock"
 }
 
 func newCard(c curve) card {
@@ -136,15 +135,15 @@ func newPanel(heading string, curves []curve, tables ...grid) panel {
 	p := panel{Heading: heading, Tables: tables, Figures: figures(curves)}
 	for _, c := range curves {
 		p.Cards = append(p.Cards, newCard(c))
-		if len(c.run.Faults) > 0 {
-			p.Faults = append(p.Faults, faultsGrid(c))
-		}
+	}
+	if faults := faultsGrid(curves); len(faults.Rows) > 0 {
+		p.Faults = []grid{faults}
 	}
 	p.Data = []grid{percentileGrid(curves), histogramGrid(curves), seriesGrid(curves)}
 	if heading != "" {
 		for _, tables := range [][]grid{p.Tables, p.Faults, p.Data} {
 			for i := range tables {
-				tables[i].Caption += ", " + heading
+				tables[i].Caption += ": " + heading
 			}
 		}
 	}
@@ -156,16 +155,26 @@ func (p *page) write(w io.WriteCloser) error {
 	return errors.Join(pageTemplate.Execute(w, p), w.Close())
 }
 
-func faultsGrid(c curve) grid {
-	g := grid{
-		Caption: "Errors by message: " + c.Name,
-		Header:  []string{"Message", "Samples", "Of the errors", "Of all samples"},
-	}
-	for _, f := range c.run.Faults {
-		share := func(of int64) cell {
-			return cell{Text: strconv.FormatFloat(100*float64(f.Samples)/float64(max(of, 1)), 'f', 2, 64) + "%"}
+// faultsGrid has a row for each message, the most frequent first.
+func faultsGrid(curves []curve) grid {
+	g := grid{Caption: "Errors by message: samples and share of all samples", Header: []string{"Message"}}
+	sums := faults{}
+	counts := make([]faults, len(curves))
+	for i, c := range curves {
+		g.Header = append(g.Header, c.Name)
+		counts[i] = faults{}
+		for _, f := range c.run.Faults {
+			sums[f.Message] += f.Samples
+			counts[i][f.Message] += f.Samples
 		}
-		g.Rows = append(g.Rows, []cell{{Text: f.Message}, {Text: group(f.Samples)}, share(c.run.Errors), share(c.run.Samples)})
+	}
+	for _, message := range sums.sorted() {
+		row := []cell{{Text: message}}
+		for i, c := range curves {
+			n := counts[i][message]
+			row = append(row, cell{Text: fmt.Sprintf("%s (%.2f%%)", group(n), 100*float64(n)/float64(max(c.run.Samples, 1)))})
+		}
+		g.Rows = append(g.Rows, row)
 	}
 	return g
 }
