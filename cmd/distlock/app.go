@@ -33,6 +33,7 @@ func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
 			runCommand(args, stderr),
 			lsCommand(stdout),
 			releaseCommand(stdout),
+			doctorCommand(stdout),
 		},
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "version", HideDefault: true, Local: true, Usage: "print the version"},

@@ -26,12 +26,9 @@ func backendFlag() cli.Flag {
 // openLocker returns a Locker over the store that -backend names, and a function that
 // closes both.
 func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() error, error) {
-	rawURL := c.String("backend")
-	switch {
-	case rawURL == "":
-		return nil, nil, usageErrorf("-backend is missing, and so is %s: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
-	case backendurl.InProcess(rawURL):
-		return nil, nil, usageErrorf("-backend %q: its locks are inside this process and exclude only this process", rawURL)
+	rawURL, err := backendOf(c)
+	if err != nil {
+		return nil, nil, err
 	}
 	b, err := backendurl.Open(ctx, rawURL)
 	if err != nil {
@@ -39,6 +36,18 @@ func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() e
 	}
 	l := distlock.New(b.Backend, distlock.Config{HandOvers: -1}) // this process has no other callers
 	return l, func() error { return errors.Join(l.Close(), b.Close()) }, nil
+}
+
+// backendOf returns the value of -backend. It names a store outside this process.
+func backendOf(c *cli.Command) (string, error) {
+	rawURL := c.String("backend")
+	switch {
+	case rawURL == "":
+		return "", usageErrorf("-backend is missing, and so is %s: want a URL such as redis://127.0.0.1:6379/0", backendEnv)
+	case backendurl.InProcess(rawURL):
+		return "", usageErrorf("-backend %q: its locks are inside this process and exclude only this process", rawURL)
+	}
+	return rawURL, nil
 }
 
 // noArguments refuses arguments of a command that has only flags.

@@ -15,6 +15,7 @@ const (
 	exitOK          = 0
 	exitConflict    = 1  // the default of -E
 	exitNotHeld     = 1  // release: the key had no holder
+	exitFaults      = 1  // doctor: there are faults
 	exitUsage       = 64 // EX_USAGE
 	exitUnavailable = 69 // EX_UNAVAILABLE: the store failed, and the command was not run
 	exitOS          = 71 // EX_OSERR

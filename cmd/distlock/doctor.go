@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/distlock-go/distlock/cmd/internal/doctor"
+)
+
+func doctorCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:  "doctor",
+		Usage: "examine the store: what stands between it and the promises of the locks",
+		Description: "It reads the settings and the state of the store, tries what locks need of this user's rights, and\n" +
+			"measures round trips, commits and messages. It creates no tables and changes no settings. What it\n" +
+			"writes to try and to measure are keys, rows and nodes with doctor in their names, which it removes.\n" +
+			"A fault is a promise that does not hold, or locks that do not work. A warning is a promise that\n" +
+			"depends on something that may not hold. The exit code is 0 without faults, 1 with faults or, with\n" +
+			"-strict, with warnings, and 69 if the store does not answer.",
+		UsageText: "distlock doctor [-backend URL] [-prefix orders:] [-strict] [-timeout 30s] [-json]",
+		Flags: []cli.Flag{
+			backendFlag(),
+			&cli.StringFlag{Name: "prefix", Usage: "what the keys begin with: the user may have rights for these `KEYS` alone"},
+			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 if there are warnings, too"},
+			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Second, Usage: "stop after `TIME`"},
+			&cli.BoolFlag{Name: "json", Usage: "print an object with store, worst and findings"},
+		},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			rawURL, err := backendOf(c)
+			if err != nil {
+				return err
+			}
+			ctx, cancel, err := withTimeout(ctx, c)
+			if err != nil {
+				return err
+			}
+			defer cancel()
+			report, err := doctor.Examine(ctx, rawURL, c.String("prefix"))
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				err = writeReportJSON(stdout, report)
+			} else {
+				err = report.Write(stdout, inColour(stdout))
+			}
+			if err != nil {
+				return err
+			}
+			if worst := report.Worst(); worst == doctor.Fault || worst == doctor.Warning && c.Bool("strict") {
+				return &exitError{code: exitFaults}
+			}
+			return nil
+		},
+	}
+}
+
+func writeReportJSON(w io.Writer, r *doctor.Report) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Worst doctor.Severity `json:"worst"`
+		*doctor.Report
+	}{r.Worst(), r})
+}
+
+// inColour reports whether w is a terminal that may show colours. NO_COLOR is for those
+// who do not want any: see https://no-color.org.
+func inColour(w io.Writer) bool {
+	f, isFile := w.(*os.File)
+	if !isFile || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
