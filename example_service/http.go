@@ -18,6 +18,7 @@ type httpAPI struct {
 	shop        *shop
 	page        *page
 	monitor     *monitor
+	metrics     http.Handler
 	bodyTimeout time.Duration
 	log         *slog.Logger
 }
@@ -42,6 +43,7 @@ func (a *httpAPI) routes() []route {
 		{method: "GET", pattern: "/locks/", lock: unlocked, handle: a.page.getLocks},
 		{method: "GET", pattern: "/locks/{page}", lock: unlocked, handle: a.page.getLocks},
 		{method: "GET", pattern: "/healthz", lock: unlocked, handle: a.health},
+		{method: "GET", pattern: "/metrics", lock: unlocked, handle: a.getMetrics},
 		{method: "GET", pattern: "/items/{sku}", lock: unlocked, handle: a.getItem},
 		{method: "PUT", pattern: "/items/{sku}", lock: unlocked, handle: a.putItem},
 		// The request is read and checked before the lock is taken, so that neither a
@@ -139,6 +141,9 @@ func (a *httpAPI) health(w http.ResponseWriter, r *http.Request) {
 		Status string `json:"status"`
 	}{"ok"})
 }
+
+// getMetrics answers Prometheus.
+func (a *httpAPI) getMetrics(w http.ResponseWriter, r *http.Request) { a.metrics.ServeHTTP(w, r) }
 
 // methodNotAllowed returns a handler that lists the methods of r for the path.
 func methodNotAllowed(r chi.Routes) http.HandlerFunc {

@@ -87,7 +87,8 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 		return err
 	}
 	monitor := newMonitor(log)
-	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(distlock.LogHooks(log), monitor.hooks(), ledger.hooks())})
+	counts, metrics := newMetrics()
+	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(distlock.LogHooks(log), counts, monitor.hooks(), ledger.hooks())})
 	defer closing("locker", locker.Close)
 	monitor.ping = locker.Ping
 
@@ -95,7 +96,7 @@ func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error
 	page := newPage(cfg, shop, locker, backend, log)
 	endPage := page.start(ctx)
 	defer endPage()
-	api := &httpAPI{shop: shop, page: page, monitor: monitor, bodyTimeout: cfg.bodyTimeout, log: log}
+	api := &httpAPI{shop: shop, page: page, monitor: monitor, metrics: metrics, bodyTimeout: cfg.bodyTimeout, log: log}
 	web, err := api.handler(locker, lock)
 	if err != nil {
 		return err
