@@ -81,14 +81,13 @@ type stream struct {
 	err  error // of the first write that failed: the client is gone
 }
 
-// openStream sends the header. The timeouts of the server are for requests that end, so
-// it replaces them by one for each write.
+// openStream sends the header. The WriteTimeout of the server is for requests that end;
+// each write to the stream has a deadline of its own instead.
 func openStream(w http.ResponseWriter) (*stream, error) {
 	s := &stream{w: w, ctrl: http.NewResponseController(w)}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")   // nginx would keep events back
-	_ = s.ctrl.SetReadDeadline(time.Time{}) // unsupported: there is none
 	if s.flush(); errors.Is(s.err, http.ErrNotSupported) {
 		return nil, &problem{http.StatusInternalServerError, "the server cannot send events: a middleware has replaced the ResponseWriter by one that cannot flush"}
 	}

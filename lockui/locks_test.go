@@ -85,13 +85,13 @@ func TestHoldersAreInOneOrder(t *testing.T) {
 	bubble(t, func(s *site) {
 		since := time.Now()
 		s.store.others = []distlock.KeyInfo{{Key: "a", Held: 3, Holders: []driver.HolderInfo{
-			{Owner: "c", Since: since.Add(time.Second)}, {Owner: "b", Since: since}, {Owner: "a", Since: since},
+			{Owner: "a", Since: since.Add(time.Second)}, {Owner: "c", Since: since}, {Owner: "b", Since: since},
 		}}}
 		var got string
 		for _, h := range s.list("/").Locks[0].Holders {
 			got += h.Fingerprint
 		}
-		if got != "abc" {
+		if got != "bca" {
 			t.Errorf("holders %s", got)
 		}
 	})

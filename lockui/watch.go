@@ -38,7 +38,7 @@ type watch struct {
 type state struct {
 	known bool
 	locks []byte // encoded, without the time
-	err   error  // the store did not answer; locks are those of before
+	err   error  // the store did not answer; then locks is nil
 }
 
 // join adds a client to the watch of a prefix. The client must leave it.
