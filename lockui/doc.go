@@ -1,12 +1,13 @@
-// Package lockui is a page that shows the locks of a store: who holds which key, with
-// which token and for how long, and how many wait. [New] returns it as a handler for
+// Package lockui is a page that shows the locks of a store: the holders of each key with
+// their tokens and the time left, and how many wait. [New] returns it as a handler for
 // net/http:
 //
 //	ui := lockui.New(locker, lockui.WithPrefix("shop:"))
 //	mux.Handle("/locks/", http.StripPrefix("/locks", ui))
 //
 // It works below any path of any mux, because all its URLs are relative, and brings its
-// scripts and styles along. The backend must be a [github.com/distlock-go/distlock/driver.Inspector].
+// scripts and styles along. The backend must be a
+// [github.com/distlock-go/distlock/driver.Inspector].
 //
 // Put the handler behind the authentication of the application: the page is for
 // operators. It never shows an owner, with which any client of the store could release

@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/lockui"
 )
 
-// A server shows the locks of the shop to its operators, who may release a key.
+// A server shows the locks of the shop. Operators may release a key.
 func Example() {
 	locker := distlock.New(memlock.New(), distlock.Config{Holder: "web-3/1432"})
 	defer locker.Close()
