@@ -87,7 +87,7 @@ func openStream(w http.ResponseWriter) (*stream, error) {
 	s := &stream{w: w, ctrl: http.NewResponseController(w)}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no")   // nginx would keep events back
+	header.Set("X-Accel-Buffering", "no") // nginx would keep events back
 	if s.flush(); errors.Is(s.err, http.ErrNotSupported) {
 		return nil, &problem{http.StatusInternalServerError, "the server cannot send events: a middleware has replaced the ResponseWriter by one that cannot flush"}
 	}

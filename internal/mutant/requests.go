@@ -44,4 +44,32 @@ var requests = []Mutant{
 			"status.New(a.code, err.Error())"}},
 		Package: "./grpcmw", Test: "TestRefusals",
 	},
+	{
+		Name: "page-shows-other-keys",
+		Rule: "WithPrefix is no limit for the key in the address",
+		Edits: []Edit{{"lockui/locks.go", "		err = h.checkKey(name)\n",
+			"		err = nil\n"}},
+		Package: "./lockui", Test: "TestPrefixCannotBeLeft",
+	},
+	{
+		Name: "page-releases-other-keys",
+		Rule: "WithPrefix is no limit for a release",
+		Edits: []Edit{{"lockui/release.go", "err := h.checkKey(key); err != nil",
+			"false"}},
+		Package: "./lockui", Test: "TestPrefixCannotBeLeft",
+	},
+	{
+		Name: "page-releases-for-other-sites",
+		Rule: "a page of another origin releases a key in the name of its visitor",
+		Edits: []Edit{{"lockui/release.go", "h.origins.Check(r) != nil",
+			"false"}},
+		Package: "./lockui", Test: "TestReleaseFromAnotherOrigin",
+	},
+	{
+		Name: "each-viewer-asks-the-store",
+		Rule: "a hundred viewers cost the store a hundred times the requests",
+		Edits: []Edit{{"lockui/watch.go", "	if !ok {\n		if len(h.watches) == maxWatches {",
+			"	if ok = false; !ok {\n		if len(h.watches) == maxWatches {"}},
+		Package: "./lockui", Test: "TestOnePollForAllViewers",
+	},
 }
