@@ -40,9 +40,13 @@ export class History {
   update(locks, at) {
     const now = new Map(locks.map((lock) => [lock.key, lock]));
     for (const [key, entries] of this.#entries) {
-      const ids = new Set(now.get(key)?.holders.map(id));
+      const lock = now.get(key);
+      const ids = new Set(lock?.holders.map(id));
+      // It ended some time before it was seen, and before the next holder began.
+      const next = lock?.mode === "exclusive" ? Date.parse(lock.holders[0]?.since ?? "") : NaN;
+      const end = next < at ? next : at;
       for (const entry of entries) {
-        if (entry.to === undefined && !ids.has(id(entry))) entry.to = at;
+        if (entry.to === undefined && !ids.has(id(entry))) entry.to = Math.max(entry.from, end);
       }
     }
     for (const lock of locks) {

@@ -55,7 +55,7 @@ export class Row {
     this.details = el("tr", { role: "row", class: "details", id: details },
       el("td", { role: "cell", colspan: String(columns.length) },
         this.holders,
-        el("h3", {}, "History since this page was opened"),
+        el("h3", {}, "History since this page was opened, by a look twice a second"),
         this.history,
         el("p", { class: "actions" }, this.release, this.link)));
     this.open = false;
