@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/distlock-go/distlock"
@@ -75,6 +76,11 @@ func testShopPage(t *testing.T, browser context.Context) {
 		t.Error("the page offers to release a key")
 	}
 	p.inspect("shop")
+
+	// docs/shop.png: everything above the locks.
+	p.do(chromedp.EmulateViewport(desktop, eval[int64](p, `Math.round(document.querySelector(".story").getBoundingClientRect().bottom + scrollY) + 24`)))
+	p.do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0)`))
+	p.shoot("picture", chromedp.CaptureScreenshot())
 }
 
 // shownSale is what the page says about the sale.

@@ -197,16 +197,17 @@ func (p *tab) tabTo(element string) {
 // focused is the element with the focus, also within another element's shadow.
 const focused = `(document.activeElement.shadowRoot?.activeElement ?? document.activeElement)`
 
-// Widths of the window.
+// Sizes of the window.
 const (
 	desktop = 1280
 	phone   = 360
+	height  = 800
 )
 
 // view sets the width of the window, and the theme: light or dark.
 func (p *tab) view(width int64, theme string) {
 	p.t.Helper()
-	p.do(chromedp.EmulateViewport(width, 800))
+	p.do(chromedp.EmulateViewport(width, height))
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
 	})
@@ -231,15 +232,7 @@ func (p *tab) inspect(name string) {
 			if faint := eval[[]string](p, faintText); len(faint) > 0 {
 				p.t.Errorf("%s: too little contrast:\n%s", where, strings.Join(faint, "\n"))
 			}
-			if *screenshots != "" {
-				png, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
-				if err != nil {
-					p.t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(*screenshots, fmt.Sprintf("%s-%s-%d.png", name, theme, width)), png, 0o600); err != nil {
-					p.t.Fatal(err)
-				}
-			}
+			p.shoot(fmt.Sprintf("%s-%s-%d", name, theme, width), chromedp.FullScreenshot(100))
 		}
 	}
 	p.view(desktop, "light")
@@ -249,6 +242,21 @@ func (p *tab) inspect(name string) {
 				p.t.Errorf("%s: a %s has no name for screen readers", name, role)
 			}
 		}
+	}
+}
+
+// shoot writes a screenshot if screenshots are wanted.
+func (p *tab) shoot(name string, how chromedp.Action[[]byte]) {
+	p.t.Helper()
+	if *screenshots == "" {
+		return
+	}
+	png, err := chromedp.Run(p.ctx, how)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o600)
+	}
+	if err != nil {
+		p.t.Fatal(err)
 	}
 }
 

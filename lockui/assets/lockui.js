@@ -197,7 +197,8 @@ class DistlockLocks extends HTMLElement {
     setText(this.#view.summary, `${count(held, "key", "keys")} held, ${waiting} waiting.${more}`);
     this.#view.table.hidden = shown === 0;
     this.#view.empty.hidden = shown > 0;
-    setText(this.#view.empty, words.length > 0 ? `Nothing matches “${this.#view.search.value.trim()}”.` : "No key is held or waited for.");
+    const wanted = this.#view.search.value.trim();
+    setText(this.#view.empty, wanted ? `Nothing matches “${wanted}”.` : "No key is held or waited for.");
   }
 
   #tick() {
@@ -221,7 +222,8 @@ class DistlockLocks extends HTMLElement {
   async #release(key) {
     const body = new URLSearchParams({ key });
     try {
-      const res = await fetch(new URL("release", this.#base), { method: "POST", body, headers: { Accept: "application/json" } });
+      const url = new URL("release", this.#base);
+      const res = await fetch(url, { method: "POST", body, headers: { Accept: "application/json" } });
       if (res.status === 403) {
         this.#say("You may not release keys.");
       } else if (!res.ok) {
