@@ -58,6 +58,9 @@ func (s *stopped) play(ctx context.Context, tell func(kind, text string)) error 
 	if err != nil {
 		return err
 	}
+	if held.Token == 0 {
+		return fmt.Errorf("the second process did not get the lock: %s", held.Result)
+	}
 	say("info", "%s has the lock, with token %d. It has read that %d are left, and is about to write %d.", name, held.Token, demoStock, demoStock-1)
 	if err := child.Stop(late.Process); err != nil {
 		return err

@@ -7,12 +7,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/child"
 )
 
@@ -109,6 +111,23 @@ func TestShutdownKillsStoppedHolder(t *testing.T) {
 		if _, err := io.Copy(io.Discard, stream); err != nil {
 			t.Errorf("a stream was cut: %v", err)
 		}
+	}
+}
+
+// TestDemoOfStopEndsEarly ends the demonstration while the other process waits for a lock
+// that it does not get.
+func TestDemoOfStopEndsEarly(t *testing.T) {
+	redis, db := newStore(t), filepath.Join(t.TempDir(), "shop.db")
+	defer redis.hold(t, shown)()
+	here := newShop(newTestLocker(t, memlock.New()), itemLock(config{}), openTestStore(t, db), &ledger{}, thinkFor(0))
+	s := &stopped{shop: here, backend: redis.url, db: db}
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.play(ctx, func(_, text string) {
+		t.Log(text)
+		cancel()
+	})
+	if err == nil || !strings.Contains(err.Error(), "the second process ended") {
+		t.Error(err)
 	}
 }
 
