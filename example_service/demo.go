@@ -35,7 +35,7 @@ var (
 
 // demo plays the demonstrations of the page, one at a time.
 type demo struct {
-	shop    *shop // its orders think for long enough
+	shop    *shop
 	stopped *stopped
 	whyNot  string // why there is no stopped, or ""
 	log     *slog.Logger
@@ -62,10 +62,18 @@ type demoStep struct {
 	Kind string    `json:"kind"` // info, good or bad
 }
 
-// newDemo returns the demonstrations of a shop with these locks.
-func newDemo(cfg config, sh *shop, b *backendurl.Backend, log *slog.Logger) *demo {
-	d := &demo{shop: sh, log: log, next: make(chan string, 1), state: demoState{Steps: []demoStep{}}}
-	d.stopped, d.whyNot = newStopped(cfg, sh, b)
+// newDemo returns the demonstrations of a shop, with shops of their own: their orders
+// take longer, and wait longer for their lock.
+func newDemo(cfg config, sh *shop, l *distlock.Locker, b *backendurl.Backend, log *slog.Logger) *demo {
+	lock, think := itemLock(cfg), thinkFor(max(cfg.think, browse))
+	lock.MaxWait = max(lock.MaxWait, demoWait)
+	d := &demo{
+		shop: newShop(l, lock, sh.store, sh.ledger, think),
+		log:  log, next: make(chan string, 1), state: demoState{Steps: []demoStep{}},
+	}
+	// The single order of the story is not counted: the page keeps the results that
+	// a viewer compares.
+	d.stopped, d.whyNot = newStopped(cfg, newShop(l, lock, sh.store, &ledger{}, think), b)
 	return d
 }
 
@@ -108,13 +116,15 @@ func (d *demo) request(name string) error {
 	return nil
 }
 
+// play starts a sale and plays a demonstration.
 func (d *demo) play(ctx context.Context, name string) {
-	var err error
-	switch name {
-	case "locked":
-		err = d.rush(ctx, true, d.shop.place)
-	case "unlocked":
-		err = d.rush(ctx, false, d.shop.placeUnlocked)
+	_, err := d.shop.reset(ctx, stockRequest{shown, demoStock})
+	switch {
+	case err != nil:
+	case name == "locked":
+		d.rush(ctx, true, d.shop.place)
+	case name == "unlocked":
+		d.rush(ctx, false, d.shop.placeUnlocked)
 	default:
 		err = d.stopped.play(ctx, d.tell)
 	}
@@ -131,11 +141,8 @@ func (d *demo) play(ctx context.Context, name string) {
 	d.state.Running = false
 }
 
-// rush starts a sale and lets all buyers order at once.
-func (d *demo) rush(ctx context.Context, withLock bool, place distlock.Func[orderRequest, order]) error {
-	if _, err := d.shop.reset(ctx, stockRequest{shown, demoStock}); err != nil {
-		return err
-	}
+// rush lets all buyers order at once.
+func (d *demo) rush(ctx context.Context, withLock bool, place distlock.Func[orderRequest, order]) {
 	d.shop.ledger.begin(withLock)
 	d.mu.Lock()
 	d.state.Buyers = buyers
@@ -151,7 +158,6 @@ func (d *demo) rush(ctx context.Context, withLock bool, place distlock.Func[orde
 		})
 	}
 	ordering.Wait()
-	return nil
 }
 
 // tell adds a line to the story.

@@ -26,12 +26,8 @@ type page struct {
 }
 
 func newPage(cfg config, sh *shop, l *distlock.Locker, b *backendurl.Backend, log *slog.Logger) *page {
-	lock := itemLock(cfg)
-	locks := lockui.New(l, lockui.WithPrefix(lock.Prefix))
-	lock.MaxWait = max(lock.MaxWait, demoWait)
-	slow := newShop(l, lock, sh.store, sh.ledger, thinkFor(max(cfg.think, browse)))
-	d := newDemo(cfg, slow, b, log)
-	return &page{live: newLive(sh, d), demo: d, locks: locks}
+	d := newDemo(cfg, sh, l, b, log)
+	return &page{live: newLive(sh, d), demo: d, locks: lockui.New(l, lockui.WithPrefix(itemLock(cfg).Prefix))}
 }
 
 // start starts the page. The returned function ends its demonstration, and its streams,

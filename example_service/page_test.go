@@ -152,7 +152,7 @@ func TestPage(t *testing.T) {
 	withPage(t, func(p *pageTest) {
 		for _, path := range []string{"/", "/assets/index.html"} {
 			a := p.do("GET", path)
-			if a.status != http.StatusOK || !bytes.Contains(a.body, []byte("<!doctype html>")) || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
+			if a.status != http.StatusOK || !bytes.Contains(a.body, []byte("<title>")) || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
 				p.Errorf("GET %s: %d %v", path, a.status, a.header)
 			}
 			if a.header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(a.header.Get("Content-Security-Policy"), "default-src 'self';") {

@@ -35,12 +35,9 @@ func newStopped(cfg config, sh *shop, b *backendurl.Backend) (s *stopped, whyNot
 	return s, ""
 }
 
-// play plays the demonstration and tells each step.
+// play plays the demonstration, with a sale of demoStock pieces, and tells each step.
 func (s *stopped) play(ctx context.Context, tell func(kind, text string)) error {
 	say := func(kind, format string, args ...any) { tell(kind, fmt.Sprintf(format, args...)) }
-	if _, err := s.shop.reset(ctx, stockRequest{shown, demoStock}); err != nil {
-		return err
-	}
 	backend, err := s.reachable()
 	if err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/child"
 )
 
@@ -79,7 +78,7 @@ func TestDemoOfStop(t *testing.T) {
 	if strings.Join(kinds, " ") != "info info bad good info good good" || !s.CanStop {
 		t.Errorf("%+v", s.Demo)
 	}
-	if s.Item != (itemState{SKU: shown, Start: demoStock, Stock: demoStock - 1, Sold: 1}) || s.Locked.Sold != 1 {
+	if s.Item != (itemState{SKU: shown, Start: demoStock, Stock: demoStock - 1, Sold: 1}) || s.Locked != (laneState{}) {
 		t.Errorf("%+v, %+v", s.Item, s.Locked)
 	}
 }
@@ -119,8 +118,7 @@ func TestShutdownKillsStoppedHolder(t *testing.T) {
 func TestDemoOfStopEndsEarly(t *testing.T) {
 	redis, db := newStore(t), filepath.Join(t.TempDir(), "shop.db")
 	defer redis.hold(t, shown)()
-	here := newShop(newTestLocker(t, memlock.New()), itemLock(config{}), openTestStore(t, db), &ledger{}, thinkFor(0))
-	s := &stopped{shop: here, backend: redis.url, db: db}
+	s := &stopped{backend: redis.url, db: db}
 	ctx, cancel := context.WithCancel(t.Context())
 	err := s.play(ctx, func(_, text string) {
 		t.Log(text)
