@@ -5,6 +5,8 @@
 //
 //	go run ./example_service -http 127.0.0.1:8080 -grpc 127.0.0.1:9090 -backend embedded
 //
+// Its page, http://127.0.0.1:8080/, shows the sale and its locks while it runs.
+//
 // Locks can be in three places, and here they are in all of them: around an HTTP route
 // (http.go), around a gRPC method (shopv1/shop.proto, grpc.go), and around a method of
 // the service (shop.go). They are declared in lock.go, and for gRPC in shop.proto.
