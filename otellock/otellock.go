@@ -5,8 +5,10 @@ import (
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
+	nometric "go.opentelemetry.io/otel/metric/noop"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+	notrace "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/distlock-go/distlock"
 )
@@ -38,10 +40,14 @@ func Hooks(opts ...Option) distlock.Hooks {
 		opt(&o)
 	}
 	v := version()
-	return distlock.JoinHooks(
-		metrics(o.meters.Meter(ScopeName, metric.WithInstrumentationVersion(v), metric.WithSchemaURL(semconv.SchemaURL))),
-		spans(o.tracers.Tracer(ScopeName, trace.WithInstrumentationVersion(v), trace.WithSchemaURL(semconv.SchemaURL))),
-	)
+	var all []distlock.Hooks // a provider that is off costs nothing
+	if _, off := o.meters.(nometric.MeterProvider); !off {
+		all = append(all, metrics(o.meters.Meter(ScopeName, metric.WithInstrumentationVersion(v), metric.WithSchemaURL(semconv.SchemaURL))))
+	}
+	if _, off := o.tracers.(notrace.TracerProvider); !off {
+		all = append(all, spans(o.tracers.Tracer(ScopeName, trace.WithInstrumentationVersion(v), trace.WithSchemaURL(semconv.SchemaURL))))
+	}
+	return distlock.JoinHooks(all...)
 }
 
 // version returns the version of this module in the program, as the go command recorded it.

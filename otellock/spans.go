@@ -110,7 +110,7 @@ func (a *acquisition) Value(key any) any {
 }
 
 // span returns a new span below that of the caller.
-func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, opts ...trace.SpanStartOption) trace.Span {
+func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, links ...trace.Link) trace.Span {
 	name := lockmetrics.Text(i.Name)
 	attrs := []attribute.KeyValue{
 		nameKey.String(name), modeKey.String(lockmetrics.ModeOf(i).String()), keyKey.String(lockmetrics.Text(i.Key)),
@@ -118,16 +118,18 @@ func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, o
 	if i.Permits > 0 {
 		attrs = append(attrs, permitsKey.Int(i.Permits))
 	}
-	_, span := a.maker.Start(a.Context, what+" "+name, append(opts, trace.WithTimestamp(began), trace.WithAttributes(attrs...))...)
+	_, span := a.maker.Start(a.Context, what+" "+name,
+		trace.WithTimestamp(began), trace.WithAttributes(attrs...), trace.WithLinks(links...))
 	return span
 }
 
 func (a *acquisition) acquired(i *distlock.AcquiredInfo) {
 	now := time.Now()
-	token := tokenKey.Int64(int64(i.Token))
-	acquire := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), trace.WithAttributes(token))
+	acquire := a.span("acquire", &i.LockInfo, now.Add(-i.Wait))
+	acquire.SetAttributes(tokenKey.Int64(int64(i.Token)))
 	finish(acquire, lockmetrics.OfAcquired(i), nil, now)
-	hold := a.span("hold", &i.LockInfo, now, trace.WithAttributes(token), trace.WithLinks(trace.Link{SpanContext: acquire.SpanContext()}))
+	hold := a.span("hold", &i.LockInfo, now, trace.Link{SpanContext: acquire.SpanContext()})
+	hold.SetAttributes(tokenKey.Int64(int64(i.Token)))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hold = hold
