@@ -1,0 +1,310 @@
+package lockmetrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/lockmetrics"
+)
+
+// counts are the measurements of all series.
+type counts struct {
+	mu   sync.Mutex
+	made []string         // the series, in the order in which they were made
+	n    map[string]int64 // by series and what was measured
+}
+
+func newCounts() *counts { return &counts{n: map[string]int64{}} }
+
+func (c *counts) hooks() distlock.Hooks {
+	return lockmetrics.Hooks(func(name, mode string) lockmetrics.Series {
+		c.made = append(c.made, name+" "+mode)
+		return &series{c, name + " " + mode}
+	})
+}
+
+func (c *counts) add(what string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n[what] += n
+}
+
+// want checks everything that is not 0.
+func (c *counts) want(t *testing.T, want ...string) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var got []string
+	for what, n := range c.n {
+		if n != 0 {
+			got = append(got, fmt.Sprintf("%s: %d", what, n))
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+type series struct {
+	*counts
+	name string
+}
+
+func (s *series) Waiting(n int64) { s.add(s.name+" waiting", n) }
+func (s *series) Held(n int64)    { s.add(s.name+" held", n) }
+
+func (s *series) Waited(_ context.Context, _ time.Duration, o lockmetrics.Outcome) {
+	s.add(s.name+" waited "+o.String(), 1)
+}
+
+func (s *series) HeldFor(_ context.Context, _ time.Duration, o lockmetrics.Outcome) {
+	s.add(s.name+" held for "+o.String(), 1)
+}
+
+func (s *series) Renewal(_ context.Context, o lockmetrics.Outcome) { s.add(s.name+" "+o.String(), 1) }
+func (s *series) Loss(context.Context)                             { s.add(s.name+" losses", 1) }
+
+// Lost and Renewed run on goroutines of their own: they may come before Acquired, and
+// before or after Released. A lease is lost once, whatever the order.
+func TestLostInAnyOrder(t *testing.T) {
+	lock := distlock.LockInfo{Name: "a"}
+	lost := func(ctx context.Context, h distlock.Hooks) {
+		h.Lost(ctx, distlock.LostInfo{LockInfo: lock, Err: distlock.ErrLost})
+	}
+	acquired := func(ctx context.Context, h distlock.Hooks) {
+		h.Acquired(ctx, distlock.AcquiredInfo{LockInfo: lock})
+	}
+	released := func(ctx context.Context, h distlock.Hooks) {
+		h.Released(ctx, distlock.ReleasedInfo{LockInfo: lock, Err: fmt.Errorf("release: %w", distlock.ErrLost)})
+	}
+	renewed := func(ctx context.Context, h distlock.Hooks) { h.Renewed(ctx, distlock.RenewedInfo{LockInfo: lock}) }
+	for name, order := range map[string][]func(context.Context, distlock.Hooks){
+		"lost, released":          {renewed, acquired, lost, released},
+		"released, lost":          {acquired, released, lost, renewed},
+		"lost before Acquired":    {lost, renewed, acquired, released},
+		"never released":          {acquired, renewed, lost},
+		"never released, at once": {renewed, lost, acquired},
+		"lost is not told":        {acquired, renewed, released},
+		"lost while both are told": {renewed, acquired, func(ctx context.Context, h distlock.Hooks) {
+			var both sync.WaitGroup
+			both.Go(func() { lost(ctx, h) })
+			both.Go(func() { released(ctx, h) })
+			both.Wait()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounts()
+			h := c.hooks()
+			ctx := h.Start(t.Context(), distlock.StartInfo{LockInfo: lock})
+			c.want(t, "a exclusive waiting: 1")
+			for _, call := range order {
+				call(ctx, h)
+			}
+			c.want(t, "a exclusive held for lost: 1", "a exclusive losses: 1", "a exclusive renewed: 1", "a exclusive waited acquired: 1")
+		})
+	}
+}
+
+// What begins in one series ends there, though a re-entry has the mode of its lease.
+func TestModeOfAReentry(t *testing.T) {
+	c := newCounts()
+	h := c.hooks()
+	ctx := h.Start(t.Context(), distlock.StartInfo{LockInfo: distlock.LockInfo{Name: "a", Mode: distlock.Shared}})
+	h.Acquired(ctx, distlock.AcquiredInfo{LockInfo: distlock.LockInfo{Name: "a", Permits: 3}, Reentrant: true})
+	h.Released(ctx, distlock.ReleasedInfo{LockInfo: distlock.LockInfo{Name: "a", Permits: 3}, Reentrant: true})
+	c.want(t, "a shared waited reentered: 1")
+}
+
+// Two sets of hooks do not disturb each other, one inside the other.
+func TestTwoCollectors(t *testing.T) {
+	outer, inner := newCounts(), newCounts()
+	synctest.Test(t, func(t *testing.T) {
+		l := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.JoinHooks(outer.hooks(), inner.hooks())})
+		other := distlock.New(memlock.New(), distlock.Config{Hooks: inner.hooks()})
+		if err := l.Do(t.Context(), "k", distlock.Opts{Value: "a"}, func(ctx context.Context) error {
+			return other.Do(ctx, "k", distlock.Opts{Value: "b"}, func(context.Context) error { return nil })
+		}); err != nil {
+			t.Error(err)
+		}
+		_ = l.Close()
+		_ = other.Close()
+	})
+	outer.want(t, "a exclusive held for released: 1", "a exclusive waited acquired: 1")
+	inner.want(t, "a exclusive held for released: 1", "a exclusive waited acquired: 1",
+		"b exclusive held for released: 1", "b exclusive waited acquired: 1")
+}
+
+// Names without a bound end in one series, and a name that is not UTF-8 is made so.
+func TestMaxSeries(t *testing.T) {
+	c := newCounts()
+	h := c.hooks()
+	start := func(name string) context.Context {
+		return h.Start(t.Context(), distlock.StartInfo{LockInfo: distlock.LockInfo{Name: name}})
+	}
+	start("\xff")
+	var all []context.Context
+	for i := range lockmetrics.MaxSeries + 10 {
+		all = append(all, start(fmt.Sprint(i)))
+	}
+	if n := len(c.made); n != lockmetrics.MaxSeries+1 {
+		t.Errorf("%d series", n)
+	}
+	if first, last := c.made[0], c.made[len(c.made)-1]; first != "\uFFFD exclusive" || last != "other exclusive" {
+		t.Errorf("the first is %q, the last %q", first, last)
+	}
+	for _, ctx := range all {
+		h.Failed(ctx, distlock.FailedInfo{Err: distlock.ErrClosed})
+	}
+	if n := c.n["other exclusive waited closed"]; n != 11 {
+		t.Errorf("%d others", n)
+	}
+	for what, n := range c.n {
+		if strings.HasSuffix(what, " waiting") && n != 0 && what != "\uFFFD exclusive waiting" {
+			t.Errorf("%s: %d", what, n)
+		}
+	}
+}
+
+// A hook that loses the context is found when it is first called.
+func TestForeignContext(t *testing.T) {
+	h := newCounts().hooks()
+	defer func() {
+		if r := recover(); r != "distlock: a Start hook returned a context that does not derive from its own" {
+			t.Errorf("panicked with %v", r)
+		}
+	}()
+	h.Acquired(t.Context(), distlock.AcquiredInfo{})
+}
+
+// Whatever happens to locks, and though other hooks panic and exit, in the end nothing
+// waits and nothing is held, and each acquisition and hold has one outcome.
+func TestNothingDrifts(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 16))
+			var mu sync.Mutex
+			chance := func(n int) bool { mu.Lock(); defer mu.Unlock(); return r.IntN(n) == 0 }
+			begun := 0
+			fault := func() {
+				switch {
+				case chance(20):
+					panic("a hook")
+				case chance(20):
+					runtime.Goexit()
+				}
+			}
+			faulty := distlock.Hooks{
+				Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { fault(); return ctx },
+				Acquired: func(context.Context, distlock.AcquiredInfo) { fault() },
+				Failed:   func(context.Context, distlock.FailedInfo) { fault() },
+				Released: func(context.Context, distlock.ReleasedInfo) { fault() },
+				Resigned: func(context.Context, distlock.ResignedInfo) { fault() },
+			}
+			counting := distlock.Hooks{Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+				mu.Lock()
+				defer mu.Unlock()
+				begun++
+				return ctx
+			}}
+			c := newCounts()
+			store := memlock.New()
+			l := distlock.New(store, distlock.Config{Hooks: distlock.JoinHooks(faulty, counting, c.hooks(), faulty)})
+			var all sync.WaitGroup
+			for range 30 {
+				all.Go(func() {
+					for range 20 {
+						done := make(chan struct{})
+						go func() {
+							defer close(done)
+							defer func() { _ = recover() }()
+							act(t.Context(), l, store, chance)
+						}()
+						<-done
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(time.Minute) // leases that were forgotten are lost
+			_ = l.Close()
+			synctest.Wait()
+
+			var waited, got, held int64
+			for what, n := range c.n {
+				switch {
+				case (strings.HasSuffix(what, " waiting") || strings.HasSuffix(what, " held")) && n != 0:
+					t.Errorf("seed %d: %s: %d", seed, what, n)
+				case strings.Contains(what, " waited "):
+					waited += n
+					if strings.HasSuffix(what, " acquired") || strings.HasSuffix(what, " handed_over") {
+						got += n
+					}
+				case strings.Contains(what, " held for "):
+					held += n
+				}
+			}
+			if waited != int64(begun) || got != held || got == 0 {
+				t.Errorf("seed %d: %d began, %d ended; %d locks, %d holds", seed, begun, waited, got, held)
+			}
+		})
+	}
+}
+
+// act does one of the things that can be done to locks.
+func act(ctx context.Context, l *distlock.Locker, store *memlock.Backend, chance func(int) bool) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	o := distlock.Opts{Value: "a", MaxHold: 500 * time.Millisecond}
+	switch {
+	case chance(3):
+		o.Mode = distlock.Shared
+	case chance(3):
+		o.Permits = 2
+	}
+	work := func(ctx context.Context) error {
+		if chance(3) {
+			_ = l.Do(ctx, "k", o, func(context.Context) error { return nil })
+		}
+		if chance(10) {
+			store.Drop("k")
+		}
+		time.Sleep(10 * time.Millisecond)
+		if chance(10) {
+			time.Sleep(time.Second)
+		}
+		return errors.New("done")
+	}
+	switch {
+	case chance(4):
+		_ = l.DoAll(ctx, []string{"k", "l", "m"}, o, work)
+	case chance(6):
+		_ = l.Lead(ctx, "k", o, work)
+	case chance(10):
+		_, _ = l.TryAcquire(ctx, "forgotten", o)
+	default:
+		_ = l.Do(ctx, "k", o, work)
+	}
+}
+
+// The texts are labels that others read.
+func TestOutcomes(t *testing.T) {
+	var got []string
+	for o := range lockmetrics.Outcome(lockmetrics.Outcomes) {
+		got = append(got, o.String())
+	}
+	if want := strings.Fields("acquired handed_over reentered released renewed failed ok lost options key upgrade no_fencing " +
+		"closed unavailable foreign queue_full not_acquired other"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
