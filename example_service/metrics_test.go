@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -89,8 +90,9 @@ func (l *knownLoad) timeout(t *testing.T) {
 }
 
 // outage stops the store of the locks while an order hangs in the database, until its
-// lease is lost. Another order does not get its lock.
-func (l *knownLoad) outage(t *testing.T) {
+// lease is lost. Two others do not get their lock. It calls during when one lock is held
+// and two orders wait.
+func (l *knownLoad) outage(t *testing.T, during func()) {
 	t.Helper()
 	tx, err := openTestStore(t, l.db).write.BeginTx(t.Context(), nil) // takes the write lock
 	if err != nil {
@@ -100,17 +102,18 @@ func (l *knownLoad) outage(t *testing.T) {
 	all.Go(func() { l.order(t, "tea") })
 	eventually(t, "the order holds the lock", func() bool { return l.metrics(t).of("distlock_held", "") == 1 })
 	end := l.redis.Pause(t, time.Minute)
-	refused := make(chan struct{})
-	go func() {
-		defer close(refused)
-		l.order(t, "coffee")
-	}()
+	var refused sync.WaitGroup
+	for range 2 {
+		refused.Go(func() { l.order(t, "coffee") })
+	}
+	eventually(t, "both wait", func() bool { return l.metrics(t).of("distlock_waiting", "") == 2 })
+	during()
 	eventually(t, "the lease is lost", func() bool { return l.metrics(t).of("distlock_losses_total", "") == 1 })
-	<-refused
-	end()
 	if err := tx.Rollback(); err != nil {
 		t.Error(err)
 	}
+	refused.Wait()
+	end()
 	all.Wait()
 }
 
@@ -161,8 +164,12 @@ func TestMetrics(t *testing.T) {
 	t.Parallel() // most of its time is waiting
 	redis := redistest.Start(t)
 	db := filepath.Join(t.TempDir(), "shop.db")
-	s := startService(t, "-backend", "redis://"+redis.Addr()+"/0", "-db", db, "-wait", "2s")
+	s := startService(t, "-backend", "redis://"+redis.Addr()+"/0", "-db", db, "-wait", "3s")
 	l := &knownLoad{client: newClient(t, s.addresses), redis: redis, db: db}
+	var p *prometheusServer
+	if bin, err := exec.LookPath("prometheus"); err == nil {
+		p = startPrometheus(t, bin, s.http)
+	}
 
 	t.Run("the counts are exact", func(t *testing.T) {
 		l.restart(t, "coffee", "1")
@@ -177,16 +184,21 @@ func TestMetrics(t *testing.T) {
 		return
 	}
 	t.Run("Prometheus", func(t *testing.T) {
-		p := startPrometheus(t, program(t, "prometheus"), s.http)
+		program(t, "prometheus")
+		p.ready(t)
 		// It has seen all series but one, so it sees them rise.
 		l.sale(t, "20")
-		l.outage(t)
+		l.outage(t, func() {
+			p.readAgain(t)
+			checkPanels(t, p, map[string]float64{"Held": 1, "Waiting": 2})
+		})
 		l.check(t)
-		if l.unavailable < 1 || l.lost != 1 {
+		if l.unavailable != 2 || l.lost != 1 {
 			t.Errorf("%d without an answer of the store, %d lost", l.unavailable, l.lost)
 		}
-		p.readUntilNow(t)
-		p.readUntilNow(t) // an increase needs two values
+		p.readAgain(t)
+		p.readAgain(t) // an increase needs two values
+		checkPanels(t, p, map[string]float64{"Held": 0, "Waiting": 0})
 		t.Run("dashboard", func(t *testing.T) { checkDashboard(t, p, l.metrics(t)) })
 		t.Run("alerts", func(t *testing.T) { checkAlerts(t, p, l.metrics(t)) })
 	})

@@ -40,11 +40,14 @@ func program(t *testing.T, name string) string {
 type prometheusServer struct {
 	base   string
 	client *http.Client
+	at     string          // when expressions are evaluated; empty: now
+	ended  <-chan struct{} // closed when the process has ended
 }
 
 // every is how often it reads the metrics and evaluates the rules.
-const every = "200ms"
+const every = "300ms"
 
+// startPrometheus does not wait: Prometheus takes five seconds to begin.
 func startPrometheus(t *testing.T, bin, target string) *prometheusServer {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,20 +85,22 @@ func startPrometheus(t *testing.T, bin, target string) *prometheusServer {
 			t.Logf("prometheus: %v\n%s", cmd.ProcessState, &output)
 		}
 	})
-	p := &prometheusServer{base: "http://" + addr, client: &http.Client{Transport: transport, Timeout: time.Minute}}
-	eventually(t, "Prometheus has read the metrics", func() bool {
+	return &prometheusServer{base: "http://" + addr, client: &http.Client{Transport: transport, Timeout: time.Minute}, ended: ended}
+}
+
+// ready waits until Prometheus has read the metrics.
+func (p *prometheusServer) ready(t *testing.T) {
+	t.Helper()
+	eventually(t, "Prometheus is ready", func() bool {
 		select {
-		case <-ended:
-			t.Fatalf("Prometheus has ended: %v", cmd.ProcessState)
+		case <-p.ended:
+			t.Fatal("Prometheus has ended")
 		default:
 		}
-		if res, err := p.client.Get(p.base + "/-/ready"); err != nil || res.Body.Close() != nil || res.StatusCode != http.StatusOK {
-			return false
-		}
-		up := p.query(t, `up{job="shop"}`)
-		return len(up) == 1 && up[0].value == 1
+		res, err := p.client.Get(p.base + "/-/ready")
+		return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
 	})
-	return p
+	p.readAgain(t)
 }
 
 // get decodes the data of an answer of the API.
@@ -135,7 +140,7 @@ func (p *prometheusServer) query(t *testing.T, expr string) (all []series) {
 			Value  [2]any
 		}
 	}
-	p.get(t, "/api/v1/query?query="+url.QueryEscape(expr), &data)
+	p.get(t, "/api/v1/query?"+url.Values{"query": {expr}, "time": {p.at}}.Encode(), &data)
 	if data.ResultType != "vector" {
 		t.Fatalf("%s is a %s", expr, data.ResultType)
 	}
@@ -150,13 +155,19 @@ func (p *prometheusServer) query(t *testing.T, expr string) (all []series) {
 	return all
 }
 
-// readUntilNow waits until Prometheus has read the metrics as they are now.
-func (p *prometheusServer) readUntilNow(t *testing.T) {
+// readAgain waits until Prometheus has read the metrics once more. After that it
+// evaluates expressions at that time: on a busy machine the next attempt may take too
+// long, and then there are no values for a moment.
+func (p *prometheusServer) readAgain(t *testing.T) {
 	t.Helper()
-	now := float64(time.Now().UnixMilli()) / 1000
+	begun := float64(time.Now().UnixMilli()) / 1000
+	p.at = ""
 	eventually(t, "Prometheus reads the metrics", func() bool {
-		read := p.query(t, `timestamp(up{job="shop"})`)
-		return len(read) == 1 && read[0].value > now
+		read := p.query(t, "timestamp(distlock_losses_total)")
+		if len(read) == 1 && read[0].value > begun {
+			p.at = strconv.FormatFloat(read[0].value, 'f', 3, 64)
+		}
+		return p.at != ""
 	})
 }
 
