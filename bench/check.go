@@ -22,18 +22,18 @@ func (r *jsonReport) check() error {
 	return nil
 }
 
-// fieldError is the first fault of a run.
-type fieldError struct{ err error }
+// bounds keeps the first fault of a run.
+type bounds struct{ err error }
 
 // within notes a fault if a value is not from low to high.
-func (f *fieldError) within(name string, value, low, high float64) {
+func (f *bounds) within(name string, value, low, high float64) {
 	if f.err == nil && (value < low || value > high) {
 		f.err = fmt.Errorf("%s: %v, want %v to %v", name, value, low, high)
 	}
 }
 
 func (r *jsonRun) check() error {
-	var f fieldError
+	var f bounds
 	highest := millis(nextEdge(longest))
 	time := func(name string, ms float64) { f.within(name, ms, 0, highest) }
 	samples := func(name string, n int64) { f.within(name, float64(n), 0, float64(r.Samples)) }

@@ -43,8 +43,8 @@ redis: backend redis://h:1/0, 22 November 2026, 22:30 UTC
 
 wrap lock             embedded  redis  Difference  Ratio
 Samples                    100     50         −50   0.50
-Errors                       0      5          +5       
-Error %                   0.00  10.00      +10.00       
+Errors                       0      5          +5      –
+Error %                   0.00  10.00      +10.00      –
 Average, ms               50.5   25.5       −25.0   0.50
 Min, ms                   1.00   1.00       0.000   1.00
 Max, ms                    100   50.0       −50.0   0.50
@@ -55,7 +55,7 @@ Median, ms                50.0   25.0       −25.0   0.50
 Throughput, /s            19.8   39.2       +19.4   1.98
 Increments confirmed       100     45         −55   0.45
 Increments counted         100     44         −56   0.44
-Increments lost              0      1          +1       
+Increments lost              0      1          +1      –
 
 wrap no lock          embedded    redis  Difference  Ratio
 Samples                    100       50         −50   0.50
@@ -63,7 +63,7 @@ Samples                    100       50         −50   0.50
 	if !strings.HasPrefix(got.stdout, want) {
 		t.Errorf("got\n%s\nwant\n%s", got.stdout, want)
 	}
-	wantContains(t, got.stdout, "\nIncrements counted          40  unknown                   \n")
+	wantContains(t, got.stdout, "\nIncrements counted          40  unknown           –      –\n")
 	wantContains(t, got.stdout, "\nThe load of redis was interrupted: these are the results until then.\n")
 
 	p := parsePage(t, page)
@@ -144,6 +144,7 @@ func TestFilesThatAreNotResults(t *testing.T) {
 // A file may have been edited by hand.
 func TestFilesWithWrongNumbers(t *testing.T) {
 	t.Parallel()
+	runs := []*outcome{made(true, 5, 0, number(5)), made(false, 5, 0, number(5))}
 	for want, change := range map[string]func(*jsonRun){
 		`lock: "on" of run 2, want on or off, each once`:           func(r *jsonRun) { r.Lock = "on" },
 		"run 2: samples: -1, want 0 to 2.147483647e+09":            func(r *jsonRun) { r.Samples = -1 },
@@ -160,8 +161,7 @@ func TestFilesWithWrongNumbers(t *testing.T) {
 		"run 2: samples in the histogram: 4, want 5 to 5":          func(r *jsonRun) { r.Histogram[0].Samples-- },
 		"run 2: samples in the series: 4, want 5 to 5":             func(r *jsonRun) { r.Series.Points[0].Samples-- },
 	} {
-		file := savedRuns(t, filepath.Join(t.TempDir(), "a.json"), func(r *jsonReport) { change(&r.Runs[1]) },
-			[]*outcome{made(true, 5, 0, number(5)), made(false, 5, 0, number(5))})
+		file := savedRuns(t, filepath.Join(t.TempDir(), "a.json"), func(r *jsonReport) { change(&r.Runs[1]) }, runs)
 		got := runArgs(t.Context(), "-from", file, "-report", t.TempDir())
 		got.wantCode(t, 2)
 		if want := fmt.Sprintf("bench: -from %q: %s\n", file, want); got.stderr != want {

@@ -75,7 +75,7 @@ func differences(a, b curve) grid {
 	for i, m := range metrics {
 		va, okA := m.value(a.run)
 		vb, okB := m.value(b.run)
-		difference, ratio := "", ""
+		difference, ratio := "–", "–"
 		if okA && okB {
 			difference = signed(vb-va, m.format)
 		}

@@ -72,7 +72,7 @@ func newPage(r *jsonReport) *page {
 	}
 	switch {
 	case len(r.Runs) == 0:
-		p.Notes = []string{"The load was interrupted before its first run: there are no results."}
+		p.Notes = []string{"The load did not begin: there are no results."}
 	case r.Interrupted:
 		p.Notes = []string{"The load was interrupted: these are the results until then."}
 	}

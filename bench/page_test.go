@@ -323,7 +323,7 @@ func TestPageOfOddRuns(t *testing.T) {
 		"lost":              {[]*outcome{made(true, 5, 0, number(3))}, false, "With the lock 2 lost 3 of 5", 6, "2"},
 		"hours":             {[]*outcome{hours}, false, "With the lock exact 18,000 of 18,000", 6, "4 h"},
 		"interrupted":       {[]*outcome{made(true, 7, 0, number(7))}, true, "With the lock exact 7 of 7", 6, "The load was interrupted: these are the results until then."},
-		"before the first":  {nil, true, "", 0, "interrupted before its first run"},
+		"before the first":  {nil, true, "", 0, "The load did not begin: there are no results."},
 		"none and hundreds": {[]*outcome{cut, made(false, 300, 0, number(300))}, true, "With the lock none", 6, "Without the lock exact"},
 	} {
 		t.Run(name, func(t *testing.T) {
