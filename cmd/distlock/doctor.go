@@ -55,12 +55,17 @@ func doctorCommand(stdout io.Writer) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if worst := report.Worst(); worst == doctor.Fault || worst == doctor.Warning && c.Bool("strict") {
-				return &exitError{code: exitFaults}
-			}
-			return nil
+			return verdict(report.Worst(), c.Bool("strict"))
 		},
 	}
+}
+
+// verdict returns an error that says nothing more if the worst finding is too bad.
+func verdict(worst doctor.Severity, strict bool) error {
+	if worst == doctor.Fault || worst == doctor.Warning && strict {
+		return &exitError{code: exitFaults}
+	}
+	return nil
 }
 
 func writeReportJSON(w io.Writer, r *doctor.Report) error {

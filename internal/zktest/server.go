@@ -34,6 +34,10 @@ type Config struct {
 	// Properties are Java system properties, such as
 	// "znode.container.checkIntervalMs=100".
 	Properties []string
+
+	// Settings are lines of the configuration file. They come after the others, and so
+	// win.
+	Settings []string
 }
 
 // Server is a ZooKeeper server process.
@@ -116,7 +120,7 @@ func (s *Server) boot(lines []string) error {
 		"4lw.commands.whitelist=*",
 		"maxClientCnxns=0",
 		"maxSessionTimeout=600000",
-	}, lines)
+	}, lines, s.config.Settings)
 	file := filepath.Join(s.dir, "zoo.cfg")
 	if err := os.WriteFile(file, []byte(strings.Join(conf, "\n")+"\n"), 0o600); err != nil {
 		return err

@@ -30,7 +30,7 @@ type etcdServer struct {
 
 func examineEtcd(ctx context.Context, client *clientv3.Client, prefix string) ([]Finding, error) {
 	s := etcdServer{client, prefix}
-	first, cancel := context.WithTimeout(ctx, 3*time.Second)
+	first, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	endpoint := client.Endpoints()[0]
 	var status *clientv3.StatusResponse
@@ -102,7 +102,7 @@ func (s etcdServer) members(ctx context.Context) []Finding {
 			down = append(down, m.Name+" (not started)")
 			continue
 		}
-		one, end := context.WithTimeout(ctx, etcdLimit/2)
+		one, end := context.WithTimeout(ctx, etcdLimit)
 		if _, err := s.client.Status(one, m.ClientURLs[0]); err != nil && !errors.Is(err, rpctypes.ErrPermissionDenied) {
 			down = append(down, m.Name+" ("+m.ClientURLs[0]+")")
 		}

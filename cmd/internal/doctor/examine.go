@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -11,6 +12,9 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
+
+// reachTimeout limits the first request. It is that of backendurl.
+const reachTimeout = 3 * time.Second
 
 // Examine examines the store that rawURL names. prefix is what the keys of the locks
 // begin with: a user may have rights for these keys alone. An error means that the store

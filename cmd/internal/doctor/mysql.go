@@ -220,9 +220,9 @@ func doublewrite(value string) Finding {
 func mysqlReplicas(n int, log bool) Finding {
 	switch {
 	case !log:
-		return note("replicas", "none, the binary log is off: no failover can lose a lock, and there are no locks while this server is down", "choose: a replica")
+		return note("replicas", "none, the binary log is off: no failover can lose a lock, and there are no locks while this server is down", "add a replica, if locks must be available then")
 	case n == 0:
-		return note("replicas", "none is connected", "choose: a replica")
+		return note("replicas", "none is connected", "start it, if there should be one")
 	default:
 		return warning("replicas", count(n, "replica")+": a failover loses what a replica has not received, even with semi-synchronous replication, which may fall back", "zklock, etcdlock or PostgreSQL with a synchronous standby, if a lost lock is expensive")
 	}

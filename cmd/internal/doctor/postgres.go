@@ -234,7 +234,7 @@ func unloggedTables(n int) Finding {
 func postgresReplicas(states []string, names string) Finding {
 	n := len(states)
 	if n == 0 && names == "" {
-		return note("replicas", "none: no failover can lose a lock, and there are no locks while this server is down", "choose: a standby with synchronous_standby_names")
+		return note("replicas", "none: no failover can lose a lock, and there are no locks while this server is down", "add a standby, with synchronous_standby_names, if locks must be available then")
 	}
 	synchronous, hidden := 0, 0
 	for _, s := range states {
@@ -260,7 +260,7 @@ func postgresReplicas(states []string, names string) Finding {
 
 func postgresLag(behind int64, lag time.Duration) Finding {
 	seen := fmt.Sprintf("%s, %v", bytes(behind), short(lag))
-	if behind > 16<<20 || lag > 2*time.Second {
+	if behind > 16<<20 || lag > 10*time.Second {
 		return warning("replication-lag", seen, "look at the standby's log and at the network")
 	}
 	return ok("replication-lag", "%s", seen)

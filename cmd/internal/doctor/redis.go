@@ -29,7 +29,9 @@ type redisServer struct {
 var redisSettings = []string{"appendfsync", "min-replicas-to-write", "timeout", "tcp-keepalive", "cluster-require-full-coverage", "save"}
 
 func examineRedis(ctx context.Context, client *redis.Client, prefix string) ([]Finding, error) {
-	if err := client.Ping(ctx).Err(); err != nil && !answers(err) {
+	first, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	if err := client.Ping(first).Err(); err != nil && !answers(err) {
 		return nil, err
 	}
 	s := &redisServer{client: client, settings: make(map[string]string)}
@@ -95,7 +97,7 @@ func (s *redisServer) server() []Finding {
 		return []Finding{unseen("version", "anything of INFO, such as version, role, memory and eviction policy", s.infoErr)}
 	}
 	flavour, number := redisFlavour(s.info)
-	findings := []Finding{redisVersion(flavour, number), redisRole(s.info["redis_mode"], s.info["role"], s.info["master_host"])}
+	findings := []Finding{redisVersion(flavour, number), redisRole(s.info["redis_mode"], s.info["role"], s.info["master_host"]+":"+s.info["master_port"])}
 	if used, has := s.number("used_memory"); has {
 		limit, _ := s.number("maxmemory")
 		findings = append(findings, memory(used, limit))

@@ -48,6 +48,8 @@ func redisRole(mode, role, master string) Finding {
 		return fault("role", "a Sentinel, which keeps no locks", "name the master in the URL; in programs use redis.NewFailoverClient with the Sentinels")
 	case role == "slave":
 		return fault("role", "a replica of "+master+": it refuses every write", "name the master in the URL")
+	case role == "":
+		return unseen("role", "the role in INFO", nil)
 	default:
 		return ok("role", "%s", role)
 	}
@@ -183,7 +185,7 @@ func redisReplicas(replicas []replica, least int) Finding {
 	case n < least:
 		return fault("replicas", seen+": all writes are refused", "start the replicas, or CONFIG SET min-replicas-to-write 0")
 	case n == 0:
-		return note("replicas", "none: no failover can lose a lock, and there are no locks while this server is down", "choose: redlock or zklock, if locks must be available then")
+		return note("replicas", "none: no failover can lose a lock, and there are no locks while this server is down", "choose redlock or zklock, if locks must be available then")
 	case least == 0:
 		return warning("replicas", seen+": a master that is cut off from its replicas grants locks that a failover loses",
 			"CONFIG SET min-replicas-to-write 1, CONFIG SET min-replicas-max-lag 10; redislock.WithWaitReplicas(1, time.Second)")
@@ -200,7 +202,7 @@ func redisLag(replicas []replica, offset int64) Finding {
 		switch {
 		case !r.online:
 			worst = r.addr + " is not online"
-		case r.lag > 2*time.Second:
+		case r.lag > 10*time.Second:
 			worst = fmt.Sprintf("%s was last heard %v ago", r.addr, r.lag)
 		case offset-r.offset > 1<<20:
 			worst = fmt.Sprintf("%s is %s behind", r.addr, bytes(offset-r.offset))

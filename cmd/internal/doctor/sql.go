@@ -50,7 +50,7 @@ func (d database) number(ctx context.Context, query string, args ...any) (int, e
 
 // reach checks that the database answers.
 func (d database) reach(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	return d.db.PingContext(ctx)
 }

@@ -60,7 +60,7 @@ func zkConnect(ctx context.Context, z *backendurl.ZooKeeper) (*zk.Conn, time.Dur
 	if err != nil {
 		return nil, 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
 	for {
 		select {
@@ -123,7 +123,7 @@ func (l *zkLog) agreed() time.Duration {
 
 // zkStatus returns the fields in the answer to srvr.
 func zkStatus(ctx context.Context, addr string) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, zkLimit)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {

@@ -1,0 +1,104 @@
+package doctor_test
+
+import (
+	"strings"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/distlock-go/distlock/internal/etcdtest"
+)
+
+// etcdClient returns a client that ends with the test.
+func etcdClient(t *testing.T, addr string) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// One server that is full. Then there are users, and one may not use the keys.
+func TestEtcd(t *testing.T) {
+	t.Parallel()
+	addr := etcdtest.Start(t).Addr()
+	c := etcdClient(t, addr)
+	r := examine(t, "etcd://"+addr, "")
+	wantFindings(t, r, "warning members", "note auto-compaction", "note authentication")
+	wantMeasured(t, r, "round-trip", "commit")
+	wantSeen(t, r, "database-size", "of 2048 MB")
+	if left, err := c.Get(t.Context(), "", clientv3.WithPrefix(), clientv3.WithKeysOnly()); err != nil || left.Count != 0 {
+		t.Errorf("the doctor has left %v, %v", left, err)
+	}
+
+	if _, err := c.Compact(t.Context(), 10); err != nil {
+		t.Fatal(err)
+	}
+	r = examine(t, "etcd://"+addr, "")
+	wantFindings(t, r, "warning members", "note authentication")
+	wantSeen(t, r, "auto-compaction", "since the last compaction")
+
+	status, err := c.Status(t.Context(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: status.Header.MemberId, Alarm: etcdserverpb.AlarmType_NOSPACE}
+	admin := etcdserverpb.NewMaintenanceClient(c.ActiveConnection())
+	if _, err := admin.Alarm(t.Context(), alarm); err != nil {
+		t.Fatal(err)
+	}
+	r = examine(t, "etcd://"+addr, "")
+	wantFindings(t, r, "fault alarms", "fault write-access", "warning members", "note authentication")
+	documented(t, "etcd-no-space", r)
+	alarm.Action = etcdserverpb.AlarmRequest_DEACTIVATE
+	if _, err := admin.Alarm(t.Context(), alarm); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, step := range []func() error{
+		func() error { _, err := c.RoleAdd(t.Context(), "root"); return err },
+		func() error { _, err := c.UserAdd(t.Context(), "root", "secret"); return err },
+		func() error { _, err := c.UserGrantRole(t.Context(), "root", "root"); return err },
+		func() error { _, err := c.RoleAdd(t.Context(), "locks"); return err },
+		func() error {
+			_, err := c.RoleGrantPermission(t.Context(), "locks", "shop/", "shop0", clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := c.UserAdd(t.Context(), "shop", "secret"); return err },
+		func() error { _, err := c.UserGrantRole(t.Context(), "shop", "locks"); return err },
+		func() error { _, err := c.AuthEnable(t.Context()); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = examine(t, "etcd://root:secret@"+addr, "")
+	wantFindings(t, r, "warning members")
+	if out := text(t, r); strings.Contains(out, "secret") {
+		t.Errorf("the report shows the password:\n%s", out)
+	}
+	wantFindings(t, examine(t, "etcd://shop:secret@"+addr+"/shop", ""), "warning members")
+	r = examine(t, "etcd://shop:secret@"+addr, "")
+	wantFindings(t, r, "fault write-access", "note auto-compaction", "warning members")
+	wantSeen(t, r, "write-access", `the user "shop" may not read and write the keys below distlock/`)
+}
+
+// A healthy cluster, and then without a server that does not lead.
+func TestEtcdCluster(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.StartCluster(t)
+	wantFindings(t, examine(t, "etcd://"+strings.Join(c.Addrs(), ","), ""), "note auto-compaction", "note authentication")
+	leader := c.Leader(t)
+	follower := c.Servers[0]
+	if follower == leader {
+		follower = c.Servers[1]
+	}
+	follower.Kill()
+	r := examine(t, "etcd://"+leader.Addr(), "")
+	wantFindings(t, r, "warning url-servers", "warning member-health", "note auto-compaction", "note authentication")
+	wantSeen(t, r, "member-health", follower.Addr())
+}

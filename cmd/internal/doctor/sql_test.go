@@ -1,0 +1,134 @@
+package doctor_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// withTables returns the URL of a database that has the tables.
+func withTables(t *testing.T, rawURL string) string {
+	t.Helper()
+	b, err := backendurl.Open(t.Context(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, ok := b.Backend.(interface{ Close() error }); ok {
+		_ = c.Close()
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return rawURL
+}
+
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	s := sqltest.Postgres.Start(t, "-c", "fsync=on", "-c", "idle_in_transaction_session_timeout=30s")
+
+	empty := s.NewDatabase(t)
+	wantFindings(t, examine(t, s.URL(empty), ""), "fault tables", "note replicas")
+	if got := s.Exec(t, empty, "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'distlock%'"); got != "0" {
+		t.Errorf("the doctor has created %s tables", got)
+	}
+
+	db := s.NewDatabase(t)
+	rawURL := withTables(t, s.URL(db))
+	r := examine(t, rawURL, "")
+	wantFindings(t, r, "note replicas")
+	wantMeasured(t, r, "round-trip", "commit", "clock")
+	if got := s.Exec(t, db, "SELECT count(*) FROM distlock"); got != "1" {
+		t.Errorf("the table has %s rows", got)
+	}
+
+	s.Exec(t, db, "CREATE ROLE shop LOGIN")
+	s.Exec(t, db, "GRANT SELECT, INSERT, UPDATE, DELETE ON distlock TO shop")
+	s.Exec(t, db, "GRANT SELECT ON distlock_member TO shop")
+	r = examine(t, strings.Replace(rawURL, "postgres@", "shop@", 1), "")
+	wantFindings(t, r, "fault privileges", "note replicas")
+	wantSeen(t, r, "privileges", "INSERT ON distlock_member, UPDATE ON distlock_member, DELETE ON distlock_member")
+
+	s.Exec(t, db, "ALTER DATABASE "+db+" SET synchronous_commit = off")
+	s.Exec(t, db, "ALTER DATABASE "+db+" SET idle_in_transaction_session_timeout = 0")
+	s.Exec(t, db, "ALTER TABLE distlock_member SET UNLOGGED")
+	standby := s.Replica(t)
+	r = examine(t, rawURL, "")
+	wantFindings(t, r, "fault unlogged-tables", "warning synchronous-commit", "warning replicas", "note idle-in-transaction")
+
+	r = examine(t, standby.URL(db), "")
+	wantFindings(t, r, "fault role", "fault fsync", "fault unlogged-tables", "warning synchronous-commit", "note idle-in-transaction")
+	documented(t, "postgres-standby", r)
+}
+
+func TestMariaDB(t *testing.T) {
+	t.Parallel()
+	s := sqltest.MariaDB.Start(t, "--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=O_DIRECT")
+
+	empty := s.NewDatabase(t)
+	wantFindings(t, examine(t, s.URL(empty), ""), "fault tables", "note replicas")
+
+	db := s.NewDatabase(t)
+	rawURL := withTables(t, s.URL(db))
+	r := examine(t, rawURL, "")
+	wantFindings(t, r, "note replicas")
+	wantMeasured(t, r, "round-trip", "commit", "clock")
+
+	s.Exec(t, db, "CREATE USER shop")
+	s.Exec(t, db, "GRANT SELECT, INSERT, UPDATE, DELETE ON distlock TO shop")
+	s.Exec(t, db, "GRANT SELECT, INSERT, UPDATE ON distlock_member TO shop")
+	s.Exec(t, db, "GRANT SELECT, INSERT ON distlock_guard TO shop")
+	r = examine(t, strings.Replace(rawURL, "root@", "shop@", 1), "")
+	wantFindings(t, r, "fault privileges", "note replicas")
+	wantSeen(t, r, "privileges", "may not DELETE ON distlock_member, UPDATE ON distlock_guard, DELETE ON distlock_guard")
+
+	s.Exec(t, db, "ALTER TABLE distlock_guard ENGINE=MyISAM")
+	s.Exec(t, db, "SET GLOBAL innodb_flush_log_at_trx_commit = 0")
+	s.Exec(t, db, "SET GLOBAL autocommit = OFF")
+	s.Exec(t, db, "SET GLOBAL wait_timeout = 10")
+	s.Exec(t, db, "SET GLOBAL read_only = ON")
+	r = examine(t, rawURL, "")
+	wantFindings(t, r, "fault role", "fault autocommit", "fault table-engine", "warning flush-log-at-commit", "note idle-timeout", "note replicas")
+	wantSeen(t, r, "table-engine", "distlock_guard (MyISAM)")
+}
+
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	testmode.InRealTime(t)
+	file := filepath.Join(t.TempDir(), "locks.db")
+	wantFindings(t, examine(t, "sqlite:"+file, ""), "fault tables")
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the doctor has created the file: %v", err)
+	}
+
+	r := examine(t, withTables(t, "sqlite:"+file), "")
+	wantFindings(t, r)
+	wantMeasured(t, r, "commit")
+
+	changeMode(t, file)
+	wantFindings(t, examine(t, "sqlite:"+file, ""), "warning journal-mode")
+	wantFindings(t, examine(t, "sqlite:"+file, ""), "warning journal-mode") // the doctor has not changed it
+}
+
+// changeMode turns WAL off.
+func changeMode(t *testing.T, file string) {
+	t.Helper()
+	s, err := backendurl.Connect(t.Context(), "sqlite:"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	db, ok := s.Client.(*sql.DB)
+	if !ok {
+		t.Fatalf("the client is %v", s.Client)
+	}
+	if _, err := db.ExecContext(t.Context(), "PRAGMA journal_mode = DELETE"); err != nil {
+		t.Fatal(err)
+	}
+}
