@@ -75,7 +75,8 @@ var layers = []layer{
 	{"measured", "internal/lockmetrics/knownrun", "root driver backends", ""},
 	{"servers", "internal/etcdtest internal/redistest internal/sqltest internal/zktest", "testing", goRedis + " " + miniredis},
 	{"tools", "internal/matrix internal/retest backend/internal/luascript/compose", "testing scripts backends", ""},
-	{"services", "grpcmw/internal/billv1", "proto", grpc + " " + protobuf},
+	{"services", "grpcmw/internal/billv1 internal/cookbook/orderv1", "proto", grpc + " " + protobuf},
+	{"recipes", "internal/cookbook", "root http grpc services", grpc},
 }
 
 // TestLayers: each package is in the table of layers, and imports only what the table

@@ -4,17 +4,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
-// Every line of Go in these pages is also in an example, which compiles and runs.
+// Every line of code in these pages is also in an example, which compiles and runs.
 func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
 	for page, examples := range map[string][]string{
 		"README.md":          {"example*_test.go", "backend/*lock/example*_test.go", "example_annotation/service.go"},
+		"docs/cookbook.md":   {"internal/cookbook/*.go", "internal/cookbook/orderv1/order.proto", "cmd/distlock/testdata/script/cookbook.txtar"},
 		"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
 		"docs/migration.md":  {"backend/*/migration_test.go"},
 		"docs/operations.md": {"example_ping_test.go"},
@@ -33,25 +35,25 @@ func TestPagesAreInTheExamples(t *testing.T) {
 				}
 			}
 		}
-		_, rest, found := strings.Cut(read(t, page), "```go\n")
-		if !found {
-			t.Errorf("%s has no Go in it", page)
+		blocks := codeBlocks.FindAllStringSubmatch(read(t, page), -1)
+		if len(blocks) == 0 {
+			t.Errorf("%s has no code in it", page)
 		}
-		for found {
-			var block string
-			block, rest, _ = strings.Cut(rest, "```")
-			if strings.HasPrefix(block, "package main\n") {
-				block = "" // TestTheProgramOfTheREADMERuns
+		for _, block := range blocks {
+			if strings.HasPrefix(block[1], "package main\n") {
+				continue // TestTheProgramOfTheREADMERuns
 			}
-			for line := range strings.Lines(block) {
+			for line := range strings.Lines(block[1]) {
 				if !known[code(line)] {
 					t.Errorf("%s: in no example: %s", page, line)
 				}
 			}
-			_, rest, found = strings.Cut(rest, "```go\n")
 		}
 	}
 }
+
+// codeBlocks finds the code in a page. What a console shows is not code.
+var codeBlocks = regexp.MustCompile("(?ms)^ *```(?:crontab|go|ini|proto|sh|yaml)\n(.*?)^ *```$")
 
 // TestTheProgramOfTheREADMERuns compiles and runs the README's main.go, with the
 // address of another Redis.

@@ -1,0 +1,133 @@
+package cookbook_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/cookbook"
+)
+
+// TestNightly: cron starts the report on five machines with different clocks, forty times in
+// eight minutes. Each of three nights has one report.
+func TestNightly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, machines := newProcesses(t, 5)
+		var reports gauge
+		for range 3 {
+			for range 8 { // minutes
+				for _, m := range machines {
+					if err := cookbook.Nightly(t.Context(), m, func(context.Context) error {
+						reports.begin()
+						defer reports.end()
+						time.Sleep(30 * time.Second)
+						return nil
+					}); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(time.Minute)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		if n := reports.total.Load(); n != 3 {
+			t.Errorf("%d reports, want 3", n)
+		}
+	})
+}
+
+// TestNightlyAtTheSameTime: five machines start at the same time, and four skip.
+func TestNightlyAtTheSameTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memlock.New()
+		var reports atomic.Int32
+		report := func(ctx context.Context) error {
+			reports.Add(1)
+			time.Sleep(time.Minute)
+			return ctx.Err()
+		}
+		var machines sync.WaitGroup
+		for range 5 {
+			machines.Go(func() {
+				locker := distlock.New(store, distlock.Config{})
+				defer locker.Close()
+				if err := cookbook.Nightly(t.Context(), locker, report); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		machines.Wait()
+		if n := reports.Load(); n != 1 {
+			t.Errorf("%d reports, want 1", n)
+		}
+	})
+}
+
+// TestNightlyFails: the error of the report is returned, and the key is kept.
+func TestNightlyFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, machines := newProcesses(t, 2)
+		errDisk := errors.New("disk full")
+		if err := cookbook.Nightly(t.Context(), machines[0], func(context.Context) error { return errDisk }); !errors.Is(err, errDisk) {
+			t.Errorf("Nightly: %v", err)
+		}
+		if err := cookbook.Nightly(t.Context(), machines[1], func(context.Context) error {
+			t.Error("another machine writes the report")
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNightlyCrash: a machine dies during the report. Another one whose clock is later than
+// the lease writes it.
+func TestNightlyCrash(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, machines := newProcesses(t, 1)
+		dying := &cable{Backend: store}
+		var begun, written int
+		time.AfterFunc(15*time.Second, func() { dying.cut.Store(true) })
+		err := cookbook.Nightly(t.Context(), newProcess(t, dying), func(ctx context.Context) error {
+			begun++
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if !errors.Is(err, distlock.ErrLost) {
+			t.Errorf("the machine that died: %v", err)
+		}
+		time.Sleep(distlock.DefaultKeyTimeout)
+		if err := cookbook.Nightly(t.Context(), machines[0], func(context.Context) error {
+			written++
+			return nil
+		}); err != nil || begun != 1 || written != 1 {
+			t.Errorf("%d begun, %d written: %v", begun, written, err)
+		}
+	})
+}
+
+// TestNightlyOutage: without the store the report is not written, and the error says why.
+func TestNightlyOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, _ := newProcesses(t, 0)
+		dead := &cable{Backend: store}
+		dead.cut.Store(true)
+		err := cookbook.Nightly(t.Context(), newProcess(t, dead), func(context.Context) error {
+			t.Error("the report is written without the lock")
+			return nil
+		})
+		if !errors.Is(err, distlock.ErrUnavailable) || !errors.Is(err, errCut) {
+			t.Errorf("Nightly: %v", err)
+		}
+	})
+}

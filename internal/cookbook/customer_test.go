@@ -1,0 +1,194 @@
+package cookbook_test
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/cookbook"
+	"github.com/distlock-go/distlock/internal/cookbook/orderv1"
+)
+
+// orders is the service. An order takes a second.
+type orders struct {
+	orderv1.UnimplementedOrderServiceServer
+	all gauge
+	of  [4]gauge // of each customer
+}
+
+func (o *orders) Place(ctx context.Context, r *orderv1.PlaceRequest) (*orderv1.PlaceResponse, error) {
+	customer, err := strconv.Atoi(r.GetCustomerId())
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range []*gauge{&o.all, &o.of[customer]} {
+		g.begin()
+		defer g.end()
+	}
+	time.Sleep(time.Second)
+	lease, _ := distlock.FromContext(ctx)
+	return &orderv1.PlaceResponse{OrderId: int64(o.all.total.Load())}, lease.Check()
+}
+
+// connect serves server in memory and returns a client of it.
+func connect(t *testing.T, server *grpc.Server) orderv1.OrderServiceClient {
+	t.Helper()
+	l := bufconn.Listen(1 << 16)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	cc, err := grpc.NewClient("passthrough:///orders",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cc.Close(); err != nil {
+			t.Error(err)
+		}
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return orderv1.NewOrderServiceClient(cc)
+}
+
+// TestCustomers: twelve orders of four customers arrive at three servers. Each customer has
+// one order at a time, and the customers do not wait for each other.
+func TestCustomers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, processes := newProcesses(t, 3)
+		service := new(orders)
+		var calls sync.WaitGroup
+		start := time.Now()
+		for _, l := range processes {
+			client := connect(t, cookbook.NewServer(l, service))
+			for customer := range service.of {
+				calls.Go(func() {
+					r := &orderv1.PlaceRequest{CustomerId: strconv.Itoa(customer)}
+					if _, err := client.Place(t.Context(), r); err != nil {
+						t.Errorf("customer %d: %v", customer, err)
+					}
+				})
+			}
+		}
+		calls.Wait()
+		if took := time.Since(start); took != 3*time.Second || service.all.most.Load() != 4 {
+			t.Errorf("%v, at most %d at once", took, service.all.most.Load())
+		}
+		for customer := range service.of {
+			if g := &service.of[customer]; g.total.Load() != 3 || g.most.Load() != 1 {
+				t.Errorf("customer %d: %d orders, at most %d at once", customer, g.total.Load(), g.most.Load())
+			}
+		}
+	})
+}
+
+// TestCustomersBusy: of eight orders of one customer, five run in the five seconds that a
+// call waits. The others are told to try again.
+func TestCustomersBusy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, processes := newProcesses(t, 1)
+		service := new(orders)
+		client := connect(t, cookbook.NewServer(processes[0], service))
+		var busy gauge
+		together(processes, 8, func(*distlock.Locker) {
+			_, err := client.Place(t.Context(), &orderv1.PlaceRequest{CustomerId: "1"})
+			if err != nil {
+				busy.begin()
+				checkStatus(t, err, codes.Aborted, grpcmw.ReasonBusy)
+			}
+		})
+		if n := service.all.total.Load(); n+busy.total.Load() != 8 || n != 5 || service.all.most.Load() != 1 {
+			t.Errorf("%d orders, at most %d at once, %d refused", n, service.all.most.Load(), busy.total.Load())
+		}
+	})
+}
+
+// TestCustomersRefused: without a customer, and without the store, nothing is ordered.
+func TestCustomersRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, processes := newProcesses(t, 1)
+		service := new(orders)
+		_, err := connect(t, cookbook.NewServer(processes[0], service)).Place(t.Context(), &orderv1.PlaceRequest{Sku: "tea"})
+		checkStatus(t, err, codes.InvalidArgument, grpcmw.ReasonKey)
+
+		dead := &cable{Backend: store}
+		dead.cut.Store(true)
+		client := connect(t, cookbook.NewServer(newProcess(t, dead), service))
+		_, err = client.Place(t.Context(), &orderv1.PlaceRequest{CustomerId: "1"})
+		checkStatus(t, err, codes.Unavailable, grpcmw.ReasonUnavailable)
+		if n := service.all.total.Load(); n != 0 {
+			t.Errorf("%d orders", n)
+		}
+	})
+}
+
+// TestLockCustomers: the customer is the authenticated one, whatever the request says.
+func TestLockCustomers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, processes := newProcesses(t, 2)
+		service := new(orders)
+		authenticated := func(ctx context.Context) string {
+			if users := metadata.ValueFromIncomingContext(ctx, "user"); len(users) == 1 {
+				return users[0]
+			}
+			return ""
+		}
+		var clients []orderv1.OrderServiceClient
+		for _, l := range processes {
+			server := grpc.NewServer(grpc.ChainUnaryInterceptor(cookbook.LockCustomers(l, authenticated)))
+			orderv1.RegisterOrderServiceServer(server, service)
+			clients = append(clients, connect(t, server))
+		}
+		place := func(client orderv1.OrderServiceClient, user, customer string) error {
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "user", user)
+			_, err := client.Place(ctx, &orderv1.PlaceRequest{CustomerId: customer})
+			return err
+		}
+		start := time.Now()
+		var calls sync.WaitGroup
+		for i, client := range clients {
+			calls.Go(func() {
+				if err := place(client, "ann", strconv.Itoa(i)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		if took := time.Since(start); took != 2*time.Second || service.all.most.Load() != 1 {
+			t.Errorf("%v, at most %d at once", took, service.all.most.Load())
+		}
+		checkStatus(t, place(clients[0], "", "1"), codes.InvalidArgument, grpcmw.ReasonKey)
+	})
+}
+
+func checkStatus(t *testing.T, err error, code codes.Code, reason string) {
+	t.Helper()
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && s.Code() == code && info.GetReason() == reason {
+			return
+		}
+	}
+	t.Errorf("%v %v, want %v with %s", err, s.Details(), code, reason)
+}
