@@ -33,10 +33,10 @@ func SendMails(ctx context.Context, locker *distlock.Locker, box Outbox, send fu
 		err := box.Begin(ctx, term)
 		for err == nil {
 			var m Mail
-			if m, err = box.Next(ctx); err != nil {
-				break
+			if m, err = box.Next(ctx); err == nil {
+				err = send(ctx, m)
 			}
-			if err = send(ctx, m); err == nil {
+			if err == nil {
 				err = box.Finish(ctx, term, m)
 			}
 		}
