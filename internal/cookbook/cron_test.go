@@ -88,8 +88,8 @@ func TestNightlyFails(t *testing.T) {
 	})
 }
 
-// TestNightlyCrash: a machine dies during the report. Another one whose clock is later than
-// the lease writes it.
+// TestNightlyCrash: a machine dies during the report. Another one that starts after the end
+// of the lease writes it.
 func TestNightlyCrash(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
