@@ -113,9 +113,8 @@ func TestJoinedHooksAllocateNothing(t *testing.T) {
 		Released: func(context.Context, distlock.ReleasedInfo) {},
 	}
 	h = distlock.JoinHooks(h, h, h)
-	ctx := context.Background()
 	if n := testing.AllocsPerRun(100, func() {
-		ctx = h.Start(ctx, distlock.StartInfo{})
+		ctx := h.Start(context.Background(), distlock.StartInfo{})
 		h.Acquired(ctx, distlock.AcquiredInfo{})
 		h.Released(ctx, distlock.ReleasedInfo{})
 	}); n > 0 {

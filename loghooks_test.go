@@ -72,9 +72,8 @@ func TestLogHooks(t *testing.T) {
 // With the debug level off, the hooks of a lock that goes well do not allocate.
 func TestLogHooksOff(t *testing.T) {
 	h := distlock.LogHooks(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	ctx := context.Background()
 	if n := testing.AllocsPerRun(100, func() {
-		ctx = h.Start(ctx, distlock.StartInfo{})
+		ctx := h.Start(context.Background(), distlock.StartInfo{})
 		h.Acquired(ctx, distlock.AcquiredInfo{})
 		h.Renewed(ctx, distlock.RenewedInfo{})
 		h.Failed(ctx, distlock.FailedInfo{Err: errBroken})

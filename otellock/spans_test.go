@@ -89,7 +89,7 @@ func (t *traced) want(want ...string) {
 	for _, s := range ended {
 		line := fmt.Sprintf("%s [%v %v] below %q", s.Name(), s.StartTime().Sub(t.begun), s.EndTime().Sub(t.begun), names[s.Parent().SpanID()])
 		for _, a := range s.Attributes() {
-			line += fmt.Sprintf(" %s=%s", strings.TrimPrefix(string(a.Key), "distlock."), a.Value.Emit())
+			line += fmt.Sprintf(" %s=%s", strings.TrimPrefix(string(a.Key), "distlock."), a.Value.String())
 		}
 		for _, l := range s.Links() {
 			line += fmt.Sprintf(" -> %q", names[l.SpanContext.SpanID()])
@@ -97,7 +97,7 @@ func (t *traced) want(want ...string) {
 		for _, e := range s.Events() {
 			line += fmt.Sprintf(" event %s at %v", e.Name, e.Time.Sub(t.begun))
 			for _, a := range e.Attributes {
-				line += fmt.Sprintf(" %s=%q", a.Key, a.Value.Emit())
+				line += fmt.Sprintf(" %s=%q", a.Key, a.Value.String())
 			}
 		}
 		if s.Status().Code != codes.Unset {
@@ -270,7 +270,7 @@ func TestSpansEndAfterAPanic(t *testing.T) {
 					go func() {
 						defer close(done)
 						defer func() { _ = recover() }()
-						_ = t.Do(ctx, "k", distlock.Opts{}, func(ctx context.Context) error {
+						_ = t.Do(ctx, "k", distlock.Opts{}, func(context.Context) error {
 							_, err := t.TryAcquire(context.WithoutCancel(trace.ContextWithSpan(t.Context(), span)), "k", distlock.Opts{})
 							return err
 						})

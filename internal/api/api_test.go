@@ -68,7 +68,7 @@ func TestDocIsShort(t *testing.T) {
 }
 
 // public returns the directories of the public packages below root, sorted. Of the nested
-// modules only backends are among them; examples and commands are not.
+// modules only backends, otellock and promlock are among them; examples and commands are not.
 func public(t *testing.T, root string) []string {
 	t.Helper()
 	var dirs []string
@@ -82,7 +82,8 @@ func public(t *testing.T, root string) []string {
 		}
 		base := filepath.Base(dir)
 		if dir != "." {
-			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && filepath.Dir(dir) != "backend" {
+			library := filepath.Dir(dir) == "backend" || dir == "otellock" || dir == "promlock"
+			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil && !library {
 				return fs.SkipDir
 			}
 			if base == "internal" || base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "example_") {

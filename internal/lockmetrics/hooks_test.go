@@ -195,13 +195,13 @@ func TestNothingDrifts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 16))
 			var mu sync.Mutex
-			chance := func(n int) bool { mu.Lock(); defer mu.Unlock(); return r.IntN(n) == 0 }
+			draw := func(n int) int { mu.Lock(); defer mu.Unlock(); return r.IntN(n) }
 			begun := 0
 			fault := func() {
-				switch {
-				case chance(20):
+				switch draw(20) {
+				case 0:
 					panic("a hook")
-				case chance(20):
+				case 1:
 					runtime.Goexit()
 				}
 			}
@@ -229,7 +229,7 @@ func TestNothingDrifts(t *testing.T) {
 						go func() {
 							defer close(done)
 							defer func() { _ = recover() }()
-							act(t.Context(), l, store, chance)
+							act(t.Context(), l, store, draw)
 						}()
 						<-done
 					}
@@ -262,35 +262,35 @@ func TestNothingDrifts(t *testing.T) {
 }
 
 // act does one of the things that can be done to locks.
-func act(ctx context.Context, l *distlock.Locker, store *memlock.Backend, chance func(int) bool) {
+func act(ctx context.Context, l *distlock.Locker, store *memlock.Backend, draw func(int) int) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	o := distlock.Opts{Value: "a", MaxHold: 500 * time.Millisecond}
-	switch {
-	case chance(3):
+	switch draw(3) {
+	case 0:
 		o.Mode = distlock.Shared
-	case chance(3):
+	case 1:
 		o.Permits = 2
 	}
 	work := func(ctx context.Context) error {
-		if chance(3) {
+		if draw(3) == 0 {
 			_ = l.Do(ctx, "k", o, func(context.Context) error { return nil })
 		}
-		if chance(10) {
+		if draw(10) == 0 {
 			store.Drop("k")
 		}
 		time.Sleep(10 * time.Millisecond)
-		if chance(10) {
+		if draw(10) == 0 {
 			time.Sleep(time.Second)
 		}
 		return errors.New("done")
 	}
-	switch {
-	case chance(4):
+	switch draw(10) {
+	case 0, 1:
 		_ = l.DoAll(ctx, []string{"k", "l", "m"}, o, work)
-	case chance(6):
+	case 2:
 		_ = l.Lead(ctx, "k", o, work)
-	case chance(10):
+	case 3:
 		_, _ = l.TryAcquire(ctx, "forgotten", o)
 	default:
 		_ = l.Do(ctx, "k", o, work)
