@@ -109,7 +109,7 @@ func demonstrate(p *tab, name, key string) {
 // testLocksPage searches, watches and releases keys.
 func testLocksPage(t *testing.T, browser context.Context) {
 	l := distlock.New(memlock.New(), distlock.Config{Holder: "web-3/4711"})
-	t.Cleanup(func() { _ = l.Close() }) // the test has lost a lease
+	t.Cleanup(func() { _ = l.Close() })
 	asked := make(chan string, 10)
 	ui := lockui.New(l, lockui.WithForceRelease(func(_ *http.Request, key string) error {
 		asked <- key
@@ -131,6 +131,7 @@ func testLocksPage(t *testing.T, browser context.Context) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = lease.Release(context.Background()) })
 		return lease
 	}
 	stock := acquire("shop:item:tea")
@@ -179,7 +180,9 @@ func testLocksPage(t *testing.T, browser context.Context) {
 	p.wait(dialog + `.open`)
 	p.keys(kb.Tab + kb.Enter)
 	p.wait(says("shop:item:tea was released."))
-	<-next.Context().Done()
+	if err := next.Refresh(t.Context()); !errors.Is(err, distlock.ErrLost) {
+		t.Errorf("after the release its holder learns: %v", err)
+	}
 	if got := <-asked; got != "shop:item:tea" {
 		t.Errorf("asked about %s", got)
 	}
