@@ -12,7 +12,8 @@ import (
 	"github.com/distlock-go/distlock/internal/lockmetrics"
 )
 
-// Collector collects the metrics of one or more Lockers. It is safe for concurrent use.
+// Collector collects the metrics of one or more Lockers: see the table of the package. It is
+// safe for concurrent use.
 type Collector struct {
 	waiting, held    *prometheus.GaugeVec
 	waited, heldFor  *prometheus.HistogramVec

@@ -2,6 +2,7 @@ package promlock_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -50,4 +51,33 @@ func lines(t *testing.T, g prometheus.Gatherer) []string {
 		}
 	}
 	return all
+}
+
+// One Collector counts the locks of several Lockers, and the option sets its buckets.
+func TestWithBuckets(t *testing.T) {
+	bounds := []float64{1, 2}
+	c := promlock.New(promlock.WithBuckets(bounds...))
+	bounds[0] = 3 // is not seen
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	for range 2 {
+		locked(t, c.Hooks())()
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		h := family.GetMetric()[0].GetHistogram()
+		if h == nil {
+			continue
+		}
+		var got []float64
+		for _, b := range h.GetBucket() {
+			got = append(got, b.GetUpperBound())
+		}
+		if !slices.Equal(got, []float64{1, 2}) || h.GetSampleCount() != 2 {
+			t.Errorf("%s: %d with buckets %v", family.GetName(), h.GetSampleCount(), got)
+		}
+	}
 }

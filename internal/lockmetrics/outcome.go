@@ -16,7 +16,7 @@ const (
 	firstCode
 )
 
-// Lost is the outcome of a hold whose lease was lost.
+// Lost is the outcome of a hold that ended with a loss.
 const Lost = firstCode + Outcome(distlock.CodeLost)
 
 // Outcomes is the number of outcomes.
