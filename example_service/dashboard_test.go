@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -95,7 +96,7 @@ func TestDashboard(t *testing.T) {
 var variables = strings.NewReplacer("$name", "shop:item|.*", "$__rate_interval", "5m", "$__range", "5m")
 
 // checkPanels evaluates the queries of all panels with one of the titles.
-func checkPanels(t *testing.T, p *prometheusServer, want map[string]float64) {
+func checkPanels(t *testing.T, p *prometheusServer, want map[string]float64) (err error) {
 	t.Helper()
 	for _, panel := range readDashboard(t).Panels {
 		value, ok := want[panel.Title]
@@ -104,10 +105,11 @@ func checkPanels(t *testing.T, p *prometheusServer, want map[string]float64) {
 		}
 		for _, q := range panel.Targets {
 			if found := p.query(t, variables.Replace(q.Expr)); len(found) != 1 || found[0].value != value {
-				t.Errorf("%s is %v, want %v: %s", panel.Title, found, value, q.Expr)
+				err = errors.Join(err, fmt.Errorf("%s is %v, want %v: %s", panel.Title, found, value, q.Expr))
 			}
 		}
 	}
+	return err
 }
 
 // checkDashboard evaluates each query. Each series that a
@@ -143,11 +145,10 @@ func checkDashboard(t *testing.T, p *prometheusServer, m metrics) {
 		}
 	}
 
-	const count = "distlock_wait_duration_seconds_count"
 	positive := func(v float64) bool { return v > 0 }
 	seconds := func(v float64) bool { return v > 0 && v <= 30 }
 	for name, ok := range map[string]func(float64) bool{
-		"Locks taken/Locks taken":                          func(v float64) bool { return v > 0 && v <= 2*(m.of(count, "acquired")+m.of(count, "handed_over")) },
+		"Locks taken/Locks taken":                          func(v float64) bool { return v > 0 && v <= 2*(m.of(waits, "acquired")+m.of(waits, "handed_over")) },
 		"Losses/Losses":                                    positive,
 		"Failed renewals/Failed renewals":                  positive,
 		"Acquisitions by outcome/acquired":                 positive,
@@ -165,14 +166,14 @@ func checkDashboard(t *testing.T, p *prometheusServer, m metrics) {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
-	var waits []float64
+	var quantiles []float64
 	for _, quantile := range []string{"p50", "p90", "p99"} {
 		for _, s := range results["Wait for a lock/"+quantile] {
-			waits = append(waits, s.value)
+			quantiles = append(quantiles, s.value)
 		}
 	}
-	if !slices.IsSorted(waits) {
-		t.Errorf("the quantiles are %v", waits)
+	if !slices.IsSorted(quantiles) {
+		t.Errorf("the quantiles are %v", quantiles)
 	}
 }
 
