@@ -70,6 +70,7 @@ var Catalogue = []Check{
 	{"acl-keys", access, "Redis", "An operation on a key that the user may not use fails (P5)."},
 	{"acl-channels", access, "Redis", "A release wakes a waiter by a message. Without it waiters poll (P5)."},
 	{"privileges", access, "PostgreSQL, MySQL", "An operation with a statement that the user may not run fails (P5)."},
+	{"root-acl", access, "ZooKeeper", "Every client that can delete the nodes can take every lock (P1, P6)."},
 	{"write-access", access, "ZooKeeper, etcd, SQLite", "Without the right to write, no lock is granted (P5)."},
 
 	{"round-trip", timing, "all but SQLite", "A lease is renewed at a third of its time. A store that is slow for longer than that costs leases (P2)."},

@@ -59,7 +59,7 @@ func hostOf(store string) string {
 }
 
 // volatile is what differs from run to run.
-var volatile = regexp.MustCompile(`[0-9]+ [KMG]B|[0-9]+ of [0-9]{2,} used|127\.0\.0\.1:[0-9]+|[0-9]+\.[0-9]+\.[0-9]+|PostgreSQL [0-9.]+|[0-9]+ revisions?`)
+var volatile = regexp.MustCompile(`[0-9]+ [KMG]B|[0-9]+ of [0-9]{2,} used|127\.0\.0\.1:[0-9]+|(Redis|Valkey) [0-9.]+|[0-9]+\.[0-9]+\.[0-9]+|PostgreSQL [0-9.]+|[0-9]+ revisions?`)
 
 // stable returns the part of a report that is the same in each run: without the times,
 // which are the last topic, and without the summary, which counts them.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/child"
@@ -26,6 +27,24 @@ func examine(t *testing.T, rawURL, prefix string) *doctor.Report {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// opened returns a URL whose store was opened by a program, which creates tables and takes
+// a lock.
+func opened(t *testing.T, rawURL string) string {
+	t.Helper()
+	b, err := backendurl.Open(t.Context(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := distlock.New(b.Backend, distlock.Config{})
+	if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return rawURL
 }
 
 // isTime reports whether a finding depends on how fast the machine is.
@@ -91,6 +110,15 @@ func wantSeen(t *testing.T, r *doctor.Report, id string, parts ...string) {
 		if !strings.Contains(f.Seen, part) {
 			t.Errorf("%s: %q does not contain %q", id, f.Seen, part)
 		}
+	}
+}
+
+// wantRefused checks that a store cannot be examined, and why.
+func wantRefused(t *testing.T, rawURL, why string) {
+	t.Helper()
+	r, err := doctor.Examine(t.Context(), rawURL, "")
+	if r != nil || err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "not-it") {
+		t.Errorf("got %v, %v; want %s", r, err, why)
 	}
 }
 

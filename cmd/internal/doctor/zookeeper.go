@@ -39,6 +39,9 @@ func examineZooKeeper(ctx context.Context, z *backendurl.ZooKeeper) ([]Finding, 
 	findings = append(findings, sessionTimeout(z.SessionTimeout, agreed))
 	findings = append(findings, zkMembers(ctx, conn, z, status["Mode"])...)
 	findings = append(findings, authentication(z.User != "", allLoopback(z.Servers)))
+	if acl, _, err := conn.GetACL(z.Root); err == nil { // otherwise write-access says why
+		findings = append(findings, rootACL(acl))
+	}
 	writable, commits := zkWrite(ctx, conn, z)
 	findings = append(findings, writable)
 	t, err := measure(ctx, 100, func(context.Context) error { _, _, err := conn.Exists("/zookeeper"); return err })
@@ -338,6 +341,16 @@ func zkWritable(root, at string, err error) Finding {
 	default:
 		return ok("write-access", "nodes can be created and deleted below %s", root)
 	}
+}
+
+// rootACL decides on the rights at the node above the locks.
+func rootACL(acl []zk.ACL) Finding {
+	for _, a := range acl {
+		if a.Scheme == "world" && a.Perms&(zk.PermCreate|zk.PermDelete|zk.PermAdmin) != 0 {
+			return note("root-acl", "every client may create and delete nodes", "user:password@ in the URL before the first lock, or setAcl for this user")
+		}
+	}
+	return ok("root-acl", "not every client may create and delete nodes")
 }
 
 // allLoopback reports whether all servers are on this machine.

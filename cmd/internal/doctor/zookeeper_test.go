@@ -20,7 +20,10 @@ func TestZooKeeper(t *testing.T) {
 	wantMeasured(t, r, "round-trip", "commit")
 	documented(t, "zookeeper-session", r)
 
-	withTables(t, "zk://user:secret@"+s.Addr()+"/shop?session_timeout=5s")
+	opened(t, "zk://"+s.Addr()+"/open")
+	wantFindings(t, examine(t, "zk://"+s.Addr()+"/open", ""), "warning members", "warning session-timeout", "note authentication", "note root-acl")
+
+	opened(t, "zk://user:secret@"+s.Addr()+"/shop?session_timeout=5s")
 	r = examine(t, "zk://user:secret@"+s.Addr()+"/shop?session_timeout=5s", "")
 	wantFindings(t, r, "warning members", "note session-timeout")
 	if strings.Contains(text(t, r), "secret") {
