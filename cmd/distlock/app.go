@@ -32,6 +32,7 @@ func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
 		Commands: []*cli.Command{
 			runCommand(args, stderr),
 			lsCommand(stdout),
+			topCommand(stdout),
 			releaseCommand(stdout),
 			doctorCommand(stdout),
 		},

@@ -1,19 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/distlock-go/distlock"
 )
+
+var lsColumns = []column{
+	keyColumn, modeColumn, heldColumn, waitingColumn, holderColumn, ownerColumn, tokenColumn, sinceColumn, leftColumn,
+}
 
 func lsCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
@@ -28,8 +28,8 @@ func lsCommand(stdout io.Writer) *cli.Command {
 		UsageText: "distlock ls [-backend URL] [-prefix orders:] [-limit 100] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
 			backendFlag(),
-			&cli.StringFlag{Name: "prefix", Usage: "only keys that begin with `TEXT`"},
-			&cli.IntFlag{Name: "limit", Value: 100, Usage: "at most `N` keys"},
+			prefixFlag(),
+			limitFlag(),
 			timeoutFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print an array of objects, with times in RFC 3339 and milliseconds"},
 		},
@@ -37,9 +37,9 @@ func lsCommand(stdout io.Writer) *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			limit := c.Int("limit")
-			if limit < 1 {
-				return usageErrorf("-limit is %d: want at least 1", limit)
+			limit, err := limitOf(c)
+			if err != nil {
+				return err
 			}
 			ctx, cancel, err := withTimeout(ctx, c)
 			if err != nil {
@@ -58,9 +58,25 @@ func lsCommand(stdout io.Writer) *cli.Command {
 			if c.Bool("json") {
 				return writeJSON(stdout, locks)
 			}
-			return writeTable(stdout, locks)
+			return writeTable(stdout, lsColumns, locks)
 		},
 	}
+}
+
+func prefixFlag() cli.Flag {
+	return &cli.StringFlag{Name: "prefix", Usage: "only keys that begin with `TEXT`"}
+}
+
+func limitFlag() cli.Flag {
+	return &cli.IntFlag{Name: "limit", Value: 100, Usage: "at most `N` keys"}
+}
+
+func limitOf(c *cli.Command) (int, error) {
+	limit := c.Int("limit")
+	if limit < 1 {
+		return 0, usageErrorf("-limit is %d: want at least 1", limit)
+	}
+	return limit, nil
 }
 
 func timeoutFlag() cli.Flag {
@@ -107,44 +123,6 @@ func writeJSON(w io.Writer, locks []distlock.KeyInfo) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(out)
-}
-
-func writeTable(w io.Writer, locks []distlock.KeyInfo) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "KEY\tMODE\tHELD\tWAITING\tHOLDER\tOWNER\tTOKEN\tSINCE\tLEFT")
-	for _, l := range locks {
-		mode := modeName(l)
-		if l.Foreign != "" {
-			mode += ":" + l.Foreign
-		}
-		key := fmt.Sprintf("%s\t%s\t%d\t%d\t", printable(l.Key), mode, l.Held, l.Waiting)
-		if len(l.Holders) == 0 {
-			_, _ = fmt.Fprintln(t, key+"-\t-\t-\t-\t-")
-		}
-		for _, h := range l.Holders {
-			holder, owner := cmp.Or(printable(h.Holder), "-"), cmp.Or(h.Owner, "-")
-			since, left, token := "-", "-", "-"
-			if !h.Since.IsZero() {
-				since = h.Since.Local().Format(time.DateTime)
-			}
-			if h.ExpiresIn > 0 {
-				left = h.ExpiresIn.Round(100 * time.Millisecond).String()
-			}
-			if h.Token != 0 {
-				token = fmt.Sprint(h.Token)
-			}
-			_, _ = fmt.Fprintln(t, key+strings.Join([]string{holder, owner, token, since, left}, "\t"))
-		}
-	}
-	return t.Flush()
-}
-
-// printable quotes a key or a name that would break the table or the terminal.
-func printable(text string) string {
-	if quoted := fmt.Sprintf("%q", text); quoted != `"`+text+`"` || strings.Contains(text, " ") {
-		return quoted
-	}
-	return text
 }
 
 func modeName(l distlock.KeyInfo) string {

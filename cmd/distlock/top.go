@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+	"golang.org/x/term"
+
+	"github.com/distlock-go/distlock"
+)
+
+const (
+	minInterval = 100 * time.Millisecond
+
+	// answerTime limits one request of top to the store.
+	answerTime = 10 * time.Second
+)
+
+// topColumns begin with what changes: the end of a line is cut on a narrow terminal.
+var topColumns = []column{
+	keyColumn, modeColumn, heldColumn, waitingColumn, leftColumn, holderColumn, sinceColumn, tokenColumn, ownerColumn,
+}
+
+func topCommand(stdout io.Writer) *cli.Command {
+	return &cli.Command{
+		Name:  "top",
+		Usage: "show the locks in the terminal, and go on",
+		Description: "The table is that of ls, with the keys first that most wait for, and then those that are held for\n" +
+			"the longest time. If the store does not answer, top says so and tries again. It ends with q or\n" +
+			"Ctrl-C. It needs a terminal: ls prints the table once.",
+		UsageText: "distlock top [-backend URL] [-prefix orders:] [-limit 100] [-interval 1s]",
+		Flags: []cli.Flag{
+			backendFlag(),
+			prefixFlag(),
+			limitFlag(),
+			&cli.DurationFlag{Name: "interval", Value: time.Second, Usage: "ask the store every `TIME`"},
+		},
+		Action: func(ctx context.Context, c *cli.Command) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			limit, err := limitOf(c)
+			if err != nil {
+				return err
+			}
+			interval := c.Duration("interval")
+			if interval < minInterval {
+				return usageErrorf("-interval is %v: want at least %v", interval, minInterval)
+			}
+			out, ok := stdout.(*os.File)
+			if !ok || !term.IsTerminal(int(out.Fd())) {
+				return usageErrorf("the output is not a terminal: distlock ls prints the table once")
+			}
+			opening, cancel := context.WithTimeout(ctx, answerTime)
+			locker, closeAll, err := openLocker(opening, c)
+			cancel()
+			if err != nil {
+				return err
+			}
+			defer closeAll() //nolint:errcheck // nothing was written
+			t := &top{limit: limit, interval: interval}
+			t.inspect = func(ctx context.Context) ([]distlock.KeyInfo, error) {
+				return locker.Inspect(ctx, c.String("prefix"), limit+1)
+			}
+			return t.run(ctx, out)
+		},
+	}
+}
+
+// top shows what the store answers.
+type top struct {
+	limit    int
+	interval time.Duration
+	inspect  func(ctx context.Context) ([]distlock.KeyInfo, error) // one more than limit, if there are more
+
+	locks []distlock.KeyInfo
+	more  bool
+	asked time.Time // when the request for locks was sent; zero: no answer yet
+	err   error     // of the last request
+}
+
+// run shows the locks until the user or a signal ends it.
+func (t *top) run(ctx context.Context, out *os.File) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, endingSignals...)
+	defer signal.Stop(signals)
+	s, err := openScreen(os.Stdin, out)
+	if err != nil {
+		return &exitError{exitOS, err}
+	}
+	defer s.close()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+
+	answers := make(chan func(), 1)
+	ask := func() {
+		asked := time.Now()
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		locks, err := t.inspect(ctx)
+		answers <- func() { t.update(asked, locks, err) }
+	}
+	go ask()
+	asking := true
+	tick := time.NewTicker(t.interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case sig := <-signals:
+			return &exitError{code: exitSignal + number(sig)}
+		case key := <-s.keys:
+			if slices.Contains(endingKeys, key) {
+				return nil
+			}
+		case update := <-answers:
+			update()
+			asking = false
+			s.draw(t.lines(time.Now()))
+		case <-tick.C:
+			if !asking {
+				asking = true
+				go ask()
+			}
+			s.draw(t.lines(time.Now())) // the terminal may have another size
+		}
+	}
+}
+
+// update takes an answer of the store. After an error the locks are those of before.
+func (t *top) update(asked time.Time, locks []distlock.KeyInfo, err error) {
+	if t.err = err; err != nil {
+		return
+	}
+	t.more = len(locks) > t.limit
+	t.locks, t.asked = locks[:min(len(locks), t.limit)], asked
+	slices.SortStableFunc(t.locks, func(a, b distlock.KeyInfo) int {
+		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), heldSince(a).Compare(heldSince(b)), cmp.Compare(a.Key, b.Key))
+	})
+}
+
+// heldSince returns since when the key has its oldest holder; a late time if that is not
+// known.
+func heldSince(l distlock.KeyInfo) time.Time {
+	oldest := time.Unix(1<<40, 0)
+	for _, h := range l.Holders {
+		if !h.Since.IsZero() && h.Since.Before(oldest) {
+			oldest = h.Since
+		}
+	}
+	return oldest
+}
+
+// lines returns what the screen shows: a line about the store, and the table.
+func (t *top) lines(now time.Time) []string {
+	var head string
+	switch {
+	case t.err == nil && t.asked.IsZero():
+		head = "waiting for the store (q ends)"
+	case t.err == nil:
+		head = t.summary()
+	case t.asked.IsZero():
+		head = "the store does not answer: " + oneLine(t.err.Error())
+	default:
+		head = fmt.Sprintf("the store has not answered since %s: %s", t.asked.Format(time.TimeOnly), oneLine(t.err.Error()))
+	}
+	var table strings.Builder
+	_ = writeTable(&table, topColumns, t.locks) // a Builder does not fail
+	lines := strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n")
+	return append([]string{now.Format(time.TimeOnly) + "  " + head, ""}, lines...) // the header is headerLine
+}
+
+func (t *top) summary() string {
+	held, waiting, of := 0, 0, ""
+	for _, l := range t.locks {
+		held, waiting = held+l.Held, waiting+l.Waiting
+	}
+	if t.more {
+		of = " of more"
+	}
+	return fmt.Sprintf("keys: %d%s, holders: %d, waiting: %d (q ends)", len(t.locks), of, held, waiting)
+}

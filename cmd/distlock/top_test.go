@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// moment is when the answers of these tests come.
+var moment = time.Date(2026, 11, 22, 10, 12, 30, 0, time.Local)
+
+// shown returns what the screen shows, with single spaces.
+func (t *top) shown(now time.Time) string {
+	return regexp.MustCompile(` +`).ReplaceAllString(strings.Join(t.lines(now), "\n"), " ")
+}
+
+func heldFor(key string, waiting int, d time.Duration) distlock.KeyInfo {
+	return distlock.KeyInfo{Key: key, Held: 1, Waiting: waiting, Holders: []distlock.HolderInfo{{Holder: "web", Owner: "0f", Since: moment.Add(-d), ExpiresIn: 7 * time.Second}}}
+}
+
+func TestTopSorts(t *testing.T) {
+	t.Parallel()
+	v := &top{limit: 100}
+	v.update(moment, []distlock.KeyInfo{
+		{Key: "a", Waiting: 1}, heldFor("b", 0, time.Minute), heldFor("c", 0, time.Hour), heldFor("d", 3, time.Second), {Key: "e", Held: 1}, heldFor("f", 0, time.Hour),
+	}, nil)
+	const want = `10:12:31 keys: 6, holders: 5, waiting: 4 (q ends)
+
+KEY MODE HELD WAITING LEFT HOLDER SINCE TOKEN OWNER
+d exclusive 1 3 7s web 2026-11-22 10:12:29 - 0f
+a exclusive 0 1 - - - - -
+c exclusive 1 0 7s web 2026-11-22 09:12:30 - 0f
+f exclusive 1 0 7s web 2026-11-22 09:12:30 - 0f
+b exclusive 1 0 7s web 2026-11-22 10:11:30 - 0f
+e exclusive 1 0 - - - - -`
+	if got := v.shown(moment.Add(time.Second)); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestTopShowsThatThereAreMore(t *testing.T) {
+	t.Parallel()
+	v := &top{limit: 2}
+	for n, want := range map[int]string{2: "keys: 2, holders: 2,", 3: "keys: 2 of more, holders: 2,"} {
+		v.update(moment, []distlock.KeyInfo{heldFor("a", 0, 1), heldFor("b", 0, 1), heldFor("c", 9, 1)}[:n], nil)
+		if got := v.shown(moment); !strings.Contains(got, want) || strings.Contains(got, "\nc ") {
+			t.Errorf("%d keys:\n%s", n, got)
+		}
+	}
+}
+
+// The table of before stays while the store does not answer.
+func TestTopShowsThatTheStoreFails(t *testing.T) {
+	t.Parallel()
+	v := &top{limit: 100}
+	down := errors.New("dial tcp 127.0.0.1:6379:\nrefused")
+	first := func() string { line, _, _ := strings.Cut(v.shown(moment.Add(5*time.Second)), "\n"); return line }
+	if got := first(); got != "10:12:35 waiting for the store (q ends)" {
+		t.Errorf("at first: %s", got)
+	}
+	v.update(moment, nil, down)
+	if got := first(); got != "10:12:35 the store does not answer: dial tcp 127.0.0.1:6379: refused" {
+		t.Errorf("no answer: %s", got)
+	}
+	v.update(moment, []distlock.KeyInfo{heldFor("a", 0, 1)}, nil)
+	v.update(moment.Add(4*time.Second), nil, down)
+	if got := first(); got != "10:12:35 the store has not answered since 10:12:30: dial tcp 127.0.0.1:6379: refused" {
+		t.Errorf("no answer any more: %s", got)
+	}
+	if !strings.Contains(v.shown(moment), "\na exclusive 1 0 ") {
+		t.Error("the table is gone")
+	}
+	v.update(moment.Add(6*time.Second), nil, nil)
+	if got := first(); got != "10:12:35 keys: 0, holders: 0, waiting: 0 (q ends)" {
+		t.Errorf("an answer: %s", got)
+	}
+}
+
+// On a small terminal lines are cut, and there are as many as fit.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	lines := []string{"10:12:30  \x1b[2Jbad", "", "KEY    MODE", "ключ   exclusive", "a", "b"}
+	for _, c := range []struct {
+		width, height int
+		want          string
+	}{
+		{80, 24, "10:12:30  ?[2Jbad||KEY    MODE|ключ   exclusive|a|b"},
+		{80, 6, "10:12:30  ?[2Jbad||KEY    MODE|ключ   exclusive|a|b"},
+		{80, 5, "10:12:30  ?[2Jbad||KEY    MODE|ключ   exclusive|and 2 more lines"},
+		{80, 1, "and 6 more lines"},
+		{4, 24, "10:1||KEY |ключ|a|b"},
+	} {
+		got := page(lines, c.width, c.height)
+		if !strings.HasPrefix(got, toStart) || !strings.HasSuffix(got, restOfPage) || strings.Contains(got, reverse+"KEY") != (c.height > 1) {
+			t.Errorf("%dx%d: %q", c.width, c.height, got)
+		}
+		got = strings.NewReplacer(toStart, "", restOfLine, "", restOfPage, "", reverse, "", normal, "", "\r\n", "|").Replace(got)
+		if got != c.want {
+			t.Errorf("%dx%d: %s", c.width, c.height, got)
+		}
+	}
+}
