@@ -6,6 +6,7 @@
 //	distlock run -key deploy -- ./deploy.sh production
 //	distlock run -key nightly -wait 0 -E 0 -min-hold 10m -- ./report.sh
 //	distlock ls
+//	distlock top
 //	distlock release -force -key deploy
 //
 // The option -help of each command describes its flags. README.md in this directory

@@ -32,10 +32,10 @@ var topColumns = []column{
 func topCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "top",
-		Usage: "show the locks in the terminal, and go on",
-		Description: "The table is that of ls, with the keys first that most wait for, and then those that are held for\n" +
-			"the longest time. If the store does not answer, top says so and tries again. It ends with q or\n" +
-			"Ctrl-C. It needs a terminal: ls prints the table once.",
+		Usage: "show the locks in the terminal, again every second",
+		Description: "The table is that of ls. The keys with the most waiters come first, then those that have been held\n" +
+			"for the longest time. If the store does not answer, top says since when, and asks again. It ends\n" +
+			"with q or Ctrl-C. It needs a terminal: ls prints the table once.",
 		UsageText: "distlock top [-backend URL] [-prefix orders:] [-limit 100] [-interval 1s]",
 		Flags: []cli.Flag{
 			backendFlag(),
