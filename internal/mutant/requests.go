@@ -46,14 +46,14 @@ var requests = []Mutant{
 	},
 	{
 		Name: "page-shows-other-keys",
-		Rule: "WithPrefix is no limit for the key in the address",
+		Rule: "WithPrefix does not limit the key in the address",
 		Edits: []Edit{{"lockui/locks.go", "		err = h.checkKey(name)\n",
 			"		err = nil\n"}},
 		Package: "./lockui", Test: "TestPrefixCannotBeLeft",
 	},
 	{
 		Name: "page-releases-other-keys",
-		Rule: "WithPrefix is no limit for a release",
+		Rule: "WithPrefix does not limit a release",
 		Edits: []Edit{{"lockui/release.go", "err := h.checkKey(key); err != nil",
 			"false"}},
 		Package: "./lockui", Test: "TestPrefixCannotBeLeft",
