@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/lockui"
 )
@@ -108,7 +110,8 @@ func demonstrate(p *tab, name, key string) {
 
 // testLocksPage searches, watches and releases keys.
 func testLocksPage(t *testing.T, browser context.Context) {
-	l := distlock.New(memlock.New(), distlock.Config{Holder: "web-3/4711"})
+	store := &silentStore{Backend: memlock.New()}
+	l := distlock.New(store, distlock.Config{Holder: "web-3/4711"})
 	t.Cleanup(func() { _ = l.Close() })
 	asked := make(chan string, 10)
 	ui := lockui.New(l, lockui.WithForceRelease(func(_ *http.Request, key string) error {
@@ -199,11 +202,35 @@ func testLocksPage(t *testing.T, browser context.Context) {
 	p.wait(says("You may not release keys."))
 	p.forgive("403")
 
+	// The store goes away, and comes back.
+	store.silent.Store(true)
+	p.wait(inLocks(`.querySelector("[role=status]").innerText.startsWith("The store does not answer (unavailable). This is the state of ")`))
+	store.silent.Store(false)
+	p.wait(says(""))
+
+	// The page of a prefix.
+	p.open(server.URL + "/admin/locks/?prefix=leader:")
+	p.wait(shownKeys + ` === "leader:report"`)
+
 	// The page of a key.
 	p.open(server.URL + "/admin/locks/key?name=leader:report")
 	p.wait(shownKeys + ` === "leader:report"`)
 	p.wait(history(1, "token "))
 	p.inspect("key")
+}
+
+// silentStore is a store that can stop answering what its keys are.
+type silentStore struct {
+	*memlock.Backend
+
+	silent atomic.Bool
+}
+
+func (s *silentStore) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+	if s.silent.Load() {
+		return nil, errors.New("no answer")
+	}
+	return s.Backend.Inspect(ctx, prefix, limit)
 }
 
 // inLocks returns an expression about the content of the table of locks.
