@@ -17,12 +17,15 @@ func (p *pageTest) run(name string) state {
 	}
 	v := p.watch()
 	defer v.leave()
-	for s := (state{}); ; s = v.states[len(v.states)-1] {
-		if len(v.states) > 0 && !s.Demo.Running && s.Demo.Name == name {
-			return s
-		}
+	for {
 		<-time.After(lookEvery)
 		synctest.Wait()
+		v.mu.Lock()
+		s := v.states[len(v.states)-1]
+		v.mu.Unlock()
+		if !s.Demo.Running {
+			return s
+		}
 	}
 }
 

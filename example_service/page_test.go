@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,7 +96,9 @@ type viewer struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
-	header   http.Header
+	header http.Header
+
+	mu       sync.Mutex // needed until the viewer has left
 	states   []state
 	at       []time.Time // when they came
 	comments int
@@ -123,6 +126,8 @@ func (v *viewer) Flush()              {}
 
 // Write gets a whole event or comment.
 func (v *viewer) Write(b []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if s, ok := decodeEvent(v.T, b); ok {
 		v.states, v.at = append(v.states, s), append(v.at, time.Now())
 	} else {
