@@ -136,7 +136,7 @@ func TestNoHalfOrder(t *testing.T) {
 				for _, sku := range skus {
 					before[sku] = c.item(t, sku).Sold
 				}
-				sales := &tally{sold: map[string]int{}, open: map[string]int{}}
+				sales := &orderCounts{sold: map[string]int{}, open: map[string]int{}}
 				ctx, cancel := context.WithCancel(t.Context())
 				var orders sync.WaitGroup
 				for i := range buyers {
@@ -167,15 +167,15 @@ func TestNoHalfOrder(t *testing.T) {
 	}
 }
 
-// tally counts the orders of each item.
-type tally struct {
+// orderCounts counts the orders of each item.
+type orderCounts struct {
 	mu   sync.Mutex
 	sold map[string]int // confirmed
 	open map[string]int // the answer says that the outcome is not known
 }
 
 // order orders one piece.
-func (s *tally) order(t *testing.T, c *client, sku string) {
+func (s *orderCounts) order(t *testing.T, c *client, sku string) {
 	_, err := c.grpc.PlaceOrder(t.Context(), &shopv1.PlaceOrderRequest{Sku: sku, Buyer: "u1", Quantity: 1})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +191,7 @@ func (s *tally) order(t *testing.T, c *client, sku string) {
 }
 
 // least returns the number of confirmed orders of the item that has the fewest.
-func (s *tally) least(skus []string) int {
+func (s *orderCounts) least(skus []string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.sold[skus[0]]

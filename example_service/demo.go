@@ -55,7 +55,7 @@ type demoState struct {
 	Steps   []demoStep `json:"steps"`
 }
 
-// demoStep is a line of a story.
+// demoStep is a line about what happens.
 type demoStep struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
@@ -71,8 +71,8 @@ func newDemo(cfg config, sh *shop, l *distlock.Locker, b *backendurl.Backend, lo
 		shop: newShop(l, lock, sh.store, sh.ledger, think),
 		log:  log, next: make(chan string, 1), state: demoState{Steps: []demoStep{}},
 	}
-	// The single order of the story is not counted: the page keeps the results that
-	// a viewer compares.
+	// The single order after the stop is not counted: the page keeps the results of the
+	// other demonstrations, which a viewer compares.
 	d.stopped, d.whyNot = newStopped(cfg, newShop(l, lock, sh.store, &ledger{}, think), b)
 	return d
 }
@@ -160,7 +160,7 @@ func (d *demo) rush(ctx context.Context, withLock bool, place distlock.Func[orde
 	ordering.Wait()
 }
 
-// tell adds a line to the story.
+// tell adds a line about what happens.
 func (d *demo) tell(kind, text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -21,14 +21,14 @@ type ledger struct {
 	mu       sync.Mutex
 	sale     int // how many sales were started; 0: the sale began in another process
 	start    int // the stock with which the last one began
-	locked   lane
-	unlocked lane
+	locked   tally
+	unlocked tally
 	locks    lockCounts
 }
 
-// lane counts the orders of one way to order: those of the last sale in which there
-// were any, so that the results of the two ways can be compared.
-type lane struct {
+// tally counts the orders with the lock, or those without it, of the last sale in which
+// there were any. So the results of the two can be compared.
+type tally struct {
 	sale, start int // as in the ledger
 
 	sold    int // pieces
@@ -66,17 +66,17 @@ func (l *ledger) reset(r stockRequest) {
 	l.locks.Acquired, l.locks.HandedOver, l.locks.Lost = 0, 0, 0
 }
 
-// open returns the lane of orders with or without the lock, for the current sale: if its
-// counts are those of an earlier sale, they become zero. The caller holds l.mu.
-func (l *ledger) open(withLock bool, began time.Time) *lane {
-	n := &l.unlocked
+// open returns the tally of the orders with or without the lock, for the current sale:
+// the counts of an earlier sale become zero. The caller holds l.mu.
+func (l *ledger) open(withLock bool, began time.Time) *tally {
+	t := &l.unlocked
 	if withLock {
-		n = &l.locked
+		t = &l.locked
 	}
-	if n.sale != l.sale || n.first.IsZero() {
-		*n = lane{sale: l.sale, start: l.start, first: began}
+	if t.sale != l.sale || t.first.IsZero() {
+		*t = tally{sale: l.sale, start: l.start, first: began}
 	}
-	return n
+	return t
 }
 
 // begin notes that orders with or without the lock begin.
@@ -94,15 +94,15 @@ func (l *ledger) ordered(withLock bool, r orderRequest, began time.Time, err err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.open(withLock, began)
-	n.ended()
+	t := l.open(withLock, began)
+	t.ended()
 	switch {
 	case err == nil:
-		n.sold += r.Quantity
+		t.sold += r.Quantity
 	case errors.Is(err, errSoldOut):
-		n.soldOut++
+		t.soldOut++
 	default:
-		n.failed++
+		t.failed++
 	}
 }
 
@@ -123,18 +123,18 @@ func (l *ledger) state(it item) state {
 }
 
 // ended counts an order that has ended.
-func (n *lane) ended() {
-	n.answers++
-	n.last = time.Now()
+func (t *tally) ended() {
+	t.answers++
+	t.last = time.Now()
 }
 
-func (n *lane) state() laneState {
-	s := laneState{Start: n.start, Sold: n.sold, SoldOut: n.soldOut, Failed: n.failed}
-	if n.sale > 0 {
-		s.Oversold = max(0, n.sold-n.start)
+func (t *tally) state() tallyState {
+	s := tallyState{Start: t.start, Sold: t.sold, SoldOut: t.soldOut, Failed: t.failed}
+	if t.sale > 0 {
+		s.Oversold = max(0, t.sold-t.start)
 	}
-	if d := n.last.Sub(n.first); d > 0 {
-		s.PerSecond = math.Round(10*float64(n.answers)/d.Seconds()) / 10
+	if d := t.last.Sub(t.first); d > 0 {
+		s.PerSecond = math.Round(10*float64(t.answers)/d.Seconds()) / 10
 	}
 	return s
 }
@@ -170,9 +170,9 @@ func (l *ledger) hooks() distlock.Hooks {
 		Failed: func(_ context.Context, i distlock.FailedInfo) {
 			count(i.LockInfo, func(c *lockCounts) {
 				c.Waiting--
-				n := l.open(true, time.Now().Add(-i.Wait))
-				n.ended()
-				n.failed++
+				t := l.open(true, time.Now().Add(-i.Wait))
+				t.ended()
+				t.failed++
 			})
 		},
 		Lost: func(_ context.Context, i distlock.LostInfo) {

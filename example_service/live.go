@@ -28,8 +28,8 @@ const (
 type state struct {
 	At       time.Time  `json:"at"`
 	Item     itemState  `json:"item"`
-	Locked   laneState  `json:"locked"`
-	Unlocked laneState  `json:"unlocked"`
+	Locked   tallyState `json:"locked"`
+	Unlocked tallyState `json:"unlocked"`
 	Locks    lockCounts `json:"locks"`
 	Demo     demoState  `json:"demo"`
 	CanStop  bool       `json:"can_stop"`
@@ -45,8 +45,8 @@ type itemState struct {
 	Oversold int    `json:"oversold"` // pieces that were sold and did not exist
 }
 
-// laneState is a lane of the ledger.
-type laneState struct {
+// tallyState is a tally for the page.
+type tallyState struct {
 	Start     int     `json:"start"`
 	Sold      int     `json:"sold"`
 	SoldOut   int     `json:"sold_out"`

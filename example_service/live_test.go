@@ -151,10 +151,10 @@ func TestCounts(t *testing.T) {
 			p.Errorf("%+v, want %+v", got, want)
 		}
 		s.Locked.PerSecond, s.Unlocked.PerSecond = 0, 0
-		if got, want := s.Locked, (laneState{Start: 4, Sold: 2, SoldOut: 1, Failed: 1}); got != want {
+		if got, want := s.Locked, (tallyState{Start: 4, Sold: 2, SoldOut: 1, Failed: 1}); got != want {
 			p.Errorf("with the lock: %+v, want %+v", got, want)
 		}
-		if got, want := s.Unlocked, (laneState{Start: 4, Sold: 1}); got != want {
+		if got, want := s.Unlocked, (tallyState{Start: 4, Sold: 1}); got != want {
 			p.Errorf("without the lock: %+v, want %+v", got, want)
 		}
 
@@ -162,7 +162,7 @@ func TestCounts(t *testing.T) {
 		p.reset(1)
 		order(p.shop.placeUnlocked, shown, 1, nil)
 		s = p.state()
-		if s.Locked.Sold != 2 || s.Unlocked != (laneState{Start: 1, Sold: 1, PerSecond: 1000}) || s.Locks != (lockCounts{}) {
+		if s.Locked.Sold != 2 || s.Unlocked != (tallyState{Start: 1, Sold: 1, PerSecond: 1000}) || s.Locks != (lockCounts{}) {
 			p.Errorf("after the restart: %+v", s)
 		}
 	})

@@ -78,7 +78,7 @@ func TestDemoOfStop(t *testing.T) {
 	if strings.Join(kinds, " ") != "info info bad good info good good" || !s.CanStop {
 		t.Errorf("%+v", s.Demo)
 	}
-	if s.Item != (itemState{SKU: shown, Start: demoStock, Stock: demoStock - 1, Sold: 1}) || s.Locked != (laneState{}) {
+	if s.Item != (itemState{SKU: shown, Start: demoStock, Stock: demoStock - 1, Sold: 1}) || s.Locked != (tallyState{}) {
 		t.Errorf("%+v, %+v", s.Item, s.Locked)
 	}
 }
