@@ -1,25 +1,18 @@
 package otellock_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
 	"go.opentelemetry.io/otel/attribute"
-	exporter "go.opentelemetry.io/otel/exporters/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/lockmetrics/knownrun"
 	"github.com/distlock-go/distlock/otellock"
-	"github.com/distlock-go/distlock/promlock"
 )
 
 func TestKnownRun(t *testing.T) {
@@ -76,45 +69,4 @@ func collect(t *testing.T, reader sdkmetric.Reader) []metricdata.Metrics {
 		t.Fatalf("%d scopes: %v", len(data.ScopeMetrics), data)
 	}
 	return data.ScopeMetrics[0].Metrics
-}
-
-// What OpenTelemetry exports to Prometheus is what package promlock exports: families,
-// help, labels, buckets and values.
-func TestSameAsPromlock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		locks := promlock.New()
-		direct := prometheus.NewRegistry()
-		direct.MustRegister(locks)
-		exported := prometheus.NewRegistry()
-		reader := sdkmetric.NewManualReader()
-		e, err := exporter.New(exporter.WithRegisterer(exported), exporter.WithoutScopeInfo(), exporter.WithoutTargetInfo())
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := distlock.JoinHooks(locks.Hooks(), otellock.Hooks(
-			otellock.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(e), sdkmetric.WithReader(reader))),
-			otellock.WithTracerProvider(noop.NewTracerProvider())))
-		knownrun.Test(t, h, func() []string {
-			if got, want := text(t, exported), text(t, direct); got != want {
-				t.Errorf("OpenTelemetry exports\n%s\npromlock exports\n%s", got, want)
-			}
-			return lines(t, reader)
-		})
-	})
-}
-
-// text returns what a registry serves.
-func text(t *testing.T, g prometheus.Gatherer) string {
-	t.Helper()
-	families, err := g.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	for _, family := range families {
-		if _, err := expfmt.MetricFamilyToText(&out, family); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out.String()
 }

@@ -17,13 +17,35 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// Test takes locks with the hooks h, in a way of which every wait and hold is known, and
-// checks what gather returns: a line for each series, in any order, with the name of its
-// family in Prometheus, the values of its labels name, mode and outcome, and its value, or
-// for a histogram its count and sum. Test must be called in a bubble of package synctest.
+// Run takes locks with the hooks h, in a way of which every wait and hold is known, and
+// calls look at points of it and in the end. It must be called in a bubble of package
+// synctest.
+func Run(t *testing.T, h distlock.Hooks, look func()) {
+	t.Helper()
+	takeLocks(t, h, func(string, ...string) { look() })
+}
+
+// Test is a Run that checks what gather returns: a line for each series, in any order, with
+// the name of its family in Prometheus, the values of its labels name, mode and outcome, and
+// its value, or for a histogram its count and sum.
 func Test(t *testing.T, h distlock.Hooks, gather func() []string) {
 	t.Helper()
-	r := &run{T: t, store: &store{Backend: memlock.New()}, gather: gather}
+	takeLocks(t, h, func(want string, prefixes ...string) {
+		t.Helper()
+		got := slices.DeleteFunc(gather(), func(line string) bool {
+			return !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
+		})
+		slices.Sort(got)
+		if got := "\n" + strings.Join(got, "\n"); got != want {
+			t.Errorf("got%s\nwant%s", got, want)
+		}
+	})
+}
+
+// takeLocks calls want with the lines, among those that begin with one of the prefixes.
+func takeLocks(t *testing.T, h distlock.Hooks, want func(lines string, prefixes ...string)) {
+	t.Helper()
+	r := &run{T: t, store: &store{Backend: memlock.New()}, want: want}
 	r.locker = distlock.New(r.store, distlock.Config{Hooks: h, HandOverTime: time.Minute})
 	r.waits()
 	r.losses()
@@ -31,7 +53,7 @@ func Test(t *testing.T, h distlock.Hooks, gather func() []string) {
 	r.failures()
 	r.sets()
 	r.close()
-	r.want(series, "distlock_")
+	want(series, "distlock_")
 }
 
 // series are all series in the end.
@@ -116,7 +138,7 @@ type run struct {
 	*testing.T
 	store  *store
 	locker *distlock.Locker
-	gather func() []string
+	want   func(lines string, prefixes ...string)
 }
 
 // waits: the store gives a lock to a holder, which re-enters it; three callers wait for it,
@@ -269,18 +291,6 @@ func (r *run) release(lease *distlock.Lease) {
 	r.Helper()
 	if err := lease.Release(r.Context()); err != nil {
 		r.Error(err)
-	}
-}
-
-// want checks the lines that begin with one of the prefixes.
-func (r *run) want(lines string, prefixes ...string) {
-	r.Helper()
-	got := slices.DeleteFunc(r.gather(), func(line string) bool {
-		return !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(line, prefix) })
-	})
-	slices.Sort(got)
-	if got := "\n" + strings.Join(got, "\n"); got != lines {
-		r.Errorf("got%s\nwant%s", got, lines)
 	}
 }
 
