@@ -24,14 +24,14 @@ import (
 func TestPages(t *testing.T) {
 	testmode.Long(t)
 	browser := startBrowser(t)
-	t.Run("shop", func(t *testing.T) { testShopPage(t, browser) })
-	t.Run("locks", func(t *testing.T) { testLocksPage(t, browser) })
+	t.Run("shop", func(t *testing.T) { testShopPage(browser, t) })
+	t.Run("locks", func(t *testing.T) { testLocksPage(browser, t) })
 }
 
 // testShopPage runs the three demonstrations by keyboard.
-func testShopPage(t *testing.T, browser context.Context) {
+func testShopPage(browser context.Context, t *testing.T) {
 	s := startService(t)
-	p := openTab(t, browser, "http://"+s.http+"/")
+	p := openTab(browser, t, "http://"+s.http+"/")
 	p.wait(`document.body.dataset.demo === "idle"`)
 	if got := p.controls()["button"]; !slices.Equal(got, []string{"200 buyers with the lock", "200 buyers without", "Stop the holder"}) {
 		t.Errorf("buttons: %q", got)
@@ -109,7 +109,7 @@ func demonstrate(p *tab, name, key string) {
 }
 
 // testLocksPage searches, watches and releases keys.
-func testLocksPage(t *testing.T, browser context.Context) {
+func testLocksPage(browser context.Context, t *testing.T) {
 	store := &silentStore{Backend: memlock.New()}
 	l := distlock.New(store, distlock.Config{Holder: "web-3/4711"})
 	t.Cleanup(func() { _ = l.Close() })
@@ -140,7 +140,7 @@ func testLocksPage(t *testing.T, browser context.Context) {
 	stock := acquire("shop:item:tea")
 	acquire("leader:report")
 
-	p := openTab(t, browser, server.URL+"/admin/locks/")
+	p := openTab(browser, t, server.URL+"/admin/locks/")
 	p.wait(shownKeys + ` === "leader:report shop:item:tea"`)
 
 	// Search.

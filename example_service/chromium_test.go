@@ -62,7 +62,7 @@ func startBrowser(t *testing.T) context.Context {
 // tab is a tab of the browser that shows a page.
 type tab struct {
 	t   *testing.T
-	ctx context.Context //nolint:containedctx // as chromedp has it
+	ctx context.Context
 
 	mu    sync.Mutex
 	wrong []string // what the browser complains about
@@ -70,7 +70,7 @@ type tab struct {
 
 // openTab opens a new tab. The test fails if the browser has complained about the page
 // until its end: errors, requests that failed, violations of the content security policy.
-func openTab(t *testing.T, browser context.Context, url string) *tab {
+func openTab(browser context.Context, t *testing.T, url string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
 	t.Cleanup(cancel)
