@@ -31,9 +31,9 @@ type lateNews struct {
 
 // lateOrder places an order like another process of the shop. Between its read and its
 // write it waits for a line on stdin, like a program that is paused there and does not
-// look at its context. It has the backend and the database of the flags in args, and
-// calls the function that placing returns.
-func lateOrder(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer, placing placing) error {
+// look at its context. The backend and the database are those of the flags in args; how
+// returns the function that places the order.
+func lateOrder(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer, how placing) error {
 	cfg, err := parseFlags(args, stdout)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func lateOrder(ctx context.Context, args []string, stdin io.Reader, stdout io.Wr
 	news := json.NewEncoder(stdout)
 	l := distlock.New(backend.Backend, distlock.Config{Holder: lateHolder(os.Getpid())})
 	lock := itemLock(cfg)
-	place := placing(newShop(l, lock, items, &ledger{}, func(ctx context.Context) error {
+	place := how(newShop(l, lock, items, &ledger{}, func(ctx context.Context) error {
 		lease, ok := distlock.FromContext(ctx)
 		if !ok {
 			return errNoLease

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -103,7 +102,7 @@ func TestShutdownKillsStoppedHolder(t *testing.T) {
 	if code := s.stop(t); code != exitOK {
 		t.Errorf("exit %d: %s", code, s.log)
 	}
-	if err := late.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
+	if err := child.Cont(late); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("the process is there: %v", err)
 	}
 	for _, stream := range []io.Reader{page, locks} {
