@@ -173,13 +173,11 @@ func TestPage(t *testing.T) {
 // The page of the locks shows the locks of the shop and no others, and releases none.
 func TestPageOfLocks(t *testing.T) {
 	withPage(t, func(p *pageTest) {
-		for _, key := range []string{keyOf(p.T, shown), "other"} {
-			lease, err := p.locker.Acquire(p.Context(), key, distlock.Opts{})
-			if err != nil {
-				p.Fatal(err)
-			}
-			defer lease.Release(p.Context())
+		leases, err := p.locker.AcquireAll(p.Context(), []string{keyOf(p.T, shown), "other"}, distlock.Opts{})
+		if err != nil {
+			p.Fatal(err)
 		}
+		defer leases.Release(p.Context())
 		a := p.do("GET", "/locks/", "Accept: application/json")
 		if a.status != http.StatusOK || !bytes.Contains(a.body, []byte(keyOf(p.T, shown))) || bytes.Contains(a.body, []byte("other")) {
 			p.Errorf("%d %s", a.status, a.body)
