@@ -110,45 +110,43 @@ func (a *acquisition) Value(key any) any {
 }
 
 // span returns a new span below that of the caller.
-func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, links ...trace.Link) trace.Span {
+func (a *acquisition) span(what string, i *distlock.LockInfo, began time.Time, links []trace.Link, more ...attribute.KeyValue) trace.Span {
 	name := lockmetrics.Text(i.Name)
-	attrs := []attribute.KeyValue{
-		nameKey.String(name), modeKey.String(lockmetrics.ModeOf(i).String()), keyKey.String(lockmetrics.Text(i.Key)),
-	}
+	attrs := make([]attribute.KeyValue, 0, 8)
+	attrs = append(attrs, nameKey.String(name), modeKey.String(lockmetrics.ModeOf(i).String()), keyKey.String(lockmetrics.Text(i.Key)))
 	if i.Permits > 0 {
 		attrs = append(attrs, permitsKey.Int(i.Permits))
 	}
 	_, span := a.maker.Start(a.Context, what+" "+name,
-		trace.WithTimestamp(began), trace.WithAttributes(attrs...), trace.WithLinks(links...))
+		trace.WithTimestamp(began), trace.WithAttributes(append(attrs, more...)...), trace.WithLinks(links...))
 	return span
 }
 
 func (a *acquisition) acquired(i *distlock.AcquiredInfo) {
 	now := time.Now()
-	acquire := a.span("acquire", &i.LockInfo, now.Add(-i.Wait))
-	acquire.SetAttributes(tokenKey.Int64(int64(i.Token)))
-	finish(acquire, lockmetrics.OfAcquired(i), nil, now)
-	hold := a.span("hold", &i.LockInfo, now, trace.Link{SpanContext: acquire.SpanContext()})
-	hold.SetAttributes(tokenKey.Int64(int64(i.Token)))
+	token := tokenKey.Int64(int64(i.Token))
+	acquire := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), nil, token, outcomeKey.String(lockmetrics.OfAcquired(i).String()))
+	acquire.End(trace.WithTimestamp(now))
+	hold := a.span("hold", &i.LockInfo, now, []trace.Link{{SpanContext: acquire.SpanContext()}}, token)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.hold = hold
 	if a.over { // lost before the hook was called
-		a.finishHold()
+		a.finish()
 	}
 }
 
 func (a *acquisition) failed(i *distlock.FailedInfo) {
 	now := time.Now()
-	span := a.span("acquire", &i.LockInfo, now.Add(-i.Wait))
+	outcome := lockmetrics.OfFailed(i).String()
+	span := a.span("acquire", &i.LockInfo, now.Add(-i.Wait), nil, outcomeKey.String(outcome))
 	if held := new(distlock.HeldError); errors.As(i.Err, &held) && held.Holder != "" {
 		span.SetAttributes(holderKey.String(held.Holder))
 	}
-	err := i.Err
-	if distlock.CodeOf(err) == distlock.CodeNotAcquired {
-		err = nil // an answer, like a value that is not in a cache
+	if distlock.CodeOf(i.Err) != distlock.CodeNotAcquired { // which is an answer, like a value that is not in a cache
+		fail(span, outcome, i.Err)
 	}
-	finish(span, lockmetrics.OfFailed(i), err, now)
+	span.End(trace.WithTimestamp(now))
 }
 
 func (a *acquisition) notRenewed(i *distlock.RenewedInfo) {
@@ -168,24 +166,24 @@ func (a *acquisition) end(o lockmetrics.Outcome, err error) {
 	}
 	a.over, a.outcome, a.err = true, o, err
 	if a.hold != nil {
-		a.finishHold()
+		a.finish()
 	}
 }
 
-// finishHold ends the span of the lease. The caller has the mutex.
-func (a *acquisition) finishHold() {
+// finish ends the span of the lease. The caller has the mutex.
+func (a *acquisition) finish() {
 	now := time.Now()
+	a.hold.SetAttributes(outcomeKey.String(a.outcome.String()))
 	if a.outcome == lockmetrics.Lost {
 		a.hold.AddEvent(lostEvent, trace.WithTimestamp(now), trace.WithAttributes(semconv.ExceptionMessage(a.err.Error())))
 	}
-	finish(a.hold, a.outcome, a.err, now)
+	if a.err != nil {
+		fail(a.hold, a.outcome.String(), a.err)
+	}
+	a.hold.End(trace.WithTimestamp(now))
 }
 
-func finish(span trace.Span, o lockmetrics.Outcome, err error, at time.Time) {
-	span.SetAttributes(outcomeKey.String(o.String()))
-	if err != nil {
-		span.SetAttributes(semconv.ErrorTypeKey.String(o.String()))
-		span.SetStatus(codes.Error, err.Error())
-	}
-	span.End(trace.WithTimestamp(at))
+func fail(span trace.Span, outcome string, err error) {
+	span.SetAttributes(semconv.ErrorTypeKey.String(outcome))
+	span.SetStatus(codes.Error, err.Error())
 }

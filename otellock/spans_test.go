@@ -161,9 +161,9 @@ func TestSpanOfAFailure(t *testing.T) {
 		_, _ = t.Acquire(ctx, "k", o)
 		span.End()
 		t.want(
-			`acquire pool [0s 0s] below "caller" name=pool mode=permits key=k permits=1 holder=web-1 outcome=not_acquired`,
-			`acquire � [0s 0s] below "caller" name=� mode=shared key=k holder=web-1 outcome=not_acquired`,
+			`acquire pool [0s 0s] below "caller" name=pool mode=permits key=k permits=1 outcome=not_acquired holder=web-1`,
 			`acquire � [0s 0s] below "caller" name=� mode=shared key=k outcome=closed error.type=closed Error: distlock: acquire "k": locker closed`,
+			`acquire � [0s 0s] below "caller" name=� mode=shared key=k outcome=not_acquired holder=web-1`,
 			`caller [0s 0s] below ""`,
 		)
 	})
