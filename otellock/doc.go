@@ -18,8 +18,8 @@
 // what counts how, are those of [promlock], which has the same families under the names that
 // OpenTelemetry's Prometheus exporter makes of these.
 //
-// Give the hooks of one call of [Hooks] to all Lockers of a program: each call has its own
-// waiting and held.
+// Give the hooks of one call of [Hooks] to all Lockers of a program: all but the histograms
+// are observed when they are exported, once for each call.
 //
 // # Spans
 //

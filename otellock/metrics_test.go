@@ -3,6 +3,7 @@ package otellock_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/lockmetrics/knownrun"
 	"github.com/distlock-go/distlock/otellock"
 )
@@ -69,4 +72,27 @@ func collect(t *testing.T, reader sdkmetric.Reader) []metricdata.Metrics {
 		t.Fatalf("%d scopes: %v", len(data.ScopeMetrics), data)
 	}
 	return data.ScopeMetrics[0].Metrics
+}
+
+// The metrics of two calls of Hooks with one provider add up.
+func TestTwoCalls(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	provider := otellock.WithMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	for range 2 {
+		l := distlock.New(memlock.New(), distlock.Config{Hooks: otellock.Hooks(provider)})
+		lease, err := l.Acquire(t.Context(), "k", distlock.Opts{Value: "two"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = lease.Release(context.Background())
+			_ = l.Close()
+		})
+	}
+	got := lines(t, reader)
+	for _, want := range []string{"distlock_held two exclusive 2", "distlock_waiting two exclusive 0", "distlock_losses_total two exclusive 0"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
 }

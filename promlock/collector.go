@@ -119,7 +119,7 @@ func (s *series) HeldFor(_ context.Context, d time.Duration, o lockmetrics.Outco
 	s.heldFor.of(o).Observe(d.Seconds())
 }
 
-func (s *series) Renewal(_ context.Context, o lockmetrics.Outcome) {
+func (s *series) Renewal(o lockmetrics.Outcome) {
 	if o == lockmetrics.Failed {
 		s.failed.Inc()
 	} else {
@@ -127,7 +127,7 @@ func (s *series) Renewal(_ context.Context, o lockmetrics.Outcome) {
 	}
 }
 
-func (s *series) Loss(context.Context) { s.losses.Inc() }
+func (s *series) Loss() { s.losses.Inc() }
 
 // histograms has a histogram for each outcome, made when it is first used: each is many
 // series.

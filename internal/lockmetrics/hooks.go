@@ -15,8 +15,8 @@ type Series interface {
 	Held(n int64)    // n locks more are held, or fewer
 	Waited(ctx context.Context, d time.Duration, o Outcome)
 	HeldFor(ctx context.Context, d time.Duration, o Outcome)
-	Renewal(ctx context.Context, o Outcome)
-	Loss(ctx context.Context)
+	Renewal(o Outcome)
+	Loss()
 }
 
 // acquisition is the context that Start returns: that of the caller, and what the later
@@ -79,7 +79,7 @@ func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
 			a.series.Waited(ctx, i.Wait, OfFailed(&i))
 		},
 		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
-			of(ctx).series.Renewal(ctx, OfRenewed(&i))
+			of(ctx).series.Renewal(OfRenewed(&i))
 		},
 		Lost: func(ctx context.Context, i distlock.LostInfo) { of(ctx).end(ctx, i.Held, Lost) },
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
@@ -101,6 +101,6 @@ func (a *acquisition) end(ctx context.Context, d time.Duration, o Outcome) {
 	}
 	a.series.HeldFor(ctx, d, o)
 	if o == Lost {
-		a.series.Loss(ctx)
+		a.series.Loss()
 	}
 }

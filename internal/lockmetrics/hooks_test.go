@@ -73,8 +73,8 @@ func (s *series) HeldFor(_ context.Context, _ time.Duration, o lockmetrics.Outco
 	s.add(s.name+" held for "+o.String(), 1)
 }
 
-func (s *series) Renewal(_ context.Context, o lockmetrics.Outcome) { s.add(s.name+" "+o.String(), 1) }
-func (s *series) Loss(context.Context)                             { s.add(s.name+" losses", 1) }
+func (s *series) Renewal(o lockmetrics.Outcome) { s.add(s.name+" "+o.String(), 1) }
+func (s *series) Loss()                         { s.add(s.name+" losses", 1) }
 
 // Lost and Renewed run on goroutines of their own: they may come before Acquired, and
 // before or after Released. A lease is lost once, whatever the order.
