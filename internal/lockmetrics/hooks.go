@@ -9,7 +9,7 @@ import (
 )
 
 // Series has the measurements of the locks with one name and mode. Its methods are called
-// concurrently.
+// concurrently. They get the context of the caller of the acquisition.
 type Series interface {
 	Waiting(n int64) // n acquisitions more are under way, or fewer
 	Held(n int64)    // n locks more are held, or fewer
@@ -68,7 +68,7 @@ func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
 			a := of(ctx)
 			a.series.Waiting(-1)
-			a.series.Waited(ctx, i.Wait, OfAcquired(&i))
+			a.series.Waited(a.Context, i.Wait, OfAcquired(&i))
 			if !i.Reentrant && a.phase.CompareAndSwap(waiting, held) { // otherwise it was lost meanwhile
 				a.series.Held(1)
 			}
@@ -76,22 +76,22 @@ func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
 		Failed: func(ctx context.Context, i distlock.FailedInfo) {
 			a := of(ctx)
 			a.series.Waiting(-1)
-			a.series.Waited(ctx, i.Wait, OfFailed(&i))
+			a.series.Waited(a.Context, i.Wait, OfFailed(&i))
 		},
 		Renewed: func(ctx context.Context, i distlock.RenewedInfo) {
 			of(ctx).series.Renewal(OfRenewed(&i))
 		},
-		Lost: func(ctx context.Context, i distlock.LostInfo) { of(ctx).end(ctx, i.Held, Lost) },
+		Lost: func(ctx context.Context, i distlock.LostInfo) { of(ctx).end(i.Held, Lost) },
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
 			if !i.Reentrant {
-				of(ctx).end(ctx, i.Held, OfReleased(&i))
+				of(ctx).end(i.Held, OfReleased(&i))
 			}
 		},
 	}
 }
 
 // end counts the end of the lease, unless it has ended already.
-func (a *acquisition) end(ctx context.Context, d time.Duration, o Outcome) {
+func (a *acquisition) end(d time.Duration, o Outcome) {
 	phase := a.phase.Swap(over)
 	if phase == over {
 		return
@@ -99,7 +99,7 @@ func (a *acquisition) end(ctx context.Context, d time.Duration, o Outcome) {
 	if phase == held {
 		a.series.Held(-1)
 	}
-	a.series.HeldFor(ctx, d, o)
+	a.series.HeldFor(a.Context, d, o)
 	if o == Lost {
 		a.series.Loss()
 	}
