@@ -93,7 +93,7 @@ func (j *jmeter) runBench(ctx context.Context, l load, s *shop) (ours, theirs [2
 	if err = j.command(ctx, s.bench, args...).Run(); err != nil {
 		return ours, theirs, all, fmt.Errorf("bench: %w", err)
 	}
-	if err = j.run(ctx, l, dir, "-g", jtl); err != nil {
+	if err := j.run(ctx, l, dir, "-g", jtl); err != nil {
 		return ours, theirs, all, err
 	}
 	of, err := readStatistics(filepath.Join(dir, "report", "statistics.json"))
