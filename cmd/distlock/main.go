@@ -1,6 +1,6 @@
 // Command distlock runs a command under a lock that is shared by several machines, for
-// cron jobs and build steps. It also lists locks, and takes a lock away from a holder
-// that is stuck.
+// cron jobs and build steps. It also lists locks, takes a lock away from a holder that is
+// stuck, and examines the store.
 //
 //	export DISTLOCK_BACKEND=redis://127.0.0.1:6379/0
 //	distlock run -key deploy -- ./deploy.sh production
@@ -8,6 +8,7 @@
 //	distlock ls
 //	distlock top
 //	distlock release -force -key deploy
+//	distlock doctor
 //
 // The option -help of each command describes its flags. README.md in this directory
 // describes the exit codes, and what happens to the command when the lock is lost.

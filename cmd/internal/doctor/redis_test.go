@@ -36,6 +36,10 @@ func TestRedisThatLosesLocks(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
 	replica := redistest.StartReplica(t, s)
+	if err := s.Client(t).Set(t.Context(), "k", "v", time.Millisecond).Err(); err != nil {
+		t.Fatal(err)
+	}
+	s.Replicated(t) // only then the master says that the replica is online
 	r := examine(t, "redis://"+s.Addr()+"/0", "")
 	wantFindings(t, r, "fault eviction", "warning persistence", "warning replicas", "note authentication")
 	wantSeen(t, r, "eviction", "allkeys-lru", "distlock:clock")
