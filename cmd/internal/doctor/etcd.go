@@ -235,8 +235,6 @@ func etcdHistory(revision, compacted int64) Finding {
 
 // write writes and deletes a key with a lease of etcd, as a lock does.
 func (s etcdServer) write(ctx context.Context) []Finding {
-	ctx, cancel := context.WithTimeout(ctx, 2*etcdLimit)
-	defer cancel()
 	key := s.prefix + "distlock-doctor-" + uuid.NewString()
 	granted, err := s.client.Grant(ctx, 10)
 	if err != nil {
@@ -244,6 +242,8 @@ func (s etcdServer) write(ctx context.Context) []Finding {
 	}
 	defer s.client.Revoke(context.WithoutCancel(ctx), granted.ID) //nolint:errcheck // the lease ends by itself
 	t, err := measure(ctx, 10, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 2*reachTimeout)
+		defer cancel()
 		if _, err := s.client.Put(ctx, key, "", clientv3.WithLease(granted.ID)); err != nil {
 			return err
 		}

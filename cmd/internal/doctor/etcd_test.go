@@ -25,7 +25,7 @@ func etcdClient(t *testing.T, addr string) *clientv3.Client {
 // One server that is full. Then there are users, and one may not use the keys.
 func TestEtcd(t *testing.T) {
 	t.Parallel()
-	addr := etcdtest.Start(t).Addr()
+	addr := etcdtest.Start(t, "--unsafe-no-fsync").Addr()
 	c := etcdClient(t, addr)
 	r := examine(t, "etcd://"+addr, "")
 	wantFindings(t, r, "warning members", "note auto-compaction", "note authentication")
@@ -90,7 +90,7 @@ func TestEtcd(t *testing.T) {
 // A healthy cluster, and then without a server that does not lead.
 func TestEtcdCluster(t *testing.T) {
 	t.Parallel()
-	c := etcdtest.StartCluster(t)
+	c := etcdtest.StartCluster(t, "--unsafe-no-fsync")
 	wantFindings(t, examine(t, "etcd://"+strings.Join(c.Addrs(), ","), ""), "note auto-compaction", "note authentication")
 	leader := c.Leader(t)
 	follower := c.Servers[0]

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/sqltest"
@@ -43,6 +44,11 @@ func TestPostgres(t *testing.T) {
 	s.Exec(t, db, "ALTER DATABASE "+db+" SET idle_in_transaction_session_timeout = 0")
 	s.Exec(t, db, "ALTER TABLE distlock_member SET UNLOGGED")
 	standby := s.Replica(t)
+	for start := time.Now(); s.Exec(t, db, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") != "1"; {
+		if time.Since(start) > patience {
+			t.Fatal("the standby does not connect")
+		}
+	}
 	r = examine(t, rawURL, "")
 	wantFindings(t, r, "fault unlogged-tables", "warning synchronous-commit", "warning replicas", "note idle-in-transaction")
 

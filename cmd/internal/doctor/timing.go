@@ -13,15 +13,18 @@ const lease = 10 * time.Second
 // times are the durations of repeated requests.
 type times struct{ median, p99 time.Duration }
 
-// measure repeats a request.
+// measureLimit is how long a measurement goes on, if n requests take longer.
+const measureLimit = 2 * time.Second
+
+// measure repeats a request up to n times.
 func measure(ctx context.Context, n int, request func(context.Context) error) (times, error) {
-	all := make([]time.Duration, n)
-	for i := range all {
+	var all []time.Duration
+	for begin := time.Now(); len(all) < n && (len(all) == 0 || time.Since(begin) < measureLimit); {
 		start := time.Now()
 		if err := request(ctx); err != nil {
 			return times{}, err
 		}
-		all[i] = time.Since(start)
+		all = append(all, time.Since(start))
 	}
 	return timesOf(all), nil
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func examineZooKeeper(ctx context.Context, z *backendurl.ZooKeeper) ([]Finding, 
 // zkConnect returns a connection and the session timeout that the server has agreed to,
 // which the client writes only to its log.
 func zkConnect(ctx context.Context, z *backendurl.ZooKeeper) (*zk.Conn, time.Duration, error) {
-	l := new(zkLog)
+	l := &zkLog{agreed: make(chan time.Duration, 1)}
 	conn, events, err := zk.Connect(z.Servers, z.SessionTimeout, zk.WithLogger(l), zk.WithLogInfo(true))
 	if err != nil {
 		return nil, 0, err
@@ -77,7 +78,12 @@ func zkConnect(ctx context.Context, z *backendurl.ZooKeeper) (*zk.Conn, time.Dur
 					return nil, 0, err
 				}
 			}
-			return conn, l.agreed(), nil
+			select {
+			case agreed := <-l.agreed: // it is logged after the event
+				return conn, agreed, nil
+			case <-ctx.Done():
+				return conn, 0, nil
+			}
 		case <-ctx.Done():
 			conn.Close()
 			return nil, 0, fmt.Errorf("no answer of %s: %s", strings.Join(z.Servers, ","), l.last())
@@ -85,43 +91,38 @@ func zkConnect(ctx context.Context, z *backendurl.ZooKeeper) (*zk.Conn, time.Dur
 	}
 }
 
-// zkLog keeps what the client logs.
+// zkLog keeps the last error that the client logs, and the session timeout.
 type zkLog struct {
-	mu    sync.Mutex
-	lines []string
+	agreed chan time.Duration // has room for one
+
+	mu      sync.Mutex
+	failure string
 }
+
+var agreedTimeout = regexp.MustCompile(`^authenticated: .*timeout=(\d+)`)
 
 // Printf implements [zk.Logger].
 func (l *zkLog) Printf(format string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+	line := fmt.Sprintf(format, args...)
+	if m := agreedTimeout.FindStringSubmatch(line); m != nil {
+		ms, _ := strconv.Atoi(m[1])
+		select {
+		case l.agreed <- time.Duration(ms) * time.Millisecond:
+		default: // it is known
+		}
+	}
+	if strings.Contains(line, "failed to connect") {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.failure = line
+	}
 }
 
+// last returns why there is no session.
 func (l *zkLog) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, line := range slices.Backward(l.lines) {
-		if strings.Contains(line, "failed to connect") {
-			return line
-		}
-	}
-	return "no majority, or a network that drops packets"
-}
-
-var agreedTimeout = regexp.MustCompile(`timeout=(\d+)`)
-
-// agreed returns the session timeout in the log; 0 if it is not there.
-func (l *zkLog) agreed() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, line := range slices.Backward(l.lines) {
-		if m := agreedTimeout.FindStringSubmatch(line); m != nil {
-			ms, _ := strconv.Atoi(m[1])
-			return time.Duration(ms) * time.Millisecond
-		}
-	}
-	return 0
+	return cmp.Or(l.failure, "no majority, or a network that drops packets")
 }
 
 // zkStatus returns the fields in the answer to srvr.
