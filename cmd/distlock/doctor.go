@@ -78,8 +78,8 @@ func writeReportJSON(w io.Writer, r *doctor.Report) error {
 	}{r.Worst(), r})
 }
 
-// inColour reports whether w is a terminal that may show colours. NO_COLOR is for those
-// who do not want any: see https://no-color.org.
+// inColour reports whether w is a terminal that may show colours. With NO_COLOR there are
+// none: see https://no-color.org.
 func inColour(w io.Writer) bool {
 	f, isFile := w.(*os.File)
 	if !isFile || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {

@@ -27,7 +27,7 @@ var Catalogue = []Check{
 	{"scripts", server, "Redis", "Every operation is one Lua script, so that it is atomic (P1, P6)."},
 	{"cluster-url", server, "Redis", "A client of one server cannot use the keys of the other servers (P5)."},
 	{"cluster-state", server, "Redis", "While the Cluster is down, no lock is granted or renewed (P5)."},
-	{"cluster-slots", server, "Redis", "A lock whose slot has no master is not granted or renewed (P5)."},
+	{"cluster-slots", server, "Redis", "If a slot has no master, its locks are neither granted nor renewed (P5)."},
 	{"cluster-replicas", server, "Redis", "Without a replica, the locks of a master that dies are unavailable until it is back (P5)."},
 	{"memory", server, "Redis", "A server that is out of memory grants no new locks (P5)."},
 	{"connections", server, "Redis, PostgreSQL, MySQL", "A process that gets no connection cannot acquire or renew (P2, P5)."},

@@ -29,8 +29,7 @@ func examine(t *testing.T, rawURL, prefix string) *doctor.Report {
 	return r
 }
 
-// opened returns a URL whose store was opened by a program, which creates tables and takes
-// a lock.
+// opened takes a lock in a store, which creates the tables. It returns the URL.
 func opened(t *testing.T, rawURL string) string {
 	t.Helper()
 	b, err := backendurl.Open(t.Context(), rawURL)

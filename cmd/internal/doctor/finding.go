@@ -59,7 +59,7 @@ func warning(id, seen, do string) Finding { return finding(id, Warning, seen, do
 
 func fault(id, seen, do string) Finding { return finding(id, Fault, seen, do) }
 
-// unseen is the finding of a check whose value the store does not tell this user.
+// unseen is the finding of a check if the store does not tell this user the value.
 func unseen(id, what string, err error) Finding {
 	seen := "cannot see " + what
 	if err != nil {

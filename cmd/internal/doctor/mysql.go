@@ -58,8 +58,7 @@ func (d mysqlServer) variable(ctx context.Context, name string) string {
 	return value
 }
 
-// isolation returns the level, whose variable has one name in MySQL and another in
-// MariaDB.
+// isolation returns the level. The variable has one name in MySQL and another in MariaDB.
 func (d mysqlServer) isolation(ctx context.Context) string {
 	if level := d.variable(ctx, "transaction_isolation"); level != "" {
 		return level

@@ -107,7 +107,7 @@ func TestRedisACL(t *testing.T) {
 	}
 }
 
-// A Cluster with a slot that nobody has.
+// A Cluster in which a slot has no master.
 func TestRedisCluster(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)

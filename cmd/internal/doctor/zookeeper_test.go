@@ -8,8 +8,7 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// One server, which gives short sessions and whose commands are off. Another user has its
-// nodes.
+// One server that gives short sessions.
 func TestZooKeeper(t *testing.T) {
 	t.Parallel()
 	s := zktest.Start(t, zktest.Config{Settings: []string{"maxSessionTimeout=6000"}})
