@@ -1,6 +1,7 @@
 package doctor_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"regexp"
@@ -48,6 +49,21 @@ func documented(t *testing.T, name string, r *doctor.Report) {
 	}
 	if got, want := stable(now), stable(shown); got != want {
 		t.Errorf("the report is not the one in %s; go test -run %s -update writes it\ngot  %s\nwant %s", page, t.Name(), got, want)
+	}
+}
+
+// documentedJSON checks that the page has the JSON of a finding.
+func documentedJSON(t *testing.T, f doctor.Finding) {
+	t.Helper()
+	writing.Lock()
+	defer writing.Unlock()
+	whole, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := json.MarshalIndent(f, "", "  ")
+	if err != nil || !strings.Contains(string(whole), "```json\n"+string(object)+"\n```") {
+		t.Errorf("%s does not have this object: %v\n%s", page, err, object)
 	}
 }
 

@@ -171,7 +171,7 @@ func postgresRole(standby, readOnly bool) Finding {
 	case standby:
 		return fault("role", "a standby: it refuses every write", "connect to the primary: ?target_session_attrs=read-write in the URL, with all hosts")
 	case readOnly:
-		return fault("role", "transactions are read-only by default", "ALTER ROLE … SET default_transaction_read_only = off")
+		return fault("role", "transactions are read-only by default", "ALTER ROLE CURRENT_USER SET default_transaction_read_only = off")
 	default:
 		return ok("role", "the primary")
 	}
@@ -179,7 +179,7 @@ func postgresRole(standby, readOnly bool) Finding {
 
 func idleInTransaction(timeout string) Finding {
 	if timeout == "0" {
-		return note("idle-in-transaction", "idle_in_transaction_session_timeout is 0: there is no limit", "ALTER ROLE … SET idle_in_transaction_session_timeout = '30s', if you use Guard")
+		return note("idle-in-transaction", "idle_in_transaction_session_timeout is 0: there is no limit", "ALTER ROLE CURRENT_USER SET idle_in_transaction_session_timeout = '30s', if you use Guard")
 	}
 	return ok("idle-in-transaction", "%s", timeout)
 }
@@ -207,7 +207,7 @@ func postgresSync(on bool) Finding {
 func synchronousCommit(value string) Finding {
 	switch value {
 	case "off":
-		return warning("synchronous-commit", "off", "ALTER ROLE … SET synchronous_commit = on")
+		return warning("synchronous-commit", "off", "ALTER ROLE CURRENT_USER SET synchronous_commit = on")
 	case "":
 		return unseen("synchronous-commit", "synchronous_commit", nil)
 	default:
