@@ -98,6 +98,9 @@ func (s *redisServer) server() []Finding {
 	}
 	flavour, number := redisFlavour(s.info)
 	findings := []Finding{redisVersion(flavour, number), redisRole(s.info["redis_mode"], s.info["role"], s.info["master_host"]+":"+s.info["master_port"])}
+	if s.info["redis_mode"] == "sentinel" {
+		return findings
+	}
 	if used, has := s.number("used_memory"); has {
 		limit, _ := s.number("maxmemory")
 		findings = append(findings, memory(used, limit))
