@@ -42,9 +42,9 @@ func (d database) text(ctx context.Context, query string, args ...any) (string, 
 }
 
 // number returns the only value of a query.
-func (d database) number(ctx context.Context, query string, args ...any) (int, error) {
+func (d database) number(ctx context.Context, query string) (int, error) {
 	var value sql.NullInt64
-	err := d.db.QueryRowContext(ctx, query, args...).Scan(&value)
+	err := d.db.QueryRowContext(ctx, query).Scan(&value)
 	return int(value.Int64), err
 }
 
@@ -193,7 +193,7 @@ func (d database) timing(ctx context.Context, now string, writable bool) []Findi
 	if err != nil {
 		return append(findings, fault("commit", oneLine(err), "look at the log of the database"))
 	}
-	return append(findings, commit(times{t.median / 2, t.p99 / 2}, sqlLimit)) // two commits each
+	return append(findings, commit(times{t.median / 2, t.p99 / 2})) // two commits each
 }
 
 // writable reports whether findings say that the tables can be written.

@@ -55,9 +55,12 @@ func roundTrip(t times, limit time.Duration) Finding {
 	return slow("round-trip", seen, t, limit, "move the program and the store closer together, or find out what slows the store down")
 }
 
+// commitLimit is the default operation timeout of sqllock, zklock and etcdlock.
+const commitLimit = 2 * time.Second
+
 // commit decides on the time of a change.
-func commit(t times, limit time.Duration) Finding {
-	return slow("commit", fmt.Sprintf("%v for a change, of an operation timeout of %v", t, limit), t, limit, "give the store a faster disk, or a disk of its own")
+func commit(t times) Finding {
+	return slow("commit", fmt.Sprintf("%v for a change, of an operation timeout of %v", t, commitLimit), t, commitLimit, "give the store a faster disk, or a disk of its own")
 }
 
 func slow(id, seen string, t times, limit time.Duration, do string) Finding {

@@ -51,7 +51,7 @@ func examineZooKeeper(ctx context.Context, z *backendurl.ZooKeeper) ([]Finding, 
 	}
 	findings = append(findings, roundTrip(t, zkLimit))
 	if commits != (times{}) {
-		findings = append(findings, commit(commits, zkLimit))
+		findings = append(findings, commit(commits))
 	}
 	return findings, nil
 }
