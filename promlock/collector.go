@@ -2,6 +2,8 @@ package promlock
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -29,9 +31,20 @@ type Option func(*options)
 type options struct{ buckets []float64 }
 
 // WithBuckets sets the upper bounds of the histograms, in seconds and rising. The default
-// goes from 0.0001 to 30. [New] panics if they do not rise.
+// goes from 0.0001 to 30.
+//
+// WithBuckets panics if there are no bounds, or if they do not rise.
 func WithBuckets(bounds ...float64) Option {
-	return func(o *options) { o.buckets = slices.Clone(bounds) }
+	if len(bounds) == 0 {
+		panic("promlock: WithBuckets: no bounds")
+	}
+	for i, bound := range bounds { // Prometheus would look at them at the first lock
+		if math.IsNaN(bound) || i > 0 && bound <= bounds[i-1] {
+			panic(fmt.Sprintf("promlock: WithBuckets: the bounds are %v: want rising ones", bounds))
+		}
+	}
+	bounds = slices.Clone(bounds)
+	return func(o *options) { o.buckets = bounds }
 }
 
 // New returns a Collector. Register it once, and give its Hooks to each Locker.

@@ -2,6 +2,7 @@ package promlock_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -79,5 +80,25 @@ func TestWithBuckets(t *testing.T) {
 		if !slices.Equal(got, []float64{1, 2}) || h.GetSampleCount() != 2 {
 			t.Errorf("%s: %d with buckets %v", family.GetName(), h.GetSampleCount(), got)
 		}
+	}
+}
+
+// Bounds that the histograms cannot have are refused at once, not at the first lock.
+func TestWrongBuckets(t *testing.T) {
+	for want, bounds := range map[string][]float64{
+		"promlock: WithBuckets: no bounds":                                nil,
+		"promlock: WithBuckets: the bounds are [2 1]: want rising ones":   {2, 1},
+		"promlock: WithBuckets: the bounds are [1 1]: want rising ones":   {1, 1},
+		"promlock: WithBuckets: the bounds are [NaN]: want rising ones":   {math.NaN()},
+		"promlock: WithBuckets: the bounds are [1 NaN]: want rising ones": {1, math.NaN()},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("%v: panic %v, want %s", bounds, got, want)
+				}
+			}()
+			promlock.WithBuckets(bounds...)
+		}()
 	}
 }
