@@ -124,7 +124,7 @@ func (v *live) current(ctx context.Context) (event []byte, version int) {
 	if it, err := v.item(limited, shown); err == nil {
 		v.last = it // otherwise the page keeps the last answer
 	}
-	v.looked = now
+	v.looked = time.Now() // after the answer: the next viewer does not wait for another one
 	s := v.ledger.state(v.last)
 	s.Demo = demo
 	s.WhyNot = v.demo.whyNot

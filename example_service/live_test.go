@@ -235,3 +235,22 @@ func TestStreamOutlivesWriteTimeout(t *testing.T) {
 	start := time.Now()
 	watch(t, res.Body, func(s state) bool { return time.Since(start) > 4*limit && s.Item.Stock > 2 })
 }
+
+// A database that does not answer is asked once for all viewers, too: the next viewer
+// does not wait for a time limit of its own.
+func TestPageWithSlowDatabase(t *testing.T) {
+	withPage(t, func(p *pageTest) {
+		asked := 0
+		p.live.item = func(ctx context.Context, _ string) (item, error) {
+			asked++
+			<-ctx.Done()
+			return item{}, ctx.Err()
+		}
+		for range 50 {
+			p.live.current(p.Context())
+		}
+		if asked != 1 {
+			p.Errorf("50 viewers asked %d times", asked)
+		}
+	})
+}
