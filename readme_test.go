@@ -53,7 +53,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 }
 
 // codeBlocks finds the code in a page. What a console shows is not code.
-var codeBlocks = regexp.MustCompile("(?ms)^ *```(?:crontab|go|ini|proto|sh|yaml)\n(.*?)^ *```$")
+var codeBlocks = regexp.MustCompile(`(?ms)^ *` + "```(?:crontab|go|ini|proto|sh|yaml)\n(.*?)\n *```$")
 
 // TestTheProgramOfTheREADMERuns compiles and runs the README's main.go, with the
 // address of another Redis.

@@ -28,7 +28,7 @@ func (a *axis) apply(to *plot.Axis) {
 		to.Scale = plot.LogScale{}
 	}
 	to.Padding = 0
-	to.LineStyle.Color, to.LineStyle.Width = gridColor, vg.Points(1)
+	to.Color, to.Width = gridColor, vg.Points(1)
 	to.Tick.Length, to.Tick.LineStyle = 5, draw.LineStyle{Color: gridColor, Width: 0.7}
 	to.Tick.Label.Color, to.Tick.Label.Font = textColor, chartFont
 	ticks := make([]plot.Tick, len(a.ticks))

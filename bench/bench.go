@@ -93,8 +93,10 @@ type files struct {
 func openFiles(c *config) (files, error) {
 	var f files
 	var err error
-	if f.page, err = openPage(c.report); err != nil {
-		return f, err
+	if c.report != "" {
+		if f.page, err = openPage(c.report); err != nil {
+			return f, err
+		}
 	}
 	if c.json != "" {
 		if f.json, err = os.Create(c.json); err != nil {
@@ -113,14 +115,9 @@ func openFiles(c *config) (files, error) {
 	return f, nil
 }
 
-// openPage creates the file of the HTML report, and its directory. Without a directory
-// there is no file.
+// openPage creates the file of the HTML report, and its directory.
 func openPage(dir string) (*os.File, error) {
-	if dir == "" {
-		return nil, nil
-	}
-	err := os.MkdirAll(dir, 0o755)
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, badFile("report", dir, err)
 	}
 	file, err := os.Create(filepath.Join(dir, "index.html"))

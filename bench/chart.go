@@ -64,7 +64,7 @@ func (c *chart) svg() template.HTML {
 	p.BackgroundColor = nil
 	c.x.apply(&p.X)
 	c.y.apply(&p.Y)
-	p.Y.LineStyle.Width = 0
+	p.Y.Width = 0
 	grid := plotter.NewGrid()
 	grid.Horizontal = draw.LineStyle{Color: gridColor, Width: 0.7}
 	grid.Vertical = grid.Horizontal
@@ -78,8 +78,8 @@ func (c *chart) svg() template.HTML {
 	var b bytes.Buffer
 	_, _ = canvas.WriteTo(&b) // a buffer takes everything
 	_, drawing, _ := strings.Cut(b.String(), "xlink\">")
-	return template.HTML(fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">`,
-		chartWidth, chartHeight, html.EscapeString(c.about)) + pageColors.Replace(drawing))
+	open := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="`, chartWidth, chartHeight)
+	return template.HTML(open + html.EscapeString(c.about) + `">` + pageColors.Replace(drawing))
 }
 
 func (l *line) addTo(p *plot.Plot, bottom float64) {

@@ -25,14 +25,16 @@ func compareFiles(c *config, stdout io.Writer) error {
 	if err != nil {
 		return &usageError{fmt.Errorf("-compare: %w", err)}
 	}
-	file, err := openPage(c.report)
-	if err != nil {
-		return err
+	if c.report != "" {
+		file, err := openPage(c.report)
+		if err != nil {
+			return err
+		}
+		if err := cmp.page().write(file); err != nil {
+			return err
+		}
 	}
 	_, err = io.WriteString(stdout, cmp.text())
-	if file != nil {
-		err = errors.Join(err, cmp.page().write(file))
-	}
 	return err
 }
 
@@ -75,7 +77,10 @@ func readReport(path string) (*jsonReport, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("is not a file that -json wrote: %w", err)
 	}
-	return r, r.check()
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // comparison has the runs of two reports.

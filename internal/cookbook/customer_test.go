@@ -35,10 +35,10 @@ func (o *orders) Place(ctx context.Context, r *orderv1.PlaceRequest) (*orderv1.P
 	if err != nil {
 		return nil, err
 	}
-	for _, g := range []*gauge{&o.all, &o.of[customer]} {
-		g.begin()
-		defer g.end()
-	}
+	o.all.begin()
+	defer o.all.end()
+	o.of[customer].begin()
+	defer o.of[customer].end()
 	time.Sleep(time.Second)
 	lease, _ := distlock.FromContext(ctx)
 	return &orderv1.PlaceResponse{OrderId: int64(o.all.total.Load())}, lease.Check()

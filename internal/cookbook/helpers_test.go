@@ -82,7 +82,11 @@ type gauge struct{ now, most, total atomic.Int32 }
 func (g *gauge) begin() {
 	n := g.now.Add(1)
 	g.total.Add(1)
-	for most := g.most.Load(); n > most && !g.most.CompareAndSwap(most, n); most = g.most.Load() {
+	for {
+		most := g.most.Load()
+		if n <= most || g.most.CompareAndSwap(most, n) {
+			return
+		}
 	}
 }
 
