@@ -15,7 +15,7 @@ import (
 func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
 	for page, examples := range map[string][]string{
-		"README.md":          {"example*_test.go", "backend/*lock/example*_test.go", "example_annotation/service.go"},
+		"README.md":          {"example*_test.go", "backend/*lock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
 		"docs/cookbook.md":   {"internal/cookbook/*.go", "internal/cookbook/orderv1/order.proto", "cmd/distlock/testdata/script/cookbook.txtar"},
 		"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
 		"docs/migration.md":  {"backend/*/migration_test.go"},
