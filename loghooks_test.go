@@ -6,14 +6,36 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
 )
 
+// output is a buffer that several goroutines write to.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+// take returns what was written since the last call.
+func (o *output) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.buf.Reset()
+	return o.buf.String()
+}
+
 func TestLogHooks(t *testing.T) {
-	var out bytes.Buffer
+	var out output
 	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
 		Level: slog.LevelDebug,
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -25,10 +47,9 @@ func TestLogHooks(t *testing.T) {
 	}))
 	want := func(t *testing.T, want ...string) {
 		t.Helper()
-		if got := strings.Split(strings.TrimSpace(out.String()), "\n"); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		if got := strings.Split(strings.TrimSpace(out.take()), "\n"); strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		out.Reset()
 	}
 	h := distlock.LogHooks(log)
 	hooked(t, h, func(t *testing.T, l *distlock.Locker, _ *store) {
@@ -49,6 +70,7 @@ func TestLogHooks(t *testing.T) {
 		)
 		time.Sleep(time.Second)
 		_ = lease.Release(t.Context())
+		synctest.Wait() // the loss is logged on another goroutine
 		want(t,
 			`level=WARN msg="lock lost" name=shop:pay key=shop:7 token=1 held=500ms err="lock lost: held for MaxHold, 500ms"`,
 			`level=DEBUG msg="lock released" name=shop:pay key=shop:7 token=1 held=1s reentrant=false err="distlock: release \"shop:7\": lock lost: held for MaxHold, 500ms"`,
