@@ -35,7 +35,7 @@ type knownLoad struct {
 	mu          sync.Mutex
 	taken       int // locks that were granted
 	reentered   int // orders under their lock: the route takes it, and the shop enters again
-	busy        int // orders whose wait was over
+	busy        int // orders that waited too long
 	unavailable int // orders without an answer of the store
 }
 

@@ -25,7 +25,7 @@ type shop struct {
 	lockedReset distlock.Func[stockRequest, item]
 }
 
-// newShop returns a shop whose methods take lock for the sku of their request.
+// newShop returns a shop. Its methods take lock for the sku of their request.
 //
 // The HTTP route and the gRPC method take the same lock before they call a method of
 // the shop. The method then re-enters: the key is the same and the context holds it
