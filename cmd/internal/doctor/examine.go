@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,6 +49,8 @@ func Examine(ctx context.Context, rawURL, prefix string) (*Report, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("backend %q: the examination did not end in time: %w", name, ctx.Err())
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("backend %q: no answer within %v: %w", name, reachTimeout, err)
 	case err != nil:
 		return nil, fmt.Errorf("backend %q: %w", name, err)
 	}
