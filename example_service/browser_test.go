@@ -208,6 +208,11 @@ func testLocksPage(browser context.Context, t *testing.T) {
 	store.silent.Store(false)
 	p.wait(says(""))
 
+	// A key that would look like another one.
+	acquire("shop:\u202eaet")
+	p.open(server.URL + "/admin/locks/?prefix=shop:")
+	p.wait(shownKeys + ` === "shop:\\u{202e}aet"`)
+
 	// The page of a prefix.
 	p.open(server.URL + "/admin/locks/?prefix=leader:")
 	p.wait(shownKeys + ` === "leader:report"`)

@@ -28,6 +28,16 @@ export function setText(element, text) {
 }
 
 /**
+ * Shows what cannot be seen, or reorders the text around it: one key must not look like
+ * another.
+ * @param {string} text a key or the name of a holder
+ * @returns {string} the text, with such characters as \u{202e}
+ */
+export function visible(text) {
+  return text.replace(/(?! )[\p{C}\p{Z}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);
+}
+
+/**
  * @param {number} ms since 1970
  * @returns {string} the time of day, with the day if that is not today
  */

@@ -1,6 +1,6 @@
 // @ts-check
 
-import { count, setText, timeOf } from "./format.js";
+import { count, setText, timeOf, visible } from "./format.js";
 import { History } from "./history.js";
 import { Row } from "./row.js";
 import { openStream } from "./stream.js";
@@ -71,7 +71,7 @@ class DistlockLocks extends HTMLElement {
     const page = this.hasAttribute("page"), query = new URLSearchParams(location.search);
     this.#only = this.getAttribute("key") ?? (page && location.pathname.endsWith("/key") ? query.get("name") : "") ?? "";
     const prefix = this.#only || this.getAttribute("prefix") || (page && query.get("prefix")) || "";
-    if (page) document.title = this.#only || "Locks";
+    if (page) document.title = visible(this.#only) || "Locks";
     this.#view.find.hidden = this.#only !== "";
     this.#view.back.hidden = !page || this.#only === "";
     this.#view.prefixForm.hidden = !page || this.#only !== "";
@@ -210,7 +210,7 @@ class DistlockLocks extends HTMLElement {
   #askRelease(key) {
     const row = this.#rows.get(key);
     if (!row) return;
-    setText(this.#view.question, `Take ${key} away from ${row.holder}?`);
+    setText(this.#view.question, `Take ${visible(key)} away from ${row.holder}?`);
     this.#view.dialog.returnValue = "";
     this.#view.dialog.onclose = () => {
       if (this.#view.dialog.returnValue === "release") this.#release(key);
@@ -220,20 +220,20 @@ class DistlockLocks extends HTMLElement {
 
   /** @param {string} key */
   async #release(key) {
-    const body = new URLSearchParams({ key });
+    const body = new URLSearchParams({ key }), name = visible(key);
     try {
       const url = new URL("release", this.#base);
       const res = await fetch(url, { method: "POST", body, headers: { Accept: "application/json" } });
       if (res.status === 403) {
         this.#say("You may not release keys.");
       } else if (!res.ok) {
-        this.#say(`${key} was not released: ${res.status} ${res.statusText}`);
+        this.#say(`${name} was not released: ${res.status} ${res.statusText}`);
       } else {
         const { held } = await res.json();
-        this.#say(held ? `${key} was released.` : `${key} was free already.`);
+        this.#say(held ? `${name} was released.` : `${name} was free already.`);
       }
     } catch {
-      this.#say(`It is not known whether ${key} was released: no answer.`);
+      this.#say(`It is not known whether ${name} was released: no answer.`);
     }
   }
 }

@@ -1,6 +1,6 @@
 // @ts-check
 
-import { count, duration, el, setText, timeOf } from "./format.js";
+import { count, duration, el, setText, timeOf, visible } from "./format.js";
 
 /** @typedef {import("./history.js").Lock} Lock */
 /** @typedef {import("./history.js").Holder} Holder */
@@ -29,7 +29,7 @@ export class Row {
     this.lock = { key, mode: "exclusive", held: 0, waiting: 0, holders: [] };
     const details = `details-${ids++}`;
 
-    this.button = el("button", { type: "button", class: "key", "aria-expanded": "false", "aria-controls": details }, key);
+    this.button = el("button", { type: "button", class: "key", "aria-expanded": "false", "aria-controls": details }, visible(key));
     this.button.addEventListener("click", () => {
       this.open = !this.open;
       toggled();
@@ -159,13 +159,13 @@ export class Row {
   get holder() {
     const [first] = this.lock.holders;
     if (this.lock.held > 1) return count(this.lock.held, "holder", "holders");
-    return first?.holder || first?.fingerprint || "its holder";
+    return visible(first?.holder ?? "") || first?.fingerprint || "its holder";
   }
 }
 
 /** @param {{holder?: string, fingerprint?: string}} h */
 function nameOf(h) {
-  return h.holder || (h.fingerprint ? "no name" : "unknown");
+  return visible(h.holder ?? "") || (h.fingerprint ? "no name" : "unknown");
 }
 
 /** @param {{holder?: string, fingerprint?: string, token?: string}} h */
