@@ -26,7 +26,7 @@ const (
 
 // topColumns begin with what changes: the end of a line is cut on a narrow terminal.
 var topColumns = []column{
-	keyColumn, modeColumn, heldColumn, waitingColumn, leftColumn, holderColumn, sinceColumn, tokenColumn, ownerColumn,
+	{keyColumn.title, func(l *distlock.KeyInfo, h *distlock.HolderInfo) string { return shortened(keyColumn.cell(l, h)) }}, modeColumn, heldColumn, waitingColumn, leftColumn, holderColumn, sinceColumn, tokenColumn, ownerColumn,
 }
 
 func topCommand(stdout io.Writer) *cli.Command {
@@ -134,6 +134,17 @@ func (t *top) run(ctx context.Context, out *os.File) error {
 			s.draw(t.lines(time.Now())) // the terminal may have another size
 		}
 	}
+}
+
+// shortened returns the beginning and the end of a long key, which would push the other
+// columns off the screen.
+func shortened(key string) string {
+	const most, begin = 50, 20
+	runes := []rune(key)
+	if len(runes) <= most {
+		return key
+	}
+	return string(runes[:begin]) + "…" + string(runes[len(runes)-(most-begin-1):])
 }
 
 // update takes an answer of the store. After an error the locks are those of before.

@@ -42,6 +42,23 @@ e exclusive 1 0 - - - - -`
 	}
 }
 
+// A long key leaves room for the other columns.
+func TestTopShortensKeys(t *testing.T) {
+	t.Parallel()
+	v := &top{limit: 100}
+	fits := strings.Repeat("é", 50)
+	v.update(moment, []distlock.KeyInfo{heldFor("orders:"+strings.Repeat("x", 200)+"/42", 2, 1), heldFor(fits, 1, 1)}, nil)
+	got := v.shown(moment)
+	for _, want := range []string{
+		"\norders:" + strings.Repeat("x", 13) + "…" + strings.Repeat("x", 26) + "/42 exclusive",
+		"\n" + fits + " exclusive",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("without %q:\n%s", want, got)
+		}
+	}
+}
+
 func TestTopShowsThatThereAreMore(t *testing.T) {
 	t.Parallel()
 	v := &top{limit: 2}
