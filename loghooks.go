@@ -6,8 +6,11 @@ import (
 )
 
 // LogHooks returns hooks that log lost leases and failed renewals as warnings, and
-// everything else on the debug level.
+// everything else on the debug level. It panics if log is nil.
 func LogHooks(log *slog.Logger) Hooks {
+	if log == nil {
+		panic("distlock: LogHooks: nil Logger")
+	}
 	line := func(ctx context.Context, level slog.Level, msg string, i *LockInfo, attrs ...slog.Attr) {
 		if log.Enabled(ctx, level) {
 			log.LogAttrs(ctx, level, msg, append([]slog.Attr{slog.String("name", i.Name), slog.String("key", i.Key)}, attrs...)...)

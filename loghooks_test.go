@@ -105,3 +105,13 @@ func TestLogHooksOff(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A nil Logger is refused at once, not at the first lock.
+func TestLogHooksWithoutLogger(t *testing.T) {
+	defer func() {
+		if got := recover(); got != "distlock: LogHooks: nil Logger" {
+			t.Errorf("panic %v", got)
+		}
+	}()
+	distlock.LogHooks(nil)
+}
