@@ -56,7 +56,7 @@ func New(l *distlock.Locker, opts ...Option) *Handler {
 	return h
 }
 
-// Close ends the event streams, and later ones at once. The other paths go on.
+// Close ends the event streams, and refuses new ones. The other paths go on.
 func (h *Handler) Close() { h.close() }
 
 // ServeHTTP implements [http.Handler].

@@ -43,6 +43,11 @@ type state struct {
 
 // join adds a client to the watch of a prefix. The client must leave it.
 func (h *Handler) join(ctx context.Context, prefix string) (*watch, error) {
+	select {
+	case <-h.closed:
+		return nil, distlock.ErrClosed
+	default:
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w, ok := h.watches[prefix]
