@@ -32,9 +32,10 @@ test: ## Run the quick tests of all modules
 	go run ./internal/retest work
 
 .PHONY: test-oldest
-test-oldest: ## Run the quick tests of the library with the oldest versions that its go.mod allows
+test-oldest: ## Run the quick tests of the library, otellock and promlock with the oldest versions that their go.mod allow
 	GOWORK=off go vet ./...
 	GOWORK=off go run ./internal/retest ./...
+	export GOWORK=off; for mod in otellock promlock; do go -C "$$mod" vet ./... && go -C "$$mod" test ./...; done
 
 .PHONY: check
 check: test ## Run the quick tests, go vet and gofmt
