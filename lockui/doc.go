@@ -10,9 +10,10 @@
 // [github.com/distlock-go/distlock/driver.Inspector].
 //
 // Put the handler behind the authentication of the application: the page is for
-// operators. It never shows an owner, with which any client of the store could release
-// the lock, but only a fingerprint of it. It is read-only unless [WithForceRelease] says
-// which requests may take a key away.
+// operators. To listen on 127.0.0.1 alone is not enough, because a page of another site
+// can reach that in the browser of an operator (DNS rebinding). The page never shows an
+// owner, with which any client of the store could release the lock, but only a fingerprint
+// of it. It is read-only unless [WithForceRelease] says which requests may take a key away.
 //
 // # Paths
 //
@@ -46,8 +47,9 @@
 // changed; a renewal is a change. The event "unavailable" says that the store does not
 // answer, as {"error": "unavailable"}; the next "locks" says that it answers again. The
 // store is asked twice a second for each prefix, however many clients look at it, and
-// only while one does. The streams end with [Handler.Close], which a server calls when it
-// shuts down, because [net/http.Server.Shutdown] waits for them:
+// only while one does. At most 100 prefixes are watched at the same time; for further
+// ones the answer is 503. The streams end with [Handler.Close], which a server calls when
+// it shuts down, because [net/http.Server.Shutdown] waits for them:
 //
 //	server.RegisterOnShutdown(ui.Close)
 //

@@ -46,7 +46,8 @@ func WithLimit(n int) Option {
 // key, and must not read the body of the request. It may be called concurrently.
 //
 // Before it is called, requests that a browser sends from another origin are refused, and
-// so are keys outside of [WithPrefix]. The default is that no request may release a key.
+// so are keys outside of [WithPrefix]. A proxy must pass on the header Host as it is,
+// because the origin is compared with it. The default is that no request may release a key.
 //
 // WithForceRelease panics if authorize is nil.
 func WithForceRelease(authorize func(r *http.Request, key string) error) Option {

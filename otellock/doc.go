@@ -36,7 +36,8 @@
 // A span that fails has an error as its status, and error.type, which is the text of
 // [distlock.CodeOf]. A lock that was busy (not_acquired) is an answer, not an error. A lease
 // that is lost has the event distlock.lost, and its span ends then; each renewal that fails
-// is an event distlock.renewal_failed with distlock.left, in seconds.
+// is an event distlock.renewal_failed with distlock.left, in seconds. A lease that is neither
+// released nor lost before the program ends has no span "hold": a span is exported at its end.
 //
 // [promlock]: https://pkg.go.dev/github.com/distlock-go/distlock/promlock
 package otellock
