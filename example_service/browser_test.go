@@ -199,7 +199,7 @@ func testLocksPage(browser context.Context, t *testing.T) {
 	p.keys(kb.Enter)
 	p.wait(dialog + `.open`)
 	p.keys(kb.Tab + kb.Enter)
-	p.wait(says("You may not release keys."))
+	p.wait(says("leader:report was not released: this request may not release the key."))
 	p.forgive("403")
 
 	// The store goes away, and comes back.

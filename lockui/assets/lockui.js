@@ -224,10 +224,9 @@ class DistlockLocks extends HTMLElement {
     try {
       const url = new URL("release", this.#base);
       const res = await fetch(url, { method: "POST", body, headers: { Accept: "application/json" } });
-      if (res.status === 403) {
-        this.#say("You may not release keys.");
-      } else if (!res.ok) {
-        this.#say(`${name} was not released: ${res.status} ${res.statusText}`);
+      if (!res.ok) {
+        const problem = await res.json().catch(() => ({})); // a proxy answers with something else
+        this.#say(`${name} was not released: ${problem.detail ?? res.status}.`);
       } else {
         const { held } = await res.json();
         this.#say(held ? `${name} was released.` : `${name} was free already.`);
