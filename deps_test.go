@@ -10,12 +10,12 @@ import (
 const modulePath = "github.com/distlock-go/distlock"
 
 // A user of the root package does not get a Redis client or gRPC: it imports the
-// standard library and google/uuid, and httpmw only those and the root.
+// standard library and google/uuid, and httpmw and lockui only those and the root.
 func TestImports(t *testing.T) {
 	t.Parallel()
-	for _, pkg := range []string{".", "./driver", "./httpmw"} {
+	for _, pkg := range []string{".", "./driver", "./httpmw", "./lockui"} {
 		for dep := range strings.FieldsSeq(list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", pkg)) {
-			own := dep == modulePath || dep == modulePath+"/driver" || dep == modulePath+"/httpmw" || strings.HasPrefix(dep, modulePath+"/internal/")
+			own := dep == modulePath || dep == modulePath+"/driver" || dep == modulePath+"/httpmw" || dep == modulePath+"/lockui" || strings.HasPrefix(dep, modulePath+"/internal/")
 			if !own && dep != "github.com/google/uuid" {
 				t.Errorf("%s depends on %s", pkg, dep)
 			}

@@ -29,7 +29,7 @@ type event struct{ name, data string }
 // watch opens an event stream. The site reads it in the background.
 func (s *site) watch(path string) *viewer {
 	s.Helper()
-	resp := s.open("GET", path, "")
+	resp := s.open("GET", path, "") //nolint:bodyclose // the end of the test closes the connection
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		s.Fatalf("%s: %s %v", path, resp.Status, resp.Header)
 	}

@@ -24,7 +24,7 @@ func Example() {
 		return password == "secret"
 	}
 	ui := lockui.New(locker, lockui.WithPrefix("shop:"),
-		lockui.WithForceRelease(func(r *http.Request, key string) error {
+		lockui.WithForceRelease(func(r *http.Request, _ string) error {
 			if !operator(r) {
 				return errors.New("not an operator")
 			}

@@ -126,7 +126,7 @@ func newSite(t *testing.T, b *store, l *distlock.Locker, ui *lockui.Handler, cha
 	for _, f := range change {
 		f(s.server)
 	}
-	go s.server.Serve(pipes) //nolint:errcheck // http.ErrServerClosed
+	go s.server.Serve(pipes) // until it is closed
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		_ = s.server.Close()

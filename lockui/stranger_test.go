@@ -72,7 +72,7 @@ func TestNoOwner(t *testing.T) {
 					sent.WriteString(got.body)
 				}
 				// The stream sees a change, a renewal, and the end.
-				resp := s.open("GET", "/events", "")
+				resp := s.open("GET", "/events", "") //nolint:bodyclose // the server ends the stream
 				done := make(chan error)
 				go func() {
 					_ = resp.Header.Write(&sent) // a Builder does not fail
