@@ -62,9 +62,7 @@ export class History {
    */
   #add(lock, at) {
     const entries = this.#entries.get(lock.key) ?? [];
-    // The keys that were held last stay longest.
-    this.#entries.delete(lock.key);
-    this.#entries.set(lock.key, entries);
+    this.#entries.delete(lock.key); // the keys that were held last stay longest
     for (const holder of lock.holders) {
       if (entries.some((entry) => entry.to === undefined && id(entry) === id(holder))) continue;
       const since = holder.since ? Date.parse(holder.since) : at;
@@ -72,7 +70,8 @@ export class History {
         holder: holder.holder ?? "", fingerprint: holder.fingerprint, token: holder.token ?? "", from: since,
       });
     }
-    entries.length = Math.min(entries.length, entriesPerKey);
+    const kept = entries.filter((entry, i) => i < entriesPerKey || entry.to === undefined);
+    this.#entries.set(lock.key, kept);
   }
 
   /**
