@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"errors"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -48,6 +49,25 @@ func (l *Locker) LoseAll() {
 	for _, h := range l.watchdog.watched() {
 		_ = h.Lose(errTaken)
 	}
+}
+
+// LoseOnItsWay ends the lease of the key if it was handed over, and the waiter that gets
+// it has not come for it yet. It returns whether that was so.
+func (l *Locker) LoseOnItsWay(key string) bool {
+	l.life.mu.Lock() // keeps the waiter from coming
+	defer l.life.mu.Unlock()
+	for s := l.life.leases[l.life.bucket(key)]; s != nil; s = s.node.next {
+		if !s.ended.Load() {
+			return false
+		}
+	}
+	lost := false
+	for _, h := range l.watchdog.watched() {
+		if holders, _ := h.Holders(time.Now()); h.Key() == key && len(holders) == 0 {
+			lost = errors.Is(h.Lose(errTaken), errTaken) || lost
+		}
+	}
+	return lost
 }
 
 // Stop delays the cancellation of the lease's context until the returned function is

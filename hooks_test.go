@@ -165,14 +165,14 @@ func TestRenewed(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		mu.Lock()
 		if n := len(s.seen("renew")); n < 5 || len(told) != len(leases)*n {
 			t.Errorf("%d renewals, %d were told", n, len(told))
 		}
-
-		s.fail("renew")
-		mu.Lock()
 		failing, told = true, nil
 		mu.Unlock()
+		s.fail("renew")
 		before := len(s.seen("renew"))
 		<-leases[0].Context().Done()
 		synctest.Wait()

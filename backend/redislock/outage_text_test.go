@@ -26,7 +26,7 @@ func readable(t *testing.T, what string, err error, pattern string) {
 	if err == nil || !regexp.MustCompile(pattern).MatchString(err.Error()) {
 		t.Errorf("%s: %v\ndoes not match %s", what, err, pattern)
 	}
-	if err != nil && (strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "1234")) {
+	if err != nil && (strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "xyzzy")) {
 		t.Errorf("%s: %q is not fit to be read", what, err)
 	}
 }
@@ -66,21 +66,21 @@ func TestOutageText(t *testing.T) {
 		refused := `(no answer within the operation timeout of 500ms: )?dial tcp ` + addr + `: connect: connection refused`
 		t.Run("one server", func(t *testing.T) {
 			t.Parallel()
-			c := redis.NewClient(&redis.Options{Addr: addr, Password: "pw1234"})
+			c := redis.NewClient(&redis.Options{Addr: addr, Password: "pw-xyzzy"})
 			defer c.Close()
 			tellsWhy(t, c, refused)
 		})
 		t.Run("Cluster", func(t *testing.T) {
 			t.Parallel()
 			testmode.Long(t)
-			c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}, Password: "pw1234"})
+			c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}, Password: "pw-xyzzy"})
 			defer c.Close()
 			tellsWhy(t, c, refused)
 		})
 		t.Run("Sentinel", func(t *testing.T) {
 			t.Parallel()
 			testmode.Long(t)
-			c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: []string{addr}, Password: "pw1234"})
+			c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "mymaster", SentinelAddrs: []string{addr}, Password: "pw-xyzzy"})
 			defer c.Close()
 			// Its client tries for longer than an operation may take.
 			tellsWhy(t, c, `the master that Sentinel names: no answer within the operation timeout of 500ms: (no connection for [\d.]+m?s|redis: all sentinels .*)$`)
@@ -112,10 +112,10 @@ func TestOutageText(t *testing.T) {
 	})
 	t.Run("password", func(t *testing.T) {
 		t.Parallel()
-		s := redistest.Start(t, "--requirepass", "secret1234")
+		s := redistest.Start(t, "--requirepass", "secret-xyzzy")
 		addr := regexp.QuoteMeta(s.Addr())
 		tellsWhy(t, s.Client(t), addr+`: .*NOAUTH`)
-		tellsWhy(t, s.Client(t, func(o *redis.Options) { o.Password = "wrong1234" }), addr+`: .*WRONGPASS`)
+		tellsWhy(t, s.Client(t, func(o *redis.Options) { o.Password = "wrong-xyzzy" }), addr+`: .*WRONGPASS`)
 	})
 	t.Run("hangs", func(t *testing.T) {
 		t.Parallel()

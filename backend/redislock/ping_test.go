@@ -44,10 +44,10 @@ func TestPingFails(t *testing.T) {
 	})
 	t.Run("password", func(t *testing.T) {
 		t.Parallel()
-		s := redistest.Start(t, "--requirepass", "secret1234")
+		s := redistest.Start(t, "--requirepass", "secret-xyzzy")
 		addr := regexp.QuoteMeta(s.Addr())
 		readable(t, "without one", newBackend(t, s.Client(t)).Ping(t.Context()), `^redislock: `+addr+`: NOAUTH`)
-		wrong := s.Client(t, func(o *redis.Options) { o.Password = "wrong1234" })
+		wrong := s.Client(t, func(o *redis.Options) { o.Password = "wrong-xyzzy" })
 		readable(t, "with a wrong one", newBackend(t, wrong).Ping(t.Context()), `^redislock: `+addr+`: .*WRONGPASS`)
 	})
 	t.Run("replica", func(t *testing.T) {

@@ -16,7 +16,10 @@ import (
 // conform runs the conformance suite. Its leases of a minute need a long session.
 func conform(t *testing.T, servers []string) {
 	t.Helper()
-	admin := newAdmin(t, servers...)
+	admins := make([]*zk.Conn, len(servers)) // one for each server
+	for i, s := range servers {
+		admins[i] = newAdmin(t, s)
+	}
 	open := func(t *testing.T) driver.Backend {
 		b, err := zklock.New(servers, zklock.WithSessionTimeout(5*time.Minute), zklock.WithOpTimeout(20*time.Second))
 		if err != nil {
@@ -26,16 +29,23 @@ func conform(t *testing.T, servers []string) {
 	}
 	locktest.Run(t, open, locktest.Features{
 		Lease: 400 * time.Millisecond,
-		Drop:  func(t *testing.T, _ driver.Backend, key string) { drop(t, admin, key) },
+		Drop:  func(t *testing.T, _ driver.Backend, key string) { drop(t, admins, key) },
 		Peer:  func(t *testing.T, _ driver.Backend) driver.Backend { return open(t) },
 	})
 }
 
-// drop deletes the node of the holder, which must have an exclusive lock.
-func drop(t *testing.T, admin *zk.Conn, key string) {
+// drop deletes the node of the holder, which must have an exclusive lock. A server of an
+// ensemble may be behind the others: when drop returns, each has deleted the node.
+func drop(t *testing.T, admins []*zk.Conn, key string) {
 	t.Helper()
 	parent := zklock.DefaultRoot + "/" + zklock.EscapeKey(key)
-	names := children(t, admin, parent)
+	catchUp := func(c *zk.Conn) {
+		if _, err := c.Sync(parent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	catchUp(admins[0])
+	names := children(t, admins[0], parent)
 	if len(names) == 0 {
 		t.Fatal("nobody has the key")
 	}
@@ -45,8 +55,11 @@ func drop(t *testing.T, admin *zk.Conn, key string) {
 		}
 		return 1
 	})
-	if err := admin.Delete(parent+"/"+first, -1); err != nil {
+	if err := admins[0].Delete(parent+"/"+first, -1); err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range admins {
+		catchUp(c)
 	}
 }
 
