@@ -17,8 +17,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// attempts is how often an operation is tried that the database undoes because of others.
-// SQLite also says so while any other transaction writes, so there only the time counts.
+// attempts is how often an operation is tried if the connection was broken.
 const attempts = 8
 
 // do calls f with a connection, within the time for one operation. If the database undoes
@@ -33,7 +32,8 @@ func (b *Backend) do(ctx context.Context, why purpose, f func(ctx context.Contex
 		switch {
 		case err == nil:
 			return nil
-		case !undone(err) && (why != forRenewal || !b.broken(err)), b.dialect != SQLite && i >= attempts, !sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
+		case !undone(err) && (why != forRenewal || !b.broken(err) || i >= attempts),
+			!sleep(op, time.Millisecond+rand.N(time.Duration(min(i, 20))*time.Millisecond)):
 			return b.failure(ctx, err)
 		}
 	}
