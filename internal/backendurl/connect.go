@@ -5,10 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 
-	"github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
@@ -50,12 +46,10 @@ func connect(ctx context.Context, rawURL string) (*Store, error) {
 	}
 	switch kind.prefix {
 	case "redis://", "rediss://":
-		opts, err := parseRedis(rawURL)
+		client, err := redisClient(rawURL)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrURL, err)
+			return nil, err
 		}
-		tune(opts)
-		client := redis.NewClient(opts)
 		return &Store{Client: client, end: client.Close}, nil
 	case "zk://":
 		z, err := parseZooKeeper(rawURL)
@@ -64,21 +58,17 @@ func connect(ctx context.Context, rawURL string) (*Store, error) {
 		}
 		return &Store{Client: z, end: func() error { return nil }}, nil
 	case "postgres://", "postgresql://":
-		config, err := ParsePostgres(rawURL)
+		db, _, err := postgresDB(rawURL)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrURL, err)
+			return nil, err
 		}
-		return sqlStore(sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), sqllock.Postgres), nil
+		return sqlStore(db, sqllock.Postgres), nil
 	case "mysql://":
-		config, err := parseMySQL(rawURL)
+		db, err := mysqlDB(rawURL)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrURL, err)
+			return nil, err
 		}
-		connector, err := mysql.NewConnector(config)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrURL, err)
-		}
-		return sqlStore(sql.OpenDB(connector), sqllock.MySQL), nil
+		return sqlStore(db, sqllock.MySQL), nil
 	case sqlitePrefix:
 		path, err := parseSQLite(rawURL)
 		if err != nil {
@@ -92,11 +82,7 @@ func connect(ctx context.Context, rawURL string) (*Store, error) {
 		s.File = path
 		return s, nil
 	case "etcd://":
-		config, prefix, err := parseEtcd(rawURL)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrURL, err)
-		}
-		client, end, err := connectEtcd(ctx, config)
+		client, prefix, end, err := etcdClient(ctx, rawURL)
 		if err != nil {
 			return nil, err
 		}

@@ -18,11 +18,7 @@ import (
 const etcdPort = "2379"
 
 func openEtcd(ctx context.Context, rawURL string) (*Backend, error) {
-	config, prefix, err := parseEtcd(rawURL)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
-	}
-	client, end, err := connectEtcd(ctx, config)
+	client, prefix, end, err := etcdClient(ctx, rawURL)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +33,17 @@ func openEtcd(ctx context.Context, rawURL string) (*Backend, error) {
 		return nil, err
 	}
 	return &Backend{Backend: b, Client: client, end: end}, nil
+}
+
+// etcdClient returns the client of a URL, the prefix of the keys, and a function that
+// closes the client.
+func etcdClient(ctx context.Context, rawURL string) (client *clientv3.Client, prefix string, end func() error, err error) {
+	config, prefix, err := parseEtcd(rawURL)
+	if err != nil {
+		return nil, "", nil, fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	client, end, err = connectEtcd(ctx, config)
+	return client, prefix, end, err
 }
 
 // reachEtcd checks that a majority answers, and that the user may read the keys.

@@ -16,6 +16,15 @@ import (
 const mysqlPort = "3306"
 
 func openMySQL(ctx context.Context, rawURL string) (*Backend, error) {
+	db, err := mysqlDB(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return openSQL(ctx, db, sqllock.MySQL)
+}
+
+// mysqlDB returns the pool of a URL. It does not connect.
+func mysqlDB(rawURL string) (*sql.DB, error) {
 	config, err := parseMySQL(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
@@ -24,7 +33,7 @@ func openMySQL(ctx context.Context, rawURL string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	return openSQL(ctx, sql.OpenDB(connector), sqllock.MySQL)
+	return sql.OpenDB(connector), nil
 }
 
 // parseMySQL parses a URL: the driver has another form.

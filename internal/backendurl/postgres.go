@@ -29,15 +29,24 @@ var postgresParameters = []string{
 }
 
 func openPostgres(ctx context.Context, rawURL string) (*Backend, error) {
-	config, err := ParsePostgres(rawURL)
+	db, config, err := postgresDB(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+		return nil, err
 	}
 	var opts []sqllock.Option
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		opts = append(opts, sqllock.WithListener(pglisten.New(config)))
 	}
-	return openSQL(ctx, sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), sqllock.Postgres, opts...)
+	return openSQL(ctx, db, sqllock.Postgres, opts...)
+}
+
+// postgresDB returns the pool of a URL, and what the URL says. It does not connect.
+func postgresDB(rawURL string) (*sql.DB, *pgx.ConnConfig, error) {
+	config, err := ParsePostgres(rawURL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	return sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), config, nil
 }
 
 // postgresConnector opens connections. If it cannot, the error is one line, without the

@@ -18,17 +18,25 @@ import (
 )
 
 func openRedis(ctx context.Context, rawURL string) (*Backend, error) {
-	opts, err := parseRedis(rawURL)
+	client, err := redisClient(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+		return nil, err
 	}
-	tune(opts)
-	client := redis.NewClient(opts)
 	if err := reach(ctx, client); err != nil {
 		_ = client.Close() // it was never used
 		return nil, err
 	}
 	return &Backend{Backend: redislock.New(client), Client: client, end: client.Close}, nil
+}
+
+// redisClient returns the client of a URL. It does not connect.
+func redisClient(rawURL string) (*redis.Client, error) {
+	opts, err := parseRedis(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrURL, err)
+	}
+	tune(opts)
+	return redis.NewClient(opts), nil
 }
 
 // parseRedis is [redis.ParseURL] with two differences: it refuses URLs that ParseURL
