@@ -40,8 +40,8 @@ func (f faults) sorted() []string {
 	})
 }
 
-// faultOf returns the message of an error on one line. It leaves out the local address,
-// whose port differs for each connection.
+// faultOf returns the message of an error on one line. The port of the local address
+// differs for each connection, so the address is left out.
 func faultOf(err error) string {
 	text := err.Error()
 	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Source != nil {

@@ -50,6 +50,18 @@ type KeyInfo struct {
 	Waiting int
 }
 
+// ModeName returns in a word how the key is held: exclusive, shared, permits or foreign.
+func (i *KeyInfo) ModeName() string {
+	switch {
+	case i.Foreign != "":
+		return "foreign"
+	case i.Semaphore:
+		return "permits"
+	default:
+		return i.Mode.String()
+	}
+}
+
 // HolderInfo is what an [Inspector] knows about one holder of a key.
 type HolderInfo struct {
 	// Owner identifies the owner without revealing it: see [Fingerprint].

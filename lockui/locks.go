@@ -126,7 +126,7 @@ func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJ
 }
 
 func lockOf(info distlock.KeyInfo, now time.Time) lockJSON {
-	l := lockJSON{info.Key, modeOf(info), info.Foreign, info.Held, info.Waiting, make([]holderJSON, 0, len(info.Holders))}
+	l := lockJSON{info.Key, info.ModeName(), info.Foreign, info.Held, info.Waiting, make([]holderJSON, 0, len(info.Holders))}
 	for _, i := range info.Holders {
 		holder := holderJSON{Holder: i.Holder, Fingerprint: i.Owner, Token: i.Token, Since: inJSON(i.Since)}
 		if i.ExpiresIn > 0 {
@@ -139,17 +139,6 @@ func lockOf(info distlock.KeyInfo, now time.Time) lockJSON {
 		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Fingerprint, b.Fingerprint))
 	})
 	return l
-}
-
-func modeOf(info distlock.KeyInfo) string {
-	switch {
-	case info.Foreign != "":
-		return "foreign"
-	case info.Semaphore:
-		return "permits"
-	default:
-		return info.Mode.String()
-	}
 }
 
 // inJSON returns t as JSON shows it. The zero time stays zero.

@@ -114,7 +114,7 @@ type holderJSON struct {
 func writeJSON(w io.Writer, locks []distlock.KeyInfo) error {
 	out := make([]lockJSON, 0, len(locks)) // not null in JSON
 	for _, l := range locks {
-		j := lockJSON{l.Key, modeName(l), l.Foreign, l.Held, l.Waiting, make([]holderJSON, 0, len(l.Holders))}
+		j := lockJSON{l.Key, l.ModeName(), l.Foreign, l.Held, l.Waiting, make([]holderJSON, 0, len(l.Holders))}
 		for _, h := range l.Holders {
 			j.Holders = append(j.Holders, holderJSON{h.Holder, h.Owner, h.Token, h.Since, max(0, h.ExpiresIn.Milliseconds())})
 		}
@@ -123,15 +123,4 @@ func writeJSON(w io.Writer, locks []distlock.KeyInfo) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(out)
-}
-
-func modeName(l distlock.KeyInfo) string {
-	switch {
-	case l.Foreign != "":
-		return "foreign"
-	case l.Semaphore:
-		return "permits"
-	default:
-		return l.Mode.String()
-	}
 }

@@ -55,9 +55,9 @@ func writeTable(w io.Writer, columns []column, locks []distlock.KeyInfo) error {
 
 func modeCell(l *distlock.KeyInfo) string {
 	if l.Foreign != "" {
-		return modeName(*l) + ":" + l.Foreign
+		return l.ModeName() + ":" + l.Foreign
 	}
-	return modeName(*l)
+	return l.ModeName()
 }
 
 func tokenCell(token uint64) string {
