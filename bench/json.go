@@ -185,7 +185,7 @@ func (r *jsonRun) errorPercent() float64 {
 	return 100 * float64(r.Errors) / float64(r.Samples)
 }
 
-// writeJSON writes the report and closes w.
+// write writes the report and closes w.
 func (r *jsonReport) write(w io.WriteCloser) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,11 +60,7 @@ func (d database) reach(ctx context.Context) error {
 func (d database) schema(ctx context.Context, existing []string) Finding {
 	var missing []string
 	for _, name := range d.tables() {
-		found := false
-		for _, e := range existing {
-			found = found || e == name
-		}
-		if !found {
+		if !slices.Contains(existing, name) {
 			missing = append(missing, name)
 		}
 	}

@@ -76,12 +76,10 @@ func slow(id, seen string, t times, limit time.Duration, do string) Finding {
 
 // wakeUp decides on the time of a message that wakes a waiter.
 func wakeUp(t times) Finding {
-	switch {
-	case t.median >= 100*time.Millisecond:
+	if t.median >= 100*time.Millisecond {
 		return warning("wake-up", t.String()+" from a release to the next holder", "find out what slows the messages down")
-	default:
-		return ok("wake-up", "%v from a release to the next holder", t)
 	}
+	return ok("wake-up", "%v from a release to the next holder", t)
 }
 
 // reading is what a clock showed during a request.
