@@ -135,7 +135,7 @@ generate-check: generate ## Fail if the generated code is not up to date
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock example_service internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
+	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock example_service examples interop internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
 	go -C bench mod tidy -e
 	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/internal/backendurl"; \
 		trap 'for part in $$parts; do go -C cmd mod edit -dropreplace "$$part"; done' EXIT; \

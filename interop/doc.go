@@ -1,0 +1,3 @@
+// Package interop tests distlock beside the lock libraries of Java, with the real
+// libraries in real JVMs.
+package interop

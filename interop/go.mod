@@ -1,0 +1,7 @@
+module github.com/distlock-go/distlock/interop
+
+go 1.26.0
+
+require github.com/distlock-go/distlock v0.0.0
+
+replace github.com/distlock-go/distlock => ../
