@@ -20,6 +20,8 @@ type Locker struct {
 	backend  driver.Backend
 	queuer   driver.Queuer   // backend, if it has the ability
 	extender driver.Extender // the same
+	waker    driver.Waker    // the same
+	revoker  driver.Revoker  // the same
 	all      driver.AllAcquirer
 	features driver.Features
 	cfg      Config
@@ -55,6 +57,8 @@ func New(b driver.Backend, cfg Config) *Locker {
 	}
 	l.queuer, _ = b.(driver.Queuer)
 	l.extender, _ = b.(driver.Extender)
+	l.waker, _ = b.(driver.Waker)
+	l.revoker, _ = b.(driver.Revoker)
 	l.all, _ = b.(driver.AllAcquirer)
 	l.features = b.Features()
 	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close

@@ -267,7 +267,7 @@ func (l *Locker) retainInBackground(s *Lease, kept bool, pause time.Duration) {
 	_, began := st.Holder()
 	sent := st.Sent()
 	l.life.background(func() {
-		for l.sleep(l.life.ctx, pause) {
+		for l.sleep(l.life.ctx, pause, nil) {
 			left := keepFor(began, s.minHold)
 			if left == 0 || !kept && time.Since(sent) >= st.TTL() {
 				l.releaseAfter(left, st.LastGrant())

@@ -38,6 +38,8 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 	}
 	attempt, limit := within(attempt, &s.budget)
 	defer limit.end()
+	var watch keyWatch
+	defer watch.end()
 	for {
 		var g driver.Grant
 		var err error
@@ -79,7 +81,10 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 			told = true
 			l.tellWaiters(r.Key, err, pause)
 		}
-		if more && l.sleep(ctx, pause) {
+		if more && held {
+			watch.begin(ctx, l.waker, r.Key)
+		}
+		if more && l.sleep(ctx, pause, watch.changed) {
 			continue
 		}
 		if uncertain {
@@ -110,12 +115,15 @@ func nextAttempt(ctx context.Context, b *backoff.Budget, err error) (time.Durati
 	return d, ok
 }
 
-// sleep waits for d. It returns false if ctx ends or the Locker is closed first.
-func (l *Locker) sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, or until changed receives a value. It returns false if ctx ends or the
+// Locker is closed first.
+func (l *Locker) sleep(ctx context.Context, d time.Duration, changed <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-changed:
 		return true
 	case <-ctx.Done():
 	case <-l.life.ctx.Done():

@@ -100,6 +100,19 @@ type Extender interface {
 	Extend(ctx context.Context, g Grant, tokens int) (Grant, error)
 }
 
+// Waker is an ability of a [Backend] without a queue that can tell waiters when to look
+// again. The Locker then makes an attempt at once when the key becomes free, besides those
+// that it makes at intervals. It promises no order: the fastest waiter gets the key.
+type Waker interface {
+	// Wake returns a channel that receives a value each time that the key may have
+	// become free. It must also receive one when the watch has begun, and when it has
+	// begun again after an interruption, so that a caller that makes an attempt for each
+	// value misses no release. Values may come without a reason, and may be combined.
+	//
+	// Wake must not block. The watch ends with ctx; the channel is never closed.
+	Wake(ctx context.Context, key string) <-chan struct{}
+}
+
 // AllAcquirer is an ability of a [Backend] that can take several keys in one step. The
 // Locker tries this first when it is asked for several keys.
 type AllAcquirer interface {
