@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -17,12 +18,11 @@ import (
 // before. The error wraps [errors.ErrUnsupported] if the backend is not a
 // [driver.Inspector], [ErrClosed], [ErrUnavailable], or the error of ctx.
 func (l *Locker) Inspect(ctx context.Context, prefix string, limit int) ([]KeyInfo, error) {
-	const op = "inspect"
 	if limit < 1 {
-		return nil, &Error{Op: op, Key: prefix, Err: fmt.Errorf("limit is %d", limit)}
+		return nil, &Error{Op: "inspect", Key: prefix, Err: fmt.Errorf("limit is %d", limit)}
 	}
 	var found []KeyInfo
-	err := l.inspector(ctx, op, prefix, func(i driver.Inspector) (err error) {
+	err := operate(ctx, l, "inspect", prefix, func(i driver.Inspector) (err error) {
 		found, err = i.Inspect(ctx, prefix, limit)
 		return err
 	})
@@ -41,32 +41,11 @@ func (l *Locker) ForceRelease(ctx context.Context, key string) (held bool, err e
 	if err := checkKey(key); err != nil {
 		return false, err
 	}
-	err = l.inspector(ctx, "force", key, func(i driver.Inspector) (err error) {
+	err = operate(ctx, l, "force", key, func(i driver.Inspector) (err error) {
 		held, err = i.ForceRelease(ctx, key)
 		return err
 	})
 	return held, err
-}
-
-// inspector calls f with the backend's ability.
-func (l *Locker) inspector(ctx context.Context, op, key string, f func(driver.Inspector) error) error {
-	i, ok := l.backend.(driver.Inspector)
-	if !ok {
-		return &Error{Op: op, Key: key, Err: fmt.Errorf("the backend %T is no Inspector: %w", l.backend, errors.ErrUnsupported)}
-	}
-	if !l.life.begin() {
-		return &Error{Op: op, Key: key, Err: ErrClosed}
-	}
-	defer l.life.done(nil)
-	err := f(i)
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()), errors.Is(err, ErrForeign):
-		return &Error{Op: op, Key: key, Err: err}
-	default:
-		return &Error{Op: op, Key: key, Err: unavailable(err)}
-	}
 }
 
 // Ping checks whether the store answers, within the time of one operation. If not, the
@@ -74,22 +53,26 @@ func (l *Locker) inspector(ctx context.Context, op, key string, f func(driver.In
 // [ErrClosed], the error of ctx, or [errors.ErrUnsupported] if the backend is not a
 // [driver.Pinger].
 func (l *Locker) Ping(ctx context.Context) error {
-	const op = "ping"
-	p, ok := l.backend.(driver.Pinger)
+	return operate(ctx, l, "ping", "", func(p driver.Pinger) error { return p.Ping(ctx) })
+}
+
+// operate calls f with an ability of the backend, and returns its error as a caller gets it.
+func operate[Ability any](ctx context.Context, l *Locker, op, key string, f func(Ability) error) error {
+	able, ok := l.backend.(Ability)
 	if !ok {
-		return &Error{Op: op, Err: fmt.Errorf("the backend %T is not a Pinger: %w", l.backend, errors.ErrUnsupported)}
+		return &Error{Op: op, Key: key, Err: fmt.Errorf("the backend %T is not a %v: %w", l.backend, reflect.TypeFor[Ability](), errors.ErrUnsupported)}
 	}
 	if !l.life.begin() {
-		return &Error{Op: op, Err: ErrClosed}
+		return &Error{Op: op, Key: key, Err: ErrClosed}
 	}
 	defer l.life.done(nil)
-	err := p.Ping(ctx)
+	err := f(able)
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return &Error{Op: op, Err: err}
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()), errors.Is(err, ErrForeign):
+		return &Error{Op: op, Key: key, Err: err}
 	default:
-		return &Error{Op: op, Err: unavailable(err)}
+		return &Error{Op: op, Key: key, Err: unavailable(err)}
 	}
 }

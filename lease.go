@@ -39,9 +39,10 @@ type Lease struct {
 	ended     atomic.Bool // its holder gave it back; the state may go on with another
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
 
-	mu       sync.Mutex // taken by Release
+	mu       sync.Mutex // taken by Release and Revoked
 	released bool
-	result   error // of Release
+	result   error           // of Release
+	revoked  <-chan struct{} // see Revoked
 }
 
 // cancel cancels the lease's context.

@@ -30,6 +30,8 @@ type fixture struct {
 	backend   driver.Backend
 	queue     driver.Queuer      // nil if the backend is not one
 	extender  driver.Extender    // nil if the backend is not one
+	waker     driver.Waker       // nil if the backend is not one
+	revoker   driver.Revoker     // nil if the backend is not one
 	inspector driver.Inspector   // nil if the backend is not one
 	acquirer  driver.AllAcquirer // nil if the backend is not one
 	ctx       context.Context    //nolint:containedctx // that of the case, as testing.T has one
@@ -49,6 +51,8 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, feat
 	f.queue, _ = f.backend.(driver.Queuer)
 	f.extender, _ = f.backend.(driver.Extender)
 	f.acquirer, _ = f.backend.(driver.AllAcquirer)
+	f.waker, _ = f.backend.(driver.Waker)
+	f.revoker, _ = f.backend.(driver.Revoker)
 	f.inspector, _ = f.backend.(driver.Inspector)
 	// After a failure, a key that stays held would keep its waiters, and so the case,
 	// from ending.

@@ -110,7 +110,9 @@ var groups = []group{
 	{"shared", sharedCases},
 	{"semaphore", semaphoreCases},
 	{"extend", extendCases},
+	{"wake", wakeCases},
 	{"inspect", inspectCases},
+	{"revoke", revokeCases},
 	{"all", allCases},
 	{"locker", lockerCases},
 	{"lease", leaseCases},
@@ -132,6 +134,8 @@ const (
 	needsShare   need = "a backend with driver.Features.Sharing"
 	needsExtend  need = "a backend that is a driver.Extender"
 	needsInspect need = "a backend that is a driver.Inspector"
+	needsWake    need = "a backend that is a driver.Waker"
+	needsRevoke  need = "a backend that is a driver.Revoker"
 	needsAll     need = "a backend that is a driver.AllAcquirer"
 	needsPing    need = "a backend that is a driver.Pinger"
 	needsLimit   need = "a backend with driver.Features.MaxTTL"
@@ -156,6 +160,8 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) driver.Backe
 		needsShare:   !can.Sharing,
 		needsExtend:  f.extender == nil,
 		needsInspect: f.inspector == nil,
+		needsWake:    f.waker == nil,
+		needsRevoke:  f.revoker == nil,
 		needsAll:     f.acquirer == nil,
 		needsPing:    !pings,
 		needsLimit:   can.MaxTTL == 0,

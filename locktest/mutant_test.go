@@ -33,7 +33,9 @@ type spoiled struct {
 	reports             reportFunc // if not nil it is used instead of renew
 	release             releaseFunc
 	acquireAll          acquireAllFunc
-	extend              extendFunc             // nil: it is not an Extender
+	extend              extendFunc // nil: it is not an Extender
+	wake                wakeFunc   // nil: it is not a Waker
+	revoke              revokeFunc
 	limit               time.Duration          // 0: no limit
 	features            func(*driver.Features) // changes them, if not nil
 	peer                driver.Backend
@@ -43,7 +45,7 @@ func newSpoiled(m *mutant) *spoiled {
 	b := memlock.New()
 	s := &spoiled{
 		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: renewing(b), release: b.Release,
-		acquireAll: b.TryAcquireAll,
+		acquireAll: b.TryAcquireAll, revoke: b.Revoke,
 	}
 	s.peer = s
 	m.spoil(s)
@@ -101,14 +103,19 @@ func runOn(t *testing.T, m *mutant) {
 	t.Helper()
 	newBackend := func(*testing.T) driver.Backend {
 		s := newSpoiled(m)
-		if s.extend != nil {
+		switch {
+		case s.extend != nil:
 			return extending{s}
+		case s.wake != nil:
+			return waking{s}
 		}
 		return s
 	}
 	inner := func(b driver.Backend) *spoiled {
 		switch b := b.(type) {
 		case extending:
+			return b.spoiled
+		case waking:
 			return b.spoiled
 		default:
 			return b.(*spoiled)

@@ -14,6 +14,8 @@ type (
 	renewFunc   func(ctx context.Context, grants []driver.Grant) []driver.RenewResult
 	reportFunc  func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult))
 	releaseFunc func(ctx context.Context, g driver.Grant) error
+	revokeFunc  func(ctx context.Context, key string) (bool, error)
+	wakeFunc    func(ctx context.Context, key string) <-chan struct{}
 	extendFunc  func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error)
 )
 
@@ -56,6 +58,8 @@ func (s *spoiled) Renew(ctx context.Context, grants []driver.Grant, report func(
 }
 
 func (s *spoiled) Release(ctx context.Context, g driver.Grant) error { return s.release(ctx, g) }
+
+func (s *spoiled) Revoke(ctx context.Context, key string) (bool, error) { return s.revoke(ctx, key) }
 
 // ask changes the requests of TryAcquire and Acquire. The grants have the fields of the
 // original requests.

@@ -17,6 +17,7 @@ var (
 	_ driver.AllAcquirer = (*Backend)(nil)
 	_ driver.Inspector   = (*Backend)(nil)
 	_ driver.Pinger      = (*Backend)(nil)
+	_ driver.Revoker     = (*Backend)(nil)
 )
 
 // Backend is a store of locks in memory. It is safe for concurrent use. Make one with
@@ -210,6 +211,39 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	}
 	s.drop(e)
 	return held, nil
+}
+
+// Revoke implements [driver.Revoker]. No request is lost: a holder that listens later is
+// told at once.
+func (b *Backend) Revoke(ctx context.Context, key string) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	s := b.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.keys[key]
+	if e == nil {
+		return false, nil
+	}
+	e.prune(time.Now())
+	for i := range e.holders {
+		e.holders[i].revoke()
+	}
+	return len(e.holders) > 0, nil
+}
+
+// Revoked implements [driver.Revoker].
+func (b *Backend) Revoked(_ context.Context, g driver.Grant) <-chan struct{} {
+	s := b.shard(g.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.keys[g.Key]; e != nil {
+		if i := e.find(g.Owner); i >= 0 {
+			return e.holders[i].revocation()
+		}
+	}
+	return nil
 }
 
 // Drop makes the store forget the holders of key, as a DEL by an operator does on a

@@ -24,7 +24,25 @@ type holder struct {
 	expires time.Time // when its lease ends
 	token   uint64
 	last    uint64
-	since   int64 // when it got the key, in nanoseconds of Unix time
+	since   int64         // when it got the key, in nanoseconds of Unix time
+	revoked chan struct{} // closed when it was asked to give the key back; nil if that was never of interest
+}
+
+// revocation returns the channel that is closed when h is asked to give the key back.
+func (h *holder) revocation() chan struct{} {
+	if h.revoked == nil {
+		h.revoked = make(chan struct{})
+	}
+	return h.revoked
+}
+
+func (h *holder) revoke() {
+	c := h.revocation()
+	select {
+	case <-c: // it was asked before
+	default:
+		close(c)
+	}
 }
 
 func (h *holder) heldAt(now time.Time) bool { return now.Before(h.expires) }

@@ -39,6 +39,7 @@ const (
 type guard struct {
 	lease   *distlock.Lease
 	process *process
+	revoked <-chan struct{} // SIGTERM when it is closed; nil: never
 	onLost  string
 	grace   time.Duration // from SIGTERM to SIGKILL
 	reserve time.Duration // time left of the lease at SIGKILL
@@ -76,6 +77,10 @@ func (g *guard) watch(signals <-chan os.Signal) (code int, lost error) {
 			g.process.pass(s)
 		case <-over:
 			over = nil
+		case <-g.revoked:
+			g.revoked = nil
+			g.warn("the lock is asked back: the command gets SIGTERM")
+			g.process.terminate()
 		case <-timer.C:
 		}
 	}

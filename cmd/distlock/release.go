@@ -12,15 +12,18 @@ import (
 func releaseCommand(stdout io.Writer) *cli.Command {
 	return &cli.Command{
 		Name:  "release",
-		Usage: "take a lock away from a holder that is stuck",
-		Description: "A waiter gets the key at once. The old holder learns of it at its next renewal, up to a third of\n" +
-			"its lease later: until then both may work. Stop the holder first if you can; -force confirms that\n" +
-			"you know this. The exit code is 0 if the key had a holder, and 1 if it had none.",
-		UsageText: "distlock release -force -key deploy [-backend URL] [-timeout 10s] [-json]",
+		Usage: "ask a holder to give a lock back, or take it away from one that is stuck",
+		Description: "With -ask a holder that listens gives the key back when it can: distlock run -revocable, a program\n" +
+			"that uses Lease.Revoked, or Curator's makeRevocable.\n\n" +
+			"With -force a waiter gets the key at once. The old holder learns of it at its next renewal, up to a\n" +
+			"third of its lease later: until then both may work. Stop the holder first if you can.\n\n" +
+			"The exit code is 0 if the key had a holder, and 1 if it had none.",
+		UsageText: "distlock release -ask|-force -key deploy [-backend URL] [-timeout 10s] [-json]",
 		Flags: []cli.Flag{
 			backendFlag(),
 			&cli.StringFlag{Name: "key", Usage: "the whole `KEY`, as distlock ls shows it"},
-			&cli.BoolFlag{Name: "force", Usage: "required: take the key away"},
+			&cli.BoolFlag{Name: "ask", Usage: "ask the holder to give the key back"},
+			&cli.BoolFlag{Name: "force", Usage: "take the key away"},
 			timeoutFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print an object with key and held"},
 		},
@@ -32,8 +35,8 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			if !c.Bool("force") {
-				return usageErrorf("-force is missing: the holder of %q is not asked, and may continue until its next renewal", key)
+			if c.Bool("ask") == c.Bool("force") {
+				return usageErrorf("want either -ask, or -force: then the holder of %q may continue until its next renewal", key)
 			}
 			ctx, cancel, err := withTimeout(ctx, c)
 			if err != nil {
@@ -45,16 +48,20 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 			defer closeAll() //nolint:errcheck // the lock was released
-			held, err := locker.ForceRelease(ctx, key)
+			release, done := locker.ForceRelease, "released"
+			if c.Bool("ask") {
+				release, done = locker.Revoke, "asked the holder of"
+			}
+			held, err := release(ctx, key)
 			if err != nil {
 				return err
 			}
-			return writeReleased(stdout, c.Bool("json"), key, held)
+			return writeReleased(stdout, c.Bool("json"), done, key, held)
 		},
 	}
 }
 
-func writeReleased(w io.Writer, asJSON bool, key string, held bool) (err error) {
+func writeReleased(w io.Writer, asJSON bool, done, key string, held bool) (err error) {
 	switch {
 	case asJSON:
 		err = json.NewEncoder(w).Encode(struct {
@@ -62,7 +69,7 @@ func writeReleased(w io.Writer, asJSON bool, key string, held bool) (err error) 
 			Held bool   `json:"held"`
 		}{key, held})
 	case held:
-		_, err = fmt.Fprintf(w, "released %s\n", printable(key))
+		_, err = fmt.Fprintf(w, "%s %s\n", done, printable(key))
 	default:
 		_, err = fmt.Fprintf(w, "%s has no holder\n", printable(key))
 	}

@@ -60,6 +60,7 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 			&cli.StringFlag{Name: "on-lost", Value: onLostKill, Usage: "what to do if the lock is lost: kill, term or ignore"},
 			&cli.DurationFlag{Name: "grace", HideDefault: true,
 				Usage: "`TIME` between SIGTERM and SIGKILL, at most a third of the lease (default: a quarter)"},
+			&cli.BoolFlag{Name: "revocable", Usage: "send SIGTERM to the command when distlock release -ask asks for the lock"},
 			&cli.BoolFlag{Name: "v", Usage: "report the beginning of the wait, the acquisition and the release"},
 		}, lockFlags(opts)),
 		Action: func(ctx context.Context, c *cli.Command) error {
@@ -75,15 +76,16 @@ func runCommand(args []string, stderr io.Writer) *cli.Command {
 
 // runner is a call of distlock run.
 type runner struct {
-	stderr   io.Writer
-	verbose  bool
-	key      string
-	opts     distlock.Opts
-	conflict int
-	onLost   string
-	grace    time.Duration
-	path     string // of the program
-	argv     []string
+	stderr    io.Writer
+	verbose   bool
+	revocable bool
+	key       string
+	opts      distlock.Opts
+	conflict  int
+	onLost    string
+	grace     time.Duration
+	path      string // of the program
+	argv      []string
 }
 
 const minLease = time.Second // starting and killing processes takes a part of the lease
@@ -94,7 +96,7 @@ func parseRun(c *cli.Command, args []string, o distlock.Opts) (*runner, error) {
 		return nil, err
 	}
 	r := &runner{
-		verbose: c.Bool("v"), key: key, conflict: c.Int("E"), onLost: c.String("on-lost"),
+		verbose: c.Bool("v"), key: key, conflict: c.Int("E"), onLost: c.String("on-lost"), revocable: c.Bool("revocable"),
 		argv: c.Args().Slice(), opts: o,
 	}
 	lease := r.opts.KeyTimeout
@@ -266,6 +268,9 @@ func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code 
 	}
 	g := &guard{
 		lease: lease, process: p, onLost: r.onLost, grace: r.grace, reserve: r.opts.KeyTimeout / 10, warn: r.warn,
+	}
+	if r.revocable {
+		g.revoked = lease.Revoked()
 	}
 	return g.watch(signals)
 }

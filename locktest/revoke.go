@@ -1,0 +1,116 @@
+package locktest
+
+import (
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+var revokeCases = []testCase{
+	{
+		name:        "asks",
+		explanation: "Revoke must close the channel of the holder, whichever process asks, and must take nothing away.",
+		needs:       []need{needsRevoke},
+		run: func(f *fixture) {
+			g := f.try(f.request(f.key(), long))
+			asked := f.revoker.Revoked(f.Context(), g)
+			f.mustNotBeAsked(asked)
+			f.mustRevoke(f.revoker, g.Key, asked)
+			f.mustStillHold(g)
+			f.release(g)
+		},
+	},
+	{
+		name:        "over-processes",
+		explanation: "A holder must be told of a request from another process.",
+		needs:       []need{needsRevoke, needsPeer},
+		run: func(f *fixture) {
+			peer, ok := f.peer().(driver.Revoker)
+			if !ok {
+				f.Fatal("the peer is not a Revoker")
+			}
+			g := f.try(f.request(f.key(), long))
+			f.mustRevoke(peer, g.Key, f.revoker.Revoked(f.Context(), g))
+			f.mustStillHold(g)
+			f.release(g)
+		},
+	},
+	{
+		name:        "readers",
+		explanation: "Revoke must ask all holders of the key.",
+		needs:       []need{needsRevoke, needsShare},
+		run: func(f *fixture) {
+			key := f.key()
+			one, two := f.try(f.reader(key, long)), f.try(f.reader(key, long))
+			f.mustRevoke(f.revoker, key, f.revoker.Revoked(f.Context(), one), f.revoker.Revoked(f.Context(), two))
+			f.release(one)
+			f.release(two)
+		},
+	},
+	{
+		name:        "only-this-holder",
+		explanation: "A request is for the present holders of one key: neither another key nor the next holder is asked.",
+		needs:       []need{needsRevoke},
+		run: func(f *fixture) {
+			g, other := f.try(f.request(f.key(), long)), f.try(f.request(f.key(), long))
+			otherAsked := f.revoker.Revoked(f.Context(), other)
+			f.mustRevoke(f.revoker, g.Key, f.revoker.Revoked(f.Context(), g))
+			f.release(g)
+			next := f.try(f.request(g.Key, long))
+			nextAsked := f.revoker.Revoked(f.Context(), next)
+			f.mustNotBeAsked(otherAsked)
+			f.mustNotBeAsked(nextAsked)
+			f.release(next)
+			f.release(other)
+		},
+	},
+	{
+		name:        "free",
+		explanation: "Revoke of a free key must say that it is not held, and a former holder need not be told.",
+		needs:       []need{needsRevoke},
+		run: func(f *fixture) {
+			key := f.key()
+			f.mustSayHeld(f.revoker, key, false)
+			f.release(f.try(f.request(key, long)))
+			f.mustSayHeld(f.revoker, key, false)
+			f.free(key)
+		},
+	},
+}
+
+func (f *fixture) mustSayHeld(r driver.Revoker, key string, want bool) {
+	f.Helper()
+	held, err := r.Revoke(f.Context(), key)
+	if held != want || err != nil {
+		f.Fatalf("Revoke returned %v, %v, want %v", held, err, want)
+	}
+}
+
+// mustRevoke asks until all channels are closed: a request may be lost.
+func (f *fixture) mustRevoke(r driver.Revoker, key string, asked ...<-chan struct{}) {
+	f.Helper()
+	end := time.After(patience)
+	for _, asked := range asked {
+		for told := false; !told; {
+			f.mustSayHeld(r, key, true)
+			select {
+			case <-asked:
+				told = true
+			case <-time.After(20 * f.tick()):
+			case <-end:
+				f.Fatalf("the holder was not told within %v", patience)
+			}
+		}
+	}
+}
+
+// mustNotBeAsked checks that the holder was not asked.
+func (f *fixture) mustNotBeAsked(asked <-chan struct{}) {
+	f.Helper()
+	f.calm()
+	select {
+	case <-asked:
+		f.Fatal("a holder was asked that must not be")
+	default:
+	}
+}
