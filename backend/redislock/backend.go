@@ -52,7 +52,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 	b := &Backend{
 		opts:       o,
 		topology:   t,
-		inbox:      newInbox(t, o.inboxPrefix, uuid.NewString(), bg),
+		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
 		calls: &calls{
 			client: client, own: rediskit.NewOwnPool(client, ownConnections, o.opTimeout), limit: o.opTimeout, workers: rediskit.NewWorkers(bg.Done()),

@@ -88,7 +88,7 @@ func (d *dispatcher) newSite(server *rediskit.Server, inline bool) *site {
 			Run:       d.workers.Run,
 			Slow:      func() { d.diagnose(server) },
 			NoAnswer: func() error {
-				d.topology.refresh()
+				rediskit.Reload(d.topology.client)
 				return d.noAnswer(server)
 			},
 		}),
@@ -218,7 +218,7 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, inline b
 		d.sendCalls(ctx, client, batch, results, left, most)
 	}
 	if !rediskit.Answered(results[0].Err) {
-		d.topology.refresh()
+		rediskit.Reload(d.topology.client)
 	}
 	if causeUnknown(results[0].Err) {
 		d.diagnose(server)
@@ -322,7 +322,7 @@ func (d *dispatcher) retryRedirect(ctx context.Context, r *request, result dispa
 	trying, cancel := context.WithTimeout(ctx, d.limit)
 	defer cancel()
 	for pause := firstRedirectPause; isRedirect(result.Err); pause = min(2*pause, maxRedirectPause) {
-		if !sleep(trying, nil, pause) {
+		if !rediskit.Sleep(trying, pause) {
 			break
 		}
 		next := d.doAt(trying, d.siteOf(trying, r.keys[0]), r)

@@ -1,5 +1,7 @@
 package redislock
 
+import "github.com/distlock-go/distlock/backend/internal/rediskit"
+
 // Internals for the tests of scripts and leaks.
 var (
 	ReleaseSource = releaseScript.Source()
@@ -10,7 +12,7 @@ var (
 const (
 	TombstoneTTL = tombstoneTTL
 	QueueTTL     = queueTTL
-	PingEvery    = pingEvery
+	PingEvery    = rediskit.PingEvery
 	ClockKey     = clockKey
 )
 

@@ -101,7 +101,7 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 			report(i, r)
 		}
 		if err != nil {
-			b.topology.refresh()
+			rediskit.Reload(b.topology.client)
 			for _, i := range group {
 				report(i, driver.RenewResult{Err: fmt.Errorf("%w: %w", errNotSent, err)})
 			}

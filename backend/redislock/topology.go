@@ -59,16 +59,6 @@ func (t topology) finder() func(ctx context.Context, key string) (*redis.Client,
 	}
 }
 
-// refresh is called when a server did not answer. In a Cluster another server may have
-// taken its place. go-redis learns this from redirections or once a minute, but a dead
-// server redirects nothing. So the other servers are asked, in the background, at most
-// five times a second.
-func (t topology) refresh() {
-	if c, ok := t.client.(*redis.ClusterClient); ok {
-		c.ReloadState(context.Background()) //nolint:forbidigo // it is not used
-	}
-}
-
 // masters returns a client for each server that keeps keys of its own.
 func (t topology) masters(ctx context.Context, c *calls) ([]redis.UniversalClient, error) {
 	var each func(context.Context, func(context.Context, *redis.Client) error) error

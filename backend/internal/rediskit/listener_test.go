@@ -1,0 +1,144 @@
+package rediskit_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+)
+
+// heard is what a subscriber was told: "look", or the text of a message.
+type heard struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (h *heard) message(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.said = append(h.said, text)
+}
+
+func (h *heard) look() { h.message("look") }
+
+// want checks what was told since the last call, when all goroutines wait.
+func (h *heard) want(t *testing.T, when string, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.said, want) {
+		t.Errorf("%s: it was told %q, want %q", when, h.said, want)
+	}
+	h.said = nil
+}
+
+// listener returns a Listener whose connections go through the network, and a client that
+// publishes.
+func listener(t *testing.T) (*rediskit.Listener, *spoilnet.Network, *redis.Client) {
+	t.Helper()
+	m := redistest.Virtual(t)
+	n := spoilnet.To(m.Dial)
+	c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext })
+	bg := rediskit.NewBackground()
+	t.Cleanup(func() { bg.End(time.Minute) })
+	return rediskit.NewListener(c, bg), n, redistest.VirtualClient(t, m)
+}
+
+func publish(t *testing.T, c *redis.Client, channel, text string) (receivers int64) {
+	t.Helper()
+	n, err := c.Publish(t.Context(), channel, text).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestListenerSharesAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, n, c := listener(t)
+		var a, a2, b heard
+		defer l.Subscribe("a", a.message, a.look)()
+		defer l.Subscribe("b", b.message, b.look)()
+		a.want(t, "the subscription works", "look")
+		b.want(t, "the subscription works", "look")
+		leave := l.Subscribe("a", a2.message, a2.look)
+		a2.want(t, "the subscription works already", "look")
+		publish(t, c, "a", "1")
+		publish(t, c, "b", "2")
+		leave()
+		publish(t, c, "a", "3")
+		a.want(t, "messages", "1", "3")
+		a2.want(t, "before it left", "1")
+		b.want(t, "messages", "2")
+		n.Deafen()
+		if n := n.Deaf(); n != 1 {
+			t.Errorf("%d connections", n)
+		}
+	})
+}
+
+// A channel stays for a moment when its last subscriber leaves, and not longer.
+func TestListenerLeavesChannels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _, c := listener(t)
+		var one, two heard
+		leave := l.Subscribe("a", one.message, one.look)
+		one.want(t, "the subscription works", "look")
+		leave()
+		leave = l.Subscribe("a", two.message, two.look)
+		two.want(t, "the channel was kept", "look")
+		time.Sleep(2 * rediskit.PingEvery)
+		publish(t, c, "a", "1")
+		two.want(t, "a message", "1")
+		leave()
+		time.Sleep(rediskit.PingEvery)
+		synctest.Wait()
+		if n := publish(t, c, "a", "2"); n != 0 {
+			t.Errorf("%d receivers after all have left", n)
+		}
+		defer l.Subscribe("a", one.message, one.look)()
+		one.want(t, "again", "look")
+		publish(t, c, "a", "3")
+		one.want(t, "a message", "3")
+		two.want(t, "after it has left")
+	})
+}
+
+// All subscribers are told to look after each interruption: of a connection that breaks, of
+// one that is dead, and while the server cannot be reached.
+func TestListenerInterrupted(t *testing.T) {
+	for name, c := range map[string]struct {
+		interrupt func(*spoilnet.Network)
+		within    time.Duration
+	}{
+		"broken":      {(*spoilnet.Network).Kill, 0},
+		"dead":        {(*spoilnet.Network).Cut, 3 * rediskit.PingEvery},
+		"unreachable": {func(n *spoilnet.Network) { n.Refuse(true); n.Kill(); time.Sleep(time.Minute); n.Refuse(false) }, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, n, p := listener(t)
+				var a, b heard
+				defer l.Subscribe("a", a.message, a.look)()
+				defer l.Subscribe("b", b.message, b.look)()
+				a.want(t, "the subscription works", "look")
+				b.want(t, "the subscription works", "look")
+				c.interrupt(n)
+				time.Sleep(c.within)
+				synctest.Wait()
+				a.want(t, "the subscription works again", "look")
+				b.want(t, "the subscription works again", "look")
+				publish(t, p, "a", "1")
+				a.want(t, "a message", "1")
+			})
+		})
+	}
+}
