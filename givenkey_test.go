@@ -34,6 +34,7 @@ func TestGivenKeyRefusesFieldsForParameters(t *testing.T) {
 			"ParamLock": {ParamLock: true},
 			"Params":    {Params: distlock.By(func(o order) any { return o.ID })},
 			"Hasher":    {Hasher: distlock.Plain()},
+			"KeyFormat": {KeyFormat: func(string, any) (string, error) { return "k", nil }},
 		} {
 			key = name + ":" + field
 			err := lock(o)

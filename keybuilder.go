@@ -21,7 +21,8 @@ type Hasher interface {
 	// AppendHash appends the text to dst and returns the extended slice. It is called
 	// concurrently and must not block. It must neither change nor keep the two slices.
 	// The text must not be empty. A key is refused with [ErrKey] if it is over 200
-	// bytes, is not UTF-8, or has white space, control characters or braces.
+	// bytes, is not UTF-8, or has white space or control characters, or braces that are
+	// not one hash tag.
 	AppendHash(dst, encoded []byte) []byte
 }
 
@@ -37,8 +38,10 @@ type Hasher interface {
 // are too large are refused. The page docs/keys.md has all rules.
 type KeyBuilder struct {
 	base   string
+	fixed  string // the key without parameters; "" if they take part
 	params Selector
-	hasher Hasher // nil: no parameters in the key
+	format KeyFormat
+	hasher Hasher // nil if format makes the key
 	sound  bool   // the hasher is of this package, so its text needs no check
 }
 
@@ -47,8 +50,16 @@ func NewKeyBuilder(o Opts) *KeyBuilder {
 	if err := o.Validate(); err != nil {
 		panic(err.Error())
 	}
-	b := &KeyBuilder{base: o.Prefix + o.Value, params: o.Params}
-	if o.ParamLock {
+	b := &KeyBuilder{base: o.Prefix + o.Value, params: o.Params, format: o.KeyFormat}
+	switch {
+	case !o.ParamLock && b.format != nil:
+		var err error
+		if b.fixed, err = b.format.call(b.base, nil); err != nil {
+			panic(b.refuse(fmt.Errorf("KeyFormat %w", err)).Error())
+		}
+	case !o.ParamLock:
+		b.fixed = b.base
+	case b.format == nil:
 		b.hasher = o.Hasher
 		if b.hasher == nil {
 			b.hasher = digest{}
@@ -74,8 +85,8 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 	if params == Skip {
 		return "", true, nil
 	}
-	if b.hasher == nil {
-		return b.base, false, nil
+	if b.fixed != "" {
+		return b.fixed, false, nil
 	}
 	if b.params.isSet() {
 		if err := b.params.accepts(reflect.TypeOf(params)); err != nil {
@@ -87,6 +98,12 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 		if params == Skip {
 			return "", true, nil
 		}
+	}
+	if b.format != nil {
+		if key, err = b.format.call(b.base, params); err != nil {
+			return "", false, b.refuse(fmt.Errorf("KeyFormat %w", err))
+		}
+		return key, false, nil
 	}
 
 	// No defer: if a method of the caller ends the goroutine, the encoder must not go
@@ -135,10 +152,12 @@ func (b *KeyBuilder) checkHashed(key string) error {
 // interfaces.
 func (b *KeyBuilder) checkRequest(t reflect.Type) error {
 	switch {
-	case b.hasher == nil:
+	case b.fixed != "":
 		return nil
 	case b.params.isSet():
 		return b.params.accepts(t)
+	case b.format != nil: // it may take what the encoding refuses
+		return nil
 	default:
 		return keyenc.CheckType(t)
 	}
@@ -185,8 +204,9 @@ func checkKey(key string) error {
 }
 
 // keyFault returns what is wrong with key, or "". It refuses characters that have a
-// meaning elsewhere: braces choose the slot in Redis Cluster; white space and control
-// characters end words and lines in protocols, logs and shells.
+// meaning elsewhere: white space and control characters end words and lines in
+// protocols, logs and shells. Braces choose the slot in Redis Cluster, and so a key may
+// have them around one hash tag only.
 func keyFault(key string) string {
 	switch {
 	case key == "":
@@ -194,13 +214,19 @@ func keyFault(key string) string {
 	case len(key) > keyenc.MaxKeyLen:
 		return "is " + strconv.Itoa(len(key)) + " bytes long: at most " + strconv.Itoa(keyenc.MaxKeyLen)
 	}
+	braces := false
 	for i := range len(key) {
 		switch c := key[i]; {
 		case c >= utf8.RuneSelf:
 			return keyFaultUnicode(key, i)
-		case c <= ' ' || c == '{' || c == '}' || c == 0x7f:
+		case c <= ' ' || c == 0x7f:
 			return runeFault(rune(c), i)
+		case c == '{' || c == '}':
+			braces = true
 		}
+	}
+	if braces {
+		return tagFault(key)
 	}
 	return ""
 }
@@ -214,6 +240,18 @@ func keyFaultUnicode(key string, from int) string {
 			return fault
 		}
 	}
+	return tagFault(key)
+}
+
+// tagFault returns what is wrong with the braces of a key, or "".
+func tagFault(key string) string {
+	opening, closing := strings.Count(key, "{"), strings.Count(key, "}")
+	if opening == 0 && closing == 0 {
+		return ""
+	}
+	if opening != 1 || closing != 1 || strings.IndexByte(key, '}') < strings.IndexByte(key, '{')+2 {
+		return "has braces that are not one hash tag, such as {order}"
+	}
 	return ""
 }
 
@@ -224,8 +262,6 @@ func runeFault(r rune, at int) string {
 		what = "white space"
 	case unicode.IsControl(r):
 		what = "a control character"
-	case r == '{' || r == '}':
-		what = "a brace"
 	default:
 		return ""
 	}

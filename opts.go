@@ -32,7 +32,7 @@ type Opts struct {
 
 	// ParamLock makes the parameters part of the key, so each request locks only what it
 	// is about. The default is one lock for the whole function. Where the caller gives
-	// the key, ParamLock, Params and Hasher are refused.
+	// the key, ParamLock, Params, Hasher and KeyFormat are refused.
 	ParamLock bool
 
 	// Params selects the parameters from the request: see [By]. The default is the whole
@@ -41,6 +41,10 @@ type Opts struct {
 
 	// Hasher makes the last part of the key. The default is [Config].Hasher.
 	Hasher Hasher
+
+	// KeyFormat makes the whole key, in the place of a Hasher, as another program makes it.
+	// The default is Prefix + Value and the text of the Hasher.
+	KeyFormat KeyFormat
 
 	// KeyTimeout is the lease: how long the key outlives a crashed holder, in whole
 	// milliseconds. The watchdog renews it every third of its length. The backend may
@@ -110,7 +114,10 @@ func (o Opts) Validate() error {
 	if f, ok := o.Hasher.(HasherFunc); ok && f == nil {
 		errs = append(errs, fieldErrorf("Hasher", "is a nil HasherFunc"))
 	}
-	if o.ParamLock {
+	switch {
+	case o.KeyFormat != nil:
+		errs = append(errs, o.KeyFormat.validate(base, &o))
+	case o.ParamLock:
 		errs = append(errs, validateRoom(base, o.Hasher))
 	}
 	if err := errors.Join(append(errs, o.validateNumbers())...); err != nil {
@@ -174,6 +181,9 @@ func (o *Opts) validateGivenKey() error {
 	}
 	if o.Hasher != nil {
 		errs = append(errs, fieldErrorf("Hasher", advice))
+	}
+	if o.KeyFormat != nil {
+		errs = append(errs, fieldErrorf("KeyFormat", advice))
 	}
 	if err := o.validateNumbers(); err != nil {
 		errs = append(errs, err)

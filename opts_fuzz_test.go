@@ -65,8 +65,8 @@ func fit(base string, o distlock.Opts) bool {
 		}
 	}
 	return len(base) <= most && utf8.ValidString(base) && !strings.ContainsFunc(base, func(r rune) bool {
-		return unicode.IsControl(r) || unicode.IsSpace(r) || r == '{' || r == '}'
-	})
+		return unicode.IsControl(r) || unicode.IsSpace(r)
+	}) && oneTag.MatchString(base)
 }
 
 // lockAsToldBy locks with o, in virtual time: alone, and while another caller has the
@@ -117,6 +117,7 @@ func FuzzOpts(f *testing.F) {
 	f.Add("p", strings.Repeat("x", 167), byte(1), ms, ms, ms, ms, 1, 1, 1, 0)
 	f.Add("p:", strings.Repeat("x", 102), byte(3), year, year, year, year, 2, 1, 0, 1_000_000)
 	f.Add("p:", strings.Repeat("x", 197), byte(5), ms, ms, 3*ms, 2*ms, 2, 1, 0, 3)
+	f.Add("{p", "}", byte(1), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0)
 	f.Add("{p}", "\n", byte(7), int64(1500000), int64(-1<<63), int64(1<<63-1), 4*ms, math.MaxInt, math.MinInt, 1, 1)
 	f.Add("p\xff", "é\u0085", byte(24), int64(0), int64(0), int64(0), int64(0), 3, 2, -1, 1_000_001)
 	hashers := []distlock.Hasher{nil, distlock.Plain(), distlock.HasherFunc(func([]byte) string { return "x" }), distlock.HasherFunc(nil)}

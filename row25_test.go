@@ -26,7 +26,9 @@ var badKeys = map[string]string{
 	"space":             "a b",
 	"next line":         "a\u0085b",
 	"line separator":    "a\u2028b",
-	"braces":            "{a}b",
+	"two hash tags":     "{a}{b}",
+	"an empty hash tag": "{}b",
+	"nested braces":     "{{a}}",
 	"opening brace":     "a{",
 	"closing brace":     "a}b",
 	"not UTF-8":         "a\xff",
@@ -80,7 +82,7 @@ func badParams(t *testing.T) map[string]any {
 // function does not run, and nothing is left in the process.
 //
 // Row 25 (any): invalid keys and parameters are ErrKey in every function, before a
-// request to the store. Fails if keyFault allows braces, or if NaN is encoded like
+// request to the store. Fails if tagFault allows two hash tags, or if NaN is encoded like
 // another number.
 func TestRow25BadKeys(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {

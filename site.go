@@ -80,7 +80,7 @@ func (s *Site) bind(l *Locker) *Site {
 		return b
 	}
 	o := s.opts
-	if o.Hasher == nil {
+	if o.Hasher == nil && o.KeyFormat == nil {
 		o.Hasher = l.cfg.Hasher
 	}
 	err := l.supports(&o)
