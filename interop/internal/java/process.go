@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ const patience = time.Minute
 // flags make a JVM small, and quick to start.
 var flags = []string{"-Xmx256m", "-Xss512k", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"}
 
-// Process is a program in a JVM. It reads lines from its standard input and writes lines
+// Process is a program that a test talks to. It reads lines from its standard input and writes lines
 // to its standard output. It ends when its input ends.
 type Process struct {
 	tb     testing.TB
@@ -33,11 +34,17 @@ type Process struct {
 	stopped bool
 }
 
-// Start starts the program of a main class, and waits until it has written the line
-// "ready". The program is ended with the test.
+// Start starts the program of a main class as [Run] does.
 func (p *Project) Start(tb testing.TB, mainClass string, args ...string) *Process {
 	tb.Helper()
-	cmd := exec.Command(p.java, append(append(flags, "-cp", p.classPath, mainClass), args...)...) //nolint:gosec // a test's own program
+	all := slices.Concat(flags, []string{"-cp", p.classPath, mainClass}, args)
+	return Run(tb, exec.Command(p.java, all...)) //nolint:gosec // a test's own program
+}
+
+// Run starts a program, in Java or not, and waits until it has written the line "ready".
+// The program is ended with the test.
+func Run(tb testing.TB, cmd *exec.Cmd) *Process {
+	tb.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -61,7 +68,7 @@ func (p *Project) Start(tb testing.TB, mainClass string, args ...string) *Proces
 	}()
 	tb.Cleanup(s.end)
 	if line := s.Line(); line != "ready" {
-		tb.Fatalf("java: %s began with the line %q", mainClass, line)
+		tb.Fatalf("java: the program began with the line %q", line)
 	}
 	return s
 }

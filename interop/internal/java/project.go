@@ -23,13 +23,13 @@ type Project struct {
 
 // Build returns the Maven project in dir, whose pom.xml makes target/main.jar and
 // writes the class path of its dependencies to target/classpath. It runs Maven unless the
-// project is built already, by this process or by another. The test is skipped if Java or
-// Maven is missing; see [child.RealEnv].
-func Build(tb testing.TB, dir string) *Project {
+// project is built already, by this process or by another. The sources are those in dir
+// and in more. The test is skipped if Java or Maven is missing; see [child.RealEnv].
+func Build(tb testing.TB, dir string, more ...string) *Project {
 	tb.Helper()
 	java, mvn := program(tb, "java"), program(tb, "mvn")
 	testmode.InRealTime(tb)
-	p, err := build(tb, dir, java, mvn)
+	p, err := build(tb, java, mvn, dir, more)
 	if err != nil {
 		tb.Fatalf("java: building %s: %v", dir, err)
 	}
@@ -50,7 +50,7 @@ func program(tb testing.TB, name string) string {
 	return path
 }
 
-func build(tb testing.TB, dir, java, mvn string) (*Project, error) {
+func build(tb testing.TB, java, mvn, dir string, more []string) (*Project, error) {
 	tb.Helper()
 	target, err := filepath.Abs(filepath.Join(dir, "target"))
 	if err != nil {
@@ -65,7 +65,7 @@ func build(tb testing.TB, dir, java, mvn string) (*Project, error) {
 		return nil, err
 	}
 	defer unlock()
-	digest, err := sources(dir)
+	digest, err := sources(append([]string{filepath.Join(dir, "pom.xml"), filepath.Join(dir, "src")}, more...))
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func build(tb testing.TB, dir, java, mvn string) (*Project, error) {
 	return &Project{java, filepath.Join(target, "main.jar") + string(filepath.ListSeparator) + strings.TrimSpace(string(libraries))}, nil
 }
 
-// sources returns a digest of the pom.xml and the sources of the project in dir.
-func sources(dir string) (string, error) {
+// sources returns a digest of files, and of those in directories.
+func sources(paths []string) (string, error) {
 	h := sha256.New()
 	add := func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -103,8 +103,8 @@ func sources(dir string) (string, error) {
 		_, err = io.Copy(h, f)
 		return err
 	}
-	for _, name := range []string{"pom.xml", "src"} {
-		if err := filepath.WalkDir(filepath.Join(dir, name), add); err != nil {
+	for _, path := range paths {
+		if err := filepath.WalkDir(path, add); err != nil {
 			return "", err
 		}
 	}
