@@ -18,7 +18,6 @@ func TestPagesAreInTheExamples(t *testing.T) {
 		"README.md":          {"example*_test.go", "backend/*lock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
 		"docs/cookbook.md":   {"internal/cookbook/*.go", "internal/cookbook/orderv1/order.proto", "cmd/distlock/testdata/script/cookbook.txtar"},
 		"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
-		"docs/migration.md":  {"backend/*/migration_test.go"},
 		"docs/operations.md": {"example_ping_test.go"},
 		"docs/testing.md":    {"example_testing_test.go"},
 		"docs/weaving.md":    {"weave/example/*.go"},
