@@ -66,11 +66,12 @@ var layers = []layer{
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
 	{"http", "httpmw", "root keys", ""},
 	{"page", "lockui", "root", ""},
+	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
 	{"examples", "example_annotation", "root", ""},
 
 	{"suite", "locktest", "root driver", ""},
-	{"testing", "internal/api internal/child internal/mutant internal/prose internal/spoilnet internal/stall internal/testmode " +
+	{"testing", "internal/api internal/child internal/maven internal/mutant internal/prose internal/spoilnet internal/stall internal/testmode " +
 		"internal/testmode/mutants-faults-proofs-torture-weaving.run-only-with.make-check-full backend/redislock/internal/queuemodel", "", "golang.org/x/sys"},
 	{"measured", "internal/lockmetrics/knownrun", "root driver backends", ""},
 	{"servers", "internal/etcdtest internal/redistest internal/sqltest internal/zktest", "testing", goRedis + " " + miniredis},

@@ -37,8 +37,8 @@ type Process struct {
 // Start starts the program of a main class as [Run] does.
 func (p *Project) Start(tb testing.TB, mainClass string, args ...string) *Process {
 	tb.Helper()
-	all := slices.Concat(flags, []string{"-cp", p.classPath, mainClass}, args)
-	return Run(tb, exec.Command(p.java, all...)) //nolint:gosec // a test's own program
+	all := slices.Concat(flags, []string{"-cp", p.maven.ClassPath, mainClass}, args)
+	return Run(tb, exec.Command(p.maven.Java, all...)) //nolint:gosec // a test's own program
 }
 
 // Run starts a program, in Java or not, and waits until it has written the line "ready".

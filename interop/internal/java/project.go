@@ -1,112 +1,28 @@
 package java
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
+	"errors"
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/maven"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // Project is a Maven project that has been built.
-type Project struct {
-	java, classPath string
-}
+type Project struct{ maven *maven.Project }
 
-// Build returns the Maven project in dir, whose pom.xml makes target/main.jar and
-// writes the class path of its dependencies to target/classpath. It runs Maven unless the
-// project is built already, by this process or by another. The sources are those in dir
-// and in more. The test is skipped if Java or Maven is missing; see [child.RealEnv].
+// Build returns the Maven project in dir: see [maven.Build]. The test is skipped if Java or
+// Maven is missing; see [child.RealEnv].
 func Build(tb testing.TB, dir string, more ...string) *Project {
 	tb.Helper()
-	java, mvn := program(tb, "java"), program(tb, "mvn")
 	testmode.InRealTime(tb)
-	p, err := build(tb, java, mvn, dir, more)
-	if err != nil {
-		tb.Fatalf("java: building %s: %v", dir, err)
-	}
-	return p
-}
-
-// program returns the path of a program.
-func program(tb testing.TB, name string) string {
-	tb.Helper()
-	path, err := exec.LookPath(name)
+	p, err := maven.Build(tb.Context(), dir, more...)
 	switch {
-	case err == nil:
-	case child.Required():
+	case errors.Is(err, maven.ErrMissing) && !child.Required():
+		tb.Skipf(testmode.LeftOut+"%v", err)
+	case err != nil:
 		tb.Fatalf("java: %v", err)
-	default:
-		tb.Skipf(testmode.LeftOut+"needs Java and Maven: %v", err)
 	}
-	return path
-}
-
-func build(tb testing.TB, java, mvn, dir string, more []string) (*Project, error) {
-	tb.Helper()
-	target, err := filepath.Abs(filepath.Join(dir, "target"))
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(target, 0o755); err != nil { //nolint:gosec // as Maven makes it
-		return nil, err
-	}
-	// One lock for all projects: two Mavens must not write to one repository of jars.
-	unlock, err := lockFile(filepath.Join(os.TempDir(), "distlock-maven.lock"))
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	digest, err := sources(append([]string{filepath.Join(dir, "pom.xml"), filepath.Join(dir, "src")}, more...))
-	if err != nil {
-		return nil, err
-	}
-	stamp := filepath.Join(target, "built-from")
-	if last, err := os.ReadFile(stamp); err != nil || string(last) != digest {
-		cmd := exec.CommandContext(tb.Context(), mvn, "-q", "-B", "package")
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("mvn package: %w\n%s", err, out)
-		}
-		if err := os.WriteFile(stamp, []byte(digest), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	libraries, err := os.ReadFile(filepath.Join(target, "classpath"))
-	if err != nil {
-		return nil, err
-	}
-	return &Project{java, filepath.Join(target, "main.jar") + string(filepath.ListSeparator) + strings.TrimSpace(string(libraries))}, nil
-}
-
-// sources returns a digest of files, and of those in directories.
-func sources(paths []string) (string, error) {
-	h := sha256.New()
-	add := func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close() //nolint:errcheck // nothing was written
-		_, _ = fmt.Fprintf(h, "%q\n", path)
-		_, err = io.Copy(h, f)
-		return err
-	}
-	for _, path := range paths {
-		if err := filepath.WalkDir(path, add); err != nil {
-			return "", err
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return &Project{p}
 }

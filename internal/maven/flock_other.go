@@ -1,6 +1,6 @@
 //go:build !unix
 
-package java
+package maven
 
 import "errors"
 
