@@ -161,7 +161,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 		ttl: r.TTL.Milliseconds(), mode: mode, once: mode == modeTry || b.opts.replicas.n > 0,
 	})
 	if !a.OutcomeKnown {
-		b.inDoubt.add(r.Owner, attemptInDoubt)
+		b.inDoubt.Add(r.Owner, rediskit.AttemptInDoubt)
 	}
 	switch {
 	case redis.HasErrorPrefix(a.Err, "WRONGTYPE"):
@@ -196,7 +196,7 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 	case "2":
 		return driver.Grant{}, refusal{}, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)
 	}
-	b.inDoubt.add(r.Owner, attemptInDoubt)
+	b.inDoubt.Add(r.Owner, rediskit.AttemptInDoubt)
 	return driver.Grant{}, refusal{}, fmt.Errorf("redislock: acquire answered %q", a.Value.line)
 }
 

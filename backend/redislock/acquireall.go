@@ -64,7 +64,7 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 		}
 	}
 	for i := range rs {
-		b.inDoubt.add(rs[i].Owner, attemptInDoubt)
+		b.inDoubt.Add(rs[i].Owner, rediskit.AttemptInDoubt)
 	}
 	return nil, err
 }

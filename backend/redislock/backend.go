@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"context"
 	"reflect"
 	"sync"
 
@@ -25,7 +26,7 @@ type Backend struct {
 	dispatcher *dispatcher
 	calls      *calls
 	inbox      *inbox
-	inDoubt    inDoubt
+	inDoubt    rediskit.Doubts
 
 	evictionOnce sync.Once
 	background   *rediskit.Background
@@ -76,4 +77,17 @@ func (*Backend) Features() driver.Features { return driver.Features{Sharing: tru
 func (b *Backend) Close() error {
 	b.background.End(b.opts.opTimeout)
 	return b.calls.own.Close()
+}
+
+// checkEviction logs a warning if the server may evict locks. It runs in the background. It
+// ignores errors, because many users may not call INFO.
+func (b *Backend) checkEviction() {
+	b.background.Run(func(ctx context.Context) {
+		info, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
+			return c.Info(ctx, "memory").Result()
+		})
+		if err == nil {
+			rediskit.WarnOfEviction(ctx, b.opts.logger, "redislock", info)
+		}
+	})
 }

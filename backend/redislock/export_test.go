@@ -6,11 +6,10 @@ import "github.com/distlock-go/distlock/backend/internal/rediskit"
 var (
 	ReleaseSource = releaseScript.Source()
 	LockKeys      = lockKeys
-	Evicts        = evicts
 )
 
 const (
-	TombstoneTTL = tombstoneTTL
+	TombstoneTTL = rediskit.TombstoneTTL
 	QueueTTL     = queueTTL
 	PingEvery    = rediskit.PingEvery
 	ClockKey     = clockKey
@@ -26,9 +25,5 @@ func (b *Backend) Waiters() int {
 	return len(b.inbox.waiters)
 }
 
-// InDoubt returns the number of owners with an attempt in doubt.
-func (b *Backend) InDoubt() int {
-	b.inDoubt.mu.Lock()
-	defer b.inDoubt.mu.Unlock()
-	return len(b.inDoubt.owners)
-}
+// InDoubt returns the number of owners with a request in doubt.
+func (b *Backend) InDoubt() int { return b.inDoubt.Len() }

@@ -14,14 +14,9 @@ const (
 	DefaultOpTimeout   = time.Second
 )
 
-const (
-	// tombstoneTTL is how long tombstones are kept. After that, no attempt is on its way.
-	tombstoneTTL = 15 * time.Minute
-
-	// queueTTL is how long a queue is kept after the last attempt of its last waiter. A
-	// waiter makes an attempt at least three times within it.
-	queueTTL = time.Minute
-)
+// queueTTL is how long a queue is kept after the last attempt of its last waiter. A
+// waiter makes an attempt at least three times within it.
+const queueTTL = time.Minute
 
 // Option changes a default of [New].
 type Option func(*options)

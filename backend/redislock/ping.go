@@ -3,7 +3,6 @@ package redislock
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -38,7 +37,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 		}
 		all.Go(func() {
 			_, errs[i] = callAt(ctx, b.calls, server, func(ctx context.Context, _ redis.UniversalClient) (struct{}, error) {
-				return struct{}{}, ping(ctx, master)
+				return struct{}{}, rediskit.Ping(ctx, master)
 			})
 		})
 	}
@@ -49,20 +48,4 @@ func (b *Backend) Ping(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func ping(ctx context.Context, master redis.UniversalClient) error {
-	pipe := master.Pipeline()
-	pong, info := pipe.Ping(ctx), pipe.Info(ctx, "replication")
-	rediskit.Exec(ctx, pipe)
-	switch {
-	case redis.HasErrorPrefix(pong.Err(), "NOPERM"): // it answers
-		return nil
-	case pong.Err() != nil:
-		return pong.Err()
-	case strings.Contains(info.Val(), "role:slave"):
-		return replyError("READONLY the server is a replica")
-	default:
-		return nil
-	}
 }

@@ -23,25 +23,25 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	if err := checkMode(g.Mode, g.Permits); err != nil {
 		return err
 	}
-	doubt := b.inDoubt.of(g.Owner)
+	doubt := b.inDoubt.Of(g.Owner)
 	a := b.dispatcher.do(ctx, &request{
 		script: releaseScript, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
 		inDoubt: rediskit.Flag(doubt != 0),
 	})
 	if !a.OutcomeKnown {
-		doubt |= releaseInDoubt
+		doubt |= rediskit.ReleaseInDoubt
 	}
 	if a.Err != nil {
 		if !a.OutcomeKnown {
-			b.inDoubt.add(g.Owner, releaseInDoubt)
+			b.inDoubt.Add(g.Owner, rediskit.ReleaseInDoubt)
 		}
 		return a.Err
 	}
-	b.inDoubt.remove(g.Owner)
+	b.inDoubt.Remove(g.Owner)
 	switch {
 	case a.Value.line == replyHeld, a.Value.line == replyNotHeld && g.Token == 0:
 		return nil
-	case doubt&releaseInDoubt != 0:
+	case doubt&rediskit.ReleaseInDoubt != 0:
 		return nil // sent more than once: an earlier request counts as the one that gave it back
 	case a.Value.line == replyNotHeld:
 		return fmt.Errorf("redislock: the lease has ended: %w", driver.ErrLost)

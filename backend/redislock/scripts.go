@@ -4,6 +4,7 @@ import (
 	"embed"
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 //go:embed lua
@@ -22,7 +23,7 @@ var (
 
 func load(name string) *luascript.Script {
 	return luascript.Load(luaFiles, "lua/"+name+".lua", luascript.Constants{
-		"QUEUE_TTL": queueTTL.Milliseconds(), "TOMBSTONE_TTL": tombstoneTTL.Milliseconds(),
+		"QUEUE_TTL": queueTTL.Milliseconds(), "TOMBSTONE_TTL": rediskit.TombstoneTTL.Milliseconds(),
 	})
 }
 

@@ -58,20 +58,6 @@ func TestEvictionWarning(t *testing.T) {
 	}
 }
 
-func TestEvicts(t *testing.T) {
-	for info, want := range map[string]bool{
-		"# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:volatile-lru\r\n":          false,
-		"# Memory\r\nmaxmemory:100\r\nmaxmemory_policy:noeviction\r\n":          false,
-		"# Memory\r\nmaxmemory:100\r\nmaxmemory_policy:allkeys-random\r\n":      true,
-		"# Memory\r\nmaxmemory_human:1M\r\nmaxmemory_policy:allkeys-random\r\n": false,
-		"": false,
-	} {
-		if _, got := redislock.Evicts(info); got != want {
-			t.Errorf("%q: %v", info, got)
-		}
-	}
-}
-
 // documentedRules returns the ACL rules of the package comment.
 func documentedRules(t *testing.T) []string {
 	t.Helper()
