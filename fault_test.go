@@ -113,7 +113,11 @@ func (s *store) Renew(ctx context.Context, grants []driver.Grant, report func(in
 		}
 	}
 	for i := range grants {
-		if !errors.Is(err, errMute) {
+		switch {
+		case errors.Is(err, errMute):
+		case errors.Is(err, distlock.ErrForeign):
+			report(i, driver.RenewResult{Status: driver.Lost, Err: err})
+		default:
 			report(i, driver.RenewResult{Err: err})
 		}
 	}

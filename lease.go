@@ -10,10 +10,20 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
 	"github.com/distlock-go/distlock/internal/leasestate"
+	"github.com/distlock-go/distlock/internal/text"
 )
 
 // errTaken is why a lease is over if the store says so.
 var errTaken = fmt.Errorf("%w: the store says that this owner does not have the key", ErrLost)
+
+// taken is errTaken with what else the backend says. That is text only, because the cause
+// of a loss must not match other errors.
+func taken(why error) error {
+	if why == nil {
+		return errTaken
+	}
+	return fmt.Errorf("%w: %s", errTaken, text.OneLine(why))
+}
 
 // Lease is a lock that is held. It is safe for concurrent use.
 //
@@ -110,7 +120,7 @@ func (s *Lease) Refresh(ctx context.Context) error {
 		return s.fail("refresh", s.over())
 	case driver.Lost:
 		s.locker.watchdog.remove(st)
-		return s.fail("refresh", st.Lose(errTaken))
+		return s.fail("refresh", st.Lose(taken(r.Err)))
 	default:
 		st.NotRenewed(sent, r.Err)
 		return s.fail("refresh", unavailable(r.Err))

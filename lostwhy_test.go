@@ -3,6 +3,7 @@ package distlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,11 @@ func TestLostSaysWhy(t *testing.T) {
 			},
 			"the lease of 3s ran out",
 		},
+		"foreign": {
+			distlock.Opts{KeyTimeout: 3 * time.Second},
+			func(_ *distlock.Lease, fail func(error)) { fail(fmt.Errorf("%w: hash\nlist", distlock.ErrForeign)) },
+			"the store says that this owner does not have the key: lock not acquired: held by another kind of lock: hash; list",
+		},
 		"MaxHold": {
 			distlock.Opts{KeyTimeout: 3 * time.Second, MaxHold: 2 * time.Second},
 			func(_ *distlock.Lease, fail func(error)) { fail(refused) },
@@ -73,6 +79,9 @@ func TestLostSaysWhy(t *testing.T) {
 				<-held.Context().Done()
 				cause := context.Cause(held.Context())
 				wantIs(t, cause, distlock.ErrLost)
+				if errors.Is(cause, distlock.ErrNotAcquired) || errors.Is(cause, distlock.ErrUnavailable) {
+					t.Errorf("the cause matches errors of the store: %v", cause)
+				}
 				want := `distlock: hold "k": lock lost: ` + tc.want
 				before, after, _ := strings.Cut(want, "AGO")
 				got := cause.Error()

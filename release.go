@@ -214,7 +214,7 @@ func (l *Locker) retain(ctx context.Context, g driver.Grant, left time.Duration)
 	case driver.Renewed:
 		return nil
 	case driver.Lost:
-		return errTaken
+		return taken(r.Err)
 	default:
 		return unavailable(r.Err)
 	}

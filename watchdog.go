@@ -294,7 +294,7 @@ func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult)
 	switch {
 	case r.Status == driver.Lost:
 		w.remove(st)
-		_ = st.Lose(errTaken)
+		_ = st.Lose(taken(r.Err))
 	case w.tell && (failed || r.Status == driver.Renewed):
 		holders, left := st.Holders(time.Now())
 		for _, s := range holders {

@@ -30,7 +30,7 @@ func (s RenewStatus) String() string {
 // RenewResult is the outcome for one grant.
 type RenewResult struct {
 	Status RenewStatus
-	Err    error // why it is unknown; nil otherwise
+	Err    error // why it is unknown, or why it is lost if more is known than that; else nil
 }
 
 // RenewAll calls b.Renew and returns the results in the order of the grants when all

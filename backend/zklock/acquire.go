@@ -36,7 +36,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	op, end := b.link.opContext(ctx)
 	defer end()
 	g, o, err := b.attempt(op, tk, &r)
-	if o.own != "" {
+	if err == errHeld { //nolint:errorlint // one that is wrapped says more
 		err = b.heldError(op, r.Key, o)
 	}
 	if errors.Is(err, driver.ErrNotAcquired) && b.table.removeUnqueued(tk) {
@@ -83,8 +83,8 @@ type obstacle struct {
 }
 
 // attempt makes sure that tk has a node in the queue, and grants the key if it is the
-// owner's turn. Otherwise it returns an obstacle, and the error is errHeld or
-// errEphemeral.
+// owner's turn. Otherwise it returns an obstacle, and the error is errHeld or wraps
+// [driver.ErrForeign].
 func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (driver.Grant, obstacle, error) {
 	if !tk.lock(ctx) {
 		return driver.Grant{}, obstacle{}, b.link.cause(ctx)
@@ -140,6 +140,10 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 			// call of ready and the request: then it must be found again.
 			tk.node, tk.inDoubt = "", true
 			b.table.setLost(tk)
+		case p.stranger != nil: // it does not matter which of them is first
+			tk.first = "" // the next node must read the queue
+			path := tk.parent + "/" + p.stranger.name
+			return driver.Grant{}, obstacle{s, []string{path}, tk.node, tk.createdAt, p.first}, p.stranger.err
 		case len(p.orphans) > 0: // an owner must not wait for itself
 			for _, path := range p.orphans {
 				if _, err := b.link.remove(path).wait(ctx); err != nil {
@@ -179,13 +183,14 @@ func (b *Backend) grant(tk *ticket, r *driver.Request, s *session, p *position, 
 
 // position is where a ticket's node stands in the queue.
 type position struct {
-	exists     bool     // the node exists and belongs to the present session
-	blockers   []string // the paths of the nodes that it waits for
-	orphans    []string // the blockers that have the same owner
-	first      string   // the path of the first node in the queue
-	contended  bool     // other nodes are behind it
-	alone      bool     // it was created in an empty queue
-	createZxid int64    // ID of the transaction that created the node
+	exists     bool      // the node exists and belongs to the present session
+	stranger   *stranger // a node that does not see it
+	blockers   []string  // the paths of the nodes that it waits for
+	orphans    []string  // the blockers that have the same owner
+	first      string    // the path of the first node in the queue
+	contended  bool      // other nodes are behind it
+	alone      bool      // it was created in an empty queue
+	createZxid int64     // ID of the transaction that created the node
 }
 
 // position reads the queue, and the metadata of tk's node. If the node was just created,
@@ -216,7 +221,7 @@ func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (p
 		return position{}, nil
 	}
 	p := position{
-		exists: true, createZxid: stat.Czxid, first: tk.parent + "/" + q[0].name,
+		exists: true, stranger: findStranger(names, q, tk.kind), createZxid: stat.Czxid, first: tk.parent + "/" + q[0].name,
 		contended: i < len(q)-1, alone: createZxid != 0 && len(q) == 1,
 	}
 	for _, n := range placequeue.Blockers(q, i) {

@@ -21,13 +21,13 @@ import (
 
 // counted returns a Backend, the network of its connections, and the number of requests
 // that it has sent.
-func counted(tb testing.TB, addr string) (*zklock.Backend, *spoilnet.Network, *atomic.Int64) {
+func counted(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Backend, *spoilnet.Network, *atomic.Int64) {
 	tb.Helper()
 	n, requests := new(spoilnet.Network), new(atomic.Int64)
-	b := newBackend(tb, []string{addr}, zklock.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
+	b := newBackend(tb, []string{addr}, append(opts, zklock.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
 		c, err := n.DialTimeout(network, address, timeout)
 		return countingConn{c, requests}, err
-	}))
+	}))...)
 	return b, n, requests
 }
 

@@ -62,16 +62,32 @@
 //
 // # Curator
 //
-// The nodes have the names that Apache Curator uses. A program that uses its
-// InterProcessMutex on the key's path shares the lock. With [WithReadWriteNames], a program
-// that uses its InterProcessReadWriteLock shares it. All processes that share a lock must
-// choose the same names. Permits wait in the same queue as other locks, exclude them, and
-// have names of their own. They are not shared with Curator's InterProcessSemaphoreV2,
-// which does neither.
+// The nodes have names that Apache Curator's recipes order with their own. Which recipe
+// shares a lock on the path of a key depends on the names of the exclusive locks:
+//
+//	by default              InterProcessMutex and LeaderSelector
+//	WithReadWriteNames      InterProcessReadWriteLock, read locks with shared locks
+//	WithLatchNames          LeaderLatch
+//
+// A lock that is shared has one queue in order of arrival for both sides. All processes
+// that share it must choose the same names. Leaders are those of [distlock.Locker.Lead], or
+// whichever owner has the key. Curator's locks are re-entrant for a thread of Java.
+//
+// A recipe sees no nodes but its own: a write lock of Curator ignores an InterProcessMutex,
+// and permits, which only this package has, are ignored by all recipes. So this package
+// looks for nodes of Curator that would ignore its own. While there are any, no owner gets
+// the key: the error wraps [driver.ErrForeign] and names the recipe, at once or, for a
+// caller that waits, at the end of the wait. If such a node comes while an owner has the
+// key, both have the lock until the owner's next renewal, a third of its KeyTimeout later
+// at most. That ends the lease with an error that names the recipe. The same holds for InterProcessSemaphoreV2 and InterProcessSemaphoreMutex, whose nodes are
+// below the node "leases" of the path: this package does not take a key that has such a
+// node, even if the semaphore is free. The server deletes the node some time after its last
+// use.
 //
 // The sequence numbers of a key's node end at 2^31-1. If a key is never idle for long
 // enough that its node is deleted, calls fail when the numbers are used up.
 //
 // [distlock.Opts.KeyTimeout]: https://pkg.go.dev/github.com/distlock-go/distlock#Opts
+// [distlock.Locker.Lead]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Lead
 // [distlock.Config.Holder]: https://pkg.go.dev/github.com/distlock-go/distlock#Config
 package zklock

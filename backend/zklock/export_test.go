@@ -31,6 +31,19 @@ func nodeNames(nodes []node) (names []string) {
 	return names
 }
 
+// Stranger returns the name of a child of a key's node that does not see the node own, and
+// why an owner of that node does not get the key.
+func Stranger(names []string, own string) (string, error) {
+	q, err := parseQueue(names)
+	if err != nil {
+		return "", err
+	}
+	if other := findStranger(names, q, q[q.find(own)].kind); other != nil {
+		return other.name, other.err
+	}
+	return "", nil
+}
+
 // GUID returns the UUID that represents an owner.
 func GUID(owner string) string { return guidOf(owner) }
 

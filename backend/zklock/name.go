@@ -10,12 +10,15 @@ import (
 )
 
 // The nodes of locks have Curator's names: _c_, the UUID of the owner, a dash, a tag
-// that says what is asked for, and the number that the server appends.
+// that says what is asked for, and the number that the server appends. Before the tag,
+// the nodes of this package have a mark. Curator reads only what is behind the tag.
 const (
 	prefix    = "_c_"
-	tagLock   = "lock-"    // InterProcessMutex
+	mark      = "go-"
+	tagLock   = "lock-"    // InterProcessMutex, LeaderSelector
 	tagRead   = "__READ__" // InterProcessReadWriteLock
 	tagWrite  = "__WRIT__" // InterProcessReadWriteLock
+	tagLatch  = "latch-"   // LeaderLatch
 	tagPermit = "__PERMIT" // a permit of three, as in __PERMIT3__; Curator has no such name
 	tagEnd    = "__"       // the end of tagPermit
 	uuidLen   = len("9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11")
@@ -43,6 +46,7 @@ func (o *options) kindOf(s driver.Sharing) kind {
 type node struct {
 	name string
 	guid string // "" if the name has none
+	ours bool   // it has the mark
 	kind kind
 	seq  int64
 }
@@ -51,7 +55,7 @@ type node struct {
 func (n node) Sharing() driver.Sharing { return n.kind.sharing }
 
 // nodePrefix returns the name of a node without its number.
-func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + k.tag }
+func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + mark + k.tag }
 
 // parseNode parses a name. It returns false if a node with this name is not in the queue.
 func parseNode(name string) (node, bool) {
@@ -59,6 +63,7 @@ func parseNode(name string) (node, bool) {
 	rest := name
 	if end := len(prefix) + uuidLen; len(name) > end && strings.HasPrefix(name, prefix) && name[end] == '-' {
 		n.guid, rest = name[len(prefix):end], name[end:]
+		n.ours = strings.HasPrefix(rest, "-"+mark)
 	}
 	var number string
 	if i := strings.LastIndex(rest, tagPermit); i >= 0 {
@@ -69,7 +74,7 @@ func parseNode(name string) (node, bool) {
 		}
 		n.kind, number = kind{tagPermit + text + tagEnd, driver.Sharing{Permits: permits}}, after
 	} else {
-		for _, k := range []kind{{tag: tagLock}, {tagRead, driver.Sharing{Mode: driver.Shared}}, {tag: tagWrite}} {
+		for _, k := range []kind{{tag: tagLock}, {tagRead, driver.Sharing{Mode: driver.Shared}}, {tag: tagWrite}, {tag: tagLatch}} {
 			if i := strings.LastIndex(rest, k.tag); i >= 0 {
 				n.kind, number = k, rest[i+len(k.tag):]
 			}

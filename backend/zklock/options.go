@@ -179,10 +179,18 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithReadWriteNames names the nodes of exclusive locks as Curator's
-// InterProcessReadWriteLock names its write locks. By default they are named as its
-// InterProcessMutex names its locks. All processes that share a lock must use the same
-// names.
+// WithReadWriteNames names the nodes of exclusive locks so that Curator's
+// InterProcessReadWriteLock sees them as write locks. By default its InterProcessMutex sees
+// them. All processes that share a lock must use the same names.
 func WithReadWriteNames() Option {
 	return func(o *options) { o.exclusive = tagWrite }
+}
+
+// WithLatchNames names the nodes of exclusive locks so that Curator's LeaderLatch sees them
+// as candidates: it and [distlock.Locker.Lead] elect one leader. All processes that share a
+// lock must use the same names.
+//
+// [distlock.Locker.Lead]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Lead
+func WithLatchNames() Option {
+	return func(o *options) { o.exclusive = tagLatch }
 }

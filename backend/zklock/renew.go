@@ -14,7 +14,9 @@ import (
 const maxRenewals = 256
 
 // Renew implements [driver.Backend]. It makes sure that the leader answers, in one round
-// trip, and then that each node exists and belongs to the session, all at the same time.
+// trip, and then that each node exists and belongs to the session, all at the same time. It also
+// reads the queues: a lock that does not see the node, of another recipe of Curator, ends
+// the lease, and the result's error wraps [driver.ErrForeign].
 //
 // A renewal may make a lease longer than the session's timeout allows, for MinHold: the
 // lease then lasts as long as the process, and only as long as the session if the process
@@ -64,13 +66,23 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 func (b *Backend) renew(ctx context.Context, lock heldLock, ttl time.Duration, sent time.Time, err error) driver.RenewResult {
 	lost := driver.RenewResult{Status: driver.Lost}
 	var stat zk.Stat
+	var names []string
 	if err == nil {
-		stat, err = b.link.stat(lock.node).wait(ctx)
+		node, children := b.link.stat(lock.node), b.link.children(lock.ticket.parent)
+		if stat, err = node.wait(ctx); err == nil {
+			names, err = children.wait(ctx)
+		}
 	}
+	q, _ := parseQueue(names) // a holder need not know its place
+	other := findStranger(names, q, lock.ticket.kind)
 	switch {
 	case err != nil:
 	case stat.EphemeralOwner != lock.session.id:
 		b.lose(lock.ticket)
+		return lost
+	case other != nil:
+		b.lose(lock.ticket)
+		lost.Err = other.err
 		return lost
 	case b.link.session() != lock.session:
 		err = b.link.explain(errNoSession)

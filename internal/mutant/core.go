@@ -35,7 +35,7 @@ var core = []Mutant{
 	root("hand-over-keeps-the-plan", "the next holder's renewals wait for the end of the previous holder's", "TestRenewalsOfAHandedOverLock",
 		Edit{"internal/leasestate/state.go", "moved = s.limited || maxHold > 0", "moved = maxHold > 0"}),
 	root("lost-and-watched", "a lease that the store denies stays in the schedule", "TestLostLeaseIsNotWatched",
-		Edit{"watchdog.go", "		w.remove(st)\n		_ = st.Lose(errTaken)", "		_ = st.Lose(errTaken)"}),
+		Edit{"watchdog.go", "		w.remove(st)\n		_ = st.Lose(taken(r.Err))", "		_ = st.Lose(taken(r.Err))"}),
 	root("lost-and-watched-by-refresh", "a lease that Refresh finds lost stays in the schedule", "TestRefresh",
 		Edit{"lease.go", "		s.locker.watchdog.remove(st)\n", ""}),
 	root("lost-and-watched-by-a-question", "a lease that a request to extend finds lost stays in the schedule", "TestExtendThatFindsTheKeyLost",

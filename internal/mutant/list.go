@@ -241,6 +241,30 @@ var zooKeeper = []Mutant{
 		Package: "./backend/zklock", Test: "TestCounterOfAnother", Needs: "zookeeper",
 	},
 	{
+		Name:    "stranger-is-not-refused",
+		Rule:    "a key is granted although a lock of Curator is there that does not see it",
+		Edits:   []Edit{{"backend/zklock/acquire.go", "case p.stranger != nil:", "case false:"}},
+		Package: "./backend/zklock", Test: "TestStrangersAreRefused", Needs: "zookeeper",
+	},
+	{
+		Name:    "stranger-is-not-noticed",
+		Rule:    "a key is kept although a lock of Curator has come that does not see it",
+		Edits:   []Edit{{"backend/zklock/renew.go", "case other != nil:", "case false:"}},
+		Package: "./backend/zklock", Test: "TestStrangersAreRefused", Needs: "zookeeper",
+	},
+	{
+		Name:    "refused-node-counts-as-first",
+		Rule:    "the queue need not be read after a node that was refused because of a stranger",
+		Edits:   []Edit{{"backend/zklock/acquire.go", "tk.first = \"\" // the next node must read the queue\n", "\n"}},
+		Package: "./backend/zklock", Test: "TestStrangersAreRefused", Needs: "zookeeper",
+	},
+	{
+		Name:    "own-node-is-a-stranger",
+		Rule:    "a node of this package counts as one of Curator",
+		Edits:   []Edit{{"backend/zklock/recipe.go", "if n.ours {", "if false {"}},
+		Package: "./backend/zklock", Test: "TestStranger",
+	},
+	{
 		Name:    "last-reader-counts-as-first",
 		Rule:    "the queue counts as empty when a node in it was deleted that was not the first",
 		Edits:   []Edit{{"backend/zklock/nodes.go", "if tk.first == tk.node {", "if true {"}},
