@@ -14,6 +14,7 @@ var (
 	_ driver.Queuer    = (*Backend)(nil)
 	_ driver.Extender  = (*Backend)(nil)
 	_ driver.Inspector = (*Backend)(nil)
+	_ driver.Revoker   = (*Backend)(nil)
 	_ driver.Pinger    = (*Backend)(nil)
 )
 

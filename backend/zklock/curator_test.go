@@ -121,6 +121,24 @@ func TestCurator(t *testing.T) {
 		c.must("released", "release", "mutex", path)
 		mustRelease(t, b, behind.served(t))
 	})
+	t.Run("Revoker", func(t *testing.T) {
+		b := newBackend(t, []string{addr})
+		key := "curator-revoker"
+		path := parentOf(key)
+		g := mustAcquire(t, b, request(key))
+		asked := b.Revoked(context.Background(), g)
+		c.must("asked", "revoke", "mutex", path)
+		mustBeAsked(t, asked)
+		mustRelease(t, b, g)
+		c.must("true", "try", "revocable", path)
+		if held, err := observer.Revoke(context.Background(), key); !held || err != nil {
+			t.Errorf("Revoke of a lock of Curator: %v, %v", held, err)
+		}
+		if got := c.answer(); got != "revoked" {
+			t.Errorf("Curator's listener: %s", got)
+		}
+		c.must("released", "release", "revocable", path)
+	})
 	t.Run("InterProcessReadWriteLock", func(t *testing.T) {
 		b := newBackend(t, []string{addr}, zklock.WithReadWriteNames())
 		key := "curator-rw"

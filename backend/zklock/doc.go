@@ -11,7 +11,7 @@
 // node. The owner of the node with the smallest number has the key. Every other owner
 // watches the node in front of its own, so a release wakes exactly one waiter. [Backend]
 // meets the contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
-// [driver.Inspector] and [driver.Pinger].
+// [driver.Inspector], [driver.Revoker] and [driver.Pinger].
 //
 // # Guarantees
 //
@@ -65,13 +65,14 @@
 // The nodes have names that Apache Curator's recipes order with their own. Which recipe
 // shares a lock on the path of a key depends on the names of the exclusive locks:
 //
-//	by default              InterProcessMutex and LeaderSelector
-//	WithReadWriteNames      InterProcessReadWriteLock, read locks with shared locks
-//	WithLatchNames          LeaderLatch
+//	by default            InterProcessMutex, LeaderSelector
+//	WithReadWriteNames    InterProcessReadWriteLock: its read locks are shared locks
+//	WithLatchNames        LeaderLatch
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes
-// that share it must choose the same names. Leaders are those of [distlock.Locker.Lead], or
-// whichever owner has the key. Curator's locks are re-entrant for a thread of Java.
+// that share it must choose the same names. Curator's locks are re-entrant for a thread of
+// Java. Its Revoker asks a holder of this package, which [distlock.Lease.Revoked] tells, and
+// [distlock.Locker.Revoke] asks a holder of Curator's that is revocable.
 //
 // A recipe sees no nodes but its own: a write lock of Curator ignores an InterProcessMutex,
 // and permits, which only this package has, are ignored by all recipes. So this package
@@ -79,15 +80,17 @@
 // the key: the error wraps [driver.ErrForeign] and names the recipe, at once or, for a
 // caller that waits, at the end of the wait. If such a node comes while an owner has the
 // key, both have the lock until the owner's next renewal, a third of its KeyTimeout later
-// at most. That ends the lease with an error that names the recipe. The same holds for InterProcessSemaphoreV2 and InterProcessSemaphoreMutex, whose nodes are
-// below the node "leases" of the path: this package does not take a key that has such a
-// node, even if the semaphore is free. The server deletes the node some time after its last
-// use.
+// at most. That ends the lease with an error that names the recipe.
+//
+// The same holds for InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. Their nodes are
+// below the node "leases" of the path: while it exists, no owner gets the key, even if the
+// semaphore is free. The server deletes it some time after its last use.
 //
 // The sequence numbers of a key's node end at 2^31-1. If a key is never idle for long
 // enough that its node is deleted, calls fail when the numbers are used up.
 //
 // [distlock.Opts.KeyTimeout]: https://pkg.go.dev/github.com/distlock-go/distlock#Opts
-// [distlock.Locker.Lead]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Lead
+// [distlock.Locker.Revoke]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Revoke
+// [distlock.Lease.Revoked]: https://pkg.go.dev/github.com/distlock-go/distlock#Lease.Revoked
 // [distlock.Config.Holder]: https://pkg.go.dev/github.com/distlock-go/distlock#Config
 package zklock

@@ -13,13 +13,15 @@ import (
 
 var (
 	errNotExclusive = fmt.Errorf("zklock: only exclusive locks are handed on: %w", driver.ErrNotAcquired)
+	errAsked        = fmt.Errorf("zklock: the owner was asked to give the key back: %w", driver.ErrNotAcquired)
 	errOthersWait   = fmt.Errorf("zklock: others wait: %w", driver.ErrNotAcquired)
 	errNotHeld      = fmt.Errorf("zklock: the owner does not have the key: %w", driver.ErrLost)
 )
 
 // Extend implements [driver.Extender]. If no other owner is in the queue, it writes to the
 // owner's node and makes tokens of that transaction's ID. Every owner that comes later has
-// a node that was created later. Extend takes three round trips, and one if others wait.
+// a node that was created later. Extend takes three round trips, and one if others wait. If
+// anything else has written to the node, as [Backend.Revoke] does, it changes nothing.
 // It extends only exclusive locks: for others the error wraps [driver.ErrNotAcquired].
 func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Grant, error) {
 	if g.Sharing() != (driver.Sharing{}) {
@@ -43,8 +45,10 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 		return driver.Grant{}, err
 	}
 	sent := time.Now()
-	stat, err := b.link.set(lock.node, lock.ticket.data()).wait(op)
+	stat, err := b.link.set(lock.node, lock.ticket.data(), lock.version).wait(op)
 	switch {
+	case errors.Is(err, zk.ErrBadVersion):
+		return driver.Grant{}, errAsked
 	case errors.Is(err, zk.ErrNoNode), err == nil && stat.EphemeralOwner != lock.session.id:
 		b.lose(lock.ticket)
 		return driver.Grant{}, errNotHeld
@@ -60,7 +64,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	if extended.Token, extended.LastToken, err = tokens(stat.Mzxid, n); err != nil {
 		return driver.Grant{}, err
 	}
-	if !b.table.extend(lock.ticket, extended) {
+	if !b.table.extend(lock.ticket, extended, stat.Version) {
 		return driver.Grant{}, errNotHeld
 	}
 	return extended, nil

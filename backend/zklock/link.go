@@ -289,10 +289,10 @@ func (l *link) content(path string) *pending[content] {
 	})
 }
 
-// set writes the data of a node and returns its new metadata.
-func (l *link) set(path string, data []byte) *pending[zk.Stat] {
+// set writes the data of a node that has this version, and returns its new metadata.
+func (l *link) set(path string, data []byte, version int32) *pending[zk.Stat] {
 	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
-		stat, err := c.Set(path, data, -1)
+		stat, err := c.Set(path, data, version)
 		if err != nil {
 			return zk.Stat{}, err
 		}

@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -121,6 +122,7 @@ const maxHolderName = 64
 // not a name: other programs in the same queue may write anything. Curator writes the
 // client's address by default.
 func holderName(data []byte) string {
+	data = bytes.TrimPrefix(data, []byte(revokeMessage))
 	if len(data) > maxHolderName {
 		return ""
 	}

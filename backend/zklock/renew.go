@@ -89,7 +89,7 @@ func (b *Backend) renew(ctx context.Context, lock heldLock, ttl time.Duration, s
 	default:
 		g := lock.grant
 		g.Sent, g.TTL = sent, ttl
-		if b.table.extend(lock.ticket, g) {
+		if b.table.extend(lock.ticket, g, lock.version) {
 			return driver.RenewResult{Status: driver.Renewed}
 		}
 		return lost

@@ -137,6 +137,9 @@ func (t *table) setHeld(tk *ticket, s *session, g driver.Grant) bool {
 	if tk.isGone() {
 		return false
 	}
+	if tk.heldNode != tk.node {
+		tk.version = 0
+	}
 	tk.grant, tk.heldNode, tk.heldSession, tk.queued = g, tk.node, s, false
 	if tk.held {
 		heap.Fix(&t.expiries, tk.index)
@@ -157,6 +160,7 @@ type heldLock struct {
 	grant   driver.Grant
 	node    string
 	session *session
+	version int32
 }
 
 // held returns the lock that the ticket's owner has. It returns false if it has none or
@@ -168,7 +172,7 @@ func (t *table) held(id ticketID) (heldLock, bool) {
 	if tk == nil || !tk.held || tk.expired(time.Now()) {
 		return heldLock{}, false
 	}
-	return heldLock{tk, tk.grant, tk.heldNode, tk.heldSession}, true
+	return heldLock{tk, tk.grant, tk.heldNode, tk.heldSession, tk.version}, true
 }
 
 // grantAt returns the grant with the node at path, and when its owner got the key.
@@ -183,15 +187,15 @@ func (t *table) grantAt(key, path string) (g driver.Grant, since time.Time, ok b
 	return driver.Grant{}, time.Time{}, false
 }
 
-// extend records that g was confirmed, which extends the lease of tk. It returns false if
-// the lease has ended before.
-func (t *table) extend(tk *ticket, g driver.Grant) bool {
+// extend records that g was confirmed, which extends the lease of tk, and the version of the
+// node's data. It returns false if the lease has ended before.
+func (t *table) extend(tk *ticket, g driver.Grant, version int32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !tk.held || tk.expired(time.Now()) {
 		return false
 	}
-	tk.grant = g
+	tk.grant, tk.version = g, max(tk.version, version)
 	heap.Fix(&t.expiries, tk.index)
 	t.reschedule()
 	return true

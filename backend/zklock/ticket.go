@@ -33,6 +33,7 @@ type ticket struct {
 	since       time.Time    // when it got the key
 	grant       driver.Grant // as last confirmed
 	heldNode    string       // path of the node
+	version     int32        // of the data that this process has written to it last
 	heldSession *session     // the session of the node
 	index       int          // in the heap of expiries
 }

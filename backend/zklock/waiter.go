@@ -80,14 +80,14 @@ func (w *waiter) watch(ctx context.Context) (<-chan struct{}, error) {
 	defer end()
 	channels := make([]<-chan struct{}, len(w.last.watch))
 	for i, path := range w.last.watch {
-		c, err := w.backend.watches.add(op, path)
+		one, err := w.backend.watches.add(op, path)
 		if err != nil {
 			return nil, err
 		}
-		if c == nil {
+		if one == nil {
 			return nil, nil //nolint:nilnil // as watches.add does
 		}
-		channels[i] = c
+		channels[i] = one.fired
 	}
 	if len(channels) == 1 {
 		return channels[0], nil

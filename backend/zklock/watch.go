@@ -19,16 +19,17 @@ type watches struct {
 }
 
 type watch struct {
-	set   chan struct{} // closed when err is known
+	set   chan struct{} // closed when err and data are known
 	err   error         // why the watch was not set; zk.ErrNoNode if there is no such node
+	data  []byte        // of the node, until fired is closed
 	fired chan struct{} // closed when the node was deleted or changed, or the watch has ended
 }
 
 func newWatches(l *link) *watches { return &watches{link: l, byPath: make(map[string]*watch)} }
 
-// add returns a channel that is closed when the node is deleted or changed. It is nil if
-// there is no such node.
-func (w *watches) add(ctx context.Context, path string) (<-chan struct{}, error) {
+// add returns a watch that fires when the node is deleted or changed. It is nil if there is
+// no such node.
+func (w *watches) add(ctx context.Context, path string) (*watch, error) {
 	w.mu.Lock()
 	one := w.byPath[path]
 	if one == nil {
@@ -44,18 +45,18 @@ func (w *watches) add(ctx context.Context, path string) (<-chan struct{}, error)
 	}
 	switch {
 	case errors.Is(one.err, zk.ErrNoNode):
-		return nil, nil //nolint:nilnil // a channel that is never closed would be worse
+		return nil, nil //nolint:nilnil // a watch that never fires would be worse
 	case one.err != nil:
 		return nil, one.err
 	}
-	return one.fired, nil
+	return one, nil
 }
 
 // run sets the watch and waits for its event. It reads the data of the node, because that
 // sets no watch on a node that does not exist.
 func (w *watches) run(path string, one *watch) {
-	_, _, events, err := w.link.conn.GetW(path)
-	one.err = w.link.explain(err)
+	data, _, events, err := w.link.conn.GetW(path)
+	one.data, one.err = data, w.link.explain(err)
 	if err == nil {
 		close(one.set)
 		<-events // there is an event even if the session ends or the connection is closed

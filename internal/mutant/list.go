@@ -265,6 +265,18 @@ var zooKeeper = []Mutant{
 		Package: "./backend/zklock", Test: "TestStranger",
 	},
 	{
+		Name:    "extension-after-a-revocation",
+		Rule:    "a process that was asked to give a key back extends its lock, and forgets that it was asked",
+		Edits:   []Edit{{"backend/zklock/link.go", "c.Set(path, data, version)", "c.Set(path, data, -1)"}},
+		Package: "./backend/zklock", Test: "TestRevokeIsNotLost", Needs: "zookeeper",
+	},
+	{
+		Name:    "revocation-hides-the-holder",
+		Rule:    "the message to a holder replaces its name",
+		Edits:   []Edit{{"backend/zklock/revoke.go", "		if ours {", "		if ours = false; ours {"}},
+		Package: "./backend/zklock", Test: "TestRevokeIsNotLost", Needs: "zookeeper",
+	},
+	{
 		Name:    "last-reader-counts-as-first",
 		Rule:    "the queue counts as empty when a node in it was deleted that was not the first",
 		Edits:   []Edit{{"backend/zklock/nodes.go", "if tk.first == tk.node {", "if true {"}},

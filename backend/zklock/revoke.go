@@ -1,0 +1,105 @@
+package zklock
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// revokeMessage is the data of a node whose owner is asked to give the key back. Curator's
+// Revoker writes it, and its recipes compare all of the data with it. In a node of this
+// package the name of the holder follows if this package has written it.
+const revokeMessage = "__REVOKE__"
+
+// Revoke implements [driver.Revoker]. It writes Curator's message into the nodes of the
+// holders, so it also asks a holder that uses Curator's makeRevocable. The message is not
+// lost: a holder that listens later is told, and a process that was asked does not extend its
+// lock for another goroutine.
+func (b *Backend) Revoke(ctx context.Context, key string) (bool, error) {
+	parent, err := b.path(key)
+	if err != nil {
+		return false, err
+	}
+	op, end := b.link.opContext(ctx)
+	defer end()
+	q, err := b.queue(op, parent)
+	if err != nil {
+		return false, err
+	}
+	held := false
+	for _, n := range placequeue.Holders(q) {
+		existed, err := b.ask(op, parent+"/"+n.name, n.ours)
+		if err != nil {
+			return held, err
+		}
+		held = held || existed
+	}
+	return held, nil
+}
+
+// ask writes the message into a node. It returns false if there is no such node.
+func (b *Backend) ask(ctx context.Context, path string, ours bool) (existed bool, err error) {
+	for {
+		node, err := b.link.content(path).wait(ctx)
+		if err != nil || node.stat.Czxid == 0 {
+			return false, err
+		}
+		message := revokeMessage
+		if ours {
+			message += holderName(node.data)
+		}
+		switch _, err = b.link.set(path, []byte(message), node.stat.Version).wait(ctx); {
+		case errors.Is(err, zk.ErrNoNode):
+			return false, nil
+		case !errors.Is(err, zk.ErrBadVersion): // otherwise the holder has extended its lock meanwhile
+			return err == nil, err
+		}
+	}
+}
+
+// Revoked implements [driver.Revoker]. It watches the data of the owner's node.
+func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
+	asked := make(chan struct{})
+	if lock, ok := b.table.held(ticketID{g.Key, g.Owner}); ok {
+		b.background.run(func() {
+			if b.awaitMessage(ctx, lock.node) {
+				close(asked)
+			}
+		})
+	}
+	return asked
+}
+
+// awaitMessage waits until a node contains the message. It returns false if ctx ends or the
+// node is deleted first.
+func (b *Backend) awaitMessage(ctx context.Context, path string) bool {
+	for {
+		w, err := b.watches.add(ctx, path)
+		var again <-chan time.Time
+		var changed <-chan struct{}
+		switch {
+		case err != nil: // there may be no connection
+			again = time.After(retryPause)
+		case w == nil:
+			return false
+		case bytes.HasPrefix(w.data, []byte(revokeMessage)):
+			return true
+		default:
+			changed = w.fired
+		}
+		select {
+		case <-again:
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		case <-b.background.ctx.Done():
+			return false
+		}
+	}
+}
