@@ -260,13 +260,23 @@ func checkMode(m driver.Mode, permits int) error {
 	}
 }
 
-// checkNames adds the name of this package to the error about a key or an owner. The key of
-// the clock cannot be the key of a lock.
+// checkNames refuses keys and owners that would break the format of locks.
 func checkNames(key, owner string) error {
-	if key == clockKey {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if err := rediskit.CheckOwner(owner); err != nil {
+		return fmt.Errorf("redislock: %w", err)
+	}
+	return nil
+}
+
+// checkKey refuses what cannot be the key of a lock. That includes the key of a clock.
+func checkKey(key string) error {
+	if isClock(key) {
 		return fmt.Errorf("redislock: the key %q is in use by the Backend itself", key)
 	}
-	if err := rediskit.CheckNames(key, owner); err != nil {
+	if err := rediskit.CheckKey(key); err != nil {
 		return fmt.Errorf("redislock: %w", err)
 	}
 	return nil

@@ -34,6 +34,12 @@ var slotClocks = sync.OnceValue(func() []string {
 	return clocks
 })
 
+// isClock reports whether a key is that of a clock.
+func isClock(key string) bool {
+	rest, ok := strings.CutPrefix(key, clockKey)
+	return ok && (rest == "" || strings.HasPrefix(rest, ":{"))
+}
+
 const slots = 16384
 
 // slotOf returns the slot of a key, as the specification of Redis Cluster says: of the part

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -16,8 +15,8 @@ import (
 // wraps [driver.ErrForeign]. Such a value is a string that does not expire, a string that
 // is neither a UUID nor an owner with a token, or a value of another type.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
-	if key == "" {
-		return false, errors.New("redislock: the key is empty")
+	if err := checkKey(key); err != nil {
+		return false, err
 	}
 	a := b.dispatcher.do(ctx, &request{
 		script: forceReleaseScript, keys: lockKeys(key), owner: uuid.NewString(), inDoubt: rediskit.Flag(false),

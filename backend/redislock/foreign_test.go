@@ -182,7 +182,7 @@ func TestInspectExactKey(t *testing.T) {
 		s.HSet(ctx, "redisson", "a", "1")
 		s.PExpire(ctx, "redisson", time.Hour)
 		s.RPush(ctx, "list", "a")
-		s.Set(ctx, "{brace}", "a", time.Hour)
+		s.Set(ctx, "{brace", "a", time.Hour)
 		mine := request("mine")
 		mine.Owner = uuid.NewString() + "@web-3/1432"
 		must(b.TryAcquire(ctx, mine))
@@ -208,7 +208,7 @@ func TestInspectExactKey(t *testing.T) {
 				t.Errorf("%s: %+v", key, infos[0])
 			}
 		}
-		for _, key := range []string{"nothing", "{brace}"} {
+		for _, key := range []string{"nothing", "{brace"} {
 			if infos := mustInspect(t, b, key); len(infos) != 0 {
 				t.Errorf("%s: %+v", key, infos)
 			}

@@ -69,7 +69,7 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 
 // inspectExactly adds the value at the key, of any type, to found.
 func (b *Backend) inspectExactly(ctx context.Context, key string, found map[string]driver.KeyInfo) error {
-	if key == "" || strings.ContainsAny(key, "{}") { // such a key cannot be a lock
+	if checkKey(key) != nil {
 		return nil
 	}
 	infos, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]driver.KeyInfo, error) {
@@ -142,17 +142,15 @@ func pattern(prefix string) string {
 }
 
 // candidates returns the keys with the prefix that may be locks. The names are those of
-// locks, of their queues, or of anything else. The key of a lock has no braces, and in a
-// Cluster a key with braces could be in another slot than the queue of that name.
+// locks, of their queues, or of anything else. In a Cluster, another key with braces could
+// be in another slot than the queue of that name.
 func candidates(names []string, prefix string) []string {
 	keys := make(map[string]struct{}, len(names))
 	for _, name := range names {
-		if inner, ok := strings.CutPrefix(name, "{"); ok {
-			if key, ok := strings.CutSuffix(inner, "}:queue"); ok && strings.HasPrefix(key, prefix) {
-				keys[key] = struct{}{}
-			}
+		if key, ok := rediskit.KeyOf(name, queueSuffix); ok && strings.HasPrefix(key, prefix) {
+			keys[key] = struct{}{}
 		}
-		if strings.HasPrefix(name, prefix) && !strings.ContainsAny(name, "{}") {
+		if strings.HasPrefix(name, prefix) && checkKey(name) == nil {
 			keys[name] = struct{}{}
 		}
 	}

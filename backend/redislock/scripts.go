@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"embed"
+	"strings"
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -27,10 +28,16 @@ func load(name string) *luascript.Script {
 	})
 }
 
+// queueSuffix is in the name of a queue, behind the key in braces.
+const queueSuffix = ":queue"
+
 // lockKeys returns the keys of a lock: the lock itself, its queue and its tombstones. They
 // are in one hash slot, and every script call declares all of them.
 func lockKeys(key string) [3]string {
-	const queue, gone = ":queue", ":gone"
+	const queue, gone = queueSuffix, ":gone"
+	if strings.IndexByte(key, '{') >= 0 {
+		return [3]string{key, rediskit.Companion(key, queue), rediskit.Companion(key, gone)}
+	}
 	both := "{" + key + "}" + queue + "{" + key + "}" + gone // one allocation
 	n := len(key) + 2 + len(queue)
 	return [3]string{key, both[:n], both[n:]}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 )
 
 //go:embed lua
@@ -52,15 +53,15 @@ const (
 	foundNobody = 2
 )
 
-func tokenKey(key string) string { return "{" + key + "}:token" }
+func tokenKey(key string) string { return rediskit.Companion(key, ":token") }
 
 // tombstoneKey returns the key of the tombstone of one generation of an owner, or of all.
 // A node refuses what has a tombstone there.
 func tombstoneKey(key, owner string, generation int) string {
 	if generation == anyGeneration {
-		return "{" + key + "}:gone:" + owner
+		return rediskit.Companion(key, ":gone:"+owner)
 	}
-	return "{" + key + "}:gone:" + owner + "#" + strconv.Itoa(generation)
+	return rediskit.Companion(key, ":gone:"+owner+"#"+strconv.Itoa(generation))
 }
 
 // value returns the record of an owner.

@@ -1,14 +1,22 @@
 package rediskit
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
 
-// CheckNames refuses keys and owners that would break the format of locks, tombstones
-// and queues. Errors never contain owners: a client that knows an owner can release its
-// lock.
+// CheckNames is CheckKey and CheckOwner.
 func CheckNames(key, owner string) error {
-	if key == "" {
-		return errors.New("the key is empty")
+	if err := CheckKey(key); err != nil {
+		return err
 	}
+	return CheckOwner(owner)
+}
+
+// CheckOwner refuses owners that would break the format of locks, tombstones and queues.
+// Errors never contain owners: a client that knows an owner can release its lock.
+func CheckOwner(owner string) error {
 	if owner == "" || owner == "-" || len(owner) > 128 {
 		return errors.New("the owner is empty, too long, or reserved")
 	}
@@ -18,4 +26,58 @@ func CheckNames(key, owner string) error {
 		}
 	}
 	return nil
+}
+
+// CheckKey refuses what cannot be the key of a lock: braces that are not one hash tag, and
+// the companion of another lock.
+func CheckKey(key string) error {
+	if key == "" {
+		return errors.New("the key is empty")
+	}
+	opening, closing := strings.IndexByte(key, '{'), strings.IndexByte(key, '}')
+	if opening < 0 && closing < 0 {
+		return nil
+	}
+	if opening < 0 || closing < opening+2 || strings.IndexByte(key[opening+1:], '{') >= 0 || strings.IndexByte(key[closing+1:], '}') >= 0 {
+		return fmt.Errorf("the key %q has braces that are not one hash tag", key)
+	}
+	if opening > 0 {
+		return nil
+	}
+	switch rest := key[closing+1:]; {
+	case rest == queue, rest == gone, rest == token, strings.HasPrefix(rest, gone+":"):
+		return fmt.Errorf("the key %q is in use by the lock %q", key, key[1:closing])
+	}
+	return nil
+}
+
+// What follows the key in the names of companions.
+const (
+	queue = ":queue"
+	gone  = ":gone"
+	token = ":token"
+)
+
+// Tag returns the hash tag of a key with its braces, or "" if the key has none.
+func Tag(key string) string {
+	if opening := strings.IndexByte(key, '{'); opening >= 0 {
+		return key[opening : strings.IndexByte(key, '}')+1]
+	}
+	return ""
+}
+
+// Companion returns the name of another key of a lock, in the same hash slot. A key with a
+// hash tag is preceded by the tag. Such a name has two opening braces, and so it is
+// not the key of a lock.
+func Companion(key, suffix string) string { return Tag(key) + "{" + key + "}" + suffix }
+
+// KeyOf returns the key of the lock whose companion has that name.
+func KeyOf(name, suffix string) (key string, ok bool) {
+	inner, ok := strings.CutSuffix(name, "}"+suffix)
+	if !ok {
+		return "", false
+	}
+	opening := strings.Index(inner, "}{") + 1 // 0 if the key has no hash tag
+	key = inner[min(opening+1, len(inner)):]
+	return key, CheckKey(key) == nil && Companion(key, suffix) == name
 }
