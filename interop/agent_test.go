@@ -1,0 +1,230 @@
+package interop_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+)
+
+// agent takes locks of this kit, as the agent in Java does with Java's libraries.
+type agent struct {
+	redis     *redis.Client
+	zooKeeper string
+
+	mu      sync.Mutex
+	lockers map[string]*distlock.Locker // by library and kind
+	leases  map[string]*distlock.Lease  // by thread, library and key
+}
+
+// beAgent makes the calls that it reads, until there are no more.
+func beAgent(addrs string, in io.Reader, out io.Writer) error {
+	redisAddr, zooKeeper, _ := strings.Cut(addrs, " ")
+	a := &agent{
+		redis:     redis.NewClient(&redis.Options{Addr: redisAddr}),
+		zooKeeper: zooKeeper,
+		lockers:   make(map[string]*distlock.Locker),
+		leases:    make(map[string]*distlock.Lease),
+	}
+	var answering sync.Mutex
+	answer := func(id, text string) {
+		answering.Lock()
+		defer answering.Unlock()
+		_, _ = fmt.Fprintln(out, id, strings.Join(strings.Fields(text), " "))
+	}
+	_, _ = fmt.Fprintln(out, "ready")
+	threads := make(map[string]chan []string)
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		words := strings.Fields(lines.Text())
+		calls, ok := threads[words[1]]
+		if !ok {
+			calls = make(chan []string, 100)
+			threads[words[1]] = calls
+			go func() {
+				for words := range calls {
+					result, err := a.call(words[1], words[2], words[3], words[4], words[5:])
+					if err != nil {
+						result = "!" + distlock.CodeOf(err).String() + " " + err.Error()
+					}
+					answer(words[0], result)
+				}
+			}()
+		}
+		calls <- words
+	}
+	return lines.Err()
+}
+
+func (a *agent) call(thread, kind, verb, key string, more []string) (string, error) {
+	l, err := a.locker(kind)
+	if err != nil {
+		return "", err
+	}
+	name := thread + " " + kind + " " + key
+	a.mu.Lock()
+	held := a.leases[name]
+	a.mu.Unlock()
+	ctx := context.Background()
+	switch verb {
+	case "try":
+		return a.acquire(l, name, key, 0, options(kind, more, 0))
+	case "wait":
+		return a.acquire(l, name, key, millis(more, 0), options(kind, more, 1))
+	case "unlock":
+		if held == nil {
+			return "", errors.New("not held")
+		}
+		return "done", held.Release(ctx)
+	case "count":
+		n, err := strconv.Atoi(more[0])
+		if err != nil {
+			return "", err
+		}
+		return "done", a.count(l, key, n, more[1], options(kind, nil, 0))
+	case "turns":
+		return a.turns(l, key, millis(more, 0), millis(more, 1), options(kind, nil, 0))
+	case "token":
+		return strconv.FormatUint(held.Token(), 10), nil
+	case "lost": // waits for the loss
+		select {
+		case <-held.Context().Done():
+			return "", context.Cause(held.Context())
+		case <-time.After(millis(more, 0)):
+			return "held", held.Check()
+		}
+	case "revoked": // waits for the request
+		select {
+		case <-held.Revoked():
+			return "true", nil
+		case <-time.After(millis(more, 0)):
+			return "false", nil
+		}
+	case "revoke":
+		held, err := l.Revoke(ctx, key)
+		return strconv.FormatBool(held), err
+	case "force":
+		held, err := l.ForceRelease(ctx, key)
+		return strconv.FormatBool(held), err
+	case "inspect":
+		return a.inspect(l, key)
+	}
+	return "", errors.New(verb)
+}
+
+// options returns the options for a kind of lock. Behind the first words there may be a
+// lease and an interval between attempts, in milliseconds.
+func options(kind string, words []string, skip int) distlock.Opts {
+	o := distlock.Opts{KeyTimeout: millis(words, skip), RetryInterval: millis(words, skip+1)}
+	switch kind[strings.Index(kind, ".")+1:] {
+	case "read", "shared":
+		o.Mode = distlock.Shared
+	case "permits":
+		o.Permits = 1
+	}
+	return o
+}
+
+// millis returns a word as a duration; 0 if there is none.
+func millis(words []string, i int) time.Duration {
+	if i >= len(words) {
+		return 0
+	}
+	n, _ := strconv.Atoi(words[i])
+	return time.Duration(n) * time.Millisecond
+}
+
+func (a *agent) acquire(l *distlock.Locker, name, key string, wait time.Duration, o distlock.Opts) (string, error) {
+	ctx := context.Background()
+	take := l.TryAcquire
+	if wait > 0 {
+		o.MaxWait, take = wait, l.Acquire
+	}
+	lease, err := take(ctx, key, o)
+	if errors.Is(err, distlock.ErrNotAcquired) && !errors.Is(err, distlock.ErrForeign) && !errors.Is(err, distlock.ErrUnavailable) {
+		return "false", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leases[name] = lease
+	return "true", nil
+}
+
+// count counts up n times: under the lock it reads the counter, adds one, and writes it.
+func (a *agent) count(l *distlock.Locker, key string, n int, counter string, o distlock.Opts) error {
+	for range n {
+		err := l.Do(context.Background(), key, o, func(ctx context.Context) error {
+			value, err := a.redis.Get(ctx, counter).Int()
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return err
+			}
+			return a.redis.Set(ctx, counter, value+1, 0).Err()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turns takes the lock again and again, and holds it for a while. It returns how often it
+// had the lock, and the longest wait in milliseconds.
+func (a *agent) turns(l *distlock.Locker, key string, span, hold time.Duration, o distlock.Opts) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), span)
+	defer cancel()
+	var turns int
+	var longest time.Duration
+	for {
+		from := time.Now()
+		lease, err := l.Acquire(ctx, key, o)
+		longest = max(longest, time.Since(from))
+		if ctx.Err() != nil {
+			if err == nil {
+				err = lease.Release(ctx)
+			}
+			return fmt.Sprint(turns, longest.Milliseconds()), ignoreEnd(err)
+		}
+		if err != nil {
+			return "", err
+		}
+		turns++
+		time.Sleep(hold)
+		if err := lease.Release(ctx); err != nil {
+			return "", err
+		}
+	}
+}
+
+// ignoreEnd returns err unless it is the end of a wait.
+func ignoreEnd(err error) error {
+	if errors.Is(err, distlock.ErrNotAcquired) {
+		return nil
+	}
+	return err
+}
+
+// inspect returns what an operator sees of a key.
+func (a *agent) inspect(l *distlock.Locker, key string) (string, error) {
+	infos, err := l.Inspect(context.Background(), key, 10)
+	if err != nil {
+		return "", err
+	}
+	for _, info := range infos {
+		if info.Key == key {
+			return fmt.Sprintf("held=%d waiting=%d foreign=%q", info.Held, info.Waiting, info.Foreign), nil
+		}
+	}
+	return "nothing", nil
+}

@@ -1,0 +1,48 @@
+package interop_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// locker returns the Locker for a kind of lock. Some kinds share one.
+func (a *agent) locker(kind string) (*distlock.Locker, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	library, sort, _ := strings.Cut(kind, ".")
+	switch sort {
+	case "shared", "permits":
+		sort = "lock"
+	case "read":
+		sort = "write"
+	}
+	name := library + "." + sort
+	if l, ok := a.lockers[name]; ok {
+		return l, nil
+	}
+	b, err := a.backend(name)
+	if err != nil {
+		return nil, err
+	}
+	a.lockers[name] = distlock.New(b, distlock.Config{})
+	return a.lockers[name], nil
+}
+
+func (a *agent) backend(name string) (driver.Backend, error) {
+	session := zklock.WithSessionTimeout(4 * time.Second)
+	switch name {
+	case "redislock.lock":
+		return redislock.New(a.redis), nil
+	case "zklock.lock":
+		return zklock.New([]string{a.zooKeeper}, session)
+	case "zklock.write":
+		return zklock.New([]string{a.zooKeeper}, session, zklock.WithReadWriteNames())
+	}
+	return nil, fmt.Errorf("no library %s", name)
+}

@@ -1,0 +1,48 @@
+package interop_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// update writes docs/interop.md anew.
+var update = flag.Bool("update", false, "write docs/interop.md with the results of the tests")
+
+// patience limits the wait for what must happen, on a slow and busy machine.
+const patience = time.Minute
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(silence{}) // the client logs every refused connection
+	if addrs := os.Getenv(agentEnv); addrs != "" {
+		if err := beAgent(addrs, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// eventually waits until cond is true.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not true after %v: %s", patience, what)
+		}
+		<-tick.C
+	}
+}

@@ -1,0 +1,122 @@
+package interop_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pair is a lock of a Java library and one of ours that may have the same record.
+type pair struct {
+	theirs, record string // in the table
+	java, ours     string // kinds of locks
+	javaKey, goKey string // what the names of the locks begin with
+
+	goSees    string // what ours answers while theirs is held; "false" if empty
+	javaSees  string // what theirs answers while ours is held; "false" if empty
+	goWakes   wake   // what wakes our waiter
+	javaWakes wake   // what wakes theirs
+}
+
+// wake is what ends a wait.
+type wake string
+
+const (
+	message wake = "message" // of the release
+	polling wake = "polling"
+	nothing wake = "" // there is no wait
+)
+
+// long is an interval between two attempts, and a lease, in milliseconds: a waiter that
+// has the lock sooner was woken.
+const long = 60_000
+
+// soon limits the wait of a waiter that was woken, on a slow and busy machine.
+const soon = long / 3 * time.Millisecond
+
+// row is a row of a table.
+type row []string
+
+// meet lets one side hold the lock while the other tries to get it and waits for it, in
+// both directions. It returns the row of the table. name is the name of the lock.
+func (p pair) meet(t *testing.T, name string, javaSide, goSide *peer) row {
+	t.Helper()
+	rounds := 1
+	if *update {
+		rounds = 5
+	}
+	jKey, gKey := p.javaKey+name, p.goKey+name
+	j := side{javaSide, "java " + name, p.java, jKey}
+	g := side{goSide, "go " + name, p.ours, gKey}
+	var wakes [2][]time.Duration
+	for range rounds {
+		wakes[0] = append(wakes[0], handOver(t, j, g, cmp.Or(p.goSees, "false"), p.goWakes))
+		wakes[1] = append(wakes[1], handOver(t, g, j, cmp.Or(p.javaSees, "false"), p.javaWakes))
+	}
+	return row{p.theirs, p.record, sees(p.goSees), p.goWakes.cell(wakes[0]), sees(p.javaSees), p.javaWakes.cell(wakes[1])}
+}
+
+// side is one side of a pair.
+type side struct {
+	*peer
+
+	thread, kind, key string
+}
+
+// handOver lets from hold the lock while to tries to get it, and, unless how is nothing,
+// waits for it. It returns how long to waited after the release.
+func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration {
+	t.Helper()
+	thread := func(s side) string { return strings.ReplaceAll(s.thread, " ", "-") }
+	from.must(t, "true", thread(from), from.kind, "try", from.key, long)
+	to.must(t, sees, thread(to), to.kind, "try", to.key, long)
+	if how == nothing {
+		from.must(t, "done", thread(from), from.kind, "unlock", from.key)
+		return 0
+	}
+	interval := 0 // the default
+	if how == message {
+		interval = long
+	}
+	waiter := to.start(thread(to), to.kind, "wait", to.key, 2*long, long, interval)
+	select {
+	case <-waiter.done:
+		t.Fatalf("%s: does not wait: %s", waiter.text, waiter.result)
+	case <-time.After(300 * time.Millisecond):
+	}
+	released := time.Now()
+	from.must(t, "done", thread(from), from.kind, "unlock", from.key)
+	waiter.must(t, "true")
+	took := waiter.at.Sub(released)
+	if how == message && took > soon {
+		t.Errorf("%s: woken %v after the release", waiter.text, took)
+	}
+	to.must(t, "done", thread(to), to.kind, "unlock", to.key)
+	return took
+}
+
+// sees returns the cell for the answer of an attempt.
+func sees(answer string) string {
+	switch answer {
+	case "", "false":
+		return "held"
+	case "true":
+		return "**both hold**"
+	}
+	if code, ok := strings.CutPrefix(answer, "!foreign"); ok {
+		return "`ErrForeign`" + code
+	}
+	return "throws `" + answer[strings.LastIndex(answer, ".")+1:] + "`"
+}
+
+// cell returns the cell for the waits that this ended.
+func (w wake) cell(waits []time.Duration) string {
+	if w == nothing {
+		return "–"
+	}
+	slices.Sort(waits)
+	return fmt.Sprintf("%s, %d (%d) ms", w, waits[len(waits)/2].Milliseconds(), waits[len(waits)-1].Milliseconds())
+}

@@ -1,0 +1,54 @@
+package interop_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// strings that expire: the record of redislock, and of most libraries.
+var stringPairs = []pair{
+	{theirs: "the aspect", record: "string, UUID", java: "aspect.method", ours: "redislock.lock", goKey: "aspect:", goWakes: polling, javaWakes: polling},
+	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
+	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.lock", goKey: "reg:", goWakes: polling, javaWakes: polling},
+	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.lock", goKey: "job-lock:prod:", goWakes: polling},
+	{theirs: "ShedLock, `safeUpdate`", record: "string, `ADDED:…@host:uuid`", java: "shedlock.safe", ours: "redislock.lock", goKey: "job-lock:prod:", goWakes: polling},
+	{theirs: "lock4j, RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.template", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
+}
+
+const redissonThrows = "!org.redisson.client.RedisException: WRONGTYPE"
+
+// hashes are the record of Redisson, and not of redislock.
+var hashPairs = []pair{
+	{theirs: "lock4j, Redisson executor", record: "hash", java: "lock4j.redisson", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RLock`", record: "hash", java: "redisson.lock", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RFairLock`", record: "hash", java: "redisson.fair", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RSpinLock`", record: "hash", java: "redisson.spin", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RFencedLock`", record: "hash", java: "redisson.fenced", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RReadWriteLock`, read", record: "hash", java: "redisson.read", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RReadWriteLock`, write", record: "hash", java: "redisson.write", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+}
+
+// TestRedislock: redislock beside Java's libraries.
+func TestRedislock(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	s := redistest.Start(t)
+	javaSide, goSide := startJava(t, s.Addr()), startGo(t, s.Addr())
+	for _, table := range [][]pair{stringPairs, hashPairs} {
+		for _, p := range table {
+			name := strings.Map(func(r rune) rune {
+				if r == ' ' || r == '.' {
+					return '-'
+				}
+				return r
+			}, p.java)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				t.Log(p.meet(t, name, javaSide, goSide))
+			})
+		}
+	}
+}
