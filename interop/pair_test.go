@@ -11,9 +11,9 @@ import (
 
 // pair is a lock of a Java library and one of ours that may have the same record.
 type pair struct {
-	theirs, record string // in the table
-	java, ours     string // kinds of locks
-	javaKey, goKey string // what the names of the locks begin with
+	theirs, record string              // in the table
+	java, ours     string              // kinds of locks
+	javaKey, goKey func(string) string // the key for a name; nil: the name
 
 	goSees    string // what ours answers while theirs is held; "false" if empty
 	javaSees  string // what theirs answers while ours is held; "false" if empty
@@ -37,9 +37,6 @@ const long = 60_000
 // soon limits the wait of a waiter that was woken, on a slow and busy machine.
 const soon = long / 3 * time.Millisecond
 
-// row is a row of a table.
-type row []string
-
 // meet lets one side hold the lock while the other tries to get it and waits for it, in
 // both directions. It returns the row of the table. name is the name of the lock.
 func (p pair) meet(t *testing.T, name string, javaSide, goSide *peer) row {
@@ -48,9 +45,14 @@ func (p pair) meet(t *testing.T, name string, javaSide, goSide *peer) row {
 	if *update {
 		rounds = 5
 	}
-	jKey, gKey := p.javaKey+name, p.goKey+name
-	j := side{javaSide, "java " + name, p.java, jKey}
-	g := side{goSide, "go " + name, p.ours, gKey}
+	j := side{javaSide, p.java + "-" + name, p.java, name}
+	g := side{goSide, p.ours + "-" + name, p.ours, name}
+	if p.javaKey != nil {
+		j.key = p.javaKey(name)
+	}
+	if p.goKey != nil {
+		g.key = p.goKey(name)
+	}
 	var wakes [2][]time.Duration
 	for range rounds {
 		wakes[0] = append(wakes[0], handOver(t, j, g, cmp.Or(p.goSees, "false"), p.goWakes))
@@ -70,31 +72,33 @@ type side struct {
 // waits for it. It returns how long to waited after the release.
 func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration {
 	t.Helper()
-	thread := func(s side) string { return strings.ReplaceAll(s.thread, " ", "-") }
-	from.must(t, "true", thread(from), from.kind, "try", from.key, long)
-	to.must(t, sees, thread(to), to.kind, "try", to.key, long)
+	from.must(t, "true", from.thread, from.kind, "try", from.key, long)
+	to.must(t, sees, to.thread, to.kind, "try", to.key, long)
+	if sees == "true" { // both hold
+		to.must(t, "done", to.thread, to.kind, "unlock", to.key)
+	}
 	if how == nothing {
-		from.must(t, "done", thread(from), from.kind, "unlock", from.key)
+		from.must(t, "done", from.thread, from.kind, "unlock", from.key)
 		return 0
 	}
 	interval := 0 // the default
 	if how == message {
 		interval = long
 	}
-	waiter := to.start(thread(to), to.kind, "wait", to.key, 2*long, long, interval)
+	waiter := to.start(to.thread, to.kind, "wait", to.key, 2*long, long, interval)
 	select {
 	case <-waiter.done:
 		t.Fatalf("%s: does not wait: %s", waiter.text, waiter.result)
 	case <-time.After(300 * time.Millisecond):
 	}
 	released := time.Now()
-	from.must(t, "done", thread(from), from.kind, "unlock", from.key)
+	from.must(t, "done", from.thread, from.kind, "unlock", from.key)
 	waiter.must(t, "true")
 	took := waiter.at.Sub(released)
 	if how == message && took > soon {
 		t.Errorf("%s: woken %v after the release", waiter.text, took)
 	}
-	to.must(t, "done", thread(to), to.kind, "unlock", to.key)
+	to.must(t, "done", to.thread, to.kind, "unlock", to.key)
 	return took
 }
 

@@ -1,20 +1,21 @@
 package interop_test
 
 import (
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/javakey"
 )
 
 // strings that expire: the record of redislock, and of most libraries.
 var stringPairs = []pair{
-	{theirs: "the aspect", record: "string, UUID", java: "aspect.method", ours: "redislock.lock", goKey: "aspect:", goWakes: polling, javaWakes: polling},
+	{theirs: "the aspect", record: "string, UUID", java: "aspect.method", ours: "redislock.lock", goKey: aspectKey, goWakes: polling, javaWakes: polling},
 	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
-	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.lock", goKey: "reg:", goWakes: polling, javaWakes: polling},
-	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.lock", goKey: "job-lock:prod:", goWakes: polling},
-	{theirs: "ShedLock, `safeUpdate`", record: "string, `ADDED:…@host:uuid`", java: "shedlock.safe", ours: "redislock.lock", goKey: "job-lock:prod:", goWakes: polling},
+	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: polling},
+	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
+	{theirs: "ShedLock, `safeUpdate`", record: "string, `ADDED:…@host:uuid`", java: "shedlock.safe", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
 	{theirs: "lock4j, RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.template", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
 }
 
@@ -31,24 +32,25 @@ var hashPairs = []pair{
 	{theirs: "`RReadWriteLock`, write", record: "hash", java: "redisson.write", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
 }
 
+// prefix returns the function that sets a prefix before a name.
+func prefix(p string) func(string) string {
+	return func(name string) string { return p + name }
+}
+
+// aspectKey returns the key that the aspect makes of a parameter.
+func aspectKey(parameter string) string {
+	key, err := javakey.Aspect("my-test", parameter)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
 // TestRedislock: redislock beside Java's libraries.
 func TestRedislock(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.Start(t)
 	javaSide, goSide := startJava(t, s.Addr()), startGo(t, s.Addr())
-	for _, table := range [][]pair{stringPairs, hashPairs} {
-		for _, p := range table {
-			name := strings.Map(func(r rune) rune {
-				if r == ' ' || r == '.' {
-					return '-'
-				}
-				return r
-			}, p.java)
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				t.Log(p.meet(t, name, javaSide, goSide))
-			})
-		}
-	}
+	section(t, "redislock", meetAll(t, slices.Concat(stringPairs, hashPairs), javaSide, goSide))
 }
