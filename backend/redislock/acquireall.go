@@ -44,11 +44,14 @@ func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]dri
 		}
 		args = append(args, r.Owner)
 	}
+	if b.opts.mixed() {
+		args = append(args, b.opts.pollers.Milliseconds())
+	}
 	b.evictionOnce.Do(b.checkEviction)
 
 	sent := time.Now()
 	line, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (string, error) {
-		return acquireAllScript.Run(ctx, c, keys, args...).Text()
+		return b.scripts.acquireAll.Run(ctx, c, keys, args...).Text()
 	})
 	if redis.HasErrorPrefix(err, "CROSSSLOT") {
 		b.topology.foundSlots()

@@ -4,7 +4,7 @@ import "github.com/distlock-go/distlock/backend/internal/rediskit"
 
 // Internals for the tests of scripts and leaks.
 var (
-	ReleaseSource = releaseScript.Source()
+	ReleaseSource = plainScripts.release.Source()
 	LockKeys      = lockKeys
 )
 

@@ -27,7 +27,13 @@ type options struct {
 	opTimeout   time.Duration
 	logger      *slog.Logger
 	replicas    replicas
+
+	pollers time.Duration // see WithPollers; 0 if there are none
+	message func(key string) (channel, message string)
 }
+
+// mixed reports whether clients of other libraries wait for keys, too.
+func (o *options) mixed() bool { return o.pollers > 0 || o.message != nil }
 
 func newOptions(opts []Option) options {
 	o := options{

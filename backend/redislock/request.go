@@ -25,6 +25,8 @@ type request struct {
 	inDoubt string // for release.lua: a flag
 	share   string // for both: see share
 
+	announcement *announcement // for release.lua in a mixed fleet
+
 	once bool // it must not be sent twice
 }
 
@@ -39,7 +41,7 @@ const (
 // string into an interface allocates.
 func (r *request) appendArgs(args []any) []any {
 	args = append(args, &r.owner)
-	if r.script == acquireScript {
+	if r.mode != "" {
 		return append(args, &r.ttl, &r.mode, &r.share)
 	}
 	return append(args, &r.inDoubt, &r.share)
@@ -88,6 +90,9 @@ type processArgs struct {
 	inbox, prefix string
 	claim         int64
 	topology      topology
+
+	mixed    bool  // the scripts are those for a mixed fleet
+	interval int64 // at which other libraries poll, in milliseconds
 }
 
 // command returns the command of the call: EVAL with the source, otherwise EVALSHA.
@@ -108,7 +113,20 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 	for _, r := range c.requests {
 		args = r.appendArgs(args)
 	}
+	if p.mixed {
+		args = p.appendMixed(args, c.requests)
+	}
 	return rediskit.NewCmd(ctx, args...)
+}
+
+// appendMixed appends the arguments that scripts have only in a mixed fleet.
+func (p *processArgs) appendMixed(args []any, requests []*request) []any {
+	for _, r := range requests {
+		if r.mode == "" {
+			args = append(args, &r.announcement.channel, &r.announcement.message)
+		}
+	}
+	return append(args, &p.interval)
 }
 
 // parse splits the reply into the results of the requests.

@@ -11,21 +11,33 @@ import (
 //go:embed lua
 var luaFiles embed.FS
 
-// The scripts. The frequent case comes first in those of acquire and release: it returns
+// scripts are those that differ in a mixed fleet, where clients of other libraries wait for
+// the same keys. The frequent case comes first in those of acquire and release: it returns
 // before the server has defined the functions that the other cases need.
+type scripts struct {
+	acquire, release, acquireAll, forceRelease *luascript.Script
+}
+
 var (
-	acquireScript      = load("acquire")
-	releaseScript      = load("release")
-	renewScript        = load("renew")
-	acquireAllScript   = load("acquire_all")
-	forceReleaseScript = load("force_release")
-	inspectScript      = load("inspect")
+	plainScripts = loadScripts(false)
+	mixedScripts = loadScripts(true)
+
+	renewScript   = load("renew", false)
+	inspectScript = load("inspect", false)
 )
 
-func load(name string) *luascript.Script {
-	return luascript.Load(luaFiles, "lua/"+name+".lua", luascript.Constants{
+func loadScripts(mixed bool) *scripts {
+	return &scripts{load("acquire", mixed), load("release", mixed), load("acquire_all", mixed), load("force_release", mixed)}
+}
+
+func load(name string, mixed bool) *luascript.Script {
+	constants := luascript.Constants{
 		"QUEUE_TTL": queueTTL.Milliseconds(), "TOMBSTONE_TTL": rediskit.TombstoneTTL.Milliseconds(),
-	})
+	}
+	if mixed {
+		constants["MIXED"] = true
+	}
+	return luascript.Load(luaFiles, "lua/"+name+".lua", constants)
 }
 
 // queueSuffix is in the name of a queue, behind the key in braces.

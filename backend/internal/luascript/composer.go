@@ -11,11 +11,15 @@ import (
 	"strings"
 )
 
-const constantsLine = "--- @constants"
+const (
+	constantsLine = "--- @constants"
+	endLine       = "--- @end"
+)
 
 var (
 	includeLine = regexp.MustCompile(`^--- @include "([^"]+)"$`)
 	directive   = regexp.MustCompile(`^--+\s*@`)
+	ifLine      = regexp.MustCompile(`^--- @if (not )?(\w+)$`)
 	longBracket = regexp.MustCompile(`\[=*\[`)
 	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`) //nolint:gocritic // the second ^ is the beginning of a line
 	leading     = regexp.MustCompile(`(?m)^[ \t]+`)
@@ -23,7 +27,7 @@ var (
 
 // compose returns the text of the script in the file name.
 func compose(fsys fs.FS, name string, constants Constants) (string, error) {
-	c := composer{fsys: fsys, open: map[string]bool{}}
+	c := composer{fsys: fsys, constants: constants, open: map[string]bool{}}
 	if err := c.add(name); err != nil {
 		return "", err
 	}
@@ -36,9 +40,10 @@ func compose(fsys fs.FS, name string, constants Constants) (string, error) {
 
 // composer holds the text of a script while it grows.
 type composer struct {
-	fsys fs.FS
-	open map[string]bool // for each file that was begun: the text does not have all of it
-	text strings.Builder
+	fsys      fs.FS
+	constants Constants
+	open      map[string]bool // for each file that was begun: the text does not have all of it
+	text      strings.Builder
 }
 
 // add appends the file, with what it includes, unless the text has it.
@@ -53,15 +58,40 @@ func (c *composer) add(name string) error {
 	if err != nil {
 		return err
 	}
-	number := 0
+	number, condition := 0, []string(nil)
 	for line := range strings.Lines(string(file)) {
 		number++
-		if err := c.addLine(path.Dir(name), strings.TrimRight(line, " \t\r\n")); err != nil {
+		line = strings.TrimRight(line, " \t\r\n")
+		begins := ifLine.FindStringSubmatch(strings.TrimLeft(line, " \t"))
+		ends := strings.TrimLeft(line, " \t") == endLine
+		switch {
+		case begins != nil && condition != nil, ends && condition == nil:
+			err = errors.New("a condition in another, or an end without a condition")
+		case begins != nil:
+			condition = begins
+		case ends:
+			condition = nil
+		case c.true(condition):
+			err = c.addLine(path.Dir(name), line)
+		}
+		if err != nil {
 			return fmt.Errorf("%s:%d: %w", name, number, err)
 		}
 	}
+	if condition != nil {
+		return fmt.Errorf("%s: the condition %s has no end", name, condition[0])
+	}
 	c.open[name] = false
 	return nil
+}
+
+// true reports whether the lines under a condition, a match of ifLine, belong to the text.
+func (c *composer) true(condition []string) bool {
+	if condition == nil {
+		return true
+	}
+	_, given := c.constants[condition[2]]
+	return given == (condition[1] == "")
 }
 
 func (c *composer) addLine(dir, indented string) error {
@@ -71,7 +101,7 @@ func (c *composer) addLine(dir, indented string) error {
 	case include != nil:
 		return c.add(path.Join(dir, include[1]))
 	case line != constantsLine && directive.MatchString(line):
-		return fmt.Errorf("%s is neither an include nor the line of the constants", line)
+		return fmt.Errorf("%s is neither an include nor a condition nor the line of the constants", line)
 	case longBracket.MatchString(line):
 		return errors.New("a long bracket")
 	case line == constantsLine:

@@ -2,7 +2,8 @@
 -- takes the first.
 --
 -- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
--- ARGV: the time to live in milliseconds, then the n owners.
+-- ARGV: the time to live in milliseconds, then the n owners; then, only for a mixed fleet, the
+--   interval in milliseconds at which other libraries poll.
 --
 -- Returns one line for all locks:
 --   1 <last token before> <last token>   the tokens of each lock
@@ -16,6 +17,9 @@
 --- @include "includes/lock.lua"
 --- @include "includes/tombstone.lua"
 --- @include "includes/refusal.lua"
+--- @if MIXED
+--- @include "includes/room.lua"
+--- @end
 
 local n = (#KEYS - 1) / 3
 local before, bad_clock = last_issued()
@@ -41,10 +45,19 @@ for i = 1, n do
   elseif refused then
     return '-GONE this owner has released the lock'
   end
+  --- @if MIXED
+  local free_for = not kind and room(gone, queue)
+  if free_for then
+    return refusal(free_for, before)
+  end
+  --- @end
 end
 
 local token = issue(before)
 for i = 1, n do
   redis.call('SET', KEYS[i], ARGV[1 + i] .. ' ' .. token, 'PX', ARGV[1])
+  --- @if MIXED
+  taken(KEYS[2 * n + i], 'x', ARGV[1])
+  --- @end
 end
 return '1 ' .. before .. ' ' .. token

@@ -75,12 +75,3 @@ local function expire_with_last(lock)
   local last = redis.call('ZRANGE', lock, -1, -1, 'WITHSCORES')[2]
   redis.call('PEXPIRE', lock, string.format('%.0f', math.ceil((last - time()) / 1000)))
 end
-
--- admits reports whether a request may join the present holders.
-local function admits(lock, kind, share)
-  if not kind then
-    return true
-  end
-  return kind == string.sub(share, 1, 1)
-    and (kind == 'r' or redis.call('ZCARD', lock) < tonumber(string.sub(share, 2)))
-end

@@ -27,6 +27,24 @@ local function head(queue, leaving)
   end
 end
 
+--- @if MIXED
+local full -- a lock that no other may join, because its holders have had it for a stretch
+--- @end
+
+-- admits reports whether a request may join the present holders.
+local function admits(lock, kind, share)
+  if not kind then
+    return true
+  end
+  --- @if MIXED
+  if full == lock then
+    return false
+  end
+  --- @end
+  return kind == string.sub(share, 1, 1)
+    and (kind == 'r' or redis.call('ZCARD', lock) < tonumber(string.sub(share, 2)))
+end
+
 -- enqueue adds the entry to the queue. If it is already there, it keeps its place.
 local function enqueue(queue, entry)
   -- The ticket is the time, but higher than all tickets in the queue: if the clock is set
