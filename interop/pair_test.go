@@ -45,14 +45,7 @@ func (p pair) meet(t *testing.T, name string, javaSide, goSide *peer) row {
 	if *update {
 		rounds = 5
 	}
-	j := side{javaSide, p.java + "-" + name, p.java, name}
-	g := side{goSide, p.ours + "-" + name, p.ours, name}
-	if p.javaKey != nil {
-		j.key = p.javaKey(name)
-	}
-	if p.goKey != nil {
-		g.key = p.goKey(name)
-	}
+	j, g := p.javaSide(javaSide, name), p.goSide(goSide, name)
 	var wakes [2][]time.Duration
 	for range rounds {
 		wakes[0] = append(wakes[0], handOver(t, j, g, cmp.Or(p.goSees, "false"), p.goWakes))
@@ -66,6 +59,22 @@ type side struct {
 	*peer
 
 	thread, kind, key string
+}
+
+func (p pair) javaSide(process *peer, name string) side {
+	key := name
+	if p.javaKey != nil {
+		key = p.javaKey(name)
+	}
+	return side{process, p.java + "-" + name, p.java, key}
+}
+
+func (p pair) goSide(process *peer, name string) side {
+	key := name
+	if p.goKey != nil {
+		key = p.goKey(name)
+	}
+	return side{process, p.ours + "-" + name, p.ours, key}
 }
 
 // handOver lets from hold the lock while to tries to get it, and, unless how is nothing,

@@ -1,0 +1,65 @@
+package interop_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// TestKill: when a process with locks of all kinds is killed, those of the other side have
+// them after the lease, or at the end of the session.
+func TestKill(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	r, z := redistest.Start(t), zktest.Start(t, zktest.Config{Tick: 200 * time.Millisecond})
+	addrs := []string{r.Addr(), z.Addr()}
+	var pairs []pair
+	for _, p := range slices.Concat(stringPairs, hashPairs, curatorPairs) {
+		if p.goWakes != nothing || p.javaWakes != nothing {
+			pairs = append(pairs, p)
+		}
+	}
+	j, victimJ, g, victimG := startJava(t, addrs...), startJava(t, addrs...), startGo(t, addrs...), startGo(t, addrs...)
+	rows := make([]row, len(pairs))
+	for i, p := range pairs {
+		rows[i] = row{p.theirs, p.ours, "–", "–"}
+	}
+	const lease = 2000 // ms
+	// die lets the victim hold all locks and kills it while others wait for them.
+	die := func(victim, other *peer, column int, sides func(p pair, name string) (held, waits side, how wake)) {
+		waits := make([]*call, len(pairs))
+		for i, p := range pairs {
+			name := fmt.Sprintf("%s-dies-%d", victim.name, i)
+			held, waiting, how := sides(p, name)
+			if how == nothing {
+				continue
+			}
+			victim.must(t, "true", name, held.kind, "try", held.key, lease)
+			waits[i] = other.start(name, waiting.kind, "wait", waiting.key, 2*long, long)
+		}
+		killed := time.Now()
+		victim.Kill()
+		for i, c := range waits {
+			if c != nil {
+				c.must(t, "true")
+				rows[i][column] = fmt.Sprintf("%.1f s", c.at.Sub(killed).Seconds())
+			}
+		}
+	}
+	t.Run("Java", func(t *testing.T) {
+		die(victimJ, g, 2, func(p pair, name string) (held, waits side, how wake) {
+			return p.javaSide(nil, name), p.goSide(nil, name), p.goWakes
+		})
+	})
+	t.Run("Go", func(t *testing.T) {
+		die(victimG, j, 3, func(p pair, name string) (held, waits side, how wake) {
+			return p.goSide(nil, name), p.javaSide(nil, name), p.javaWakes
+		})
+	})
+	section(t, "kill", markdown(row{"theirs", "ours", "theirs killed: ours has it after", "ours killed: theirs has it after"}, rows))
+}
