@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/interop/internal/java"
 )
@@ -35,7 +36,7 @@ func startFleet(t *testing.T) *fleet {
 	if f.spring, err = url.Parse(f.jvm.Line()); err != nil {
 		t.Fatal(err)
 	}
-	f.shop = newShop(f.rdb)
+	f.shop = newShop(f.rdb, redislock.WithPollers(poll))
 	t.Cleanup(f.shop.close)
 	f.serve(t, f.shop)
 	return f

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
 )
 
 func main() {
@@ -43,7 +45,7 @@ func serve(ctx context.Context, redisAddr, javaURL, addr string) error {
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: redisAddr})
 	defer rdb.Close() //nolint:errcheck // nothing is lost
-	s := newShop(rdb)
+	s := newShop(rdb, redislock.WithPollers(poll))
 	defer s.close()
 	go s.report(ctx)
 

@@ -46,6 +46,7 @@ func TestMove(t *testing.T) {
 		})
 	}
 	t.Run("sold-out", f.soldOut)
+	t.Run("busy", f.busy)
 	t.Run("other-keys", func(t *testing.T) {
 		other := *f.shop
 		other.sell = distlock.Wrap(f.shop.locker, f.shop.books.sell, distlock.Opts{Prefix: "shop-", Value: "stock", ParamLock: true})

@@ -27,25 +27,24 @@ type shop struct {
 // retryInterval.
 const poll = 40 * time.Millisecond
 
-func newShop(rdb *redis.Client) *shop {
-	locker := distlock.New(redislock.New(rdb), distlock.Config{})
+func newShop(rdb *redis.Client, options ...redislock.Option) *shop {
+	locker := distlock.New(redislock.New(rdb, options...), distlock.Config{})
 	b := books{rdb}
 
-	// @DistributedLock(prefix = "shop-", value = "stock", paramLock = true, keyTimeout = 3000, retryCount = 0, retryInterval = 20)
+	// @DistributedLock(prefix = "shop-", value = "stock", paramLock = true,
+	//         keyTimeout = 3000, retryCount = 0, retryInterval = 20)
 	stock := distlock.Opts{
 		Prefix: "shop-", Value: "stock",
-		ParamLock:     true,
-		Params:        distlock.By(func(i Item) any { return []any{i.SKU, i.Warehouse} }),
-		KeyFormat:     javakey.Aspect, // the key that the aspect makes
-		KeyTimeout:    3 * time.Second,
-		RetryInterval: 20 * time.Millisecond, // a release by the aspect wakes nobody
+		ParamLock:  true,
+		Params:     distlock.By(func(i Item) any { return []any{i.SKU, i.Warehouse} }),
+		KeyFormat:  javakey.Aspect, // the key that the aspect makes
+		KeyTimeout: 3 * time.Second,
 	}
 	// @DistributedLock(prefix = "shop-", value = "ledger", keyTimeout = 3000, retryCount = 0, retryInterval = 20)
 	ledger := distlock.Opts{
 		Prefix: "shop-", Value: "ledger",
-		KeyFormat:     javakey.Aspect,
-		KeyTimeout:    3 * time.Second,
-		RetryInterval: 20 * time.Millisecond,
+		KeyFormat:  javakey.Aspect,
+		KeyTimeout: 3 * time.Second,
 	}
 	return &shop{
 		locker:  locker,

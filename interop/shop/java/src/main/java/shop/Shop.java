@@ -13,12 +13,14 @@ class Shop {
     }
 
     // Selling and restocking change the same number, so they have one lock for each article in each warehouse.
-    @DistributedLock(prefix = "shop-", value = "stock", paramLock = true, keyTimeout = 3000, retryCount = 0, retryInterval = 20)
+    @DistributedLock(prefix = "shop-", value = "stock", paramLock = true,
+            keyTimeout = 3000, retryCount = 0, retryInterval = 20)
     void sell(String sku, int warehouse) throws InterruptedException {
         books.sell(sku, warehouse);
     }
 
-    @DistributedLock(prefix = "shop-", value = "stock", paramLock = true, keyTimeout = 3000, retryCount = 0, retryInterval = 20)
+    @DistributedLock(prefix = "shop-", value = "stock", paramLock = true,
+            keyTimeout = 3000, retryCount = 0, retryInterval = 20)
     void restock(String sku, int warehouse) throws InterruptedException {
         books.restock(sku, warehouse);
     }
