@@ -115,7 +115,7 @@ func TestInspectWithoutClock(t *testing.T) {
 // A repeated order, after a lost reply, does not affect the next holder.
 func TestScriptForceRepeated(t *testing.T) {
 	eachServer(t, func(t *testing.T, srv server) {
-		s := scripts{srv, t}
+		s := scripts{server: srv, t: t}
 		force := func(order string) string {
 			t.Helper()
 			lines, err := redislock.RunForce(t.Context(), s.Client, "a", testClaim, "in:", redislock.ScriptOp{Key: lockKey, Owner: order})
@@ -155,7 +155,7 @@ func TestScriptForceRepeated(t *testing.T) {
 // A lock without a holder, because a message was lost, goes to the waiter.
 func TestForceReleaseOfNobodys(t *testing.T) {
 	eachServer(t, func(t *testing.T, srv server) {
-		s := scripts{srv, t}
+		s := scripts{server: srv, t: t}
 		s.take("a1")
 		s.busy("b1", true)
 		s.Del(t.Context(), lockKey)
@@ -253,7 +253,7 @@ func TestInspectCluster(t *testing.T) {
 }
 
 func TestForceReleaseWithoutMemory(t *testing.T) {
-	s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+	s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
 	b := newBackend(t, s.Client)
 	s.take("a1")
 	s.busy("b1", true)

@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -21,9 +22,12 @@ import (
 // without it works as before, and may take the key in the time that is meant for others. Keys
 // that no request waits for, and that are held for less than a hundredth of the interval, cost
 // nothing more. The default is to make no room. WithPollers panics if the interval is less
-// than a millisecond.
+// than a millisecond or more than a minute.
 func WithPollers(interval time.Duration) Option {
 	rediskit.CheckDuration("redislock", "WithPollers", interval)
+	if interval > time.Minute { // a stretch must be shorter than tombstoneTTL
+		panic(fmt.Sprintf("redislock: WithPollers: %v is more than a minute", interval))
+	}
 	return func(o *options) { o.pollers = interval }
 }
 

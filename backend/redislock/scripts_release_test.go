@@ -287,7 +287,7 @@ func TestScriptRenew(t *testing.T) {
 // hand-overs and releases.
 func TestScriptOutOfMemory(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v variant) {
-		s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+		s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
 		s.variant = v
 		heard := s.hear()
 		s.take("a1")

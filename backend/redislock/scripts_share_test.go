@@ -234,7 +234,7 @@ func TestScriptShareForeign(t *testing.T) {
 
 func TestScriptShareOutOfMemory(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v variant) {
-		s := scripts{realServer(t, "--maxmemory-policy", "noeviction"), t}
+		s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
 		s.variant = v
 		heard := s.hear()
 		s.join("a1", reads)

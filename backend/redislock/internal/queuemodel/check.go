@@ -10,6 +10,7 @@ const (
 	LiveRefused  = "a live owner is refused"
 	PlaceLost    = "a waiter has lost its place"
 	QueueJumped  = "a later waiter got the lock"
+	RoomTaken    = "the lock is taken in the time in which it is left free"
 	NeverServed  = "process 1 waits, and can never be served"
 	NeverClean   = "the key can never return to its unused state"
 )
@@ -47,7 +48,10 @@ func (s *State) brokenBy(st *Step, processes int) string {
 		leaver = st.Call.Owner
 	}
 
-	if after.Lock != before.Lock && after.Lock != Nobody {
+	if after.Lock != before.Lock && after.Lock != Nobody && after.Lock != Stranger {
+		if before.Room {
+			return RoomTaken
+		}
 		for _, first := range before.Queue.List() {
 			if first == leaver {
 				continue

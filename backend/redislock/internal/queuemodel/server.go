@@ -9,8 +9,10 @@ const Most = 4
 // from 1.
 type Owner uint8
 
-// Nobody is the absence of an owner.
-const Nobody Owner = 0
+const (
+	Nobody   Owner = 0        // the absence of an owner
+	Stranger Owner = Most + 1 // a client of another library; it has no process here
+)
 
 // Owners is a set of owners.
 type Owners uint8
@@ -51,6 +53,7 @@ type Server struct {
 	Promised   bool   // the key lives for a claim window, not for a lease
 	Queue      Queue  // {key}:queue
 	Tombstones Owners // {key}:gone, owners that left with an attempt in flight
+	Room       bool   // {key}:gone says that the lock is left free
 }
 
 // Answer is the first word of a script's reply.
@@ -62,6 +65,10 @@ const (
 	Held    Answer = "0"
 	Refused Answer = "-GONE"
 
+	// LookAgain is Held, but the owner comes back without a message: the lock is left
+	// free, or another library has it and the owner is at the head of the queue.
+	LookAgain Answer = "3"
+
 	WasMine   Answer = "1" // of a release
 	WasOthers Answer = "0"
 	WasFree   Answer = "2"
@@ -71,10 +78,11 @@ const (
 type Reply struct {
 	Answer Answer
 	Told   Owner // receiver of a message
+	Wakes  bool  // the message says only that the receiver should ask
 }
 
 // acquire does what acquire.lua does for one lock.
-func (s *Server) acquire(o Owner, queues bool, r Rule) Reply {
+func (s *Server) acquire(o Owner, queues, over bool, r Rule) Reply {
 	switch {
 	case s.Lock == o && r.has(KnowsOwner):
 		s.Queue.remove(o)
@@ -88,6 +96,12 @@ func (s *Server) acquire(o Owner, queues bool, r Rule) Reply {
 		return Reply{Answer: Refused}
 	}
 	told := Nobody
+	if s.Lock == Nobody && s.leftFree(over, r) {
+		if queues {
+			s.enqueue(o, r)
+		}
+		return Reply{Answer: s.later(r)}
+	}
 	if s.Lock == Nobody {
 		if head := s.Queue[0]; head == Nobody || head == o || !r.has(QueueFirst) {
 			s.Lock, s.Promised = o, false
@@ -100,8 +114,26 @@ func (s *Server) acquire(o Owner, queues bool, r Rule) Reply {
 	}
 	if queues {
 		s.enqueue(o, r)
+		if s.Lock == Stranger && s.Queue[0] == o {
+			return Reply{Answer: s.later(r)}
+		}
 	}
-	return Reply{Held, told}
+	return Reply{Answer: Held, Told: told}
+}
+
+// leftFree reports whether the free lock must stay free. It begins the room if the stretch is
+// over and others wait.
+func (s *Server) leftFree(over bool, r Rule) bool {
+	s.Room = s.Room || over && s.Queue[0] != Nobody
+	return s.Room && r.has(RoomKept)
+}
+
+// later is the answer to an owner that should look again.
+func (s *Server) later(r Rule) Answer {
+	if r.has(LooksAgain) {
+		return LookAgain
+	}
+	return Held
 }
 
 func (s *Server) enqueue(o Owner, r Rule) {
@@ -114,7 +146,7 @@ func (s *Server) enqueue(o Owner, r Rule) {
 }
 
 // release does what release.lua does for one lock.
-func (s *Server) release(o Owner, inDoubt bool, r Rule) Reply {
+func (s *Server) release(o Owner, inDoubt, over bool, r Rule) Reply {
 	current, unclaimed := s.Lock, s.Promised
 	mine := current == o || current != Nobody && !r.has(ChecksOwner)
 	again := inDoubt && s.Tombstones.Has(o)
@@ -127,10 +159,20 @@ func (s *Server) release(o Owner, inDoubt bool, r Rule) Reply {
 		s.Tombstones = s.Tombstones.with(o)
 	}
 	var reply Reply
-	if mine && r.has(PassesOn) && (!unclaimed || r.has(PassesUnclaimed)) ||
+	if mine && over {
+		s.Room = true
+		if r.has(RoomTold) {
+			reply.Told = s.head(o)
+		}
+	} else if current == Nobody && s.leftFree(over, r) {
+		if r.has(RoomToldAgain) {
+			reply.Told = s.head(o)
+		}
+	} else if mine && r.has(PassesOn) && (!unclaimed || r.has(PassesUnclaimed)) ||
 		current == Nobody && r.has(LateReleaseHelps) {
 		reply.Told = s.grantNext(o)
 	}
+	reply.Wakes = s.Room && reply.Told != Nobody
 	switch {
 	case mine || again:
 		reply.Answer = WasMine
@@ -145,15 +187,20 @@ func (s *Server) release(o Owner, inDoubt bool, r Rule) Reply {
 // grantNext does what grant_next in queue.lua does: it gives the lock to the head of the queue, and returns
 // that owner. An entry of the leaving owner is dropped.
 func (s *Server) grantNext(leaving Owner) Owner {
-	for s.Queue[0] != Nobody {
-		head := s.Queue[0]
+	head := s.head(leaving)
+	if head != Nobody {
 		s.Queue.remove(head)
-		if head != leaving {
-			s.Lock, s.Promised = head, true
-			return head
-		}
+		s.Lock, s.Promised = head, true
 	}
-	return Nobody
+	return head
+}
+
+// head returns the head of the queue. It drops an entry of the leaving owner.
+func (s *Server) head(leaving Owner) Owner {
+	if s.Queue[0] == leaving {
+		s.Queue.remove(leaving)
+	}
+	return s.Queue[0]
 }
 
 // free removes the lock, after a release or because it has expired.

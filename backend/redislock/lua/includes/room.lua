@@ -28,7 +28,8 @@ end
 
 -- issued_at returns when the token of an exclusive lock was issued, or nil if there is no token.
 local function issued_at(value)
-  return value and tonumber(string.match(value, ' (%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)$'))
+  local token = value and string.match(value, ' (%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d)$')
+  return token and tonumber(token)
 end
 
 -- keep makes the set exist for at least that many milliseconds.
