@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,86 +20,115 @@ const maxInspections = 64
 // each key with the prefix. It does not know when the leases of other processes end. For a
 // lock of another process that was extended it shows the first token of the first grant.
 // An ephemeral node of another program at the path of a key is foreign, because it cannot
-// contain locks. With [WithPath] the error wraps [errors.ErrUnsupported].
+// contain locks, and so is a semaphore of Curator.
+//
+// With [WithPath] it needs [WithKeyOf]. Without that it only knows the key that is the
+// prefix. If that key is free, the error wraps [errors.ErrUnsupported].
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	if b.opts.path != nil {
-		return nil, fmt.Errorf("zklock: the keys of nodes are not known with WithPath: %w", errors.ErrUnsupported)
-	}
-	keys, err := b.keys(ctx, prefix)
+	nodes, err := b.keyNodes(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
 	var found []driver.KeyInfo
-	for len(keys) > 0 && len(found) < limit {
-		n := min(len(keys), maxInspections)
-		children := make([]*pending[[]string], n)
-		for i, key := range keys[:n] {
-			children[i] = b.link.children(b.opts.root + "/" + EscapeKey(key))
+	err = b.eachChildren(ctx, nodes, func(k keyNode, names []string) (more bool, err error) {
+		q, err := parseQueue(names)
+		if err != nil || len(q) == 0 && k.key != prefix {
+			return true, err
 		}
-		for i, key := range keys[:n] {
-			op, end := b.link.opContext(ctx)
-			names, err := children[i].wait(op)
-			end()
-			if err != nil {
-				return found, err
-			}
-			q, err := parseQueue(names)
-			if err != nil {
-				return found, err
-			}
-			if len(q) == 0 && key != prefix || len(found) == limit {
-				continue
-			}
-			info, err := b.inspect(ctx, key, q)
-			if err != nil {
-				return found, err
-			}
-			if info.Held+info.Waiting > 0 {
-				found = append(found, info)
-			}
+		info, err := b.inspect(ctx, k, q, names)
+		if err == nil && info.Held+info.Waiting > 0 {
+			found = append(found, info)
 		}
-		keys = keys[n:]
+		return len(found) < limit, err
+	})
+	if err == nil && len(found) == 0 && b.opts.path != nil && b.opts.keyOf == nil {
+		err = fmt.Errorf("zklock: which keys begin with %q is not known with WithPath and without WithKeyOf: %w", prefix, errors.ErrUnsupported)
 	}
-	return found, nil
+	return found, err
 }
 
-// keys returns the keys with the prefix that have a node, in order.
-func (b *Backend) keys(ctx context.Context, prefix string) ([]string, error) {
+// keyNode is the node of a key.
+type keyNode struct{ key, path string }
+
+// keyNodes returns the nodes of keys with the prefix, in order of the keys.
+func (b *Backend) keyNodes(ctx context.Context, prefix string) ([]keyNode, error) {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	if err := b.link.confirm(op); err != nil {
 		return nil, err
 	}
-	root := b.opts.root
-	if root == "" {
-		root = "/"
-	}
-	names, err := b.link.children(root).wait(op)
-	if err != nil {
-		return nil, err
-	}
-	var keys []string
-	for _, name := range names {
-		if key, ok := UnescapeKey(name); ok && key != "" && strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
+	keyOf := b.opts.keyOf
+	if b.opts.path == nil {
+		keyOf = UnescapeKey
+	} else if keyOf == nil {
+		if prefix == "" {
+			return nil, nil
 		}
+		if path, err := b.path(prefix); err == nil {
+			return []keyNode{{prefix, path}}, nil
+		}
+		return nil, nil // the prefix is not a key
 	}
-	slices.Sort(keys)
-	return keys, nil
+	var found []keyNode
+	for level := []keyNode{{path: b.opts.root}}; len(level) > 0; {
+		var next []keyNode
+		err := b.eachChildren(ctx, level, func(above keyNode, names []string) (more bool, err error) {
+			for _, name := range names {
+				path := above.path + "/" + name
+				switch key, ok := keyOf(path[len(b.opts.root)+1:]); {
+				case !ok && b.opts.path != nil:
+					next = append(next, keyNode{path: path})
+				case ok && key != "" && strings.HasPrefix(key, prefix):
+					found = append(found, keyNode{key, path})
+				}
+			}
+			return true, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		level = next
+	}
+	slices.SortFunc(found, func(a, b keyNode) int { return strings.Compare(a.key, b.key) })
+	return found, nil
 }
 
-// inspect returns what is known of one key.
-func (b *Backend) inspect(ctx context.Context, key string, q queue) (driver.KeyInfo, error) {
+// eachChildren calls f with the names of the children of each node, in order, until there
+// are no more or f wants no more.
+func (b *Backend) eachChildren(ctx context.Context, nodes []keyNode, f func(k keyNode, names []string) (more bool, err error)) error {
+	for chunk := range slices.Chunk(nodes, maxInspections) {
+		children := make([]*pending[[]string], len(chunk))
+		for i, n := range chunk {
+			children[i] = b.link.children(cmp.Or(n.path, "/"))
+		}
+		for i, n := range chunk {
+			op, end := b.link.opContext(ctx)
+			names, err := children[i].wait(op)
+			end()
+			if err != nil {
+				return err
+			}
+			if more, err := f(n, names); err != nil || !more {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// inspect returns what is known of one key. Its node has the children names, of which q is
+// the queue.
+func (b *Backend) inspect(ctx context.Context, k keyNode, q queue, names []string) (driver.KeyInfo, error) {
 	op, end := b.link.opContext(ctx)
 	defer end()
 	holders := placequeue.Holders(q)
-	info := driver.KeyInfo{Key: key, Held: len(holders), Waiting: len(q) - len(holders)}
+	info := driver.KeyInfo{Key: k.key, Held: len(holders), Waiting: len(q) - len(holders)}
 	if len(q) == 0 {
-		return b.inspectForeign(op, info)
+		return b.inspectForeign(op, k, names)
 	}
 	for _, n := range holders[:min(len(holders), driver.MaxHolderInfos)] {
 		info.Mode, info.Semaphore = n.kind.sharing.Mode, n.kind.sharing.Permits > 0
-		path := b.opts.root + "/" + EscapeKey(key) + "/" + n.name
+		path := k.path + "/" + n.name
 		node, err := b.link.content(path).wait(op)
 		if err != nil {
 			return info, err
@@ -114,7 +144,7 @@ func (b *Backend) inspect(ctx context.Context, key string, q queue) (driver.KeyI
 		if h.Token, _, err = tokens(node.stat.Czxid, 1); err != nil {
 			return info, err
 		}
-		if g, _, ok := b.table.grantAt(key, path); ok {
+		if g, _, ok := b.table.grantAt(k.key, path); ok {
 			h.Owner, h.Token = driver.Fingerprint(g.Owner), g.Token
 			h.ExpiresIn = time.Until(g.Sent.Add(g.TTL))
 		}
@@ -134,10 +164,15 @@ func (b *Backend) inspect(ctx context.Context, key string, q queue) (driver.KeyI
 	return info, nil
 }
 
-// inspectForeign adds to info what another program may have created at the path of the
-// key.
-func (b *Backend) inspectForeign(ctx context.Context, info driver.KeyInfo) (driver.KeyInfo, error) {
-	node, err := b.link.content(b.opts.root + "/" + EscapeKey(info.Key)).wait(ctx)
+// inspectForeign returns what another program may have created at the path of a key that has
+// no queue.
+func (b *Backend) inspectForeign(ctx context.Context, k keyNode, names []string) (driver.KeyInfo, error) {
+	info := driver.KeyInfo{Key: k.key}
+	if slices.Contains(names, leasesNode) {
+		info.Foreign, info.Held, info.Holders = semaphoreRecipe, 1, make([]driver.HolderInfo, 1)
+		return info, nil
+	}
+	node, err := b.link.content(k.path).wait(ctx)
 	if err == nil && node.stat.EphemeralOwner != 0 {
 		info.Foreign, info.Held = ephemeralNode, 1
 		info.Holders = []driver.HolderInfo{{Holder: holderName(node.data), Since: time.UnixMilli(node.stat.Ctime)}}

@@ -36,6 +36,7 @@ type Option func(*options)
 type options struct {
 	root           string
 	path           func(key string) string
+	keyOf          func(path string) (key string, ok bool)
 	sessionTimeout time.Duration
 	opTimeout      time.Duration
 	user, password string
@@ -58,6 +59,10 @@ func newOptions(opts []Option) (options, error) {
 		if opt(&o); o.err != nil {
 			return o, o.err
 		}
+	}
+	if o.keyOf != nil && o.path == nil {
+		o.refuse("WithKeyOf", "without WithPath")
+		return o, o.err
 	}
 	if o.acl == nil {
 		o.acl = zk.WorldACL(zk.PermAll)
@@ -89,14 +94,28 @@ func WithRoot(path string) Option {
 // names of their own can share the locks. The path is relative to the root, without a
 // slash in front. Different keys must have different paths, and no path may be below
 // another one. The function may be called concurrently. The default is [EscapeKey]. With
-// any other function the Backend cannot tell the keys, and Inspect fails. A nil function
-// is refused.
+// any other function the Backend cannot tell the keys of nodes, unless [WithKeyOf] says
+// them. A nil function is refused.
 func WithPath(path func(key string) string) Option {
 	return func(o *options) {
 		if path == nil {
 			o.refuse("WithPath", "nil function")
 		}
 		o.path = path
+	}
+}
+
+// WithKeyOf sets the inverse of the function of [WithPath], for [Backend.Inspect]. It
+// returns the key whose node has the path, relative to the root, or false if there is no
+// such key. Inspect then looks for keys below all nodes below the root that are not the
+// nodes of keys. The function may be called concurrently. A nil function, and one without
+// WithPath, is refused.
+func WithKeyOf(keyOf func(path string) (key string, ok bool)) Option {
+	return func(o *options) {
+		if keyOf == nil {
+			o.refuse("WithKeyOf", "nil function")
+		}
+		o.keyOf = keyOf
 	}
 }
 

@@ -25,6 +25,8 @@ func TestOptionsRefused(t *testing.T) {
 		{zklock.WithRoot("/a/.."), `".."`},
 		{zklock.WithRoot("/a\x01"), `'\x01'`},
 		{zklock.WithPath(nil), "WithPath: nil"},
+		{zklock.WithKeyOf(nil), "WithKeyOf: nil"},
+		{zklock.WithKeyOf(zklock.UnescapeKey), "WithKeyOf: without WithPath"},
 		{zklock.WithSessionTimeout(99 * time.Millisecond), "WithSessionTimeout: 99ms"},
 		{zklock.WithSessionTimeout(25 * time.Hour), "WithSessionTimeout: 25h"},
 		{zklock.WithOpTimeout(0), "WithOpTimeout: 0s"},
@@ -142,9 +144,6 @@ func TestPath(t *testing.T) {
 		t.Errorf("nodes %q", names)
 	}
 	mustRelease(t, b, g)
-	if _, err := b.Inspect(context.Background(), "", 1); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("Inspect: %v", err)
-	}
 	if _, err := b.TryAcquire(context.Background(), request("a//b")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("an invalid path: %v", err)
 	}

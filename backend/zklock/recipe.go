@@ -21,9 +21,12 @@ var recipes = []recipe{
 	{"LeaderLatch", []string{tagLatch}},
 }
 
-// leasesNode is the node in which Curator's InterProcessSemaphoreV2 creates its nodes. It
-// ignores all nodes beside it.
-const leasesNode = "leases"
+// leasesNode is the node in which the semaphore of Curator creates its nodes. It ignores all
+// nodes beside it.
+const (
+	leasesNode      = "leases"
+	semaphoreRecipe = "InterProcessSemaphoreV2"
+)
 
 // stranger is a child of a key's node that a recipe of Curator has created which does not
 // see the nodes of a certain kind. It takes the lock although such a node has it.
@@ -46,7 +49,7 @@ func findStranger(names []string, q queue, k kind) *stranger {
 		}
 	}
 	if slices.Contains(names, leasesNode) {
-		return newStranger(leasesNode, "InterProcessSemaphoreV2 or InterProcessSemaphoreMutex of Curator, which see no other locks")
+		return newStranger(leasesNode, "%s or InterProcessSemaphoreMutex of Curator, which see no other locks", semaphoreRecipe)
 	}
 	return nil
 }
