@@ -9,6 +9,9 @@ import (
 
 // Request asks for a key.
 type Request struct {
+	// Key is UTF-8 text of at most 200 bytes. It has neither white space nor control
+	// characters, and braces only around one hash tag, which is not empty, as in
+	// {order}:1.
 	Key string
 
 	// Owner is a random UUID in its usual form of 36 characters, with 122 random bits,

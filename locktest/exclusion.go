@@ -119,8 +119,8 @@ var exclusionCases = []testCase{
 	},
 	{
 		name: "keys-are-apart",
-		explanation: "Each key is a separate lock, even if two keys differ only in case or at the end of a long text, or if one is a prefix " +
-			"of the other. Otherwise unrelated callers wait for each other, and a release of one lock frees both.",
+		explanation: "Each key is a separate lock, even if two keys differ only in case or at the end of a long text, if one is a prefix " +
+			"of the other, or if they have the same hash tag. Otherwise unrelated callers wait for each other, and a release of one lock frees both.",
 		run: func(f *fixture) {
 			base := f.key()
 			path := strings.Repeat("x", 150-len(base))
@@ -128,6 +128,7 @@ var exclusionCases = []testCase{
 				base, base + "a", base + "A", base + "aa", base + ":a", base + ":a:", base + ":a:a",
 				base + "_", base + "%", base + "/", base + "/a",
 				base + path + "1", base + path + "2",
+				base + "{a}", base + "{a}b", base + "{a}c", base + "{b}",
 			}
 			grants := make([]driver.Grant, len(keys))
 			for i, key := range keys {

@@ -50,7 +50,7 @@ var inspectCases = []testCase{
 		run: func(f *fixture) {
 			base := f.key()
 			var want []string
-			for _, tail := range []string{"*", "?", "[ab]", `\`, "x*", "xy", "a", "b", "^"} {
+			for _, tail := range []string{"*", "?", "[ab]", `\`, "x*", "xy", "a", "b", "^", "{a}"} {
 				g := f.try(f.request(base+tail, long))
 				want = append(want, g.Key)
 			}

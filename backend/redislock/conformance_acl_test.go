@@ -15,14 +15,14 @@ import (
 )
 
 // locktestRules returns the documented rules for the keys of the suite, including those
-// for inspection.
+// for hash tags and for inspection.
 func locktestRules(t *testing.T) []string {
 	t.Helper()
 	rules := documentedRules(t)
 	for i, r := range rules {
 		rules[i] = strings.ReplaceAll(r, "shop:", "locktest:")
 	}
-	return append(rules, "+scan", "+zcount", "+zrangebyscore")
+	return append(rules, "~{*}{locktest:*}:queue", "~{*}{locktest:*}:gone", "+scan", "+zcount", "+zrangebyscore")
 }
 
 // asAdmin makes a client log in as the administrator.

@@ -26,8 +26,12 @@
 // If the key has any other value, such as the hash of a Redisson lock, it is held by a
 // lock of another kind (distlock.ErrForeign), and the value stays unchanged.
 //
+// A key may have a hash tag, such as {order}:1, as Java programs name locks in a Cluster.
+//
 // A lock that is free and that no request waits for has no key. Two more keys are in its
-// hash slot while they are needed:
+// hash slot while they are needed. If the key has a hash tag, their names begin with the
+// tag, such as {order}{{order}:1}:queue. A key that is named like these keys of a lock
+// without a tag, such as {a}:queue, cannot be a lock.
 //
 //   - {key}:queue is a sorted set of the waiters: "inbox:owner", scored by ticket. The
 //     owner is followed by " r" for a reader, and by " p3" for a waiter that asks for one
@@ -158,6 +162,10 @@
 //	-@all +eval +evalsha +get +mget +getset +exists +set +del +pexpire +pttl +zadd +zrem
 //	+zrange +zscore +zcard +zremrangebyscore +publish +time +subscribe +ping +hello
 //	+client|setname +info +type
+//
+// If there are hash tags in keys with that prefix, as in shop:{42}, add ~{*}{shop:*}:queue and
+// ~{*}{shop:*}:gone. If the prefix begins with a hash tag, as in {shop}:, these two patterns
+// are ~{shop}{{shop}:*}:queue and ~{shop}{{shop}:*}:gone.
 //
 // [WithWaitReplicas] also needs wait. Inspection also needs scan, zcount and zrangebyscore;
 // SCAN shows the names of all keys. Without getset, to acquire a lock takes the server

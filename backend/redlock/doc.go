@@ -21,7 +21,8 @@
 // On each node a lock is one string key that contains its owner and expires with its lease.
 // This is the record of package redislock, of redsync and of others: they see the lock as
 // held, and redlock sees theirs as held. If an attempt of the owner has failed before, a
-// space and a number follow the owner. In the same hash slot are
+// space and a number follow the owner. In the same hash slot are, for a key without a
+// hash tag (the names for a key such as {order}:1 begin with the tag: {order}{{order}:1}:token),
 //
 //   - {key}:token, "first last holder released", only with WithTokens: the tokens that were
 //     minted last. It is kept for 15 minutes after the last use.
@@ -91,7 +92,8 @@
 //
 // # Access control
 //
-// These ACL rules are enough, on each node, for locks with the prefix "shop:".
+// These ACL rules are enough, on each node, for locks with the prefix "shop:". If there are
+// hash tags in the keys, add ~{*}{shop:*}:token and ~{*}{shop:*}:gone:*.
 //
 //	resetkeys ~shop:* ~{shop:*}:token ~{shop:*}:gone:* ~distlock:redlock:memory
 //	resetchannels -@all +eval +evalsha +get +set +del +exists +pexpire +pttl
