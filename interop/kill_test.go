@@ -8,7 +8,6 @@ import (
 
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
-	"github.com/distlock-go/distlock/internal/zktest"
 )
 
 // TestKill: when a process with locks of all kinds is killed, those of the other side have
@@ -16,7 +15,7 @@ import (
 func TestKill(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	r, z := redistest.Start(t), zktest.Start(t, zktest.Config{Tick: 200 * time.Millisecond})
+	r, z := redistest.Start(t), startZooKeeper(t)
 	addrs := []string{r.Addr(), z.Addr()}
 	var pairs []pair
 	for _, p := range slices.Concat(stringPairs, hashPairs, curatorPairs) {
@@ -27,7 +26,7 @@ func TestKill(t *testing.T) {
 	j, victimJ, g, victimG := startJava(t, addrs...), startJava(t, addrs...), startGo(t, addrs...), startGo(t, addrs...)
 	rows := make([]row, len(pairs))
 	for i, p := range pairs {
-		rows[i] = row{p.theirs, p.ours, "–", "–"}
+		rows[i] = row{p.theirs, labels[p.ours], "–", "–"}
 	}
 	const lease = 2000 // ms
 	// die lets the victim hold all locks and kills it while others wait for them.
@@ -51,14 +50,18 @@ func TestKill(t *testing.T) {
 			}
 		}
 	}
-	t.Run("Java", func(t *testing.T) {
-		die(victimJ, g, 2, func(p pair, name string) (held, waits side, how wake) {
-			return p.javaSide(nil, name), p.goSide(nil, name), p.goWakes
+	t.Run("killed", func(t *testing.T) {
+		t.Run("Java", func(t *testing.T) {
+			t.Parallel()
+			die(victimJ, g, 2, func(p pair, name string) (held, waits side, how wake) {
+				return p.javaSide(nil, name), p.goSide(nil, name), p.goWakes
+			})
 		})
-	})
-	t.Run("Go", func(t *testing.T) {
-		die(victimG, j, 3, func(p pair, name string) (held, waits side, how wake) {
-			return p.goSide(nil, name), p.javaSide(nil, name), p.javaWakes
+		t.Run("Go", func(t *testing.T) {
+			t.Parallel()
+			die(victimG, j, 3, func(p pair, name string) (held, waits side, how wake) {
+				return p.goSide(nil, name), p.javaSide(nil, name), p.javaWakes
+			})
 		})
 	})
 	section(t, "kill", markdown(row{"theirs", "ours", "theirs killed: ours has it after", "ours killed: theirs has it after"}, rows))

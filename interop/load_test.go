@@ -5,10 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
-	"github.com/distlock-go/distlock/internal/zktest"
 )
 
 // TestLoad: two processes in Java and two in Go, each with some threads, count up one
@@ -16,7 +14,7 @@ import (
 func TestLoad(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	r, z := redistest.Start(t), zktest.Start(t, zktest.Config{})
+	r, z := redistest.Start(t), startZooKeeper(t)
 	javaSides := []*peer{startJava(t, r.Addr(), z.Addr()), startJava(t, r.Addr(), z.Addr())}
 	goSides := []*peer{startGo(t, r.Addr(), z.Addr()), startGo(t, r.Addr(), z.Addr())}
 	client := r.Client(t)
@@ -24,11 +22,11 @@ func TestLoad(t *testing.T) {
 	loads := []struct {
 		java  []string // kinds of locks, of the threads in turn
 		ours  string
-		path  string // before the key of Java's lock
+		node  func(string) string // the key of Java's lock
 		total int
 	}{
-		{[]string{"jedis.lock", "lock4j.template"}, "redislock.lock", "", 2000},
-		{[]string{"curator.mutex"}, "zklock.lock", zklock.DefaultRoot + "/", 800},
+		{[]string{"jedis.lock", "lock4j.template"}, "redislock.lock", prefix(""), 2000},
+		{[]string{"curator.mutex"}, "zklock.lock", znode, 800},
 	}
 	for _, load := range loads {
 		t.Run(load.ours, func(t *testing.T) {
@@ -40,7 +38,7 @@ func TestLoad(t *testing.T) {
 			for thread := range threads {
 				name := fmt.Sprintf("%s-%d", load.ours, thread)
 				for _, p := range javaSides {
-					calls = append(calls, p.start(name, load.java[thread%len(load.java)], "count", load.path+key, each, counter))
+					calls = append(calls, p.start(name, load.java[thread%len(load.java)], "count", load.node(key), each, counter))
 				}
 				for _, p := range goSides {
 					calls = append(calls, p.start(name, load.ours, "count", key, each, counter))

@@ -78,6 +78,6 @@ func meetAll(t *testing.T, pairs []pair, javaSide, goSide *peer) string {
 			})
 		}
 	})
-	header := row{"theirs", "record", "theirs is held: ours sees", "our waiter has it by", "ours is held: theirs sees", "their waiter has it by"}
+	header := row{"theirs", "record", "ours", "theirs is held: ours sees", "our waiter has it by", "ours is held: theirs sees", "their waiter has it by"}
 	return markdown(header, rows)
 }

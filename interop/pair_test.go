@@ -21,6 +21,18 @@ type pair struct {
 	javaWakes wake   // what wakes theirs
 }
 
+// labels are the names of our kinds of locks in the tables.
+var labels = map[string]string{
+	"redislock.lock":    "`redislock`",
+	"redislock.message": "`redislock`, `WithReleaseMessage`",
+	"zklock.lock":       "`zklock`",
+	"zklock.shared":     "`zklock`, `Shared`",
+	"zklock.permits":    "`zklock`, `Permits`",
+	"zklock.latch":      "`zklock`, `WithLatchNames`",
+	"zklock.write":      "`zklock`, `WithReadWriteNames`",
+	"zklock.read":       "`zklock`, `WithReadWriteNames`, `Shared`",
+}
+
 // wake is what ends a wait.
 type wake string
 
@@ -29,6 +41,10 @@ const (
 	polling wake = "polling"
 	nothing wake = "" // there is no wait
 )
+
+// evicts is the answer of a lock that does not see the other, and whose holder makes the
+// holder of the other lose it at the next renewal.
+const evicts = "evicts"
 
 // long is an interval between two attempts, and a lease, in milliseconds: a waiter that
 // has the lock sooner was woken.
@@ -51,7 +67,7 @@ func (p pair) meet(t *testing.T, name string, javaSide, goSide *peer) row {
 		wakes[0] = append(wakes[0], handOver(t, j, g, cmp.Or(p.goSees, "false"), p.goWakes))
 		wakes[1] = append(wakes[1], handOver(t, g, j, cmp.Or(p.javaSees, "false"), p.javaWakes))
 	}
-	return row{p.theirs, p.record, sees(p.goSees), p.goWakes.cell(wakes[0]), sees(p.javaSees), p.javaWakes.cell(wakes[1])}
+	return row{p.theirs, p.record, labels[p.ours], sees(p.goSees), p.goWakes.cell(wakes[0]), sees(p.javaSees), p.javaWakes.cell(wakes[1])}
 }
 
 // side is one side of a pair.
@@ -82,8 +98,15 @@ func (p pair) goSide(process *peer, name string) side {
 func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration {
 	t.Helper()
 	from.must(t, "true", from.thread, from.kind, "try", from.key, long)
+	if sees == evicts {
+		to.must(t, "true", to.thread, to.kind, "try", to.key, long)
+		from.must(t, "!lost", from.thread, from.kind, "lost", from.key, long)
+		from.must(t, "!lost", from.thread, from.kind, "unlock", from.key)
+		to.must(t, "done", to.thread, to.kind, "unlock", to.key)
+		return 0
+	}
 	to.must(t, sees, to.thread, to.kind, "try", to.key, long)
-	if sees == "true" { // both hold
+	if sees == "true" {
 		to.must(t, "done", to.thread, to.kind, "unlock", to.key)
 	}
 	if how == nothing {
@@ -117,10 +140,11 @@ func sees(answer string) string {
 	case "", "false":
 		return "held"
 	case "true":
-		return "**both hold**"
-	}
-	if code, ok := strings.CutPrefix(answer, "!foreign"); ok {
-		return "`ErrForeign`" + code
+		return "free"
+	case evicts:
+		return "free; then ours is lost"
+	case foreign:
+		return "`ErrForeign`"
 	}
 	return "throws `" + answer[strings.LastIndex(answer, ".")+1:] + "`"
 }

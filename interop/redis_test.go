@@ -23,13 +23,13 @@ const redissonThrows = "!org.redisson.client.RedisException: WRONGTYPE"
 
 // hashes are the record of Redisson, and not of redislock.
 var hashPairs = []pair{
-	{theirs: "lock4j, Redisson executor", record: "hash", java: "lock4j.redisson", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RLock`", record: "hash", java: "redisson.lock", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RFairLock`", record: "hash", java: "redisson.fair", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RSpinLock`", record: "hash", java: "redisson.spin", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RFencedLock`", record: "hash", java: "redisson.fenced", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RReadWriteLock`, read", record: "hash", java: "redisson.read", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
-	{theirs: "`RReadWriteLock`, write", record: "hash", java: "redisson.write", ours: "redislock.lock", goSees: "!foreign", goWakes: polling, javaSees: redissonThrows},
+	{theirs: "lock4j, Redisson executor", record: "hash", java: "lock4j.redisson", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RLock`", record: "hash", java: "redisson.lock", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RFairLock`", record: "hash", java: "redisson.fair", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RSpinLock`", record: "hash", java: "redisson.spin", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RFencedLock`", record: "hash", java: "redisson.fenced", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RReadWriteLock`, read", record: "hash", java: "redisson.read", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RReadWriteLock`, write", record: "hash", java: "redisson.write", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
 }
 
 // prefix returns the function that sets a prefix before a name.

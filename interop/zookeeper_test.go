@@ -4,31 +4,78 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
+// znode returns the path of a key's node.
+func znode(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
+
+const foreign = "!foreign distlock: acquire"
+
 var curatorPairs = []pair{
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: prefix("/distlock/"), java: "curator.mutex", ours: "zklock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: prefix("/distlock/"), java: "curator.mutex", ours: "zklock.write", goWakes: message, javaSees: "true"},
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: prefix("/distlock/"), java: "curator.mutex", ours: "zklock.shared", goWakes: message, javaSees: "true"},
-	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: prefix("/distlock/"), java: "curator.mutex", ours: "zklock.permits", goWakes: message, javaSees: "true"},
-	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: prefix("/distlock/"), java: "curator.write", ours: "zklock.write", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: prefix("/distlock/"), java: "curator.read", ours: "zklock.write", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: prefix("/distlock/"), java: "curator.write", ours: "zklock.read", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: prefix("/distlock/"), java: "curator.read", ours: "zklock.read", goSees: "true", javaSees: "true"},
-	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: prefix("/distlock/"), java: "curator.write", ours: "zklock.lock", goWakes: message, javaSees: "true"},
-	{theirs: "`LeaderSelector`", record: "`-lock-`", javaKey: prefix("/distlock/"), java: "curator.selector", ours: "zklock.lock", goWakes: message, javaWakes: message},
-	{theirs: "`InterProcessSemaphoreV2`", record: "`leases`, `locks`", javaKey: prefix("/distlock/"), java: "curator.semaphore", ours: "zklock.lock", goSees: "true", javaSees: "true"},
-	{theirs: "`InterProcessSemaphoreMutex`", record: "`leases`, `locks`", javaKey: prefix("/distlock/"), java: "curator.semaphoremutex", ours: "zklock.lock", goSees: "true", javaSees: "true"},
-	{theirs: "`LeaderLatch`", record: "`-latch-`", javaKey: prefix("/distlock/"), java: "curator.latch", ours: "zklock.lock", goSees: "true", javaSees: "true"},
+	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`LeaderSelector`", record: "`-lock-`", javaKey: znode, java: "curator.selector", ours: "zklock.lock", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.write", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: znode, java: "curator.read", ours: "zklock.write", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.read", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: znode, java: "curator.read", ours: "zklock.read", goSees: "true", javaSees: "true"},
+	{theirs: "`LeaderLatch`", record: "`-latch-`", javaKey: znode, java: "curator.latch", ours: "zklock.latch", goWakes: message, javaWakes: message},
+	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.lock", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.write", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.shared", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.permits", goSees: foreign, goWakes: message, javaSees: evicts},
+	{theirs: "`InterProcessSemaphoreV2`", record: "`leases`, `locks`", javaKey: znode, java: "curator.semaphore", ours: "zklock.lock", goSees: foreign, goWakes: polling, javaSees: evicts},
+	{theirs: "`InterProcessSemaphoreMutex`", record: "`leases`, `locks`", javaKey: znode, java: "curator.semaphoremutex", ours: "zklock.lock", goSees: foreign, goWakes: polling, javaSees: evicts},
+	{theirs: "`LeaderLatch`", record: "`-latch-`", javaKey: znode, java: "curator.latch", ours: "zklock.lock", goSees: foreign, goWakes: message, javaSees: evicts},
+}
+
+// startZooKeeper starts a server that deletes unused nodes soon.
+func startZooKeeper(t *testing.T) *zktest.Server {
+	t.Helper()
+	return zktest.Start(t, zktest.Config{
+		Tick:       200 * time.Millisecond,
+		Properties: []string{"znode.container.checkIntervalMs=500", "znode.container.maxPerMinute=1000000"},
+	})
 }
 
 // TestZooKeeper: zklock beside Curator's recipes.
 func TestZooKeeper(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	s := zktest.Start(t, zktest.Config{Tick: 200 * time.Millisecond})
-	javaSide, goSide := startJava(t, "-", s.Addr()), startGo(t, "-", s.Addr())
-	section(t, "zklock", meetAll(t, curatorPairs, javaSide, goSide))
+	s := startZooKeeper(t)
+	j, g := startJava(t, "-", s.Addr()), startGo(t, "-", s.Addr())
+	section(t, "zklock", meetAll(t, curatorPairs, j, g))
+
+	t.Run("Revoker", func(t *testing.T) {
+		key := "revoked"
+		j.must(t, "true", "revoker", "curator.revocable", "try", znode(key))
+		g.must(t, "true", "revoker", "zklock.lock", "revoke", key)
+		j.must(t, "true", "revoker", "curator.revocable", "revoked", znode(key), long)
+		j.must(t, "done", "revoker", "curator.revocable", "unlock", znode(key))
+		g.must(t, "true", "revoker", "zklock.lock", "try", key)
+		j.must(t, "done", "revoker", "curator.mutex", "revoke", znode(key))
+		g.must(t, "true", "revoker", "zklock.lock", "revoked", key, long)
+		g.must(t, "done", "revoker", "zklock.lock", "unlock", key)
+	})
+	t.Run("re-entry of a thread", func(t *testing.T) {
+		key := "re-entry"
+		for range 2 {
+			j.must(t, "true", "re-entry", "curator.mutex", "try", znode(key))
+		}
+		j.must(t, "done", "re-entry", "curator.mutex", "unlock", znode(key))
+		g.must(t, "false", "re-entry", "zklock.lock", "try", key)
+		j.must(t, "done", "re-entry", "curator.mutex", "unlock", znode(key))
+		g.must(t, "true", "re-entry", "zklock.lock", "try", key)
+		g.must(t, "done", "re-entry", "zklock.lock", "unlock", key)
+	})
+	t.Run("ForceRelease", func(t *testing.T) {
+		key := "forced"
+		j.must(t, "true", "force", "curator.mutex", "try", znode(key))
+		g.must(t, "held=1 waiting=0", "force", "zklock.lock", "inspect", key)
+		g.must(t, "true", "force", "zklock.lock", "force", key)
+		g.must(t, "true", "force", "zklock.lock", "try", key)
+		g.must(t, "done", "force", "zklock.lock", "unlock", key)
+	})
 }
