@@ -63,8 +63,9 @@ func (s *shop) report(ctx context.Context) {
 	run := distlock.Wrap(s.locker, s.runReport, distlock.Opts{
 		Value:      "report",
 		KeyFormat:  javakey.ShedLock("prod"),
-		RetryCount: 1,           // skip if another has it
-		MinHold:    time.Second, // lockAtLeastFor
+		RetryCount: 1,                // skip if another has it
+		MinHold:    time.Second,      // lockAtLeastFor
+		MaxHold:    10 * time.Second, // lockAtMostFor
 	})
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

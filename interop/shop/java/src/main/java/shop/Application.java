@@ -22,6 +22,6 @@ public class Application {
     /** The key of a job is {@code job-lock:prod:} and its name. */
     @Bean
     LockProvider lockProvider(RedisConnectionFactory redis) {
-        return new RedisLockProvider(redis, "prod");
+        return new RedisLockProvider.Builder(redis).environment("prod").safeUpdate(true).build();
     }
 }
