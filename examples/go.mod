@@ -3,12 +3,18 @@ module github.com/distlock-go/distlock/examples
 go 1.26.0
 
 require (
+	github.com/bsm/redislock v0.9.4
 	github.com/distlock-go/distlock v0.0.0
 	github.com/distlock-go/distlock/backend/etcdlock v0.0.0
 	github.com/distlock-go/distlock/backend/sqllock v0.0.0-00010101000000-000000000000
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/go-redsync/redsync/v4 v4.18.1
+	github.com/go-zookeeper/zk v1.0.4
+	github.com/jackc/pgx/v5 v5.12.0
+	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.79
 	go.etcd.io/etcd/client/v3 v3.7.3
 	go.uber.org/zap v1.28.0
 )

@@ -1,0 +1,113 @@
+// Package redsync has the code of docs/from/redsync.md.
+package redsync
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/examples/internal/mixed"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+func before(ctx context.Context, rs *redsync.Redsync, report func(context.Context) error) error {
+	mutex := rs.NewMutex("report", redsync.WithExpiry(10*time.Second), redsync.WithTries(100))
+	if err := mutex.LockContext(ctx); err != nil {
+		return err
+	}
+	defer mutex.UnlockContext(context.WithoutCancel(ctx))
+	return report(ctx) // has 10 s, and does not learn that they are over
+}
+
+func after(ctx context.Context, locker *distlock.Locker, report func(context.Context) error) error {
+	return locker.Do(ctx, "report", distlock.Opts{}, report)
+}
+
+func newRedsync(client *redis.Client) *redsync.Redsync {
+	return redsync.New(goredis.NewPool(client))
+}
+
+func newLocker(client *redis.Client) *distlock.Locker {
+	return distlock.New(redislock.New(client), distlock.Config{})
+}
+
+// newRedlock is for several pools.
+func newRedlock(clients []redis.UniversalClient, opts ...redlock.Option) *distlock.Locker {
+	return distlock.New(redlock.New(clients, opts...), distlock.Config{})
+}
+
+// TestBothAtOnce runs old and new processes at the same time, on one key of one server.
+func TestBothAtOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	rs, locker := newRedsync(server.Client(t)), newLocker(server.Client(t))
+	defer locker.Close()
+	if err := mixed.Run(t.Context(),
+		func(ctx context.Context, job mixed.Job) error { return before(ctx, rs, job) },
+		func(ctx context.Context, job mixed.Job) error { return after(ctx, locker, job) },
+	); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBothOnThreeServers: with three pools, both count the same keys.
+func TestBothOnThreeServers(t *testing.T) {
+	t.Parallel()
+	var clients []redis.UniversalClient
+	for range 3 {
+		clients = append(clients, redistest.Start(t).Client(t))
+	}
+	rs := redsync.New(goredis.NewPool(clients[0]), goredis.NewPool(clients[1]), goredis.NewPool(clients[2]))
+	locker := newRedlock(clients, redlock.WithTrustedStart()) // the servers are new
+	defer locker.Close()
+	if err := before(t.Context(), rs, func(ctx context.Context) error {
+		if _, err := locker.TryAcquire(ctx, "report", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("TryAcquire while redsync has it: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := after(t.Context(), locker, func(ctx context.Context) error {
+		if err := rs.NewMutex("report").TryLockContext(ctx); !errors.As(err, new(*redsync.ErrTaken)) {
+			t.Errorf("TryLock while distlock has it: %v", err)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCancelled pins what the page says of a context that ends: redsync's error does not
+// tell that the context has ended, and distlock's does.
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	rs, locker := newRedsync(server.Client(t)), newLocker(server.Client(t))
+	defer locker.Close()
+	lease, err := locker.Acquire(t.Context(), "report", distlock.Opts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	never := func(context.Context) error { t.Error("it has run"); return nil }
+	if err := before(ctx, rs, never); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("redsync: %v", err)
+	}
+	err = after(ctx, locker, never)
+	if !errors.Is(err, distlock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("distlock: %v", err)
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
