@@ -34,11 +34,22 @@ func (a *agent) locker(kind string) (*distlock.Locker, error) {
 	return a.lockers[name], nil
 }
 
+// releaseMessage wakes Spring Integration's waiters, whose registry key is reg.
+var releaseMessage = redislock.WithReleaseMessage(func(key string) (channel, message string) {
+	return "reg-channel:" + key, key
+})
+
 func (a *agent) backend(name string) (driver.Backend, error) {
 	session := zklock.WithSessionTimeout(4 * time.Second)
 	switch name {
 	case "redislock.lock":
 		return redislock.New(a.redis), nil
+	case "redislock.message":
+		return redislock.New(a.redis, releaseMessage), nil
+	case "redislock.pollers":
+		return redislock.New(a.redis, redislock.WithPollers(100*time.Millisecond)), nil
+	case "redislock.both":
+		return redislock.New(a.redis, redislock.WithPollers(100*time.Millisecond), releaseMessage), nil
 	case "zklock.lock":
 		return zklock.New([]string{a.zooKeeper}, session)
 	case "zklock.latch":

@@ -25,6 +25,8 @@ type pair struct {
 var labels = map[string]string{
 	"redislock.lock":    "`redislock`",
 	"redislock.message": "`redislock`, `WithReleaseMessage`",
+	"redislock.pollers": "`redislock`, `WithPollers`",
+	"redislock.both":    "`redislock`, `WithPollers`, `WithReleaseMessage`",
 	"zklock.lock":       "`zklock`",
 	"zklock.shared":     "`zklock`, `Shared`",
 	"zklock.permits":    "`zklock`, `Permits`",
@@ -39,7 +41,8 @@ type wake string
 const (
 	message wake = "message" // of the release
 	polling wake = "polling"
-	nothing wake = "" // there is no wait
+	asleep  wake = "asleep" // until the end of its wait
+	nothing wake = ""       // there is no wait
 )
 
 // evicts is the answer of a lock that does not see the other, and whose holder makes the
@@ -117,13 +120,28 @@ func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration 
 	if how == message {
 		interval = long
 	}
-	waiter := to.start(to.thread, to.kind, "wait", to.key, 2*long, long, interval)
+	var wait time.Duration = 2 * long
+	if how == asleep {
+		wait = 2000
+	}
+	begun := time.Now()
+	waiter := to.start(to.thread, to.kind, "wait", to.key, int64(wait), long, interval)
 	select {
 	case <-waiter.done:
 		t.Fatalf("%s: does not wait: %s", waiter.text, waiter.result)
 	case <-time.After(300 * time.Millisecond):
 	}
 	released := time.Now()
+	if how == asleep {
+		from.must(t, "done", from.thread, from.kind, "unlock", from.key)
+		if waiter.wait(t) == "true" { // its last attempt
+			to.must(t, "done", to.thread, to.kind, "unlock", to.key)
+		}
+		if took := waiter.at.Sub(begun); took < wait*time.Millisecond {
+			t.Errorf("%s: woken after %v", waiter.text, took)
+		}
+		return 0
+	}
 	from.must(t, "done", from.thread, from.kind, "unlock", from.key)
 	waiter.must(t, "true")
 	took := waiter.at.Sub(released)
@@ -151,8 +169,11 @@ func sees(answer string) string {
 
 // cell returns the cell for the waits that this ended.
 func (w wake) cell(waits []time.Duration) string {
-	if w == nothing {
+	switch w {
+	case nothing:
 		return "–"
+	case asleep:
+		return "nothing: at the end of its wait"
 	}
 	slices.Sort(waits)
 	return fmt.Sprintf("%s, %d (%d) ms", w, waits[len(waits)/2].Milliseconds(), waits[len(waits)-1].Milliseconds())

@@ -24,7 +24,7 @@ const agentEnv = "DISTLOCK_TEST_INTEROP"
 //	LIBRARY.KIND wait KEY WAIT [LEASE]    true or false, after WAIT ms at the latest
 //	LIBRARY.KIND unlock KEY               done
 //	LIBRARY.KIND count KEY N COUNTER      done, after N increments of a counter in Redis
-//	LIBRARY.KIND turns KEY MS HOLD        how often it had the lock in MS ms
+//	LIBRARY.KIND turns KEY MS HOLD        how often it had the lock in MS ms, and its longest wait
 //
 // and what only one of them can. The result of a call that failed begins with "!".
 type peer struct {

@@ -14,6 +14,8 @@ var stringPairs = []pair{
 	{theirs: "the aspect", record: "string, UUID", java: "aspect.method", ours: "redislock.lock", goKey: aspectKey, goWakes: polling, javaWakes: polling},
 	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
 	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: polling},
+	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: asleep},
+	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.message", goKey: prefix("reg:"), goWakes: polling, javaWakes: message},
 	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
 	{theirs: "ShedLock, `safeUpdate`", record: "string, `ADDED:…@host:uuid`", java: "shedlock.safe", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
 	{theirs: "lock4j, RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.template", ours: "redislock.lock", goWakes: polling, javaWakes: polling},

@@ -37,7 +37,7 @@ final class Calls {
             case "count":
                 return count(lock, number(more, 0), more[1]);
             case "turns":
-                return turns(lock, number(more, 0), number(more, 1));
+                return turns(lock, number(more, 0), number(more, 1), number(more, 2));
             default:
                 return library.call(verb, kind, key, more);
         }
@@ -65,10 +65,10 @@ final class Calls {
     }
 
     /**
-     * Takes the lock again and again for some milliseconds, and holds it for some. Returns how
-     * often it had the lock, and the longest wait in milliseconds.
+     * Takes the lock again and again for some milliseconds, and holds it for some, with a pause
+     * behind each. Returns how often it had the lock, and the longest wait in milliseconds.
      */
-    private static String turns(Lock lock, long millis, long hold) throws Exception {
+    private static String turns(Lock lock, long millis, long hold, long pause) throws Exception {
         long turns = 0;
         long longest = 0;
         long end = System.nanoTime() + millis * 1_000_000;
@@ -82,6 +82,7 @@ final class Calls {
                     lock.unlock();
                 }
                 turns++;
+                Thread.sleep(pause);
             }
         }
         return turns + " " + longest;
