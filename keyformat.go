@@ -44,7 +44,7 @@ func (f KeyFormat) validate(base string, o *Opts) error {
 		return nil
 	}
 	if _, err := f.call(base, nil); err != nil {
-		return fieldErrorf("KeyFormat", "%w", err)
+		return fieldErrorf("KeyFormat", "%v", err)
 	}
 	return nil
 }

@@ -46,9 +46,11 @@ func TestKeyFormat(t *testing.T) {
 		// The default Hasher of a Locker is for locks without a KeyFormat.
 		l := distlock.New(memlock.New(), distlock.Config{Hasher: distlock.Plain()})
 		s, err := l.Site(c.opts).Acquire(t.Context(), c.params)
-		if err != nil || s.Key() != c.want {
-			t.Errorf("%s: %v, %v", name, s, err)
+		wantIs(t, err)
+		if got := s.Key(); got != c.want {
+			t.Errorf("%s: the lease has the key %q, want %q", name, got, c.want)
 		}
+		wantIs(t, s.Release(t.Context()))
 		closeLocker(t, l)
 	}
 }
@@ -83,13 +85,14 @@ func TestKeyFormatFails(t *testing.T) {
 			"an error": {func(string, any) (string, error) { panic(errMine) }, `KeyFormat panicked: my own trouble`, errMine},
 			"empty":    {func(string, any) (string, error) { return "", nil }, `KeyFormat made the key "", which is empty`, nil},
 			"space":    {func(string, any) (string, error) { return "a b", nil }, `KeyFormat made the key "a b", which has white space at byte 1`, nil},
-			"braces":   {func(string, any) (string, error) { return "{}", nil }, `which has braces that are not one hash tag`, nil},
-			"long":     {func(string, any) (string, error) { return strings.Repeat("x", 201), nil }, `which is 201 bytes long: at most 200`, nil},
+			"braces":   {func(string, any) (string, error) { return "{}", nil }, `KeyFormat made the key "{}", which has braces that are not one hash tag`, nil},
+			"long":     {func(string, any) (string, error) { return strings.Repeat("x", 201), nil }, "KeyFormat made the key \"xxx", nil},
 		} {
 			o := distlock.Opts{Prefix: "p:", Value: "f", ParamLock: true, KeyFormat: c.format}
 			f := distlock.Wrap(l, func(context.Context, int) (int, error) { t.Error("it ran"); return 0, nil }, o)
 			_, err := f(t.Context(), 1)
 			wantIs(t, err, distlock.ErrKey)
+			_, want, _ := strings.Cut(c.want, "KeyFormat ")
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("%s: got %v, want %s", name, err, c.want)
 			}
@@ -99,8 +102,8 @@ func TestKeyFormatFails(t *testing.T) {
 			// Without parameters the key is known, and so the options are refused.
 			o.ParamLock = false
 			err = o.Validate()
-			if err == nil || !strings.HasPrefix(err.Error(), "distlock: options: KeyFormat ") {
-				t.Errorf("%s without parameters: %v", name, err)
+			if want := "distlock: options: KeyFormat " + want; err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s without parameters: %v, want %s", name, err, want)
 			}
 		}
 		if n := len(s.seen("wait")); n != 0 {

@@ -13,7 +13,7 @@ import (
 func BenchmarkCall(b *testing.B) {
 	const text = "Bench\nprefix:shop:\nvalue:bench\npart:order\nkeyTimeout:10s"
 	o := distlock.Opts{Prefix: "shop:", Value: "bench", ParamLock: true, KeyTimeout: 10e9}
-	weave.Declare(text, nil)
+	weave.Declare(text, nil, nil)
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer l.Close()
 	site, own := distlock.NewSite("Bench", o), l.Site(o)

@@ -25,30 +25,31 @@ var declared struct {
 type site struct {
 	*distlock.Site
 	hasher distlock.Hasher
+	format distlock.KeyFormat
 }
 
 // Declare makes the directive of a woven function known. Woven code calls it when the
 // program starts, before it calls Enter with the same text: the name of the function,
 // and on a line each its options as name:value. The text also has the options that only
 // the weaver can read, because they make a difference: part, once for each parameter or
-// expression in the key, and hasher, with the value h. Declare panics if an option is
-// unknown or invalid.
-func Declare(text string, h distlock.Hasher) *distlock.Site {
+// expression in the key, hasher, with the value h, and keyFormat, with the value f. Declare
+// panics if an option is unknown or invalid.
+func Declare(text string, h distlock.Hasher, f distlock.KeyFormat) *distlock.Site {
 	name, o, err := parse(text)
 	name = prefix + name
 	if err != nil {
 		panic("distlock: " + name + ": " + err.Error())
 	}
-	o.Hasher = h
+	o.Hasher, o.KeyFormat = h, f
 	declared.mu.Lock()
 	defer declared.mu.Unlock()
 	if s := find(text); s != nil {
-		if !reflect.DeepEqual(s.hasher, h) {
-			panic("distlock: " + name + ": there are two such functions, and their hashers are not the same: name the value another way")
+		if !reflect.DeepEqual(s.hasher, h) || s.format != nil || f != nil {
+			panic("distlock: " + name + ": there are two such functions, and their hashers or key formats may differ: name the value another way")
 		}
 		return s.Site
 	}
-	s := &site{distlock.NewSite(name, o), h}
+	s := &site{distlock.NewSite(name, o), h, f}
 	all := map[string]*site{text: s}
 	if known := declared.sites.Load(); known != nil {
 		maps.Copy(all, *known)
@@ -71,7 +72,7 @@ func parse(text string) (name string, o distlock.Opts, err error) {
 		}
 		seen[key] = true
 		switch known, ok := optfield.ByDirective(key); {
-		case key == "part", key == "hasher":
+		case key == "part", key == "hasher", key == "keyFormat":
 		case !ok:
 			return name, o, fmt.Errorf("unknown option %s", key)
 		case value == "" && !known.IsBool():

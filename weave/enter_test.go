@@ -46,7 +46,7 @@ func key(ctx context.Context) string {
 func TestEnter(t *testing.T) {
 	t.Parallel()
 	const text = "Pay\nprefix:shop:\nvalue:pay\npart:order"
-	weave.Declare(text, nil)
+	weave.Declare(text, nil, nil)
 	l := newLocker(t)
 	want, err := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(7)
 	if err != nil {
@@ -79,7 +79,7 @@ func TestEnter(t *testing.T) {
 func TestEnterWithoutNeed(t *testing.T) {
 	t.Parallel()
 	const text = "Skipped\nvalue:skipped\npart:order"
-	weave.Declare(text, nil)
+	weave.Declare(text, nil, nil)
 	err := pay(t.Context(), newLocker(t), text, distlock.Skip, func(ctx context.Context) error {
 		if got := key(ctx); got != "" {
 			t.Errorf("key %q although there is none to take", got)
@@ -95,7 +95,7 @@ func TestEnterWithoutNeed(t *testing.T) {
 func TestEnterRefuses(t *testing.T) {
 	t.Parallel()
 	const text = "Refused\nvalue:refused\nparamLock:"
-	weave.Declare(text, nil)
+	weave.Declare(text, nil, nil)
 	l := newLocker(t)
 	for _, c := range []struct {
 		locker *distlock.Locker
@@ -117,17 +117,18 @@ func TestEnterRefuses(t *testing.T) {
 
 func TestDeclareTwice(t *testing.T) {
 	t.Parallel()
-	if a, b := weave.Declare("Twice\nvalue:a", nil), weave.Declare("Twice\nvalue:a", nil); a != b {
+	if a, b := weave.Declare("Twice\nvalue:a", nil, nil), weave.Declare("Twice\nvalue:a", nil, nil); a != b {
 		t.Error("the same text makes two sites")
 	}
-	if a, b := weave.Declare("Twice\nvalue:a", nil), weave.Declare("Twice\nvalue:b", nil); a == b {
+	if a, b := weave.Declare("Twice\nvalue:a", nil, nil), weave.Declare("Twice\nvalue:b", nil, nil); a == b {
 		t.Error("two texts make one site")
 	}
 }
 
 func TestDeclareRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	weave.Declare("Hashed\nvalue:a\nparamLock:\nhasher:h", distlock.Keyed(make([]byte, 16)))
+	weave.Declare("Hashed\nvalue:a\nparamLock:\nhasher:h", distlock.Keyed(make([]byte, 16)), nil)
+	weave.Declare("Formatted\nvalue:a\nkeyFormat:f", nil, func(base string, _ any) (string, error) { return base, nil })
 	for text, want := range map[string]string{
 		"F\nvalue:a\nvalu:b":                             "distlock: //distlock:lock on F: unknown option valu",
 		"F\nvalue:a\nvalue:b":                            "on F: value is given twice",
@@ -140,9 +141,16 @@ func TestDeclareRefusesNonsense(t *testing.T) {
 		"F\nvalue:a\nretryCount:-1":                      `distlock: options "a": //distlock:lock on F: RetryCount is negative: -1`,
 		"F\nprefix:shop:":                                "Value",
 		"Hashed\nvalue:a\nparamLock:\nhasher:h":          "on Hashed: there are two such functions",
+		"Formatted\nvalue:a\nkeyFormat:f":                "on Formatted: there are two such functions",
+		"F\nvalue:a\nkeyFormat:f\nkeyFormat:f":           "on F: keyFormat is given twice",
+		"Wrong\nvalue:a\nkeyFormat:f":                    "on Wrong: KeyFormat made the key \"a b\"",
 		"F\nvalue:a\nprefix:shop:\tvalue:b\nkeyTimeout:": "keyTimeout has no value",
 	} {
 		var hasher distlock.Hasher
+		var format distlock.KeyFormat
+		if strings.Contains(text, "keyFormat:f") {
+			format = func(string, any) (string, error) { return "a b", nil }
+		}
 		if strings.HasPrefix(text, "Hashed") {
 			hasher = distlock.HasherFunc(func(encoded []byte) string { return string(encoded) })
 		}
@@ -152,7 +160,7 @@ func TestDeclareRefusesNonsense(t *testing.T) {
 					t.Errorf("%q: %v, want %s", text, r, want)
 				}
 			}()
-			weave.Declare(text, hasher)
+			weave.Declare(text, hasher, format)
 		}()
 	}
 }
@@ -177,7 +185,7 @@ func TestParams(t *testing.T) {
 // A woven call allocates no more than the lock itself.
 func TestEnterAllocates(t *testing.T) {
 	const text = "Cheap\nvalue:cheap"
-	weave.Declare(text, nil)
+	weave.Declare(text, nil, nil)
 	l := newLocker(t)
 	o := distlock.Opts{Value: "cheap"}
 	g := l.Site(o)
@@ -193,7 +201,7 @@ func TestEnterAllocates(t *testing.T) {
 // The limit of the wait does not limit the function.
 func TestEnterMaxWait(t *testing.T) {
 	const text = "Patient\nvalue:patient\nmaxWait:3s"
-	weave.Declare(text, nil)
+	weave.Declare(text, nil, nil)
 	synctest.Test(t, func(t *testing.T) {
 		l := distlock.New(memlock.New(), distlock.Config{})
 		first := make(chan error)

@@ -53,7 +53,7 @@ func (g *generator) namesOf(src *source) *names {
 		}
 		for _, e := range s.exprs() {
 			hidden := s.locals()
-			if e == s.Lock.Hasher { // evaluated outside the function
+			if e == s.Lock.Hasher || e == s.Lock.KeyFormat { // evaluated outside the function
 				hidden = nil
 			}
 			n.use(e.Node, hidden)
@@ -121,7 +121,7 @@ func (s *site) exprs() []*directive.Expr {
 			all = append(all, p.Expr)
 		}
 	}
-	for _, e := range []*directive.Expr{s.Lock.Hasher, s.Lock.Locker} {
+	for _, e := range []*directive.Expr{s.Lock.Hasher, s.Lock.KeyFormat, s.Lock.Locker} {
 		if e != nil {
 			all = append(all, e)
 		}

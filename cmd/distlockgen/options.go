@@ -27,10 +27,14 @@ func (f *file) options(s *site) string {
 // value returns the Go expression for the value of a field, or "" if it is zero.
 func (f *file) value(s *site, field optfield.Field, kit string) string {
 	if field.Of == nil {
-		if field.Name == "Hasher" && s.Lock.Hasher != nil {
+		switch {
+		case field.Name == "Hasher" && s.Lock.Hasher != nil:
 			return s.Lock.Hasher.Text
+		case field.Name == "KeyFormat" && s.Lock.KeyFormat != nil:
+			return s.Lock.KeyFormat.Text
+		default:
+			return "" // Params is an argument of the call
 		}
-		return "" // Params is an argument of the call
 	}
 	switch p := field.Of(&s.Lock.Opts).(type) {
 	case *string:

@@ -41,6 +41,9 @@ func (c *Checker) Check(s *Site) (*Signature, Problems) {
 	if s.Lock.Hasher != nil {
 		c.checkHasher(s, &problems)
 	}
+	if s.Lock.KeyFormat != nil {
+		c.checkKeyFormat(s, &problems)
+	}
 	switch {
 	case s.Func == nil:
 		if a, ok := s.Lock.find("locker"); ok {
@@ -76,6 +79,10 @@ func (c *Checker) checkName(s *Site, problems *Problems) {
 
 func (c *Checker) checkParts(s *Site, sig *Signature, problems *Problems) {
 	l := s.Lock
+	unkeyable := unkeyable
+	if l.KeyFormat != nil { // it may take what the encoding refuses
+		unkeyable = func(types.Type) string { return "" }
+	}
 	for _, part := range l.Parts {
 		if part.Expr != nil {
 			tv, err := c.eval(s, part.Expr)
@@ -140,6 +147,23 @@ func (c *Checker) checkHasher(s *Site, problems *Problems) {
 		if m, _, _ := types.LookupFieldOrMethod(tv.Type, false, nil, "AppendHash"); m == nil || !tv.IsValue() {
 			problems.add(s.Lock.Hasher.Pos, "hasher: %s is not a distlock.Hasher", s.Lock.Hasher.Text)
 		}
+	}
+}
+
+// keyFormat is the type below distlock.KeyFormat.
+var keyFormat = types.NewSignatureType(nil, nil, nil,
+	types.NewTuple(types.NewVar(0, nil, "", types.Typ[types.String]), types.NewVar(0, nil, "", types.Universe.Lookup("any").Type())),
+	types.NewTuple(types.NewVar(0, nil, "", types.Typ[types.String]), types.NewVar(0, nil, "", types.Universe.Lookup("error").Type())),
+	false)
+
+func (c *Checker) checkKeyFormat(s *Site, problems *Problems) {
+	tv, err := c.evalAt(s.File.Name.End(), s.Lock.KeyFormat)
+	switch {
+	case err != nil:
+		problems.add(err.pos, "keyFormat: %s", err.what)
+	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
+	case !tv.IsValue() || !types.AssignableTo(tv.Type, keyFormat):
+		problems.add(s.Lock.KeyFormat.Pos, "keyFormat: %s is not a distlock.KeyFormat", s.Lock.KeyFormat.Text)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestErrors(t *testing.T) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	all := `//distlock:lock prefix:shop: value:pay paramLock keyTimeout:10s retryCount:2 retryInterval:200ms maxWait:3s ` +
-		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" hasher:distlock.Plain() ` +
+		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" keyFormat:javakey.Aspect ` +
 		`maxHold:1m minHold:500ms fencing noWatchdog:true maxWaiters:7 as:PayLocked locker:s.locker`
 	l, problems := directive.Parse(all, 1)
 	if len(problems) > 0 {
@@ -68,8 +68,11 @@ func TestParse(t *testing.T) {
 	if got, want := strings.Join(parts, "|"), `orderID|r.User.ID|fmt.Sprintf("%04d", n)|m['a']`; got != want {
 		t.Errorf("parts %s, want %s", got, want)
 	}
-	if l.Hasher.Text != "distlock.Plain()" || l.Locker.Text != "s.locker" || l.As != "PayLocked" {
-		t.Errorf("hasher %q, locker %q, as %q", l.Hasher.Text, l.Locker.Text, l.As)
+	if l.KeyFormat.Text != "javakey.Aspect" || l.Locker.Text != "s.locker" || l.As != "PayLocked" {
+		t.Errorf("key format %q, locker %q, as %q", l.KeyFormat.Text, l.Locker.Text, l.As)
+	}
+	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Plain()", 1); len(problems) > 0 || l.Hasher.Text != "distlock.Plain()" {
+		t.Errorf("%+v, %v", l, problems)
 	}
 	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||
 		fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", distlock.Opts{Value: "a", Mode: distlock.Shared}) {

@@ -15,7 +15,7 @@
 // keyTimeout; the error for an unknown option lists them. Params has two options
 // instead: param, which names a parameter, and key, which is a Go expression. Both
 // may be given several times, and both imply paramLock. Bools stand alone or have
-// the value true or false; durations have units; hasher is a Go expression. Two more
-// options are as, the name of what is generated, and locker, a Go expression for the
+// the value true or false; durations have units; hasher and keyFormat are Go expressions.
+// Two more options are as, the name of what is generated, and locker, a Go expression for the
 // *distlock.Locker.
 package directive

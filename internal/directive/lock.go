@@ -13,11 +13,12 @@ type Lock struct {
 	Args []Arg     // as written
 	tab  token.Pos // of the first tab between options, if there is one
 
-	Opts   distlock.Opts // without Params and Hasher, which are expressions
-	Parts  []Part        // that take part in the key, as ordered in the directive; if none, see Opts.ParamLock
-	Hasher *Expr
-	Locker *Expr
-	As     string // the name of what is generated; "": the default
+	Opts      distlock.Opts // without Params, Hasher and KeyFormat, which are expressions
+	Parts     []Part        // that take part in the key, as ordered in the directive; if none, see Opts.ParamLock
+	Hasher    *Expr
+	KeyFormat *Expr
+	Locker    *Expr
+	As        string // the name of what is generated; "": the default
 }
 
 // Part is a parameter or an expression that takes part in the key.

@@ -43,6 +43,8 @@ func makeReaders() []reader {
 			all = append(all, reader{name: "param", read: readParam, again: true}, reader{name: "key", read: readKey, again: true})
 		case "Hasher":
 			all = append(all, reader{name: f.Directive(), read: func(l *Lock, a Arg) (err error) { l.Hasher, err = expr(a); return err }})
+		case "KeyFormat":
+			all = append(all, reader{name: f.Directive(), read: func(l *Lock, a Arg) (err error) { l.KeyFormat, err = expr(a); return err }})
 		default:
 			all = append(all, reader{
 				name: f.Directive(), alone: f.IsBool(), read: func(l *Lock, a Arg) error { return f.Set(&l.Opts, a.Value) },
@@ -96,7 +98,10 @@ func (l *Lock) read(problems *Problems) {
 		}
 		l.Opts.ParamLock = true
 	}
-	if l.Hasher != nil && !l.Opts.ParamLock {
+	switch {
+	case l.Hasher != nil && l.KeyFormat != nil:
+		problems.add(l.pos("hasher"), "hasher is set but keyFormat makes the whole key")
+	case l.Hasher != nil && !l.Opts.ParamLock:
 		problems.add(l.pos("hasher"), "hasher is set but no parameters take part in the key: add paramLock, param or key")
 	}
 }

@@ -38,6 +38,7 @@ var fields = []Field{
 	{Name: "ParamLock", Of: func(o *distlock.Opts) any { return &o.ParamLock }, proto: "-"}, // params imply it
 	{Name: "Params"},             // in directives param and key
 	{Name: "Hasher", proto: "-"}, // distlock.Config has it
+	{Name: "KeyFormat", proto: "-"},
 	{
 		Name: "KeyTimeout", Of: func(o *distlock.Opts) any { return &o.KeyTimeout }, flag: "lease",
 		Usage: "`TIME` for which a crash of this process blocks the key; renewed every third of it; at least 1s",

@@ -93,6 +93,14 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// A key format makes the key of a woven function.
+func TestKeyFormat(t *testing.T) {
+	made, _ := newTill(t)
+	if got, err := made.Formatted(t.Context(), "u1", 7); got != "my-formatted-3676-7-locks" || err != nil {
+		t.Errorf("key %q, %v", got, err)
+	}
+}
+
 // Functions with unnamed parameters have a lock too: it is refused while another holder has it.
 func TestUnnamed(t *testing.T) {
 	made, _ := newTill(t)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/javakey"
 )
 
 // locker is the Locker of functions that are not methods.
@@ -89,6 +90,13 @@ type generous struct{ context.Context }
 func (t *till) Generous(g *generous, ctx context.Context, n int) (string, error) {
 	return key(ctx), nil
 }
+
+//distlock:lock prefix:my- value:formatted paramLock keyFormat:byAspect
+func (t *till) Formatted(ctx context.Context, user string, order int64) (string, error) {
+	return key(ctx), nil
+}
+
+var byAspect distlock.KeyFormat = javakey.Aspect
 
 //distlock:lock value:hashed paramLock hasher:'distlock.Keyed([]byte("0123456789abcdef0123456789abcdef"))'
 func (t *till) Hashed(ctx context.Context, user string) (string, error) { return key(ctx), nil }

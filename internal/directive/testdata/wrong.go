@@ -35,7 +35,10 @@ func noParams(ctx context.Context) error { return nil }
 //distlock:lock value:a b
 func space(ctx context.Context) error { return nil }
 
-//distlock:lock prefix:{shop} value:pay
+//distlock:lock value:a hasher:plain keyFormat:javakey.Aspect
+func hashedAndFormatted(ctx context.Context) error { return nil }
+
+//distlock:lock prefix:{shop value:pay
 func brace(ctx context.Context) error { return nil }
 
 //distlock:lock KeyTimeout:1s params:a paramlock

@@ -41,6 +41,12 @@ func (s Service) all(at clock.Time, ctx context.Context, b ...string) (r *Receip
 	return nil, 0, nil
 }
 
+// joined is a KeyFormat.
+func joined(base string, params any) (string, error) { return fmt.Sprint(base, "/", params), nil }
+
+//distlock:lock prefix:shop: value:formatted keyFormat:joined param:order param:done as:Formatted
+func formatted(ctx context.Context, joined string, order int, done func()) error { return nil }
+
 //distlock:lock value:expr key:r.User.ID key:'fmt.Sprintf("%04d", n)' permits:3 as:Expression
 func expr(ctx context.Context, r Request, n int) (_, _ string, _ error) { return "", "", nil }
 

@@ -51,6 +51,20 @@ func (s Service) All(at clock.Time, ctx context.Context, b ...string) (r *Receip
 	return r, n, err
 }
 
+var lockFormatted = distlock2.NewSite("formatted", distlock2.Opts{
+	Prefix:    "shop:",
+	Value:     "formatted",
+	ParamLock: true,
+	KeyFormat: joined,
+})
+
+// Formatted is formatted under the lock shop:formatted, one for each order and done.
+func Formatted(ctx context.Context, joined string, order int, done func()) error {
+	return lockFormatted.On(locker).Do(ctx, []any{order, done}, func(ctx context2.Context) error {
+		return formatted(ctx, joined, order, done)
+	})
+}
+
 var lockExpr = distlock2.NewSite("expr", distlock2.Opts{
 	Value:     "expr",
 	ParamLock: true,

@@ -53,6 +53,9 @@ func noLocker(ctx context.Context) error { return nil }
 //distlock:lock value:a hasher:42 paramLock
 func (s *service) noHasher(ctx context.Context, id int) error { return nil }
 
+//distlock:lock value:a keyFormat:noLocker paramLock
+func (s *service) noFormat(ctx context.Context, id int) error { return nil }
+
 //distlock:lock value:a
 func (s *service) Exported(ctx context.Context) error { return nil }
 
