@@ -56,7 +56,7 @@ var layers = []layer{
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
 	{"queues", "backend/internal/placequeue backend/internal/recent", "driver", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
-	{"backends", "backend/memlock backend/redislock backend/redlock backend/zklock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath + " " + zookeeper},
+	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock backend/zklock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath + " " + zookeeper},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 
 	{"metrics", "internal/lockmetrics", "root", ""},

@@ -97,6 +97,14 @@ func (l *Listener) Subscribe(name string, message func(text string), look func()
 	}
 }
 
+// Subscribed reports whether this Listener receives the messages of a channel.
+func (l *Listener) Subscribed(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ch := l.channels[name]
+	return ch != nil && ch.live
+}
+
 // place gives the channels to the links of their servers.
 func (l *Listener) place(ctx context.Context, names ...string) {
 	for len(names) > 0 && ctx.Err() == nil {

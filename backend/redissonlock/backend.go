@@ -1,0 +1,94 @@
+package redissonlock
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
+)
+
+var (
+	_ driver.Backend   = (*Backend)(nil)
+	_ driver.Waker     = (*Backend)(nil)
+	_ driver.Inspector = (*Backend)(nil)
+	_ driver.Pinger    = (*Backend)(nil)
+)
+
+// Backend shares locks with Redisson. It is safe for concurrent use. Make one for each Locker,
+// with [New].
+type Backend struct {
+	opts     options
+	client   redis.UniversalClient
+	cluster  *redis.ClusterClient // nil if the client is for one server
+	own      *rediskit.OwnPool    // for what must not wait for the application
+	server   *rediskit.Server     // that errors name
+	workers  *rediskit.Workers
+	listener *rediskit.Listener
+	publish  string // the command for messages
+
+	inDoubt rediskit.Doubts
+	turns   turns
+
+	evictionOnce sync.Once
+	background   *rediskit.Background
+}
+
+// ownConnections is how many connections to a server are for renewals and releases alone.
+const ownConnections = 4
+
+// New returns a Backend that keeps locks in the Redis of the client: one server, a master that
+// Sentinel watches, or a Cluster. The client may have any settings. The caller closes it, after
+// the Backend. New panics if the client is nil, or a Ring: Redisson has no counterpart of it.
+//
+// A Backend opens connections of its own: up to four to each server for renewals and releases,
+// so that an application that uses up the pool of its client loses no lease, and one to receive
+// messages when an acquisition has to wait, in a Cluster one to each master that is concerned.
+// Close closes them.
+func New(client redis.UniversalClient, opts ...Option) *Backend {
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		panic("redissonlock: nil client")
+	}
+	if _, ring := client.(*redis.Ring); ring {
+		panic("redissonlock: a Ring")
+	}
+	o := newOptions(opts)
+	bg := rediskit.NewBackground()
+	b := &Backend{
+		opts: o, client: client, publish: "PUBLISH",
+		own:     rediskit.NewOwnPool(client, ownConnections, o.opTimeout),
+		server:  rediskit.NewServer("redissonlock", client, bg),
+		workers: rediskit.NewWorkers(bg.Done()), background: bg,
+	}
+	if c, ok := client.(*redis.ClusterClient); ok {
+		b.cluster, b.publish, b.listener = c, "SPUBLISH", rediskit.NewShardedListener(c, bg)
+	} else {
+		b.listener = rediskit.NewListener(client, bg)
+	}
+	return b
+}
+
+// Features implements [driver.Backend]. All locks are exclusive: the package comment says why.
+func (*Backend) Features() driver.Features { return driver.Features{} }
+
+// Close closes the connections of the Backend, but not the client. It takes at most the
+// operation timeout. It releases no lock. A closed Backend continues to work, but its waiters
+// poll. Further calls of Close do nothing.
+func (b *Backend) Close() error {
+	b.background.End(b.opts.opTimeout)
+	return b.own.Close()
+}
+
+// checkEviction logs a warning if the server may evict locks. It runs in the background. It
+// ignores errors, because many users may not call INFO.
+func (b *Backend) checkEviction() {
+	b.background.Run(func(ctx context.Context) {
+		info, err := call(ctx, b, func(ctx context.Context) (string, error) { return b.client.Info(ctx, "memory").Result() })
+		if err == nil {
+			rediskit.WarnOfEviction(ctx, b.opts.logger, "redissonlock", info)
+		}
+	})
+}

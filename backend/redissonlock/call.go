@@ -1,0 +1,121 @@
+package redissonlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/luascript"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+)
+
+const (
+	// maxRepeats is how often a script is sent again because its connection broke: the
+	// connections of a pool break together.
+	maxRepeats = 4
+
+	// redirectPause is the pause before a script is sent again that a Cluster has refused
+	// for the moment.
+	redirectPause = 20 * time.Millisecond
+)
+
+// call runs op on another goroutine, for at most the operation timeout. op is abandoned if it
+// is late: it must use the context that it gets, and must not share anything with its caller
+// that one of them writes to.
+func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	limit := b.opts.opTimeout
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	diagnosis := time.AfterFunc(limit/2, func() { b.server.Ask(limit / 4) })
+	defer diagnosis.Stop()
+	answers := make(chan answer, 1)
+	rediskit.Call(limited, b.workers, b.background, op, func(v T, err error) { answers <- answer{v, err} })
+	a := <-answers
+	return a.value, b.explain(ctx, a.err)
+}
+
+// explain returns the error of an operation for the caller with ctx: with the server and the
+// reason, or that of ctx.
+func (b *Backend) explain(ctx context.Context, err error) error {
+	limit := b.opts.opTimeout
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
+		if !rediskit.Answered(err) && !rediskit.Dialled(err) && !errors.Is(err, redis.ErrClosed) { // why is not known
+			b.server.Ask(limit / 4)
+			return b.server.NoAnswer(err, limit)
+		}
+		return b.server.Explain(err)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default: // not an error of a context: that of the caller goes on
+		rediskit.Reload(b.client)
+		return b.server.NoAnswer(fmt.Errorf("no answer within the operation timeout of %v", limit), 2*limit)
+	}
+}
+
+// result is what became of a script. The zero value claims nothing.
+type result struct {
+	value any
+	sent  time.Time // before the copy was sent that was answered
+	known bool      // each copy was answered or was never sent
+}
+
+// run runs a script. It sends the script again if the connection broke, which is harmless for
+// the same owner, or if a Cluster has refused it for the moment.
+func (b *Backend) run(ctx context.Context, client redis.UniversalClient, s *luascript.Script, keys []string, args ...any) (result, error) {
+	if err := ctx.Err(); err != nil {
+		return result{known: true}, err
+	}
+	return call(ctx, b, func(ctx context.Context) (result, error) {
+		r := result{known: true}
+		for repeats := 0; ; repeats++ {
+			r.sent = time.Now()
+			var err error
+			r.value, err = s.Run(ctx, client, keys, args...).Result()
+			r.known = r.known && rediskit.FateOf(err) != rediskit.Unknown
+			switch {
+			case b.isRedirect(err) && rediskit.Sleep(ctx, redirectPause):
+			case rediskit.Broken(err) && repeats < maxRepeats && ctx.Err() == nil:
+			default:
+				return r, err
+			}
+		}
+	})
+}
+
+// isRedirect reports whether a Cluster refused a script for the moment: the slot is moving,
+// or has no master.
+func (b *Backend) isRedirect(err error) bool {
+	return b.cluster != nil && slices.ContainsFunc([]string{"TRYAGAIN", "MOVED", "ASK", "CLUSTERDOWN"}, func(prefix string) bool {
+		return redis.HasErrorPrefix(err, prefix)
+	})
+}
+
+// numbers returns the numbers at the beginning of an array that a script returned, and the
+// rest. It returns false if there are fewer than n.
+func (r result) numbers(n int) (numbers []int64, rest []any, ok bool) {
+	parts, _ := r.value.([]any)
+	if len(parts) < n {
+		return nil, nil, false
+	}
+	for _, part := range parts[:n] {
+		v, ok := part.(int64)
+		if !ok {
+			return nil, nil, false
+		}
+		numbers = append(numbers, v)
+	}
+	return numbers, parts[n:], true
+}

@@ -1,0 +1,2 @@
+// Package redissonlock shares locks with Redisson.
+package redissonlock

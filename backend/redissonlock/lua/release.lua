@@ -1,0 +1,43 @@
+-- Releases the lock.
+--
+-- KEYS: the lock, its tombstones.
+-- ARGV: the owner, 1 if an attempt of the owner is in doubt, the command to publish with, the
+--   channels of RLock and of RReadWriteLock.
+--
+-- Returns an array of two numbers. The first is
+--   1  this owner had it, or this is a repeated call of an owner in doubt
+--   0  another has it
+--   2  it had no holder
+-- The second is how many connections have heard that it is free.
+
+--- @constants
+--- @include "includes/lock.lua"
+--- @include "includes/time.lua"
+--- @include "includes/tombstone.lua"
+--- @include "includes/publish.lua"
+
+local lock, gone = KEYS[1], KEYS[2]
+local owner, in_doubt = ARGV[1], ARGV[2] == '1'
+
+local mine = redis.pcall('HEXISTS', lock, owner .. GO_SUFFIX)
+local err = failed(mine)
+if err and not wrong_type(err) then
+  return mine
+end
+
+local receivers = 0
+if mine == 1 then
+  -- First a command that Redis does not refuse when it is out of memory.
+  redis.call('DEL', lock)
+  receivers = publish(ARGV[3], ARGV[4], ARGV[5])
+end
+if in_doubt then
+  if redis.pcall('ZSCORE', gone, owner) and mine ~= 1 then
+    mine = 1
+  end
+  pcall(add_tombstone, gone, owner) -- a value of another type stays: then acquire.lua fails
+end
+if mine == 1 then
+  return { 1, receivers }
+end
+return { redis.call('EXISTS', lock) == 1 and 0 or 2, 0 }

@@ -1,0 +1,86 @@
+package redissonlock
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// companion returns the name of something that belongs to a lock, by Redisson's rule. It is in
+// the same hash slot as the lock.
+func companion(prefix, key string) string {
+	if strings.ContainsRune(key, '{') {
+		return prefix + ":" + key
+	}
+	return prefix + ":{" + key + "}"
+}
+
+// lockKeys are the keys of a lock.
+type lockKeys struct {
+	lock, counter, gone string
+}
+
+func keysOf(key string) lockKeys {
+	return lockKeys{lock: key, counter: companion("redisson_lock_token", key), gone: companion("distlock_gone", key)}
+}
+
+// channels returns the channels of a lock: that of RLock, and that of RReadWriteLock.
+func channels(key string) (lock, readWrite string) {
+	return companion("redisson_lock__channel", key), companion("redisson_rwlock", key)
+}
+
+// checkRequest refuses what the record cannot hold.
+func checkRequest(g driver.Grant) error {
+	if g.Mode != driver.Exclusive || g.Permits != 0 {
+		return fmt.Errorf("redissonlock: %v with %d permits: all locks are exclusive: %w", g.Mode, g.Permits, errors.ErrUnsupported)
+	}
+	if err := rediskit.CheckNames(g.Key, g.Owner); err != nil {
+		return fmt.Errorf("redissonlock: %w", err)
+	}
+	return checkKey(g.Key)
+}
+
+// checkKey refuses keys whose companions would be in another hash slot, or would be the
+// companions of another lock.
+func checkKey(key string) error {
+	if open := strings.IndexByte(key, '{'); open >= 0 || strings.ContainsRune(key, '}') {
+		end := strings.IndexByte(key, '}')
+		if open < 0 || end <= open+1 || strings.Count(key, "{") > 1 || strings.Count(key, "}") > 1 {
+			return fmt.Errorf("redissonlock: the key %q has braces, but not one hash tag", key)
+		}
+		for _, prefix := range []string{"redisson_", "distlock_gone:"} {
+			if strings.HasPrefix(key, prefix) {
+				return fmt.Errorf("redissonlock: the key %q is reserved", key)
+			}
+		}
+	}
+	return nil
+}
+
+// goSuffix follows the owner in the field of a lock of this package. The fields of Redisson end
+// in the number of a thread, which is never zero.
+const goSuffix = ":0"
+
+// fieldOf returns the field of an owner.
+func fieldOf(owner string) string { return owner + goSuffix }
+
+// holder describes the field of a holder: the fingerprint of the owner, the name of the holder,
+// and whether it is one of this package. The name of a thread of Redisson is made of the
+// first digits of its client's id, of its number, and of the holds if there are several.
+func holder(field, holds string) (fingerprint, name string, ours bool) {
+	if owner, ok := strings.CutSuffix(field, goSuffix); ok {
+		return driver.Fingerprint(owner), driver.HolderOf(owner), true
+	}
+	client, thread, ok := strings.Cut(strings.TrimSuffix(field, ":write"), ":")
+	if !ok {
+		return driver.Fingerprint(field), "", false
+	}
+	name = "redisson-" + client[:min(len(client), 8)] + "/thread-" + thread
+	if holds != "1" {
+		name += "/holds-" + holds
+	}
+	return driver.Fingerprint(field), name, false
+}

@@ -1,0 +1,30 @@
+package redissonlock
+
+import (
+	"context"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+)
+
+// Ping asks every server that keeps keys: the single server, the master that Sentinel names, or
+// all masters of a Cluster. One round trip shows that the server answers this user and, if the
+// user may run INFO, that it is not a replica. It takes at most the operation timeout. If
+// several servers fail, it returns one of the errors.
+func (b *Backend) Ping(ctx context.Context) error {
+	_, err := call(ctx, b, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, b.eachMaster(ctx, func(ctx context.Context, master redis.UniversalClient) error {
+			return rediskit.Ping(ctx, master)
+		})
+	})
+	return err
+}
+
+// eachMaster calls f for each server that keeps keys, at once.
+func (b *Backend) eachMaster(ctx context.Context, f func(context.Context, redis.UniversalClient) error) error {
+	if b.cluster == nil {
+		return f(ctx, b.client)
+	}
+	return b.cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error { return f(ctx, master) })
+}

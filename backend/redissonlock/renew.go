@@ -1,0 +1,117 @@
+package redissonlock
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/luascript"
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// maxRenewBatch is the number of renewals in one pipeline.
+const maxRenewBatch = 256
+
+// Renew extends the grants, in pipelines of up to 256. In a Cluster it does so for all servers
+// at once, and reports each result when its server has answered. If a server does not answer
+// within the operation timeout, the grants of that pipeline and of further ones for that server
+// are [driver.Unknown].
+func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	grants = slices.Clone(grants) // an abandoned call may still read it
+	valid := make([]int, 0, len(grants))
+	for i, g := range grants {
+		if g.TTL < time.Millisecond { // a PEXPIRE of zero would delete the lock
+			report(i, driver.RenewResult{Err: tooShort(g.TTL)})
+			continue
+		}
+		valid = append(valid, i)
+	}
+	var all sync.WaitGroup
+	for _, group := range b.groupByServer(ctx, grants, valid) {
+		all.Go(func() { b.renewAt(ctx, grants, group, report) })
+	}
+	all.Wait()
+}
+
+// renewAt renews the grants with the given indexes, which are on one server: one batch after
+// the other, until one is not answered.
+func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []int, report func(int, driver.RenewResult)) {
+	var failed error
+	for batch := range slices.Chunk(group, maxRenewBatch) {
+		results := make([]driver.RenewResult, len(batch))
+		if failed == nil {
+			results, failed = b.renewBatch(ctx, grants, batch)
+		}
+		for n, i := range batch {
+			if failed != nil {
+				report(i, driver.RenewResult{Err: failed})
+			} else {
+				report(i, results[n])
+			}
+		}
+	}
+}
+
+// renewBatch renews the grants with the given indexes. It fails if none was answered.
+func (b *Backend) renewBatch(ctx context.Context, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
+	calls := make([]luascript.Call, len(batch))
+	for n, i := range batch {
+		g := grants[i]
+		calls[n] = luascript.Call{Keys: []string{g.Key}, Args: []any{g.Owner, g.TTL.Milliseconds()}}
+	}
+	cmds, err := call(ctx, b, func(ctx context.Context) (cmds []*rediskit.Cmd, err error) {
+		for repeats := 0; ; repeats++ {
+			cmds = renewScript.RunAll(ctx, b.own.Client(), calls)
+			if slices.ContainsFunc(cmds, func(c *rediskit.Cmd) bool { return rediskit.Answered(c.Err()) }) {
+				return cmds, nil
+			}
+			if err = cmds[0].Err(); !rediskit.Broken(err) || repeats == maxRepeats || ctx.Err() != nil {
+				return nil, err
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	results := make([]driver.RenewResult, len(batch))
+	for n, cmd := range cmds {
+		switch extended, err := cmd.Int64(); {
+		case err != nil:
+			results[n].Err = b.explain(ctx, err)
+		case extended == 1:
+			results[n].Status = driver.Renewed
+		default:
+			results[n].Status = driver.Lost
+		}
+	}
+	return results, nil
+}
+
+// groupByServer splits the grants with the given indexes by their server, so that a server that
+// does not answer delays no grants of another. The result may be wrong: a pipeline follows
+// redirections.
+func (b *Backend) groupByServer(ctx context.Context, grants []driver.Grant, indexes []int) [][]int {
+	if b.cluster == nil || len(indexes) == 0 {
+		return [][]int{indexes}
+	}
+	groups, err := call(ctx, b, func(ctx context.Context) ([][]int, error) { // the first call asks the Cluster
+		of := make(map[*redis.Client][]int)
+		for _, i := range indexes {
+			master, err := b.cluster.MasterForKey(ctx, grants[i].Key)
+			if err != nil {
+				return nil, err
+			}
+			of[master] = append(of[master], i)
+		}
+		return slices.Collect(maps.Values(of)), nil
+	})
+	if err != nil {
+		return [][]int{indexes}
+	}
+	return groups
+}
