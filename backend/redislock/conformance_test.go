@@ -17,14 +17,14 @@ import (
 
 // conform runs the suite with one server for each case. A peer is another Backend with
 // its own client, as in another process.
-func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() redis.UniversalClient) {
+func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() redis.UniversalClient, opts ...redislock.Option) {
 	type store struct {
 		admin  redis.UniversalClient
 		client func() redis.UniversalClient
 	}
 	stores := make(map[driver.Backend]store)
 	add := func(s store) driver.Backend {
-		b := redislock.New(s.client())
+		b := redislock.New(s.client(), opts...)
 		stores[b] = s
 		return b
 	}
@@ -51,6 +51,17 @@ func TestConformanceEmbedded(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		return func() redis.UniversalClient { return s.Client() }
 	})
+}
+
+// The suite passes in a mixed fleet, too, in which a key that was busy is left free for a while.
+func TestConformanceMixed(t *testing.T) {
+	conform(t, locktest.Features{Bubble: true, Settle: 30 * time.Millisecond}, func(t *testing.T) func() redis.UniversalClient {
+		s := embedded.Start()
+		t.Cleanup(func() { _ = s.Close() })
+		return func() redis.UniversalClient { return s.Client() }
+	}, redislock.WithPollers(10*time.Millisecond), redislock.WithReleaseMessage(func(key string) (channel, message string) {
+		return "released", key
+	}))
 }
 
 func TestConformanceRedis(t *testing.T) {

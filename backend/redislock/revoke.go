@@ -1,0 +1,84 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/driver"
+)
+
+var _ driver.Revoker = (*Backend)(nil)
+
+// maxRevoked is the number of holders of one key that Revoke asks at most.
+const maxRevoked = 1000
+
+// revokeChannel returns the channel in which an owner is asked to give its key back. It begins
+// like the inboxes, so that a user who may use these may use it.
+func (b *Backend) revokeChannel(owner string) string { return b.opts.inboxPrefix + "revoke:" + owner }
+
+// Revoke asks the holders of the key by a message. A message may be lost, so the caller should
+// repeat it. At most a thousand holders are asked. A key that another library holds counts as
+// held, but nobody is asked. With a Ring nobody is asked either.
+func (b *Backend) Revoke(ctx context.Context, key string) (held bool, err error) {
+	if key == "" {
+		return false, errors.New("redislock: the key is empty")
+	}
+	owners, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]string, error) {
+		return readOwners(ctx, c, key)
+	})
+	if err != nil {
+		return false, err
+	}
+	if len(owners) == 0 {
+		v, err := b.valueAt(ctx, key)
+		return err == nil && v.kind != "none", err
+	}
+	_, err = call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) (struct{}, error) {
+		pipe := c.Pipeline()
+		for _, owner := range owners {
+			pipe.Publish(ctx, b.revokeChannel(owner), "")
+		}
+		_, err := pipe.Exec(ctx)
+		return struct{}{}, err
+	})
+	return true, err
+}
+
+// readOwners returns the owners that hold a key.
+func readOwners(ctx context.Context, c redis.UniversalClient, key string) ([]string, error) {
+	names := lockKeys(key)
+	reply, err := inspectScript.Run(ctx, c, names[:2], maxRevoked, rediskit.Flag(true)).Slice()
+	if err != nil {
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		return nil, err
+	}
+	if len(reply) == 4 {
+		if holders, ok := reply[3].([]any); ok && len(holders)%3 == 0 {
+			var owners []string
+			for i := 0; i < len(holders); i += 3 {
+				owner, _ := holders[i].(string)
+				owners = append(owners, owner)
+			}
+			return owners, nil
+		}
+	}
+	return nil, fmt.Errorf("redislock: inspect answered %v", reply)
+}
+
+// Revoked implements [driver.Revoker]. The subscription shares the connection of the inbox.
+// With a Ring the channel is never closed.
+func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
+	revoked := make(chan struct{})
+	if b.inbox.listener != nil {
+		asked := sync.OnceFunc(func() { close(revoked) })
+		context.AfterFunc(ctx, b.inbox.listener.Subscribe(b.revokeChannel(g.Owner), func(string) { asked() }, func() {}))
+	}
+	return revoked
+}
