@@ -25,7 +25,19 @@ type probeKeys struct{ lock, queue, gone string }
 
 func newProbeKeys(prefix string) probeKeys {
 	lock := prefix + "distlock:doctor:" + uuid.NewString()
-	return probeKeys{lock, "{" + lock + "}:queue", "{" + lock + "}:gone"}
+	name := tag(prefix) + "{" + lock + "}"
+	return probeKeys{lock, name + ":queue", name + ":gone"}
+}
+
+// tag returns the hash tag in a prefix, with its braces, or "" if there is none. The names
+// of the queue and the tombstones of a lock begin with the tag of its key.
+func tag(prefix string) string {
+	if _, rest, ok := strings.Cut(prefix, "{"); ok {
+		if name, _, ok := strings.Cut(rest, "}"); ok && name != "" {
+			return "{" + name + "}"
+		}
+	}
+	return ""
 }
 
 // trials returns the commands of redislock. DEL and SET come before GETSET, which makes a
@@ -282,8 +294,9 @@ func aclOptional(user string, missing []refused) Finding {
 
 // aclKeys decides on the keys that were refused.
 func aclKeys(user, prefix string, keys probeKeys, refused []string) Finding {
+	name := "~" + tag(prefix) + "{" + prefix + "*}"
 	patterns := map[string]string{
-		keys.lock: "~" + prefix + "*", keys.queue: "~{" + prefix + "*}:queue", keys.gone: "~{" + prefix + "*}:gone", clockKey: "~distlock:clock*",
+		keys.lock: "~" + prefix + "*", keys.queue: name + ":queue", keys.gone: name + ":gone", clockKey: "~distlock:clock*",
 	}
 	if len(refused) == 0 {
 		return ok("acl-keys", "the user %s may use the keys of locks with the prefix %q", user, prefix)

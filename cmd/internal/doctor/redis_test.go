@@ -83,6 +83,17 @@ func TestRedisACL(t *testing.T) {
 	wantSeen(t, r, "acl-keys", "{shop:*}:queue", "{shop:*}:gone", "distlock:clock*")
 	wantSeen(t, r, "acl-channels", "publish and subscribe")
 
+	// The names of companions begin with the hash tag of a prefix.
+	tagged := func(more ...string) []string {
+		return rules(append([]string{"+config|get", "+wait", "+scan", "+zcount", "+zrangebyscore", "resetkeys", "~{shop}:*", "~distlock:clock*"}, more...)...)
+	}
+	redistest.SetUser(t, admin, tagged())
+	r = examine(t, rawURL, "{shop}:")
+	wantFindings(t, r, "note replicas", "fault acl-keys")
+	wantSeen(t, r, "acl-keys", "{shop}{{shop}:*}:queue", "{shop}{{shop}:*}:gone")
+	redistest.SetUser(t, admin, tagged("~{shop}{{shop}:*}:queue", "~{shop}{{shop}:*}:gone"))
+	wantFindings(t, examine(t, rawURL, "{shop}:"), "note replicas")
+
 	// Without the prefix, the doctor does not know which keys the locks have.
 	redistest.SetUser(t, admin, rules("+config|get", "+wait", "+scan", "+zcount", "+zrangebyscore"))
 	wantFindings(t, examine(t, rawURL, ""), "note replicas", "warning acl-keys")
