@@ -18,6 +18,7 @@ var stringPairs = []pair{
 	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.message", goKey: prefix("reg:"), goWakes: polling, javaWakes: message},
 	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
 	{theirs: "ShedLock, `safeUpdate`", record: "string, `ADDED:…@host:uuid`", java: "shedlock.safe", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
+	{theirs: "lock4j, `@Lock4j` with the RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.method", ours: "redislock.lock", goKey: lock4jKey, goWakes: polling, javaWakes: polling},
 	{theirs: "lock4j, RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.template", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
 }
 
@@ -42,6 +43,15 @@ func prefix(p string) func(string) string {
 // aspectKey returns the key that the aspect makes of a parameter.
 func aspectKey(parameter string) string {
 	key, err := javakey.Aspect("my-test", parameter)
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
+
+// lock4jKey returns the key that lock4j makes of a parameter.
+func lock4jKey(parameter string) string {
+	key, err := javakey.Lock4j("orders", parameter)
 	if err != nil {
 		panic(err)
 	}

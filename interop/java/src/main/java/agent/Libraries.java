@@ -19,11 +19,16 @@ final class Libraries {
         this.zooKeeper = zooKeeper;
     }
 
-    synchronized Library get(String name) {
-        return open.computeIfAbsent(name, this::open);
+    synchronized Library get(String name) throws Exception {
+        Library library = open.get(name);
+        if (library == null) {
+            library = open(name);
+            open.put(name, library);
+        }
+        return library;
     }
 
-    private Library open(String name) {
+    private Library open(String name) throws Exception {
         switch (name) {
             case "redisson":
                 return redisson();
