@@ -37,7 +37,7 @@ func (f *fleet) beside(t *testing.T, requests int, patience time.Duration, optio
 	for range users {
 		selling.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := s.sell(ctx, items[0]); err != nil && ctx.Err() == nil {
+				if _, err := s.under["aspect"].sell(ctx, items[0]); err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}
 			}
@@ -46,7 +46,7 @@ func (f *fleet) beside(t *testing.T, requests int, patience time.Duration, optio
 	f.set(t, shares{})
 	for range requests {
 		start := time.Now()
-		f.request(t, http.MethodPost, "/sell", items[0].query()).ok(t)
+		f.request(t, http.MethodPost, "/aspect/sell", items[0].query()).ok(t)
 		if ctx.Err() != nil {
 			break
 		}

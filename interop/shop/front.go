@@ -40,10 +40,11 @@ func newFront(s *shop, spring *url.URL) *front {
 		return nil
 	}
 	f := &front{spring: proxy, shares: map[string]*share{"sell": {}, "restock": {}, "book": {}}}
-	f.handle("/sell", "sell", handler(parseItem, s.sell))
-	f.handle("/restock", "restock", handler(parseItem, s.restock))
-	f.handle("/book", "book", handler(parseOrder, s.book))
-	f.handle("/unlocked/sell", "sell", handler(parseItem, s.books.sell))
+	for lock, m := range s.under {
+		f.handle(lock, "sell", handler(parseItem, m.sell))
+		f.handle(lock, "restock", handler(parseItem, m.restock))
+		f.handle(lock, "book", handler(parseOrder, m.book))
+	}
 	f.mux.HandleFunc("PUT /share/{method}", f.setShare)
 	return f
 }
@@ -52,8 +53,8 @@ func newFront(s *shop, spring *url.URL) *front {
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
 
 // handle adds a route that is served by h or by Spring, as the share of the method says.
-func (f *front) handle(path, method string, h http.HandlerFunc) {
-	f.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+func (f *front) handle(lock, method string, h http.HandlerFunc) {
+	f.mux.HandleFunc("POST /"+lock+"/"+method, func(w http.ResponseWriter, r *http.Request) {
 		if f.shares[method].next() {
 			w.Header().Set(servedBy, "go")
 			h(w, r)

@@ -68,24 +68,24 @@ func (l *load) post(t *testing.T, path string, query url.Values) {
 	}
 }
 
-// order is an order of one piece. The client repeats the request to book it, and every
-// second item is restocked.
-func order(t *testing.T) func(l *load, n int) {
+// order is an order of one piece, under a kind of lock. The client repeats the request to
+// book it, and every second item is restocked.
+func order(t *testing.T, lock string) func(l *load, n int) {
 	return func(l *load, n int) {
 		of := items[n%len(items)].query()
 		booking := url.Values{"order": {fmt.Sprintf("order-%d", n)}}
-		l.post(t, "/sell", of)
-		l.post(t, "/book", booking)
-		l.post(t, "/book", booking)
+		l.post(t, "/"+lock+"/sell", of)
+		l.post(t, "/"+lock+"/book", booking)
+		l.post(t, "/"+lock+"/book", booking)
 		if n%4 < 2 {
-			l.post(t, "/restock", of)
+			l.post(t, "/"+lock+"/restock", of)
 		}
 	}
 }
 
 // sale sells one piece of the first item.
-func sale(t *testing.T, path string) func(l *load, n int) {
-	return func(l *load, _ int) { l.post(t, path, items[0].query()) }
+func sale(t *testing.T, lock string) func(l *load, n int) {
+	return func(l *load, _ int) { l.post(t, "/"+lock+"/sell", items[0].query()) }
 }
 
 func (i Item) query() url.Values {

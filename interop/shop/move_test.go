@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,12 +10,14 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// stages are the steps of the move. Between two steps both sides serve the same method,
-// as in a rolling deployment.
-var stages = []struct {
+type stage struct {
 	name string
 	shares
-}{
+}
+
+// stages are the steps of the move. Between two steps both sides serve the same method,
+// as in a rolling deployment.
+var stages = []stage{
 	{"all in Spring", shares{}},
 	{"sell in both", shares{sell: 50}},
 	{"sell in Go", shares{sell: 100}},
@@ -27,13 +28,22 @@ var stages = []struct {
 	{"all in both", shares{sell: 50, restock: 50, book: 50}},
 }
 
+// moves are the stages of the move of each kind of lock: all of them for one.
+var moves = []struct {
+	lock   string
+	stages []stage
+}{
+	{"aspect", stages},
+	{"lock4j", []stage{stages[1], stages[2], stages[7]}},
+}
+
 // TestMove moves the methods from Spring to Go while users send orders: at every stage
 // the stock is exact and each order is in the ledger once. Without the lock, or with
 // other keys on the Go side, the same users lose updates.
 func TestMove(t *testing.T) {
 	testmode.Long(t)
-	f := startFleet(t)
 	started := time.Now()
+	f := startFleet(t)
 	t.Run("commands", func(t *testing.T) { runCommands(t, f) })
 	go f.shop.report(t.Context())
 
@@ -41,25 +51,26 @@ func TestMove(t *testing.T) {
 	for _, s := range []shares{{}, {sell: 50}, {sell: 100}} {
 		t.Run(fmt.Sprintf("unlocked-%d", s.sell), func(t *testing.T) {
 			f.set(t, s)
-			f.run(t, sale(t, "/unlocked/sell"))
+			f.run(t, sale(t, "unlocked"))
 			f.mustLose(t)
 		})
 	}
 	t.Run("sold-out", f.soldOut)
 	t.Run("busy", f.busy)
 	t.Run("other-keys", func(t *testing.T) {
-		other := *f.shop
-		other.sell = distlock.Wrap(f.shop.locker, f.shop.books.sell, distlock.Opts{Prefix: "shop-", Value: "stock", ParamLock: true})
-		f.serve(t, &other)
+		digest := distlock.Opts{Prefix: "shop-", Value: "stock", ParamLock: true}
+		aspect := f.shop.under["aspect"]
+		aspect.sell = distlock.Wrap(f.shop.locker, f.shop.books.sell, digest)
+		f.serve(t, &shop{under: map[string]methods{"aspect": aspect}})
 		f.set(t, shares{sell: 50})
-		f.run(t, sale(t, "/sell"))
+		f.run(t, sale(t, "aspect"))
 		f.mustLose(t)
 	})
 	t.Run("Spring-is-stopped", func(t *testing.T) {
 		f.jvm.Kill()
 		f.serve(t, f.shop)
 		f.set(t, shares{100, 100, 100})
-		f.run(t, order(t))
+		f.run(t, order(t, "aspect"))
 		f.mustBeExact(t)
 	})
 	t.Run("report", func(t *testing.T) { f.reports(t, started) })
@@ -67,14 +78,14 @@ func TestMove(t *testing.T) {
 
 // stages runs the load at every stage, and compares the counts with those of the page.
 func (f *fleet) stages(t *testing.T) {
-	table := fmt.Sprintf("%-17s%8s%8s%16s%16s%13s\n", "", "Spring", "Go", "warehouse 1", "warehouse 2", "ledger")
-	for _, s := range stages {
-		t.Run(strings.ReplaceAll(s.name, " ", "-"), func(t *testing.T) {
+	table := fmt.Sprintf("%-27s%8s%8s%16s%16s%13s\n", "", "Spring", "Go", "warehouse 1", "warehouse 2", "ledger")
+	for _, m := range moves {
+		for _, s := range m.stages {
 			f.set(t, s.shares)
-			l := f.run(t, order(t))
-			table += fmt.Sprintf("%-17s%8d%8d%16d%16d%13d\n", s.name, l.spring.Load(), l.golang.Load(), f.left(t, items[0]), f.left(t, items[1]), f.booked(t))
+			l := f.run(t, order(t, m.lock))
+			table += fmt.Sprintf("%-10s%-17s%8d%8d%16d%16d%13d\n", m.lock, s.name, l.spring.Load(), l.golang.Load(), f.left(t, items[0]), f.left(t, items[1]), f.booked(t))
 			f.mustBeExact(t)
-		})
+		}
 	}
 	checkTable(t, table)
 }
@@ -110,7 +121,7 @@ func (f *fleet) soldOut(t *testing.T) {
 	}
 	for percent, want := range map[int]int{0: http.StatusOK, 100: http.StatusConflict} {
 		f.set(t, shares{sell: percent})
-		if a := f.request(t, http.MethodPost, "/sell", items[0].query()); a.status != want {
+		if a := f.request(t, http.MethodPost, "/aspect/sell", items[0].query()); a.status != want {
 			t.Errorf("%s answers %d %s", a.side, a.status, a.body)
 		}
 	}

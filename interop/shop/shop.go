@@ -13,46 +13,35 @@ import (
 	"github.com/distlock-go/distlock/javakey"
 )
 
-// shop has the methods of the Spring service, under the same locks.
-type shop struct {
-	locker *distlock.Locker
-	books  books
-
+// methods are the methods of the Spring service, under one kind of lock.
+type methods struct {
 	sell    distlock.Func[Item, int]
 	restock distlock.Func[Item, int]
 	book    distlock.Func[string, int]
 }
 
-// poll is the largest pause between two attempts of the Spring side: twice its
-// retryInterval.
+// shop has the methods of the Spring service under each kind of lock that it has there.
+type shop struct {
+	locker *distlock.Locker
+	books  books
+	under  map[string]methods
+}
+
+// poll is the longest pause between two attempts of the Spring side: twice the
+// retryInterval of the aspect, and lock4j.retry-interval.
 const poll = 40 * time.Millisecond
 
 func newShop(rdb *redis.Client, options ...redislock.Option) *shop {
-	locker := distlock.New(redislock.New(rdb, options...), distlock.Config{})
-	b := books{rdb}
-
-	// @DistributedLock(prefix = "shop-", value = "stock", paramLock = true,
-	//         keyTimeout = 3000, retryCount = 0, retryInterval = 20)
-	stock := distlock.Opts{
-		Prefix: "shop-", Value: "stock",
-		ParamLock:  true,
-		Params:     distlock.By(func(i Item) any { return []any{i.SKU, i.Warehouse} }),
-		KeyFormat:  javakey.Aspect, // the key that the aspect makes
-		KeyTimeout: 3 * time.Second,
+	s := &shop{
+		locker: distlock.New(redislock.New(rdb, options...), distlock.Config{}),
+		books:  books{rdb},
 	}
-	// @DistributedLock(prefix = "shop-", value = "ledger", keyTimeout = 3000, retryCount = 0, retryInterval = 20)
-	ledger := distlock.Opts{
-		Prefix: "shop-", Value: "ledger",
-		KeyFormat:  javakey.Aspect,
-		KeyTimeout: 3 * time.Second,
+	s.under = map[string]methods{
+		"aspect":   underAspect(s.locker, s.books),
+		"lock4j":   underLock4j(s.locker, s.books),
+		"unlocked": {s.books.sell, s.books.restock, s.books.book},
 	}
-	return &shop{
-		locker:  locker,
-		books:   b,
-		sell:    distlock.Wrap(locker, b.sell, stock),
-		restock: distlock.Wrap(locker, b.restock, stock),
-		book:    distlock.Wrap(locker, b.book, ledger),
-	}
+	return s
 }
 
 func (s *shop) close() { _ = s.locker.Close() }

@@ -3,22 +3,22 @@ package shop;
 import java.util.concurrent.TimeUnit;
 
 import org.springframework.data.redis.core.StringRedisTemplate;
-import org.springframework.stereotype.Component;
+import org.springframework.stereotype.Service;
 
 /**
  * Stock and ledger in Redis. Every method reads, thinks and writes, without an atomic operation of Redis:
  * two at once lose one of the updates.
  */
-@Component
-class Books {
+@Service("unlocked")
+class Books implements Shop {
     private final StringRedisTemplate redis;
 
     Books(StringRedisTemplate redis) {
         this.redis = redis;
     }
 
-    /** Sells one piece. */
-    void sell(String sku, int warehouse) throws InterruptedException {
+    @Override
+    public void sell(String sku, int warehouse) throws InterruptedException {
         long left = stock(sku, warehouse);
         if (left == 0) {
             throw new IllegalStateException("sold out");
@@ -27,15 +27,15 @@ class Books {
         setStock(sku, warehouse, left - 1);
     }
 
-    /** Puts a thousand pieces more into the warehouse. */
-    void restock(String sku, int warehouse) throws InterruptedException {
+    @Override
+    public void restock(String sku, int warehouse) throws InterruptedException {
         long left = stock(sku, warehouse);
         think();
         setStock(sku, warehouse, left + 1000);
     }
 
-    /** Enters an order into the ledger, unless it is there. */
-    void book(String order) throws InterruptedException {
+    @Override
+    public void book(String order) throws InterruptedException {
         String ledger = redis.opsForValue().get("ledger");
         if (ledger == null) {
             ledger = " ";

@@ -1,37 +1,33 @@
 package shop;
 
+import java.util.Map;
+
+import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 
 @RestController
 class Routes {
-    private final Shop shop;
-    private final Books books;
+    private final Map<String, Shop> shops;
 
-    Routes(Shop shop, Books books) {
-        this.shop = shop;
-        this.books = books;
+    /** @param shops the shops, by the kind of their locks */
+    Routes(Map<String, Shop> shops) {
+        this.shops = shops;
     }
 
-    @PostMapping("/sell")
-    void sell(@RequestParam String sku, @RequestParam int warehouse) throws InterruptedException {
-        shop.sell(sku, warehouse);
+    @PostMapping("/{lock}/sell")
+    void sell(@PathVariable String lock, @RequestParam String sku, @RequestParam int warehouse) throws InterruptedException {
+        shops.get(lock).sell(sku, warehouse);
     }
 
-    @PostMapping("/restock")
-    void restock(@RequestParam String sku, @RequestParam int warehouse) throws InterruptedException {
-        shop.restock(sku, warehouse);
+    @PostMapping("/{lock}/restock")
+    void restock(@PathVariable String lock, @RequestParam String sku, @RequestParam int warehouse) throws InterruptedException {
+        shops.get(lock).restock(sku, warehouse);
     }
 
-    @PostMapping("/book")
-    void book(@RequestParam String order) throws InterruptedException {
-        shop.book(order);
-    }
-
-    /** To show what the lock is for. */
-    @PostMapping("/unlocked/sell")
-    void sellUnlocked(@RequestParam String sku, @RequestParam int warehouse) throws InterruptedException {
-        books.sell(sku, warehouse);
+    @PostMapping("/{lock}/book")
+    void book(@PathVariable String lock, @RequestParam String order) throws InterruptedException {
+        shops.get(lock).book(order);
     }
 }
