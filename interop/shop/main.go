@@ -31,8 +31,9 @@ func main() {
 	addr := flag.String("http", "127.0.0.1:8081", "address to listen on")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := serve(ctx, *redisAddr, *javaURL, *addr); err != nil {
+	err := serve(ctx, *redisAddr, *javaURL, *addr)
+	stop()
+	if err != nil {
 		log.Fatal(err)
 	}
 }
