@@ -19,6 +19,7 @@ type bench struct {
 	prefix   string        // of all keys of this run
 	progress io.Writer
 
+	jvms     map[string]*crew // of the present scenario, by peer
 	figures  []*figure
 	verdicts []verdict
 }
@@ -88,6 +89,12 @@ func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, e
 	}
 	turns, d := rounds*split, b.cfg.slice/time.Duration(split)
 
+	b.jvms = make(map[string]*crew)
+	defer func() {
+		for _, c := range b.jvms {
+			c.dismiss()
+		}
+	}()
 	if s.heat {
 		if err := b.heat(ctx, s); err != nil {
 			return nil, err
@@ -126,7 +133,8 @@ func (b *bench) measure(ctx context.Context, s *scenario) (map[string]*figure, e
 }
 
 // heat lets each peer work for as long as it will be measured. A JVM interprets its
-// code at first, and is three times as fast after it has compiled the code.
+// code at first, and is three times as fast after it has compiled the code: that of
+// ZooKeeper, and those of the peers in Java.
 func (b *bench) heat(ctx context.Context, s *scenario) error {
 	for turn := range b.cfg.rounds {
 		for _, name := range s.field {
@@ -139,7 +147,7 @@ func (b *bench) heat(ctx context.Context, s *scenario) error {
 			}
 		}
 	}
-	_, _ = fmt.Fprintf(b.progress, "%-7s the server is warm\n", s.id)
+	_, _ = fmt.Fprintf(b.progress, "%-7s the JVMs are warm\n", s.id)
 	return nil
 }
 

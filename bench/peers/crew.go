@@ -15,7 +15,7 @@ import (
 
 // crew is the processes that work on a task together. Each slice of each scenario has a
 // new crew, so that peers do not share garbage, goroutines or connections, and a crew
-// that hangs can be killed.
+// that hangs can be killed. But the JVMs of a peer work for a whole scenario.
 type crew struct {
 	task     task
 	dir      string
@@ -61,7 +61,7 @@ func hire(ctx context.Context, t task) (_ *crew, err error) {
 		c.members = append(c.members, m)
 	}
 	for _, m := range c.members {
-		if r, err := m.answer(ctx, 15*time.Second); err != nil {
+		if r, err := m.answer(ctx, warmUpLimit(t.Peer)); err != nil {
 			return nil, err
 		} else if r.Err != "" {
 			return nil, errors.New(r.Err)
@@ -71,12 +71,11 @@ func hire(ctx context.Context, t task) (_ *crew, err error) {
 }
 
 func start(t task) (*member, error) {
-	exe, err := os.Executable()
+	cmd, err := processOf(t.Peer)
 	if err != nil {
 		return nil, err
 	}
-	m := &member{cmd: exec.Command(exe), reports: make(chan report, 1)}
-	m.cmd.Env = append(os.Environ(), childEnv+"=1")
+	m := &member{cmd: cmd, reports: make(chan report, 1)}
 	m.cmd.Stderr = &m.stderr
 	if m.in, err = m.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -104,6 +103,28 @@ func start(t task) (*member, error) {
 }
 
 var errSilent = errors.New("did not return when its time was up")
+
+// warmUpLimit is how long a process may take until it is ready.
+func warmUpLimit(peer string) time.Duration {
+	if isJava(peer) {
+		return time.Minute // it loads thousands of classes
+	}
+	return 15 * time.Second
+}
+
+// processOf returns the command of a process for a peer.
+func processOf(peer string) (*exec.Cmd, error) {
+	if isJava(peer) {
+		return javaCommand()
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	return cmd, nil
+}
 
 // answer waits for the next report.
 func (m *member) answer(ctx context.Context, limit time.Duration) (report, error) {

@@ -16,6 +16,7 @@ type config struct {
 	redis      string           // URL; "": start a server
 	urls       map[store]string // of the other servers
 	replicated bool             // servers with a replica can be started; otherwise F16 is skipped
+	noJava     bool             // there is no Java or no Maven
 	only       []string
 	peers      []string // nil: all
 	short      bool
@@ -114,7 +115,7 @@ func (c *config) check() error {
 		}
 	}
 	for _, name := range c.peers {
-		if _, ok := makers[name]; !ok || name == ours {
+		if !slices.Contains(rivals, name) {
 			return fmt.Errorf("-peers %q: want some of %s", name, strings.Join(rivals, ","))
 		}
 	}
@@ -131,6 +132,9 @@ func (c *config) scenarios() []scenario {
 	all := scenarios(c.short)
 	if len(c.only) > 0 {
 		all = slices.DeleteFunc(all, func(s scenario) bool { return !slices.Contains(c.only, group(s.id)) })
+	}
+	if c.noJava {
+		all = slices.DeleteFunc(all, func(s scenario) bool { return s.java })
 	}
 	if len(c.peers) > 0 {
 		for i := range all {

@@ -90,6 +90,12 @@ func judge(s *scenario, of map[string]*figure) []verdict {
 			goal = 1
 		}
 		return judgeDurable(v, us, of, goal)
+	case "F19", "F20":
+		goal := 20.0
+		if s.shape.ownKeys {
+			goal = 1
+		}
+		return judgeJava(v, us, of, goal)
 	case "F16":
 		return []verdict{judgeKeysLeft(v, us, of), judgeMemoryLeft(v, us, of), compareStream(v, us, of)}
 	}
@@ -154,6 +160,21 @@ func judgeDurable(v verdict, us *figure, of map[string]*figure, goal float64) []
 		v.Unit = perSecond
 		v.Ours, v.Best, v.BestName = us.rate(), f.rate(), f.peer
 		verdicts = append(verdicts, judged(v))
+	}
+	return verdicts
+}
+
+// judgeJava is F19 and F20: our locks per second, divided by those of the peer in Java;
+// and those of the locks that Redisson shares.
+func judgeJava(v verdict, us *figure, of map[string]*figure, goal float64) []verdict {
+	shared := of[sharing]
+	rivals := maps.Clone(of)
+	delete(rivals, sharing)
+	verdicts := []verdict{judgeRate(v, us, rivals, goal)}
+	if shared != nil {
+		v.ID += ".shared"
+		v.What += ", in its record"
+		verdicts = append(verdicts, judgeRate(v, shared, rivals, 1))
 	}
 	return verdicts
 }

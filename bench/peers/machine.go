@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -17,6 +19,7 @@ type machine struct {
 	ZooKeeper  string `json:"zookeeper,omitempty"`
 	PostgreSQL string `json:"postgresql,omitempty"`
 	Etcd       string `json:"etcd,omitempty"`
+	Java       string `json:"java,omitempty"`
 }
 
 func (b *bench) machine(ctx context.Context) machine {
@@ -29,7 +32,19 @@ func (b *bench) machine(ctx context.Context) machine {
 			*m.version(other.store) = other.version(ctx, url)
 		}
 	}
+	if slices.ContainsFunc(b.cfg.scenarios(), func(s scenario) bool { return s.java }) {
+		m.Java = javaVersion(ctx)
+	}
 	return m
+}
+
+// javaVersion returns the version of the JVM, or "".
+func javaVersion(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "java", "--version").Output() // such as "openjdk 17.0.15 2025-04-15"
+	if words := strings.Fields(string(out)); err == nil && len(words) > 1 {
+		return words[1]
+	}
+	return ""
 }
 
 // version returns the field with the version of a store.
@@ -55,6 +70,9 @@ func (m machine) String() string {
 		if version := *m.version(other.store); version != "" {
 			s += ", " + string(other.store) + " " + version
 		}
+	}
+	if m.Java != "" {
+		s += ", Java " + m.Java
 	}
 	return s
 }

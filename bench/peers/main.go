@@ -1,7 +1,8 @@
 // Command peers compares the lock with other locks that Go programs use with Redis:
 // redislock, redsync, rueidislock, and the bare pair of commands of a hand-written
-// lock, SET NX PX and a compare-and-delete; and, in other stores, with the lock of
-// go-zookeeper, two locks of PostgreSQL and the Mutex of etcd's client. All use
+// lock, SET NX PX and a compare-and-delete; in other stores, with the lock of
+// go-zookeeper, two locks of PostgreSQL and the Mutex of etcd's client; and with the locks of
+// two Java libraries, Redisson and Curator. All use
 // the same server in the same run, in turn. Only the ratios are comparable: the figures
 // hold for one machine on one day.
 //
@@ -11,7 +12,8 @@
 // with other clients distorts the figures, most of all those of F8. Nothing is left on
 // the server: all keys belong to the run and expire. For F14 it starts the ZooKeeper of
 // Debian's package, which writes each change to disk before it answers; if it is not
-// installed, F14 is skipped. So it is with PostgreSQL for F17 and etcd for F18. For F16 it starts a new redis-server from PATH for each
+// installed, F14 is skipped. So it is with PostgreSQL for F17, etcd for F18, and Java and
+// Maven for F19 and F20. For F16 it starts a new redis-server from PATH for each
 // peer, and a replica of it, also if -redis is given. The whole benchmark takes about
 // twenty minutes, -short about one, and -only selects goals.
 //
@@ -65,6 +67,18 @@
 //	    1 goroutine, and 8 with own keys                                    >= 1.0
 //	    2 processes x 32 goroutines, one key                                >= 5
 //
+//	F19 Redisson's RLock: our locks/s, over its, 1 goroutine or thread, and
+//	    64 with own keys                                                    >= 1.0
+//	    64, and 4 processes x 16, one key                                   >= 20
+//	    each for locks in its own record (package redissonlock), too        >= 1.0
+//	F20 Curator's InterProcessMutex on ZooKeeper: our locks/s, over its,
+//	    1 goroutine or thread, and 100 with own keys                        >= 1.0
+//	    100, and 4 processes x 16, one key                                  >= 20
+//
+// The peers in Java have the defaults of their libraries and one platform thread for each
+// goroutine. Their JVMs work for a whole scenario, and each peer first works for as long as
+// it is measured, so that the code is compiled.
+//
 // Rows without a goal only compare. What is left, what a replica gets and the CPU time
 // are what INFO says before and after: the keys of all databases, used_memory without
 // connections and replication buffers, master_repl_offset with a replica connected, and
@@ -81,7 +95,7 @@
 //
 // -json writes the machine, the goals ("scenarios") and the figures of all peers:
 //
-//	{"machine":{"cpu","cpus","os","go","redis","zookeeper","postgresql","etcd"},
+//	{"machine":{"cpu","cpus","os","go","redis","zookeeper","postgresql","etcd","java"},
 //	 "scenarios":[{"id","what","goal","direction","ratio","ours","best_peer","best_peer_name","unit","met"}],
 //	 "figures":[{"scenario","what","peer","finished","rate","rates","locks","p50_us","p99_us","max_us",...}]}
 //

@@ -73,6 +73,7 @@ func TestEveryScenario(t *testing.T) {
 	needZooKeeper(t)
 	need(t, "postgres", errorOf(postgreSQLProgram("postgres")))
 	need(t, "etcd", errorOf(exec.LookPath("etcd")))
+	need(t, "mvn", errorOf(exec.LookPath("mvn")))
 	dir := t.TempDir()
 	js, svg := filepath.Join(dir, "peers.json"), filepath.Join(dir, "utilisation.svg")
 	var stdout, stderr bytes.Buffer
@@ -95,7 +96,7 @@ func TestEveryScenario(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Machine.CPUs == 0 || got.Machine.Go == "" || got.Machine.Redis == "" || got.Machine.ZooKeeper == "" ||
-		got.Machine.PostgreSQL == "" || got.Machine.Etcd == "" {
+		got.Machine.PostgreSQL == "" || got.Machine.Etcd == "" || got.Machine.Java == "" {
 		t.Errorf("machine %+v", got.Machine)
 	}
 	var ids []string
@@ -110,6 +111,8 @@ func TestEveryScenario(t *testing.T) {
 		"F5", "F5.share", "F5.register", "F6", "F7.2", "F7.8", "F7.64", "F8.64", "F14.own", "F14.one",
 		"F16", "F16.memory", "F16.replica",
 		"F17.alone", "F17.alone.memory", "F17.own", "F17.own.memory", "F17.one", "F17.one.memory", "F18.alone", "F18.own", "F18.one",
+		"F19.alone", "F19.alone.shared", "F19.own", "F19.own.shared", "F19.one", "F19.one.shared", "F19.procs", "F19.procs.shared",
+		"F20.alone", "F20.own", "F20.one", "F20.procs",
 	}
 	if !slices.Equal(ids, want) {
 		t.Errorf("goals %v instead of %v", ids, want)
@@ -124,6 +127,9 @@ func TestEveryScenario(t *testing.T) {
 			f := got.Figures[i]
 			if name == ours && (!f.Finished || f.Locks == 0 || f.Problems != "" || f.Violations != nil && *f.Violations != 0) {
 				t.Errorf("%s: %+v", s.id, f)
+			}
+			if isJava(name) && f.Locks == 0 && strings.HasSuffix(s.id, ".alone") {
+				t.Errorf("%s: %s did nothing: %s", s.id, name, f.Problems)
 			}
 			if f.Locks == 0 {
 				t.Logf("%s: %s did nothing: %s", s.id, name, f.Problems)

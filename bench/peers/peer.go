@@ -46,13 +46,14 @@ var makers = map[string]func(url string) (Peer, error){
 	advisory:      newAdvisory,
 	forUpdate:     newForUpdate,
 	etcdMutex:     newEtcdMutex,
+	sharing:       newSharing,
 }
 
 // redisPeers is the field of most scenarios, in the order of the tables.
 var redisPeers = []string{ours, "bare", "redislock", "redsync", "rueidislock"}
 
 // rivals are the peers that our lock is compared with, in any scenario.
-var rivals = slices.Concat(redisPeers[1:], []string{goZooKeeper, forUpdate, advisory, etcdMutex})
+var rivals = slices.Concat(redisPeers[1:], []string{goZooKeeper, forUpdate, advisory, etcdMutex, sharing}, javaPeers)
 
 func newPeer(name, url string) (Peer, error) {
 	makePeer, ok := makers[name]

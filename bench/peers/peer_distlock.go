@@ -6,6 +6,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/backendurl"
 )
@@ -51,4 +52,15 @@ func (p *distlockPeer) Lock(ctx context.Context, key string) (Held, error) {
 func (p *distlockPeer) Close() error {
 	_ = p.locker.Close()
 	return p.end()
+}
+
+// sharing is the name of this library with the locks that it shares with Redisson.
+const sharing = "redissonlock"
+
+func newSharing(url string) (Peer, error) {
+	c, err := newClient(url)
+	if err != nil {
+		return nil, err
+	}
+	return &distlockPeer{locker: distlock.New(redissonlock.New(c), distlock.Config{}), end: c.Close}, nil
 }

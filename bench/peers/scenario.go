@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ type scenario struct {
 	store      store
 	replicated bool // each turn has a new Redis, with a replica
 	heat       bool // each peer first has turns that do not count
+	java       bool // a peer needs Java and Maven
 
 	rounds int // maximum; 0: the number that the flags say
 	long   bool
@@ -139,8 +141,36 @@ func scenarios(short bool) []scenario {
 			},
 		)
 	}
+	all = append(all, javaScenarios(loops)...)
 	if short {
 		all = slices.DeleteFunc(all, func(s scenario) bool { return s.long })
+	}
+	return all
+}
+
+// javaScenarios returns F19 and F20, which compare with Redisson and Curator.
+func javaScenarios(loops int) []scenario {
+	var all []scenario
+	for _, other := range []struct {
+		id    string
+		store store
+		field []string
+		many  int // goroutines with own keys, and for one key
+	}{
+		{"F19", inRedis, []string{ours, sharing, redisson}, 64},
+		{"F20", inZooKeeper, []string{ours, curator}, 100},
+	} {
+		base := scenario{field: other.field, store: other.store, heat: true, java: true}
+		add := func(id, what string, s shape) {
+			one := base
+			one.id, one.what, one.shape = other.id+id, what, s
+			all = append(all, one)
+		}
+		rival := other.field[len(other.field)-1]
+		add(".alone", "beside "+rival+", 1 goroutine", shape{procs: 1, goroutines: 1, ownKeys: true})
+		add(".own", fmt.Sprintf("beside %s, %d goroutines, own keys", rival, other.many), shape{procs: 1, goroutines: other.many, ownKeys: true})
+		add(".one", fmt.Sprintf("beside %s, %d goroutines, one key", rival, other.many), shape{procs: 1, goroutines: other.many, loops: loops, grow: true})
+		add(".procs", "beside "+rival+", 4 processes x 16, one key", shape{procs: 4, goroutines: 64, loops: loops, grow: true})
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -32,6 +33,9 @@ func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop fu
 	}()
 	needs := make(map[store]string) // and for which goal
 	replicated := false
+	if err := prepareJava(cfg, progress); err != nil {
+		return nil, err
+	}
 	for _, s := range cfg.scenarios() {
 		if s.replicated {
 			replicated = true
@@ -83,6 +87,24 @@ func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop fu
 		cfg.redis = url
 	}
 	return stopAll, nil
+}
+
+// prepareJava builds the peers in Java if a scenario needs them. Without Java and Maven
+// these scenarios are left out.
+func prepareJava(cfg *config, progress io.Writer) error {
+	if !slices.ContainsFunc(cfg.scenarios(), func(s scenario) bool { return s.java }) {
+		return nil
+	}
+	_, err := javaProject()
+	if !errors.Is(err, errMissing) {
+		return err
+	}
+	cfg.noJava = true
+	if len(cfg.scenarios()) == 0 {
+		return err
+	}
+	_, _ = fmt.Fprintf(progress, "what needs Java is left out: %v\n", err)
+	return nil
 }
 
 // startServer starts a Redis without persistence on a free port, with options like

@@ -78,17 +78,17 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 	if peer == ours {
 		t.Profile = b.cfg.profile
 	}
-	c, err := hire(ctx, t)
+	c, err := b.crew(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	defer c.dismiss()
+	out := &slice{problems: make(map[string]bool)}
+	defer func() { b.dismiss(c, out.finished) }()
 
 	before, err := readServer(ctx, s, client)
 	if err != nil {
 		return nil, err
 	}
-	out := &slice{problems: make(map[string]bool)}
 	o := order{Loops: s.shape.loops, For: d, Limit: b.cfg.patience}
 	if o.Loops == 0 {
 		o.Limit = d + min(o.Limit, overtime)
@@ -130,6 +130,30 @@ func (b *bench) slice(ctx context.Context, s *scenario, peer string, turn int, d
 		out.overlaps, out.backwards = c.register.violations()
 	}
 	return out, nil
+}
+
+// crew returns the processes for a task: new ones, or the JVMs of the scenario, which have
+// been given the key of the first turn.
+func (b *bench) crew(ctx context.Context, t task) (*crew, error) {
+	if c := b.jvms[t.Peer]; c != nil {
+		return c, nil
+	}
+	c, err := hire(ctx, t)
+	if err == nil && isJava(t.Peer) {
+		b.jvms[t.Peer] = c
+	}
+	return c, err
+}
+
+// dismiss ends the processes, unless they are JVMs that can do more.
+func (b *bench) dismiss(c *crew, done bool) {
+	if b.jvms[c.task.Peer] == c {
+		if done {
+			return
+		}
+		delete(b.jvms, c.task.Peer)
+	}
+	c.dismiss()
 }
 
 // settleTime is how long a server gets to remove what has expired, and to add up the
