@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -31,7 +33,8 @@ func TestInspectPaths(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
-	opts := []zklock.Option{zklock.WithRoot("/app"), zklock.WithPath(jobPath)}
+	root := "/app-" + uuid.NewString() // some nodes stay, and the test may run again
+	opts := []zklock.Option{zklock.WithRoot(root), zklock.WithPath(jobPath)}
 	b := newBackend(t, []string{addr}, opts...)
 	observer := newBackend(t, []string{addr}, append(opts, zklock.WithKeyOf(jobOf))...)
 	grants := map[string]driver.Grant{}
@@ -39,11 +42,11 @@ func TestInspectPaths(t *testing.T) {
 		grants[key] = mustAcquire(t, b, request(key))
 	}
 	w := startWaiter(t, b, request("report:2"))
-	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, "/app/"+jobPath("report:2"))) == 2 })
+	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, root+"/"+jobPath("report:2"))) == 2 })
 	mustRelease(t, b, grants["mail:free"])
-	plant(t, admin, "/app/jobs/other", 0) // not the node of a key
-	plant(t, admin, "/app/jobs/other/x", 0)
-	plant(t, admin, "/app/jobs/other/x/config", 0)
+	plant(t, admin, root+"/jobs/other", 0) // not the node of a key
+	plant(t, admin, root+"/jobs/other/x", 0)
+	plant(t, admin, root+"/jobs/other/x/config", 0)
 
 	inspect := func(b *zklock.Backend, prefix string, limit int) (keys []string, err error) {
 		infos, err := b.Inspect(context.Background(), prefix, limit)
@@ -97,7 +100,7 @@ func TestInspectSemaphore(t *testing.T) {
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr})
-	const key = "inspect-semaphore"
+	key := "semaphore-" + uuid.NewString()
 	keepParent(t, admin, key)
 	plant(t, admin, parentOf(key)+"/leases", 0)
 	infos, err := b.Inspect(context.Background(), key, 1)
