@@ -54,10 +54,14 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestStrangersAreRefused: other programs create nodes where this package has a lock, which
-// do not see it. The holder loses the key, and the next owner is refused, whether it reads
-// the queue anyway or has learned that it need not.
-func TestStrangersAreRefused(t *testing.T) {
+// TestRow22Strangers: other programs create nodes where this package has a lock, which do not
+// see it. The holder loses the key, and the next owner is refused, whether it reads the
+// queue anyway or has learned that it need not.
+//
+// Row 22 (zklock): a lock of Curator that does not see ours is ErrForeign, and a holder loses
+// the key at its next renewal. Fails if the nodes in the queue are compared by their numbers
+// alone.
+func TestRow22Strangers(t *testing.T) {
 	t.Parallel()
 	addr := sharedServer(t).Addr()
 	admin := newAdmin(t, addr)
