@@ -14,7 +14,7 @@ import (
 )
 
 // Shared describes the values that name a store outside this process, for a help text.
-const Shared = "redis://[user:password@]host:port/db (rediss://… for TLS), " +
+const Shared = "redis://[user:password@]host:port/db (rediss://… for TLS; ?record=redisson for locks shared with Redisson), " +
 	"zk://[user:password@]host:port,host:port/chroot, " +
 	"postgres://[user:password@]host:port/db, " +
 	"mysql://[user:password@]host:port/db, " +

@@ -12,8 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -65,6 +68,17 @@ func TestRedis(t *testing.T) {
 		"REDIS://" + addr + "/0?pool_size=2&dial_timeout=1s",
 	} {
 		use(t, rawURL)
+	}
+	b, err := backendurl.Open(t.Context(), "redis://"+addr+"/0?record=redisson&pool_size=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, ok := b.Backend.(*redissonlock.Backend); !ok {
+		t.Errorf("record=redisson opens a %T", b.Backend)
+	}
+	if got := b.Client.(*redis.Client).Options().PoolSize; got != 2 {
+		t.Errorf("the other parameters are lost: a pool of %d", got)
 	}
 }
 
@@ -132,6 +146,9 @@ func TestBadURL(t *testing.T) {
 		{"redis://h:1/-1", "-1"},
 		{"redis://h:1/0?colour=red", "colour"},
 		{"redis://h:1/0?pool_size=many", "pool_size"},
+		{"redis://h:1/0?record=other", "record"},
+		{"redis://h:1/0?record=redisson&record=redisson", "record"},
+		{"redis://h:1/0?record=redisson&colour=red", "colour"},
 		{"redis://h:1/0#x", "#"},
 		{"redis://h:1/0#", "#"},
 		{"redis://a b", "character"},

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redissonlock"
 )
 
 func openRedis(ctx context.Context, rawURL string) (*Backend, error) {
@@ -26,7 +28,29 @@ func openRedis(ctx context.Context, rawURL string) (*Backend, error) {
 		_ = client.Close() // it was never used
 		return nil, err
 	}
-	return &Backend{Backend: redislock.New(client), Client: client, end: client.Close}, nil
+	b := &Backend{Client: client, end: client.Close}
+	if _, shared := cutRecord(rawURL); shared {
+		b.Backend = redissonlock.New(client)
+	} else {
+		b.Backend = redislock.New(client)
+	}
+	return b, nil
+}
+
+// cutRecord removes the parameter record=redisson, which asks for locks that are shared with
+// Redisson, and reports whether rawURL has it.
+func cutRecord(rawURL string) (rest string, shared bool) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return rawURL, false
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil || !slices.Equal(query["record"], []string{"redisson"}) {
+		return rawURL, false
+	}
+	query.Del("record")
+	u.RawQuery = query.Encode()
+	return u.String(), true
 }
 
 // redisClient returns the client of a URL. It does not connect.
@@ -39,8 +63,9 @@ func redisClient(rawURL string) (*redis.Client, error) {
 	return redis.NewClient(opts), nil
 }
 
-// parseRedis is [redis.ParseURL] with two differences: it refuses URLs that ParseURL
-// silently understands in another way, and its errors never contain a password.
+// parseRedis is [redis.ParseURL] with three differences: it refuses URLs that ParseURL
+// silently understands in another way, its errors never contain a password, and it knows the
+// parameter of cutRecord.
 func parseRedis(rawURL string) (*redis.Options, error) {
 	u, err := url.Parse(rawURL)
 	if strings.ContainsRune(rawURL, '@') {
@@ -56,7 +81,8 @@ func parseRedis(rawURL string) (*redis.Options, error) {
 	if u.Fragment != "" || strings.HasSuffix(rawURL, "#") {
 		return nil, errors.New("unexpected #; percent-encode it if it belongs to the password")
 	}
-	opts, err := redis.ParseURL(rawURL)
+	rest, _ := cutRecord(rawURL)
+	opts, err := redis.ParseURL(rest)
 	if err != nil {
 		return nil, printable(err)
 	}
