@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
@@ -15,26 +14,35 @@ import (
 	"github.com/distlock-go/distlock/internal/redistest"
 )
 
-const pollEvery = 100 * time.Millisecond
+const (
+	pollEvery = 100 * time.Millisecond
+	roomFor   = 135 * time.Millisecond // a quarter longer, and 10 ms
 
-// fleet is two processes with goroutines that all want the same key, and a client of another
-// library that polls for it, as SET NX does.
+	// pollersOwner is what an aspect sets the key to.
+	pollersOwner = "a16b0fc8-2a5f-4f2c-9c33-6d7f3b1de8aa"
+)
+
+// fleet is some processes with goroutines that all want lockKey, and a client of another
+// library that polls for it.
 type fleet struct {
-	m       *miniredis.Miniredis
+	*testing.T
+
 	lockers []*distlock.Locker
 	poller  *redis.Client
 
-	mu     sync.Mutex
-	inside int
-	turns  int             // of the goroutines
-	got    []time.Duration // how long the poller waited
+	mu               sync.Mutex
+	exclusive, share int // holders inside
+	turns            int
+	longest          time.Duration // that the poller waited
+	got              int           // turns of the poller
 }
 
-func newFleet(t *testing.T, cfg distlock.Config, opts ...redislock.Option) *fleet {
+// newFleet returns a fleet with a process for each set of options.
+func newFleet(t *testing.T, cfg distlock.Config, processes ...[]redislock.Option) *fleet {
 	t.Helper()
 	m := redistest.Virtual(t)
-	f := &fleet{m: m, poller: redistest.VirtualClient(t, m)}
-	for range 2 {
+	f := &fleet{T: t, poller: redistest.VirtualClient(t, m)}
+	for _, opts := range processes {
 		l := distlock.New(newBackend(t, redistest.VirtualClient(t, m), opts...), cfg)
 		t.Cleanup(func() { _ = l.Close() })
 		f.lockers = append(f.lockers, l)
@@ -42,80 +50,114 @@ func newFleet(t *testing.T, cfg distlock.Config, opts ...redislock.Option) *flee
 	return f
 }
 
-func (f *fleet) enter(t *testing.T, hold time.Duration) {
+// hold holds the lock for d and checks that no other does.
+func (f *fleet) hold(d time.Duration, shared bool) {
 	f.mu.Lock()
-	if f.inside++; f.inside > 1 {
-		t.Error("two are inside")
+	if f.exclusive > 0 || f.share > 0 && !shared {
+		f.Error("two are inside")
 	}
+	inside := &f.exclusive
+	if shared {
+		inside = &f.share
+	}
+	*inside++
+	f.turns++
 	f.mu.Unlock()
-	time.Sleep(hold)
+	time.Sleep(d)
 	f.mu.Lock()
-	f.inside--
+	*inside--
 	f.mu.Unlock()
 }
 
-// run lets so many goroutines of each process work for that time, and the poller poll.
-func (f *fleet) run(t *testing.T, goroutines int, hold, d time.Duration, o distlock.Opts) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+// run lets so many goroutines of each process work for d, and then the poller, too, for twice
+// as long. Each goroutine holds the lock for the time hold.
+func (f *fleet) run(goroutines int, hold, d time.Duration, o distlock.Opts) {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.Context(), 3*d)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, l := range f.lockers {
-		for range goroutines {
+		for i := range goroutines {
 			wg.Go(func() {
+				time.Sleep(hold * time.Duration(i) / time.Duration(goroutines)) // readers begin one after the other
 				for ctx.Err() == nil {
 					lease, err := l.Acquire(ctx, lockKey, o)
 					if err != nil {
 						if ctx.Err() == nil {
-							t.Error(err)
+							f.Error(err)
 						}
 						return
 					}
-					f.enter(t, hold)
-					f.mu.Lock()
-					f.turns++
-					f.mu.Unlock()
-					if err := lease.Release(t.Context()); err != nil {
-						t.Error(err)
+					f.hold(hold, o.Mode == distlock.Shared || o.Permits > 0)
+					if err := lease.Release(f.Context()); err != nil {
+						f.Error(err)
 					}
 				}
 			})
 		}
 	}
-	wg.Go(func() { f.poll(ctx, t) })
+	time.Sleep(d)
+	f.poll(ctx)
 	wg.Wait()
 }
 
-// poll does what an aspect with SET NX does, again and again.
-func (f *fleet) poll(ctx context.Context, t *testing.T) {
+// poll does what a loop around SET NX does.
+func (f *fleet) poll(ctx context.Context) {
+	f.Helper()
 	for start := time.Now(); ctx.Err() == nil; time.Sleep(pollEvery) {
-		ok, err := f.poller.SetNX(t.Context(), lockKey, "a16b0fc8-2a5f-4f2c-9c33-6d7f3b1de8aa", time.Minute).Result()
+		ok, err := f.poller.SetNX(f.Context(), lockKey, pollersOwner, time.Minute).Result()
 		if err != nil {
-			t.Error(err)
-			return
+			f.Fatal(err)
 		}
-		if !ok {
-			continue
+		f.longest = max(f.longest, time.Since(start))
+		if ok {
+			f.got++
+			f.hold(5*time.Millisecond, false)
+			f.poller.Del(f.Context(), lockKey)
+			start = time.Now()
 		}
-		f.got = append(f.got, time.Since(start))
-		f.enter(t, 5*time.Millisecond)
-		if err := f.poller.Del(t.Context(), lockKey).Err(); err != nil {
-			t.Error(err)
-		}
-		start = time.Now()
 	}
 }
 
+// TestVirtualPoller has a client that polls beside busy goroutines. Without the option it
+// gets nothing. With the option it gets a turn in less than two seconds, always.
 func TestVirtualPoller(t *testing.T) {
-	for name, opts := range map[string][]redislock.Option{
-		"without": nil,
-		"with":    {redislock.WithPollers(pollEvery)},
+	none := []redislock.Option(nil)
+	room := []redislock.Option{redislock.WithPollers(pollEvery)}
+	for name, c := range map[string]struct {
+		processes  [][]redislock.Option
+		goroutines int
+		hold       time.Duration
+		cfg        distlock.Config
+		opts       distlock.Opts
+		starves    bool
+	}{
+		"two processes, without":        {[][]redislock.Option{none, none}, 8, 20 * time.Millisecond, distlock.Config{}, distlock.Opts{}, true},
+		"two processes":                 {[][]redislock.Option{room, room}, 8, 20 * time.Millisecond, distlock.Config{}, distlock.Opts{}, false},
+		"one goroutine each":            {[][]redislock.Option{room, room}, 1, 20 * time.Millisecond, distlock.Config{}, distlock.Opts{}, false},
+		"one process":                   {[][]redislock.Option{room}, 8, 20 * time.Millisecond, distlock.Config{}, distlock.Opts{}, false},
+		"a lease that is extended":      {[][]redislock.Option{room}, 8, 5 * time.Millisecond, distlock.Config{HandOverTime: time.Hour}, distlock.Opts{}, false},
+		"the same, without":             {[][]redislock.Option{none}, 8, 10 * time.Millisecond, distlock.Config{HandOverTime: time.Hour}, distlock.Opts{}, true},
+		"nothing is handed over":        {[][]redislock.Option{room, room}, 8, 20 * time.Millisecond, distlock.Config{HandOvers: -1}, distlock.Opts{}, false},
+		"one process, not handed over":  {[][]redislock.Option{room}, 8, 50 * time.Millisecond, distlock.Config{HandOvers: -1}, distlock.Opts{}, false},
+		"held for a while by each":      {[][]redislock.Option{room, room}, 2, 700 * time.Millisecond, distlock.Config{HandOvers: -1}, distlock.Opts{}, false},
+		"kept after the release":        {[][]redislock.Option{room, room}, 2, 10 * time.Millisecond, distlock.Config{}, distlock.Opts{MinHold: 300 * time.Millisecond}, false},
+		"readers that overlap, without": {[][]redislock.Option{none, none}, 3, 20 * time.Millisecond, distlock.Config{}, distlock.Opts{Mode: distlock.Shared}, true},
+		"readers that overlap":          {[][]redislock.Option{room, room}, 3, 20 * time.Millisecond, distlock.Config{}, distlock.Opts{Mode: distlock.Shared}, false},
+		"permits":                       {[][]redislock.Option{room, room}, 3, 20 * time.Millisecond, distlock.Config{}, distlock.Opts{Permits: 2}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, distlock.Config{}, opts...)
-				f.run(t, 8, 5*time.Millisecond, time.Minute, distlock.Opts{})
-				t.Logf("%d turns, the poller: %v", f.turns, f.got)
+				f := newFleet(t, c.cfg, c.processes...)
+				const d = 2 * time.Second
+				f.run(c.goroutines, c.hold, d, c.opts)
+				t.Logf("%d turns in all, %d of the poller, which waited for %v at most", f.turns, f.got, f.longest)
+				switch {
+				case c.starves && f.got > 0:
+					t.Errorf("the poller got %d turns without room: the test shows nothing", f.got)
+				case !c.starves && (f.longest > 2*time.Second || f.got < 3):
+					t.Errorf("the poller got %d turns and waited for %v", f.got, f.longest)
+				}
 			})
 		})
 	}
