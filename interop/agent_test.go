@@ -2,6 +2,7 @@ package interop_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 type agent struct {
 	redis     *redis.Client
 	zooKeeper string
+	lease     time.Duration
 
 	mu      sync.Mutex
 	lockers map[string]*distlock.Locker // by library and kind
@@ -27,11 +29,12 @@ type agent struct {
 }
 
 // beAgent makes the calls that it reads, until there are no more.
-func beAgent(addrs string, in io.Reader, out io.Writer) error {
-	redisAddr, zooKeeper, _ := strings.Cut(addrs, " ")
+func beAgent(args string, in io.Reader, out io.Writer) error {
+	words := strings.Fields(args)
 	a := &agent{
-		redis:     redis.NewClient(&redis.Options{Addr: redisAddr}),
-		zooKeeper: zooKeeper,
+		redis:     redis.NewClient(&redis.Options{Addr: words[0]}),
+		zooKeeper: words[1],
+		lease:     millis(words, 2),
 		lockers:   make(map[string]*distlock.Locker),
 		leases:    make(map[string]*distlock.Lease),
 	}
@@ -77,9 +80,9 @@ func (a *agent) call(thread, kind, verb, key string, more []string) (string, err
 	ctx := context.Background()
 	switch verb {
 	case "try":
-		return a.acquire(l, name, key, 0, options(kind, more, 0))
+		return a.acquire(l, name, key, 0, a.options(kind, more, 0))
 	case "wait":
-		return a.acquire(l, name, key, millis(more, 0), options(kind, more, 1))
+		return a.acquire(l, name, key, millis(more, 0), a.options(kind, more, 1))
 	case "unlock":
 		if held == nil {
 			return "", errors.New("not held")
@@ -90,9 +93,9 @@ func (a *agent) call(thread, kind, verb, key string, more []string) (string, err
 		if err != nil {
 			return "", err
 		}
-		return "done", a.count(l, key, n, more[1], options(kind, nil, 0))
+		return "done", a.count(l, key, n, more[1], a.options(kind, nil, 0))
 	case "turns":
-		return a.turns(l, key, millis(more, 0), millis(more, 1), options(kind, nil, 0))
+		return a.turns(l, key, millis(more, 0), millis(more, 1), a.options(kind, nil, 0))
 	case "token":
 		return strconv.FormatUint(held.Token(), 10), nil
 	case "lost": // waits for the loss
@@ -123,8 +126,8 @@ func (a *agent) call(thread, kind, verb, key string, more []string) (string, err
 
 // options returns the options for a kind of lock. Behind the first words there may be a
 // lease and an interval between attempts, in milliseconds.
-func options(kind string, words []string, skip int) distlock.Opts {
-	o := distlock.Opts{KeyTimeout: millis(words, skip), RetryInterval: millis(words, skip+1)}
+func (a *agent) options(kind string, words []string, skip int) distlock.Opts {
+	o := distlock.Opts{KeyTimeout: cmp.Or(millis(words, skip), a.lease), RetryInterval: millis(words, skip+1)}
 	switch kind[strings.Index(kind, ".")+1:] {
 	case "read", "shared":
 		o.Mode = distlock.Shared
@@ -192,27 +195,19 @@ func (a *agent) turns(l *distlock.Locker, key string, span, hold time.Duration, 
 		longest = max(longest, time.Since(from))
 		if ctx.Err() != nil {
 			if err == nil {
-				err = lease.Release(ctx)
+				_ = lease.Release(ctx)
 			}
-			return fmt.Sprint(turns, longest.Milliseconds()), ignoreEnd(err)
+			return fmt.Sprint(turns, longest.Milliseconds()), nil
 		}
 		if err != nil {
 			return "", err
 		}
 		turns++
 		time.Sleep(hold)
-		if err := lease.Release(ctx); err != nil {
+		if err := lease.Release(ctx); err != nil && !errors.Is(err, distlock.ErrLost) { // on a machine that is too busy
 			return "", err
 		}
 	}
-}
-
-// ignoreEnd returns err unless it is the end of a wait.
-func ignoreEnd(err error) error {
-	if errors.Is(err, distlock.ErrNotAcquired) {
-		return nil
-	}
-	return err
 }
 
 // inspect returns what an operator sees of a key.

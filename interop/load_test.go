@@ -14,9 +14,10 @@ import (
 func TestLoad(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	r, z := redistest.Start(t), startZooKeeper(t)
-	javaSides := []*peer{startJava(t, r.Addr(), z.Addr()), startJava(t, r.Addr(), z.Addr())}
-	goSides := []*peer{startGo(t, r.Addr(), z.Addr()), startGo(t, r.Addr(), z.Addr())}
+	r := redistest.Start(t)
+	s := servers{redis: r.Addr(), zooKeeper: startZooKeeper(t), lease: 30 * time.Second}
+	javaSides := []*peer{startJava(t, s), startJava(t, s)}
+	goSides := []*peer{startGo(t, s), startGo(t, s)}
 	client := r.Client(t)
 	const threads = 4 // of each process
 	loads := []struct {
@@ -26,6 +27,7 @@ func TestLoad(t *testing.T) {
 		total int
 	}{
 		{[]string{"jedis.lock", "lock4j.template"}, "redislock.lock", prefix(""), 2000},
+		{[]string{"redisson.lock"}, "redissonlock.lock", prefix(""), 10_000},
 		{[]string{"curator.mutex"}, "zklock.lock", znode, 800},
 	}
 	for _, load := range loads {

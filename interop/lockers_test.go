@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -40,16 +41,19 @@ var releaseMessage = redislock.WithReleaseMessage(func(key string) (channel, mes
 })
 
 func (a *agent) backend(name string) (driver.Backend, error) {
-	session := zklock.WithSessionTimeout(4 * time.Second)
+	session := zklock.WithSessionTimeout(a.lease)
+	claim := redislock.WithClaimWindow(5 * time.Second) // for a machine that is too busy
 	switch name {
 	case "redislock.lock":
-		return redislock.New(a.redis), nil
+		return redislock.New(a.redis, claim), nil
 	case "redislock.message":
-		return redislock.New(a.redis, releaseMessage), nil
+		return redislock.New(a.redis, claim, releaseMessage), nil
 	case "redislock.pollers":
-		return redislock.New(a.redis, redislock.WithPollers(100*time.Millisecond)), nil
+		return redislock.New(a.redis, claim, redislock.WithPollers(100*time.Millisecond)), nil
 	case "redislock.both":
-		return redislock.New(a.redis, redislock.WithPollers(100*time.Millisecond), releaseMessage), nil
+		return redislock.New(a.redis, claim, redislock.WithPollers(100*time.Millisecond), releaseMessage), nil
+	case "redissonlock.lock":
+		return redissonlock.New(a.redis), nil
 	case "zklock.lock":
 		return zklock.New([]string{a.zooKeeper}, session)
 	case "zklock.latch":

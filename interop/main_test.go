@@ -19,8 +19,8 @@ const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // the client logs every refused connection
-	if addrs := os.Getenv(agentEnv); addrs != "" {
-		if err := beAgent(addrs, os.Stdin, os.Stdout); err != nil {
+	if args := os.Getenv(agentEnv); args != "" {
+		if err := beAgent(args, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -27,6 +27,7 @@ var labels = map[string]string{
 	"redislock.message": "`redislock`, `WithReleaseMessage`",
 	"redislock.pollers": "`redislock`, `WithPollers`",
 	"redislock.both":    "`redislock`, `WithPollers`, `WithReleaseMessage`",
+	"redissonlock.lock": "`redissonlock`",
 	"zklock.lock":       "`zklock`",
 	"zklock.shared":     "`zklock`, `Shared`",
 	"zklock.permits":    "`zklock`, `Permits`",
@@ -41,6 +42,7 @@ type wake string
 const (
 	message wake = "message" // of the release
 	polling wake = "polling"
+	expiry  wake = "the end of the lease"
 	asleep  wake = "asleep" // until the end of its wait
 	nothing wake = ""       // there is no wait
 )
@@ -100,7 +102,11 @@ func (p pair) goSide(process *peer, name string) side {
 // waits for it. It returns how long to waited after the release.
 func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration {
 	t.Helper()
-	from.must(t, "true", from.thread, from.kind, "try", from.key, long)
+	lease := long
+	if how == expiry {
+		lease = 3000
+	}
+	from.must(t, "true", from.thread, from.kind, "try", from.key, lease)
 	if sees == evicts {
 		to.must(t, "true", to.thread, to.kind, "try", to.key, long)
 		from.must(t, "!lost", from.thread, from.kind, "lost", from.key, long)

@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,9 +14,21 @@ import (
 	"github.com/distlock-go/distlock/interop/internal/java"
 )
 
-// agentEnv holds the addresses of the servers for a test binary that is an agent: Redis
-// and ZooKeeper, with a space between.
+// agentEnv holds the arguments of a test binary that is an agent, with spaces between.
 const agentEnv = "DISTLOCK_TEST_INTEROP"
+
+// servers are what agents are started with.
+type servers struct {
+	redis, zooKeeper string // addresses; "-": there is none
+
+	// lease is the lease of locks that have none of their own and are renewed, and the
+	// timeout of sessions.
+	lease time.Duration
+}
+
+func (s servers) args() []string {
+	return []string{cmp.Or(s.redis, "-"), cmp.Or(s.zooKeeper, "-"), strconv.FormatInt(s.lease.Milliseconds(), 10)}
+}
 
 // peer is a process with an agent, in Java or in Go: both understand the same calls. A call
 // has a thread that makes it, a library and its kind of lock, a verb, a key, and more:
@@ -47,20 +60,20 @@ type call struct {
 }
 
 // startJava starts the agent in Java.
-func startJava(t *testing.T, addrs ...string) *peer {
+func startJava(t *testing.T, s servers) *peer {
 	t.Helper()
-	return newPeer(t, "Java", java.Build(t, "java").Start(t, "agent.Agent", addrs...))
+	return newPeer(t, "Java", java.Build(t, "java").Start(t, "agent.Agent", s.args()...))
 }
 
 // startGo starts the agent in Go.
-func startGo(t *testing.T, addrs ...string) *peer {
+func startGo(t *testing.T, s servers) *peer {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(addrs, " "))
+	cmd.Env = append(os.Environ(), agentEnv+"="+strings.Join(s.args(), " "))
 	return newPeer(t, "Go", java.Run(t, cmd))
 }
 

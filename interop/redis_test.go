@@ -3,6 +3,7 @@ package interop_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testmode"
@@ -62,7 +63,7 @@ func lock4jKey(parameter string) string {
 func TestRedislock(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	s := redistest.Start(t)
-	javaSide, goSide := startJava(t, s.Addr()), startGo(t, s.Addr())
+	s := servers{redis: redistest.Start(t).Addr(), lease: 12 * time.Second}
+	javaSide, goSide := startJava(t, s), startGo(t, s)
 	section(t, "redislock", meetAll(t, slices.Concat(stringPairs, hashPairs), javaSide, goSide))
 }

@@ -16,9 +16,9 @@ import (
 func TestStarvation(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	s := redistest.Start(t)
-	j := startJava(t, s.Addr())
-	gs := []*peer{startGo(t, s.Addr()), startGo(t, s.Addr())}
+	s := servers{redis: redistest.Start(t).Addr(), lease: 12 * time.Second}
+	j := startJava(t, s)
+	gs := []*peer{startGo(t, s), startGo(t, s)}
 	const span, hold, pause, goroutines = 12_000, 5, 200, 8 // ms; goroutines of each process
 	cases := []struct {
 		theirs, java string

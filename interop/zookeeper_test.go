@@ -32,20 +32,19 @@ var curatorPairs = []pair{
 }
 
 // startZooKeeper starts a server that deletes unused nodes soon.
-func startZooKeeper(t *testing.T) *zktest.Server {
+func startZooKeeper(t *testing.T) (addr string) {
 	t.Helper()
 	return zktest.Start(t, zktest.Config{
-		Tick:       200 * time.Millisecond,
 		Properties: []string{"znode.container.checkIntervalMs=500", "znode.container.maxPerMinute=1000000"},
-	})
+	}).Addr()
 }
 
 // TestZooKeeper: zklock beside Curator's recipes.
 func TestZooKeeper(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	s := startZooKeeper(t)
-	j, g := startJava(t, "-", s.Addr()), startGo(t, "-", s.Addr())
+	s := servers{zooKeeper: startZooKeeper(t), lease: 12 * time.Second}
+	j, g := startJava(t, s), startGo(t, s)
 	section(t, "zklock", meetAll(t, curatorPairs, j, g))
 
 	t.Run("Revoker", func(t *testing.T) {

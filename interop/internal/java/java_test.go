@@ -10,7 +10,7 @@ import (
 func TestProcess(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	p := java.Build(t, "../../java").Start(t, "agent.Agent", "127.0.0.1:1")
+	p := java.Build(t, "../../java").Start(t, "agent.Agent", "-", "-", "1000")
 	p.Send(1, "main", "echo", "hello", "world")
 	if got := p.Line(); got != "1 hello world" {
 		t.Errorf("the agent says %q", got)

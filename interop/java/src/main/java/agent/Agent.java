@@ -18,8 +18,9 @@ import java.util.concurrent.Executors;
  * numbers or words. A thread makes its calls one after the other. A line of the output is the
  * id of a call and its result, or its exception behind a "!".
  *
- * <p>The arguments of the program are the addresses of Redis and of ZooKeeper. The program
- * ends when its input ends.
+ * <p>The arguments of the program are the addresses of Redis and of ZooKeeper, and the
+ * milliseconds of a lease that a library renews, and of a session. The program ends when its
+ * input ends.
  */
 public final class Agent {
     private static final PrintStream out =
@@ -29,13 +30,13 @@ public final class Agent {
     private final Map<String, ExecutorService> executors = new ConcurrentHashMap<>();
     private final Calls calls;
 
-    private Agent(String redis, String zooKeeper) {
-        calls = new Calls(new Libraries(redis, zooKeeper));
+    private Agent(String redis, String zooKeeper, int lease) {
+        calls = new Calls(new Libraries(redis, zooKeeper, lease));
     }
 
     public static void main(String[] args) throws Exception {
         System.setOut(System.err); // what a library prints is not an answer
-        Agent agent = new Agent(args[0], args.length > 1 ? args[1] : null);
+        Agent agent = new Agent(args[0], args[1], Integer.parseInt(args[2]));
         out.println("ready");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {

@@ -23,8 +23,8 @@ final class CuratorLibrary implements Library {
     private final CuratorFramework client;
     private final Map<String, CountDownLatch> revoked = new ConcurrentHashMap<>();
 
-    CuratorLibrary(String address) {
-        client = CuratorFrameworkFactory.newClient(address, 4000, 4000, new RetryOneTime(100));
+    CuratorLibrary(String address, int session) {
+        client = CuratorFrameworkFactory.newClient(address, session, session, new RetryOneTime(100));
         client.start();
     }
 

@@ -9,14 +9,16 @@ import redis.clients.jedis.RedisClient;
 final class Libraries {
     private final String redis;
     private final String zooKeeper;
+    private final int lease;
     private final Map<String, Library> open = new HashMap<>();
     private RedissonLibrary redisson;
     private LettuceConnectionFactory lettuce;
     private RedisClient jedis;
 
-    Libraries(String redis, String zooKeeper) {
+    Libraries(String redis, String zooKeeper, int lease) {
         this.redis = redis;
         this.zooKeeper = zooKeeper;
+        this.lease = lease;
     }
 
     synchronized Library get(String name) throws Exception {
@@ -43,7 +45,7 @@ final class Libraries {
             case "lock4j":
                 return new Lock4jLibrary(lettuce(), redisson().client);
             case "curator":
-                return new CuratorLibrary(zooKeeper);
+                return new CuratorLibrary(zooKeeper, lease);
             default:
                 throw new IllegalArgumentException("no library " + name);
         }
@@ -51,7 +53,7 @@ final class Libraries {
 
     private RedissonLibrary redisson() {
         if (redisson == null) {
-            redisson = new RedissonLibrary("redis://" + redis);
+            redisson = new RedissonLibrary("redis://" + redis, lease);
         }
         return redisson;
     }

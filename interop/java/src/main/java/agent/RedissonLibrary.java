@@ -12,14 +12,11 @@ import org.redisson.config.Config;
 
 /** Redisson. The names in a MultiLock's key have commas between. */
 final class RedissonLibrary implements Library {
-    /** The lease of a lock without a lease of its own, which Redisson renews. */
-    private static final long WATCHDOG = 3000;
-
     final RedissonClient client;
 
-    RedissonLibrary(String address) {
+    RedissonLibrary(String address, int lease) {
         Config config = new Config();
-        config.setLockWatchdogTimeout(WATCHDOG).setThreads(4).setNettyThreads(4);
+        config.setLockWatchdogTimeout(lease).setThreads(4).setNettyThreads(4);
         config.useSingleServer()
                 .setAddress(address)
                 .setConnectionMinimumIdleSize(1)
