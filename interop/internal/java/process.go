@@ -15,7 +15,7 @@ import (
 )
 
 // patience limits the wait for a line on a slow and busy machine.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // flags make a JVM small, and quick to start.
 var flags = []string{"-Xmx256m", "-Xss512k", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"}
