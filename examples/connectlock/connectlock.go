@@ -1,0 +1,222 @@
+// Package connectlock is an interceptor that runs the handlers of connect-go under locks.
+//
+//	path, handler := shopv1connect.NewShopHandler(shop, connect.WithInterceptors(
+//		connectlock.New(locker, map[string]connectlock.Rule{
+//			shopv1connect.ShopPayProcedure: {
+//				Key:  connectlock.By(func(r *shopv1.PayRequest) any { return r.GetOrderId() }),
+//				Opts: distlock.Opts{Prefix: "shop:", Value: "pay", MaxWait: 3 * time.Second},
+//			},
+//		})))
+//
+// # When a lock is needed
+//
+// If several servers handle calls, and two calls for one order must not overlap. A database
+// that checks, with a constraint or in one transaction, needs no lock; the lock is for work
+// that it cannot check, such as a call to another service. The same order in a path and in
+// a message is one lock with httpmw, grpcmw and this package, if Prefix and Value are the
+// same.
+//
+// # When the lock is lost
+//
+// The context of the handler is cancelled, with cause [distlock.ErrLost]. If the handler
+// succeeds all the same, the client gets Unavailable, because the outcome is in doubt.
+//
+// # Errors
+//
+// A call that does not get its lock has the code that grpcmw answers with, with the same
+// details: ErrorInfo with the reason, and RetryInfo if nothing was done.
+//
+//	InvalidArgument    the message does not say what to lock
+//	Aborted            another call has the lock, and the wait ended
+//	ResourceExhausted  too many calls are waiting
+//	Unavailable        the store of the locks failed, or the lock was lost
+//	Canceled, DeadlineExceeded  the caller's context ended the wait
+//	Internal           anything else
+package connectlock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Rule says how the calls of a procedure are locked.
+type Rule struct {
+	// Key returns the parameters of the key, or [distlock.Skip] if the call needs no lock.
+	// A nil or empty parameter is refused. Its error is returned to the client if it is
+	// a [*connect.Error] or a [*distlock.KeyError].
+	Key func(ctx context.Context, req connect.AnyRequest) (any, error)
+
+	// Opts declare the lock. ParamLock is always on.
+	Opts distlock.Opts
+}
+
+// By returns a Key that selects the parameters from the message.
+func By[M any](selector func(*M) any) func(context.Context, connect.AnyRequest) (any, error) {
+	return func(_ context.Context, req connect.AnyRequest) (any, error) {
+		m, ok := req.Any().(*M)
+		if !ok {
+			return nil, errors.New("connectlock: By has a function for another message")
+		}
+		return selector(m), nil
+	}
+}
+
+// New returns an interceptor for handlers. The rules are by procedure, such as
+// "/shop.v1.Shop/Pay"; procedures without a rule are not locked. A procedure that streams
+// is refused if it has a rule, because its messages are not known yet. New panics if a rule
+// has no Key or invalid Opts.
+func New(l *distlock.Locker, rules map[string]Rule) connect.Interceptor {
+	i := interceptor{}
+	for procedure, rule := range rules {
+		if rule.Key == nil {
+			panic("connectlock: New: the rule for " + procedure + " has no Key")
+		}
+		rule.Opts.ParamLock = true
+		i[procedure] = call{rule.Key, l.Site(rule.Opts)}
+	}
+	return i
+}
+
+// interceptor has the calls by procedure.
+type interceptor map[string]call
+
+// call is a checked rule.
+type call struct {
+	key  func(context.Context, connect.AnyRequest) (any, error)
+	site *distlock.Site
+}
+
+// WrapUnary implements [connect.Interceptor].
+func (i interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		c, ok := i[req.Spec().Procedure]
+		if !ok || req.Spec().IsClient {
+			return next(ctx, req)
+		}
+		return c.run(ctx, req, next)
+	}
+}
+
+// WrapStreamingClient implements [connect.Interceptor]. It changes nothing.
+func (i interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// WrapStreamingHandler implements [connect.Interceptor]. It refuses calls with a rule.
+func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		if _, ok := i[conn.Spec().Procedure]; ok {
+			return connect.NewError(connect.CodeInternal, errors.New("a procedure that streams has a rule for its lock"))
+		}
+		return next(ctx, conn)
+	}
+}
+
+// run runs a handler under its lock. The handler's own error is returned unchanged.
+func (c call) run(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (resp connect.AnyResponse, err error) {
+	params, err := c.key(ctx, req)
+	if err != nil {
+		return nil, Error(ctx, err)
+	}
+	if params == nil || params == "" {
+		return nil, Error(ctx, &distlock.KeyError{Detail: "what the request is about is missing"})
+	}
+	ran := false
+	var handlerErr error
+	err = c.site.Do(ctx, params, func(ctx context.Context) error {
+		ran = true
+		resp, handlerErr = next(ctx, req)
+		return nil
+	})
+	switch {
+	case !ran:
+		return nil, Error(ctx, err)
+	case handlerErr != nil:
+		return nil, handlerErr
+	case errors.Is(err, distlock.ErrLost):
+		return nil, Error(ctx, err)
+	default: // a release that failed comes too late; the hooks have it
+		return resp, nil
+	}
+}
+
+// answer is what the client gets for a code of [distlock.CodeOf].
+type answer struct {
+	code   connect.Code
+	text   string
+	reason string
+	retry  bool // nothing was done
+}
+
+var answers = map[distlock.Code]answer{
+	distlock.CodeLost:        {connect.CodeUnavailable, "the lock was lost: the outcome is in doubt", "LOCK_LOST", false},
+	distlock.CodeKey:         {connect.CodeInvalidArgument, "invalid request", "LOCK_KEY", false},
+	distlock.CodeClosed:      {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},
+	distlock.CodeUnavailable: {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},
+	distlock.CodeForeign:     {connect.CodeAborted, "busy with another call", "LOCK_BUSY", true},
+	distlock.CodeQueueFull:   {connect.CodeResourceExhausted, "too many calls are waiting", "LOCK_QUEUE_FULL", true},
+	distlock.CodeNotAcquired: {connect.CodeAborted, "busy with another call", "LOCK_BUSY", true},
+}
+
+// Error returns err, of a lock, as the error for the client. ctx is the caller's. A
+// [*connect.Error] of a Key is returned unchanged.
+func Error(ctx context.Context, err error) error {
+	code := distlock.CodeOf(err)
+	a, known := answers[code]
+	switch ended := ctx.Err(); {
+	case code == distlock.CodeLost:
+	case code == distlock.CodeKey:
+		if k := new(distlock.KeyError); errors.As(err, &k) {
+			a.text = k.Detail
+		}
+	case ended != nil && errors.Is(err, ended):
+		a = answer{connect.CodeCanceled, "ended before the lock was got", "LOCK_BUSY", false}
+		if errors.Is(ended, context.DeadlineExceeded) {
+			a.code = connect.CodeDeadlineExceeded
+		}
+	case !known:
+		if errors.As(err, new(*connect.Error)) {
+			return err
+		}
+		a = answer{connect.CodeInternal, "internal error", "LOCK_INTERNAL", false}
+	}
+	answered := connect.NewError(a.code, &hidden{a.text, err})
+	add(answered, &errdetails.ErrorInfo{Reason: a.reason, Domain: "github.com/distlock-go/distlock"})
+	if a.retry {
+		add(answered, &errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter(err))})
+	}
+	return answered
+}
+
+func add(e *connect.Error, detail proto.Message) {
+	if d, err := connect.NewErrorDetail(detail); err == nil {
+		e.AddDetail(d)
+	}
+}
+
+func retryAfter(err error) time.Duration {
+	if e := new(distlock.Error); errors.As(err, &e) && e.RetryAfter > 0 {
+		return e.RetryAfter
+	}
+	return distlock.DefaultRetryInterval
+}
+
+// hidden has a text for clients, without keys and servers, and the error for logs.
+type hidden struct {
+	text string
+	err  error
+}
+
+// Error returns the text for clients.
+func (h *hidden) Error() string { return h.text }
+
+// Unwrap returns the error of the lock.
+func (h *hidden) Unwrap() error { return h.err }

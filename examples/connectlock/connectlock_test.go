@@ -1,0 +1,212 @@
+package connectlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/examples/connectlock"
+	"github.com/distlock-go/distlock/grpcmw"
+)
+
+// pay is the procedure of the tests. Its message is the number of the order.
+const pay = "/shop.v1.Shop/Pay"
+
+type (
+	request  = connect.Request[wrapperspb.StringValue]
+	response = connect.Response[emptypb.Empty]
+)
+
+var rules = map[string]connectlock.Rule{pay: {
+	Key:  connectlock.By(func(order *wrapperspb.StringValue) any { return order.GetValue() }),
+	Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1},
+}}
+
+// serve starts a server with a handler for pay and returns a client.
+func serve(t *testing.T, l *distlock.Locker, handler func(context.Context, *request) (*response, error)) *connect.Client[wrapperspb.StringValue, emptypb.Empty] {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle(pay, connect.NewUnaryHandler(pay, handler, connect.WithInterceptors(connectlock.New(l, rules))))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return connect.NewClient[wrapperspb.StringValue, emptypb.Empty](server.Client(), server.URL+pay)
+}
+
+func call(ctx context.Context, c *connect.Client[wrapperspb.StringValue, emptypb.Empty], order string) error {
+	_, err := c.CallUnary(ctx, connect.NewRequest(wrapperspb.String(order)))
+	return err
+}
+
+// TestLock: a call has the lock of its order, and no other.
+func TestLock(t *testing.T) {
+	t.Parallel()
+	l := distlock.New(memlock.New(), distlock.Config{})
+	defer l.Close()
+	running, leave := make(chan bool), make(chan bool)
+	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
+		if lease, ok := distlock.FromContext(ctx); !ok || !lease.Valid() {
+			t.Error("the handler has no lease")
+		}
+		if r.Msg.GetValue() == "slow" {
+			running <- true
+			<-leave
+		}
+		return connect.NewResponse(&emptypb.Empty{}), nil
+	})
+	slow := make(chan error)
+	go func() { slow <- call(t.Context(), client, "slow") }()
+	<-running
+	err := call(t.Context(), client, "slow")
+	if connect.CodeOf(err) != connect.CodeAborted {
+		t.Errorf("a second call of the order: %v", err)
+	}
+	if err := call(t.Context(), client, "42"); err != nil {
+		t.Errorf("another order: %v", err)
+	}
+	if err := call(t.Context(), client, ""); connect.CodeOf(err) != connect.CodeInvalidArgument {
+		t.Errorf("no order: %v", err)
+	}
+	close(leave)
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLoss: the context of the handler ends when the lock is lost, and a success after
+// that is not one for the client. The handler's own error is returned unchanged.
+func TestLoss(t *testing.T) {
+	t.Parallel()
+	l := distlock.New(memlock.New(), distlock.Config{})
+	defer l.Close()
+	own := connect.NewError(connect.CodeNotFound, errors.New("no such order"))
+	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
+		if r.Msg.GetValue() == "unknown" {
+			return nil, own
+		}
+		lease, _ := distlock.FromContext(ctx)
+		if _, err := l.ForceRelease(ctx, lease.Key()); err != nil {
+			return nil, err
+		}
+		_ = lease.Refresh(ctx) // it notices
+		<-ctx.Done()
+		return connect.NewResponse(&emptypb.Empty{}), nil
+	})
+	if err := call(t.Context(), client, "42"); connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("a call that lost its lock: %v", err)
+	}
+	if err := call(t.Context(), client, "unknown"); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Errorf("the handler's own error: %v", err)
+	}
+}
+
+// TestError: each error has the code, the text and the details that grpcmw answers with.
+func TestError(t *testing.T) {
+	t.Parallel()
+	live := t.Context()
+	cancelled, cancel := context.WithCancel(live)
+	cancel()
+	expired, cancel := context.WithTimeout(live, 0)
+	defer cancel()
+	for _, err := range []error{
+		distlock.ErrLost, distlock.ErrKey, &distlock.KeyError{Detail: "which order?"}, distlock.ErrClosed, distlock.ErrUnavailable,
+		driver.ErrForeign, distlock.ErrQueueFull, distlock.ErrNotAcquired, distlock.ErrNoFencing, distlock.ErrUpgrade, errors.New("other"),
+		&distlock.Error{Op: "acquire", Key: "secret", Err: distlock.ErrNotAcquired, RetryAfter: time.Minute},
+		errors.Join(distlock.ErrNotAcquired, context.Canceled), errors.Join(distlock.ErrNotAcquired, context.DeadlineExceeded),
+	} {
+		for _, ctx := range []context.Context{live, cancelled, expired} {
+			want := status.Convert(grpcmw.StatusError(ctx, err))
+			got := new(connect.Error)
+			if e := connectlock.Error(ctx, err); !errors.As(e, &got) || !errors.Is(e, err) {
+				t.Fatalf("%v: %v", err, e)
+			}
+			if uint32(got.Code()) != uint32(want.Code()) || got.Message() != want.Message() || len(got.Details()) != len(want.Details()) {
+				t.Errorf("%v, %v: %v, want %v", err, ctx.Err(), got, want)
+				continue
+			}
+			for i, detail := range got.Details() {
+				if value, err := detail.Value(); err != nil || !proto.Equal(value, want.Details()[i].(proto.Message)) {
+					t.Errorf("%v: detail %v, %v, want %v", got, value, err, want.Details()[i])
+				}
+			}
+		}
+	}
+	own := connect.NewError(connect.CodeUnauthenticated, errors.New("who are you?"))
+	if err := connectlock.Error(live, own); !errors.Is(err, own) || connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("an error of a Key with a code: %v", err)
+	}
+}
+
+// TestWiring: mistakes are found before they cost a lock.
+func TestWiring(t *testing.T) {
+	t.Parallel()
+	l := distlock.New(memlock.New(), distlock.Config{})
+	defer l.Close()
+	for name, rule := range map[string]connectlock.Rule{
+		"no Key":       {Opts: distlock.Opts{Value: "pay"}},
+		"invalid Opts": {Key: rules[pay].Key},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			connectlock.New(l, map[string]connectlock.Rule{pay: rule})
+		}()
+	}
+
+	mux := http.NewServeMux()
+	mux.Handle(pay, connect.NewServerStreamHandler(pay, func(context.Context, *request, *connect.ServerStream[emptypb.Empty]) error {
+		t.Error("a stream ran without its lock")
+		return nil
+	}, connect.WithInterceptors(connectlock.New(l, rules))))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	stream, err := connect.NewClient[wrapperspb.StringValue, emptypb.Empty](server.Client(), server.URL+pay).
+		CallServerStream(t.Context(), connect.NewRequest(wrapperspb.String("42")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if stream.Receive() || connect.CodeOf(stream.Err()) != connect.CodeInternal {
+		t.Errorf("a stream with a rule: %v", stream.Err())
+	}
+}
+
+// Two calls pay the same order: the second one is refused while the first one runs.
+func Example() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+	interceptor := connectlock.New(locker, map[string]connectlock.Rule{
+		pay: {
+			Key:  connectlock.By(func(order *wrapperspb.StringValue) any { return order.GetValue() }),
+			Opts: distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1},
+		},
+	})
+	var again func() error
+	handler := connect.NewUnaryHandler(pay, func(context.Context, *request) (*response, error) {
+		fmt.Println("the other call:", again())
+		return connect.NewResponse(&emptypb.Empty{}), nil
+	}, connect.WithInterceptors(interceptor))
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	client := connect.NewClient[wrapperspb.StringValue, emptypb.Empty](server.Client(), server.URL+pay)
+	again = func() error { return call(context.Background(), client, "42") }
+	fmt.Println("the first call:", again())
+	// Output:
+	// the other call: aborted: busy with another call
+	// the first call: <nil>
+}

@@ -1,0 +1,110 @@
+// Package gocronlock is a [gocron.Locker]: the jobs of gocron run once in all processes.
+//
+//	locker := gocronlock.New(l, distlock.Opts{Prefix: "cron:", MinHold: time.Minute})
+//	s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
+//	_, err = s.NewJob(every, gocron.NewTask(locker.Task("report", report)), gocron.WithName("report"))
+//
+// # When a lock is needed
+//
+// With one scheduler there is no need for a lock. With the same scheduler in several
+// processes, so that the jobs run also if one of them is down, each of them starts each
+// job: the lock lets one of them do it, and gocron counts the others as skipped. The key
+// is the name of the job. A [gocron.Elector] is the other way: one process runs all jobs.
+//
+// The clocks of machines differ, and jobs with a duration begin when their process does:
+// set MinHold to longer than the starts differ, and to shorter than the period.
+//
+// A lock saves work. It does not promise that a job runs exactly once: after a crash or a
+// loss another process may run it again.
+//
+// # When the lock is lost
+//
+// gocron does not pass anything from its Locker to the job, so a plain task is not told.
+// The context of a [Locker.Task] is cancelled, with cause [distlock.ErrLost], and its error
+// is an ErrLost.
+package gocronlock
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/go-co-op/gocron/v2"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Locker implements [gocron.Locker]. It is safe for concurrent use.
+type Locker struct {
+	locker *distlock.Locker
+	opts   distlock.Opts
+
+	mu   sync.Mutex
+	held map[string]*distlock.Lease // by the name of the job
+}
+
+var _ gocron.Locker = (*Locker)(nil)
+
+// New returns a Locker. The key of a job is o.Prefix and the job's name. A job does not
+// wait for its key, so o.RetryCount is set to 1.
+func New(l *distlock.Locker, o distlock.Opts) *Locker {
+	o.RetryCount = 1
+	return &Locker{locker: l, opts: o, held: make(map[string]*distlock.Lease)}
+}
+
+// Lock is called by gocron before it runs a job. The error is [distlock.ErrNotAcquired] if
+// another process runs it; an option of the job, [gocron.AfterLockError], is told.
+func (l *Locker) Lock(ctx context.Context, name string) (gocron.Lock, error) {
+	// When the scheduler shuts down it ends ctx, and the lock has to last until the job has
+	// returned.
+	lease, err := l.locker.Acquire(context.WithoutCancel(ctx), name, l.opts)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held[name] = lease
+	return &lock{l, name, lease}, nil
+}
+
+// lock is the lock of a job that runs.
+type lock struct {
+	locker *Locker
+	name   string
+	lease  *distlock.Lease
+}
+
+// Unlock is called by gocron when the job has returned.
+func (u *lock) Unlock(ctx context.Context) error {
+	u.locker.mu.Lock()
+	if u.locker.held[u.name] == u.lease {
+		delete(u.locker.held, u.name)
+	}
+	u.locker.mu.Unlock()
+	return u.lease.Release(ctx)
+}
+
+var errNotLocked = errors.New("gocronlock: the job has no lock: has it this name, and is the Locker that of the scheduler?")
+
+// Task returns the function for [gocron.NewTask] of the job with that name. It runs fn
+// with a context that ends when the lock is lost, and when gocron ends the job. In the
+// context is the lease.
+func (l *Locker) Task(name string, fn func(context.Context) error) func(context.Context) error {
+	return func(job context.Context) error {
+		l.mu.Lock()
+		lease := l.held[name]
+		l.mu.Unlock()
+		if lease == nil {
+			return errNotLocked
+		}
+		ctx, cancel := context.WithCancelCause(lease.Context())
+		defer cancel(nil)
+		stop := context.AfterFunc(job, func() { cancel(context.Cause(job)) })
+		defer stop()
+		err := fn(ctx)
+		if lost := lease.Check(); lost != nil && !errors.Is(err, lost) {
+			err = errors.Join(err, lost)
+		}
+		return err
+	}
+}
