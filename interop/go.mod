@@ -2,30 +2,19 @@ module github.com/distlock-go/distlock/interop
 
 go 1.26.0
 
-require github.com/distlock-go/distlock v0.0.0
-
-require golang.org/x/sys v0.39.0 // indirect
 require (
 	github.com/distlock-go/distlock v0.0.0
 	github.com/redis/go-redis/v9 v9.22.0
-	golang.org/x/sys v0.39.0
 )
-
-require (
-	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/go-zookeeper/zk v1.0.4 // indirect
-	github.com/google/uuid v1.6.0 // indirect
-	go.uber.org/atomic v1.11.0 // indirect
-)
-
-require github.com/redis/go-redis/v9 v9.22.0
 
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
+	golang.org/x/sys v0.39.0 // indirect
 )
 
 replace github.com/distlock-go/distlock => ../

@@ -35,6 +35,7 @@ var moves = []struct {
 }{
 	{"aspect", stages},
 	{"lock4j", []stage{stages[1], stages[2], stages[7]}},
+	{"redisson", []stage{stages[1], stages[2], stages[7]}},
 }
 
 // TestMove moves the methods from Spring to Go while users send orders: at every stage

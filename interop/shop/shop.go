@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/javakey"
 )
 
@@ -22,9 +23,10 @@ type methods struct {
 
 // shop has the methods of the Spring service under each kind of lock that it has there.
 type shop struct {
-	locker *distlock.Locker
-	books  books
-	under  map[string]methods
+	locker   *distlock.Locker
+	redisson *distlock.Locker
+	books    books
+	under    map[string]methods
 }
 
 // poll is the longest pause between two attempts of the Spring side: twice the
@@ -33,18 +35,23 @@ const poll = 40 * time.Millisecond
 
 func newShop(rdb *redis.Client, options ...redislock.Option) *shop {
 	s := &shop{
-		locker: distlock.New(redislock.New(rdb, options...), distlock.Config{}),
-		books:  books{rdb},
+		locker:   distlock.New(redislock.New(rdb, options...), distlock.Config{}),
+		redisson: distlock.New(redissonlock.New(rdb), distlock.Config{}),
+		books:    books{rdb},
 	}
 	s.under = map[string]methods{
 		"aspect":   underAspect(s.locker, s.books),
 		"lock4j":   underLock4j(s.locker, s.books),
+		"redisson": underRedisson(s.redisson, s.books),
 		"unlocked": {s.books.sell, s.books.restock, s.books.book},
 	}
 	return s
 }
 
-func (s *shop) close() { _ = s.locker.Close() }
+func (s *shop) close() {
+	_ = s.locker.Close()
+	_ = s.redisson.Close()
+}
 
 // report starts the job ten times a second, as every instance does, until ctx ends.
 func (s *shop) report(ctx context.Context) {
