@@ -1,0 +1,92 @@
+// Package asynqlock has two locks for asynq: one process schedules the periodic tasks, and
+// tasks about the same thing do not overlap.
+//
+// # When a lock is needed
+//
+// A task that is enqueued once is taken by one worker, so most tasks need no lock. There
+// are two exceptions:
+//
+//   - Several processes with an [asynq.Scheduler], so that tasks are scheduled also if one
+//     of them is down, each enqueue each task. With [Schedule] the leader does it.
+//   - Different tasks about one thing, such as two orders of a customer, may run at the same
+//     time, and so may a task and its own repetition, if its worker has not answered for
+//     longer than asynq waits. [Exclusive] runs one of them at a time.
+//
+// A lock does not promise that a task runs exactly once: asynq repeats tasks that failed,
+// and a scheduler that was paused may enqueue a task that the next leader has enqueued
+// already. [asynq.Unique] removes such a double while the first one is in the queue.
+//
+// # When the lock is lost
+//
+// The scheduler of a leader that loses the leadership is shut down, and the next leader
+// starts its own. The context of a handler is cancelled, with cause [distlock.ErrLost],
+// and its error is an ErrLost, so that asynq repeats the task.
+package asynqlock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Schedule runs a scheduler while this process is the leader, and returns when ctx ends.
+// newScheduler returns one with all its entries, because a scheduler cannot be started
+// twice; it is called at the beginning of each term. If it fails, or if the scheduler
+// cannot start, Schedule returns the error. key and o are those of [distlock.Locker.Lead].
+func Schedule(ctx context.Context, l *distlock.Locker, key string, o distlock.Opts, newScheduler func() (*asynq.Scheduler, error)) error {
+	return l.Lead(ctx, key, o, func(ctx context.Context) error {
+		s, err := newScheduler()
+		if err != nil {
+			return err
+		}
+		if err := s.Start(); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		s.Shutdown() // waits for the entry that is being enqueued
+		return nil
+	})
+}
+
+// Exclusive returns a middleware for [asynq.ServeMux.Use] and for single handlers. Tasks
+// with equal parameters do not overlap; key returns them, or [distlock.Skip] for a task that
+// needs no lock. A task whose lock is busy fails with [distlock.ErrNotAcquired] after
+// o.MaxWait, in which it occupies a worker; asynq repeats it later. With [IsFailure] that
+// does not count as one of its retries. Exclusive panics if o is invalid.
+func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, error)) asynq.MiddlewareFunc {
+	o.ParamLock = true
+	site := l.Site(o)
+	return func(next asynq.Handler) asynq.Handler {
+		return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+			params, err := key(task)
+			if err != nil {
+				return err
+			}
+			ran := false
+			err = site.Do(ctx, params, func(ctx context.Context) error {
+				ran = true
+				return next.ProcessTask(ctx, task)
+			})
+			if !ran && err != nil {
+				return &notRun{err}
+			}
+			return err
+		})
+	}
+}
+
+// IsFailure is for [asynq.Config]: a task that did not run, because its lock was busy or the
+// store of the locks did not answer, has not failed.
+func IsFailure(err error) bool { return err != nil && !errors.As(err, new(*notRun)) }
+
+// notRun is the error of a task that did not get its lock.
+type notRun struct{ err error }
+
+// Error returns the text of the lock's error.
+func (e *notRun) Error() string { return e.err.Error() }
+
+// Unwrap returns the lock's error.
+func (e *notRun) Unwrap() error { return e.err }
