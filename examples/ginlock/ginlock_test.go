@@ -1,0 +1,161 @@
+package ginlock_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/examples/ginlock"
+	"github.com/distlock-go/distlock/httpmw"
+)
+
+func init() { gin.SetMode(gin.ReleaseMode) }
+
+var pay = distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1}
+
+func newLocker(tb testing.TB) *distlock.Locker {
+	tb.Helper()
+	l := distlock.New(memlock.New(), distlock.Config{})
+	tb.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// post sends a request to r.
+func post(r http.Handler, path string) (int, string) {
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, http.NoBody))
+	return w.Code, w.Body.String()
+}
+
+// TestUse: while a request holds the lock of its order, another one for the same order gets
+// 409 and does not run, and one for another order runs.
+func TestUse(t *testing.T) {
+	t.Parallel()
+	r := gin.New()
+	inside := func(*gin.Context) {}
+	r.POST("/orders/:id/pay", ginlock.Use(httpmw.Lock(newLocker(t), httpmw.PathInt("id"), pay)), func(c *gin.Context) {
+		if _, ok := distlock.FromContext(c.Request.Context()); !ok {
+			t.Error("the context of the request has no lease")
+		}
+		f := inside
+		inside = func(*gin.Context) {}
+		f(c)
+		c.String(http.StatusOK, "paid %s", c.Param("id"))
+	})
+	inside = func(*gin.Context) {
+		if code, body := post(r, "/orders/042/pay"); code != http.StatusConflict || !strings.Contains(body, "TypeBusy") {
+			t.Errorf("the same order: %d %s", code, body)
+		}
+		if code, body := post(r, "/orders/43/pay"); code != http.StatusOK || body != "paid 43" {
+			t.Errorf("another order: %d %s", code, body)
+		}
+	}
+	if code, body := post(r, "/orders/42/pay"); code != http.StatusOK || body != "paid 42" {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body := post(r, "/orders/x/pay"); code != http.StatusBadRequest {
+		t.Errorf("an order that is not a number: %d %s", code, body)
+	}
+}
+
+// TestOthers: the handlers around the lock have the request with its own context, and a
+// panic of the handler releases the lock.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	l := newLocker(t)
+	r := gin.New()
+	r.Use(gin.CustomRecoveryWithWriter(io.Discard, func(c *gin.Context, _ any) { c.Status(http.StatusTeapot) }), func(c *gin.Context) {
+		c.Next()
+		if err := context.Cause(c.Request.Context()); err != nil {
+			t.Errorf("after the lock: %v", err)
+		}
+	})
+	r.POST("/orders/:id", ginlock.Use(httpmw.Lock(l, httpmw.PathInt("id"), pay)), func(c *gin.Context) {
+		if c.Param("id") == "13" {
+			panic("13")
+		}
+	})
+	for path, want := range map[string]int{"/orders/13": http.StatusTeapot, "/orders/42": http.StatusOK} {
+		if code, body := post(r, path); code != want {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	if infos, err := l.Inspect(t.Context(), "", 10); err != nil || len(infos) != 0 {
+		t.Errorf("after the requests: %v, %v", infos, err)
+	}
+}
+
+// TestLoss: the context of the request ends when the lock is lost.
+func TestLoss(t *testing.T) {
+	t.Parallel()
+	l := newLocker(t)
+	r := gin.New()
+	r.POST("/orders/:id", ginlock.Use(httpmw.Lock(l, httpmw.PathInt("id"), pay)), func(c *gin.Context) {
+		ctx := c.Request.Context()
+		lease, _ := distlock.FromContext(ctx)
+		if _, err := l.ForceRelease(ctx, lease.Key()); err != nil {
+			t.Error(err)
+		}
+		_ = lease.Refresh(ctx) // it notices
+		<-ctx.Done()
+		c.String(http.StatusServiceUnavailable, "in doubt")
+	})
+	if code, body := post(r, "/orders/42"); code != http.StatusServiceUnavailable || body != "in doubt" {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
+// TestWiring: a route without the parameter is answered with 500, and a middleware that
+// replaces the writer panics.
+func TestWiring(t *testing.T) {
+	t.Parallel()
+	l := newLocker(t)
+	r := gin.New()
+	never := func(*gin.Context) { t.Error("it ran") }
+	r.POST("/orders/:order", ginlock.Use(httpmw.Lock(l, httpmw.PathInt("id"), pay)), never)
+	r.POST("/verified/:id", ginlock.Use(httpmw.Lock(l, httpmw.PathInt("id"), pay, httpmw.WithVerified(1<<10))), never)
+
+	var logged strings.Builder
+	server := httptest.NewUnstartedServer(r)
+	server.Config.ErrorLog = log.New(&logged, "", 0)
+	server.Start()
+	resp, err := http.Post(server.URL+"/orders/42", "", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	server.Close()
+	if resp.StatusCode != http.StatusInternalServerError || !strings.Contains(logged.String(), `"/orders/:order" has no path value "id"`) {
+		t.Errorf("%d, logged: %s", resp.StatusCode, &logged)
+	}
+
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	post(r, "/verified/42")
+}
+
+// Example locks a route of gin by its parameter.
+func Example() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+	r := gin.New()
+	lock := httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1})
+	r.POST("/orders/:id/pay", ginlock.Use(lock), func(c *gin.Context) {
+		lease, _ := distlock.FromContext(c.Request.Context())
+		c.String(http.StatusOK, "paid with a lock: %t", lease.Valid())
+	})
+	fmt.Println(post(r, "/orders/42/pay"))
+	// Output: 200 paid with a lock: true
+}
