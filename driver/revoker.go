@@ -2,7 +2,7 @@ package driver
 
 import "context"
 
-// Revoker is an ability of a [Backend] whose holders can be asked to give a key back.
+// Revoker is an ability of a [Backend] that can ask holders to give a key back.
 // Nothing is taken away: a holder that does not listen keeps the key.
 type Revoker interface {
 	// Revoke asks all holders of the key to give it back. It returns whether the key is

@@ -35,7 +35,7 @@ func (a *agent) locker(kind string) (*distlock.Locker, error) {
 	return a.lockers[name], nil
 }
 
-// releaseMessage wakes Spring Integration's waiters, whose registry key is reg.
+// releaseMessage wakes Spring Integration's waiters, with the registry key reg.
 var releaseMessage = redislock.WithReleaseMessage(func(key string) (channel, message string) {
 	return "reg-channel:" + key, key
 })

@@ -51,7 +51,7 @@ type peer struct {
 	calls map[string]*call // nil when the process has ended
 }
 
-// call is a call whose result may not be there yet.
+// call is a call that may not have its result yet.
 type call struct {
 	text   string
 	done   chan struct{}
@@ -137,7 +137,7 @@ func (p *peer) do(t *testing.T, thread string, words ...any) string {
 	return p.start(thread, words...).wait(t)
 }
 
-// must makes a call, whose result must begin with want.
+// must makes a call. Its result must begin with want.
 func (p *peer) must(t *testing.T, want, thread string, words ...any) string {
 	t.Helper()
 	return p.start(thread, words...).must(t, want)

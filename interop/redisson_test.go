@@ -39,7 +39,7 @@ func TestRedissonlock(t *testing.T) {
 	j, g := startJava(t, s), startGo(t, s)
 	section(t, "redissonlock", meetAll(t, redissonPairs, j, g))
 
-	// number makes a call whose result is a number.
+	// number makes a call with a number as its result.
 	number := func(t *testing.T, p *peer, words ...any) int64 {
 		t.Helper()
 		text := p.do(t, t.Name(), words...)

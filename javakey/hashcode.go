@@ -12,10 +12,10 @@ import (
 //
 //   - a string, a bool, a float32 or a float64: String, Boolean, Float, Double
 //   - int8, int16, int32, int64: Byte, Short, Integer, Long
-//   - other integers: Integer or Long, whose hash codes differ for negative numbers only.
+//   - other integers: Integer or Long; their hash codes differ for negative numbers only.
 //     So these are refused, and so are numbers above those of Long
 //   - a slice or an array: a List, or what Arrays.hashCode returns. Bytes are a byte[]
-//   - nil: null, whose hash code in a List is 0
+//   - nil: null; its hash code in a List is 0
 //   - a type with a method HashCode() int32: what it returns
 //
 // Pointers are followed. Anything else is refused, and so is a type with a method String or

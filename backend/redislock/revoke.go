@@ -23,7 +23,7 @@ func (b *Backend) revokeChannel(owner string) string { return b.opts.inboxPrefix
 
 // Revoke asks the holders of the key by a message. A message may be lost, so the caller should
 // repeat it. At most a thousand holders are asked. A key that another library holds counts as
-// held, but nobody is asked. With a Ring nobody is asked either.
+// held, but is not asked. With a Ring no holder is asked.
 func (b *Backend) Revoke(ctx context.Context, key string) (held bool, err error) {
 	if key == "" {
 		return false, errors.New("redislock: the key is empty")

@@ -106,8 +106,8 @@ func WithPath(path func(key string) string) Option {
 }
 
 // WithKeyOf sets the inverse of the function of [WithPath], for [Backend.Inspect]. It
-// returns the key whose node has the path, relative to the root, or false if there is no
-// such key. Inspect then looks for keys below all nodes below the root that are not the
+// returns the key for a path relative to the root, or false if it is not the path of a
+// key. Inspect then looks for keys below all nodes below the root that are not the
 // nodes of keys. The function may be called concurrently. A nil function, and one without
 // WithPath, is refused.
 func WithKeyOf(keyOf func(path string) (key string, ok bool)) Option {

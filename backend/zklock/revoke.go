@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// revokeMessage is the data of a node whose owner is asked to give the key back. Curator's
+// revokeMessage is the data of a node if its owner is asked to give the key back. Curator's
 // Revoker writes it, and its recipes compare all of the data with it. In a node of this
 // package the name of the holder follows if this package has written it.
 const revokeMessage = "__REVOKE__"

@@ -53,7 +53,7 @@ func Schedule(ctx context.Context, l *distlock.Locker, key string, o distlock.Op
 
 // Exclusive returns a middleware for [asynq.ServeMux.Use] and for single handlers. Tasks
 // with equal parameters do not overlap; key returns them, or [distlock.Skip] for a task that
-// needs no lock. A task whose lock is busy fails with [distlock.ErrNotAcquired] after
+// needs no lock. A task that finds its lock busy fails with [distlock.ErrNotAcquired] after
 // o.MaxWait, in which it occupies a worker; asynq repeats it later. With [IsFailure] that
 // does not count as one of its retries. Exclusive panics if o is invalid.
 func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, error)) asynq.MiddlewareFunc {

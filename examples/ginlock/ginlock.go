@@ -30,7 +30,7 @@ import (
 
 // Use returns a gin middleware of one for net/http, such as that of httpmw.Lock. The path's
 // parameters are also the path values of the request, so httpmw.PathValue and PathInt find
-// them. It belongs to a route, or to a group whose path has the parameters.
+// them. It belongs to a route, or to a group with the parameters in its path.
 //
 // It panics at the first request if the middleware replaces the [http.ResponseWriter].
 func Use(middleware func(http.Handler) http.Handler) gin.HandlerFunc {

@@ -24,8 +24,8 @@ type Project struct {
 	ClassPath string
 }
 
-// Build returns the Maven project in dir, whose pom.xml makes target/main.jar and writes the
-// class path of its dependencies to target/classpath. It runs Maven unless the project is
+// Build returns the Maven project in dir. Its pom.xml makes target/main.jar and writes the
+// class path of its dependencies to target/classpath. Build runs Maven unless the project is
 // built already, by this process or by another. The sources are those in dir and in more.
 func Build(ctx context.Context, dir string, more ...string) (*Project, error) {
 	java, err := exec.LookPath("java")
