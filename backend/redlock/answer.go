@@ -32,6 +32,7 @@ type answer struct {
 	outcome   outcome
 	dataAge   time.Duration    // if the lock is ours
 	other     driver.HeldError // if another owner has it
+	owner     string           // of the other
 	tokens    nodeTokens
 	err       error
 	doubt     bool // the attempt was repeated, and what was sent first may still take effect
@@ -74,8 +75,9 @@ func parse(reply []any, known bool, err error) answer {
 	switch {
 	case len(reply) == 4 && ints == 3 && n[0] == 0:
 		record, _ := reply[3].(string)
-		return answer{outcome: heldByOther, other: driver.HeldError{
-			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: holderOf(record),
+		owner, _, _ := strings.Cut(record, " ") // the generation may follow
+		return answer{outcome: heldByOther, owner: owner, other: driver.HeldError{
+			RetryAfter: leaseLeft(n[1]), Held: time.Duration(max(n[2], 0)) * time.Microsecond, Holder: driver.HolderOf(owner),
 		}}
 	case len(reply) == 6 && ints == 6 && (n[0] == 1 || n[0] == 2):
 		o := acquired
@@ -88,13 +90,6 @@ func parse(reply []any, known bool, err error) answer {
 	default: // the script may have acquired the lock all the same
 		return answer{outcome: unknown, err: errFormat}
 	}
-}
-
-// holderOf returns the name of the holder in a record, without the generation that may
-// follow.
-func holderOf(record string) string {
-	owner, _, _ := strings.Cut(record, " ")
-	return driver.HolderOf(owner)
 }
 
 // leaseLeft returns the rest of the lease of another owner, if its key exists for so many
@@ -176,6 +171,23 @@ func (as answers) heldError(missing int) *driver.HeldError {
 		all.RetryAfter = left[missing-1]
 	}
 	return all
+}
+
+// split reports whether none of the other owners has the lock on a quorum of the nodes, as
+// far as is known.
+func (as answers) split(quorum int) bool {
+	for i := range as {
+		n := 0
+		for j := range as {
+			if as[i].outcome == heldByOther && as[j].outcome == heldByOther && as[j].owner == as[i].owner {
+				n++
+			}
+		}
+		if n >= quorum {
+			return false
+		}
+	}
+	return true
 }
 
 // foreignError says on how many nodes the key is of which type.

@@ -21,6 +21,7 @@ type attempt struct {
 	mu       sync.Mutex
 	state    state
 	noneHeld bool // it failed, and the owner does not hold the lock
+	split    bool // it failed, and perhaps nobody holds the lock
 	answers  answers
 	err      error
 	decided  chan struct{}
@@ -81,7 +82,7 @@ func (a *attempt) decide() {
 	case missing <= 0:
 		return
 	case others >= missing: // other owners are enough to prevent a quorum
-		a.state, a.err, a.noneHeld = failed, a.answers.heldError(missing), true
+		a.state, a.err, a.noneHeld, a.split = failed, a.answers.heldError(missing), true, a.answers.split(a.b.quorum)
 	case others+foreigners >= missing:
 		a.state, a.err, a.noneHeld = failed, a.answers.foreignError(), true
 	default:

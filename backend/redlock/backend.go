@@ -28,6 +28,7 @@ type Backend struct {
 	quorum     int
 	owners     *owners
 	background *rediskit.Background
+	watches    watches
 
 	starting sync.Once
 	started  chan struct{} // closed when bootstrap has ended
@@ -146,6 +147,9 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 		a.fail(ctx.Err(), false)
 	}
 	if err := a.error(); err != nil {
+		if a.split {
+			b.watches.split(r.Key, time.Since(g.Sent))
+		}
 		return driver.Grant{}, err
 	}
 	if b.opts.tokens {

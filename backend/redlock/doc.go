@@ -10,8 +10,8 @@
 // paused for longer than its lease may still write, and only a resource that checks tokens
 // is safe from that. See [WithTokens].
 //
-// One Redis with package redislock is simpler, faster and fair. Here there is no queue:
-// waiters poll with jitter. Use this package if locks must survive the loss of a server and
+// One Redis with package redislock is simpler, faster and fair. Here there is no queue: a
+// release wakes all waiters by a message, and the fastest gets the key. Use this package if locks must survive the loss of a server and
 // nothing else, such as ZooKeeper or a database, is available.
 //
 // It needs Redis 5 or newer. All locks are exclusive.
@@ -90,15 +90,33 @@
 // have moved on. So tokens rise if the clocks of the nodes differ by less than a longest
 // lease.
 //
+// # Messages
+//
+// The release by a holder publishes its owner on each node, in the channel
+// distlock:redlock:free: with the key behind it. A waiter makes an attempt when a quorum of
+// the nodes has told of one release. So neither a minority that is down nor one that is
+// slow delays it, and an attempt rarely comes before the other nodes are free.
+//
+// Several processes that wake together may share the nodes so that none of them has a
+// quorum. Then each of them gives back what it has and tries again after a random pause, which
+// begins with twice the duration of the attempt. A pause before the first attempt would
+// make the usual hand-over slower, and would prevent few of these cases.
+//
+// Messages only save time. If a waiter misses them, or if the holder has died, it polls, as
+// it does for the locks of other libraries. A process with waiters has one more connection
+// to each node.
+//
 // # Access control
 //
 // These ACL rules are enough, on each node, for locks with the prefix "shop:". If there are
 // hash tags in the keys, add ~{*}{shop:*}:token and ~{*}{shop:*}:gone:*.
 //
 //	resetkeys ~shop:* ~{shop:*}:token ~{shop:*}:gone:* ~distlock:redlock:memory
-//	resetchannels -@all +eval +evalsha +get +set +del +exists +pexpire +pttl
-//	+time +type +info +hello +client|setname
+//	resetchannels &distlock:redlock:free:shop:*
+//	-@all +eval +evalsha +get +set +del +exists +pexpire +pttl
+//	+time +publish +subscribe +unsubscribe +ping +type +info +hello +client|setname
 //
-// Without info a restart is noticed only if the data is gone. Without type the error for a
+// Without publish or subscribe, or without the channels, waiters poll. Without unsubscribe
+// and ping, the connection for messages is made anew from time to time. Without info a restart is noticed only if the data is gone. Without type the error for a
 // lock of another kind does not name its type.
 package redlock

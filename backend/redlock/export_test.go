@@ -5,6 +5,7 @@ import "time"
 const (
 	MarkerKey   = markerKey
 	SilentAfter = silentAfter
+	MaxSplits   = maxSplits
 )
 
 // The hashes of scripts.
@@ -63,4 +64,14 @@ func NextTokens(known []NodeTokens, want uint64) (first, last uint64) {
 		ts = append(ts, nodeTokens{now: k.Now, first: k.First, last: k.Last, ours: k.Ours})
 	}
 	return nextTokens(ts, want)
+}
+
+// Watches returns how many watches the Backend has.
+func (b *Backend) Watches() (n int) {
+	b.watches.mu.Lock()
+	defer b.watches.mu.Unlock()
+	for _, ws := range b.watches.byKey {
+		n += len(ws)
+	}
+	return n
 }

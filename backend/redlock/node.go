@@ -41,6 +41,7 @@ type node struct {
 	client     func() redis.UniversalClient
 	own        *rediskit.OwnPool // for what must not wait for the application
 	server     *rediskit.Server
+	listener   *rediskit.Listener
 	addressed  bool // its errors contain the address of the server
 	workers    *rediskit.Workers
 	background *rediskit.Background
@@ -53,9 +54,10 @@ type node struct {
 func newNode(index int, client redis.UniversalClient, timeout time.Duration, os *owners, w *rediskit.Workers, bg *rediskit.Background) *node {
 	n := &node{
 		index: index, timeout: timeout, workers: w, background: bg,
-		server: rediskit.NewServer("redlock", client, bg),
-		own:    rediskit.NewOwnPool(client, ownConnections, timeout),
-		client: func() redis.UniversalClient { return client },
+		server:   rediskit.NewServer("redlock", client, bg),
+		listener: rediskit.NewListener(client, bg),
+		own:      rediskit.NewOwnPool(client, ownConnections, timeout),
+		client:   func() redis.UniversalClient { return client },
 	}
 	n.pending.node, n.pending.owners = n, os
 	if plain, ok := client.(*redis.Client); ok {

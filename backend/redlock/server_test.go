@@ -18,7 +18,7 @@ import (
 // The rules in doc.go are sufficient, and each is necessary.
 func TestACL(t *testing.T) {
 	f := realFleet(t, 3)
-	rules := redistest.DocumentedRules(t, 16)
+	rules := redistest.DocumentedRules(t, 20)
 	ctx := context.Background()
 	use := func(rules []string) error {
 		var cs []redis.UniversalClient
@@ -49,6 +49,10 @@ func TestACL(t *testing.T) {
 	}
 
 	redistest.MustBeEnough(t, rules, map[string]bool{
+		"+publish":        true, // these four, to wake waiters
+		"+subscribe":      true,
+		"+unsubscribe":    true,
+		"+ping":           true,
 		"+info":           true, // to notice restarts
 		"+type":           true, // to name a foreign type
 		"+hello":          true, // optional for go-redis
@@ -63,7 +67,7 @@ func TestACL(t *testing.T) {
 // and the release not done.
 func TestRightTakenAway(t *testing.T) {
 	f := realFleet(t, 3)
-	rules := redistest.DocumentedRules(t, 16)
+	rules := redistest.DocumentedRules(t, 20)
 	var cs []redis.UniversalClient
 	for i, c := range f.admins {
 		redistest.SetUser(t, c, rules)

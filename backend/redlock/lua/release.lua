@@ -50,6 +50,12 @@ for i = 1, #KEYS / 3 do
     end
   end
 
+  -- A release by the holder, not by an attempt that has failed, wakes waiters. Without the
+  -- right to publish they poll.
+  if generation < 0 and (mine or not current) then
+    redis.pcall('PUBLISH', 'distlock:redlock:free:' .. lock, owner)
+  end
+
   if mine or (again and not current) then
     found[i] = MINE
   else

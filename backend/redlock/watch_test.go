@@ -1,0 +1,311 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// took empties a channel of Wake, and reports whether it had a value.
+func took(up <-chan struct{}) bool {
+	select {
+	case <-up:
+		return true
+	default:
+		return false
+	}
+}
+
+// watched returns a watch that has begun.
+func watched(t *testing.T, b *redlock.Backend) <-chan struct{} {
+	t.Helper()
+	up := b.Wake(t.Context(), lockKey)
+	select {
+	case <-up:
+	case <-time.After(40 * time.Second):
+		t.Fatal("the watch has not begun")
+	}
+	return up
+}
+
+// tell publishes the message of a release on nodes.
+func (f *fleet) tell(t *testing.T, owner string, nodes ...int) {
+	t.Helper()
+	for _, i := range nodes {
+		if n, err := f.admins[i].Publish(t.Context(), "distlock:redlock:free:"+lockKey, owner).Result(); n != 1 || err != nil {
+			t.Fatalf("node %d: %d, %v", i, n, err)
+		}
+	}
+}
+
+// A waiter wakes when a quorum of nodes has told of one release, and once: neither a
+// minority nor the messages of slower nodes wake it, nor one message each about several
+// releases.
+func TestVirtualQuorumOfMessagesWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		b := f.backend(t)
+		up := watched(t, b)
+		synctest.Wait()
+		if took(up) {
+			t.Error("the nodes beyond a quorum have woken it")
+		}
+		for i, c := range []struct {
+			owner string
+			nodes []int
+			wakes bool
+		}{
+			{"a", []int{0, 1}, false},
+			{"b", []int{2}, false},
+			{"c", []int{3, 4}, false},
+			{"a", []int{4}, true},
+			{"a", []int{2, 3}, false},
+			{"b", []int{0, 1}, true},
+			{"d", []int{0, 1, 2, 3, 4}, true},
+		} {
+			f.tell(t, c.owner, c.nodes...)
+			synctest.Wait()
+			if woken := took(up); woken != c.wakes {
+				t.Errorf("%d: %s on %v: woken %t, want %t", i, c.owner, c.nodes, woken, c.wakes)
+			}
+		}
+	})
+}
+
+// A release by the holder tells each node. The release of what a failed attempt has acquired
+// does not: the key was not free, or is not free by that.
+func TestVirtualFailedAttemptsWakeNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, other := f.backend(t), f.backend(t)
+		up := watched(t, b)
+		synctest.Wait()
+		took(up)
+		f.put(t, "x", time.Hour, 0, 1)
+		for range 3 {
+			_, err := other.TryAcquire(t.Context(), request()) // gets node 2, and gives it back
+			mustBeHeld(t, err)
+		}
+		synctest.Wait()
+		if took(up) {
+			t.Error("a failed attempt has woken the waiter")
+		}
+		f.del(t, lockKey, 0, 1)
+		release(t, other, acquire(t, other, request()))
+		synctest.Wait()
+		if !took(up) {
+			t.Error("a release has not woken the waiter")
+		}
+	})
+}
+
+// If several owners share the nodes, perhaps none of them gets the key, and nobody releases
+// it. A waiter that has seen that tries again soon, a few times.
+func TestVirtualSharedNodesWake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		b := f.backend(t)
+		up := watched(t, b)
+		synctest.Wait()
+		took(up)
+		try := func() bool {
+			t.Helper()
+			_, err := b.TryAcquire(t.Context(), request())
+			mustBeHeld(t, err)
+			time.Sleep(time.Second) // the longest pause is 16 times as long as an attempt
+			return took(up)
+		}
+		f.put(t, "x", time.Hour, 0, 1)
+		f.put(t, "y", time.Hour, 2, 3)
+		n := 0
+		for n < 100 && try() {
+			n++
+		}
+		if n != redlock.MaxSplits {
+			t.Errorf("it was woken %d times, want %d", n, redlock.MaxSplits)
+		}
+		f.tell(t, "z", upTo(5)...) // a release: it may go on
+		synctest.Wait()
+		if !took(up) || !try() {
+			t.Error("it was not woken after a release")
+		}
+		f.put(t, "x", time.Hour, 2) // a quorum has one holder
+		if try() {
+			t.Error("it was woken although the key has a holder")
+		}
+	})
+}
+
+// locker returns a Locker, and options with which it polls once an hour.
+func (f *fleet) locker(t *testing.T) (*distlock.Locker, distlock.Opts) {
+	t.Helper()
+	l := distlock.New(f.backend(t), distlock.Config{})
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l, distlock.Opts{RetryInterval: time.Hour, KeyTimeout: 50 * time.Second}
+}
+
+// Processes that wait get the key one after the other without polling, whichever is first.
+func TestVirtualWaitersOfOtherProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 5)
+		holder, o := f.locker(t)
+		s, err := holder.Acquire(t.Context(), lockKey, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const waiters = 6
+		done := make(chan error, waiters)
+		for range waiters {
+			l, o := f.locker(t)
+			go func() {
+				done <- l.Do(t.Context(), lockKey, o, func(context.Context) error { time.Sleep(time.Second); return nil })
+			}()
+		}
+		time.Sleep(time.Second)
+		start := time.Now()
+		if err := s.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range waiters {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if d := time.Since(start); d > waiters*(time.Second+300*time.Millisecond) {
+			t.Errorf("%d waiters took %v", waiters, d)
+		}
+	})
+}
+
+// A minority that is down or hangs does not matter, and neither does a node that comes back.
+// A watch that was interrupted begins again: messages may have been missed.
+func TestWakeSurvivesNodes(t *testing.T) {
+	f := realFleet(t, 5)
+	b, other := f.backend(t), f.backend(t)
+	f.warm(t, other)
+	up := watched(t, b)
+	turn := func(what string) {
+		t.Helper()
+		g := acquire(t, other, request())
+		took(up) // of what was before
+		release(t, other, g)
+		eventually(t, what, func() bool { return took(up) })
+	}
+	turn("the waiter wakes")
+	f.servers[0].Kill()
+	f.servers[1].Stop()
+	turn("the waiter wakes without a minority")
+	f.servers[0].Restart()
+	f.servers[1].Cont()
+	eventually(t, "the watch begins again", func() bool { return took(up) })
+	quiet(t, other)
+
+	// All connections for messages break.
+	for _, c := range f.admins {
+		if n, err := c.ClientKillByFilter(t.Context(), "type", "pubsub").Result(); err != nil || n == 0 {
+			t.Fatalf("%d connections killed, %v", n, err)
+		}
+	}
+	eventually(t, "the watch begins again", func() bool { return took(up) })
+	turn("the waiter wakes")
+}
+
+// Without the rights for messages, locks work and waiters poll.
+func TestWaitersPollWithoutMessages(t *testing.T) {
+	f := realFleet(t, 3)
+	rules := append(redistest.DocumentedRules(t, 20), "-publish", "-subscribe", "resetchannels")
+	clients := func() (cs []redis.UniversalClient) {
+		for i, c := range f.admins {
+			redistest.SetUser(t, c, rules)
+			cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
+		}
+		return cs
+	}
+	one, two := newBackend(t, clients(), redlock.WithNodeTimeout(10*time.Second)), newBackend(t, clients(), redlock.WithNodeTimeout(10*time.Second))
+	g := acquire(t, one, request())
+	l := distlock.New(two, distlock.Config{})
+	defer l.Close()
+	done := make(chan error, 1)
+	go func() {
+		done <- l.Do(t.Context(), lockKey, distlock.Opts{RetryInterval: 20 * time.Millisecond}, func(context.Context) error { return nil })
+	}()
+	eventually(t, "it waits", func() bool { return two.Watches() == 1 })
+	release(t, one, g)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := two.Watches(); n != 0 {
+		t.Errorf("%d watches are left", n)
+	}
+}
+
+// A Backend that was closed has no messages, and its waiters poll.
+func TestVirtualWakeAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b := f.backend(t)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		up := b.Wake(ctx, lockKey)
+		time.Sleep(time.Minute)
+		if took(up) {
+			t.Error("it was woken")
+		}
+		cancel()
+		synctest.Wait()
+		if n := b.Watches(); n != 0 {
+			t.Errorf("%d watches are left", n)
+		}
+		if _, err := b.TryAcquire(t.Context(), request()); err != nil && !errors.Is(err, redis.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// The documented rules are sufficient for messages, from the subscription to its end.
+func TestACLForMessages(t *testing.T) {
+	testmode.Long(t)
+	f := realFleet(t, 3)
+	var cs []redis.UniversalClient
+	for i, c := range f.admins {
+		redistest.SetUser(t, c, redistest.DocumentedRules(t, 20))
+		cs = append(cs, f.servers[i].Client(t, redistest.AsUser))
+	}
+	b := newBackend(t, cs, redlock.WithNodeTimeout(10*time.Second))
+	ctx, cancel := context.WithCancel(t.Context())
+	up := b.Wake(ctx, lockKey)
+	eventually(t, "the watch begins", func() bool { return took(up) })
+	release(t, b, acquire(t, b, request()))
+	eventually(t, "the waiter wakes", func() bool { return took(up) })
+	cancel()
+	for _, c := range f.admins {
+		eventually(t, "the subscription ends", func() bool {
+			n, err := c.PubSubNumSub(t.Context(), "distlock:redlock:free:"+lockKey).Result()
+			return err == nil && n["distlock:redlock:free:"+lockKey] == 0
+		})
+		refusals, err := c.ACLLog(t.Context(), 100).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range refusals {
+			if r.Object != "client|setinfo" && r.Object != "client" { // go-redis reports its version, if it may
+				t.Errorf("refused: %s %q", r.Reason, r.Object)
+			}
+		}
+	}
+}
