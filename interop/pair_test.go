@@ -27,6 +27,7 @@ var labels = map[string]string{
 	"redislock.message": "`redislock`, `WithReleaseMessage`",
 	"redislock.pollers": "`redislock`, `WithPollers`",
 	"redislock.both":    "`redislock`, `WithPollers`, `WithReleaseMessage`",
+	"redislock.shared":  "`redislock`, `Shared`",
 	"redissonlock.lock": "`redissonlock`",
 	"zklock.lock":       "`zklock`",
 	"zklock.shared":     "`zklock`, `Shared`",
@@ -66,10 +67,11 @@ func (p pair) meet(t *testing.T, name string, javaSide, goSide *peer) row {
 	if *update {
 		rounds = 5
 	}
-	j, g := p.javaSide(javaSide, name), p.goSide(goSide, name)
 	var wakes [2][]time.Duration
 	for range rounds {
+		j, g := p.javaSide(javaSide, name+"-theirs"), p.goSide(goSide, name+"-theirs")
 		wakes[0] = append(wakes[0], handOver(t, j, g, cmp.Or(p.goSees, "false"), p.goWakes))
+		j, g = p.javaSide(javaSide, name+"-ours"), p.goSide(goSide, name+"-ours")
 		wakes[1] = append(wakes[1], handOver(t, g, j, cmp.Or(p.javaSees, "false"), p.javaWakes))
 	}
 	return row{p.theirs, p.record, labels[p.ours], sees(p.goSees), p.goWakes.cell(wakes[0]), sees(p.javaSees), p.javaWakes.cell(wakes[1])}

@@ -25,6 +25,15 @@ var stringPairs = []pair{
 
 const redissonThrows = "!org.redisson.client.RedisException: WRONGTYPE"
 
+// setPairs: readers and holders of permits of ours are a sorted set.
+var setPairs = []pair{
+	{theirs: "the aspect", record: "string, UUID", java: "aspect.method", ours: "redislock.shared", goKey: aspectKey, goWakes: polling, javaSees: "!org.springframework.data.redis.RedisSystemException"},
+	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redislock.shared", goWakes: polling, javaWakes: polling},
+	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.shared", goKey: prefix("reg:"), goWakes: polling, javaSees: "!org.springframework.dao.CannotAcquireLockException"},
+	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.shared", goKey: prefix("job-lock:prod:"), goWakes: polling},
+	{theirs: "lock4j, RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.template", ours: "redislock.shared", goWakes: polling, javaWakes: polling},
+}
+
 // hashes are the record of Redisson, and not of redislock.
 var hashPairs = []pair{
 	{theirs: "lock4j, Redisson executor", record: "hash", java: "lock4j.redisson", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
@@ -33,6 +42,8 @@ var hashPairs = []pair{
 	{theirs: "`RSpinLock`", record: "hash", java: "redisson.spin", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
 	{theirs: "`RFencedLock`", record: "hash", java: "redisson.fenced", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
 	{theirs: "`RReadWriteLock`, read", record: "hash", java: "redisson.read", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
+	{theirs: "`RSemaphore`", record: "string, a number without TTL", java: "redisson.semaphore", ours: "redislock.lock", javaSees: "!org.redisson.client.RedisException: ERR"},
+	{theirs: "`RPermitExpirableSemaphore`", record: "string, a number without TTL", java: "redisson.permits", ours: "redislock.lock", javaSees: "!org.redisson.client.RedisException: ERR"},
 	{theirs: "`RReadWriteLock`, write", record: "hash", java: "redisson.write", ours: "redislock.lock", goSees: foreign, goWakes: polling, javaSees: redissonThrows},
 }
 
@@ -65,5 +76,5 @@ func TestRedislock(t *testing.T) {
 	t.Parallel()
 	s := servers{redis: redistest.Start(t).Addr(), lease: 12 * time.Second}
 	javaSide, goSide := startJava(t, s), startGo(t, s)
-	section(t, "redislock", meetAll(t, slices.Concat(stringPairs, hashPairs), javaSide, goSide))
+	section(t, "redislock", meetAll(t, slices.Concat(stringPairs, setPairs, hashPairs), javaSide, goSide))
 }
