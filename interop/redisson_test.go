@@ -125,22 +125,3 @@ func TestRedissonlock(t *testing.T) {
 		}
 	})
 }
-
-// TestWatchdogs: the watchdogs of both sides keep a key for three leases.
-func TestWatchdogs(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	s := servers{redis: redistest.Start(t).Addr(), lease: 3 * time.Second}
-	j, g := startJava(t, s), startGo(t, s)
-	j.must(t, "true", "holder", "redisson.lock", "try", "theirs")
-	g.must(t, "true", "holder", "redissonlock.lock", "try", "ours")
-	waits := []*call{
-		j.start("waiter", "redisson.lock", "wait", "ours", 3*s.lease.Milliseconds()),
-		g.start("waiter", "redissonlock.lock", "wait", "theirs", 3*s.lease.Milliseconds()),
-	}
-	for _, c := range waits {
-		c.must(t, "false")
-	}
-	j.must(t, "done", "holder", "redisson.lock", "unlock", "theirs")
-	g.must(t, "done", "holder", "redissonlock.lock", "unlock", "ours")
-}

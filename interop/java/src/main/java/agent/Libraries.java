@@ -43,7 +43,7 @@ final class Libraries {
             case "shedlock":
                 return new ShedLockLibrary(lettuce());
             case "lock4j":
-                return new Lock4jLibrary(lettuce(), redisson().client);
+                return new Lock4jLibrary(lettuce(), redisson().client, lease);
             case "curator":
                 return new CuratorLibrary(zooKeeper, lease);
             default:

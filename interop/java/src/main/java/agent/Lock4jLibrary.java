@@ -40,8 +40,9 @@ final class Lock4jLibrary implements Library {
     private final LockTemplate template = new LockTemplate();
     private final Service service;
 
-    Lock4jLibrary(RedisConnectionFactory redis, RedissonClient redisson) throws Exception {
+    Lock4jLibrary(RedisConnectionFactory redis, RedissonClient redisson, long lease) throws Exception {
         Lock4jProperties properties = new Lock4jProperties();
+        properties.setExpire(lease);
         template.setProperties(properties);
         template.setExecutors(List.of(
                 new RedisTemplateLockExecutor(new StringRedisTemplate(redis), properties),
