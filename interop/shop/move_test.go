@@ -72,7 +72,7 @@ func TestMove(t *testing.T) {
 		f.serve(t, f.shop)
 		f.set(t, shares{100, 100, 100})
 		f.run(t, order(t, "aspect"))
-		f.mustBeExact(t)
+		f.mustBeExact(t, "Spring is stopped")
 	})
 	t.Run("report", func(t *testing.T) { f.reports(t, started) })
 }
@@ -85,23 +85,23 @@ func (f *fleet) stages(t *testing.T) {
 			f.set(t, s.shares)
 			l := f.run(t, order(t, m.lock))
 			table += fmt.Sprintf("%-10s%-17s%8d%8d%16d%16d%13d\n", m.lock, s.name, l.spring.Load(), l.golang.Load(), f.left(t, items[0]), f.left(t, items[1]), f.booked(t))
-			f.mustBeExact(t)
+			f.mustBeExact(t, m.lock+", "+s.name)
 		}
 	}
 	checkTable(t, table)
 }
 
-// mustBeExact checks the result of the load of [order].
-func (f *fleet) mustBeExact(t *testing.T) {
+// mustBeExact checks the result of the load of [order], at a stage.
+func (f *fleet) mustBeExact(t *testing.T, at string) {
 	t.Helper()
 	for _, i := range items {
 		sold := orders / len(items)
 		if got, want := f.left(t, i), stock-sold+sold/2*restock; got != want {
-			t.Errorf("%v: %d pieces are left, not %d", i, got, want)
+			t.Errorf("%s: %d pieces of %v are left, not %d", at, got, i, want)
 		}
 	}
 	if got := f.booked(t); got != orders {
-		t.Errorf("%d of %d orders are in the ledger once", got, orders)
+		t.Errorf("%s: %d of %d orders are in the ledger once", at, got, orders)
 	}
 }
 
