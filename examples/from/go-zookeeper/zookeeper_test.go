@@ -36,9 +36,8 @@ func newLocker(servers ...string) (*distlock.Locker, error) {
 	return distlock.New(backend, distlock.Config{}), nil
 }
 
-// TestBothAtOnce runs old and new processes at the same time, on one key, and then looks
-// at what the page says of the rest.
-func TestBothAtOnce(t *testing.T) {
+// TestPage runs its parts on one server, which takes long to start.
+func TestPage(t *testing.T) {
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
 	conn, _, err := zk.Connect([]string{server.Addr()}, 20*time.Second, zk.WithLogInfo(false))
@@ -46,7 +45,15 @@ func TestBothAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	locker, err := newLocker(server.Addr())
+	t.Run("both at once", func(t *testing.T) { bothAtOnce(t, conn, server.Addr()) })
+	t.Run("other names", func(t *testing.T) { otherNames(t, conn, server.Addr()) })
+}
+
+// bothAtOnce runs old and new processes at the same time, on one key, and then looks at
+// what the page says of the rest.
+func bothAtOnce(t *testing.T, conn *zk.Conn, addr string) {
+	t.Helper()
+	locker, err := newLocker(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,5 +118,29 @@ func TestBothAtOnce(t *testing.T) {
 	}
 	if err := lock.Lock(); !errors.Is(err, zk.ErrDeadlock) {
 		t.Errorf("Lock after that: %v", err)
+	}
+}
+
+// otherNames: with the names of another recipe, distlock refuses a key that has a lock of
+// go-zookeeper.
+func otherNames(t *testing.T, conn *zk.Conn, addr string) {
+	t.Helper()
+	for _, names := range []zklock.Option{zklock.WithReadWriteNames(), zklock.WithLatchNames()} {
+		backend, err := zklock.New([]string{addr}, zklock.WithRoot("/shop"), names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		locker := distlock.New(backend, distlock.Config{})
+		if err := before(t.Context(), conn, func(ctx context.Context) error {
+			if _, err := locker.TryAcquire(ctx, "report", distlock.Opts{}); !errors.Is(err, distlock.ErrForeign) {
+				t.Errorf("TryAcquire while zk.Lock has it: %v", err)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+		if err := locker.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
