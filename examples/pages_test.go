@@ -70,6 +70,46 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestLinks: each link to a file leads to one.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, page := range append(names(t), "README.md", filepath.Join("..", "adapters.md")) {
+		page = filepath.Join(pages, page)
+		for _, m := range links.FindAllStringSubmatch(read(t, page), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+}
+
+// TestAdapters: the page has each adapter, and the versions that are tested.
+func TestAdapters(t *testing.T) {
+	t.Parallel()
+	page, mod := read(t, "../docs/adapters.md"), read(t, "go.mod")
+	adapters, err := filepath.Glob("*lock")
+	if err != nil || len(adapters) == 0 {
+		t.Fatal(adapters, err)
+	}
+	for _, adapter := range adapters {
+		if !strings.Contains(page, "(../examples/"+adapter+"/"+adapter+".go)") {
+			t.Errorf("the page has no link to %s", adapter)
+		}
+	}
+	versions := regexp.MustCompile(`\bv\d+\.\d+\.\d+\b`).FindAllString(page, -1)
+	if len(versions) < len(adapters) {
+		t.Errorf("the page has only the versions %q", versions)
+	}
+	for _, version := range versions {
+		if !strings.Contains(mod, " "+version+"\n") {
+			t.Errorf("go.mod does not require the version %s of the page", version)
+		}
+	}
+}
+
 // TestIndex: the index has a link to each page, and to no other file of its directory.
 func TestIndex(t *testing.T) {
 	t.Parallel()
@@ -86,7 +126,7 @@ func TestIndex(t *testing.T) {
 var (
 	headings = regexp.MustCompile(`(?m)^## (.*)$`)
 	blocks   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)\n```$")
-	links    = regexp.MustCompile(`\]\(([\w-]+\.md)\)`)
+	links    = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
 )
 
 // names returns the names of the pages, without the index.
