@@ -1,7 +1,6 @@
 package redissonlock
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -35,7 +34,7 @@ func channels(key string) (lock, readWrite string) {
 // checkRequest refuses what the record cannot hold.
 func checkRequest(g driver.Grant) error {
 	if g.Mode != driver.Exclusive || g.Permits != 0 {
-		return fmt.Errorf("redissonlock: %v with %d permits: all locks are exclusive: %w", g.Mode, g.Permits, errors.ErrUnsupported)
+		return fmt.Errorf("redissonlock: %v with %d permits: all locks are exclusive", g.Mode, g.Permits)
 	}
 	if err := rediskit.CheckNames(g.Key, g.Owner); err != nil {
 		return fmt.Errorf("redissonlock: %w", err)

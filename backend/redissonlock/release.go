@@ -33,17 +33,18 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 		}
 		return err
 	}
-	n, _, ok := a.numbers(2)
+	n, _, ok := a.numbers(3)
 	if !ok {
 		b.inDoubt.Add(g.Owner, rediskit.ReleaseInDoubt)
 		return fmt.Errorf("redissonlock: release answered %q", a.value)
 	}
 	b.inDoubt.Remove(g.Owner)
+	heard := max(n[1], n[2])
 	if b.listener.Subscribed(lock) {
-		n[1]-- // this process itself
+		heard-- // this process itself
 	}
-	if n[1] > 0 {
-		b.turns.leave(g.Key)
+	if heard > 0 {
+		b.turns.leave(g.Key, n[1] != n[2]) // each waiter of this package has both channels
 	}
 	switch {
 	case n[0] == isHeld, n[0] == notHeld && g.Token == 0:

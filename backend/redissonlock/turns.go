@@ -15,51 +15,59 @@ import (
 // them apart from those that only listen.
 type turns struct {
 	mu    sync.Mutex
-	heard map[string]time.Time // by key: the last release that others have heard of
+	heard map[string]heard // by key
+}
+
+// heard is the last release of a key that others have heard of.
+type heard struct {
+	at       time.Time
+	redisson bool // Redisson was among them
 }
 
 const (
 	// turnTime is how long others are left to take a key. It is longer than a message and an
 	// attempt take on a busy machine.
-	turnTime = 5 * time.Millisecond
+	turnTime = 3 * time.Millisecond
 
-	// turnTokens is how many tokens a grant has while others listen: so often the key may
-	// pass from one holder in this process to the next until others have their turn.
-	turnTokens = 8
+	// turnTokens is how many tokens a grant has while Redisson listens, and so how many
+	// holders in this process may have the key, one after the other, until others have their
+	// turn. A process with Redisson has one holder at a time.
+	turnTokens = 2
 
-	// othersListen is for how long others are believed to listen.
-	othersListen = time.Second
+	// redissonListens is for how long Redisson is believed to listen.
+	redissonListens = time.Second
 
 	// manyTurns is the number of keys at which old ones are removed.
 	manyTurns = 1024
 )
 
-// leave notes that others have heard of the release of a key.
-func (t *turns) leave(key string) {
+// leave notes that others have heard of the release of a key, and whether Redisson was among
+// them.
+func (t *turns) leave(key string, redisson bool) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.heard == nil {
-		t.heard = make(map[string]time.Time)
+		t.heard = make(map[string]heard)
 	}
 	if len(t.heard) >= manyTurns {
-		maps.DeleteFunc(t.heard, func(_ string, heard time.Time) bool { return now.Sub(heard) > othersListen })
+		maps.DeleteFunc(t.heard, func(_ string, h heard) bool { return now.Sub(h.at) > redissonListens })
 	}
-	t.heard[key] = now
+	t.heard[key] = heard{now, redisson}
 }
 
 // wait waits until others had their turn, and returns how many tokens of n the next grant may
 // have.
 func (t *turns) wait(ctx context.Context, key string, n int) int {
 	t.mu.Lock()
-	heard, ok := t.heard[key]
+	h, ok := t.heard[key]
 	t.mu.Unlock()
-	ago := time.Since(heard)
-	switch {
-	case !ok || ago > othersListen:
-		return n
-	case ago < turnTime:
+	ago := time.Since(h.at)
+	if ok && ago < turnTime {
 		rediskit.Sleep(ctx, turnTime-ago)
 	}
-	return min(n, turnTokens)
+	if ok && h.redisson && ago < redissonListens {
+		return min(n, turnTokens)
+	}
+	return n
 }

@@ -4,11 +4,11 @@
 -- ARGV: the owner, 1 if an attempt of the owner is in doubt, the command to publish with, the
 --   channels of RLock and of RReadWriteLock.
 --
--- Returns an array of two numbers. The first is
+-- Returns an array of three numbers. The first is
 --   1  this owner had it, or this is a repeated call of an owner in doubt
 --   0  another has it
 --   2  it had no holder
--- The second is how many connections have heard that it is free.
+-- The others are how many connections have heard that it is free, for either channel.
 
 --- @constants
 --- @include "includes/lock.lua"
@@ -25,11 +25,11 @@ if err and not wrong_type(err) then
   return mine
 end
 
-local receivers = 0
+local heard, rw_heard = 0, 0
 if mine == 1 then
   -- First a command that Redis does not refuse when it is out of memory.
   redis.call('DEL', lock)
-  receivers = publish(ARGV[3], ARGV[4], ARGV[5])
+  heard, rw_heard = publish(ARGV[3], ARGV[4], ARGV[5])
 end
 if in_doubt then
   if redis.pcall('ZSCORE', gone, owner) and mine ~= 1 then
@@ -38,6 +38,6 @@ if in_doubt then
   pcall(add_tombstone, gone, owner) -- a value of another type stays: then acquire.lua fails
 end
 if mine == 1 then
-  return { 1, receivers }
+  return { 1, heard, rw_heard }
 end
-return { redis.call('EXISTS', lock) == 1 and 0 or 2, 0 }
+return { redis.call('EXISTS', lock) == 1 and 0 or 2, 0, 0 }

@@ -1,5 +1,5 @@
 -- publish says that the lock is free, to waiters for an RLock and for an RReadWriteLock. It
--- returns how many connections have heard it. It never fails, because it comes after the first
+-- returns how many connections have heard it, for either channel. It never fails, because it comes after the first
 -- write: Redis does not roll back. The command is PUBLISH, or SPUBLISH in a Cluster, which a
 -- server before Redis 7 does not know.
 local function publish(command, channel, rw_channel)
@@ -10,6 +10,5 @@ local function publish(command, channel, rw_channel)
     end
     return type(n) == 'number' and n or 0
   end
-  send(rw_channel, '1')
-  return send(channel, '0')
+  return send(channel, '0'), send(rw_channel, '1')
 end
