@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -21,16 +22,19 @@ func BenchmarkLockUnlock(b *testing.B) {
 		b.Run(strconv.Itoa(goroutines), func(b *testing.B) {
 			s := realServer(b)
 			bare := bareLock(s.Client)
-			backend := newBackend(b, s.Client)
-			full := func(ctx context.Context, key string) error {
-				g, err := backend.Acquire(ctx, request(key)) // as a Locker does
-				if err != nil {
-					return err
+			full := func(opts ...redislock.Option) func(context.Context, string) error {
+				backend := newBackend(b, s.Client, opts...)
+				return func(ctx context.Context, key string) error {
+					g, err := backend.Acquire(ctx, request(key)) // as a Locker does
+					if err != nil {
+						return err
+					}
+					return backend.Release(ctx, g)
 				}
-				return backend.Release(ctx, g)
 			}
 			b.Run("bare", func(b *testing.B) { onOwnKeys(b, goroutines, bare) })
-			b.Run("redislock", func(b *testing.B) { onOwnKeys(b, goroutines, full) })
+			b.Run("redislock", func(b *testing.B) { onOwnKeys(b, goroutines, full()) })
+			b.Run("pollers", func(b *testing.B) { onOwnKeys(b, goroutines, full(redislock.WithPollers(pollEvery))) })
 		})
 	}
 }

@@ -97,7 +97,11 @@ type processArgs struct {
 
 // command returns the command of the call: EVAL with the source, otherwise EVALSHA.
 func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *rediskit.Cmd {
-	args := make([]any, 0, 7+7*len(c.requests))
+	size := 7 + 7*len(c.requests)
+	if p.mixed {
+		size += 1 + 2*len(c.requests)
+	}
+	args := make([]any, 0, size)
 	if source {
 		args = append(args, "eval", c.script.Source())
 	} else {
