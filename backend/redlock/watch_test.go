@@ -81,8 +81,8 @@ func TestVirtualQuorumOfMessagesWakes(t *testing.T) {
 	})
 }
 
-// A release by the holder tells each node. The release of what a failed attempt has acquired
-// does not: the key was not free, or is not free by that.
+// A release by the holder tells each node. What the failed attempts of one owner have
+// acquired is given back without a message: the key was not free, and is not free by that.
 func TestVirtualFailedAttemptsWakeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
@@ -91,8 +91,9 @@ func TestVirtualFailedAttemptsWakeNobody(t *testing.T) {
 		synctest.Wait()
 		took(up)
 		f.put(t, "x", time.Hour, 0, 1)
+		r := request()
 		for range 3 {
-			_, err := other.TryAcquire(t.Context(), request()) // gets node 2, and gives it back
+			_, err := other.TryAcquire(t.Context(), r) // gets node 2, and gives it back
 			mustBeHeld(t, err)
 		}
 		synctest.Wait()
