@@ -13,15 +13,18 @@
 //
 // An exclusive lock is one string key. Its value is "owner token": the owner, and the
 // number with sixteen digits that it got as its fencing token. The key expires with the
-// lease (SET key value PX ttl). Other libraries use a string that expires, too, among them
-// bsm's redislock, redsync and common Spring aspects. So this package treats their locks as
-// held, and they treat the locks of this package as held.
+// lease (SET key value PX ttl). Other libraries use a string that expires, too: bsm's
+// redislock, redsync, common Spring aspects, Spring Integration, ShedLock, and lock4j if it
+// uses a RedisTemplate, not Redisson. So this package treats their locks as held, and they
+// treat the locks of this package as held. What waiting clients of theirs may expect is under
+// "Mixed fleets" below.
 //
 // A shared lock has several holders: readers ([driver.Shared]), or holders of permits. It is
 // a sorted set at the same key. Its members are "r owner" or "p owner". The score of a
 // member is the time at which its lease ends, in microseconds of the server's clock. The
-// key expires with the last lease. A library that takes a lock with SET NX treats a shared
-// lock as held, too. A library that reads the key gets an error of Redis.
+// key expires with the last lease. No other library gets a key that is shared. One that only
+// sends SET NX treats it as held; one that also reads the key fails with an error of Redis
+// (WRONGTYPE), among them Spring Integration, and common aspects when they release.
 //
 // If the key has any other value, such as the hash of a Redisson lock, it is held by a
 // lock of another kind (distlock.ErrForeign), and the value stays unchanged.
@@ -39,7 +42,8 @@
 //     a minute after the last attempt of the last waiter.
 //   - {key}:gone is a sorted set of tombstones: owners that were released while an attempt
 //     was in doubt. ForceRelease adds the owner that it takes the lock away from, and a name
-//     of its own. The set is kept for 15 minutes after the last of them.
+//     of its own. The set is kept for 15 minutes after the last of them. With [WithPollers]
+//     the members "busy since" and "free since" are there, too, for a few seconds.
 //
 // Each server has one more key for all its locks: distlock:clock, the last token that
 // the server issued. It does not expire, and a lock cannot have this key. In a
@@ -100,6 +104,41 @@
 // What is wrong with one lock, such as a key with a value of another type or a key that the
 // user may not access, fails the requests for this lock alone, although they share scripts
 // with others.
+//
+// # Mixed fleets
+//
+// Clients of other libraries wait for a key by polling, with SET NX every 100 ms or so. They
+// exclude the users of this package, and are excluded. But they are in no queue, and the users
+// of this package pass a key on: as long as one of them always waits, in another process or as
+// another goroutine, the key is not free for a moment, or only for a fraction of a millisecond.
+// So a client that polls waits until they are done, if that is for hours. The other way round,
+// a waiter of this package polls every RetryInterval while another library has the key, and
+// gets it after a few intervals.
+//
+// [WithPollers] makes room for such clients. After a second in which the key was not free for
+// long enough, a release leaves it free for a little longer than their interval. Beside two
+// processes with eight busy goroutines each, a client that polls every 100 ms gets the key
+// after 1.1 to 1.3 s, each time; the others have it for about an eighth of the time less.
+// Without the option it gets nothing. The key is also left free after readers and holders of
+// permits, after ForceRelease, and after a lease that ended by itself while others waited. One
+// lease is never cut short. While the key is left free:
+//
+//   - attempts that do not wait are refused, as if the key were held; the time left is that
+//     in which the key stays free;
+//   - waiters queue as ever. The first is told to ask at the end of that time, and then gets
+//     the key, unless another library has it; then it asks once in each interval;
+//   - the end of a process, a lost message or a waiter that gives up changes nothing: the
+//     server knows when the time is over, and then any attempt grants the key to the first
+//     waiter.
+//
+// A process without the option, or of an older release, takes a key that is left free. Nothing
+// else is different for it, so the processes can get the option one by one.
+//
+// [WithReleaseMessage] wakes clients that wait for a message instead, such as those of Spring
+// Integration in the mode PUB_SUB_LOCK. Without it they sleep through a release.
+//
+// Revoke sends a message to each holder, in a channel that begins like the inboxes. It may be
+// lost.
 //
 // # Connections
 //
@@ -167,8 +206,9 @@
 // ~{*}{shop:*}:gone. If the prefix begins with a hash tag, as in {shop}:, these two patterns
 // are ~{shop}{{shop}:*}:queue and ~{shop}{{shop}:*}:gone.
 //
-// [WithWaitReplicas] also needs wait. Inspection also needs scan, zcount and zrangebyscore;
-// SCAN shows the names of all keys. Without getset, to acquire a lock takes the server
+// [WithWaitReplicas] also needs wait. Inspection and Revoke also need scan, zcount and
+// zrangebyscore; SCAN shows the names of all keys. [WithReleaseMessage] needs its channels.
+// Without getset, to acquire a lock takes the server
 // longer. Without subscribe, waiters poll. Without ping, a dead connection of the
 // inbox is noticed later. Without info, there is no warning about eviction, and Ping does
 // not notice a replica. Without type, errors do not contain the type of a foreign lock. In a

@@ -11,12 +11,12 @@ import (
 // every interval. Among themselves, the users of this package pass a key on: while there is
 // always one that waits, the key is never free, and a client that polls never gets it.
 //
-// With this option they have a key for at most about a second, or for ten intervals if that is
-// longer. Then a release leaves it free for a quarter longer than the interval, and 10 ms. In
-// this time no Backend with the option takes the key: an attempt that does not wait is
-// refused, waiters keep their places, and the first of them gets the key afterwards. While
-// another library has the key, the first waiter looks at it every interval. A key that is held
-// for a second without anybody waiting for it is left free in the same way.
+// With this option, after a second, or after ten intervals if that is longer, a release leaves
+// the key free for a quarter longer than the interval, and 10 ms. In this time no Backend with
+// the option takes the key: an attempt that does not wait is refused, waiters keep their
+// places, and the first of them gets the key afterwards. While another library has the key,
+// the first waiter looks at it every interval. A key that was held for a second is left free in
+// the same way, even if no request waits for it.
 //
 // All processes that use a key should have the option with the same interval. A process
 // without it works as before, and may take the key in the time that is meant for others. Keys

@@ -148,7 +148,7 @@ func TestVirtualRoomAfterACrash(t *testing.T) {
 }
 
 // After a stretch, a process may not go on with its lease, and the key is left free although
-// nobody waits in the store. A process without the option may go on.
+// no request waits for it. A process without the option may go on.
 func TestVirtualRoomEndsExtensions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		process, other := mixed(t)

@@ -18,12 +18,12 @@ var _ driver.Revoker = (*Backend)(nil)
 const maxRevoked = 1000
 
 // revokeChannel returns the channel in which an owner is asked to give its key back. It begins
-// like the inboxes, so that a user who may use these may use it.
+// like the inboxes, so it needs no permission of its own.
 func (b *Backend) revokeChannel(owner string) string { return b.opts.inboxPrefix + "revoke:" + owner }
 
 // Revoke asks the holders of the key by a message. A message may be lost, so the caller should
 // repeat it. At most a thousand holders are asked. A key that another library holds counts as
-// held, but is not asked. With a Ring no holder is asked.
+// held, but that library does not listen. With a Ring no holder is told.
 func (b *Backend) Revoke(ctx context.Context, key string) (held bool, err error) {
 	if key == "" {
 		return false, errors.New("redislock: the key is empty")
