@@ -104,60 +104,83 @@ func (p pair) goSide(process *peer, name string) side {
 // waits for it. It returns how long to waited after the release.
 func handOver(t *testing.T, from, to side, sees string, how wake) time.Duration {
 	t.Helper()
-	lease := long
-	if how == expiry {
+	lease, interval := long, 0 // the default
+	switch how {
+	case expiry:
 		lease = 3000
+	case message:
+		interval = long
 	}
 	from.must(t, "true", from.thread, from.kind, "try", from.key, lease)
 	if sees == evicts {
 		to.must(t, "true", to.thread, to.kind, "try", to.key, long)
 		from.must(t, "!lost", from.thread, from.kind, "lost", from.key, long)
 		from.must(t, "!lost", from.thread, from.kind, "unlock", from.key)
-		to.must(t, "done", to.thread, to.kind, "unlock", to.key)
+		to.unlock(t)
 		return 0
 	}
 	to.must(t, sees, to.thread, to.kind, "try", to.key, long)
 	if sees == "true" {
-		to.must(t, "done", to.thread, to.kind, "unlock", to.key)
+		to.unlock(t)
 	}
 	if how == nothing {
-		from.must(t, "done", from.thread, from.kind, "unlock", from.key)
+		from.unlock(t)
 		return 0
 	}
-	interval := 0 // the default
-	if how == message {
-		interval = long
-	}
-	var wait time.Duration = 2 * long
 	if how == asleep {
-		wait = 2000
+		sleepsThrough(t, from, to)
+		return 0
 	}
-	begun := time.Now()
-	waiter := to.start(to.thread, to.kind, "wait", to.key, int64(wait), long, interval)
-	select {
-	case <-waiter.done:
-		t.Fatalf("%s: does not wait: %s", waiter.text, waiter.result)
-	case <-time.After(300 * time.Millisecond):
-	}
+	waiter := to.waiting(t, 2*long, interval)
 	released := time.Now()
-	if how == asleep {
-		from.must(t, "done", from.thread, from.kind, "unlock", from.key)
-		if waiter.wait(t) == "true" { // its last attempt
-			to.must(t, "done", to.thread, to.kind, "unlock", to.key)
-		}
-		if took := waiter.at.Sub(begun); took < wait*time.Millisecond {
-			t.Errorf("%s: woken after %v", waiter.text, took)
-		}
-		return 0
-	}
-	from.must(t, "done", from.thread, from.kind, "unlock", from.key)
+	from.unlock(t)
 	waiter.must(t, "true")
 	took := waiter.at.Sub(released)
 	if how == message && took > soon {
 		t.Errorf("%s: woken %v after the release", waiter.text, took)
 	}
-	to.must(t, "done", to.thread, to.kind, "unlock", to.key)
+	to.unlock(t)
 	return took
+}
+
+// sleepsThrough lets to wait for the lock that from holds, until it is seen that the
+// release does not wake it. An attempt of a waiter that has just begun may come behind the
+// release.
+func sleepsThrough(t *testing.T, from, to side) {
+	t.Helper()
+	const wait = 2000 // ms
+	var took time.Duration
+	for range 5 {
+		begun := time.Now()
+		waiter := to.waiting(t, wait, 0)
+		from.unlock(t)
+		if waiter.wait(t) == "true" { // the attempt at the end of the wait
+			to.unlock(t)
+		}
+		if took = waiter.at.Sub(begun); took >= wait*time.Millisecond {
+			return
+		}
+		from.must(t, "true", from.thread, from.kind, "try", from.key, long)
+	}
+	from.unlock(t)
+	t.Errorf("%s: woken after %v", to.kind, took)
+}
+
+// waiting starts a wait, and leaves it some time to begin.
+func (s side) waiting(t *testing.T, wait, interval int) *call {
+	t.Helper()
+	waiter := s.start(s.thread, s.kind, "wait", s.key, wait, long, interval)
+	select {
+	case <-waiter.done:
+		t.Fatalf("%s: does not wait: %s", waiter.text, waiter.result)
+	case <-time.After(300 * time.Millisecond):
+	}
+	return waiter
+}
+
+func (s side) unlock(t *testing.T) {
+	t.Helper()
+	s.must(t, "done", s.thread, s.kind, "unlock", s.key)
 }
 
 // sees returns the cell for the answer of an attempt.

@@ -10,12 +10,12 @@ import org.springframework.data.redis.core.StringRedisTemplate;
 final class AspectLibrary implements Library {
     /** The service behind the proxy. */
     public static class Service {
-        @DistributedLock(prefix = "my-", value = "test", keyTimeout = 3000, retryCount = 0, paramLock = true, retryInterval = 200)
+        @DistributedLock(prefix = "my-", value = "test", keyTimeout = 12_000, retryCount = 0, paramLock = true, retryInterval = 200)
         public void waits(String key) {
             MethodLock.inside();
         }
 
-        @DistributedLock(prefix = "my-", value = "test", keyTimeout = 3000, retryCount = 1, paramLock = true, retryInterval = 1)
+        @DistributedLock(prefix = "my-", value = "test", keyTimeout = 12_000, retryCount = 1, paramLock = true, retryInterval = 1)
         public void once(String key) {
             MethodLock.inside();
         }

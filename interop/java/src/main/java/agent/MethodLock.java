@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * The lock of a method that runs under a lock. Who holds it is inside of the method, in a
- * thread of its own.
+ * The lock of a method that runs under a lock. The holder is a thread of its own, inside
+ * of the method.
  */
 final class MethodLock implements Lock {
     /** A method that runs under a lock. It calls {@link #inside}. */
