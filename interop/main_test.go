@@ -32,17 +32,3 @@ func TestMain(m *testing.M) {
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
-
-// eventually waits until cond is true.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not true after %v: %s", patience, what)
-		}
-		<-tick.C
-	}
-}
