@@ -111,3 +111,6 @@ func eventually(t testing.TB, what string, cond func() bool) {
 		<-tick.C
 	}
 }
+
+// isHeld reports whether err says that another has the key.
+func isHeld(err error) bool { return errors.As(err, new(*driver.HeldError)) }

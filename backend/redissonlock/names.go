@@ -42,8 +42,8 @@ func checkRequest(g driver.Grant) error {
 	return checkKey(g.Key)
 }
 
-// checkKey refuses keys whose companions would be in another hash slot, or would be the
-// companions of another lock.
+// checkKey refuses a key if its companions would be in another hash slot, or if it is a companion
+// of another lock.
 func checkKey(key string) error {
 	if open := strings.IndexByte(key, '{'); open >= 0 || strings.ContainsRune(key, '}') {
 		end := strings.IndexByte(key, '}')

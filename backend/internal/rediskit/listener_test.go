@@ -40,7 +40,7 @@ func (h *heard) want(t *testing.T, when string, want ...string) {
 	h.said = nil
 }
 
-// listener returns a Listener whose connections go through the network, and a client that
+// listener returns a Listener with connections through the network, and a client that
 // publishes.
 func listener(t *testing.T) (*rediskit.Listener, *spoilnet.Network, *redis.Client) {
 	t.Helper()

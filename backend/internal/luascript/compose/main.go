@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	_ "github.com/distlock-go/distlock/backend/redislock"
+	_ "github.com/distlock-go/distlock/backend/redissonlock"
 	_ "github.com/distlock-go/distlock/backend/redlock"
 )
 

@@ -1,0 +1,145 @@
+package redissonlock_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redissonlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+func TestNewPanics(t *testing.T) {
+	client := redis.NewClient(&redis.Options{})
+	defer client.Close()
+	ring := redis.NewRing(&redis.RingOptions{})
+	defer ring.Close()
+	for name, c := range map[string]struct {
+		make func()
+		want string
+	}{
+		"nil client": {func() { redissonlock.New(nil) }, "redissonlock: nil client"},
+		"typed nil":  {func() { redissonlock.New((*redis.Client)(nil)) }, "redissonlock: nil client"},
+		"ring":       {func() { redissonlock.New(ring) }, "redissonlock: a Ring"},
+		"nil option": {func() { redissonlock.New(client, nil) }, "redissonlock: nil Option"},
+		"op timeout": {func() { redissonlock.WithOpTimeout(0) }, "redissonlock: WithOpTimeout: 0s is less than a millisecond"},
+		"token TTL":  {func() { redissonlock.WithTokenTTL(0) }, "redissonlock: WithTokenTTL: 0s is less than a millisecond"},
+		"logger":     {func() { redissonlock.WithLogger(nil) }, "redissonlock: WithLogger: nil logger"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if got := recover(); got != c.want {
+					t.Errorf("got %v instead of %q", got, c.want)
+				}
+			}()
+			c.make()
+		})
+	}
+}
+
+// lockedBuffer is a buffer for a logger.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func TestWarnsOfEviction(t *testing.T) {
+	s := redistest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
+	var log lockedBuffer
+	b := newBackend(t, s.Client(t), redissonlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	for range 3 {
+		mustRelease(t, b, mustTry(t, b, request(lockKey)))
+	}
+	eventually(t, "it warns", func() bool { return log.String() != "" })
+	noError(t, b.Close())
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "redissonlock: ") || !strings.Contains(got, "volatile-lru") {
+		t.Errorf("logged %q", got)
+	}
+}
+
+// The rules in doc.go are sufficient, and each is necessary.
+func TestACL(t *testing.T) {
+	s := redistest.Start(t)
+	admin := s.Client(t)
+	use := func(rules []string) error {
+		redistest.SetUser(t, admin, append(rules, "+scan"))
+		admin.FlushAll(t.Context())
+		admin.ScriptFlush(t.Context())
+		b := newBackend(t, s.Client(t, redistest.AsUser))
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		g, err := b.TryAcquire(ctx, request(lockKey))
+		if err != nil {
+			return err
+		}
+		if r := driver.RenewAll(ctx, b, []driver.Grant{g})[0]; r.Status != driver.Renewed {
+			return r.Err
+		}
+		if _, err := b.TryAcquire(ctx, request(lockKey)); !isHeld(err) {
+			return err
+		}
+		if _, err := b.Inspect(ctx, "shop:", 10); err != nil {
+			return err
+		}
+		if err := b.Release(ctx, g); err != nil {
+			return err
+		}
+		if _, err = b.ForceRelease(ctx, lockKey); err != nil {
+			return err
+		}
+		return b.Ping(ctx)
+	}
+	redistest.MustBeEnough(t, redistest.DocumentedRules(t, 20), map[string]bool{
+		"+zadd": true, "+zremrangebyscore": true, // only for an attempt in doubt
+		"+publish":        true, // without it, waiters in Java sleep
+		"+subscribe":      true, // without it, waiters poll
+		"+unsubscribe":    true, // to stop listening
+		"+ping":           true, // to notice a dead connection sooner
+		"+info":           true, // for the warning about eviction
+		"+type":           true, // to say what a foreign value is
+		"+exists":         true, // to say why a release failed
+		"+hello":          true, // optional for go-redis
+		"+client|setname": true, // needed if the client has a name
+	}, use)
+
+	// With the rules, messages arrive.
+	admin.FlushAll(t.Context())
+	redistest.SetUser(t, admin, redistest.DocumentedRules(t, 20))
+	b := newBackend(t, s.Client(t, redistest.AsUser))
+	g := mustTry(t, b, request(lockKey))
+	up := b.Wake(t.Context(), lockKey)
+	<-up
+	mustRelease(t, b, g)
+	select {
+	case <-up:
+	case <-time.After(time.Minute):
+		t.Error("no message")
+	}
+	refusals, err := admin.ACLLog(t.Context(), 1).Result()
+	noError(t, err)
+	for _, r := range refusals {
+		if r.Reason == "channel" || r.Reason == "key" {
+			t.Errorf("refused: %s %q", r.Reason, r.Object)
+		}
+	}
+}
