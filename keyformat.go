@@ -7,14 +7,14 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// KeyFormat makes a whole key, for a lock whose key another program makes by a rule of
-// its own; package javakey has the rules of Java libraries. The base is Prefix + Value. The
-// parameters are the request, or the part of it that [Opts].Params selects; several are
-// a []any. They are nil without [Opts].ParamLock.
+// KeyFormat makes a whole key, for a lock that another program takes under a key that it
+// makes by a rule of its own; package javakey has the rules of Java libraries. The base is
+// Prefix + Value. The parameters are the request, or the part of it that [Opts].Params
+// selects; several are a []any. They are nil without [Opts].ParamLock.
 //
 // The key must depend on the arguments alone. A KeyFormat is called concurrently and must
-// not block. Requests whose keys are equal share a lock, and clients choose parameters:
-// texts that are joined without care are a lock of another request. If a KeyFormat fails
+// not block. Requests with equal keys share a lock, and clients choose parameters: texts
+// that are joined without care are a lock of another request. If a KeyFormat fails
 // or panics, or makes a key that a lock cannot have, the call ends with [ErrKey].
 type KeyFormat func(base string, params any) (key string, err error)
 

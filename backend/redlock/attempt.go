@@ -21,7 +21,7 @@ type attempt struct {
 	mu       sync.Mutex
 	state    state
 	noneHeld bool // it failed, and the owner does not hold the lock
-	split    bool // it failed, and perhaps nobody holds the lock
+	split    bool // it failed, and perhaps no owner holds the lock
 	answers  answers
 	err      error
 	decided  chan struct{}

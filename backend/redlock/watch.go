@@ -60,7 +60,7 @@ func (ws *watches) remove(key string, w *watch) {
 }
 
 // split tells the watches of a key that an attempt, which took so long, has failed although
-// perhaps nobody has the key.
+// perhaps no owner has the key.
 func (ws *watches) split(key string, took time.Duration) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()

@@ -71,7 +71,7 @@ func Tag(key string) string {
 // not the key of a lock.
 func Companion(key, suffix string) string { return Tag(key) + "{" + key + "}" + suffix }
 
-// KeyOf returns the key of the lock whose companion has that name.
+// KeyOf returns the key of the lock that has a companion of that name.
 func KeyOf(name, suffix string) (key string, ok bool) {
 	inner, ok := strings.CutSuffix(name, "}"+suffix)
 	if !ok {
