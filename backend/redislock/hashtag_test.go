@@ -36,12 +36,14 @@ func TestHashTagInACluster(t *testing.T) {
 	}
 
 	lockers := []*distlock.Locker{
-		distlock.New(redislock.New(client), distlock.Config{HandOvers: -1}),
-		distlock.New(redislock.New(redistest.ClusterClient(t, servers)), distlock.Config{HandOvers: -1}),
+		distlock.New(redislock.New(client, unhurried), distlock.Config{HandOvers: -1}),
+		distlock.New(redislock.New(redistest.ClusterClient(t, servers), unhurried), distlock.Config{HandOvers: -1}),
 	}
 	for _, l := range lockers {
 		defer l.Close()
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only a failing test takes that long
+	defer cancel()
 	keys := []string{"{order}:1", "{order}:2", "a{b}c", "{🔑}:1", "stock:{4711}:eu"}
 	modes := []distlock.Opts{{}, {Mode: driver.Shared}, {Permits: 2}}
 	var all sync.WaitGroup
@@ -50,7 +52,7 @@ func TestHashTagInACluster(t *testing.T) {
 			all.Go(func() {
 				for turn := range 5 {
 					o := modes[(i+turn)%len(modes)]
-					if err := lockers[w%2].Do(t.Context(), key, o, func(ctx context.Context) error {
+					if err := lockers[w%2].Do(ctx, key, o, func(ctx context.Context) error {
 						lease, _ := distlock.FromContext(ctx)
 						return lease.Refresh(ctx)
 					}); err != nil {
@@ -64,7 +66,7 @@ func TestHashTagInACluster(t *testing.T) {
 	nothingLeft(t, servers...)
 
 	// While it is held, the key is the record that Java programs share.
-	lease, err := lockers[0].Acquire(t.Context(), keys[0], distlock.Opts{})
+	lease, err := lockers[0].Acquire(ctx, keys[0], distlock.Opts{})
 	noError(t, err)
 	if ok, err := client.SetNX(t.Context(), keys[0], uuid.NewString(), time.Minute).Result(); ok || err != nil {
 		t.Errorf("SET NX beside the holder: %v, %v", ok, err)

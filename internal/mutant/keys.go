@@ -12,7 +12,7 @@ var keys = []Mutant{
 	in("./javakey")("bytes-without-sign", "the bytes of a byte[] have no sign", "TestGolden",
 		Edit{"javakey/hashcode.go", "int32(int8(list.Index(i).Uint()))", "int32(list.Index(i).Uint())"}),
 	in("./javakey")("uuid-as-bytes", "a type with a text of its own is hashed as what it is made of", "TestRefused",
-		Edit{"javakey/value.go", "case encoding.TextMarshaler, fmt.Stringer:", "case nil:"}),
+		Edit{"javakey/value.go", "case encoding.TextMarshaler, fmt.Stringer:", "case interface {\n				encoding.TextMarshaler\n				fmt.Stringer\n				never()\n			}:"}),
 	in("./backend/internal/rediskit")("companion-as-a-lock", "the companion of a lock may be the key of another lock", "TestCheckKey",
 		Edit{"backend/internal/rediskit/names.go", "	if opening > 0 {", "	if true {"}),
 	{
