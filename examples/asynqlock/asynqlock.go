@@ -71,7 +71,7 @@ func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, 
 				return next.ProcessTask(ctx, task)
 			})
 			if !ran && err != nil {
-				return &notRun{err}
+				return &notRunError{err}
 			}
 			return err
 		})
@@ -80,13 +80,13 @@ func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, 
 
 // IsFailure is for [asynq.Config]: a task that did not run, because its lock was busy or the
 // store of the locks did not answer, has not failed.
-func IsFailure(err error) bool { return err != nil && !errors.As(err, new(*notRun)) }
+func IsFailure(err error) bool { return err != nil && !errors.As(err, new(*notRunError)) }
 
-// notRun is the error of a task that did not get its lock.
-type notRun struct{ err error }
+// notRunError is the error of a task that did not get its lock.
+type notRunError struct{ err error }
 
 // Error returns the text of the lock's error.
-func (e *notRun) Error() string { return e.err.Error() }
+func (e *notRunError) Error() string { return e.err.Error() }
 
 // Unwrap returns the lock's error.
-func (e *notRun) Unwrap() error { return e.err }
+func (e *notRunError) Unwrap() error { return e.err }

@@ -16,11 +16,6 @@
 // a message is one lock with httpmw, grpcmw and this package, if Prefix and Value are the
 // same.
 //
-// # When the lock is lost
-//
-// The context of the handler is cancelled, with cause [distlock.ErrLost]. If the handler
-// succeeds all the same, the client gets Unavailable, because the outcome is in doubt.
-//
 // # Errors
 //
 // A call that does not get its lock has the code that grpcmw answers with, with the same
@@ -32,6 +27,11 @@
 //	Unavailable        the store of the locks failed, or the lock was lost
 //	Canceled, DeadlineExceeded  the caller's context ended the wait
 //	Internal           anything else
+//
+// # When the lock is lost
+//
+// The context of the handler is cancelled, with cause [distlock.ErrLost]. If the handler
+// succeeds all the same, the client gets Unavailable, because the outcome is in doubt.
 package connectlock
 
 import (
@@ -188,7 +188,7 @@ func Error(ctx context.Context, err error) error {
 		}
 		a = answer{connect.CodeInternal, "internal error", "LOCK_INTERNAL", false}
 	}
-	answered := connect.NewError(a.code, &hidden{a.text, err})
+	answered := connect.NewError(a.code, &hiddenError{a.text, err})
 	add(answered, &errdetails.ErrorInfo{Reason: a.reason, Domain: "github.com/distlock-go/distlock"})
 	if a.retry {
 		add(answered, &errdetails.RetryInfo{RetryDelay: durationpb.New(retryAfter(err))})
@@ -209,14 +209,14 @@ func retryAfter(err error) time.Duration {
 	return distlock.DefaultRetryInterval
 }
 
-// hidden has a text for clients, without keys and servers, and the error for logs.
-type hidden struct {
+// hiddenError has a text for clients, without keys and servers, and the error for logs.
+type hiddenError struct {
 	text string
 	err  error
 }
 
 // Error returns the text for clients.
-func (h *hidden) Error() string { return h.text }
+func (e *hiddenError) Error() string { return e.text }
 
 // Unwrap returns the error of the lock.
-func (h *hidden) Unwrap() error { return h.err }
+func (e *hiddenError) Unwrap() error { return e.err }

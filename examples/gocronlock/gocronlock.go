@@ -84,7 +84,7 @@ func (u *lock) Unlock(ctx context.Context) error {
 	return u.lease.Release(ctx)
 }
 
-var errNotLocked = errors.New("gocronlock: the job has no lock: has it this name, and is the Locker that of the scheduler?")
+var errNotLocked = errors.New("gocronlock: the job has no lock: it has another name than its task, or the scheduler has another Locker")
 
 // Task returns the function for [gocron.NewTask] of the job with that name. It runs fn
 // with a context that ends when the lock is lost, and when gocron ends the job. In the

@@ -66,7 +66,9 @@ func TestBothOnThreeServers(t *testing.T) {
 		clients = append(clients, redistest.Start(t).Client(t))
 	}
 	rs := redsync.New(goredis.NewPool(clients[0]), goredis.NewPool(clients[1]), goredis.NewPool(clients[2]))
-	locker := newRedlock(clients, redlock.WithTrustedStart()) // the servers are new
+	locker := newRedlock(clients,
+		redlock.WithTrustedStart(),             // the servers are new
+		redlock.WithNodeTimeout(5*time.Second)) // the machine may be slow
 	defer locker.Close()
 	if err := before(t.Context(), rs, func(ctx context.Context) error {
 		if _, err := locker.TryAcquire(ctx, "report", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
@@ -77,7 +79,7 @@ func TestBothOnThreeServers(t *testing.T) {
 		t.Error(err)
 	}
 	if err := after(t.Context(), locker, func(ctx context.Context) error {
-		if err := rs.NewMutex("report").TryLockContext(ctx); !errors.As(err, new(*redsync.ErrTaken)) {
+		if err := rs.NewMutex("report", redsync.WithTimeoutFactor(1)).TryLockContext(ctx); !errors.As(err, new(*redsync.ErrTaken)) {
 			t.Errorf("TryLock while distlock has it: %v", err)
 		}
 		return nil

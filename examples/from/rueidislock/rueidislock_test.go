@@ -41,12 +41,14 @@ func between(ctx context.Context, locker *distlock.Locker, report func(context.C
 
 var keys = []string{"rueidislock:0:report", "rueidislock:1:report", "rueidislock:2:report"}
 
-// start returns the old library, with its defaults, and the new one on one server.
+// start returns the old and the new library on one server. The old one has its defaults,
+// but for a time limit that a slow machine meets.
 func start(t *testing.T) (rueidislock.Locker, *distlock.Locker) {
 	t.Helper()
 	server := redistest.Start(t)
 	old, err := rueidislock.NewLocker(rueidislock.LockerOption{
 		ClientOption: rueidis.ClientOption{InitAddress: []string{server.Addr()}},
+		TryNextAfter: 5 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)
