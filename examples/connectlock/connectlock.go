@@ -25,7 +25,8 @@
 //	Aborted            another call has the lock, and the wait ended
 //	ResourceExhausted  too many calls are waiting
 //	Unavailable        the store of the locks failed, or the lock was lost
-//	Canceled, DeadlineExceeded  the caller's context ended the wait
+//	Canceled           the caller's context ended the wait
+//	DeadlineExceeded   its deadline did
 //	Internal           anything else
 //
 // # When the lock is lost

@@ -57,10 +57,12 @@ func TestLock(t *testing.T) {
 	defer l.Close()
 	running, leave := make(chan bool), make(chan bool)
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
-		if lease, ok := distlock.FromContext(ctx); !ok || !lease.Valid() {
-			t.Error("the handler has no lease")
+		order := r.Msg.GetValue()
+		key, err := l.Site(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(order) // that of httpmw and grpcmw
+		if lease, ok := distlock.FromContext(ctx); err != nil || !ok || !lease.Valid() || lease.Key() != key {
+			t.Errorf("the handler has the lease %+v, want one of %q, %v", lease, key, err)
 		}
-		if r.Msg.GetValue() == "slow" {
+		if order == "slow" {
 			running <- true
 			<-leave
 		}
