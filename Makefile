@@ -86,6 +86,11 @@ load: ## Run the load test on the embedded store
 jmeter: ## Run JMeter's plan of the example shop, for USERS times LOOPS orders, with the lock and without (needs Maven and Java)
 	go -C example_service/jmeter run . -users $(USERS) -loops $(LOOPS)
 
+.PHONY: interop
+interop: ## Run distlock beside Java's lock libraries, and write docs/interop.md (needs Java, Maven, redis-server and ZooKeeper)
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test -count=1 -timeout=20m ./interop -update
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test -count=1 -timeout=20m ./interop/internal/... ./interop/shop
+
 .PHONY: peers
 peers: ## Set the lock beside other libraries, on a redis-server of its own (20 minutes)
 	go run ./bench/peers
