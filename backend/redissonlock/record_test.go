@@ -82,8 +82,11 @@ func TestMessages(t *testing.T) {
 			t.Helper()
 			got := make(map[string]string)
 			for range 2 {
-				m := <-messages
-				got[m.Channel] = m.Payload
+				select {
+				case m := <-messages:
+					got[m.Channel] = m.Payload
+				case <-time.After(20 * time.Second): // only a failing test waits that long
+				}
 			}
 			if got[channel] != "0" || got[rwChannel] != "1" {
 				t.Errorf("%s: %q", when, got)
