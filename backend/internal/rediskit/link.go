@@ -23,7 +23,7 @@ type link struct {
 }
 
 // maxRefusals is how many errors the server may answer one after the other before the
-// connection is replaced.
+// connection is replaced. That the user may not use a channel is not counted.
 const maxRefusals = 3
 
 // run receives until ctx ends or the connection does not work.
@@ -47,10 +47,13 @@ func (k *link) run(ctx context.Context) {
 	for refusals := 0; refusals <= maxRefusals; {
 		msg, err := sub.Receive(ctx)
 		if err != nil {
-			if !Answered(err) {
+			switch {
+			case !Answered(err):
 				return
+			case redis.HasErrorPrefix(err, "NOPERM"): // one channel is refused, the others work
+			default:
+				refusals++
 			}
-			refusals++
 			continue
 		}
 		refusals = 0

@@ -2,11 +2,15 @@ package rediskit_test
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -47,9 +51,14 @@ func listener(t *testing.T) (*rediskit.Listener, *spoilnet.Network, *redis.Clien
 	m := redistest.Virtual(t)
 	n := spoilnet.To(m.Dial)
 	c := redistest.VirtualClient(t, m, func(o *redis.Options) { o.Dialer = n.DialContext })
+	return newListener(t, c), n, redistest.VirtualClient(t, m)
+}
+
+func newListener(t *testing.T, c *redis.Client) *rediskit.Listener {
+	t.Helper()
 	bg := rediskit.NewBackground()
 	t.Cleanup(func() { bg.End(time.Minute) })
-	return rediskit.NewListener(c, bg), n, redistest.VirtualClient(t, m)
+	return rediskit.NewListener(c, bg)
 }
 
 func publish(t *testing.T, c *redis.Client, channel, text string) (receivers int64) {
@@ -141,4 +150,40 @@ func TestListenerInterrupted(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The user may not subscribe to some channels, however many they are. The others work on one
+// connection without an interruption: a subscriber that is told to look asks the server. When
+// the user gets the right, all of them work.
+func TestListenerRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		var allowed atomic.Bool
+		m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+			refused := !allowed.Load() && cmd == "SUBSCRIBE" && strings.HasPrefix(args[0], "secret")
+			if refused {
+				c.WriteError("NOPERM this user has no permissions to access one of the channels used as arguments")
+			}
+			return refused
+		})
+		c := redistest.VirtualClient(t, m)
+		l := newListener(t, redistest.VirtualClient(t, m, redistest.Buffered))
+		var a, secret heard
+		defer l.Subscribe("a", a.message, a.look)()
+		const refused = 20
+		for i := range refused {
+			defer l.Subscribe("secret"+strconv.Itoa(i), secret.message, secret.look)()
+		}
+		a.want(t, "the subscription works", "look")
+		time.Sleep(time.Minute)
+		a.want(t, "others are refused")
+		secret.want(t, "it is refused")
+		publish(t, c, "a", "1")
+		a.want(t, "a message", "1")
+
+		allowed.Store(true)
+		time.Sleep(2 * rediskit.PingEvery)
+		secret.want(t, "it is allowed", slices.Repeat([]string{"look"}, refused)...)
+		a.want(t, "others are allowed")
+	})
 }
