@@ -17,12 +17,12 @@ type wakingStore struct {
 
 	mu       sync.Mutex
 	attempts int
-	watches  map[chan struct{}]context.Context
-	begun    func() // called before the first value of a watch
+	watches  map[chan struct{}]func() error // whether it has ended
+	begun    func()                         // called before the first value of a watch
 }
 
 func newWakingStore() *wakingStore {
-	return &wakingStore{Backend: newStore(), watches: map[chan struct{}]context.Context{}}
+	return &wakingStore{Backend: newStore(), watches: map[chan struct{}]func() error{}}
 }
 
 func (s *wakingStore) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
@@ -46,15 +46,15 @@ func (s *wakingStore) Wake(ctx context.Context, _ string) <-chan struct{} {
 	up <- struct{}{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.watches[up] = ctx
+	s.watches[up] = ctx.Err
 	return up
 }
 
 func (s *wakingStore) wakeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for up, ctx := range s.watches {
-		if ctx.Err() != nil {
+	for up, ended := range s.watches {
+		if ended() != nil {
 			delete(s.watches, up)
 			continue
 		}
@@ -69,8 +69,8 @@ func (s *wakingStore) wakeAll() {
 func (s *wakingStore) open() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, ctx := range s.watches {
-		if ctx.Err() == nil {
+	for _, ended := range s.watches {
+		if ended() == nil {
 			n++
 		}
 	}

@@ -20,7 +20,7 @@ type watches struct {
 }
 
 type watched struct {
-	ctx context.Context //nolint:containedctx // of the watch
+	ctx context.Context // of the watch
 	key string
 }
 
@@ -135,7 +135,7 @@ var wakeMutants = []mutant{
 var revokeMutants = []mutant{
 	{"asks-nobody", []string{"revoke/asks", "revoke/over-processes", "revoke/readers"}, func(s *spoiled) {
 		s.revoke = func(ctx context.Context, key string) (bool, error) {
-			infos, err := s.Backend.Inspect(ctx, key, 1)
+			infos, err := s.Inspect(ctx, key, 1)
 			return len(infos) > 0, err
 		}
 	}},
@@ -148,7 +148,7 @@ var revokeMutants = []mutant{
 	}},
 	{"asks-at-once", []string{"revoke/asks", "revoke/only-this-holder"}, func(s *spoiled) {
 		s.answer(func(r driver.Request, _ *driver.Grant, err error) error {
-			_, _ = s.Backend.Revoke(context.Background(), r.Key) //nolint:forbidigo // of no call
+			_, _ = s.Backend.Revoke(context.Background(), r.Key)
 			return err
 		})
 	}},

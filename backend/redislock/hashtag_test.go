@@ -40,7 +40,7 @@ func TestHashTagInACluster(t *testing.T) {
 		distlock.New(redislock.New(redistest.ClusterClient(t, servers), unhurried), distlock.Config{HandOvers: -1}),
 	}
 	for _, l := range lockers {
-		defer l.Close()
+		t.Cleanup(func() { l.Close() })
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // only a failing test takes that long
 	defer cancel()

@@ -71,7 +71,7 @@ func besideCrowd(b *testing.B, s server, interval, hold time.Duration) (turns in
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer cmd.Wait() //nolint:errcheck // what it printed counts
+		b.Cleanup(func() { _ = cmd.Wait() }) // what it printed counts
 		outs = append(outs, bufio.NewScanner(out))
 	}
 	read := func() int {
@@ -121,9 +121,9 @@ func beCrowd(args string) error {
 		opts = append(opts, redislock.WithPollers(interval))
 	}
 	client := redis.NewClient(&redis.Options{Addr: words[0]})
-	defer client.Close() //nolint:errcheck // the process ends
+	defer client.Close()
 	l := distlock.New(redislock.New(client, opts...), distlock.Config{})
-	defer l.Close() //nolint:errcheck // the process ends
+	defer l.Close()
 
 	const before = time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), before+crowdTime)

@@ -63,9 +63,6 @@ func checkKey(key string) error {
 // in the number of a thread, which is never zero.
 const goSuffix = ":0"
 
-// fieldOf returns the field of an owner.
-func fieldOf(owner string) string { return owner + goSuffix }
-
 // holder describes the field of a holder: the fingerprint of the owner, the name of the holder,
 // and whether it is one of this package. The name of a thread of Redisson is made of the
 // first digits of its client's id, of its number, and of the holds if there are several.

@@ -14,9 +14,7 @@ import (
 // several servers fail, it returns one of the errors.
 func (b *Backend) Ping(ctx context.Context) error {
 	_, err := call(ctx, b, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, b.eachMaster(ctx, func(ctx context.Context, master redis.UniversalClient) error {
-			return rediskit.Ping(ctx, master)
-		})
+		return struct{}{}, b.eachMaster(ctx, rediskit.Ping)
 	})
 	return err
 }

@@ -284,7 +284,7 @@ func TestForceReleaseOfAnApplicationsHash(t *testing.T) {
 // An owner whose lock was taken by force does not take it again with an attempt that was on its
 // way.
 func TestForcedOwnerIsRefused(t *testing.T) {
-	eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
+	eachServer(t, func(t *testing.T, b *redissonlock.Backend, _ *redis.Client) {
 		r := request(lockKey)
 		mustTry(t, b, r)
 		if held, err := b.ForceRelease(t.Context(), lockKey); err != nil || !held {

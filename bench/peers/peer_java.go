@@ -44,7 +44,7 @@ func buildJava() (*maven.Project, error) {
 	if err := writeAll(javaSources, dir); err != nil {
 		return nil, err
 	}
-	p, err := maven.Build(context.Background(), filepath.Join(dir, "java")) //nolint:forbidigo // shared by all that need it
+	p, err := maven.Build(context.Background(), filepath.Join(dir, "java"))
 	if errors.Is(err, maven.ErrMissing) {
 		err = fmt.Errorf("%w: %w", errMissing, err)
 	}

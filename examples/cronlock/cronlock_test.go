@@ -32,10 +32,10 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		crontabs = append(crontabs, crontab) // crontab.Start()
+		crontabs = append(crontabs, crontab)
 	}
 
-	for _, crontab := range crontabs { // at three
+	for _, crontab := range crontabs { // a program calls Start, and this happens at three
 		crontab.Entries()[0].WrappedJob.Run()
 	}
 	// Output: report
@@ -58,7 +58,7 @@ func TestOncePerPeriod(t *testing.T) {
 		var once, skip atomic.Int32
 		for range 3 {
 			locker := distlock.New(store, distlock.Config{})
-			defer locker.Close()
+			t.Cleanup(func() { locker.Close() })
 			crontab := cron.New()
 			opts := distlock.Opts{Value: "once", MinHold: 10 * time.Second}
 			job := cronlock.Once(t.Context(), locker, opts, logger, func(context.Context) error { once.Add(1); return nil })
@@ -71,7 +71,7 @@ func TestOncePerPeriod(t *testing.T) {
 				t.Fatal(err)
 			}
 			crontab.Start()
-			defer crontab.Stop()
+			t.Cleanup(func() { crontab.Stop() })
 			time.Sleep(time.Second)
 		}
 		start := time.Now()

@@ -58,7 +58,7 @@ func TestOncePerPeriod(t *testing.T) {
 				}
 				refused.Add(1)
 			})))
-			defer stop()
+			t.Cleanup(stop)
 			time.Sleep(time.Second)
 		}
 		time.Sleep(5*time.Minute + 30*time.Second)

@@ -9,6 +9,7 @@ const Most = 4
 // from 1.
 type Owner uint8
 
+// Owners that are not processes.
 const (
 	Nobody   Owner = 0        // the absence of an owner
 	Stranger Owner = Most + 1 // a client of another library; it has no process here
@@ -159,17 +160,17 @@ func (s *Server) release(o Owner, inDoubt, over bool, r Rule) Reply {
 		s.Tombstones = s.Tombstones.with(o)
 	}
 	var reply Reply
-	if mine && over {
+	switch {
+	case mine && over:
 		s.Room = true
 		if r.has(RoomTold) {
 			reply.Told = s.head(o)
 		}
-	} else if current == Nobody && s.leftFree(over, r) {
+	case current == Nobody && s.leftFree(over, r):
 		if r.has(RoomToldAgain) {
 			reply.Told = s.head(o)
 		}
-	} else if mine && r.has(PassesOn) && (!unclaimed || r.has(PassesUnclaimed)) ||
-		current == Nobody && r.has(LateReleaseHelps) {
+	case mine && r.has(PassesOn) && (!unclaimed || r.has(PassesUnclaimed)), current == Nobody && r.has(LateReleaseHelps):
 		reply.Told = s.grantNext(o)
 	}
 	reply.Wakes = s.Room && reply.Told != Nobody
