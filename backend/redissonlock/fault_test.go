@@ -106,6 +106,29 @@ func TestLostReply(t *testing.T) {
 	})
 }
 
+// A set of tombstones that is not one does not hide a loss.
+func TestLossBesideForeignTombstones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, n, c := spoiled(t, redissonlock.WithOpTimeout(time.Second))
+		mustRelease(t, b, mustTry(t, b, request("other")))
+		r := request(lockKey)
+		n.DeafenAt(scriptCall)
+		if _, err := b.TryAcquire(t.Context(), r); err == nil {
+			t.Fatal("the attempt is not in doubt")
+		}
+		g := mustTry(t, b, r)
+		noError(t, c.Del(t.Context(), lockKey).Err())
+		lockInJava(t, c, lockKey, javaThread, time.Minute)
+		noError(t, c.Set(t.Context(), goneKey, "x", 0).Err())
+		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release: %v", err)
+		}
+		if n := c.HLen(t.Context(), lockKey).Val(); n != 1 {
+			t.Errorf("the lock in Java has %d fields", n)
+		}
+	})
+}
+
 // An abandoned attempt arrives after the release of its owner. It must not take the key.
 func TestOvertakenAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

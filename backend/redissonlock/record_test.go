@@ -220,6 +220,19 @@ func TestHeldHere(t *testing.T) {
 	})
 }
 
+// A key that another holds is held, whatever has become of its counter.
+func TestHeldWithABadCounter(t *testing.T) {
+	eachServer(t, func(t *testing.T, b *redissonlock.Backend, c *redis.Client) {
+		g := mustTry(t, b, request(lockKey))
+		noError(t, c.Del(t.Context(), counterKey).Err())
+		noError(t, c.RPush(t.Context(), counterKey, "x").Err())
+		if held := mustBeHeld(t, b, lockKey); held.Held != 0 || held.RetryAfter <= 0 {
+			t.Errorf("refused with %+v", held)
+		}
+		mustRelease(t, b, g)
+	})
+}
+
 // What is not a lock stays as it is, and is not an outage.
 func TestForeignValues(t *testing.T) {
 	for name, set := range map[string]func(ctx context.Context, c *redis.Client) error{

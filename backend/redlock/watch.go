@@ -24,7 +24,7 @@ func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
 	b.watches.add(key, w)
 	ends := make([]func(), len(b.nodes))
 	for i, n := range b.nodes {
-		ends[i] = n.listener.Subscribe(channelOf(key), w.released, func() { w.begun(i) })
+		ends[i] = n.listener.Subscribe(channelOf(key), func(owner string) { w.released(i, owner) }, func() { w.begun(i) })
 	}
 	context.AfterFunc(ctx, func() {
 		b.watches.remove(key, w)
@@ -94,6 +94,7 @@ const (
 // votes are the nodes that have told of the release by an owner.
 type votes struct {
 	owner string
+	told  []bool // by node
 	nodes int
 }
 
@@ -114,10 +115,15 @@ func (w *watch) begun(node int) {
 	}
 }
 
-// released counts a message.
-func (w *watch) released(owner string) {
+// released counts the message of a node, once if the release was sent twice.
+func (w *watch) released(node int, owner string) {
 	w.mu.Lock()
 	r := w.votesFor(owner)
+	if r.told[node] {
+		w.mu.Unlock()
+		return
+	}
+	r.told[node] = true
 	r.nodes++
 	reached := r.nodes == w.quorum // not again for the messages of slower nodes
 	if reached {
@@ -137,7 +143,7 @@ func (w *watch) votesFor(owner string) *votes {
 	}
 	r := &w.releases[w.next]
 	w.next = (w.next + 1) % maxReleases
-	*r = votes{owner: owner}
+	*r = votes{owner: owner, told: make([]bool, len(w.live))}
 	return r
 }
 

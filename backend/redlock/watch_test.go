@@ -71,6 +71,8 @@ func TestVirtualQuorumOfMessagesWakes(t *testing.T) {
 			{"a", []int{2, 3}, false},
 			{"b", []int{0, 1}, true},
 			{"d", []int{0, 1, 2, 3, 4}, true},
+			{"e", []int{0, 0, 1}, false}, // sent twice to node 0
+			{"e", []int{2}, true},
 		} {
 			f.tell(t, c.owner, c.nodes...)
 			synctest.Wait()

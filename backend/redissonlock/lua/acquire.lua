@@ -43,7 +43,7 @@ if mine == 0 then
       holders = redis.call('HGETALL', lock)
       for i = 1, #holders, 2 do
         if string.sub(holders[i], -#GO_SUFFIX) == GO_SUFFIX then
-          held = micros() - (tonumber(redis.call('GET', counter) or '') or math.huge)
+          held = micros() - (tonumber(redis.pcall('GET', counter) or '') or math.huge)
         end
       end
     end

@@ -32,7 +32,7 @@ if mine == 1 then
   heard, rw_heard = publish(ARGV[3], ARGV[4], ARGV[5])
 end
 if in_doubt then
-  if redis.pcall('ZSCORE', gone, owner) and mine ~= 1 then
+  if type(redis.pcall('ZSCORE', gone, owner)) == 'string' then -- not an error
     mine = 1
   end
   pcall(add_tombstone, gone, owner) -- a value of another type stays: then acquire.lua fails
