@@ -16,7 +16,9 @@ import (
 // the option takes the key: an attempt that does not wait is refused, waiters keep their
 // places, and the first of them gets the key afterwards. While another library has the key,
 // the first waiter looks at it every interval. A key that was held for a second is left free in
-// the same way, even if no request waits for it.
+// the same way, even if no request waits for it. After that time no reader and no holder of a
+// permit joins the present ones, until they have left, or until their KeyTimeout has passed
+// once: if some of them hold the key for long, others wait for as long.
 //
 // All processes that use a key should have the option with the same interval. A process
 // without it works as before, and may take the key in the time that is meant for others. Keys

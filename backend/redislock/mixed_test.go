@@ -13,6 +13,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
@@ -201,6 +202,40 @@ func TestVirtualRoomBesideAProcessWithout(t *testing.T) {
 		time.Sleep(roomFor)
 		give(t, b, mustTake(t, b, patient()))
 	})
+}
+
+// A reader that holds the key for long, or a holder of a permit, does not keep others from
+// joining it for longer than its KeyTimeout.
+func TestVirtualRoomBesideALongHolder(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{"reader": {Mode: distlock.Shared}, "permit": {Permits: 3}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				process, _ := mixed(t)
+				l, other := distlock.New(process(), distlock.Config{}), distlock.New(process(), distlock.Config{})
+				defer l.Close()
+				defer other.Close()
+				o.KeyTimeout = 10 * time.Second
+				long, err := l.Acquire(t.Context(), lockKey, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(stretch + time.Millisecond)
+				start := time.Now()
+				short, err := other.Acquire(t.Context(), lockKey, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := time.Since(start); d == 0 || d > o.KeyTimeout+2*stretch {
+					t.Errorf("it joined after %v, with a KeyTimeout of %v", d, o.KeyTimeout)
+				}
+				for _, s := range []*distlock.Lease{short, long} {
+					if err := s.Release(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
 }
 
 // The first waiter looks as often as the other library while that has the key.

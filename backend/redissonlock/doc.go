@@ -9,7 +9,8 @@
 // The key is the name of the lock in Java: getLock("stock:42") and the key "stock:42" are the
 // same lock. In a fleet without Redisson use package redislock, which has a queue.
 //
-// It needs Redis 5 or newer, in a Cluster Redis 7. It was tested with Redisson 4.7.
+// It needs Redis 5 or newer, in a Cluster Redis 7, and for inspection Redis 6. It was tested with
+// Redisson 4.7.
 //
 // # Record
 //
@@ -28,6 +29,10 @@
 //   - distlock_gone:{key} is a sorted set of tombstones: owners that were released while an
 //     attempt was in doubt, and those that ForceRelease took the lock away from. It is kept for
 //     15 minutes after the last of them.
+//
+// By Redisson's rule the keys order and {order} have one counter and one channel, as they have
+// in Java. They are two locks all the same. Their tokens rise together, and for the lock that
+// was acquired first, inspection and errors may show the token and the time of the other.
 //
 // If the key has a value of another type, or a hash that does not expire, it is held by a lock
 // of another kind ([driver.ErrForeign]), and the value stays unchanged.
