@@ -117,6 +117,6 @@
 //	+time +publish +subscribe +unsubscribe +ping +type +info +hello +client|setname
 //
 // Without publish or subscribe, or without the channels, waiters poll. Without unsubscribe
-// and ping, the connection for messages is made anew from time to time. Without info a restart is noticed only if the data is gone. Without type the error for a
+// a process goes on listening to channels that it has waited for. Without info a restart is noticed only if the data is gone. Without type the error for a
 // lock of another kind does not name its type.
 package redlock

@@ -23,7 +23,7 @@ type link struct {
 }
 
 // maxRefusals is how many errors the server may answer one after the other before the
-// connection is replaced. That the user may not use a channel is not counted.
+// connection is replaced. That the user may not do something is not counted.
 const maxRefusals = 3
 
 // run receives until ctx ends or the connection does not work.
@@ -50,7 +50,8 @@ func (k *link) run(ctx context.Context) {
 			switch {
 			case !Answered(err):
 				return
-			case redis.HasErrorPrefix(err, "NOPERM"): // one channel is refused, the others work
+			case redis.HasErrorPrefix(err, "NOPERM"): // a channel or a ping is refused, the others work
+				k.heard.Store(true)
 			default:
 				refusals++
 			}

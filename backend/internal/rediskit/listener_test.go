@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
@@ -152,6 +153,31 @@ func TestListenerInterrupted(t *testing.T) {
 	}
 }
 
+// refuse has the server refuse commands as if the user had no right.
+func refuse(m *miniredis.Miniredis, which func(cmd string, args []string) bool) {
+	m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+		refused := which(cmd, args)
+		if refused {
+			c.WriteError("NOPERM this user has no permissions")
+		}
+		return refused
+	})
+}
+
+// The user may not send a ping. The refusal is an answer, too, so the connection is alive.
+func TestListenerWithoutPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		refuse(m, func(cmd string, _ []string) bool { return cmd == "PING" })
+		l := newListener(t, redistest.VirtualClient(t, m, redistest.Buffered))
+		var a heard
+		defer l.Subscribe("a", a.message, a.look)()
+		a.want(t, "the subscription works", "look")
+		time.Sleep(time.Minute)
+		a.want(t, "pings are refused")
+	})
+}
+
 // The user may not subscribe to some channels, however many they are. The others work on one
 // connection without an interruption: a subscriber that is told to look asks the server. When
 // the user gets the right, all of them work.
@@ -159,12 +185,8 @@ func TestListenerRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		var allowed atomic.Bool
-		m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
-			refused := !allowed.Load() && cmd == "SUBSCRIBE" && strings.HasPrefix(args[0], "secret")
-			if refused {
-				c.WriteError("NOPERM this user has no permissions to access one of the channels used as arguments")
-			}
-			return refused
+		refuse(m, func(cmd string, args []string) bool {
+			return !allowed.Load() && cmd == "SUBSCRIBE" && strings.HasPrefix(args[0], "secret")
 		})
 		c := redistest.VirtualClient(t, m)
 		l := newListener(t, redistest.VirtualClient(t, m, redistest.Buffered))
