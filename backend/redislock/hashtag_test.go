@@ -139,6 +139,9 @@ func TestReservedKeys(t *testing.T) {
 		if held, err := b.ForceRelease(t.Context(), key); held || err == nil {
 			t.Errorf("ForceRelease(%s): %v, %v", key, held, err)
 		}
+		if held, err := b.Revoke(t.Context(), key); held || err == nil {
+			t.Errorf("Revoke(%s): %v, %v", key, held, err)
+		}
 		if infos := mustInspect(t, b, key); len(infos) != 0 {
 			t.Errorf("%s: %+v", key, infos)
 		}

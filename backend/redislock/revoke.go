@@ -25,8 +25,8 @@ func (b *Backend) revokeChannel(owner string) string { return b.opts.inboxPrefix
 // repeat it. At most a thousand holders are asked. A key that another library holds counts as
 // held, but that library does not listen. With a Ring no holder is told.
 func (b *Backend) Revoke(ctx context.Context, key string) (held bool, err error) {
-	if key == "" {
-		return false, errors.New("redislock: the key is empty")
+	if err := checkKey(key); err != nil {
+		return false, err
 	}
 	owners, err := call(ctx, b.calls, func(ctx context.Context, c redis.UniversalClient) ([]string, error) {
 		return readOwners(ctx, c, key)
