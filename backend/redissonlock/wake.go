@@ -2,6 +2,7 @@ package redissonlock
 
 import (
 	"context"
+	"sync/atomic"
 )
 
 // Wake implements [driver.Waker]. It listens to the messages of RLock and of RReadWriteLock.
@@ -15,10 +16,18 @@ func (b *Backend) Wake(ctx context.Context, key string) <-chan struct{} {
 	}
 	lock, readWrite := channels(key)
 	message := func(string) { wake() }
-	// Both subscriptions begin together, so one of them tells. Releases of this package are
-	// published on both.
-	endReadWrite := b.listener.Subscribe(readWrite, message, func() {})
-	endLock := b.listener.Subscribe(lock, message, wake)
+	// One value is enough if both subscriptions begin together. If that of RReadWriteLock works
+	// later or again, one of its releases may have been missed.
+	var begun atomic.Bool
+	endReadWrite := b.listener.Subscribe(readWrite, message, func() {
+		if begun.Load() {
+			wake()
+		}
+	})
+	endLock := b.listener.Subscribe(lock, message, func() {
+		begun.Store(true)
+		wake()
+	})
 	context.AfterFunc(ctx, func() {
 		endLock()
 		endReadWrite()
