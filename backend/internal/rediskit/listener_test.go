@@ -194,7 +194,7 @@ func TestListenerRefused(t *testing.T) {
 		defer l.Subscribe("a", a.message, a.look)()
 		const refused = 20
 		for i := range refused {
-			defer l.Subscribe("secret"+strconv.Itoa(i), secret.message, secret.look)()
+			t.Cleanup(l.Subscribe("secret"+strconv.Itoa(i), secret.message, secret.look))
 		}
 		a.want(t, "the subscription works", "look")
 		time.Sleep(time.Minute)
