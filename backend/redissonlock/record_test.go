@@ -122,11 +122,11 @@ func TestTokensAreSharedWithRFencedLock(t *testing.T) {
 			mustRelease(t, b, g)
 		}
 		// The clock is far behind the counter.
-		const ahead = 9e15
-		noError(t, c.Set(t.Context(), counterKey, strconv.Itoa(ahead), 0).Err())
+		const ahead uint64 = 9e15
+		noError(t, c.Set(t.Context(), counterKey, ahead, 0).Err())
 		g := mustTry(t, b, request(lockKey))
 		if g.Token != ahead+1 {
-			t.Errorf("token %d after %d", g.Token, uint64(ahead))
+			t.Errorf("token %d after %d", g.Token, ahead)
 		}
 		mustRelease(t, b, g)
 

@@ -20,7 +20,7 @@ var (
 
 // maxToken is the largest token in a counter that is believed. From 2^53 on, neighbouring
 // integers are the same number of Lua.
-const maxToken = 1<<53 - 1<<20
+const maxToken int64 = 1<<53 - 1<<20
 
 func load(name string) *luascript.Script {
 	return luascript.Load(luaFiles, "lua/"+name+".lua", luascript.Constants{
