@@ -10,6 +10,7 @@ LUAC ?= luac5.1
 VALKEY ?= valkey-server
 COUNT ?= 20
 FUZZTIME ?= 1m
+FUZZPART ?= 0/1
 BENCHTIME ?= 1s
 DUR ?= 1m
 SEED ?= 0
@@ -96,9 +97,11 @@ peers: ## Set the lock beside other libraries, on a redis-server of its own (20 
 	go run ./bench/peers
 
 .PHONY: fuzz
-fuzz: ## Fuzz every target for FUZZTIME
-	for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' work); do \
+fuzz: ## Fuzz every target for FUZZTIME; with FUZZPART=k/n those with the number k, modulo n
+	n=0; for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' work); do \
 		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$pkg"/*_test.go | sed 's/^func //'); do \
+			n=$$((n + 1)); \
+			if [ $$((n % $(notdir $(FUZZPART)))) -ne $(patsubst %/,%,$(dir $(FUZZPART))) ]; then continue; fi; \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg"; \
 		done; \
 	done
