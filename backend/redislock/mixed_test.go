@@ -31,8 +31,8 @@ func mixed(t *testing.T, opts ...redislock.Option) (process func() *redislock.Ba
 	opts = append([]redislock.Option{redislock.WithPollers(pollEvery)}, opts...)
 	return func() *redislock.Backend {
 		t.Helper()
-		return newBackend(t, redistest.VirtualClient(t, m), opts...)
-	}, redistest.VirtualClient(t, m)
+		return newBackend(t, redistest.VirtualClient(t, m, redistest.Buffered), opts...)
+	}, redistest.VirtualClient(t, m, redistest.Buffered)
 }
 
 // patient is a request of a waiter that hardly polls.
@@ -300,8 +300,8 @@ func TestReleaseMessage(t *testing.T) {
 					opts = append(opts, redislock.WithPollers(pollEvery))
 				}
 				m := redistest.Virtual(t)
-				c := redistest.VirtualClient(t, m)
-				b, peer := newBackend(t, c, opts...), newBackend(t, redistest.VirtualClient(t, m), opts...)
+				c := redistest.VirtualClient(t, m, redistest.Buffered)
+				b, peer := newBackend(t, c, opts...), newBackend(t, redistest.VirtualClient(t, m, redistest.Buffered), opts...)
 				sub := m.NewSubscriber()
 				defer sub.Close()
 				sub.Psubscribe("orders-channel:*")

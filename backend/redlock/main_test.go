@@ -55,7 +55,7 @@ func virtualFleet(tb testing.TB, n int) *fleet {
 	var clients []func() *redis.Client
 	for range n {
 		m := redistest.Virtual(tb)
-		clients = append(clients, func() *redis.Client { return redistest.VirtualClient(tb, m) })
+		clients = append(clients, func() *redis.Client { return redistest.VirtualClient(tb, m, redistest.Buffered) })
 		f.admins = append(f.admins, redistest.VirtualClient(tb, m))
 	}
 	f.client = func(i int) *redis.Client { return clients[i]() }

@@ -11,7 +11,7 @@ var mixedFleet = []Mutant{
 		Name:    "no-room-between-owners",
 		Rule:    "a key that passes from owner to owner is never left free for others that poll",
 		Edits:   []Edit{{roomLua, "  if not kind and room(gone, queue, released, value) then", "  if not kind and not released and room(gone, queue, released, value) then"}},
-		Package: "./backend/redislock", Test: "TestVirtualPoller/two_processes$",
+		Package: "./backend/redislock", Test: "TestVirtualPoller/two_processes",
 	},
 	{
 		Name:    "no-room-while-extended",
@@ -29,7 +29,7 @@ var mixedFleet = []Mutant{
 		Name:    "no-room-between-readers",
 		Rule:    "readers join without end, so a key that they share is never left free",
 		Edits:   []Edit{{acquireLua, "  full = not was_free and kind ~= 'x' and stretch_over(gone) and lock\n", "  full = false\n"}},
-		Package: "./backend/redislock", Test: "TestVirtualPoller/readers_that_overlap$",
+		Package: "./backend/redislock", Test: "TestVirtualPoller/readers_that_overlap",
 	},
 	{
 		Name:    "no-room-after-a-lease",
