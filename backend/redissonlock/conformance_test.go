@@ -33,7 +33,6 @@ func conform(t *testing.T, f locktest.Features, start func(t *testing.T) func() 
 }
 
 func TestConformanceVirtual(t *testing.T) {
-	t.Parallel()
 	conform(t, locktest.Features{Bubble: true}, func(t *testing.T) func() redis.UniversalClient {
 		m := redistest.Virtual(t)
 		return func() redis.UniversalClient { return redistest.VirtualClient(t, m, redistest.Buffered) }

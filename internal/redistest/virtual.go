@@ -3,6 +3,7 @@ package redistest
 import (
 	"context"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -14,8 +15,12 @@ import (
 // Virtual starts a miniredis that uses the time of the testing/synctest bubble that
 // calls it, and closes it at the end of the bubble. Its connections are in memory: a
 // network connection would keep the time of the bubble from advancing.
+//
+// A test that calls it must not be parallel: see dropTimers.
 func Virtual(tb testing.TB) *miniredis.Miniredis {
 	tb.Helper()
+	dropTimers()
+	tb.Cleanup(dropTimers)
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	c, err := m.Dial() // starts the server without a port
@@ -25,6 +30,15 @@ func Virtual(tb testing.TB) *miniredis.Miniredis {
 	_ = c.Close()
 	tb.Cleanup(m.Close)
 	return m
+}
+
+// dropTimers empties the sync.Pool in which go-redis keeps the timers of commands that
+// wait for a connection. All clients of the process share it: a timer that a bubble left
+// there ends the process when a client outside uses it, and one from outside would stop
+// the time of a bubble. The collector empties a pool in two rounds.
+func dropTimers() {
+	runtime.GC()
+	runtime.GC()
 }
 
 // VirtualClient returns a client of m that works in the bubble, and closes it at the
