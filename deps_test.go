@@ -73,7 +73,8 @@ var layers = []layer{
 	{"suite", "locktest", "root driver", ""},
 	{"testing", "internal/api internal/child internal/maven internal/mutant internal/prose internal/spoilnet internal/stall internal/testmode " +
 		"internal/testmode/mutants-faults-proofs-torture-weaving.run-only-with.make-check-full backend/redislock/internal/queuemodel", "", "golang.org/x/sys"},
-	{"measured", "internal/lockmetrics/knownrun", "root driver backends", ""},
+	{"kit", "internal/testkit", "root driver backends testing", ""},
+	{"measured", "internal/lockmetrics/knownrun", "root driver backends kit", ""},
 	{"servers", "internal/etcdtest internal/redistest internal/sqltest internal/zktest", "testing", goRedis + " " + miniredis},
 	{"tools", "internal/matrix internal/retest backend/internal/luascript/compose", "testing scripts backends", ""},
 	{"services", "grpcmw/internal/billv1 internal/cookbook/orderv1", "proto", grpc + " " + protobuf},

@@ -1,0 +1,117 @@
+package testkit
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Ability is an optional ability of a backend, and a set of them.
+type Ability int
+
+// The abilities of a view that [Store.Only] makes.
+const (
+	Queuing   Ability = 1 << iota // driver.Queuer
+	Joint                         // driver.AllAcquirer
+	Extending                     // driver.Extender
+	Waking                        // driver.Waker
+)
+
+// Only returns a view of the store that has these abilities and no others, except that each
+// can be closed. The abilities beside Queuing are made here, so the store need not have
+// them.
+func (s *Store) Only(abilities Ability) driver.Backend {
+	p := plain{s}
+	switch abilities {
+	case 0:
+		return p
+	case Queuing:
+		return struct {
+			plain
+			driver.Queuer
+		}{p, s}
+	case Queuing | Joint:
+		return struct {
+			plain
+			driver.Queuer
+			joint
+		}{p, s, joint{s}}
+	case Queuing | Extending:
+		return struct {
+			plain
+			driver.Queuer
+			extending
+		}{p, s, extending{s}}
+	case Waking:
+		return struct {
+			plain
+			waking
+		}{p, waking{s}}
+	}
+	panic(fmt.Sprintf("testkit: no view with abilities %#b; add a case", abilities))
+}
+
+// plain hides the optional abilities of a store.
+type plain struct{ s *Store }
+
+func (p plain) Features() driver.Features { return p.s.Features() }
+
+func (p plain) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return p.s.TryAcquire(ctx, r)
+}
+
+func (p plain) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	p.s.Renew(ctx, grants, report)
+}
+
+func (p plain) Release(ctx context.Context, g driver.Grant) error { return p.s.Release(ctx, g) }
+
+func (p plain) Close() error { return p.s.Close() }
+
+type joint struct{ s *Store }
+
+// TryAcquireAll implements [driver.AllAcquirer].
+func (j joint) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
+	c := attempt(All, rs...)
+	if err := j.s.enter(ctx, c); err != nil {
+		return nil, err
+	}
+	var err error
+	c.Grants, err = j.s.Backend.(driver.AllAcquirer).TryAcquireAll(ctx, c.Requests)
+	if err := j.s.leave(ctx, c, err); err != nil {
+		return nil, err
+	}
+	return c.Grants, nil
+}
+
+type extending struct{ s *Store }
+
+// Extend implements [driver.Extender] for a store in memory, which has one counter of
+// tokens for all keys. It does not know its waiters: a hook refuses in its place.
+func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+	c := about(Extend, g)
+	if err := e.s.enter(ctx, c); err != nil {
+		return driver.Grant{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return driver.Grant{}, err
+	}
+	if driver.RenewAll(ctx, e.s.Backend, c.Grants)[0].Status != driver.Renewed {
+		return driver.Grant{}, driver.ErrLost
+	}
+	more, err := e.s.Backend.TryAcquire(ctx, driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens})
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	if err := e.s.Backend.Release(ctx, more); err != nil {
+		return driver.Grant{}, err
+	}
+	g.Token, g.LastToken, g.Sent = more.Token, more.LastToken, more.Sent
+	c.Grants[0] = g
+	if err := e.s.leave(ctx, c, nil); err != nil {
+		return driver.Grant{}, err
+	}
+	return c.Grants[0], nil
+}

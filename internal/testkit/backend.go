@@ -1,0 +1,130 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+var (
+	_ driver.Backend   = (*Store)(nil)
+	_ driver.Queuer    = (*Store)(nil)
+	_ driver.Inspector = (*Store)(nil)
+	_ driver.Revoker   = (*Store)(nil)
+	_ driver.Pinger    = (*Store)(nil)
+)
+
+// attempt passes an attempt on.
+func (s *Store) attempt(ctx context.Context, op Op, r driver.Request, pass func(context.Context, driver.Request) (driver.Grant, error)) (driver.Grant, error) {
+	c := attempt(op, r)
+	if err := s.enter(ctx, c); err != nil {
+		return driver.Grant{}, err
+	}
+	g, err := pass(ctx, c.Requests[0])
+	c.Grants = []driver.Grant{g}
+	if err := s.leave(ctx, c, err); err != nil {
+		return driver.Grant{}, err
+	}
+	return c.Grants[0], nil
+}
+
+// TryAcquire implements [driver.Backend].
+func (s *Store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return s.attempt(ctx, Try, r, s.Backend.TryAcquire)
+}
+
+// Acquire implements [driver.Queuer].
+func (s *Store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
+	return s.attempt(ctx, Wait, r, s.Backend.(driver.Queuer).Acquire)
+}
+
+// Renew implements [driver.Backend]. If a hook returns an error, each grant is reported
+// with it: as lost if it matches [driver.ErrForeign], otherwise as unknown, and not at all
+// with [ErrSilent].
+func (s *Store) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
+	c := about(Renew, grants...)
+	err := s.enter(ctx, c)
+	if err == nil {
+		c.Results = driver.RenewAll(ctx, s.Backend, c.Grants)
+		if err = s.leave(ctx, c, nil); err == nil {
+			for i, r := range c.Results {
+				report(i, r)
+			}
+			return
+		}
+	}
+	if errors.Is(err, ErrSilent) {
+		return
+	}
+	status := driver.Unknown
+	if errors.Is(err, driver.ErrForeign) {
+		status = driver.Lost
+	}
+	for i := range grants {
+		report(i, driver.RenewResult{Status: status, Err: err})
+	}
+}
+
+// Release implements [driver.Backend].
+func (s *Store) Release(ctx context.Context, g driver.Grant) error {
+	c := about(Release, g)
+	if err := s.enter(ctx, c); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := s.leave(ctx, c, s.Backend.Release(ctx, c.Grants[0]))
+	s.wake()
+	return err
+}
+
+// Inspect implements [driver.Inspector].
+func (s *Store) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
+	if err := s.enter(ctx, &Call{Op: Inspect, Key: prefix}); err != nil {
+		return nil, err
+	}
+	return s.Backend.(driver.Inspector).Inspect(ctx, prefix, limit)
+}
+
+// ForceRelease implements [driver.Inspector].
+func (s *Store) ForceRelease(ctx context.Context, key string) (bool, error) {
+	if err := s.enter(ctx, &Call{Op: Force, Key: key}); err != nil {
+		return false, err
+	}
+	return s.Backend.(driver.Inspector).ForceRelease(ctx, key)
+}
+
+// Revoke implements [driver.Revoker].
+func (s *Store) Revoke(ctx context.Context, key string) (bool, error) {
+	if err := s.enter(ctx, &Call{Op: Revoke, Key: key}); err != nil {
+		return false, err
+	}
+	return s.Backend.(driver.Revoker).Revoke(ctx, key)
+}
+
+// Revoked implements [driver.Revoker].
+func (s *Store) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
+	return s.Backend.(driver.Revoker).Revoked(ctx, g)
+}
+
+// Ping implements [driver.Pinger].
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.enter(ctx, &Call{Op: Ping}); err != nil {
+		return err
+	}
+	if p, ok := s.Backend.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
+
+// Close closes the store that does the work, if it can be closed.
+func (s *Store) Close() error {
+	if c, ok := s.Backend.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package testkit
+
+import (
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+)
+
+// Op names a method of a [Store].
+type Op string
+
+// The methods of a [Store].
+const (
+	Try     Op = "try"     // TryAcquire
+	Wait    Op = "wait"    // Acquire
+	All     Op = "all"     // TryAcquireAll
+	Extend  Op = "extend"  // Extend
+	Renew   Op = "renew"   // Renew
+	Release Op = "release" // Release
+	Inspect Op = "inspect" // Inspect
+	Force   Op = "force"   // ForceRelease
+	Revoke  Op = "revoke"  // Revoke
+	Ping    Op = "ping"    // Ping
+)
+
+// Call is one call of a method of a [Store].
+type Call struct {
+	Op    Op
+	Key   string // that of the first request or grant; for Inspect the prefix
+	Owner string // that of the first request or grant
+	At    time.Time
+
+	// Requests are those of an attempt. Before may change them.
+	Requests []driver.Request
+	// Grants are those of Renew, Release and Extend, which Before may change, and in
+	// After the result of an attempt or an extension, which After may change.
+	Grants []driver.Grant
+	// Results are those of a renewal, in After, which may change them.
+	Results []driver.RenewResult
+}
+
+func attempt(op Op, rs ...driver.Request) *Call {
+	return &Call{Op: op, Key: rs[0].Key, Owner: rs[0].Owner, At: time.Now(), Requests: slices.Clone(rs)}
+}
+
+func about(op Op, gs ...driver.Grant) *Call {
+	return &Call{Op: op, Key: gs[0].Key, Owner: gs[0].Owner, At: time.Now(), Grants: slices.Clone(gs)}
+}

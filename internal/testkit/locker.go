@@ -1,0 +1,30 @@
+package testkit
+
+import (
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// NewLocker returns a Locker that is closed at the end of the test, which must succeed.
+func NewLocker(tb testing.TB, b driver.Backend, cfg distlock.Config) *distlock.Locker {
+	tb.Helper()
+	l := distlock.New(b, cfg)
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	return l
+}
+
+// MustAcquire acquires a key.
+func MustAcquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts) *distlock.Lease {
+	tb.Helper()
+	lease, err := l.Acquire(tb.Context(), key, o)
+	if err != nil {
+		tb.Fatalf("Acquire(%q): %v", key, err)
+	}
+	return lease
+}

@@ -1,0 +1,157 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
+)
+
+// ErrBroken is the usual error of a [Store] that fails.
+var ErrBroken = errors.New("broken pipe")
+
+// ErrSilent, as the error of a renewal, makes it end without a result and without a reason.
+var ErrSilent = errors.New("silent")
+
+// Hook is called in a method of a [Store]. It may block.
+type Hook func(ctx context.Context, c *Call) error
+
+// Store is a store that records its calls, and that a test can make fail, hang, lie or lose
+// replies. A Store itself has the abilities of a [memlock.Backend], without acquiring
+// several keys in one step; [Store.Only] chooses others. It is safe for concurrent use.
+type Store struct {
+	// Backend is the store that does the work.
+	driver.Backend
+
+	mu            sync.Mutex
+	calls         []Call
+	before, after Hook
+	watches       map[chan struct{}]context.Context // of Wake
+}
+
+// NewStore returns a Store in memory.
+func NewStore() *Store { return Wrap(memlock.New()) }
+
+// Wrap returns a Store that records what it passes on to b.
+func Wrap(b driver.Backend) *Store {
+	return &Store{Backend: b, watches: make(map[chan struct{}]context.Context)}
+}
+
+// Memory returns the store in memory of a Store that [NewStore] has made.
+func (s *Store) Memory() *memlock.Backend { return s.Backend.(*memlock.Backend) }
+
+// Before sets the hook that is called before a call is passed on. If it returns an error,
+// that is the result, and the call is not passed on. Nil removes it.
+func (s *Store) Before(h Hook) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = h
+}
+
+// After sets the hook that is called when a call has been applied without an error. Its
+// error replaces the reply. Nil removes it.
+func (s *Store) After(h Hook) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = h
+}
+
+// Fail makes each later call of ops fail with err; without ops, none fails. It replaces the
+// hook of Before.
+func (s *Store) Fail(err error, ops ...Op) {
+	s.Before(func(_ context.Context, c *Call) error {
+		if slices.Contains(ops, c.Op) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Hang makes each later call of ops wait for the end of its context. It replaces the hook
+// of Before.
+func (s *Store) Hang(ops ...Op) {
+	s.Before(func(ctx context.Context, c *Call) error {
+		if !slices.Contains(ops, c.Op) {
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+}
+
+// LoseReplies makes the next n calls of op fail with ErrBroken after they have been applied.
+// It replaces the hook of After.
+func (s *Store) LoseReplies(op Op, n int) {
+	var mu sync.Mutex
+	s.After(func(_ context.Context, c *Call) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.Op == op && n > 0 {
+			n--
+			return ErrBroken
+		}
+		return nil
+	})
+}
+
+// Calls returns the calls of the given methods so far, of all without ops.
+func (s *Store) Calls(ops ...Op) []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.calls), func(c Call) bool {
+		return len(ops) > 0 && !slices.Contains(ops, c.Op)
+	})
+}
+
+// Free reports whether a key is free. It is not recorded.
+func (s *Store) Free(tb testing.TB, key string) bool {
+	tb.Helper()
+	ctx := context.WithoutCancel(tb.Context())
+	g, err := s.Backend.TryAcquire(ctx, driver.Request{Key: key, Owner: "free?", TTL: time.Second, Tokens: 1})
+	if err != nil {
+		return false
+	}
+	if err := s.Backend.Release(ctx, g); err != nil {
+		tb.Fatalf("releasing %q: %v", key, err)
+	}
+	return true
+}
+
+// Steal gives a key of a store in memory to another owner for a minute, as after an
+// operator's DEL.
+func (s *Store) Steal(tb testing.TB, key string) {
+	tb.Helper()
+	s.Memory().Drop(key)
+	r := driver.Request{Key: key, Owner: "thief", TTL: time.Minute, Tokens: 1}
+	if _, err := s.Backend.TryAcquire(context.WithoutCancel(tb.Context()), r); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// enter records a call and calls the hook of Before.
+func (s *Store) enter(ctx context.Context, c *Call) error {
+	s.mu.Lock()
+	s.calls = append(s.calls, *c)
+	before := s.before
+	s.mu.Unlock()
+	if before != nil {
+		return before(ctx, c)
+	}
+	return nil
+}
+
+// leave calls the hook of After if the call has been applied.
+func (s *Store) leave(ctx context.Context, c *Call, err error) error {
+	s.mu.Lock()
+	after := s.after
+	s.mu.Unlock()
+	if err == nil && after != nil {
+		return after(ctx, c)
+	}
+	return err
+}
