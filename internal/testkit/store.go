@@ -108,7 +108,18 @@ func (s *Store) Calls(ops ...Op) []Call {
 	})
 }
 
-// Free reports whether a key is free. It is not recorded.
+// Attempts returns the keys of the attempts so far: of Try, Wait and All.
+func (s *Store) Attempts() []string {
+	var keys []string
+	for _, c := range s.Calls(Try, Wait, All) {
+		for _, r := range c.Requests {
+			keys = append(keys, r.Key)
+		}
+	}
+	return keys
+}
+
+// Free reports whether a key is free. It is not recorded. Any goroutine may call it.
 func (s *Store) Free(tb testing.TB, key string) bool {
 	tb.Helper()
 	ctx := context.WithoutCancel(tb.Context())
@@ -117,19 +128,19 @@ func (s *Store) Free(tb testing.TB, key string) bool {
 		return false
 	}
 	if err := s.Backend.Release(ctx, g); err != nil {
-		tb.Fatalf("releasing %q: %v", key, err)
+		tb.Errorf("releasing %q: %v", key, err)
 	}
 	return true
 }
 
 // Steal gives a key of a store in memory to another owner for a minute, as after an
-// operator's DEL.
+// operator's DEL. Any goroutine may call it.
 func (s *Store) Steal(tb testing.TB, key string) {
 	tb.Helper()
 	s.Memory().Drop(key)
 	r := driver.Request{Key: key, Owner: "thief", TTL: time.Minute, Tokens: 1}
 	if _, err := s.Backend.TryAcquire(context.WithoutCancel(tb.Context()), r); err != nil {
-		tb.Fatal(err)
+		tb.Errorf("stealing %q: %v", key, err)
 	}
 }
 
