@@ -9,6 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // discard is a ResponseWriter that discards everything.
@@ -17,13 +18,6 @@ type discard struct{ header http.Header }
 func (d *discard) Header() http.Header       { return d.header }
 func (*discard) Write(p []byte) (int, error) { return len(p), nil }
 func (*discard) WriteHeader(int)             {}
-
-func benchLocker(b *testing.B) *distlock.Locker {
-	b.Helper()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	b.Cleanup(func() { _ = l.Close() })
-	return l
-}
 
 func benchRequest() *http.Request {
 	r := httptest.NewRequest("POST", "/orders/42/pay", nil)
@@ -35,7 +29,7 @@ func benchRequest() *http.Request {
 func BenchmarkDo(b *testing.B) {
 	o := opts()
 	o.ParamLock = true
-	g := benchLocker(b).Site(o)
+	g := testkit.NewLocker(b, memlock.New(), distlock.Config{}).Site(o)
 	w, r := &discard{http.Header{}}, benchRequest()
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	b.ReportAllocs()
@@ -60,7 +54,7 @@ func BenchmarkLock(b *testing.B) {
 		{"WithVerified", httpmw.PathValue("id"), []httpmw.Option{httpmw.WithVerified(1000)}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			h := httpmw.Lock(benchLocker(b), c.key, opts(), c.opts...)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			h := httpmw.Lock(testkit.NewLocker(b, memlock.New(), distlock.Config{}), c.key, opts(), c.opts...)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			w, r := &discard{http.Header{}}, benchRequest()
 			b.ReportAllocs()
 			for b.Loop() {

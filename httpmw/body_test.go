@@ -8,11 +8,13 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 var tooLarge = problem(http.StatusBadRequest, httpmw.TypeBodyTooLarge, "Request body too large", "the body is too large")
@@ -33,7 +35,7 @@ func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 		},
 	} {
 		for _, chunked := range []bool{false, true} {
-			l := newLocker(t, newStore(), distlock.Config{})
+			l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 			srv := serve(t, lock(l)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				got, err := io.ReadAll(r.Body)
 				if err != nil || string(got) != body {
@@ -84,8 +86,8 @@ func TestLargeBodies(t *testing.T) {
 		},
 	} {
 		for _, length := range []int64{int64(len(body)), -1} {
-			s := newStore()
-			l := newLocker(t, s, distlock.Config{})
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{})
 			exact, over := int64(len(body)), int64(len(body)-1)
 			request := func() *http.Request {
 				r := httptest.NewRequest("POST", "/", strings.NewReader(body))
@@ -101,8 +103,8 @@ func TestLargeBodies(t *testing.T) {
 			}
 			got := record(lock(l, over)(never(t)), request())
 			wantProblem(t, got, want, "")
-			if len(s.seen()) != 1 {
-				t.Errorf("%s: keys %q", name, s.seen())
+			if len(s.Attempts()) != 1 {
+				t.Errorf("%s: keys %q", name, s.Attempts())
 			}
 		}
 	}
@@ -195,7 +197,7 @@ func TestASlowBodyHoldsNothingUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := make(chan bool, 2)
-			h := lock(newLocker(t, newStore(), distlock.Config{}))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h := lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(w, r.Body)
 			}))
 			srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,11 +247,11 @@ func TestASlowBodyHoldsNothingUp(t *testing.T) {
 // TestAClientThatLeavesGivesUpItsPlace is about a real disconnect, which net/http
 // notices only once the body was read.
 func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	held := hold(t, s, keyOf(t, "7"))
 	o := opts()
 	o.RetryCount = 0
-	l := newLocker(t, s, distlock.Config{})
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	mux := http.NewServeMux()
 	mux.Handle("GET /bare", httpmw.Lock(l, constant("7"), o)(never(t)))
 	mux.Handle("POST /first", httpmw.Lock(l, constant("7"), o, httpmw.WithBodyFirst(100))(never(t)))
@@ -259,7 +261,7 @@ func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
 		mux.ServeHTTP(w, r)
 		returned <- true
 	}))
-	for _, c := range [][2]string{{"GET", "/bare"}, {"POST", "/first"}, {"POST", "/json"}} {
+	for i, c := range [][2]string{{"GET", "/bare"}, {"POST", "/first"}, {"POST", "/json"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, err := http.NewRequestWithContext(ctx, c[0], srv.URL+c[1], strings.NewReader(`{"id":"7"}`))
 		if err != nil {
@@ -276,9 +278,7 @@ func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
 			}
 			left <- err
 		}()
-		if key := <-s.waiting; key != keyOf(t, "7") {
-			t.Errorf("waits for %q", key)
-		}
+		testkit.Eventually(t, "the request waits", func() bool { return len(s.Calls(testkit.Wait)) == i+1 })
 		cancel()
 		if err := <-left; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", c[1], err)
@@ -291,7 +291,10 @@ func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
 	if err := l.Close(); err != nil { // waits for what is given up in the background
 		t.Fatal(err)
 	}
-	if !s.free(t, keyOf(t, "7")) {
+	if got := s.Attempts(); !slices.Equal(got, slices.Repeat([]string{keyOf(t, "7")}, 3)) {
+		t.Errorf("they waited for %q", got)
+	}
+	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("somebody got the lock who had left")
 	}
 }

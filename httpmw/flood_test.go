@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestAFloodOfStrangersKeys sends thousands of requests for new keys while the first
@@ -22,8 +23,8 @@ import (
 // store, and afterwards nothing is left.
 func TestAFloodOfStrangersKeys(t *testing.T) {
 	const maxKeys, strangers = 20, 5000
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{MaxKeys: maxKeys})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{MaxKeys: maxKeys})
 	inside, leave := make(chan bool), make(chan bool)
 	lock := httpmw.Lock(l, httpmw.Query("id"), opts())
 	slow := lock(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -57,7 +58,7 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 		leave <- true
 	}
 	all.Wait()
-	if got := len(s.seen()); got != maxKeys {
+	if got := len(s.Attempts()); got != maxKeys {
 		t.Errorf("the store was asked for %d keys", got)
 	}
 
@@ -117,10 +118,10 @@ func TestSlowClientsHoldNothingUp(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStore()
+			s := testkit.NewStore()
 			began := make(chan bool, 2*crowd+1000)
 			served := make(chan string, 2*crowd+1000)
-			h := lock(newLocker(t, s, distlock.Config{}))(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			h := lock(testkit.NewLocker(t, s, distlock.Config{}))(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil {
 					t.Error(err)
@@ -172,8 +173,8 @@ func TestSlowClientsHoldNothingUp(t *testing.T) {
 				}
 			}
 			srv.Close() // waits for the clients that have left
-			if len(served) != 0 || !s.free(t, keyOf(t, "7")) {
-				t.Errorf("%d were served who have left; the lock is free: %t", len(served), s.free(t, keyOf(t, "7")))
+			if len(served) != 0 || !s.Free(t, keyOf(t, "7")) {
+				t.Errorf("%d were served who have left; the lock is free: %t", len(served), s.Free(t, keyOf(t, "7")))
 			}
 		})
 	}

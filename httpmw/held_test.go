@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestVerifiedAnswersAsNetHTTPDoes sends the same request to a handler with and
@@ -96,7 +97,7 @@ func TestVerifiedAnswersAsNetHTTPDoes(t *testing.T) {
 					h.ServeHTTP(w, r)
 				})
 			}
-			l := newLocker(t, newStore(), distlock.Config{})
+			l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 			lock := httpmw.Lock(l, constant("7"), opts(), httpmw.WithVerified(10_000))
 			want := send(t, serve(t, outer(c.handler)), c.method, "/", "")
 			got := send(t, serve(t, outer(lock(c.handler))), c.method, "/", "")
@@ -121,27 +122,22 @@ func TestVerifiedReplacesTheResponseOfALostLock(t *testing.T) {
 		"its own":    func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) },
 		"too much":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 1001)) },
 	}
-	losses := map[string]func(s *store, r *http.Request){
-		"noticed": func(s *store, r *http.Request) {
+	losses := map[string]func(t *testing.T, s *testkit.Store, r *http.Request){
+		"noticed": func(_ *testing.T, s *testkit.Store, r *http.Request) {
 			lease, _ := distlock.FromContext(r.Context())
-			s.Drop(lease.Key())
+			s.Memory().Drop(lease.Key())
 			_ = lease.Refresh(r.Context()) // lost: what the test is about
 			<-r.Context().Done()
 		},
-		"found by the release": func(s *store, r *http.Request) {
-			lease, _ := distlock.FromContext(r.Context())
-			if err := s.steal(r.Context(), lease.Key()); err != nil {
-				panic(err)
-			}
-		},
+		"found by the release": func(t *testing.T, s *testkit.Store, _ *http.Request) { t.Helper(); s.Steal(t, keyOf(t, "7")) },
 	}
 	for how, lose := range losses {
 		for what, respond := range answers {
 			t.Run(how+"/"+what, func(t *testing.T) {
-				s := newStore()
-				lock := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(1000))
+				s := testkit.NewStore()
+				lock := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(1000))
 				h := lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					lose(s, r)
+					lose(t, s, r)
 					respond(w, r)
 				}))
 				got := send(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +157,7 @@ func TestVerifiedNoticesWhatNobodyTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := opts()
 		o.MaxHold = time.Second
-		h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), o, httpmw.WithVerified(10))(
+		h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant("7"), o, httpmw.WithVerified(10))(
 			http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 				<-time.After(2 * time.Second) // does not look at its context
 			}))
@@ -170,11 +166,11 @@ func TestVerifiedNoticesWhatNobodyTold(t *testing.T) {
 }
 
 func TestVerifiedLetsStandWhatWasDoneUnderTheLock(t *testing.T) {
-	s := newStore()
-	defer s.fail(nil, nil)
-	l := newLocker(t, s, distlock.Config{})
+	s := testkit.NewStore()
+	defer s.Fail(nil)
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	h := httpmw.Lock(l, constant("7"), opts(), httpmw.WithVerified(10))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s.fail(nil, errBroken) // it cannot be given back, but it was held
+		s.Fail(errBroken, testkit.Release) // it cannot be given back, but it was held
 		w.WriteHeader(http.StatusCreated)
 	}))
 	if got := record(h, httptest.NewRequest("GET", "/", nil)); got.status != http.StatusCreated {
@@ -197,7 +193,7 @@ func TestVerifiedLimit(t *testing.T) {
 		{[]int{11, 1}, false}, // once too much, always too much
 	} {
 		var last error
-		h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
+		h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "11")
 				for _, n := range c.writes {
@@ -221,7 +217,7 @@ func TestVerifiedLimit(t *testing.T) {
 }
 
 func TestVerifiedHasNoWayAround(t *testing.T) {
-	h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
+	h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			control := http.NewResponseController(w)
 			if err := control.Flush(); !errors.Is(err, http.ErrNotSupported) {
@@ -245,8 +241,8 @@ func TestVerifiedHasNoWayAround(t *testing.T) {
 
 func TestVerifiedRefusesStatusesThatAreNone(t *testing.T) {
 	for _, status := range []int{0, 99, 1000} {
-		s := newStore()
-		h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
+		s := testkit.NewStore()
+		h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), opts(), httpmw.WithVerified(10))(
 			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		func() {
 			defer func() {
@@ -256,7 +252,7 @@ func TestVerifiedRefusesStatusesThatAreNone(t *testing.T) {
 			}()
 			record(h, httptest.NewRequest("GET", "/", nil))
 		}()
-		if !s.free(t, keyOf(t, "7")) {
+		if !s.Free(t, keyOf(t, "7")) {
 			t.Errorf("%d: not released", status)
 		}
 	}
@@ -264,9 +260,9 @@ func TestVerifiedRefusesStatusesThatAreNone(t *testing.T) {
 
 // TestVerifiedSendsAfterTheRelease shows that a slow client does not keep the lock.
 func TestVerifiedSendsAfterTheRelease(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	var released bool
-	l := newLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+	l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
 		Released: func(context.Context, distlock.ReleasedInfo) { released = true },
 	}})
 	h := httpmw.Lock(l, constant("7"), opts(), httpmw.WithVerified(10))(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

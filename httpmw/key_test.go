@@ -11,20 +11,21 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/go-chi/chi/v5"
 )
 
 // wrapped runs the annotated function for req and returns the key it used.
 func wrapped[Req any](t *testing.T, req Req, by func(Req) any) string {
 	t.Helper()
-	s := newStore()
+	s := testkit.NewStore()
 	o := opts()
 	o.ParamLock, o.Params = true, distlock.By(by)
-	f := distlock.Wrap(newLocker(t, s, distlock.Config{}), func(context.Context, Req) (bool, error) { return true, nil }, o)
+	f := distlock.Wrap(testkit.NewLocker(t, s, distlock.Config{}), func(context.Context, Req) (bool, error) { return true, nil }, o)
 	if _, err := f(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
-	return s.seen()[0]
+	return s.Attempts()[0]
 }
 
 func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
@@ -81,21 +82,21 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 	for name, route := range routers {
 		for _, c := range cases {
 			t.Run(name+"/"+c.explanation, func(t *testing.T) {
-				s := newStore()
+				s := testkit.NewStore()
 				h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 					lease, ok := distlock.FromContext(r.Context())
 					if !ok || lease.Key() != c.want {
 						t.Errorf("the handler runs under %v", lease)
 					}
 				})
-				srv := serve(t, route("/items/{x}", h, httpmw.Lock(newLocker(t, s, distlock.Config{}), c.key, opts())))
+				srv := serve(t, route("/items/{x}", h, httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), c.key, opts())))
 				if got := send(t, srv, "POST", c.path, c.body, c.header...); got.status != http.StatusOK {
 					t.Errorf("answer %d %s", got.status, got.body)
 				}
-				if got := s.seen(); !slices.Equal(got, []string{c.want}) {
+				if got := s.Attempts(); !slices.Equal(got, []string{c.want}) {
 					t.Errorf("keys %q, want %q", got, c.want)
 				}
-				if !s.free(t, c.want) {
+				if !s.Free(t, c.want) {
 					t.Error("the lock was not given back")
 				}
 			})
@@ -118,11 +119,11 @@ func TestDecodedPathValuesAreNotDecodedAgain(t *testing.T) {
 				return r
 			},
 		} {
-			s := newStore()
-			l := newLocker(t, s, distlock.Config{})
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{})
 			h := router(httpmw.Lock(l, httpmw.PathValue("x"), opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 			send(t, serve(t, h), "GET", path, "")
-			if got := s.seen(); !slices.Equal(got, []string{want}) {
+			if got := s.Attempts(); !slices.Equal(got, []string{want}) {
 				t.Errorf("%s %s: keys %q, want %q", name, path, got, want)
 			}
 		}
@@ -140,12 +141,12 @@ func TestDecodedPathValuesAreNotDecodedAgain(t *testing.T) {
 // else that need not be.
 func TestAmbiguousPathValuesAreRefused(t *testing.T) {
 	for _, path := range []string{"/%2561/%61", "/100%2525/a%2Fb"} {
-		s := newStore()
+		s := testkit.NewStore()
 		mux := http.NewServeMux()
-		lock := httpmw.Lock(newLocker(t, s, distlock.Config{}), httpmw.PathValue("x"), opts())
+		lock := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.PathValue("x"), opts())
 		mux.Handle("/{x}/{y}", lock(never(t)))
 		wantProblem(t, send(t, serve(t, mux), "GET", path, ""), badKey(`path value "x" is ambiguous`), "")
-		if got := s.seen(); len(got) != 0 {
+		if got := s.Attempts(); len(got) != 0 {
 			t.Errorf("%s: keys %q", path, got)
 		}
 	}
@@ -191,11 +192,11 @@ func TestBadRequestsNeverReachTheStore(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.explanation, func(t *testing.T) {
-			s := newStore()
+			s := testkit.NewStore()
 			r := chi.NewRouter()
-			r.With(httpmw.Lock(newLocker(t, s, distlock.Config{}), c.key, opts())).Get("/{x}", never(t).ServeHTTP)
+			r.With(httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), c.key, opts())).Get("/{x}", never(t).ServeHTTP)
 			wantProblem(t, send(t, serve(t, r), "GET", c.path, "", c.header...), badKey(c.detail), "")
-			if got := s.seen(); len(got) != 0 {
+			if got := s.Attempts(); len(got) != 0 {
 				t.Errorf("keys %q", got)
 			}
 		})
@@ -204,10 +205,10 @@ func TestBadRequestsNeverReachTheStore(t *testing.T) {
 
 func TestZeroAndFalseAreValues(t *testing.T) {
 	for _, v := range []any{int64(0), 0, uint8(0), false, []any{0, false}, 0.0} {
-		s := newStore()
-		h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant(v), opts())(http.NotFoundHandler())
-		if got := record(h, httptest.NewRequest("GET", "/", nil)); got.status != http.StatusNotFound || !slices.Equal(s.seen(), []string{keyOf(t, v)}) {
-			t.Errorf("%v: %d, keys %q", v, got.status, s.seen())
+		s := testkit.NewStore()
+		h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant(v), opts())(http.NotFoundHandler())
+		if got := record(h, httptest.NewRequest("GET", "/", nil)); got.status != http.StatusNotFound || !slices.Equal(s.Attempts(), []string{keyOf(t, v)}) {
+			t.Errorf("%v: %d, keys %q", v, got.status, s.Attempts())
 		}
 	}
 }
@@ -222,8 +223,8 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 		"under Int":    httpmw.Int(skip),
 		"nested parts": httpmw.Params(constant("a"), httpmw.Params(skip)),
 	} {
-		s := newStore()
-		l := newLocker(t, s, distlock.Config{})
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{})
 		ran := 0
 		h := httpmw.Lock(l, key, opts(), httpmw.WithVerified(1), httpmw.WithBodyFirst(1))(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			ran++
@@ -233,8 +234,8 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 			_, _ = w.Write([]byte("longer than WithVerified allows, but nothing is to be verified"))
 		}))
 		got := record(h, httptest.NewRequest("POST", "/", strings.NewReader("longer than WithBodyFirst allows")))
-		if ran != 1 || got.status != http.StatusOK || len(s.seen()) != 0 {
-			t.Errorf("%s: ran %d times, %d, keys %q", name, ran, got.status, s.seen())
+		if ran != 1 || got.status != http.StatusOK || len(s.Attempts()) != 0 {
+			t.Errorf("%s: ran %d times, %d, keys %q", name, ran, got.status, s.Attempts())
 		}
 	}
 	// An error before it decides.

@@ -13,24 +13,22 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestALossIsTheHandlersBusiness(t *testing.T) {
-	for name, lose := range map[string]func(*store, *distlock.Lease, context.Context) error{
-		"stolen":        func(s *store, l *distlock.Lease, ctx context.Context) error { return s.steal(ctx, l.Key()) },
-		"store is down": func(s *store, _ *distlock.Lease, _ context.Context) error { s.fail(nil, errBroken); return nil },
+	for name, lose := range map[string]func(*testing.T, *testkit.Store){
+		"stolen":        func(t *testing.T, s *testkit.Store) { t.Helper(); s.Steal(t, keyOf(t, "7")) },
+		"store is down": func(_ *testing.T, s *testkit.Store) { s.Fail(errBroken, testkit.Release) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStore()
+			s := testkit.NewStore()
 			var released error
-			l := newLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
 				Released: func(_ context.Context, i distlock.ReleasedInfo) { released = i.Err },
 			}})
-			h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				lease, _ := distlock.FromContext(r.Context())
-				if err := lose(s, lease, r.Context()); err != nil {
-					t.Error(err)
-				}
+			h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				lose(t, s)
 				w.WriteHeader(http.StatusAccepted)
 				fmt.Fprint(w, "done")
 			}))
@@ -40,20 +38,20 @@ func TestALossIsTheHandlersBusiness(t *testing.T) {
 			if released == nil {
 				t.Error("the hook was not told")
 			}
-			s.fail(nil, nil)
+			s.Fail(nil)
 		})
 	}
 }
 
 func TestTheRequestHasTheLeasesContext(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	type ctxKey struct{}
-	h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), opts())(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), opts())(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		lease, ok := distlock.FromContext(r.Context())
 		if !ok || lease.Context() != r.Context() || r.Context().Value(ctxKey{}) != "v" || lease.Check() != nil {
 			t.Errorf("lease %v", lease)
 		}
-		s.Drop(lease.Key())
+		s.Memory().Drop(lease.Key())
 		if err := lease.Refresh(r.Context()); !errors.Is(err, distlock.ErrLost) {
 			t.Errorf("Refresh = %v", err)
 		}
@@ -70,7 +68,7 @@ func TestTheRequestHasTheLeasesContext(t *testing.T) {
 // whatever else it may be.
 func TestTheResponseWriterIsUntouched(t *testing.T) {
 	w := httptest.NewRecorder()
-	l := newLocker(t, newStore(), distlock.Config{})
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(got http.ResponseWriter, _ *http.Request) {
 		if got != http.ResponseWriter(w) {
 			t.Errorf("a %T", got)
@@ -80,13 +78,13 @@ func TestTheResponseWriterIsUntouched(t *testing.T) {
 }
 
 func TestNestedLocks(t *testing.T) {
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	lock := httpmw.Lock(l, constant("7"), opts())
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	r := httptest.NewRequest("GET", "/", nil)
-	if got := record(lock(lock(ok)), r); got.status != http.StatusAccepted || len(s.seen()) != 1 {
-		t.Errorf("re-entry: %d %s, keys %q", got.status, got.body, s.seen())
+	if got := record(lock(lock(ok)), r); got.status != http.StatusAccepted || len(s.Attempts()) != 1 {
+		t.Errorf("re-entry: %d %s, keys %q", got.status, got.body, s.Attempts())
 	}
 
 	// The outer lease is over: nothing is taken silently, and the outcome of the
@@ -94,7 +92,7 @@ func TestNestedLocks(t *testing.T) {
 	lose := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			lease, _ := distlock.FromContext(r.Context())
-			s.Drop(lease.Key())
+			s.Memory().Drop(lease.Key())
 			_ = lease.Refresh(r.Context()) // lost, as the answer shows
 			next.ServeHTTP(w, r)
 		})
@@ -105,8 +103,8 @@ func TestNestedLocks(t *testing.T) {
 func TestPanicsPassThroughAndRelease(t *testing.T) {
 	for _, option := range [][]httpmw.Option{nil, {httpmw.WithVerified(100)}} {
 		for _, value := range []any{"boom", http.ErrAbortHandler, errors.New("boom")} {
-			s := newStore()
-			l := newLocker(t, s, distlock.Config{})
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{})
 			h := httpmw.Lock(l, constant("7"), opts(), option...)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("X", "set before")
 				panic(value)
@@ -120,8 +118,8 @@ func TestPanicsPassThroughAndRelease(t *testing.T) {
 				}()
 				h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 			}()
-			if !s.free(t, keyOf(t, "7")) || w.Body.Len() != 0 {
-				t.Errorf("after %v: free %v, body %q", value, s.free(t, keyOf(t, "7")), w.Body)
+			if !s.Free(t, keyOf(t, "7")) || w.Body.Len() != 0 {
+				t.Errorf("after %v: free %v, body %q", value, s.Free(t, keyOf(t, "7")), w.Body)
 			}
 
 			// On a real server the connection ends, and the next request is served.
@@ -130,7 +128,7 @@ func TestPanicsPassThroughAndRelease(t *testing.T) {
 				t.Errorf("%v: an answer: %v", value, resp.Status)
 				resp.Body.Close()
 			}
-			if !s.free(t, keyOf(t, "7")) {
+			if !s.Free(t, keyOf(t, "7")) {
 				t.Errorf("%v: not released", value)
 			}
 		}
@@ -138,8 +136,8 @@ func TestPanicsPassThroughAndRelease(t *testing.T) {
 }
 
 func TestGoexitPassesThroughAndReleases(t *testing.T) {
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runtime.Goexit() }))
 	done := make(chan bool)
 	go func() {
@@ -148,7 +146,7 @@ func TestGoexitPassesThroughAndReleases(t *testing.T) {
 		t.Error("Goexit did not go on")
 	}()
 	<-done
-	if !s.free(t, keyOf(t, "7")) {
+	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("not released")
 	}
 }
@@ -166,10 +164,10 @@ func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
 		inside.Add(-1)
 	})
 	// Two processes on one store.
-	s := newStore()
+	s := testkit.NewStore()
 	mux := http.NewServeMux()
 	for _, process := range []string{"/a/{id}", "/b/{id}"} {
-		mux.Handle(process, httpmw.Lock(newLocker(t, s, distlock.Config{}), httpmw.PathInt("id"), o)(h))
+		mux.Handle(process, httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.PathInt("id"), o)(h))
 	}
 	srv := serve(t, mux)
 	var clients sync.WaitGroup
@@ -185,7 +183,7 @@ func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
 	if served.Load() != 100 {
 		t.Errorf("%d served", served.Load())
 	}
-	if !s.free(t, keyOf(t, 7)) {
+	if !s.Free(t, keyOf(t, 7)) {
 		t.Error("not released")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestMaxWait limits the wait of a request and neither its context nor its handler.
@@ -39,11 +40,11 @@ func TestMaxWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
-				l := newLocker(t, s, distlock.Config{})
+				s := testkit.NewStore()
+				l := testkit.NewLocker(t, s, distlock.Config{})
 				held := hold(t, s, keyOf(t, "7"))
-				s.fail(c.acquire, nil)
-				defer s.fail(nil, nil)
+				s.Fail(c.acquire, testkit.Try, testkit.Wait)
+				defer s.Fail(nil)
 				handler := never(t)
 				if c.release > 0 {
 					time.AfterFunc(c.release, func() {

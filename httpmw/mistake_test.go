@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/go-chi/chi/v5"
 )
 
@@ -110,14 +111,14 @@ func TestWrongWiringIsTheServersFault(t *testing.T) {
 		},
 	} {
 		t.Run(c.explanation, func(t *testing.T) {
-			s := newStore()
-			lock := httpmw.Lock(newLocker(t, s, distlock.Config{}), c.key, opts())
+			s := testkit.NewStore()
+			lock := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), c.key, opts())
 			got, lines := logged(t, c.route(lock, never(t)), c.path)
 			wantProblem(t, got, internal, "")
 			if lines != c.log+"\n" {
 				t.Errorf("the log has\n%swant once\n%s", lines, c.log)
 			}
-			if keys := s.seen(); len(keys) != 0 {
+			if keys := s.Attempts(); len(keys) != 0 {
 				t.Errorf("keys %q", keys)
 			}
 		})
@@ -126,14 +127,14 @@ func TestWrongWiringIsTheServersFault(t *testing.T) {
 
 // TestUseWhereTheWildcardIsKnown is right: the wildcard is in front of the routes.
 func TestUseWhereTheWildcardIsKnown(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	r := chi.NewRouter()
 	r.Route("/orders/{order}", func(r chi.Router) {
-		r.Use(httpmw.Lock(newLocker(t, s, distlock.Config{}), httpmw.PathValue("order"), opts()))
+		r.Use(httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.PathValue("order"), opts()))
 		r.Get("/", func(http.ResponseWriter, *http.Request) {})
 	})
-	if got, lines := logged(t, r, "/orders/7/"); got.status != http.StatusOK || lines != "" || s.seen()[0] != keyOf(t, "7") {
-		t.Errorf("%d %s, log %s, keys %q", got.status, got.body, lines, s.seen())
+	if got, lines := logged(t, r, "/orders/7/"); got.status != http.StatusOK || lines != "" || s.Attempts()[0] != keyOf(t, "7") {
+		t.Errorf("%d %s, log %s, keys %q", got.status, got.body, lines, s.Attempts())
 	}
 }
 
@@ -151,7 +152,7 @@ func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
 		{"a header", serveMux("/files/"), httpmw.Header("X-SKU"), `header "X-SKU" is missing or empty`},
 	} {
 		t.Run(c.explanation, func(t *testing.T) {
-			lock := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), c.key, opts())
+			lock := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), c.key, opts())
 			got, lines := logged(t, c.route(lock, never(t)), "/files/")
 			wantProblem(t, got, badKey(c.detail), "")
 			if lines != "" {
@@ -167,7 +168,7 @@ func TestALogThatCannotBeFlooded(t *testing.T) {
 	var out bytes.Buffer
 	defer log.SetOutput(log.Writer())
 	log.SetOutput(&out)
-	h := httpmw.Lock(newLocker(t, newStore(), distlock.Config{}), httpmw.PathValue("id"), opts())(never(t))
+	h := httpmw.Lock(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), httpmw.PathValue("id"), opts())(never(t))
 	for i := range 1000 {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Pattern = "/" + strconv.Itoa(i)

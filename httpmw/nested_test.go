@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestNestedCall is what README says about a locked call that makes another call for the
@@ -18,7 +19,7 @@ import (
 // the context and without the network, it re-enters.
 func TestNestedCall(t *testing.T) {
 	failed := make(chan error, 1)
-	l := newLocker(t, newStore(), distlock.Config{Holder: "web-3/1432", Hooks: distlock.Hooks{
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Holder: "web-3/1432", Hooks: distlock.Hooks{
 		Failed: func(_ context.Context, i distlock.FailedInfo) { failed <- i.Err },
 	}})
 	locked := httpmw.Lock(l, constant("7"), distlock.Opts{Prefix: "shop:", Value: "pay", MaxWait: 50 * time.Millisecond})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestRefusals(t *testing.T) {
@@ -20,7 +21,7 @@ func TestRefusals(t *testing.T) {
 	secret := errors.New("user 4711 at db.internal")
 	cases := []struct {
 		explanation string
-		prepare     func(t *testing.T, s *store, l *distlock.Locker)
+		prepare     func(t *testing.T, s *testkit.Store, l *distlock.Locker)
 		key         httpmw.KeyFunc
 		opts        func(*distlock.Opts)
 		want        httpmw.Problem
@@ -28,17 +29,17 @@ func TestRefusals(t *testing.T) {
 	}{
 		{
 			"another process has the lock, for longer than we would",
-			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
 			nil, nil, busy, "10",
 		},
 		{
 			"the same, and we would have it for less",
-			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
 			nil, func(o *distlock.Opts) { o.KeyTimeout = 2500 * time.Millisecond }, busy, "3",
 		},
 		{
 			"a request of this process has it",
-			func(t *testing.T, _ *store, l *distlock.Locker) {
+			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
 				t.Helper()
 				lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
 				if err != nil {
@@ -50,7 +51,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"the same, and somebody expects that to take time",
-			func(t *testing.T, _ *store, l *distlock.Locker) {
+			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
 				t.Helper()
 				lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
 				if err != nil {
@@ -62,22 +63,22 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"the wait is over",
-			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
 			nil, func(o *distlock.Opts) { o.RetryCount, o.RetryInterval = 2, time.Millisecond }, busy, "10",
 		},
 		{
 			"the store is down",
-			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errBroken, nil) },
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errBroken, testkit.Try, testkit.Wait) },
 			nil, nil, unavailable, "1",
 		},
 		{
 			"a lock of another kind is there",
-			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errForeign, nil) },
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errForeign, testkit.Try, testkit.Wait) },
 			nil, nil, busy, "1",
 		},
 		{
 			"the Locker is closed",
-			func(t *testing.T, _ *store, l *distlock.Locker) {
+			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
 				t.Helper()
 				if err := l.Close(); err != nil {
 					t.Fatal(err)
@@ -98,11 +99,11 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.explanation, func(t *testing.T) {
-			s := newStore()
-			l := newLocker(t, s, distlock.Config{})
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{})
 			if c.prepare != nil {
 				c.prepare(t, s, l)
-				defer s.fail(nil, nil)
+				defer s.Fail(nil)
 			}
 			o := opts()
 			if c.opts != nil {
@@ -125,9 +126,9 @@ func TestRefusals(t *testing.T) {
 // TestRetryAfterIsWhatIsLeftOfTheLease needs an exact clock.
 func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := newLocker(t, s, distlock.Config{})
-		other := newLocker(t, s.Backend, distlock.Config{})
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{})
+		other := testkit.NewLocker(t, s.Backend, distlock.Config{})
 		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
 		if err != nil {
 			t.Fatal(err)
@@ -145,11 +146,11 @@ func TestRetryAfterIsWhatIsLeftOfTheLease(t *testing.T) {
 
 // TestQueueFull fills the queue of one process and checks that the next request is refused.
 func TestQueueFull(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	o := opts()
 	o.RetryCount, o.MaxWaiters = 0, 1
 	inside, leave := make(chan bool), make(chan bool)
-	h := httpmw.Lock(newLocker(t, s, distlock.Config{}), constant("7"), o)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), constant("7"), o)(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		inside <- true
 		<-leave
 	}))
@@ -197,11 +198,11 @@ func TestWaitsThatEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
-				l := newLocker(t, s, distlock.Config{})
+				s := testkit.NewStore()
+				l := testkit.NewLocker(t, s, distlock.Config{})
 				hold(t, s, keyOf(t, "7"))
-				s.fail(c.acquire, nil)
-				defer s.fail(nil, nil)
+				s.Fail(c.acquire, testkit.Try, testkit.Wait)
+				defer s.Fail(nil)
 				ctx, cancel := c.end(t.Context())
 				defer cancel()
 				o := opts()
@@ -215,8 +216,8 @@ func TestWaitsThatEnd(t *testing.T) {
 
 // TestErrorHandler checks its arguments, and that it is called exactly once.
 func TestErrorHandler(t *testing.T) {
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	held := hold(t, s, keyOf(t, "7"))
 	var calls int
 	mine := httpmw.WithErrorHandler(func(w http.ResponseWriter, r *http.Request, err error) {
@@ -247,15 +248,12 @@ func TestErrorHandler(t *testing.T) {
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	steal := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		lease, _ := distlock.FromContext(r.Context())
-		if err := s.steal(r.Context(), lease.Key()); err != nil {
-			t.Error(err)
-		}
+	steal := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.Steal(t, keyOf(t, "7"))
 		w.WriteHeader(http.StatusAccepted)
 	})
 	for _, more := range [][]httpmw.Option{{mine}, {mine, httpmw.WithVerified(100)}} {
-		s.Drop(keyOf(t, "7"))
+		s.Memory().Drop(keyOf(t, "7"))
 		record(httpmw.Lock(l, constant("7"), opts(), more...)(steal), httptest.NewRequest("GET", "/", nil))
 	}
 	if calls != 1 {

@@ -7,10 +7,11 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
-	l := newLocker(t, newStore(), distlock.Config{})
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	key := httpmw.PathValue("id")
 	params := opts()
 	params.Params = distlock.By(func(r *http.Request) any { return r.URL })
