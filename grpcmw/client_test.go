@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -23,10 +24,10 @@ func startClient(t *testing.T, l *distlock.Locker, h unaryFunc, r grpcmw.Rules, 
 }
 
 func TestClientLocksAroundTheCall(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	want := keyOf(t, []any{"north", "u1"})
-	client := startClient(t, newLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-		if s.free(t, want) {
+	client := startClient(t, testkit.NewLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+		if s.Free(t, want) {
 			t.Error("the lock is free while the server works")
 		}
 		return ok(ctx, r)
@@ -38,22 +39,22 @@ func TestClientLocksAroundTheCall(t *testing.T) {
 	if err != nil || resp.Username != "done" {
 		t.Errorf("%v, %v", resp, err)
 	}
-	if got := s.seen(); !slices.Equal(got, []string{want}) {
+	if got := s.Attempts(); !slices.Equal(got, []string{want}) {
 		t.Errorf("keys %q, want %q", got, want)
 	}
-	if !s.free(t, want) {
+	if !s.Free(t, want) {
 		t.Error("the lock was not given back")
 	}
-	if _, err := client.EmptyCall(t.Context(), &testpb.Empty{}); err != nil || len(s.seen()) != 1 {
-		t.Errorf("without a rule: %v, keys %q", err, s.seen())
+	if _, err := client.EmptyCall(t.Context(), &testpb.Empty{}); err != nil || len(s.Attempts()) != 1 {
+		t.Errorf("without a rule: %v, keys %q", err, s.Attempts())
 	}
 	_, err = client.UnaryCall(t.Context(), message("u1"))
 	wantStatus(t, err, invalid(`metadata "tenant" is missing or empty`))
 }
 
 func TestClientRefusalsHaveAStatusAndMatch(t *testing.T) {
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	hold(t, s, keyOf(t, "7"))
 	client := startClient(t, l, never(t), rules(unaryCall, messageKey))
 
@@ -64,9 +65,9 @@ func TestClientRefusalsHaveAStatusAndMatch(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	s.fail(errBroken, nil)
+	s.Fail(errBroken, testkit.Try, testkit.Wait)
 	_, err = client.UnaryCall(t.Context(), message("8"))
-	s.fail(nil, nil)
+	s.Fail(nil)
 	wantStatus(t, err, unavailable)
 	if !errors.Is(err, distlock.ErrUnavailable) || !errors.Is(err, errBroken) {
 		t.Errorf("%v", err)
@@ -81,7 +82,7 @@ func TestClientRefusalsHaveAStatusAndMatch(t *testing.T) {
 
 // TestClientCallHasTheLeasesContext: a lock that is lost ends the call.
 func TestClientCallHasTheLeasesContext(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	leases, gone := make(chan *distlock.Lease, 1), make(chan error, 1)
 	spy := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, o ...grpc.CallOption) error {
 		lease, _ := distlock.FromContext(ctx)
@@ -90,7 +91,7 @@ func TestClientCallHasTheLeasesContext(t *testing.T) {
 	}
 	h := func(ctx context.Context, _ *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 		lease := <-leases
-		s.Drop(lease.Key())
+		s.Memory().Drop(lease.Key())
 		if err := lease.Refresh(ctx); !errors.Is(err, distlock.ErrLost) {
 			t.Errorf("Refresh = %v", err)
 		}
@@ -99,7 +100,7 @@ func TestClientCallHasTheLeasesContext(t *testing.T) {
 		return nil, ctx.Err()
 	}
 	client := start(t, tcp, &service{unary: h}, nil, grpc.WithChainUnaryInterceptor(
-		grpcmw.UnaryClientInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey)), spy,
+		grpcmw.UnaryClientInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey)), spy,
 	))
 	if _, err := client.UnaryCall(t.Context(), message("7")); status.Code(err) != codes.Canceled {
 		t.Errorf("%v", err)
@@ -117,13 +118,14 @@ func TestClientLosses(t *testing.T) {
 		{nil, want{}},
 		{[]grpcmw.Option{grpcmw.WithVerified()}, lost},
 	} {
-		s := newStore()
-		steal := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, o ...grpc.CallOption) error {
+		s := testkit.NewStore()
+		stealing := func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, o ...grpc.CallOption) error {
 			err := invoker(ctx, method, req, reply, cc, o...)
-			return errors.Join(err, s.steal(ctx))
+			steal(ctx, t, s)
+			return err
 		}
 		client := start(t, memory, &service{unary: ok}, nil, grpc.WithChainUnaryInterceptor(
-			grpcmw.UnaryClientInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), c.more...), steal,
+			grpcmw.UnaryClientInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), c.more...), stealing,
 		))
 		resp, err := client.UnaryCall(t.Context(), message("7"))
 		if c.want.reason != "" {

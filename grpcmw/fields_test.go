@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/protobuf/proto"
@@ -163,14 +164,14 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 		SKU string
 	}
 	wrapped := func(o order, by func(order) any) string {
-		s := newStore()
+		s := testkit.NewStore()
 		opts := opts()
 		opts.ParamLock, opts.Params = true, distlock.By(by)
-		f := distlock.Wrap(newLocker(t, s, distlock.Config{}), func(context.Context, order) (bool, error) { return true, nil }, opts)
+		f := distlock.Wrap(testkit.NewLocker(t, s, distlock.Config{}), func(context.Context, order) (bool, error) { return true, nil }, opts)
 		if _, err := f(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		return s.seen()[0]
+		return s.Attempts()[0]
 	}
 	req := message("u1")
 	req.ResponseSize = 42
@@ -184,7 +185,7 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 		{grpcmw.Params(messageKey, grpcmw.Fields("response_size")), wrapped(order{42, "u1"}, func(o order) any { return []any{o.SKU, o.ID} })},
 		{grpcmw.Method(), keyOf(t, unaryCall)},
 	} {
-		s := newStore()
+		s := testkit.NewStore()
 		svc := &service{unary: func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 			if lease, ok := distlock.FromContext(ctx); !ok || lease.Key() != c.want || lease.Check() != nil {
 				t.Errorf("the handler runs under %v", lease)
@@ -192,15 +193,15 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 			return &testpb.SimpleResponse{Username: r.ResponseStatus.Message}, nil
 		}}
 		client := start(t, tcp, svc, []grpc.ServerOption{grpc.ChainUnaryInterceptor(
-			grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, c.key)),
+			grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, c.key)),
 		)})
 		if resp, err := client.UnaryCall(t.Context(), req); err != nil || resp.Username != "u1" {
 			t.Errorf("%v, %v", resp, err)
 		}
-		if got := s.seen(); !slices.Equal(got, []string{c.want}) {
+		if got := s.Attempts(); !slices.Equal(got, []string{c.want}) {
 			t.Errorf("keys %q, want %q", got, c.want)
 		}
-		if !s.free(t, c.want) {
+		if !s.Free(t, c.want) {
 			t.Error("the lock was not given back")
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -21,8 +22,8 @@ import (
 // afterwards nothing is left.
 func TestAFloodOfStrangersKeys(t *testing.T) {
 	const maxKeys, strangers = 20, 5000
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{MaxKeys: maxKeys})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{MaxKeys: maxKeys})
 	lock := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey))
 	info := &grpc.UnaryServerInfo{FullMethod: unaryCall}
 	call := func(id string, h func()) error {
@@ -57,7 +58,7 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 		leave <- true
 	}
 	all.Wait()
-	if got := len(s.seen()); got != maxKeys {
+	if got := len(s.Attempts()); got != maxKeys {
 		t.Errorf("the store was asked for %d keys", got)
 	}
 
@@ -77,7 +78,7 @@ func TestAFloodOfStrangersKeys(t *testing.T) {
 // their request.
 func TestAStreamThatSendsNothingHoldsNothing(t *testing.T) {
 	const crowd = 20
-	s := newStore()
+	s := testkit.NewStore()
 	began := make(chan bool, 10*crowd)
 	svc := &service{output: func(_ *testpb.StreamingOutputCallRequest, ss outputStream) error {
 		if lease, ok := distlock.FromContext(ss.Context()); !ok || lease.Check() != nil {
@@ -89,7 +90,7 @@ func TestAStreamThatSendsNothingHoldsNothing(t *testing.T) {
 		began <- true
 		return h(srv, ss)
 	}
-	lock := grpcmw.StreamServerInterceptor(newLocker(t, s, distlock.Config{}), rules(serverStream, messageKey))
+	lock := grpcmw.StreamServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(serverStream, messageKey))
 	var client connKeeper
 	answers, err := start(t, tcp, svc, []grpc.ServerOption{grpc.ChainStreamInterceptor(first, lock)}, grpc.WithStreamInterceptor(client.keep)).
 		StreamingOutputCall(t.Context(), outputRequest("first"))
@@ -130,7 +131,7 @@ func TestAStreamThatSendsNothingHoldsNothing(t *testing.T) {
 		if err := ask(open()); status.Code(err) != codes.Unknown || err.Error() != "EOF" {
 			t.Fatalf("with %d that are silent: %v", len(silent), err)
 		}
-		if !s.free(t, keyOf(t, "u1")) {
+		if !s.Free(t, keyOf(t, "u1")) {
 			t.Fatal("somebody has the lock")
 		}
 	}
@@ -140,7 +141,7 @@ func TestAStreamThatSendsNothingHoldsNothing(t *testing.T) {
 		}
 	}
 	leave() // the others never say anything
-	if got := len(s.seen()); got != 1+crowd+crowd/2 {
+	if got := len(s.Attempts()); got != 1+crowd+crowd/2 {
 		t.Errorf("the lock was asked for %d times", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -161,7 +162,7 @@ func FuzzFieldPath(f *testing.F) {
 	for _, seed := range []string{"response_size", "response_status.code", "payload", "", ".", "a..b", "payload.body.x", "responseSize", "nothing", "\xff", "fill_username."} {
 		f.Add(seed, "u1", int32(7))
 	}
-	l := newLocker(f, newStore().Backend, distlock.Config{})
+	l := testkit.NewLocker(f, testkit.NewStore().Backend, distlock.Config{})
 	info := &grpc.UnaryServerInfo{FullMethod: unaryCall}
 	f.Fuzz(func(t *testing.T, path, text string, n int32) {
 		var i grpc.UnaryServerInterceptor
@@ -210,7 +211,7 @@ func FuzzMetadata(f *testing.F) {
 	f.Add("order-bin", "\x00", "order", "", byte(2))
 	f.Add("oRDER", "a", "b", "c", byte(3))
 	const name = "Order"
-	l := newLocker(f, newStore().Backend, distlock.Config{})
+	l := testkit.NewLocker(f, testkit.NewStore().Backend, distlock.Config{})
 	server := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, grpcmw.Metadata(name)))
 	client := grpcmw.UnaryClientInterceptor(l, rules(unaryCall, grpcmw.Metadata(name)))
 	f.Fuzz(func(t *testing.T, name1, value1, name2, value2 string, how byte) {
@@ -265,7 +266,7 @@ func FuzzMethodName(f *testing.F) {
 	for _, seed := range []string{unaryCall, serverStream, "/a/b", "a/b", "/a", "//", "/a/b/c", "/grpc.testing.TestService/Unary", "/grpc.testing.Nothing/UnaryCall", "/grpc.testing.SimpleRequest/x", "/a b/c", "/\xff/b", "/.a/b"} {
 		f.Add(seed)
 	}
-	l := newLocker(f, newStore().Backend, distlock.Config{})
+	l := testkit.NewLocker(f, testkit.NewStore().Backend, distlock.Config{})
 	f.Fuzz(func(t *testing.T, method string) {
 		var i grpc.UnaryServerInterceptor
 		fault := func() (fault any) {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,9 +19,8 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 const (
@@ -41,124 +38,33 @@ var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
 // errForeign is the error of a store in which another library has the lock.
 var errForeign = fmt.Errorf("10.1.2.3:6379: %w: a hash", distlock.ErrForeign)
 
-// store is a memlock that records the requests, and can be made to fail.
-type store struct {
-	*memlock.Backend
-	waiting chan string // receives the key of each request that may wait
-
-	mu       sync.Mutex
-	keys     []string
-	acquire  error // of all attempts
-	releases error
-}
-
-var _ driver.Queuer = (*store)(nil)
-
-func newStore() *store {
-	return &store{Backend: memlock.New(), waiting: make(chan string, 1000)}
-}
-
-func (s *store) fail(acquire, release error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.acquire, s.releases = acquire, release
-}
-
-func (s *store) seen() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.keys)
-}
-
-func (s *store) note(key string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.keys = append(s.keys, key)
-	return s.acquire
-}
-
-func (s *store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := s.note(r.Key); err != nil {
-		return driver.Grant{}, err
-	}
-	return s.Backend.TryAcquire(ctx, r)
-}
-
-func (s *store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if err := s.note(r.Key); err != nil {
-		return driver.Grant{}, err
-	}
-	s.waiting <- r.Key
-	return s.Backend.Acquire(ctx, r)
-}
-
-func (s *store) Release(ctx context.Context, g driver.Grant) error {
-	s.mu.Lock()
-	err := s.releases
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return s.Backend.Release(ctx, g)
-}
-
-// free reports whether the key is free.
-func (s *store) free(t *testing.T, key string) bool {
-	t.Helper()
-	r := driver.Request{Key: key, Owner: "free?", TTL: distlock.DefaultKeyTimeout, Tokens: 1}
-	g, err := s.Backend.TryAcquire(t.Context(), r)
-	if err != nil {
-		return false
-	}
-	if err := s.Backend.Release(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
-	return true
-}
-
-// steal gives the key of the lease in ctx to another owner, as after an operator's DEL.
-func (s *store) steal(ctx context.Context) error {
-	lease, ok := distlock.FromContext(ctx)
-	if !ok {
-		return errors.New("no lease")
-	}
-	s.Drop(lease.Key())
-	_, err := s.Backend.TryAcquire(ctx, driver.Request{Key: lease.Key(), Owner: "thief", TTL: distlock.DefaultKeyTimeout, Tokens: 1})
-	return err
-}
-
 // lose has the lease in ctx found lost.
-func (s *store) lose(ctx context.Context) error {
+func lose(ctx context.Context, t *testing.T, s *testkit.Store) {
+	t.Helper()
 	lease, ok := distlock.FromContext(ctx)
 	if !ok {
-		return errors.New("no lease")
+		t.Error("no lease")
+		return
 	}
-	s.Drop(lease.Key())
+	s.Memory().Drop(lease.Key())
 	if err := lease.Refresh(ctx); !errors.Is(err, distlock.ErrLost) {
-		return err
+		t.Errorf("Refresh: %v", err)
+		return
 	}
 	<-ctx.Done()
-	return nil
 }
 
-func newLocker(t testing.TB, b driver.Backend, cfg distlock.Config) *distlock.Locker {
+// steal gives the key of message("7") to another owner.
+func steal(_ context.Context, t *testing.T, s *testkit.Store) {
 	t.Helper()
-	l := distlock.New(b, cfg)
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	return l
+	s.Steal(t, keyOf(t, "7"))
 }
 
 // hold takes a key as another process would, for an hour.
-func hold(t *testing.T, s *store, key string) *distlock.Lease {
+func hold(t *testing.T, s *testkit.Store, key string) *distlock.Lease {
 	t.Helper()
-	lease, err := newLocker(t, s.Backend, distlock.Config{Holder: "web-3/1432"}).Acquire(t.Context(), key, distlock.Opts{KeyTimeout: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.NewLocker(t, s.Backend, distlock.Config{Holder: "web-3/1432"})
+	lease := testkit.MustAcquire(t, other, key, distlock.Opts{KeyTimeout: time.Hour})
 	t.Cleanup(func() { _ = lease.Release(context.WithoutCancel(t.Context())) }) // released already, or lost on purpose
 	return lease
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 )
@@ -27,11 +28,11 @@ func TestMaxWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
-				l := newLocker(t, s, distlock.Config{})
+				s := testkit.NewStore()
+				l := testkit.NewLocker(t, s, distlock.Config{})
 				held := hold(t, s, keyOf(t, "7"))
-				s.fail(c.acquire, nil)
-				defer s.fail(nil, nil)
+				s.Fail(c.acquire, testkit.Try, testkit.Wait)
+				defer s.Fail(nil)
 				if c.release > 0 {
 					time.AfterFunc(c.release, func() {
 						if err := held.Release(held.Context()); err != nil {

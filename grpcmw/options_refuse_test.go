@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -178,15 +179,15 @@ func TestOptionsOfDescriptorsMadeAtRunTime(t *testing.T) {
 	if proto.HasExtension(unknown.GetService()[0].GetMethod()[0].GetOptions(), distlockv1.E_Lock) {
 		t.Fatal("the option is known")
 	}
-	s := newStore()
-	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), grpcmw.FromFiles(register(t, unknown)))
+	s := testkit.NewStore()
+	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), grpcmw.FromFiles(register(t, unknown)))
 	if _, err := direct(t.Context(), i, "/declared.DeclaredService/M0", oddMessage(map[string]any{"s": "u1"}), nothing); err != nil {
 		t.Error(err)
 	}
 	if _, err := direct(t.Context(), i, "/declared.DeclaredService/M1", oddMessage(nil), nothing); err != nil {
 		t.Error(err)
 	}
-	if got := s.seen(); len(got) != 1 || got[0] != keyOf(t, "u1") {
+	if got := s.Attempts(); len(got) != 1 || got[0] != keyOf(t, "u1") {
 		t.Errorf("keys %q", got)
 	}
 }
@@ -194,7 +195,7 @@ func TestOptionsOfDescriptorsMadeAtRunTime(t *testing.T) {
 // TestFilesTellWhatStreams: their services need not be linked into the program.
 func TestFilesTellWhatStreams(t *testing.T) {
 	r := grpcmw.FromFiles(declare(t, true, &distlockv1.Lock{Value: "pay"}))
-	l := newLocker(t, newStore(), distlock.Config{})
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	const want = `grpcmw: UnaryServerInterceptor: rule for "/declared.DeclaredService/M0": the method streams: its rule belongs to StreamServerInterceptor`
 	if got := panicOf(func() { grpcmw.UnaryServerInterceptor(l, r) }); got != want {
 		t.Errorf("panic\n%s, want\n%s", got, want)

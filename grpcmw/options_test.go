@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
 	"github.com/distlock-go/distlock/internal/optfield"
+	"github.com/distlock-go/distlock/internal/testkit"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -138,7 +139,7 @@ func TestOptionsLockAServer(t *testing.T) {
 		"Import": wrapKey(t, distlock.Opts{Prefix: "shop:", Value: "import"}, nil),
 		"Get":    "",
 	}
-	s := newStore()
+	s := testkit.NewStore()
 	b := &bills{do: func(ctx context.Context, method string) error {
 		lease, ok := distlock.FromContext(ctx)
 		if want := keys[method]; ok != (want != "") || (ok && (lease.Key() != want || lease.Check() != nil)) {
@@ -146,7 +147,7 @@ func TestOptionsLockAServer(t *testing.T) {
 		}
 		return nil
 	}}
-	client := startBills(t, b, lockBills(newLocker(t, s, distlock.Config{}), grpcmw.FromOptions()))
+	client := startBills(t, b, lockBills(testkit.NewLocker(t, s, distlock.Config{}), grpcmw.FromOptions()))
 	for method, call := range calls {
 		if err := call(t.Context(), client); err != nil {
 			t.Errorf("%s: %v", method, err)
@@ -187,7 +188,7 @@ func TestOptionsShare(t *testing.T) {
 		}
 		return nil
 	}}
-	client := startBills(t, b, lockBills(newLocker(t, newStore(), distlock.Config{}), grpcmw.FromOptions()))
+	client := startBills(t, b, lockBills(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), grpcmw.FromOptions()))
 	done := make(chan error, 2)
 	for range 2 {
 		go func() { done <- calls["Read"](t.Context(), client) }()
@@ -214,16 +215,16 @@ func TestOptionsShare(t *testing.T) {
 }
 
 func TestOptionsLockAClient(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	pay := wrapKey(t, distlock.Opts{Prefix: "shop:", Value: "pay"}, 42)
 	b := &bills{do: func(_ context.Context, method string) error {
-		if s.free(t, pay) != (method == "Get") {
+		if s.Free(t, pay) != (method == "Get") {
 			t.Errorf("%s: the lock is free while the server works, or not held by a caller", method)
 		}
 		return nil
 	}}
 	client := startBills(t, b, nil, grpc.WithChainUnaryInterceptor(
-		grpcmw.UnaryClientInterceptor(newLocker(t, s, distlock.Config{}), grpcmw.FromOptions().Unary())))
+		grpcmw.UnaryClientInterceptor(testkit.NewLocker(t, s, distlock.Config{}), grpcmw.FromOptions().Unary())))
 	for _, method := range []string{"Pay", "Get"} {
 		if err := calls[method](t.Context(), client); err != nil {
 			t.Errorf("%s: %v", method, err)
@@ -302,7 +303,7 @@ func TestEachFieldOfAnOptionIsRead(t *testing.T) {
 // TestOptionsOfOtherKinds: an interceptor refuses the lock of a method that it
 // does not see, because no other takes it.
 func TestOptionsOfOtherKinds(t *testing.T) {
-	l := newLocker(t, newStore(), distlock.Config{})
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	for _, c := range []struct {
 		explanation string
 		wire        func()
@@ -356,7 +357,7 @@ func TestOptionsOfOtherKinds(t *testing.T) {
 
 // TestByMethodHasHalves too.
 func TestByMethodHasHalves(t *testing.T) {
-	l := newLocker(t, newStore(), distlock.Config{})
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	r := grpcmw.ByMethod(map[string]grpcmw.Rule{
 		unaryCall:    {Key: messageKey, Opts: opts()},
 		serverStream: {Key: messageKey, Opts: opts()},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -22,25 +23,25 @@ func TestRefusals(t *testing.T) {
 	own := status.Error(codes.PermissionDenied, "not yours")
 	cases := []struct {
 		explanation string
-		prepare     func(t *testing.T, s *store, l *distlock.Locker)
+		prepare     func(t *testing.T, s *testkit.Store, l *distlock.Locker)
 		key         grpcmw.Key
 		opts        func(*distlock.Opts)
 		want        want
 	}{
 		{
 			"another process has the lock, for longer than we would",
-			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
 			nil, nil, want{busy.code, busy.message, busy.reason, 10 * time.Second},
 		},
 		{
 			"the same, and we would have it for less",
-			func(t *testing.T, s *store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
+			func(t *testing.T, s *testkit.Store, _ *distlock.Locker) { t.Helper(); hold(t, s, key) },
 			nil, func(o *distlock.Opts) { o.KeyTimeout = 2500 * time.Millisecond },
 			want{busy.code, busy.message, busy.reason, 2500 * time.Millisecond},
 		},
 		{
 			"a call of this process has it",
-			func(t *testing.T, _ *store, l *distlock.Locker) {
+			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
 				t.Helper()
 				lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
 				if err != nil {
@@ -52,31 +53,33 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"the store is down",
-			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errBroken, nil) },
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errBroken, testkit.Try, testkit.Wait) },
 			nil, nil, unavailable,
 		},
 		{
 			"the store times out, although the caller has time",
-			func(_ *testing.T, s *store, _ *distlock.Locker) {
-				s.fail(fmt.Errorf("i/o: %w", context.DeadlineExceeded), nil)
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
+				s.Fail(fmt.Errorf("i/o: %w", context.DeadlineExceeded), testkit.Try, testkit.Wait)
 			},
 			nil, nil, unavailable,
 		},
 		{
 			"the store itself speaks gRPC",
-			func(_ *testing.T, s *store, _ *distlock.Locker) {
-				s.fail(status.Error(codes.NotFound, "10.1.2.3"), nil)
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
+				s.Fail(status.Error(codes.NotFound, "10.1.2.3"), testkit.Try, testkit.Wait)
 			},
 			nil, nil, unavailable,
 		},
 		{
 			"a lock of another kind is there",
-			func(_ *testing.T, s *store, _ *distlock.Locker) { s.fail(errForeign, nil) },
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
+				s.Fail(errForeign, testkit.Try, testkit.Wait)
+			},
 			nil, nil, busy,
 		},
 		{
 			"the Locker is closed",
-			func(t *testing.T, _ *store, l *distlock.Locker) {
+			func(t *testing.T, _ *testkit.Store, l *distlock.Locker) {
 				t.Helper()
 				if err := l.Close(); err != nil {
 					t.Fatal(err)
@@ -113,11 +116,11 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.explanation, func(t *testing.T) {
-			s := newStore()
-			l := newLocker(t, s, distlock.Config{})
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{})
 			if c.prepare != nil {
 				c.prepare(t, s, l)
-				defer s.fail(nil, nil)
+				defer s.Fail(nil)
 			}
 			if c.key == nil {
 				c.key = constant("7")
@@ -142,9 +145,9 @@ func TestRefusals(t *testing.T) {
 // TestRetryInfoIsWhatIsLeftOfTheLease needs an exact clock.
 func TestRetryInfoIsWhatIsLeftOfTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := newLocker(t, s, distlock.Config{})
-		other := newLocker(t, s.Backend, distlock.Config{})
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{})
+		other := testkit.NewLocker(t, s.Backend, distlock.Config{})
 		lease, err := other.Acquire(t.Context(), keyOf(t, "7"), distlock.Opts{KeyTimeout: 4 * time.Second, NoWatchdog: true})
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +163,7 @@ func TestRetryInfoIsWhatIsLeftOfTheLease(t *testing.T) {
 
 func TestQueueFull(t *testing.T) {
 	inside, leave := make(chan bool), make(chan bool)
-	client := startUnary(t, newLocker(t, newStore(), distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+	client := startUnary(t, testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 		inside <- true
 		<-leave
 		return ok(ctx, r)
@@ -208,11 +211,11 @@ func TestWaitsThatEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
-				l := newLocker(t, s, distlock.Config{})
+				s := testkit.NewStore()
+				l := testkit.NewLocker(t, s, distlock.Config{})
 				hold(t, s, keyOf(t, "7"))
-				s.fail(c.acquire, nil)
-				defer s.fail(nil, nil)
+				s.Fail(c.acquire, testkit.Try, testkit.Wait)
+				defer s.Fail(nil)
 				ctx, cancel := c.end(t.Context())
 				defer cancel()
 				i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, constant("7"), waits))
@@ -231,9 +234,9 @@ func TestWaitsThatEnd(t *testing.T) {
 
 // TestACallerThatLeavesGivesUpItsPlace is the same over a network.
 func TestACallerThatLeavesGivesUpItsPlace(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	held := hold(t, s, keyOf(t, "7"))
-	l := newLocker(t, s, distlock.Config{})
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	returned := make(chan error)
 	interceptor := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey, waits))
 	client := start(t, tcp, &service{unary: never(t)}, []grpc.ServerOption{grpc.ChainUnaryInterceptor(
@@ -249,7 +252,7 @@ func TestACallerThatLeavesGivesUpItsPlace(t *testing.T) {
 		_, err := client.UnaryCall(ctx, message("7"))
 		left <- err
 	}()
-	<-s.waiting
+	testkit.Eventually(t, "the call waits", func() bool { return len(s.Calls(testkit.Wait)) == 1 })
 	cancel()
 	if err := <-left; status.Code(err) != codes.Canceled {
 		t.Errorf("the caller: %v", err)
@@ -261,14 +264,14 @@ func TestACallerThatLeavesGivesUpItsPlace(t *testing.T) {
 	if err := l.Close(); err != nil { // waits for what is given up in the background
 		t.Fatal(err)
 	}
-	if !s.free(t, keyOf(t, "7")) {
+	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("somebody got the lock who had left")
 	}
 }
 
 func TestErrorFunc(t *testing.T) {
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	held := hold(t, s, keyOf(t, "7"))
 	var calls int
 	var answer error
@@ -297,11 +300,9 @@ func TestErrorFunc(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, more := range [][]grpcmw.Option{{mine}, {mine, grpcmw.WithVerified()}} {
-		s.Drop(keyOf(t, "7"))
+		s.Memory().Drop(keyOf(t, "7"))
 		client := startUnary(t, l, func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-			if err := s.steal(ctx); err != nil {
-				t.Error(err)
-			}
+			steal(ctx, t, s)
 			return ok(ctx, r)
 		}, rules(unaryCall, messageKey), more...)
 		_, _ = client.UnaryCall(t.Context(), message("7")) // judged by calls
@@ -312,9 +313,9 @@ func TestErrorFunc(t *testing.T) {
 }
 
 func TestErrorsMatchInTheProcess(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	hold(t, s, keyOf(t, "7"))
-	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
+	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
 	_, err := direct(t.Context(), i, unaryCall, message("7"), nil)
 	e := new(distlock.Error)
 	if !errors.Is(err, distlock.ErrNotAcquired) || !errors.As(err, &e) || e.Key != keyOf(t, "7") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -40,7 +41,7 @@ func outputRequest(s string) *testpb.StreamingOutputCallRequest {
 // TestServerStream: the key is made of the request before the handler begins,
 // the handler gets the request, and the lock lasts as long as the stream.
 func TestServerStream(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	want := keyOf(t, "u1")
 	request := outputRequest("u1")
 	request.ProtoReflect().SetUnknown([]byte{0xf8, 0x01, 0x2a}) // field 31: 42
@@ -66,13 +67,13 @@ func TestServerStream(t *testing.T) {
 		}
 		return h(srv, ss)
 	}
-	client := startStream(t, newLocker(t, s, distlock.Config{}), svc, rules(serverStream, messageKey), inner)
+	client := startStream(t, testkit.NewLocker(t, s, distlock.Config{}), svc, rules(serverStream, messageKey), inner)
 	stream, err := client.StreamingOutputCall(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-inside
-	if s.free(t, want) {
+	if s.Free(t, want) {
 		t.Error("the lock is free while the stream goes on")
 	}
 	second, err := client.StreamingOutputCall(t.Context(), request)
@@ -90,21 +91,21 @@ func TestServerStream(t *testing.T) {
 	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
 		t.Errorf("the end: %v", err)
 	}
-	if got := s.seen(); !slices.Equal(got, []string{want}) { // the second never got past the gate
+	if got := s.Attempts(); !slices.Equal(got, []string{want}) { // the second never got past the gate
 		t.Errorf("keys %q", got)
 	}
-	if !s.free(t, want) {
+	if !s.Free(t, want) {
 		t.Error("the lock was not given back")
 	}
 }
 
 func TestServerStreamThatIsRefused(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	svc := &service{output: func(*testpb.StreamingOutputCallRequest, outputStream) error {
 		t.Error("the handler ran")
 		return nil
 	}}
-	client := startStream(t, newLocker(t, s, distlock.Config{}), svc, rules(serverStream, messageKey))
+	client := startStream(t, testkit.NewLocker(t, s, distlock.Config{}), svc, rules(serverStream, messageKey))
 	for _, r := range []*testpb.StreamingOutputCallRequest{{}, outputRequest("")} {
 		stream, err := client.StreamingOutputCall(t.Context(), r)
 		if err != nil {
@@ -117,14 +118,14 @@ func TestServerStreamThatIsRefused(t *testing.T) {
 		_, err = stream.Recv()
 		wantStatus(t, err, invalid(detail))
 	}
-	if len(s.seen()) != 0 {
-		t.Errorf("keys %q", s.seen())
+	if len(s.Attempts()) != 0 {
+		t.Errorf("keys %q", s.Attempts())
 	}
 }
 
 // TestClientStreams: the key is made of the metadata, and req is nil.
 func TestClientStreams(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	want := keyOf(t, []any{"u1", duplex})
 	svc := &service{duplex: func(ss grpc.BidiStreamingServer[testpb.StreamingOutputCallRequest, testpb.StreamingOutputCallResponse]) error {
 		lease, ok := distlock.FromContext(ss.Context())
@@ -150,7 +151,7 @@ func TestClientStreams(t *testing.T) {
 		}
 		return method, nil
 	}))
-	client := startStream(t, newLocker(t, s, distlock.Config{}), svc, rules(duplex, key))
+	client := startStream(t, testkit.NewLocker(t, s, distlock.Config{}), svc, rules(duplex, key))
 	stream, err := client.FullDuplexCall(metadata.AppendToOutgoingContext(t.Context(), "order", "u1"))
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +171,7 @@ func TestClientStreams(t *testing.T) {
 	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
 		t.Errorf("the end: %v", err)
 	}
-	if !s.free(t, want) {
+	if !s.Free(t, want) {
 		t.Error("the lock was not given back")
 	}
 
@@ -189,7 +190,7 @@ func TestStreamsWithoutARule(t *testing.T) {
 		}
 		return ss.SendAndClose(&testpb.StreamingInputCallResponse{})
 	}}
-	client := startStream(t, newLocker(t, newStore(), distlock.Config{}), svc, rules(serverStream, messageKey))
+	client := startStream(t, testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), svc, rules(serverStream, messageKey))
 	stream, err := client.StreamingInputCall(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -212,14 +213,12 @@ func TestStreamThatLosesItsLock(t *testing.T) {
 		{"WithVerified, with an error of its own", []grpcmw.Option{grpcmw.WithVerified()}, own, want{codes.FailedPrecondition, "own", "", 0}},
 	} {
 		t.Run(c.explanation, func(t *testing.T) {
-			s := newStore()
+			s := testkit.NewStore()
 			svc := &service{output: func(_ *testpb.StreamingOutputCallRequest, ss outputStream) error {
-				if err := s.lose(ss.Context()); err != nil {
-					t.Error(err)
-				}
+				lose(ss.Context(), t, s)
 				return c.err
 			}}
-			lock := grpcmw.StreamServerInterceptor(newLocker(t, s, distlock.Config{}), rules(serverStream, messageKey), c.more...)
+			lock := grpcmw.StreamServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(serverStream, messageKey), c.more...)
 			client := start(t, memory, svc, []grpc.ServerOption{grpc.StreamInterceptor(lock)})
 			stream, err := client.StreamingOutputCall(t.Context(), outputRequest("u1"))
 			if err != nil {
@@ -257,8 +256,8 @@ func (s *fakeStream) RecvMsg(m any) error {
 // TestTheRequestIsHandedOutOnce has handlers that no generator wrote.
 func TestTheRequestIsHandedOutOnce(t *testing.T) {
 	const watch = "/grpcmw.test.OddService/Watch" // a service without generated types
-	s := newStore()
-	i := grpcmw.StreamServerInterceptor(newLocker(t, s, distlock.Config{}), rules(watch, grpcmw.Fields("s")))
+	s := testkit.NewStore()
+	i := grpcmw.StreamServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(watch, grpcmw.Fields("s")))
 	run := func(messages []proto.Message, h grpc.StreamHandler) error {
 		return i(nil, &fakeStream{ctx: t.Context(), messages: messages}, &grpc.StreamServerInfo{FullMethod: watch, IsServerStream: true}, h)
 	}
@@ -274,8 +273,8 @@ func TestTheRequestIsHandedOutOnce(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || !slices.Equal(s.seen(), []string{keyOf(t, "u1")}) {
-		t.Errorf("%v, keys %q", err, s.seen())
+	if err != nil || !slices.Equal(s.Attempts(), []string{keyOf(t, "u1")}) {
+		t.Errorf("%v, keys %q", err, s.Attempts())
 	}
 
 	for _, other := range []any{&emptypb.Empty{}, "text", nil} {
@@ -297,7 +296,7 @@ func TestTheRequestIsHandedOutOnce(t *testing.T) {
 // TestFieldsOfAServiceThatIsNotLinked can only fail, and must not lock nothing.
 func TestFieldsOfAServiceThatIsNotLinked(t *testing.T) {
 	const method = "/other.v1.Service/Watch"
-	i := grpcmw.StreamServerInterceptor(newLocker(t, newStore(), distlock.Config{}), rules(method, grpcmw.Fields("s")))
+	i := grpcmw.StreamServerInterceptor(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), rules(method, grpcmw.Fields("s")))
 	err := i(nil, &fakeStream{ctx: t.Context()}, &grpc.StreamServerInfo{FullMethod: method}, func(any, grpc.ServerStream) error {
 		t.Error("the handler ran")
 		return nil

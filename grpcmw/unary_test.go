@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
@@ -47,20 +48,20 @@ func direct(ctx context.Context, i grpc.UnaryServerInterceptor, method string, r
 }
 
 func TestMetadataKey(t *testing.T) {
-	s := newStore()
-	client := startUnary(t, newLocker(t, s, distlock.Config{}), ok, rules(unaryCall, grpcmw.Params(grpcmw.Metadata("X-Tenant"), messageKey)))
+	s := testkit.NewStore()
+	client := startUnary(t, testkit.NewLocker(t, s, distlock.Config{}), ok, rules(unaryCall, grpcmw.Params(grpcmw.Metadata("X-Tenant"), messageKey)))
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-tenant", "north")
 	if _, err := client.UnaryCall(ctx, message("u1")); err != nil {
 		t.Fatal(err)
 	}
-	if want := keyOf(t, []any{"north", "u1"}); !slices.Equal(s.seen(), []string{want}) {
-		t.Errorf("keys %q, want %q", s.seen(), want)
+	if want := keyOf(t, []any{"north", "u1"}); !slices.Equal(s.Attempts(), []string{want}) {
+		t.Errorf("keys %q, want %q", s.Attempts(), want)
 	}
 }
 
 func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
-	s := newStore()
-	l := newLocker(t, s, distlock.Config{})
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	h := func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
 		if _, locked := distlock.FromContext(ctx); locked {
 			t.Error("there is a lease")
@@ -78,8 +79,8 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 	if _, err := client.UnaryCall(t.Context(), &testpb.SimpleRequest{}); err != nil {
 		t.Error(err)
 	}
-	if len(s.seen()) != 0 {
-		t.Errorf("keys %q", s.seen())
+	if len(s.Attempts()) != 0 {
+		t.Errorf("keys %q", s.Attempts())
 	}
 }
 
@@ -88,37 +89,35 @@ func TestLosses(t *testing.T) {
 	own := status.Error(codes.FailedPrecondition, "sold out")
 	for _, c := range []struct {
 		explanation     string
-		happen          func(s *store, ctx context.Context) error
+		happen          func(ctx context.Context, t *testing.T, s *testkit.Store)
 		err             error
 		loose, verified want // reason "": not ours
 	}{
-		{"lost, then a success", func(s *store, ctx context.Context) error { return s.lose(ctx) }, nil, want{}, lost},
-		{"found by the release", func(s *store, ctx context.Context) error { return s.steal(ctx) }, nil, want{}, lost},
+		{"lost, then a success", lose, nil, want{}, lost},
+		{"found by the release", steal, nil, want{}, lost},
 		{
-			"lost, then an error", func(s *store, ctx context.Context) error { return s.lose(ctx) }, own,
+			"lost, then an error", lose, own,
 			want{codes.FailedPrecondition, "sold out", "", 0}, want{codes.FailedPrecondition, "sold out", "", 0},
 		},
-		{"cannot be given back", func(s *store, _ context.Context) error { s.fail(nil, errBroken); return nil }, nil, want{}, want{}},
-		{"all is well", func(*store, context.Context) error { return nil }, nil, want{}, want{}},
+		{"cannot be given back", func(_ context.Context, _ *testing.T, s *testkit.Store) { s.Fail(errBroken, testkit.Release) }, nil, want{}, want{}},
+		{"all is well", func(context.Context, *testing.T, *testkit.Store) {}, nil, want{}, want{}},
 	} {
 		for _, verified := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/verified=%v", c.explanation, verified), func(t *testing.T) {
-				s := newStore()
+				s := testkit.NewStore()
 				expected, more := c.loose, []grpcmw.Option(nil)
 				if verified {
 					expected, more = c.verified, []grpcmw.Option{grpcmw.WithVerified()}
 				}
-				client := startUnary(t, newLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-					if err := c.happen(s, ctx); err != nil {
-						t.Error(err)
-					}
+				client := startUnary(t, testkit.NewLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+					c.happen(ctx, t, s)
 					if c.err != nil {
 						return nil, c.err
 					}
 					return ok(ctx, r)
 				}, rules(unaryCall, messageKey), more...)
 				resp, err := client.UnaryCall(t.Context(), message("7"))
-				s.fail(nil, nil)
+				s.Fail(nil)
 				switch {
 				case expected.reason != "":
 					wantStatus(t, err, expected)
@@ -133,11 +132,12 @@ func TestLosses(t *testing.T) {
 }
 
 func TestTheHandlersErrorIsItself(t *testing.T) {
-	s := newStore()
+	s := testkit.NewStore()
 	own := errors.New("own")
-	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), grpcmw.WithVerified())
+	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), grpcmw.WithVerified())
 	resp, err := direct(t.Context(), i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
-		return "beside it", errors.Join(s.lose(ctx), own)
+		lose(ctx, t, s)
+		return "beside it", own
 	})
 	if resp != "beside it" || !errors.Is(err, own) || errors.Is(err, distlock.ErrLost) {
 		t.Errorf("%v, %v", resp, err)
@@ -147,8 +147,8 @@ func TestTheHandlersErrorIsItself(t *testing.T) {
 // TestPanicsAndGoexitPassThroughAndRelease goes without a server, which would end
 // the process on a panic.
 func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
-	s := newStore()
-	i := grpcmw.UnaryServerInterceptor(newLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
+	s := testkit.NewStore()
+	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
 	func() {
 		defer func() {
 			if got := recover(); got != "boom" {
@@ -157,7 +157,7 @@ func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
 		}()
 		_, _ = direct(t.Context(), i, unaryCall, message("7"), func(context.Context, any) (any, error) { panic("boom") })
 	}()
-	if !s.free(t, keyOf(t, "7")) {
+	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("not released after a panic")
 	}
 	done := make(chan bool)
@@ -167,7 +167,7 @@ func TestPanicsAndGoexitPassThroughAndRelease(t *testing.T) {
 		t.Error("Goexit did not go on")
 	}()
 	<-done
-	if !s.free(t, keyOf(t, "7")) {
+	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("not released after Goexit")
 	}
 }
@@ -183,10 +183,10 @@ func TestAHundredCallsForOneKeyNeverOverlap(t *testing.T) {
 		inside.Add(-1)
 		return ok(ctx, r)
 	}
-	s := newStore()
+	s := testkit.NewStore()
 	var clients [2]testpb.TestServiceClient // two processes on one store
 	for i := range clients {
-		clients[i] = startUnary(t, newLocker(t, s, distlock.Config{}), h, rules(unaryCall, messageKey, waits))
+		clients[i] = startUnary(t, testkit.NewLocker(t, s, distlock.Config{}), h, rules(unaryCall, messageKey, waits))
 	}
 	var calls sync.WaitGroup
 	for i := range 100 {
@@ -200,7 +200,7 @@ func TestAHundredCallsForOneKeyNeverOverlap(t *testing.T) {
 	if served.Load() != 100 {
 		t.Errorf("%d served", served.Load())
 	}
-	if !s.free(t, keyOf(t, "7")) {
+	if !s.Free(t, keyOf(t, "7")) {
 		t.Error("not released")
 	}
 }

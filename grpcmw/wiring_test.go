@@ -8,18 +8,19 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestTheSnippetOfTheDocumentation must compile as it stands.
 func TestTheSnippetOfTheDocumentation(t *testing.T) {
-	locker := newLocker(t, newStore(), distlock.Config{})
+	locker := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	_ = grpcmw.UnaryServerInterceptor(locker, grpcmw.ByMethod(map[string]grpcmw.Rule{
 		"/shop.v1.ShopService/Pay": {Key: grpcmw.Fields("order_id"), Opts: distlock.Opts{Prefix: "shop:", Value: "pay"}},
 	}))
 }
 
 func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
-	l := newLocker(t, newStore(), distlock.Config{})
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	unary := func(method string, key grpcmw.Key, change ...func(*distlock.Opts)) func() {
 		return func() { grpcmw.UnaryServerInterceptor(l, rules(method, key, change...)) }
 	}
@@ -138,7 +139,7 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 			t.Errorf("panic %v", text)
 		}
 	}()
-	grpcmw.UnaryServerInterceptor(newLocker(t, newStore(), distlock.Config{}), grpcmw.ByMethod(map[string]grpcmw.Rule{
+	grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), grpcmw.ByMethod(map[string]grpcmw.Rule{
 		"/grpc.testing.TestService/UnaryCal": {Key: messageKey, Opts: opts()},
 		"/a.b/c":                             {Opts: opts()},
 		"/a.b/d":                             {Key: messageKey, Opts: opts()},
@@ -149,5 +150,5 @@ func TestByMethodCopiesItsMap(t *testing.T) {
 	m := map[string]grpcmw.Rule{"/a.b/c": {Key: messageKey, Opts: opts()}}
 	r := grpcmw.ByMethod(m)
 	m["not a method"] = grpcmw.Rule{}
-	grpcmw.UnaryServerInterceptor(newLocker(t, newStore(), distlock.Config{}), r) // would panic
+	grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, testkit.NewStore(), distlock.Config{}), r) // would panic
 }

@@ -73,7 +73,9 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			"a lock of another kind is there",
-			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) { s.Fail(errForeign, testkit.Try, testkit.Wait) },
+			func(_ *testing.T, s *testkit.Store, _ *distlock.Locker) {
+				s.Fail(errForeign, testkit.Try, testkit.Wait)
+			},
 			nil, nil, busy, "1",
 		},
 		{
