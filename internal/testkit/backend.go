@@ -16,6 +16,17 @@ var (
 	_ driver.Pinger    = (*Store)(nil)
 )
 
+// Features implements [driver.Backend].
+func (s *Store) Features() driver.Features {
+	s.mu.Lock()
+	f := s.features
+	s.mu.Unlock()
+	if f != nil {
+		return *f
+	}
+	return s.Backend.Features()
+}
+
 // attempt passes an attempt on.
 func (s *Store) attempt(ctx context.Context, op Op, r driver.Request, pass func(context.Context, driver.Request) (driver.Grant, error)) (driver.Grant, error) {
 	c := attempt(op, r)
@@ -77,32 +88,41 @@ func (s *Store) Release(ctx context.Context, g driver.Grant) error {
 		return err
 	}
 	err := s.leave(ctx, c, s.Backend.Release(ctx, c.Grants[0]))
-	s.wake()
+	s.WakeAll()
 	return err
 }
 
 // Inspect implements [driver.Inspector].
 func (s *Store) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	if err := s.enter(ctx, &Call{Op: Inspect, Key: prefix}); err != nil {
+	c := keyed(Inspect, prefix)
+	if err := s.enter(ctx, c); err != nil {
 		return nil, err
 	}
-	return s.Backend.(driver.Inspector).Inspect(ctx, prefix, limit)
+	infos, err := s.Backend.(driver.Inspector).Inspect(ctx, prefix, limit)
+	return infos, s.leave(ctx, c, err)
+}
+
+// decide passes on an operator's decision about a key.
+func (s *Store) decide(ctx context.Context, op Op, key string, pass func(context.Context, string) (bool, error)) (bool, error) {
+	c := keyed(op, key)
+	if err := s.enter(ctx, c); err != nil {
+		return false, err
+	}
+	held, err := pass(ctx, key)
+	if err := s.leave(ctx, c, err); err != nil {
+		return false, err
+	}
+	return held, nil
 }
 
 // ForceRelease implements [driver.Inspector].
 func (s *Store) ForceRelease(ctx context.Context, key string) (bool, error) {
-	if err := s.enter(ctx, &Call{Op: Force, Key: key}); err != nil {
-		return false, err
-	}
-	return s.Backend.(driver.Inspector).ForceRelease(ctx, key)
+	return s.decide(ctx, Force, key, s.Backend.(driver.Inspector).ForceRelease)
 }
 
 // Revoke implements [driver.Revoker].
 func (s *Store) Revoke(ctx context.Context, key string) (bool, error) {
-	if err := s.enter(ctx, &Call{Op: Revoke, Key: key}); err != nil {
-		return false, err
-	}
-	return s.Backend.(driver.Revoker).Revoke(ctx, key)
+	return s.decide(ctx, Revoke, key, s.Backend.(driver.Revoker).Revoke)
 }
 
 // Revoked implements [driver.Revoker].
@@ -112,7 +132,7 @@ func (s *Store) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 
 // Ping implements [driver.Pinger].
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.enter(ctx, &Call{Op: Ping}); err != nil {
+	if err := s.enter(ctx, keyed(Ping, "")); err != nil {
 		return err
 	}
 	if p, ok := s.Backend.(driver.Pinger); ok {
@@ -123,6 +143,9 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close closes the store that does the work, if it can be closed.
 func (s *Store) Close() error {
+	if err := s.enter(context.Background(), keyed(Close, "")); err != nil {
+		return err
+	}
 	if c, ok := s.Backend.(io.Closer); ok {
 		return c.Close()
 	}

@@ -22,6 +22,8 @@ const (
 	Force   Op = "force"   // ForceRelease
 	Revoke  Op = "revoke"  // Revoke
 	Ping    Op = "ping"    // Ping
+	Wake    Op = "wake"    // Wake
+	Close   Op = "close"   // Close
 )
 
 // Call is one call of a method of a [Store].
@@ -39,6 +41,21 @@ type Call struct {
 	// Results are those of a renewal, in After, which may change them.
 	Results []driver.RenewResult
 }
+
+// LimitTokens leaves at most n tokens in each grant. With 0 there is none, as from a store
+// without tokens.
+func (c *Call) LimitTokens(n int) {
+	for i := range c.Grants {
+		g := &c.Grants[i]
+		if n == 0 {
+			g.Token, g.LastToken = 0, 0
+		} else {
+			g.LastToken = min(g.LastToken, g.Token+uint64(n)-1)
+		}
+	}
+}
+
+func keyed(op Op, key string) *Call { return &Call{Op: op, Key: key, At: time.Now()} }
 
 func attempt(op Op, rs ...driver.Request) *Call {
 	return &Call{Op: op, Key: rs[0].Key, Owner: rs[0].Owner, At: time.Now(), Requests: slices.Clone(rs)}

@@ -18,7 +18,7 @@ var ErrBroken = errors.New("broken pipe")
 // ErrSilent, as the error of a renewal, makes it end without a result and without a reason.
 var ErrSilent = errors.New("silent")
 
-// Hook is called in a method of a [Store]. It may block.
+// Hook is called in a method of a [Store]. It may block, except in Wake and Close.
 type Hook func(ctx context.Context, c *Call) error
 
 // Store is a store that records its calls, and that a test can make fail, hang, lie or lose
@@ -31,6 +31,7 @@ type Store struct {
 	mu            sync.Mutex
 	calls         []Call
 	before, after Hook
+	features      *driver.Features                  // nil: those of Backend
 	watches       map[chan struct{}]context.Context // of Wake
 }
 
@@ -54,7 +55,7 @@ func (s *Store) Before(h Hook) {
 }
 
 // After sets the hook that is called when a call has been applied without an error. Its
-// error replaces the reply. Nil removes it.
+// error replaces the reply; that of an inspection comes with what was found. Nil removes it.
 func (s *Store) After(h Hook) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,14 +73,17 @@ func (s *Store) Fail(err error, ops ...Op) {
 	})
 }
 
-// Hang makes each later call of ops wait for the end of its context. It replaces the hook
-// of Before.
+// Hang makes each later call of ops wait for the end of its context. A renewal that hangs
+// reports nothing. It replaces the hook of Before.
 func (s *Store) Hang(ops ...Op) {
 	s.Before(func(ctx context.Context, c *Call) error {
 		if !slices.Contains(ops, c.Op) {
 			return nil
 		}
 		<-ctx.Done()
+		if c.Op == Renew {
+			return ErrSilent
+		}
 		return ctx.Err()
 	})
 }
@@ -97,6 +101,14 @@ func (s *Store) LoseReplies(op Op, n int) {
 		}
 		return nil
 	})
+}
+
+// SetFeatures replaces the features of the store that does the work. They must be set before
+// a Locker is made.
+func (s *Store) SetFeatures(f driver.Features) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.features = &f
 }
 
 // Calls returns the calls of the given methods so far, of all without ops.

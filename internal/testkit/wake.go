@@ -1,12 +1,16 @@
 package testkit
 
-import "context"
+import (
+	"context"
+	"maps"
+)
 
 // waking tells waiters to look after each release.
 type waking struct{ s *Store }
 
-// Wake implements [driver.Waker]. Each channel is for all keys.
-func (w waking) Wake(ctx context.Context, _ string) <-chan struct{} {
+// Wake implements [driver.Waker]. Each channel is for all keys. A hook's error has no effect.
+func (w waking) Wake(ctx context.Context, key string) <-chan struct{} {
+	_ = w.s.enter(ctx, keyed(Wake, key))
 	look := make(chan struct{}, 1)
 	look <- struct{}{} // the watch works from now on
 	w.s.mu.Lock()
@@ -15,18 +19,28 @@ func (w waking) Wake(ctx context.Context, _ string) <-chan struct{} {
 	return look
 }
 
-// wake tells all waiters to look.
-func (s *Store) wake() {
+// WakeAll tells all waiters to look.
+func (s *Store) WakeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for look, ctx := range s.watches {
-		if ctx.Err() != nil {
-			delete(s.watches, look)
-			continue
-		}
+	s.forget()
+	for look := range s.watches {
 		select {
 		case look <- struct{}{}:
 		default:
 		}
 	}
+}
+
+// Watches returns the number of watches that have not ended.
+func (s *Store) Watches() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget()
+	return len(s.watches)
+}
+
+// forget deletes the watches that have ended.
+func (s *Store) forget() {
+	maps.DeleteFunc(s.watches, func(_ chan struct{}, ctx context.Context) bool { return ctx.Err() != nil })
 }
