@@ -21,7 +21,7 @@ import (
 // hold theirs. Calls above MaxKeys are refused without a request to the store, and
 // afterwards nothing is left.
 func TestAFloodOfStrangersKeys(t *testing.T) {
-	const maxKeys, strangers = 20, 5000
+	const maxKeys, strangers = 20, 2000
 	s := testkit.NewStore()
 	l := testkit.NewLocker(t, s, distlock.Config{MaxKeys: maxKeys})
 	lock := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey))

@@ -22,7 +22,7 @@ import (
 // requests hold theirs. Requests above MaxKeys are refused without a request to the
 // store, and afterwards nothing is left.
 func TestAFloodOfStrangersKeys(t *testing.T) {
-	const maxKeys, strangers = 20, 5000
+	const maxKeys, strangers = 20, 2000
 	s := testkit.NewStore()
 	l := testkit.NewLocker(t, s, distlock.Config{MaxKeys: maxKeys})
 	inside, leave := make(chan bool), make(chan bool)
