@@ -15,7 +15,7 @@ import (
 //
 // Row 11 (redislock): tokens rise, live holders can release, and all waiters are
 // served. Fails if a new token depends on the server's time alone.
-func TestRow11ServerClock(t *testing.T) {
+func TestServerClock(t *testing.T) {
 	for _, d := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ var partitions = map[string]func(networks){"both ways": networks.hang, "deaf": n
 //
 // Row 7 (redislock, redlock): the holder is cancelled before another is granted. Fails
 // if the holder trusts a lease for half a second longer than it lasts.
-func TestRow07Partition(t *testing.T) {
+func TestPartition(t *testing.T) {
 	for _, kind := range []string{"redislock", "redlock"} {
 		for name, cut := range partitions {
 			t.Run(kind+"/"+name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestRow07Partition(t *testing.T) {
 //
 // Row 7 (zklock, etcdlock): the holder is cancelled before another is granted. Fails if
 // leases are not limited to half of the session's timeout.
-func TestRow07PartitionOfSession(t *testing.T) {
+func TestPartitionOfSession(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	for _, kind := range []string{"zklock", "etcdlock"} {

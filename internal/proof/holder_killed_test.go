@@ -15,7 +15,7 @@ import (
 // lease than the holder assumes, longer or shorter.
 // Row 2 (zklock, etcdlock): a waiter gets the key when the session of the dead process is over. Fails
 // if the session is requested with another timeout than the configured one.
-func TestRow02HolderKilled(t *testing.T) {
+func TestHolderKilled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease, slack = 2 * time.Second, 10 * time.Second
 		other := s.locker(t)

@@ -15,7 +15,7 @@ import (
 // Row 1 (redislock, redlock, zklock, etcdlock, sqllock): the process that was stopped has no
 // valid lease, its old token is refused, and its release is lost. Fails if Valid does
 // not look at the clock.
-func TestRow01HolderStopped(t *testing.T) {
+func TestHolderStopped(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 3 * time.Second
 		r := newRegister(t)

@@ -15,7 +15,7 @@ import (
 //
 // Row 3 (redislock): one claim window is lost for each dead process. Fails if a lock
 // that is passed on is reserved for longer than the claim window.
-func TestRow03WaitersKilled(t *testing.T) {
+func TestWaitersKilled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters, slack = 5, 10, 10 * time.Second
 		l := s.locker(t)

@@ -19,7 +19,7 @@ import (
 //
 // Row 13 (redislock, redlock, zklock, etcdlock, sqllock): the key is released exactly
 // once. Fails if the release is not deferred, and if it is sent twice.
-func TestRow13PanicAndGoexit(t *testing.T) {
+func TestPanicAndGoexit(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		var n calls
 		l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
@@ -61,7 +61,7 @@ func TestRow13PanicAndGoexit(t *testing.T) {
 //
 // Row 13 (redislock, redlock, zklock, etcdlock, sqllock): the gate stays shut until the
 // function has returned. Fails if the gate is opened when the lease is lost.
-func TestRow13IgnoredContext(t *testing.T) {
+func TestIgnoredContext(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		l, other := s.locker(t), s.locker(t)
 		stubborn, started := make(chan struct{}), make(chan struct{})

@@ -15,7 +15,7 @@ import (
 // Row 20 (redislock): every waiter is served or refused, a waiter costs a few
 // kilobytes, and an acquisition less than one script. Fails if keys are not passed on
 // inside a process.
-func TestRow20TenThousandWaiters(t *testing.T) {
+func TestTenThousandWaiters(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters, lease = 4, 2500, 10 * time.Second
 		// A waiter should be small: a goroutine with a stack of a few kilobytes.

@@ -14,7 +14,7 @@ import (
 // Row 24 (redislock, redlock, zklock, etcdlock, sqllock): new work is refused, and all
 // keys are released in bounded time. Fails if holders are not told when the Locker is closed; for
 // redislock and redlock, also if keys that are not given back are not released then.
-func TestRow24Terminated(t *testing.T) {
+func TestTerminated(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const slack = 15 * time.Second
 		o := distlock.Opts{KeyTimeout: time.Minute} // no lease expires during the test

@@ -18,7 +18,7 @@ import (
 // empty. Fails if an abandoned request is not released in the background.
 // Row 14 (redlock): all calls return soon. Fails if the pause between two attempts ignores
 // the context.
-func TestRow14ThousandCancelled(t *testing.T) {
+func TestThousandCancelled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters = 4, 250
 		// No waiter returns because it has asked again.
@@ -81,7 +81,7 @@ func TestRow14ThousandCancelled(t *testing.T) {
 //
 // Row 14 (redislock, redlock, zklock, etcdlock, sqllock): a grant in flight is passed on.
 // Fails if an abandoned request is not released in the background.
-func TestRow14GrantInFlight(t *testing.T) {
+func TestGrantInFlight(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const rounds = 20
 		// No lease expires during the test, and waiters in a queue rarely ask again.
@@ -150,7 +150,7 @@ func TestRow14GrantInFlight(t *testing.T) {
 //
 // Row 14 (redislock, redlock, zklock, etcdlock, sqllock): the key is free at once. Fails
 // if the release is sent with the caller's context.
-func TestRow14CancelledRelease(t *testing.T) {
+func TestCancelledRelease(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		o := distlock.Opts{KeyTimeout: 2 * patience} // no lease expires during the test
 		l, other := s.locker(t), s.locker(t)

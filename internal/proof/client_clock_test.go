@@ -18,7 +18,7 @@ import (
 //
 // Row 10 (redislock): the holder trusts the lease exactly as long as it lasts. Fails if
 // leases are sent as points in time (PXAT).
-func TestRow10ClientClock(t *testing.T) {
+func TestClientClock(t *testing.T) {
 	for _, d := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run("redislock/simulated/"+d.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 //
 // Row 10 (redislock, etcdlock, sqllock): a lease from before the suspension is not valid.
 // Fails if only the monotonic clock is read.
-func TestRow10Suspended(t *testing.T) {
+func TestSuspended(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 2 * time.Second
 		jumped := func(d time.Duration) *distlock.Locker {
