@@ -4,24 +4,40 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
+
+// examples are the files with the code of each page.
+var examples = map[string][]string{
+	"README.md":          {"example*_test.go", "httpmw/example_test.go", "backend/sqllock/example*_test.go"},
+	"docs/cookbook.md":   {"internal/cookbook/*.go", "internal/cookbook/orderv1/order.proto", "cmd/distlock/testdata/script/cookbook.txtar"},
+	"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
+	"docs/guide.md":      {"example*_test.go", "backend/sqllock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
+	"docs/operations.md": {"example_ping_test.go"},
+	"docs/testing.md":    {"example_testing_test.go"},
+	"docs/weaving.md":    {"weave/example/*.go"},
+}
 
 // Every line of code in these pages is also in an example, which compiles and runs.
 func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
-	for page, examples := range map[string][]string{
-		"README.md":          {"example*_test.go", "backend/*lock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
-		"docs/cookbook.md":   {"internal/cookbook/*.go", "internal/cookbook/orderv1/order.proto", "cmd/distlock/testdata/script/cookbook.txtar"},
-		"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
-		"docs/operations.md": {"example_ping_test.go"},
-		"docs/testing.md":    {"example_testing_test.go"},
-		"docs/weaving.md":    {"weave/example/*.go"},
-	} {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	for _, page := range pages {
+		if strings.Contains(read(t, page), "```go\n") && examples[page] == nil {
+			t.Errorf("%s has Go code, and no examples are named for it", page)
+		}
+	}
+	for page, examples := range examples {
 		known := map[string]bool{}
 		for _, pattern := range examples {
 			names, err := filepath.Glob(pattern)
@@ -53,6 +69,30 @@ func TestPagesAreInTheExamples(t *testing.T) {
 
 // codeBlocks finds the code in a page. What a console shows is not code.
 var codeBlocks = regexp.MustCompile(`(?ms)^ *` + "```(?:crontab|go|ini|proto|sh|yaml)\n(.*?)\n *```$")
+
+// docs/options.md has every option.
+func TestOptionsAreOnTheirPage(t *testing.T) {
+	t.Parallel()
+	opts, config, found := strings.Cut(read(t, "docs/options.md"), "\n## Of a Locker\n")
+	if !found {
+		t.Fatal("the page has no section about the Locker")
+	}
+	for text, options := range map[string]reflect.Type{opts: reflect.TypeFor[distlock.Opts](), config: reflect.TypeFor[distlock.Config]()} {
+		var rows []string // the first cell of each
+		for _, row := range regexp.MustCompile(`(?m)^\| (`+"`"+`[^|]*) \|`).FindAllStringSubmatch(text, -1) {
+			rows = append(rows, strings.Split(strings.Trim(row[1], "`"), "`, `")...)
+		}
+		var fields []string
+		for _, field := range reflect.VisibleFields(options) {
+			fields = append(fields, field.Name)
+		}
+		slices.Sort(rows)
+		slices.Sort(fields)
+		if !slices.Equal(rows, fields) {
+			t.Errorf("the page has %q, and %v has %q", rows, options, fields)
+		}
+	}
+}
 
 // TestTheProgramOfTheREADMERuns compiles and runs the README's main.go, with the
 // address of another Redis.

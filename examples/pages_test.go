@@ -70,22 +70,6 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestLinks: each link to a file leads to one.
-func TestLinks(t *testing.T) {
-	t.Parallel()
-	for _, page := range append(names(t), "README.md", filepath.Join("..", "adapters.md")) {
-		page = filepath.Join(pages, page)
-		for _, m := range links.FindAllStringSubmatch(read(t, page), -1) {
-			if strings.Contains(m[1], "://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s: %v", page, err)
-			}
-		}
-	}
-}
-
 // TestAdapters: the page has each adapter, and the versions that are tested.
 func TestAdapters(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func Example_chi() {
 	r := chi.NewRouter()
 	r.With(httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{
 		Prefix: "shop:", Value: "pay",
-		RetryCount: 3, // do not let clients wait forever
+		MaxWait: 3 * time.Second, // do not let clients wait forever
 	})).Post("/orders/{id}/pay", func(w http.ResponseWriter, r *http.Request) {
 		// r.Context() is cancelled if the lock is lost.
 		fmt.Fprintln(w, "paid", r.PathValue("id"))

@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestNestedCall is what README says about a locked call that makes another call for the
+// TestNestedCall is what docs/guide.md says about a locked call that makes another call for the
 // same key: it waits for itself, and the error names the holder of the key. Called with
 // the context and without the network, it re-enters.
 func TestNestedCall(t *testing.T) {
