@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/lockui"
 )
 
@@ -166,9 +167,7 @@ func TestJitterIsNotAnEvent(t *testing.T) {
 	bubble(t, func(s *site) {
 		start := time.Now()
 		left := func(d time.Duration) {
-			s.store.change(func() {
-				s.store.others = []distlock.KeyInfo{{Key: "a", Held: 1, Holders: []driver.HolderInfo{{Owner: "x", ExpiresIn: d - time.Since(start)}}}}
-			})
+			s.others(driver.KeyInfo{Key: "a", Held: 1, Holders: []driver.HolderInfo{{Owner: "x", ExpiresIn: d - time.Since(start)}}})
 		}
 		left(time.Minute)
 		stream := s.watch("/events")
@@ -190,7 +189,7 @@ func TestJitterIsNotAnEvent(t *testing.T) {
 func TestOnePollForAllViewers(t *testing.T) {
 	bubble(t, func(s *site) {
 		time.Sleep(time.Hour)
-		if n := s.store.inspected(); n != 0 {
+		if n := s.inspected(); n != 0 {
 			t.Errorf("nobody looks: %d requests", n)
 		}
 		var viewers []*viewer
@@ -200,13 +199,13 @@ func TestOnePollForAllViewers(t *testing.T) {
 			viewers = append(viewers, v)
 		}
 		time.Sleep(60*time.Second + 100*time.Millisecond)
-		if n := s.store.inspected(); n != 1+120 {
+		if n := s.inspected(); n != 1+120 {
 			t.Errorf("10 viewers for a minute: %d requests", n)
 		}
 		other := s.watch("/events")
 		other.next("locks")
 		time.Sleep(60*time.Second + 100*time.Millisecond)
-		if n := s.store.inspected(); n != 121+121+120 {
+		if n := s.inspected(); n != 121+121+120 {
 			t.Errorf("a minute with another prefix: %d requests in all", n)
 		}
 		other.leave()
@@ -214,16 +213,16 @@ func TestOnePollForAllViewers(t *testing.T) {
 			v.leave()
 		}
 		time.Sleep(60 * time.Second)
-		if n := s.store.inspected(); n != 362+120 {
+		if n := s.inspected(); n != 362+120 {
 			t.Errorf("a minute with one viewer: %d requests in all", n)
 		}
 		viewers[9].leave()
 		time.Sleep(time.Hour)
-		if n := s.store.inspected(); n != 482 {
+		if n := s.inspected(); n != 482 {
 			t.Errorf("an hour without a viewer: %d requests in all", n)
 		}
 		s.watch("/events?prefix=shop:").next("locks")
-		if n := s.store.inspected(); n != 483 {
+		if n := s.inspected(); n != 483 {
 			t.Errorf("a new viewer: %d requests in all", n)
 		}
 	})
@@ -269,7 +268,7 @@ func TestUnavailable(t *testing.T) {
 		stream := s.watch("/events")
 		before := s.decode(stream.next("locks"))
 
-		s.store.change(func() { s.store.err = errBroken })
+		s.store.Fail(errBroken, testkit.Inspect)
 		if got := stream.next("unavailable"); got != unavailable {
 			t.Errorf("got %s", got)
 		}
@@ -280,13 +279,13 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("a later viewer: %s", got)
 		}
 
-		s.store.change(func() { s.store.err = nil })
+		s.store.Fail(nil)
 		for _, v := range []*viewer{stream, later} {
 			if got := s.decode(v.next("locks")); got.Locks[0].Holders[0] != before.Locks[0].Holders[0] {
 				t.Errorf("the store is back: %+v", got)
 			}
 		}
-		s.store.change(func() { s.store.hangs = true })
+		s.store.Hang(testkit.Inspect)
 		start := time.Now()
 		if got := stream.next("unavailable"); got != unavailable || time.Since(start) > 11*time.Second {
 			t.Errorf("the store hangs: %s after %v", got, time.Since(start))
@@ -298,10 +297,10 @@ func TestUnavailable(t *testing.T) {
 // an event, too.
 func TestUnavailableAtFirst(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.store.change(func() { s.store.err = errBroken })
+		s.store.Fail(errBroken, testkit.Inspect)
 		stream := s.watch("/events")
 		stream.next("unavailable")
-		s.store.change(func() { s.store.err = nil })
+		s.store.Fail(nil)
 		s.wantKeys(s.decode(stream.next("locks")))
 	})
 }
@@ -310,7 +309,7 @@ func TestStreamsEndWithTheLocker(t *testing.T) {
 	bubble(t, func(s *site) {
 		stream := s.watch("/events")
 		stream.next("locks")
-		s.store.change(func() { s.store.err = errBroken })
+		s.store.Fail(errBroken, testkit.Inspect)
 		stream.next("unavailable")
 		if err := s.locker.Close(); err != nil {
 			t.Fatal(err)
@@ -337,9 +336,9 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("Shutdown took %v", d)
 		}
 		time.Sleep(time.Hour)
-		n := s.store.inspected()
+		n := s.inspected()
 		time.Sleep(time.Hour)
-		if s.store.inspected() != n {
+		if s.inspected() != n {
 			t.Error("the store is asked after Close")
 		}
 	})
@@ -356,7 +355,7 @@ func TestClosed(t *testing.T) {
 
 func TestCloseBeforeTheFirstAnswer(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.store.hangs = true
+		s.store.Hang(testkit.Inspect)
 		time.AfterFunc(time.Second, s.ui.Close)
 		start := time.Now()
 		s.wantProblem(s.get("/events"), http.StatusServiceUnavailable, "this process shuts down")
@@ -369,7 +368,7 @@ func TestCloseBeforeTheFirstAnswer(t *testing.T) {
 // The timeouts of a server are for requests that end. A stream outlives them.
 func TestStreamsOutliveTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newStore()
+		b := testkit.NewStore()
 		l := newLocker(t, b)
 		s := newSite(t, b, l, lockui.New(l), func(server *http.Server) {
 			server.ReadTimeout, server.WriteTimeout = 3*time.Second, 5*time.Second
@@ -394,9 +393,9 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		n := s.store.inspected()
+		n := s.inspected()
 		time.Sleep(time.Minute)
-		if s.store.inspected() != n {
+		if s.inspected() != n {
 			t.Error("the store is asked for a client that does not read")
 		}
 	})
@@ -422,7 +421,7 @@ type stiff struct{ http.ResponseWriter }
 
 func TestWriterThatCannotFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newStore()
+		b := testkit.NewStore()
 		l := newLocker(t, b)
 		ui := lockui.New(l)
 		s := newSite(t, b, l, ui)
@@ -436,7 +435,7 @@ func TestWriterThatCannotFlush(t *testing.T) {
 // The client of a request leaves before the store has answered.
 func TestClientLeavesEarly(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.store.hangs = true
+		s.store.Hang(testkit.Inspect)
 		ctx, leave := context.WithCancel(s.Context())
 		w := httptest.NewRecorder()
 		done := make(chan bool)

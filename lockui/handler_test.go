@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/lockui"
 )
 
@@ -95,7 +96,7 @@ func TestAccept(t *testing.T) {
 // relative URLs.
 func TestMounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ui := lockui.New(newLocker(t, newStore()))
+		ui := lockui.New(newLocker(t, testkit.NewStore()))
 		routed := http.NewServeMux()
 		routed.Handle("/admin/locks/", http.StripPrefix("/admin/locks", ui))
 		withSlash := http.NewServeMux()

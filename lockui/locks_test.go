@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/lockui"
 )
 
@@ -52,10 +53,10 @@ func TestModes(t *testing.T) {
 	bubble(t, func(s *site) {
 		s.hold("permits", distlock.Opts{Permits: 3})
 		s.hold("shared", distlock.Opts{Mode: distlock.Shared})
-		s.store.others = []distlock.KeyInfo{
-			{Key: "x:hash", Foreign: "hash", Held: 1, Holders: []driver.HolderInfo{{ExpiresIn: time.Minute}}},
-			{Key: "x:waited", Waiting: 1},
-		}
+		s.others(
+			driver.KeyInfo{Key: "x:hash", Foreign: "hash", Held: 1, Holders: []driver.HolderInfo{{ExpiresIn: time.Minute}}},
+			driver.KeyInfo{Key: "x:waited", Waiting: 1},
+		)
 		got := s.get("/").body
 		for _, want := range []string{
 			`"key":"permits","mode":"permits","held":1,`,
@@ -73,7 +74,7 @@ func TestModes(t *testing.T) {
 // A token may be larger than the numbers that JavaScript counts exactly.
 func TestTokensAreStrings(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.store.others = []distlock.KeyInfo{{Key: "a", Held: 1, Holders: []driver.HolderInfo{{Token: 1<<64 - 1}}}}
+		s.others(driver.KeyInfo{Key: "a", Held: 1, Holders: []driver.HolderInfo{{Token: 1<<64 - 1}}})
 		if got := s.get("/").body; !strings.Contains(got, `"token":"18446744073709551615"`) {
 			t.Errorf("got %s", got)
 		}
@@ -84,9 +85,9 @@ func TestTokensAreStrings(t *testing.T) {
 func TestHoldersAreInOneOrder(t *testing.T) {
 	bubble(t, func(s *site) {
 		since := time.Now()
-		s.store.others = []distlock.KeyInfo{{Key: "a", Held: 3, Holders: []driver.HolderInfo{
+		s.others(driver.KeyInfo{Key: "a", Held: 3, Holders: []driver.HolderInfo{
 			{Owner: "a", Since: since.Add(time.Second)}, {Owner: "c", Since: since}, {Owner: "b", Since: since},
-		}}}
+		}})
 		var got string
 		for _, h := range s.list("/").Locks[0].Holders {
 			got += h.Fingerprint
@@ -213,7 +214,7 @@ func TestOddKeys(t *testing.T) {
 func TestOddForeignKeys(t *testing.T) {
 	for _, key := range []string{"\u2028", "a\nevent: locks\ndata: {}\n\n", "\x00\x7f\xff", "a b"} {
 		bubble(t, func(s *site) {
-			s.store.others = []distlock.KeyInfo{{Key: key, Foreign: "string", Held: 1}}
+			s.others(driver.KeyInfo{Key: key, Foreign: "string", Held: 1})
 			got := s.get("/").body
 			if strings.Count(got, "\n") != 1 || strings.Contains(got, "\u2028") || len(s.decode(got).Locks) != 1 {
 				t.Errorf("%q: %q", key, got)
@@ -251,7 +252,7 @@ func TestBadParameters(t *testing.T) {
 				s.wantProblem(s.get("/key?"+name), http.StatusBadRequest, strings.ReplaceAll(detail, "prefix", "name"))
 			}
 		}
-		if n := s.store.inspected(); n != 0 {
+		if n := s.inspected(); n != 0 {
 			t.Errorf("the store was asked %d times", n)
 		}
 		s.wantKeys(s.list("/?prefix=" + long[:1024]))
@@ -262,20 +263,20 @@ func TestBadParameters(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	bubble(t, func(s *site) {
 		s.hold("a", distlock.Opts{})
-		s.store.change(func() { s.store.err = errBroken })
+		s.store.Fail(errBroken, testkit.Inspect, testkit.Force)
 		const down = "the store of the locks does not answer"
 		for _, path := range []string{"/", "/key?name=a"} {
 			s.wantProblem(s.get(path), http.StatusServiceUnavailable, down)
 		}
 		s.release(http.StatusServiceUnavailable, "a", down)
 
-		s.store.change(func() { s.store.err, s.store.hangs = nil, true })
+		s.store.Hang(testkit.Inspect)
 		start := time.Now()
 		s.wantProblem(s.get("/"), http.StatusServiceUnavailable, "the store of the locks took too long")
 		if d := time.Since(start); d != 10*time.Second {
 			t.Errorf("the answer took %v", d)
 		}
-		s.store.change(func() { s.store.hangs = false })
+		s.store.Hang()
 		s.wantKeys(s.list("/"), "a")
 	}, lockui.WithForceRelease(anyone))
 }
@@ -291,13 +292,10 @@ func TestLockerIsClosed(t *testing.T) {
 	})
 }
 
-// plain is a backend that is not an Inspector.
-type plain struct{ driver.Backend }
-
 func TestBackendIsNotAnInspector(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newStore()
-		l := newLocker(t, plain{b})
+		b := testkit.NewStore()
+		l := newLocker(t, b.Only(0))
 		s := newSite(t, b, l, lockui.New(l, lockui.WithForceRelease(anyone)))
 		const detail = "the backend of the locks cannot list them"
 		for _, path := range []string{"/", "/key?name=a", "/events"} {

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/lockui"
 )
 
@@ -28,79 +27,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // errBroken is the error of a store that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
 
-// store is a memlock that counts the calls of Inspect, and can be made to fail.
-type store struct {
-	*memlock.Backend
-
-	mu       sync.Mutex
-	inspects []string // the prefix of each call
-	owners   []string
-	err      error
-	hangs    bool // until the end of the context
-	others   []distlock.KeyInfo
-}
-
-func newStore() *store { return &store{Backend: memlock.New()} }
-
-func (s *store) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	s.mu.Lock()
-	s.owners = append(s.owners, r.Owner)
-	s.mu.Unlock()
-	return s.Backend.Acquire(ctx, r)
-}
-
-func (s *store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	s.mu.Lock()
-	s.owners = append(s.owners, r.Owner)
-	s.mu.Unlock()
-	return s.Backend.TryAcquire(ctx, r)
-}
-
-// Inspect adds the keys of s.others that come after those of the memlock.
-func (s *store) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	s.mu.Lock()
-	s.inspects = append(s.inspects, prefix)
-	err, hangs, others := s.err, s.hangs, s.others
-	s.mu.Unlock()
-	if hangs {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.Backend.Inspect(ctx, prefix, limit)
-	return append(found, others[:min(len(others), limit-len(found))]...), err
-}
-
-func (s *store) ForceRelease(ctx context.Context, key string) (bool, error) {
-	s.mu.Lock()
-	err := s.err
-	s.mu.Unlock()
-	if err != nil {
-		return false, err
-	}
-	return s.Backend.ForceRelease(ctx, key)
-}
-
-// change changes what the store does.
-func (s *store) change(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
-}
-
-// inspected returns how often Inspect was called.
-func (s *store) inspected() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.inspects)
-}
-
 // site is a server with a lockui in a bubble. Its connections are in memory.
 type site struct {
 	*testing.T
-	store  *store
+	store  *testkit.Store
 	locker *distlock.Locker
 	ui     *lockui.Handler
 	server *http.Server
@@ -111,13 +41,13 @@ type site struct {
 func bubble(t *testing.T, f func(s *site), opts ...lockui.Option) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := newStore()
+		b := testkit.NewStore()
 		l := newLocker(t, b)
 		f(newSite(t, b, l, lockui.New(l, opts...)))
 	})
 }
 
-func newSite(t *testing.T, b *store, l *distlock.Locker, ui *lockui.Handler, change ...func(*http.Server)) *site {
+func newSite(t *testing.T, b *testkit.Store, l *distlock.Locker, ui *lockui.Handler, change ...func(*http.Server)) *site {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("/locks/", http.StripPrefix("/locks", ui))
@@ -167,22 +97,24 @@ func (l *listener) Addr() net.Addr { return &net.TCPAddr{} }
 
 func newLocker(t *testing.T, b driver.Backend) *distlock.Locker {
 	t.Helper()
-	l := distlock.New(b, distlock.Config{Holder: "web-3/1432"})
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+	return testkit.NewLocker(t, b, distlock.Config{Holder: "web-3/1432"})
+}
+
+// inspected returns how often the store was inspected.
+func (s *site) inspected() int { return len(s.store.Calls(testkit.Inspect)) }
+
+// others makes the store find more keys.
+func (s *site) others(more ...driver.KeyInfo) {
+	s.store.After(func(_ context.Context, c *testkit.Call) error {
+		c.Found = append(c.Found, more...)
+		return nil
 	})
-	return l
 }
 
 // hold takes a key until the end of the test.
 func (s *site) hold(key string, o distlock.Opts) *distlock.Lease {
 	s.Helper()
-	lease, err := s.locker.Acquire(s.Context(), key, o)
-	if err != nil {
-		s.Fatal(err)
-	}
+	lease := testkit.MustAcquire(s, s.locker, key, o)
 	s.Cleanup(func() { _ = lease.Release(context.WithoutCancel(s.Context())) }) // released already, or lost on purpose
 	return lease
 }

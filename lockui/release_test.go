@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/lockui"
 )
 
@@ -166,7 +167,7 @@ func TestBadRelease(t *testing.T) {
 
 func TestReleaseOfAForeignKey(t *testing.T) {
 	bubble(t, func(s *site) {
-		s.store.err = distlock.ErrForeign
+		s.store.Fail(distlock.ErrForeign, testkit.Force)
 		s.release(http.StatusConflict, "a", "the key contains something that is not a lock of this library")
 	}, lockui.WithForceRelease(anyone))
 }

@@ -1,7 +1,6 @@
 package lockui_test
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -15,55 +14,36 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/lockui"
 )
-
-// telling is a backend that tells the owners of its requests.
-type telling struct {
-	driver.Backend
-	driver.Inspector
-	owners map[string]bool
-}
-
-func (b telling) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	b.owners[r.Owner] = true
-	return b.Backend.TryAcquire(ctx, r)
-}
 
 // TestNoOwner searches every byte that every path sends for the owners, which are the
 // secrets of the store.
 func TestNoOwner(t *testing.T) {
-	for name, open := range map[string]func(t *testing.T) interface {
-		driver.Backend
-		driver.Inspector
-	}{
-		"memlock": func(*testing.T) interface {
-			driver.Backend
-			driver.Inspector
-		} {
-			return memlock.New()
-		},
-		"redislock": func(t *testing.T) interface {
-			driver.Backend
-			driver.Inspector
-		} {
+	for name, open := range map[string]func(t *testing.T) driver.Backend{
+		"memlock": func(*testing.T) driver.Backend { return memlock.New() },
+		"redislock": func(t *testing.T) driver.Backend {
 			return redislock.New(redistest.VirtualClient(t, redistest.Virtual(t)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				inner := open(t)
-				b := telling{inner, inner, make(map[string]bool)}
+				b := testkit.Wrap(open(t))
 				l := newLocker(t, b)
-				s := newSite(t, nil, l, lockui.New(l, lockui.WithForceRelease(anyone)))
+				s := newSite(t, b, l, lockui.New(l, lockui.WithForceRelease(anyone)))
 				leases := []*distlock.Lease{
 					s.hold("shop:a", distlock.Opts{}),
 					s.hold("shop:permits", distlock.Opts{Permits: 2}),
 					s.hold("shop:permits", distlock.Opts{Permits: 2}),
 					s.hold("shop:readers", distlock.Opts{Mode: distlock.Shared}),
 				}
-				if len(b.owners) < len(leases) {
-					t.Fatalf("%d owners", len(b.owners))
+				owners := make(map[string]bool)
+				for _, c := range b.Calls(testkit.Try, testkit.Wait) {
+					owners[c.Owner] = true
+				}
+				if len(owners) < len(leases) {
+					t.Fatalf("%d owners", len(owners))
 				}
 				var sent strings.Builder
 				send := func(method, path, body string, header ...string) {
@@ -101,7 +81,7 @@ func TestNoOwner(t *testing.T) {
 						t.Errorf("the fingerprint of %s was not sent", lease.Key())
 					}
 				}
-				for owner := range b.owners {
+				for owner := range owners {
 					secret, _, _ := strings.Cut(owner, "@")
 					bare := strings.ReplaceAll(secret, "-", "")
 					for _, text := range []string{secret, bare, secret[:18], secret[18:], bare[:16], bare[16:]} {
@@ -152,14 +132,14 @@ func TestPrefixCannotBeLeft(t *testing.T) {
 			s.wantProblem(s.get("/key?name="+query), http.StatusForbidden, outside)
 			s.release(http.StatusForbidden, name, outside)
 		}
-		for _, prefix := range s.store.inspects {
-			if !strings.HasPrefix(prefix, confined) {
-				t.Errorf("the store was asked for %q", prefix)
+		for _, c := range s.store.Calls(testkit.Inspect) {
+			if !strings.HasPrefix(c.Key, confined) {
+				t.Errorf("the store was asked for %q", c.Key)
 			}
 		}
 
 		// A backend that returns too much changes nothing.
-		s.store.change(func() { s.store.others = []distlock.KeyInfo{{Key: "bank:b", Held: 1}, {Key: "shop:b", Held: 1}} })
+		s.others(driver.KeyInfo{Key: "bank:b", Held: 1}, driver.KeyInfo{Key: "shop:b", Held: 1})
 		s.wantKeys(s.list("/"), "shop:a", "shop:b")
 		s.wantKeys(s.list("/?prefix=shop:b"), "shop:b")
 		stream := s.watch("/events")

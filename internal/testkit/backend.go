@@ -98,8 +98,12 @@ func (s *Store) Inspect(ctx context.Context, prefix string, limit int) ([]driver
 	if err := s.enter(ctx, c); err != nil {
 		return nil, err
 	}
-	infos, err := s.Backend.(driver.Inspector).Inspect(ctx, prefix, limit)
-	return infos, s.leave(ctx, c, err)
+	var err error
+	c.Found, err = s.Backend.(driver.Inspector).Inspect(ctx, prefix, limit)
+	if err := s.leave(ctx, c, err); err != nil {
+		return nil, err
+	}
+	return c.Found, nil
 }
 
 // decide passes on an operator's decision about a key.

@@ -40,6 +40,8 @@ type Call struct {
 	Grants []driver.Grant
 	// Results are those of a renewal, in After, which may change them.
 	Results []driver.RenewResult
+	// Found is what Inspect has found, in After, which may change it.
+	Found []driver.KeyInfo
 }
 
 // LimitTokens leaves at most n tokens in each grant. With 0 there is none, as from a store
