@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,9 +20,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/lockmetrics/knownrun"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/otellock"
 )
 
@@ -31,22 +29,10 @@ import (
 type traced struct {
 	*testing.T
 	*distlock.Locker
-	store    *store
+	store    *testkit.Store
 	recorder *tracetest.SpanRecorder
 	tracer   trace.Tracer // of the callers
 	begun    time.Time
-}
-
-// store is a memlock that can fail to renew.
-type store struct {
-	*memlock.Backend
-	silent atomic.Bool
-}
-
-func (s *store) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	if !s.silent.Load() {
-		s.Backend.Renew(ctx, grants, report)
-	}
 }
 
 // traces runs f in virtual time, with others among the hooks. In the end each span that was
@@ -56,7 +42,7 @@ func traces(t *testing.T, f func(t *traced), others ...distlock.Hooks) {
 	synctest.Test(t, func(t *testing.T) {
 		r := tracetest.NewSpanRecorder()
 		p := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r))
-		s := &store{Backend: memlock.New()}
+		s := testkit.NewStore()
 		spans := otellock.Hooks(otellock.WithTracerProvider(p), otellock.WithMeterProvider(noop.NewMeterProvider()))
 		l := distlock.New(s, distlock.Config{Holder: "web-1", HandOvers: 1, HandOverTime: time.Minute, Hooks: distlock.JoinHooks(append(others, spans)...)})
 		f(&traced{t, l, s, r, p.Tracer("caller"), time.Now()})
@@ -209,7 +195,7 @@ func TestSpanOfARenewal(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second / 2) // one is renewed
-		t.store.silent.Store(true)
+		t.store.Fail(testkit.ErrSilent, testkit.Renew)
 		time.Sleep(3 * time.Second)
 		_ = lease.Release(context.Background())
 		span.End()

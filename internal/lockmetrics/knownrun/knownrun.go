@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Run takes locks with the hooks h, in a way of which every wait and hold is known, and
@@ -45,7 +43,7 @@ func Test(t *testing.T, h distlock.Hooks, gather func() []string) {
 // takeLocks calls want with the lines, among those that begin with one of the prefixes.
 func takeLocks(t *testing.T, h distlock.Hooks, want func(lines string, prefixes ...string)) {
 	t.Helper()
-	r := &run{T: t, store: &store{Backend: memlock.New()}, want: want}
+	r := &run{T: t, store: testkit.NewStore(), want: want}
 	r.locker = distlock.New(r.store, distlock.Config{Hooks: h, HandOverTime: time.Minute})
 	r.waits()
 	r.losses()
@@ -136,7 +134,7 @@ distlock_waiting unnamed exclusive 0`
 // run is the known run.
 type run struct {
 	*testing.T
-	store  *store
+	store  *testkit.Store
 	locker *distlock.Locker
 	want   func(lines string, prefixes ...string)
 }
@@ -207,7 +205,14 @@ distlock_losses_total lost exclusive 1`, "distlock_held lost", "distlock_losses_
 
 // renewals: two fail and the third succeeds; one is of a lease that two readers share.
 func (r *run) renewals() {
-	r.store.failing.Store(2)
+	failed := 0
+	r.store.Before(func(_ context.Context, c *testkit.Call) error {
+		if c.Op != testkit.Renew || failed == 2 {
+			return nil
+		}
+		failed++
+		return testkit.ErrSilent
+	})
 	lease := r.acquire(r.Context(), distlock.Opts{Value: "job", KeyTimeout: 3 * time.Second})
 	time.Sleep(2 * time.Second)
 	r.release(lease)
@@ -226,10 +231,10 @@ func (r *run) renewals() {
 func (r *run) failures() {
 	once := distlock.Opts{RetryCount: 1}
 	lease := r.acquire(r.Context(), once)
-	r.store.down.Store(true)
+	r.store.Fail(testkit.ErrBroken, testkit.Try, testkit.Release)
 	_ = lease.Release(r.Context())
 	r.fails(r.Context(), once, distlock.CodeUnavailable)
-	r.store.down.Store(false)
+	r.store.Fail(nil)
 	time.Sleep(time.Minute)
 
 	pool := distlock.Opts{Value: "pool", Permits: 2, RetryCount: 1}
@@ -292,34 +297,4 @@ func (r *run) release(lease *distlock.Lease) {
 	if err := lease.Release(r.Context()); err != nil {
 		r.Error(err)
 	}
-}
-
-// store is a memlock that can fail.
-type store struct {
-	*memlock.Backend
-
-	down    atomic.Bool
-	failing atomic.Int32 // renewals that will fail
-}
-
-var errDown = errors.New("down")
-
-func (s *store) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if s.down.Load() {
-		return driver.Grant{}, errDown
-	}
-	return s.Backend.TryAcquire(ctx, r)
-}
-
-func (s *store) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	if s.failing.Add(-1) < 0 {
-		s.Backend.Renew(ctx, grants, report)
-	}
-}
-
-func (s *store) Release(ctx context.Context, g driver.Grant) error {
-	if s.down.Load() {
-		return errDown
-	}
-	return s.Backend.Release(ctx, g)
 }
