@@ -112,12 +112,10 @@ func TestCatalog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store, processes := newProcesses(t, 5)
+				_, processes := newProcesses(t, 5)
 				if c.down {
-					dead := &cable{Backend: store}
-					dead.cut.Store(true)
 					for i := range processes {
-						processes[i] = newProcess(t, dead)
+						processes[i] = newDead(t)
 					}
 				}
 				values, s := new(cache), &shelf{takes: c.takes, err: c.err}

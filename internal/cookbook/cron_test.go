@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/cookbook"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestNightly: cron starts the report on five machines with different clocks, forty times in
@@ -94,10 +95,10 @@ func TestNightlyCrash(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, machines := newProcesses(t, 1)
-		dying := &cable{Backend: store}
+		dying, cut := newMortal(t, store)
 		var begun, written int
-		time.AfterFunc(15*time.Second, func() { dying.cut.Store(true) })
-		err := cookbook.Nightly(t.Context(), newProcess(t, dying), func(ctx context.Context) error {
+		time.AfterFunc(15*time.Second, cut)
+		err := cookbook.Nightly(t.Context(), dying, func(ctx context.Context) error {
 			begun++
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -119,14 +120,11 @@ func TestNightlyCrash(t *testing.T) {
 func TestNightlyOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, _ := newProcesses(t, 0)
-		dead := &cable{Backend: store}
-		dead.cut.Store(true)
-		err := cookbook.Nightly(t.Context(), newProcess(t, dead), func(context.Context) error {
+		err := cookbook.Nightly(t.Context(), newDead(t), func(context.Context) error {
 			t.Error("the report is written without the lock")
 			return nil
 		})
-		if !errors.Is(err, distlock.ErrUnavailable) || !errors.Is(err, errCut) {
+		if !errors.Is(err, distlock.ErrUnavailable) || !errors.Is(err, testkit.ErrBroken) {
 			t.Errorf("Nightly: %v", err)
 		}
 	})

@@ -126,14 +126,12 @@ func TestCustomersBusy(t *testing.T) {
 func TestCustomersRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, processes := newProcesses(t, 1)
+		_, processes := newProcesses(t, 1)
 		service := new(orders)
 		_, err := connect(t, cookbook.NewServer(processes[0], service)).Place(t.Context(), &orderv1.PlaceRequest{Sku: "tea"})
 		checkStatus(t, err, codes.InvalidArgument, grpcmw.ReasonKey)
 
-		dead := &cable{Backend: store}
-		dead.cut.Store(true)
-		client := connect(t, cookbook.NewServer(newProcess(t, dead), service))
+		client := connect(t, cookbook.NewServer(newDead(t), service))
 		_, err = client.Place(t.Context(), &orderv1.PlaceRequest{CustomerId: "1"})
 		checkStatus(t, err, codes.Unavailable, grpcmw.ReasonUnavailable)
 		if n := service.all.total.Load(); n != 0 {

@@ -1,8 +1,6 @@
 package cookbook_test
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +8,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // newProcesses returns n Lockers over one store, which act as n processes.
@@ -18,19 +17,26 @@ func newProcesses(tb testing.TB, n int) (*memlock.Backend, []*distlock.Locker) {
 	store := memlock.New()
 	lockers := make([]*distlock.Locker, n)
 	for i := range lockers {
-		lockers[i] = newProcess(tb, store)
+		lockers[i] = testkit.NewLocker(tb, store, distlock.Config{})
 	}
 	return store, lockers
 }
 
-func newProcess(tb testing.TB, b driver.Backend) *distlock.Locker {
+// newMortal returns a Locker over its own connection to a store. When cut has cut it, the
+// process is dead for the store: its leases end by themselves.
+func newMortal(tb testing.TB, b driver.Backend) (l *distlock.Locker, cut func()) {
 	tb.Helper()
-	l := distlock.New(b, distlock.Config{})
-	tb.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			tb.Errorf("Close: %v", err)
-		}
-	})
+	s := testkit.Wrap(b)
+	return testkit.NewLocker(tb, s.Only(0), distlock.Config{}), func() {
+		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Renew, testkit.Release)
+	}
+}
+
+// newDead returns a Locker whose store does not answer.
+func newDead(tb testing.TB) *distlock.Locker {
+	tb.Helper()
+	l, cut := newMortal(tb, memlock.New())
+	cut()
 	return l
 }
 
@@ -44,36 +50,6 @@ func together(lockers []*distlock.Locker, n int, f func(l *distlock.Locker)) {
 		}
 	}
 	callers.Wait()
-}
-
-var errCut = errors.New("connection refused")
-
-// cable is the connection of a process to the store. When it is cut, the process is dead
-// for the store: its leases end by themselves.
-type cable struct {
-	driver.Backend
-
-	cut atomic.Bool
-}
-
-func (c *cable) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if c.cut.Load() {
-		return driver.Grant{}, errCut
-	}
-	return c.Backend.TryAcquire(ctx, r)
-}
-
-func (c *cable) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	if !c.cut.Load() {
-		c.Backend.Renew(ctx, grants, report)
-	}
-}
-
-func (c *cable) Release(ctx context.Context, g driver.Grant) error {
-	if c.cut.Load() {
-		return errCut
-	}
-	return c.Backend.Release(ctx, g)
 }
 
 // gauge counts what runs at the same time.

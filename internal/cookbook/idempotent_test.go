@@ -152,11 +152,8 @@ func TestPaymentsLost(t *testing.T) {
 func TestPaymentsOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, _ := newProcesses(t, 0)
-		dead := &cable{Backend: store}
-		dead.cut.Store(true)
 		book := new(ledger)
-		w := pay(t, cookbook.Payments(newProcess(t, dead), book, user), "ann", "k1")
+		w := pay(t, cookbook.Payments(newDead(t), book, user), "ann", "k1")
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || book.attempts != 0 {
 			t.Errorf("%d %v, %d payments", w.Code, w.Header(), book.attempts)
 		}

@@ -132,14 +132,13 @@ func TestSendMailsCrash(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, processes := newProcesses(t, 1)
-		dying := &cable{Backend: store}
 		box := &outbox{last: 10}
-		dead := newProcess(t, dying)
+		dead, cut := newMortal(t, store)
 		stopDead := candidate(t, dead, box, func(ctx context.Context, m cookbook.Mail) error {
 			if m.ID < 5 {
 				return delivery(ctx, m)
 			}
-			dying.cut.Store(true)
+			cut()
 			<-ctx.Done() // the crash
 			return context.Cause(ctx)
 		})

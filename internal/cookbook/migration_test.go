@@ -47,7 +47,7 @@ func (s *schema) Apply(ctx context.Context, version int) error {
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		store, instances := newProcesses(t, 5)
+		_, instances := newProcesses(t, 5)
 		db := new(schema)
 		start := time.Now()
 		together(instances, 1, func(l *distlock.Locker) {
@@ -58,12 +58,11 @@ func TestMigrate(t *testing.T) {
 		if v, n := db.version.Load(), db.running.total.Load(); v != 3 || n != 3 {
 			t.Errorf("version %d after %d migrations", v, n)
 		}
-		dead := &cable{Backend: store}
-		dead.cut.Store(true)
-		if err := cookbook.Migrate(t.Context(), newProcess(t, dead), db, 3); err != nil {
+		dead := newDead(t)
+		if err := cookbook.Migrate(t.Context(), dead, db, 3); err != nil {
 			t.Errorf("a start without the store: %v", err)
 		}
-		if err := cookbook.Migrate(t.Context(), newProcess(t, dead), db, 4); !errors.Is(err, distlock.ErrUnavailable) {
+		if err := cookbook.Migrate(t.Context(), dead, db, 4); !errors.Is(err, distlock.ErrUnavailable) {
 			t.Errorf("a migration without the store: %v", err)
 		}
 	})
@@ -75,11 +74,13 @@ func TestMigrateCrash(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, instances := newProcesses(t, 4)
-		dying := &cable{Backend: store}
-		first := newProcess(t, dying)
+		first, cut := newMortal(t, store)
 		db := new(schema)
+		dead := false
 		db.crash = func(ctx context.Context, version int) error {
-			if version == 2 && !dying.cut.Swap(true) {
+			if version == 2 && !dead {
+				cut()
+				dead = true
 				<-ctx.Done()
 				return context.Cause(ctx)
 			}
