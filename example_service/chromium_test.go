@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // screenshots is where the browser test writes what it sees.
@@ -36,17 +34,11 @@ const (
 )
 
 // startBrowser starts chromium and returns the context of its first tab. The test is
-// skipped if there is no chromium; see [child.RealEnv].
+// skipped if there is no chromium; see [child.Need].
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
-	bin, err := exec.LookPath("chromium")
-	if err != nil {
-		if child.Required() {
-			t.Fatal(err)
-		}
-		t.Skipf(testmode.LeftOut+"needs chromium in PATH: %v", err)
-	}
-	testmode.InRealTime(t)
+	bin, err := child.LookPath("chromium", "needs chromium in PATH")
+	child.Need(t, err)
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(bin), chromedp.Flag("headless", "new"), chromedp.UserDataDir(t.TempDir()))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)

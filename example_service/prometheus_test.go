@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,20 +17,14 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // program returns the path of a program. The test is skipped without it; see
-// [child.RealEnv].
+// [child.Need].
 func program(t *testing.T, name string) string {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil && child.Required() {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Skipf(testmode.LeftOut+"needs %s, which is in Debian's package prometheus: %v", name, err)
-	}
+	path, err := child.LookPath(name, "needs "+name+", which is in Debian's package prometheus")
+	child.Need(t, err)
 	return path
 }
 
@@ -40,8 +33,10 @@ func program(t *testing.T, name string) string {
 type prometheusServer struct {
 	base   string
 	client *http.Client
-	at     string          // when expressions are evaluated; empty: now
-	ended  <-chan struct{} // closed when the process has ended
+	at     string // when expressions are evaluated; empty: now
+
+	launched chan struct{} // closed when err is known
+	err      error
 }
 
 // every is how often it reads the metrics and evaluates the rules.
@@ -63,43 +58,39 @@ func startPrometheus(t *testing.T, bin, target string) *prometheusServer {
 			t.Fatal(err)
 		}
 	}
-	port, err := child.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	cmd := exec.Command(bin, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address="+addr, "--log.level=warn")
-	var output logBuffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	ended, err := child.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
 	transport := &http.Transport{}
+	p := &prometheusServer{client: &http.Client{Transport: transport, Timeout: time.Minute}, launched: make(chan struct{})}
+	server := &child.Server{Name: "Prometheus", Ports: make([]int, 1)}
+	server.Command = func() (*exec.Cmd, error) {
+		p.base = "http://" + server.Addr()
+		return exec.Command(bin, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+			"--web.listen-address="+server.Addr(), "--log.level=warn"), nil
+	}
+	server.Ready = func() bool {
+		res, err := p.client.Get(p.base + "/-/ready")
+		return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
+	}
+	go func() {
+		defer close(p.launched)
+		p.err = child.Launch(server)
+	}()
 	t.Cleanup(func() {
+		<-p.launched
 		transport.CloseIdleConnections()
-		_ = cmd.Process.Kill()
-		<-ended
+		server.Kill()
 		if t.Failed() {
-			t.Logf("prometheus: %v\n%s", cmd.ProcessState, &output)
+			t.Logf("Prometheus: %s", server.Log())
 		}
 	})
-	return &prometheusServer{base: "http://" + addr, client: &http.Client{Transport: transport, Timeout: time.Minute}, ended: ended}
+	return p
 }
 
 // ready waits until Prometheus has read the metrics.
 func (p *prometheusServer) ready(t *testing.T) {
 	t.Helper()
-	eventually(t, "Prometheus is ready", func() bool {
-		select {
-		case <-p.ended:
-			t.Fatal("Prometheus has ended")
-		default:
-		}
-		res, err := p.client.Get(p.base + "/-/ready")
-		return err == nil && res.Body.Close() == nil && res.StatusCode == http.StatusOK
-	})
+	if <-p.launched; p.err != nil {
+		t.Fatal(p.err)
+	}
 	p.readAgain(t)
 }
 

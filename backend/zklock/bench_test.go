@@ -42,7 +42,7 @@ func theirs(c *zk.Conn) contender {
 // BenchmarkLock measures a lock and an unlock of this package and of the client library,
 // each with one connection.
 func BenchmarkLock(b *testing.B) {
-	s := sharedServer(b)
+	s := shared.Server(b)
 	for _, impl := range []struct {
 		name string
 		open func(b *testing.B) contender

@@ -66,5 +66,5 @@ func drop(t *testing.T, admins []*zk.Conn, key string) {
 func TestConformance(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	conform(t, []string{sharedServer(t).Addr()})
+	conform(t, []string{shared.Server(t).Addr()})
 }

@@ -89,7 +89,7 @@ func restart(t *testing.T, admin *zk.Conn, key string, next int) {
 // node of the process has the number that it would have had before, and still waits.
 func TestCounterRestarts(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	for _, c := range []struct {
 		key     string
@@ -133,7 +133,7 @@ func TestCounterRestarts(t *testing.T) {
 // Then another process takes the key. The first one waits.
 func TestCounterOfAnother(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, _, requests := counted(t, addr)
 	other := newBackend(t, []string{addr})
@@ -149,7 +149,7 @@ func TestCounterOfAnother(t *testing.T) {
 // for the first.
 func TestCounterOfReaders(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, _, requests := counted(t, addr)
 	const key = "counter-of-readers"

@@ -20,7 +20,7 @@ import (
 func TestCuratorForeign(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	c := startCurator(t, addr)
 	admin := newAdmin(t, addr)
 	const (
@@ -147,7 +147,7 @@ func wantForeign(tb testing.TB, err error, recipe string) {
 func TestCuratorCandidates(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	c := startCurator(t, addr)
 	admin := newAdmin(t, addr)
 	for _, tc := range []struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -26,7 +27,7 @@ type curator struct {
 func startCurator(t *testing.T, addr string) *curator {
 	t.Helper()
 	java, path, err := zktest.ClassPath("curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava", "slf4j-api", "slf4j-nop")
-	zktest.Need(t, err)
+	child.Need(t, err)
 	cmd := exec.Command(java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "testdata/Curator.java", addr)
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -81,7 +82,7 @@ func (c *curator) must(want, verb, kind, path string) {
 func TestCurator(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	c := startCurator(t, addr)
 	observer := newBackend(t, []string{addr})
 	admin := newAdmin(t, addr)

@@ -39,7 +39,7 @@ func TestOutageTexts(t *testing.T) {
 	killed := func(t *testing.T) (holder, waiter error) {
 		t.Helper()
 		_, _, err := zktest.ServerPath()
-		zktest.Need(t, err) // a skip in OnceValues would be a panic
+		child.Need(t, err) // a skip in OnceValues would be a panic
 		return once()
 	}
 	for _, o := range []outage{
@@ -112,7 +112,7 @@ func TestOutageTexts(t *testing.T) {
 // the cause.
 func TestPing(t *testing.T) {
 	t.Parallel()
-	if err := newLocker(t, sharedServer(t).Addr()).Ping(t.Context()); err != nil {
+	if err := newLocker(t, shared.Server(t).Addr()).Ping(t.Context()); err != nil {
 		t.Errorf("Ping: %v", err)
 	}
 	dead := child.ClosedAddr(t)
@@ -147,7 +147,7 @@ func silent(tb testing.TB) string {
 // refused asks for a lock with nodes that belong to the user shop.
 func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	t.Helper()
-	addr, root := sharedServer(t).Addr(), zklock.WithRoot("/outage-owned")
+	addr, root := shared.Server(t).Addr(), zklock.WithRoot("/outage-owned")
 	owner := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", password))
 	key := path.Base(t.Name()) // subtests run at the same time
 	mustRelease(t, owner, mustAcquire(t, owner, request(key)))

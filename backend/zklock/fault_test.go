@@ -36,7 +36,7 @@ func overNetwork(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Bac
 // a node after the reply to its creation was lost.
 func TestRow08LostCreateReply(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, n := overNetwork(t, addr)
 	const key = "lost-create"
@@ -74,7 +74,7 @@ func TestRow08LostCreateReply(t *testing.T) {
 func TestRow08LostCreateGivenUp(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
 	const key = "given-up-create"
@@ -104,7 +104,7 @@ func TestRow08LostCreateGivenUp(t *testing.T) {
 // the background.
 func TestRow09LateCreate(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
 	const key = "late-create"
@@ -136,7 +136,7 @@ func TestRow09LateCreate(t *testing.T) {
 // TestLostReleaseReply: a release without an answer continues in the background.
 func TestLostReleaseReply(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
 	const key = "lost-release"
@@ -154,7 +154,7 @@ func TestLostReleaseReply(t *testing.T) {
 // that the server still knows.
 func TestOwnOrphan(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr})
 	const key = "orphan"
@@ -181,7 +181,7 @@ func plant(t *testing.T, admin *zk.Conn, path string, flags int32) string {
 // Lost, and a waiter without a node does not get the key but joins the queue again.
 func TestNodeDeleted(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	const key = "deleted"
@@ -224,7 +224,7 @@ func TestNodeDeleted(t *testing.T) {
 // session with the same names. Those do not count as their locks.
 func TestStolenName(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	const key = "stolen"
@@ -260,7 +260,7 @@ func TestStolenName(t *testing.T) {
 // TestOverflow: calls fail when the sequence numbers are used up.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr})
 	const key = "overflow"
@@ -292,7 +292,7 @@ func (c failing) Write(p []byte) (int, error) {
 // it. Without our Write go-zookeeper 1.0.4 would hang.
 func TestCredentialsNotWritten(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	n, armed := new(spoilnet.Network), new(atomic.Bool)
 	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
 		c, err := n.DialTimeout(network, address, timeout)
@@ -336,7 +336,7 @@ func (c *drowsy) Write(p []byte) (int, error) {
 // 3.8.0 does if its CommitProcessor misses that it was woken.
 func TestDrowsyServer(t *testing.T) {
 	t.Parallel()
-	addr, overlooked := sharedServer(t).Addr(), new(atomic.Int32)
+	addr, overlooked := shared.Server(t).Addr(), new(atomic.Int32)
 	dial := func(network, address string, timeout time.Duration) (net.Conn, error) {
 		c, err := net.DialTimeout(network, address, timeout)
 		return &drowsy{Conn: c, overlooked: overlooked}, err

@@ -23,7 +23,7 @@ import (
 // lock.
 func TestRow22ForeignNodes(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	mustRelease(t, b, mustAcquire(t, b, request("foreign"))) // creates the root

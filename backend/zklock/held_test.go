@@ -47,7 +47,7 @@ func isNamed(err error) bool {
 // attempt, after a wait with a budget, and after a cancelled wait.
 func TestHolderNames(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	const key, web, batch = "named", "web-3/1432", "batch-1/7"
@@ -100,7 +100,7 @@ func TestHolderNames(t *testing.T) {
 // TestForeignHolderNames: the data of another program's node is shown if it can be a name.
 func TestForeignHolderNames(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	b, admin := newBackend(t, []string{addr}), newAdmin(t, addr)
 	for data, want := range map[string]string{
 		"172.17.0.2":               "172.17.0.2", // Curator's default

@@ -31,7 +31,7 @@ func jobOf(path string) (key string, ok bool) {
 // case.
 func TestInspectPaths(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	root := "/app-" + uuid.NewString() // some nodes stay, and the test may run again
 	opts := []zklock.Option{zklock.WithRoot(root), zklock.WithPath(jobPath)}
@@ -97,7 +97,7 @@ func TestInspectPaths(t *testing.T) {
 // TestInspectSemaphore: Inspect of the key shows a semaphore of Curator as foreign.
 func TestInspectSemaphore(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr})
 	key := "semaphore-" + uuid.NewString()

@@ -22,7 +22,7 @@ func TestRow08LostRenewalAndRelease(t *testing.T) {
 	testmode.Long(t)
 	reconnects(t)
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, n := overNetwork(t, addr, zklock.WithOpTimeout(shortTimeout))
 	other := newBackend(t, []string{addr})

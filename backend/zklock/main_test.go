@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,40 +17,21 @@ import (
 
 // shared is the server of all tests that do not stop or restart it. A JVM takes a second
 // to start.
-var shared struct {
-	sync.Once
-	dir    string
-	server *zktest.Server
-	err    error
-}
+var shared = zktest.Shared{Config: zktest.Config{
+	Properties: []string{"znode.container.checkIntervalMs=500", "znode.container.maxPerMinute=1000000"},
+}}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if shared.server != nil {
-		shared.server.Kill()
+	err := shared.Close()
+	if leak := goleak.Find(); err == nil {
+		err = leak
 	}
-	if err := goleak.Find(); code == 0 && err != nil {
+	if code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
-	if err := os.RemoveAll(shared.dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
 	os.Exit(code)
-}
-
-func sharedServer(tb testing.TB) *zktest.Server {
-	tb.Helper()
-	shared.Do(func() {
-		//nolint:usetesting // it outlives the test that needs it first
-		if shared.dir, shared.err = os.MkdirTemp("", "zklock"); shared.err == nil {
-			shared.server, shared.err = zktest.Launch(shared.dir, zktest.Config{
-				Properties: []string{"znode.container.checkIntervalMs=500", "znode.container.maxPerMinute=1000000"},
-			})
-		}
-	})
-	zktest.Need(tb, shared.err)
-	return shared.server
 }
 
 // newBackend returns a Backend that is closed when the test ends. Unless opts say

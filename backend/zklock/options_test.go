@@ -82,7 +82,7 @@ func TestUnreachable(t *testing.T) {
 // TestCloseGivesUp: closing a Backend releases its keys at once.
 func TestCloseGivesUp(t *testing.T) {
 	t.Parallel()
-	addr := []string{sharedServer(t).Addr()}
+	addr := []string{shared.Server(t).Addr()}
 	b, other := newBackend(t, addr), newBackend(t, addr)
 	mustAcquire(t, b, request("closed"))
 	mustBeBusy(t, other, "closed")
@@ -96,7 +96,7 @@ func TestCloseGivesUp(t *testing.T) {
 // TestDigest: with credentials, the nodes belong to that user alone.
 func TestDigest(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	outsider := newAdmin(t, addr)
 	root := zklock.WithRoot("/owned")
 	mine, mineToo := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret")), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret"))
@@ -123,7 +123,7 @@ func TestDigest(t *testing.T) {
 // TestACL: all users in the list may use the locks.
 func TestACL(t *testing.T) {
 	t.Parallel()
-	addr := []string{sharedServer(t).Addr()}
+	addr := []string{shared.Server(t).Addr()}
 	acl := zklock.WithACL(zklock.DigestACL(zk.PermAll, "a", "1"), zklock.DigestACL(zk.PermAll, "b", "2"))
 	root := zklock.WithRoot("/both")
 	a, b := newBackend(t, addr, root, acl, zklock.WithDigest("a", "1")), newBackend(t, addr, root, acl, zklock.WithDigest("b", "2"))
@@ -136,7 +136,7 @@ func TestACL(t *testing.T) {
 // TestPath: the application chooses the path of a key's node.
 func TestPath(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr}, zklock.WithRoot("/"), zklock.WithPath(func(key string) string { return "jobs/" + key + "/lock" }))
 	g := mustAcquire(t, b, request("nightly"))

@@ -63,7 +63,7 @@ func TestStranger(t *testing.T) {
 // alone.
 func TestRow22Strangers(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	for _, c := range []struct {
 		name  string

@@ -53,7 +53,7 @@ func (c *withholding) deliver() error {
 func TestRenewReportsEachResult(t *testing.T) {
 	t.Parallel()
 	conn := new(withholding)
-	b := newBackend(t, []string{sharedServer(t).Addr()},
+	b := newBackend(t, []string{shared.Server(t).Addr()},
 		zklock.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
 			c, err := net.DialTimeout(network, address, timeout)
 			conn.Conn = c
@@ -93,7 +93,7 @@ func TestRenewReportsEachResult(t *testing.T) {
 // TestRenewMany renews more locks than are read at the same time.
 func TestRenewMany(t *testing.T) {
 	t.Parallel()
-	b := newBackend(t, []string{sharedServer(t).Addr()})
+	b := newBackend(t, []string{shared.Server(t).Addr()})
 	const keys = 600
 	grants := make([]driver.Grant, keys)
 	var wg sync.WaitGroup

@@ -25,7 +25,7 @@ func mustBeAsked(tb testing.TB, asked <-chan struct{}) {
 // Other processes still see the name of the holder.
 func TestRevokeIsNotLost(t *testing.T) {
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	other := newBackend(t, []string{addr})
 	for name, ask := range map[string]func(t *testing.T, b *zklock.Backend, n *spoilnet.Network, g driver.Grant, revoke func()){
 		"before it listens": func(t *testing.T, b *zklock.Backend, _ *spoilnet.Network, g driver.Grant, revoke func()) {

@@ -35,7 +35,7 @@ func TestMaxLease(t *testing.T) {
 // TestLeaseBound: no lease is longer than half of the timeout that the server agreed to.
 func TestLeaseBound(t *testing.T) {
 	t.Parallel()
-	addr := []string{sharedServer(t).Addr()} // sessions of 400 ms to 600 s
+	addr := []string{shared.Server(t).Addr()} // sessions of 400 ms to 600 s
 	for _, c := range []struct{ session, ttl, want time.Duration }{
 		{time.Hour, time.Hour, 5 * time.Minute},
 		{time.Hour, time.Minute, time.Minute},
@@ -58,7 +58,7 @@ func TestLeaseBound(t *testing.T) {
 func TestMinHoldBeyondTheBound(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	addr := []string{sharedServer(t).Addr()}
+	addr := []string{shared.Server(t).Addr()}
 	admin := newAdmin(t, addr...)
 	b, other := newBackend(t, addr, zklock.WithSessionTimeout(6*time.Second)), newBackend(t, addr)
 	locker := distlock.New(b, distlock.Config{})
@@ -90,7 +90,7 @@ func TestMinHoldBeyondTheBound(t *testing.T) {
 func TestRow12CutForLonger(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	cut, network := overNetwork(t, addr, zklock.WithSessionTimeout(6*time.Second), zklock.WithOpTimeout(5*time.Second))
 	other := newBackend(t, []string{addr})
@@ -168,7 +168,7 @@ func TestRow12CutForLess(t *testing.T) {
 	testmode.Long(t)
 	reconnects(t)
 	t.Parallel()
-	addr := sharedServer(t).Addr()
+	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	cut, network := overNetwork(t, addr, zklock.WithOpTimeout(2*time.Second))
 	other := newBackend(t, []string{addr})
@@ -177,7 +177,7 @@ func TestRow12CutForLess(t *testing.T) {
 	w := startWaiter(t, cut, request("less-too"))
 	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf("less-too"))) == 2 })
 	eventually(t, patience, "it watches", func() bool {
-		paths, err := sharedServer(t).Ask("wchp")
+		paths, err := shared.Server(t).Ask("wchp")
 		return err == nil && strings.Contains(paths, parentOf("less-too")+"/")
 	})
 	mustWork(t, cut, "less-and-free")
@@ -333,7 +333,7 @@ func leaderKilled(t *testing.T, e *zktest.Ensemble) {
 	if n := r.uses.Load(); n != sessions*(before+after) {
 		t.Errorf("%d uses of %d", n, sessions*(before+after))
 	}
-	e.Restart(t, leader)
+	leader.Restart(t)
 	admin := newAdmin(t, e.Addrs()...)
 	eventually(t, patience, "no node is left", func() bool { return len(children(t, admin, parentOf("killed"))) == 0 })
 }

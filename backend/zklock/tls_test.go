@@ -17,7 +17,7 @@ import (
 // TLS.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	target := sharedServer(t).Addr()
+	target := shared.Server(t).Addr()
 	known := httptest.NewTLSServer(nil) // for its certificate and a client that trusts it
 	t.Cleanup(known.Close)
 	trust := known.Client().Transport.(*http.Transport).TLSClientConfig

@@ -97,7 +97,7 @@ func TestOneWatchForMany(t *testing.T) {
 func TestHalfOfAThousandGiveUp(t *testing.T) {
 	t.Parallel()
 	const waiters, sessions = 1000, 4
-	addr := []string{sharedServer(t).Addr()}
+	addr := []string{shared.Server(t).Addr()}
 	admin := newAdmin(t, addr...)
 	key := "thousand"
 	var backends []*zklock.Backend
@@ -157,7 +157,7 @@ func TestHalfOfAThousandGiveUp(t *testing.T) {
 // TestNothingIsLeft: the server deletes the nodes of keys that are not used any more.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	addr := []string{sharedServer(t).Addr()}
+	addr := []string{shared.Server(t).Addr()}
 	admin := newAdmin(t, addr...)
 	b := newBackend(t, addr, zklock.WithRoot("/left/behind"))
 	const keys = 2000

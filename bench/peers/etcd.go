@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os/exec"
 	"strings"
 	"time"
@@ -16,23 +15,19 @@ import (
 // startEtcd starts an empty etcd that is not part of a cluster, with its defaults, on
 // free ports. It returns the URL and a function that stops it.
 func startEtcd(ctx context.Context) (url string, stop func(), err error) {
-	bin, err := exec.LookPath("etcd")
+	bin, err := servers.LookPath("etcd", "it needs etcd in PATH")
 	if err != nil {
-		return "", nil, fmt.Errorf("%w etcd in PATH: %w", errMissing, err)
+		return "", nil, err
 	}
-	command := func(dir string, port int) (*exec.Cmd, error) {
-		peers, err := servers.FreePort()
-		if err != nil {
-			return nil, err
-		}
-		client, peer := "http://"+address(port), "http://"+address(peers)
+	command := func(dir string, ports []int) (*exec.Cmd, error) {
+		client, peer := "http://"+servers.Address(ports[0]), "http://"+servers.Address(ports[1])
 		return exec.Command(bin, "--data-dir", dir, "--name", "peers", "--log-level", "error",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "peers="+peer), nil
 	}
-	serves := func(port int) bool { return etcdVersion(ctx, etcdScheme+address(port)) != "" }
-	port, stop, err := launch(ctx, "etcd", command, serves)
-	return etcdScheme + address(port), stop, err
+	serves := func(addr string) bool { return etcdVersion(ctx, etcdScheme+addr) != "" }
+	addr, stop, err := launch(ctx, "etcd", command, serves)
+	return etcdScheme + addr, stop, err
 }
 
 // newEtcdClient returns a client of the server at url.

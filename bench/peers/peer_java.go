@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"embed"
-	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -44,11 +42,7 @@ func buildJava() (*maven.Project, error) {
 	if err := writeAll(javaSources, dir); err != nil {
 		return nil, err
 	}
-	p, err := maven.Build(context.Background(), filepath.Join(dir, "java"))
-	if errors.Is(err, maven.ErrMissing) {
-		err = fmt.Errorf("%w: %w", errMissing, err)
-	}
-	return p, err
+	return maven.Build(context.Background(), filepath.Join(dir, "java"))
 }
 
 // writeAll writes the files to dir. A file that has its content already stays as it is.

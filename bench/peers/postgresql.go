@@ -33,8 +33,8 @@ func startPostgreSQL(ctx context.Context) (url string, stop func(), err error) {
 		cmd.Dir = dir
 		return cmd, servers.Unprivileged(cmd, "postgres", dir)
 	}
-	command := func(dir string, port int) (*exec.Cmd, error) {
-		data := filepath.Join(dir, "data")
+	command := func(dir string, ports []int) (*exec.Cmd, error) {
+		data := filepath.Join(dir, strconv.Itoa(ports[0]))
 		cmd, err := program(dir, initdb, "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 		if err != nil {
 			return nil, err
@@ -42,15 +42,15 @@ func startPostgreSQL(ctx context.Context) (url string, stop func(), err error) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("initdb: %w: %s", err, out)
 		}
-		return program(dir, bin, "-D", data, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1",
+		return program(dir, bin, "-D", data, "-p", strconv.Itoa(ports[0]), "-c", "listen_addresses=127.0.0.1",
 			"-c", "unix_socket_directories=", "-c", "max_connections=200")
 	}
-	urlOf := func(port int) string {
-		return postgreSQLScheme + "postgres@" + address(port) + "/postgres?sslmode=disable"
+	urlOf := func(addr string) string {
+		return postgreSQLScheme + "postgres@" + addr + "/postgres?sslmode=disable"
 	}
-	serves := func(port int) bool { return postgreSQLVersion(ctx, urlOf(port)) != "" }
-	port, stop, err := launch(ctx, "PostgreSQL", command, serves)
-	return urlOf(port), stop, err
+	serves := func(addr string) bool { return postgreSQLVersion(ctx, urlOf(addr)) != "" }
+	addr, stop, err := launch(ctx, "PostgreSQL", command, serves)
+	return urlOf(addr), stop, err
 }
 
 // postgreSQLProgram returns the path of a program of the newest version.
@@ -64,11 +64,7 @@ func postgreSQLProgram(name string) (string, error) {
 			return path, nil
 		}
 	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%w Debian's package postgresql: %w", errMissing, err)
-	}
-	return path, nil
+	return servers.LookPath(name, "it needs Debian's package postgresql")
 }
 
 // postgreSQLVersion asks a server for its version. It returns "" if the server does not

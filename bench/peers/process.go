@@ -1,63 +1,33 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"time"
 
 	servers "github.com/distlock-go/distlock/internal/child" // this package has a child of its own
 )
 
-// launch starts a server in a new directory and waits until it serves. It returns a
-// function that kills it, because its data is not needed, and removes the directory.
-func launch(ctx context.Context, name string, command func(dir string, port int) (*exec.Cmd, error), serves func(port int) bool) (port int, stop func(), err error) {
+// launch starts a server in a new directory, on a free port for clients and another, and
+// waits until it serves at addr. It returns a function that kills it, because its data is
+// not needed, and removes the directory.
+func launch(ctx context.Context, name string, command func(dir string, ports []int) (*exec.Cmd, error), serves func(addr string) bool) (addr string, stop func(), err error) {
 	dir, err := os.MkdirTemp("", "peers")
 	if err != nil {
-		return 0, nil, err
+		return "", nil, err
 	}
-	kill := func() {}
-	remove := func() { kill(); _ = os.RemoveAll(dir) }
-	defer func() {
-		if err != nil {
-			remove()
+	s := &servers.Server{Name: name, Ports: make([]int, 2)}
+	s.Command = func() (*exec.Cmd, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-	}()
-	if port, err = servers.FreePort(); err != nil {
-		return 0, nil, err
+		return command(dir, s.Ports)
 	}
-	cmd, err := command(dir, port)
-	if err != nil {
-		return 0, nil, err
+	s.Ready = func() bool { return serves(s.Addr()) }
+	defer context.AfterFunc(ctx, s.Kill)()
+	if err := servers.Launch(s); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", nil, err
 	}
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	exited, err := servers.Start(cmd)
-	if err != nil {
-		return 0, nil, err
-	}
-	kill = func() {
-		_ = cmd.Process.Kill()
-		<-exited
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for limit := time.Now().Add(time.Minute); ; {
-		if serves(port) {
-			return port, remove, nil
-		}
-		select {
-		case <-exited:
-			return 0, nil, fmt.Errorf("%s does not start: %s", name, bytes.TrimSpace(output.Bytes()))
-		case <-ctx.Done():
-			return 0, nil, ctx.Err()
-		case <-tick.C:
-		}
-		if time.Now().After(limit) {
-			return 0, nil, errors.New(name + " does not answer")
-		}
-	}
+	return s.Addr(), func() { s.Kill(); _ = os.RemoveAll(dir) }, nil
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os/exec"
 	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
+
+	servers "github.com/distlock-go/distlock/internal/child"
 )
 
 // serverBinary is looked up in PATH.
@@ -69,7 +70,7 @@ func startServers(ctx context.Context, cfg *config, progress io.Writer) (stop fu
 		case err == nil:
 			stops = append(stops, kill)
 			cfg.urls[other.store] = url
-		case errors.Is(err, errMissing):
+		case errors.Is(err, servers.ErrMissing):
 			delete(needs, other.store)
 			if err := missing(goal, err); err != nil {
 				return nil, err
@@ -96,7 +97,7 @@ func prepareJava(cfg *config, progress io.Writer) error {
 		return nil
 	}
 	_, err := javaProject()
-	if !errors.Is(err, errMissing) {
+	if !errors.Is(err, servers.ErrMissing) {
 		return err
 	}
 	cfg.noJava = true
@@ -114,19 +115,17 @@ func startServer(ctx context.Context, options ...string) (url string, stop func(
 	if err != nil {
 		return "", nil, fmt.Errorf("-redis is empty, and there is no %s to start: %w", serverBinary, err)
 	}
-	command := func(dir string, port int) (*exec.Cmd, error) {
+	command := func(dir string, ports []int) (*exec.Cmd, error) {
 		return exec.Command(bin, append([]string{
-			"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+			"--port", strconv.Itoa(ports[0]), "--bind", "127.0.0.1", "--dir", dir,
 			"--save", "", "--appendonly", "no", "--maxclients", "4000",
 		}, options...)...), nil
 	}
-	serves := func(port int) bool {
-		c := redis.NewClient(&redis.Options{Addr: address(port), MaxRetries: -1})
+	serves := func(addr string) bool {
+		c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 		defer c.Close() //nolint:errcheck // nothing is lost
 		return c.Ping(ctx).Err() == nil
 	}
-	port, stop, err := launch(ctx, bin, command, serves)
-	return "redis://" + address(port) + "/0", stop, err
+	addr, stop, err := launch(ctx, bin, command, serves)
+	return "redis://" + addr + "/0", stop, err
 }
-
-func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 )
 
@@ -37,6 +36,3 @@ var otherStores = []struct {
 	{inPostgreSQL, startPostgreSQL, postgreSQLVersion},
 	{inEtcd, startEtcd, etcdVersion},
 }
-
-// errMissing means that a server is not installed.
-var errMissing = errors.New("it needs")

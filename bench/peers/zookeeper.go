@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	servers "github.com/distlock-go/distlock/internal/child"
 )
 
 // zooKeeperJar is the path of the server in Debian's package.
@@ -19,26 +20,26 @@ const zooKeeperJar = "/usr/share/java/zookeeper.jar"
 // startZooKeeper starts a ZooKeeper on a free port, with the defaults of its
 // documentation. It returns the URL and a function that stops it.
 func startZooKeeper(ctx context.Context) (url string, stop func(), err error) {
-	const needs = "java in PATH and Debian's package zookeeper"
-	java, err := exec.LookPath("java")
+	const needs = "it needs java in PATH and Debian's package zookeeper"
+	java, err := servers.LookPath("java", needs)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w %s: %w", errMissing, needs, err)
+		return "", nil, err
 	}
 	if _, err := os.Stat(zooKeeperJar); err != nil {
-		return "", nil, fmt.Errorf("%w %s: %w", errMissing, needs, err)
+		return "", nil, servers.Missing(needs, err)
 	}
-	command := func(dir string, port int) (*exec.Cmd, error) {
+	command := func(dir string, ports []int) (*exec.Cmd, error) {
 		conf := filepath.Join(dir, "zoo.cfg")
 		lines := []string{
-			"tickTime=2000", "dataDir=" + dir, "clientPort=" + strconv.Itoa(port), "clientPortAddress=127.0.0.1", "admin.enableServer=false", "",
+			"tickTime=2000", "dataDir=" + dir, "clientPort=" + strconv.Itoa(ports[0]), "clientPortAddress=127.0.0.1", "admin.enableServer=false", "",
 		}
 		return exec.Command(java, "-Xmx256m", "-XX:+UseSerialGC", "-Dzookeeper.jmx.log4j.disable=true",
 				"-cp", zooKeeperJar, "org.apache.zookeeper.server.quorum.QuorumPeerMain", conf),
 			os.WriteFile(conf, []byte(strings.Join(lines, "\n")), 0o600)
 	}
-	serves := func(port int) bool { return zooKeeperVersion(address(port)) != "" }
-	port, stop, err := launch(ctx, "ZooKeeper", command, serves)
-	return zooKeeperScheme + address(port), stop, err
+	serves := func(addr string) bool { return zooKeeperVersion(addr) != "" }
+	addr, stop, err := launch(ctx, "ZooKeeper", command, serves)
+	return zooKeeperScheme + addr, stop, err
 }
 
 // zooKeeperVersion asks a server for its version. It returns "" if the server does not

@@ -1,6 +1,12 @@
-// Package child starts child processes, such as the servers of tests, that end with this
-// process, and can stop them with SIGSTOP. Only tests, benchmarks and demonstrations use
-// it.
+// Package child starts child processes that end with this process, and can stop them with
+// SIGSTOP. [Server] is the child process of each real server; redistest, zktest, etcdtest
+// and sqltest know how the products are started and asked. Only tests, benchmarks and
+// demonstrations use it.
+//
+// What happens to a whole process of any product belongs here: it is stopped, killed, started
+// again, or has another clock ([Clock]). A fault that one product can have, such as a server
+// that refuses to write, belongs to the package that starts the product, and a fault of the
+// network to package spoilnet.
 package child
 
 import (

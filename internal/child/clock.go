@@ -22,15 +22,15 @@ var clockSource string
 // NewClock returns a clock that shows the true time. It is a small library that processes
 // load before the C library, and needs gcc. Its files are in dir.
 func NewClock(dir string) (*Clock, error) {
-	cc, err := exec.LookPath("gcc")
+	cc, err := LookPath("gcc", "needs a C compiler to set a process's clock")
 	if err != nil {
-		return nil, fmt.Errorf("needs a C compiler to set a process's clock: %w", err)
+		return nil, err
 	}
 	c := &Clock{lib: filepath.Join(dir, "clock.so"), file: filepath.Join(dir, "offset")}
 	cmd := exec.Command(cc, "-shared", "-fPIC", "-O1", "-x", "c", "-o", c.lib, "-")
 	cmd.Stdin = strings.NewReader(clockSource)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("needs a C compiler that makes libraries: %w\n%s", err, out)
+		return nil, Missing("needs a C compiler that makes libraries", fmt.Errorf("%w\n%s", err, out))
 	}
 	err = c.Set(0)
 	return c, err

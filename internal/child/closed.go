@@ -2,13 +2,6 @@ package child
 
 import "net"
 
-// TB is what ClosedAddr needs of a test.
-type TB interface {
-	Helper()
-	Fatal(args ...any)
-	Cleanup(f func())
-}
-
 // ClosedAddr returns an address that no server listens on, and on which no other test can
 // start one: its port is that of the client's side of a connection, until the test ends.
 func ClosedAddr(tb TB) string {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/child"
 )
 
 // Cluster is three replicated servers.
@@ -16,19 +18,7 @@ type Cluster struct {
 // one to two seconds loses its role, and the shortest lease lasts two seconds.
 func StartCluster(tb testing.TB, args ...string) *Cluster {
 	tb.Helper()
-	c, err := LaunchCluster(tb.TempDir(), args...)
-	Need(tb, err)
-	tb.Cleanup(c.Kill)
-	return c
-}
-
-// LaunchCluster is [StartCluster] for servers that outlive a test.
-func LaunchCluster(dir string, args ...string) (*Cluster, error) {
-	servers, err := launch(dir, 3, args)
-	if err != nil {
-		return nil, err
-	}
-	return &Cluster{Servers: servers}, nil
+	return &Cluster{Servers: run(tb, 3, args)}
 }
 
 // Addrs returns the addresses of the servers.
@@ -93,7 +83,9 @@ func (c *Cluster) Kill() {
 // Restart restarts all servers with their data, after [Cluster.Kill].
 func (c *Cluster) Restart(tb testing.TB) {
 	tb.Helper()
-	if err := start(c.Servers); err != nil {
-		tb.Fatalf("the cluster does not start again: %v", err)
+	var processes []*child.Server
+	for _, s := range c.Servers {
+		processes = append(processes, &s.Server)
 	}
+	child.Restart(tb, processes...)
 }

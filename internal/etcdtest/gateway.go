@@ -18,6 +18,7 @@ var gateway = &http.Client{
 	Transport: &http.Transport{DisableKeepAlives: true},
 }
 
+// healthy reports whether the server has a leader, and commits.
 func (s *Server) healthy() bool {
 	answer, err := gateway.Get("http://" + s.Addr() + "/health")
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,10 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-)
 
-// ErrMissing means that java or mvn is not in PATH.
-var ErrMissing = errors.New("it needs Java and Maven")
+	"github.com/distlock-go/distlock/internal/child"
+)
 
 // Project is a Maven project that has been built.
 type Project struct {
@@ -27,14 +25,16 @@ type Project struct {
 // Build returns the Maven project in dir. Its pom.xml makes target/main.jar and writes the
 // class path of its dependencies to target/classpath. Build runs Maven unless the project is
 // built already, by this process or by another. The sources are those in dir and in more.
+// The error matches [child.ErrMissing] if Java or Maven is not installed.
 func Build(ctx context.Context, dir string, more ...string) (*Project, error) {
-	java, err := exec.LookPath("java")
+	const needs = "it needs Java and Maven"
+	java, err := child.LookPath("java", needs)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMissing, err)
+		return nil, err
 	}
-	mvn, err := exec.LookPath("mvn")
+	mvn, err := child.LookPath("mvn", needs)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMissing, err)
+		return nil, err
 	}
 	target, err := filepath.Abs(filepath.Join(dir, "target"))
 	if err != nil {

@@ -2,6 +2,7 @@ package proof_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -18,19 +19,13 @@ func TestMain(m *testing.M) {
 		os.Exit(beChild(text))
 	}
 	code := m.Run()
-	if zooKeeper.server != nil {
-		zooKeeper.server.Kill()
-	}
 	sqltest.StopShared()
-	if err := etcd.Close(); err != nil {
+	if err := errors.Join(zooKeeper.Close(), etcd.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
-	}
-	if err := os.RemoveAll(zooKeeper.dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(code)
 }

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -187,26 +185,14 @@ func startRedis(t *testing.T, kind string, servers int, start func(testing.TB, .
 }
 
 // zooKeeper is one server for all tests, because a JVM takes a second to start.
-var zooKeeper struct {
-	sync.Once
-
-	dir    string
-	server *zktest.Server
-	err    error
-}
+var zooKeeper zktest.Shared
 
 func startZooKeeper(t *testing.T) *store {
 	t.Helper()
-	zooKeeper.Do(func() {
-		//nolint:usetesting // it outlives the test that starts it
-		if zooKeeper.dir, zooKeeper.err = os.MkdirTemp("", "proof"); zooKeeper.err == nil {
-			zooKeeper.server, zooKeeper.err = zktest.Launch(zooKeeper.dir, zktest.Config{})
-		}
-	})
-	zktest.Need(t, zooKeeper.err)
+	addr := zooKeeper.Server(t).Addr()
 	root := "/" + strings.NewReplacer("/", "-", "#", "-").Replace(t.Name())
 	return &store{address: address{
-		Kind: "zklock", Addrs: []string{zooKeeper.server.Addr()}, Root: root, Session: 20 * time.Second,
+		Kind: "zklock", Addrs: []string{addr}, Root: root, Session: 20 * time.Second,
 	}}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // Clock is the wall clock of real servers. It can be set while they run.
@@ -21,13 +20,7 @@ type Clock struct {
 func NewClock(tb testing.TB) *Clock {
 	tb.Helper()
 	clock, err := child.NewClock(tb.TempDir())
-	switch {
-	case err == nil:
-	case child.Required():
-		tb.Fatal(err)
-	default:
-		tb.Skipf(testmode.LeftOut+"%v", err)
-	}
+	child.Need(tb, err)
 	return &Clock{clock: clock}
 }
 

@@ -1,28 +1,29 @@
-// Package redistest starts Redis servers for tests: real servers as child processes
-// that can be stopped, killed and restarted, and a simulated server that uses the time
+// Package redistest starts Redis servers for tests: real servers, each as a [child.Server],
+// which can be stopped, killed and started again, and a simulated server that uses the time
 // of a testing/synctest bubble. Only tests import it.
+//
+// A new fault of Redis goes here: a server that answers writes with an error is a [Refusal],
+// one that is slow or does not answer a method of [Server] beside [Server.Pause] and
+// [Server.Sleep], and a client without connections or without answers stands beside [UseUp]
+// and [HungClient]. A fault that any server can have goes to package child, and one of the
+// network to package spoilnet.
 package redistest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
-	"net"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // BinaryEnv is the environment variable with the server that tests start: a name in PATH or
@@ -31,25 +32,20 @@ const BinaryEnv = "DISTLOCK_TEST_REDIS"
 
 // Server is a process of redis-server, or of the server that [BinaryEnv] names.
 type Server struct {
+	child.Server
+
 	tb   testing.TB
 	bin  string
 	dir  string
-	port int
 	conf string // configuration file; "" if there is none
 	args []string
 	env  []string    // more of it than this process has
 	tls  *tls.Config // for clients; nil if the server does not use TLS
-
-	mu      sync.Mutex
-	cmd     *exec.Cmd
-	exited  <-chan struct{}
-	output  *bytes.Buffer
-	stopped bool
 }
 
 // Start starts an empty server without persistence, and kills it when the test ends. args
 // are appended to the default arguments. The test is skipped if there is no redis-server;
-// see [child.RealEnv].
+// see [child.Need].
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return launch(tb, &Server{args: args}, "")
@@ -60,15 +56,8 @@ func Start(tb testing.TB, args ...string) *Server {
 // server's configuration file, which the server may rewrite.
 func launch(tb testing.TB, s *Server, text string) *Server {
 	tb.Helper()
-	named := os.Getenv(BinaryEnv)
-	bin, err := exec.LookPath(cmp.Or(named, "redis-server"))
-	if err != nil {
-		if named != "" || child.Required() {
-			tb.Fatalf("%s=%q, and there is no such server: %v", BinaryEnv, named, err)
-		}
-		tb.Skipf(testmode.LeftOut+"needs a redis-server in PATH: %v", err)
-	}
-	testmode.InRealTime(tb)
+	bin, err := binary()
+	child.Need(tb, err)
 	s.tb, s.bin, s.dir = tb, bin, tb.TempDir()
 	s.args = slices.Concat(debugOption(tb, bin), s.args)
 	if text != "" {
@@ -78,17 +67,21 @@ func launch(tb testing.TB, s *Server, text string) *Server {
 		}
 	}
 	tb.Cleanup(s.Kill)
-	// Another process may take the port before the server listens on it.
-	for range 5 {
-		if s.port, err = child.FreePort(); err != nil {
-			tb.Fatal(err)
+	s.Server = child.Server{Name: filepath.Base(bin), Ports: make([]int, 1), Command: s.command, Ready: s.ready}
+	child.Need(tb, child.Launch(&s.Server))
+	return s
+}
+
+// binary returns the path of the server.
+func binary() (string, error) {
+	if named := os.Getenv(BinaryEnv); named != "" {
+		path, err := exec.LookPath(named)
+		if err != nil {
+			return "", fmt.Errorf("%s=%q, and there is no such server: %w", BinaryEnv, named, err)
 		}
-		if err = s.start(); err == nil {
-			return s
-		}
+		return path, nil
 	}
-	tb.Fatalf("redis-server does not start: %v", err)
-	return nil
+	return child.LookPath("redis-server", "needs a redis-server in PATH")
 }
 
 // debugOption returns the arguments that allow DEBUG. A server before version 7 always
@@ -105,58 +98,35 @@ func debugOption(tb testing.TB, bin string) []string {
 	return []string{"--enable-debug-command", "yes"}
 }
 
-func (s *Server) start() error {
+func (s *Server) command() (*exec.Cmd, error) {
 	var args []string
 	if s.conf != "" {
 		args = append(args, s.conf)
 	}
 	if s.tls != nil {
-		args = append(args, "--port", "0", "--tls-port", strconv.Itoa(s.port))
+		args = append(args, "--port", "0", "--tls-port")
 	} else {
-		args = append(args, "--port", strconv.Itoa(s.port))
+		args = append(args, "--port")
 	}
-	args = append(args,
+	args = append(args, strconv.Itoa(s.Ports[0]),
 		"--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--appendonly", "no")
 	cmd := exec.Command(s.bin, append(args, s.args...)...)
 	cmd.Env = append(os.Environ(), s.env...)
-	output := new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = output, output
-	exited, err := child.Start(cmd)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.cmd, s.exited, s.output, s.stopped = cmd, exited, output, false
-	s.mu.Unlock()
+	return cmd, nil
+}
 
+// ready reports whether the server answers, if only that a password is missing.
+func (s *Server) ready() bool {
 	o := &redis.Options{Addr: s.Addr(), MaxRetries: -1, TLSConfig: s.tls.Clone()}
 	if o.TLSConfig != nil {
 		o.TLSConfig.InsecureSkipVerify = true //nolint:gosec // a certificate may be bad on purpose
 	}
 	c := redis.NewClient(o)
 	defer c.Close() //nolint:errcheck // nothing is lost
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-exited:
-			return errors.New(output.String())
-		case <-ctx.Done():
-			s.Kill()
-			return errors.New("no answer to PING")
-		case <-tick.C:
-			if err := c.Ping(ctx).Err(); err == nil || redis.HasErrorPrefix(err, "NOAUTH") {
-				return nil
-			}
-		}
-	}
+	err := c.Ping(context.Background()).Err()
+	return err == nil || redis.HasErrorPrefix(err, "NOAUTH")
 }
-
-// Addr returns host and port.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // Client returns a client with default options, changed by change, and closes it when
 // the test ends.
@@ -171,44 +141,20 @@ func (s *Server) Client(tb testing.TB, change ...func(*redis.Options)) *redis.Cl
 	return c
 }
 
-// Stop sends SIGSTOP: connections stay open, and the server does not answer.
+// Stop stops the process: connections stay open, and the server does not answer.
 func (s *Server) Stop() {
 	s.tb.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := child.Stop(s.cmd.Process); err != nil {
-		s.tb.Fatalf("stopping redis-server: %v", err)
-	}
-	s.stopped = true
+	s.Server.Stop(s.tb)
 }
 
 // Cont continues a stopped process.
 func (s *Server) Cont() {
 	s.tb.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := child.Cont(s.cmd.Process); err != nil {
-		s.tb.Fatalf("continuing redis-server: %v", err)
-	}
-	s.stopped = false
-}
-
-// Kill kills the process and waits until it has exited.
-func (s *Server) Kill() {
-	s.mu.Lock()
-	cmd, exited := s.cmd, s.exited
-	s.mu.Unlock()
-	if cmd == nil {
-		return
-	}
-	_ = cmd.Process.Kill() // it may have exited by itself
-	<-exited
+	s.Server.Cont(s.tb)
 }
 
 // Restart starts the server again, empty, on the same port. Kill it first.
 func (s *Server) Restart() {
 	s.tb.Helper()
-	if err := s.start(); err != nil {
-		s.tb.Fatalf("redis-server does not start again: %v", err)
-	}
+	s.Server.Restart(s.tb)
 }

@@ -1,6 +1,6 @@
 // Package spoilnet injects faults into the network between a client and its servers:
 // connections that fail silently, requests that arrive late, replies that are lost.
-// Only tests use it.
+// Only tests use it. A new fault of the network goes here, whichever product it is for.
 package spoilnet
 
 import (

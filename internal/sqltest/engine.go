@@ -1,10 +1,12 @@
-// Package sqltest starts PostgreSQL and MariaDB servers for tests, as child processes
-// that can be stopped, killed and restarted. It needs no SQL driver: it uses the
+// Package sqltest starts PostgreSQL and MariaDB servers for tests, each as a [child.Server],
+// which can be stopped, killed and started again. It needs no SQL driver: it uses the
 // servers' own command-line clients. Only tests import it.
+//
+// A new fault of these servers goes here, as a method of [Server]; one that any server can
+// have goes to package child, and one of the network to package spoilnet.
 package sqltest
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,7 +30,7 @@ type Engine struct {
 	first   string         // a database that each server has
 	now     string         // a query for the server's clock, in seconds since 1970
 	asks    syscall.Signal // asks the server to end
-	shared  shared
+	shared  child.Shared[*Server]
 
 	installArgs func(data string) []string
 	serverArgs  func(s *Server) []string
@@ -53,13 +55,13 @@ var Postgres = &Engine{
 	},
 	serverArgs: func(s *Server) []string {
 		return []string{
-			"-D", s.data(), "-p", strconv.Itoa(s.port),
+			"-D", s.data(), "-p", strconv.Itoa(s.Ports[0]),
 			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 			"-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB",
 		}
 	},
 	clientArgs: func(s *Server, database string) []string {
-		return []string{"-X", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres", "-d", database, "-v", "ON_ERROR_STOP=1", "-qAt", "-c"}
+		return []string{"-X", "-h", "127.0.0.1", "-p", strconv.Itoa(s.Ports[0]), "-U", "postgres", "-d", database, "-v", "ON_ERROR_STOP=1", "-qAt", "-c"}
 	},
 	url: postgresURL,
 	dsn: postgresURL,
@@ -88,7 +90,7 @@ var MariaDB = &Engine{
 	},
 	serverArgs: func(s *Server) []string {
 		return slices.Concat([]string{
-			"--no-defaults", "--datadir=" + s.data(), "--port=" + strconv.Itoa(s.port),
+			"--no-defaults", "--datadir=" + s.data(), "--port=" + strconv.Itoa(s.Ports[0]),
 			"--bind-address=127.0.0.1", "--socket=" + filepath.Join(s.dir, "socket"), "--pid-file=" + filepath.Join(s.dir, "pid"),
 			"--skip-name-resolve", "--innodb-log-file-size=16M", "--innodb-buffer-pool-size=32M",
 			"--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--skip-log-bin",
@@ -96,7 +98,7 @@ var MariaDB = &Engine{
 		}, asRoot())
 	},
 	clientArgs: func(s *Server, database string) []string {
-		return []string{"--no-defaults", "-h", "127.0.0.1", "-P", strconv.Itoa(s.port), "-u", "root", "-D", database, "-N", "-B", "-e"}
+		return []string{"--no-defaults", "-h", "127.0.0.1", "-P", strconv.Itoa(s.Ports[0]), "-u", "root", "-D", database, "-N", "-B", "-e"}
 	},
 	url: func(s *Server, database string) string {
 		return fmt.Sprintf("mysql://root@%s/%s", s.Addr(), database)
@@ -114,9 +116,6 @@ func asRoot() []string {
 	return nil
 }
 
-// ErrMissing means that a program is not installed.
-var ErrMissing = errors.New("sqltest: not installed")
-
 // bin returns the path of a program. The newest directory wins.
 func (e *Engine) bin(program string) (string, error) {
 	for _, pattern := range e.places {
@@ -130,11 +129,7 @@ func (e *Engine) bin(program string) (string, error) {
 			}
 		}
 	}
-	path, err := exec.LookPath(program)
-	if err != nil {
-		return "", fmt.Errorf("%w: %s: %w", ErrMissing, e.name, err)
-	}
-	return path, nil
+	return child.LookPath(program, "sqltest: not installed: "+e.name)
 }
 
 // command returns a command that runs a program. It owns dir.

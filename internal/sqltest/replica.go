@@ -2,22 +2,19 @@ package sqltest
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"testing"
+
+	"github.com/distlock-go/distlock/internal/child"
 )
 
 // Replica starts an asynchronous standby of a PostgreSQL server, and kills it when the
 // test ends. [Server.Promote] makes it a server of its own.
 func (s *Server) Replica(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	dir, err := os.MkdirTemp("", "sqltest") //nolint:usetesting // the server's user could not enter it
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r := &Server{engine: s.engine, dir: dir, args: args}
-	tb.Cleanup(r.remove)
-	cmd, err := s.engine.command(dir, "pg_basebackup", "-D", r.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres",
+	r := s.engine.newServer(newDir(tb), args)
+	tb.Cleanup(r.Kill)
+	cmd, err := s.engine.command(r.dir, "pg_basebackup", "-D", r.data(), "-h", "127.0.0.1", "-p", strconv.Itoa(s.Ports[0]), "-U", "postgres",
 		"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
 	if err != nil {
 		tb.Fatal(err)
@@ -25,7 +22,7 @@ func (s *Server) Replica(tb testing.TB, args ...string) *Server {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("pg_basebackup: %v: %s", err, out)
 	}
-	if err := r.listen(); err != nil {
+	if err := child.Launch(&r.Server); err != nil {
 		tb.Fatal(err)
 	}
 	return r

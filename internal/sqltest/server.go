@@ -1,7 +1,6 @@
 package sqltest
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // patience limits the wait for a server on a slow and busy machine.
@@ -22,21 +20,18 @@ const patience = time.Minute
 
 // Server is a database server process with its children.
 type Server struct {
+	child.Server
+
 	engine    *Engine
 	dir       string
-	port      int
 	args      []string
 	clock     *child.Clock // nil: the system's
 	databases atomic.Int64
-
-	cmd    *exec.Cmd
-	exited <-chan struct{}
-	log    log
 }
 
 // Start starts an empty server, and kills it when the test ends. It does not survive a
 // power failure. args are appended to the default arguments. The test is skipped if the
-// server is not installed; see [child.RealEnv].
+// server is not installed; see [child.Need].
 func (e *Engine) Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	return e.start(tb, false, args)
@@ -51,99 +46,56 @@ func (e *Engine) StartWithClock(tb testing.TB, args ...string) *Server {
 
 func (e *Engine) start(tb testing.TB, withClock bool, args []string) *Server {
 	tb.Helper()
-	s, err := e.launch(withClock, args)
-	need(tb, err)
-	tb.Cleanup(s.remove)
+	s := e.newServer(newDir(tb), args)
+	tb.Cleanup(s.Kill)
+	var err error
+	if withClock {
+		s.clock, err = child.NewClock(s.dir)
+	}
+	if err == nil {
+		err = s.launch()
+	}
+	child.Need(tb, err)
 	return s
 }
 
-// need handles the error of a launch. It skips the test if a program is missing, unless
-// [child.RealEnv] forbids that, and fails the test for any other error.
-func need(tb testing.TB, err error) {
+// newDir returns a new directory that is removed when the test ends. The server's user can
+// enter it.
+func newDir(tb testing.TB) string {
 	tb.Helper()
-	switch {
-	case err == nil:
-		testmode.InRealTime(tb)
-	case errors.Is(err, ErrMissing) && !child.Required():
-		tb.Skipf(testmode.LeftOut+"%v", err)
-	default:
+	dir, err := os.MkdirTemp("", "sqltest") //nolint:usetesting // the server's user could not enter it
+	if err != nil {
 		tb.Fatal(err)
 	}
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
-// launch starts a server that may outlive a test.
-func (e *Engine) launch(withClock bool, args []string) (*Server, error) {
-	dir, err := os.MkdirTemp("", "sqltest")
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) newServer(dir string, args []string) *Server {
 	s := &Server{engine: e, dir: dir, args: args}
-	err = e.newData(dir)
-	if err == nil && withClock {
-		if s.clock, err = child.NewClock(dir); err != nil {
-			err = fmt.Errorf("%w: %w", ErrMissing, err)
-		}
-	}
-	if err == nil {
-		err = s.listen()
-	}
-	if err != nil {
-		s.remove()
-		return nil, err
-	}
-	return s, nil
+	s.Server = child.Server{Name: e.name, Ports: make([]int, 1), Command: s.command, Ready: s.ready}
+	return s
 }
 
-// listen starts the server on a free port.
-func (s *Server) listen() error {
-	var err error
-	// Another process may take the port before the server listens on it.
-	for range 5 {
-		if s.port, err = child.FreePort(); err != nil {
-			return err
-		}
-		if err = s.boot(); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("sqltest: %s does not start: %w", s.engine.name, err)
-}
-
-// boot starts the process and waits until the server serves.
-func (s *Server) boot() error {
-	cmd, err := s.engine.command(s.dir, s.engine.server, slices.Concat(s.engine.serverArgs(s), s.args)...)
-	if err != nil {
+// launch starts the server with an empty data directory.
+func (s *Server) launch() error {
+	if err := s.engine.newData(s.dir); err != nil {
 		return err
 	}
-	if s.clock != nil {
+	return child.Launch(&s.Server)
+}
+
+func (s *Server) command() (*exec.Cmd, error) {
+	cmd, err := s.engine.command(s.dir, s.engine.server, slices.Concat(s.engine.serverArgs(s), s.args)...)
+	if err == nil && s.clock != nil {
 		cmd.Env = append(cmd.Env, s.clock.Env()...)
 	}
-	s.log.mark()
-	cmd.Stdout, cmd.Stderr = &s.log, &s.log
-	if s.exited, err = child.Start(cmd); err != nil {
-		return err
-	}
-	s.cmd = cmd
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for start := time.Now(); time.Since(start) < patience; {
-		select {
-		case <-s.exited:
-			return errors.New(s.log.sinceMark())
-		case <-tick.C:
-			if strings.Contains(s.log.sinceMark(), s.engine.ready) {
-				return nil
-			}
-		}
-	}
-	s.Kill()
-	return fmt.Errorf("it does not serve: %s", s.log.sinceMark())
+	return cmd, err
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+func (s *Server) ready() bool { return strings.Contains(s.Output(), s.engine.ready) }
 
-// Addr returns host and port.
-func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 // URL returns the URL of a database: postgres://… or mysql://….
 func (s *Server) URL(database string) string { return s.engine.url(s, database) }
@@ -175,66 +127,11 @@ func (s *Server) Exec(tb testing.TB, database, sql string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Log returns what the server has logged since its first start.
-func (s *Server) Log() string { return s.log.all() }
-
-// Stop sends SIGSTOP to all processes of the server: connections stay open, and the
-// server does not answer.
-func (s *Server) Stop(tb testing.TB) {
-	tb.Helper()
-	if err := child.Stop(s.cmd.Process); err != nil {
-		tb.Fatalf("stopping %s: %v", s.engine.name, err)
-	}
-	for _, p := range children(s.cmd.Process.Pid) { // a stopped parent gets no new ones
-		_ = child.Stop(p) // it may have ended
-	}
-}
-
-// Cont continues a stopped server.
-func (s *Server) Cont(tb testing.TB) {
-	tb.Helper()
-	for _, p := range children(s.cmd.Process.Pid) {
-		_ = child.Cont(p) // it may have ended
-	}
-	if err := child.Cont(s.cmd.Process); err != nil {
-		tb.Fatalf("continuing %s: %v", s.engine.name, err)
-	}
-}
-
-// Kill kills all processes of the server and waits until they have ended.
-func (s *Server) Kill() {
-	if s.cmd == nil {
-		return
-	}
-	_ = child.Stop(s.cmd.Process) // it may have ended
-	all := append(children(s.cmd.Process.Pid), s.cmd.Process)
-	for _, p := range all {
-		_ = p.Kill()
-	}
-	<-s.exited // the output of all has ended
-}
-
 // Shutdown ends the server in an orderly way: it closes all connections and aborts
 // their transactions.
 func (s *Server) Shutdown(tb testing.TB) {
 	tb.Helper()
-	if err := s.cmd.Process.Signal(s.engine.asks); err != nil {
-		tb.Fatalf("ending %s: %v", s.engine.name, err)
-	}
-	select {
-	case <-s.exited:
-	case <-time.After(patience):
-		tb.Fatalf("%s does not end: %s", s.engine.name, s.log.sinceMark())
-	}
-}
-
-// Restart starts the server again after Kill or Shutdown, with its data and on the same
-// port.
-func (s *Server) Restart(tb testing.TB) {
-	tb.Helper()
-	if err := s.boot(); err != nil {
-		tb.Fatalf("%s does not start again: %v", s.engine.name, err)
-	}
+	s.Server.Shutdown(tb, s.engine.asks)
 }
 
 // SetClock sets the clock of a server to the true time plus d.
@@ -250,10 +147,4 @@ func (s *Server) SetClock(tb testing.TB, d time.Duration) {
 	if got := time.Until(time.UnixMicro(int64(now * 1e6))); (got - d).Abs() > 10*time.Minute {
 		tb.Fatalf("the server's clock is %v ahead, not %v", got, d)
 	}
-}
-
-// remove kills the server and removes its data.
-func (s *Server) remove() {
-	s.Kill()
-	_ = os.RemoveAll(s.dir)
 }

@@ -2,9 +2,6 @@ package zktest
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,72 +12,34 @@ import (
 // Ensemble is three replicated servers.
 type Ensemble struct {
 	Servers []*Server
-	lines   []string // of every server's configuration
 }
 
 // StartEnsemble starts three servers, waits until they accept clients, and kills them
 // when the test ends.
 func StartEnsemble(tb testing.TB, c Config) *Ensemble {
 	tb.Helper()
-	e, err := LaunchEnsemble(tb.TempDir(), c)
-	Need(tb, err)
+	e, dir := new(Ensemble), tb.TempDir()
+	var processes []*child.Server
+	for id := 1; id <= 3; id++ {
+		s := newServer(dir, c, 3)
+		s.id, s.ensemble = id, e
+		e.Servers = append(e.Servers, s)
+		processes = append(processes, &s.Server)
+	}
+	child.Need(tb, child.Launch(processes...))
 	tb.Cleanup(e.Kill)
 	return e
 }
 
-// LaunchEnsemble is [StartEnsemble] for servers that outlive a test.
-func LaunchEnsemble(dir string, c Config) (*Ensemble, error) {
-	java, path, err := ServerPath()
-	if err != nil {
-		return nil, err
-	}
-	// Another process may take a port before the server listens on it.
-	for try := range 5 {
-		var e *Ensemble
-		if e, err = launchEnsemble(filepath.Join(dir, strconv.Itoa(try)), java, path, c); err == nil {
-			return e, nil
-		}
-	}
-	return nil, fmt.Errorf("zktest: the ensemble does not start: %w", err)
-}
-
-func launchEnsemble(dir, java, path string, c Config) (*Ensemble, error) {
+// lines returns what the configuration of each member says of all.
+func (e *Ensemble) lines() []string {
 	// The limits are in ticks. They are long, so that a follower on a busy machine does
 	// not cause an election.
-	e := &Ensemble{lines: []string{"initLimit=100", "syncLimit=50"}}
-	for id := 1; id <= 3; id++ {
-		s := &Server{java: java, path: path, dir: filepath.Join(dir, strconv.Itoa(id)), config: c}
-		data := filepath.Join(s.dir, "data")
-		if err := os.MkdirAll(data, 0o700); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(id)), 0o600); err != nil {
-			return nil, err
-		}
-		var ports [3]int
-		for i := range ports {
-			var err error
-			if ports[i], err = child.FreePort(); err != nil {
-				return nil, err
-			}
-		}
-		s.port = ports[0]
-		e.lines = append(e.lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", id, ports[1], ports[2]))
-		e.Servers = append(e.Servers, s)
-	}
+	lines := []string{"initLimit=100", "syncLimit=50"}
 	for _, s := range e.Servers {
-		if err := s.boot(e.lines); err != nil {
-			e.Kill()
-			return nil, err
-		}
+		lines = append(lines, fmt.Sprintf("server.%d=127.0.0.1:%d:%d", s.id, s.Ports[1], s.Ports[2]))
 	}
-	for _, s := range e.Servers {
-		if err := s.serves(); err != nil {
-			e.Kill()
-			return nil, err
-		}
-	}
-	return e, nil
+	return lines
 }
 
 // Addrs returns the addresses of the servers.
@@ -104,18 +63,6 @@ func (e *Ensemble) Leader(tb testing.TB) *Server {
 	}
 	tb.Fatal("no server leads")
 	return nil
-}
-
-// Restart starts a killed server of the ensemble again, with its data.
-func (e *Ensemble) Restart(tb testing.TB, s *Server) {
-	tb.Helper()
-	err := s.boot(e.lines)
-	if err == nil {
-		err = s.serves()
-	}
-	if err != nil {
-		tb.Fatalf("the server does not start again: %v", err)
-	}
 }
 
 // Kill kills all servers.

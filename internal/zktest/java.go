@@ -1,31 +1,33 @@
 package zktest
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/distlock-go/distlock/internal/child"
 )
 
 // JarDir is the directory of the JAR files of Debian packages.
 const JarDir = "/usr/share/java"
 
-// ErrMissing means that Java or ZooKeeper is not installed.
-var ErrMissing = errors.New("zktest: needs Java and Debian's zookeeper package")
+const needs = "zktest: needs Java and Debian's zookeeper package"
 
 // ClassPath returns the path of the java command and a class path with the named JAR
-// files. The error wraps [ErrMissing] if one of them is not installed.
+// files. The error matches [child.ErrMissing] if one of them is not installed.
 func ClassPath(names ...string) (java, path string, err error) {
-	java, err = exec.LookPath("java")
+	java, err = child.LookPath("java", needs)
 	if err != nil {
-		return "", "", errors.Join(ErrMissing, err)
+		return "", "", err
 	}
 	for i, name := range names {
 		names[i] = filepath.Join(JarDir, name+".jar")
 		if _, err := os.Stat(names[i]); err != nil {
-			return "", "", errors.Join(ErrMissing, err)
+			return "", "", child.Missing(needs, err)
 		}
 	}
 	return java, strings.Join(names, string(filepath.ListSeparator)), nil
 }
+
+// ServerPath returns the paths that start the server, as [ClassPath] does.
+func ServerPath() (java, path string, err error) { return ClassPath("zookeeper", "slf4j-nop") }

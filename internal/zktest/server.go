@@ -1,25 +1,22 @@
-// Package zktest starts ZooKeeper servers for tests, as child processes that can be
-// stopped, killed and restarted. Only tests import it.
+// Package zktest starts ZooKeeper servers for tests, each as a [child.Server], which can be
+// stopped, killed and started again. Only tests import it.
+//
+// A new fault of ZooKeeper goes here, as a method of [Server] or [Ensemble]; one that any
+// server can have goes to package child, and one of the network to package spoilnet.
 package zktest
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // patience limits the wait for a server on a slow and busy machine.
@@ -42,132 +39,90 @@ type Config struct {
 
 // Server is a ZooKeeper server process.
 type Server struct {
-	java, path string
-	dir        string
-	port       int
-	config     Config
+	child.Server
 
-	mu      sync.Mutex
-	cmd     *exec.Cmd
-	exited  <-chan struct{}
-	output  *bytes.Buffer
-	stopped bool
+	dir      string
+	config   Config
+	id       int       // in the ensemble
+	ensemble *Ensemble // nil if the server is alone
 }
 
 // Start starts an empty standalone server, and kills it when the test ends. The test is
-// skipped if ZooKeeper is not installed; see [child.RealEnv].
+// skipped if ZooKeeper is not installed; see [child.Need].
 func Start(tb testing.TB, c Config) *Server {
 	tb.Helper()
-	dir := tb.TempDir()
-	s, err := Launch(dir, c)
-	Need(tb, err)
+	s, err := Launch(tb.TempDir(), c)
+	child.Need(tb, err)
 	tb.Cleanup(s.Kill)
 	return s
-}
-
-// Need handles the error of a launch. It skips the test if err wraps [ErrMissing],
-// unless [child.RealEnv] forbids that, and fails the test for any other error.
-func Need(tb testing.TB, err error) {
-	tb.Helper()
-	switch {
-	case err == nil:
-		testmode.InRealTime(tb)
-	case errors.Is(err, ErrMissing) && !child.Required():
-		tb.Skipf(testmode.LeftOut+"%v", err)
-	default:
-		tb.Fatal(err)
-	}
 }
 
 // Launch is [Start] for a server that outlives a test. The caller has to kill the
 // server and to remove dir.
 func Launch(dir string, c Config) (*Server, error) {
+	s := newServer(dir, c, 1)
+	return s, child.Launch(&s.Server)
+}
+
+func newServer(dir string, c Config, ports int) *Server {
+	s := &Server{dir: dir, config: c}
+	s.Server = child.Server{Name: "ZooKeeper", Ports: make([]int, ports), Command: s.command, Ready: s.ready}
+	return s
+}
+
+// command writes the configuration, and returns what starts the process.
+func (s *Server) command() (*exec.Cmd, error) {
 	java, path, err := ServerPath()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{java: java, path: path, dir: dir, config: c}
-	// Another process may take the port before the server listens on it.
-	for range 5 {
-		if s.port, err = child.FreePort(); err != nil {
-			return nil, err
-		}
-		if err = s.boot(nil); err == nil {
-			if err = s.serves(); err == nil {
-				return s, nil
-			}
-		}
-		s.Kill()
-	}
-	return nil, fmt.Errorf("zktest: the server does not start: %w", err)
-}
-
-// ServerPath returns the paths that start the server, as [ClassPath] does.
-func ServerPath() (java, path string, err error) { return ClassPath("zookeeper", "slf4j-nop") }
-
-// boot writes the configuration, appends lines to it, and starts the process.
-func (s *Server) boot(lines []string) error {
 	tick := s.config.Tick
 	if tick == 0 {
 		tick = 200 * time.Millisecond
 	}
-	conf := slices.Concat([]string{
+	dir := filepath.Join(s.dir, strconv.Itoa(s.Ports[0])) // other members and earlier tries have others
+	data := filepath.Join(dir, "data")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, err
+	}
+	conf := []string{
 		"tickTime=" + strconv.FormatInt(tick.Milliseconds(), 10),
-		"dataDir=" + filepath.Join(s.dir, "data"),
-		"clientPort=" + strconv.Itoa(s.port),
+		"dataDir=" + data,
+		"clientPort=" + strconv.Itoa(s.Ports[0]),
 		"clientPortAddress=127.0.0.1",
 		"admin.enableServer=false",
 		"4lw.commands.whitelist=*",
 		"maxClientCnxns=0",
 		"maxSessionTimeout=600000",
-	}, lines, s.config.Settings)
-	file := filepath.Join(s.dir, "zoo.cfg")
+	}
+	if s.ensemble != nil {
+		if err := os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(s.id)), 0o600); err != nil {
+			return nil, err
+		}
+		conf = append(conf, s.ensemble.lines()...)
+	}
+	conf = append(conf, s.config.Settings...)
+	file := filepath.Join(dir, "zoo.cfg")
 	if err := os.WriteFile(file, []byte(strings.Join(conf, "\n")+"\n"), 0o600); err != nil {
-		return err
+		return nil, err
 	}
 	args := []string{"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.jmx.log4j.disable=true",
 		"-Dzookeeper.forceSync=no"} // a power failure is not tested
 	for _, p := range s.config.Properties {
 		args = append(args, "-D"+p)
 	}
-	args = append(args, "-cp", s.path, "org.apache.zookeeper.server.quorum.QuorumPeerMain", file)
-	cmd := exec.Command(s.java, args...)
-	cmd.Dir = s.dir
-	output := new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = output, output
-	exited, err := child.Start(cmd)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cmd, s.exited, s.output, s.stopped = cmd, exited, output, false
-	return nil
+	args = append(args, "-cp", path, "org.apache.zookeeper.server.quorum.QuorumPeerMain", file)
+	cmd := exec.Command(java, args...)
+	cmd.Dir = dir
+	return cmd, nil
 }
 
-// serves waits until the server serves clients. The command ruok says that the server
+// ready reports whether the server serves clients. The command ruok says that the server
 // is well long before that.
-func (s *Server) serves() error {
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-s.exited:
-			return errors.New(s.output.String())
-		case <-limit.C:
-			return errors.New("zktest: the server does not serve")
-		case <-tick.C:
-			if answer, err := s.Ask("srvr"); err == nil && strings.Contains(answer, "Mode: ") {
-				return nil
-			}
-		}
-	}
+func (s *Server) ready() bool {
+	answer, err := s.Ask("srvr")
+	return err == nil && strings.Contains(answer, "Mode: ")
 }
-
-// Addr returns host and port.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
 // Ask sends a four-letter command and returns the answer.
 func (s *Server) Ask(command string) (string, error) {
@@ -208,50 +163,4 @@ func (s *Server) Metric(tb testing.TB, name string) int64 {
 	}
 	tb.Fatalf("mntr tells nothing of %s: %d bytes, %v", name, len(answer), err)
 	return 0
-}
-
-// Stop sends SIGSTOP: connections stay open, and the server does not answer.
-func (s *Server) Stop(tb testing.TB) {
-	tb.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := child.Stop(s.cmd.Process); err != nil {
-		tb.Fatalf("stopping the server: %v", err)
-	}
-	s.stopped = true
-}
-
-// Cont continues a stopped process.
-func (s *Server) Cont(tb testing.TB) {
-	tb.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := child.Cont(s.cmd.Process); err != nil {
-		tb.Fatalf("continuing the server: %v", err)
-	}
-	s.stopped = false
-}
-
-// Kill kills the process and waits until it has exited.
-func (s *Server) Kill() {
-	s.mu.Lock()
-	cmd, exited := s.cmd, s.exited
-	s.mu.Unlock()
-	if cmd == nil {
-		return
-	}
-	_ = cmd.Process.Kill() // it may have exited by itself
-	<-exited
-}
-
-// Restart restarts a killed server with its data, on the same port.
-func (s *Server) Restart(tb testing.TB) {
-	tb.Helper()
-	err := s.boot(nil)
-	if err == nil {
-		err = s.serves()
-	}
-	if err != nil {
-		tb.Fatalf("the server does not start again: %v", err)
-	}
 }

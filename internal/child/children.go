@@ -1,4 +1,4 @@
-package sqltest
+package child
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// children returns the child processes of a process. Linux lists them; without the list
-// they stay unknown.
-func children(pid int) []*os.Process {
-	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+// children returns the child processes of a process, which must not have ended. Linux lists
+// them; on other systems there are none.
+func children(of *os.Process) []*os.Process {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", of.Pid))
 	if err != nil {
 		return nil
 	}
