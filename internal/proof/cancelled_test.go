@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A thousand waiters in four processes are cancelled at once.
@@ -22,17 +21,17 @@ func TestThousandCancelled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters = 4, 250
 		// No waiter returns because it has asked again.
-		o := distlock.Opts{KeyTimeout: 2 * patience, RetryInterval: 2 * patience, MaxWaiters: waiters - 1}
+		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience, RetryInterval: 2 * testkit.Patience, MaxWaiters: waiters - 1}
 		holder := s.locker(t)
-		held := mustAcquire(t, holder, key, o)
+		held := testkit.MustAcquire(t, holder, key, o)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		var all, full sync.WaitGroup
 		full.Add(processes)
-		var n calls
+		var doubles []*testkit.Store
 		for range processes {
-			l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
-				func(b driver.Backend) driver.Backend { return count(b, &n) })
+			l, double := s.observed(t)
+			doubles = append(doubles, double)
 			for range waiters + 1 { // one too many: its error tells that the others wait
 				all.Go(func() {
 					_, err := l.Acquire(ctx, key, o)
@@ -53,9 +52,11 @@ func TestThousandCancelled(t *testing.T) {
 			return keys[0].Waiting
 		}
 		if s.Kind == "redlock" { // it has no queue
-			eventually(t, "all processes were refused", func() bool { return n.attempts.Load() == processes })
+			for _, d := range doubles {
+				testkit.Eventually(t, "a process was refused", func() bool { return d.Answers(testkit.Try) > 0 })
+			}
 		} else {
-			eventually(t, "all processes are in line", func() bool { return inLine() == processes })
+			testkit.Eventually(t, "all processes are in line", func() bool { return inLine() == processes })
 		}
 		begun := time.Now()
 		cancel()
@@ -65,11 +66,11 @@ func TestThousandCancelled(t *testing.T) {
 			close(back)
 		}()
 		await(t, "all are back", back)
-		if d := time.Since(begun); d > patience/3 {
+		if d := time.Since(begun); d > testkit.Patience/3 {
 			t.Errorf("the last was back after %v", d)
 		}
 		if s.Kind != "redlock" {
-			eventually(t, "the queue is empty", func() bool { return inLine() == 0 })
+			testkit.Eventually(t, "the queue is empty", func() bool { return inLine() == 0 })
 		}
 		mustRelease(t, held)
 		s.mustBeEmpty(t)
@@ -85,21 +86,24 @@ func TestGrantInFlight(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const rounds = 20
 		// No lease expires during the test, and waiters in a queue rarely ask again.
-		o := distlock.Opts{KeyTimeout: 2 * patience, RetryInterval: patience}
+		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience, RetryInterval: testkit.Patience}
 		if s.Kind == "redlock" { // it has no queue
 			o.RetryInterval = 10 * time.Millisecond
 		}
 		l, other := s.locker(t), s.locker(t)
 		var cancel atomic.Pointer[context.CancelFunc] // cancels the next waiter that is granted the key
-		leaver := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network), func(b driver.Backend) driver.Backend {
-			return delay(b, func() {
-				if f := cancel.Swap(nil); f != nil {
-					(*f)()
-				}
-			})
+		leaver, double := s.observed(t)
+		double.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op != testkit.Try && c.Op != testkit.Wait {
+				return nil
+			}
+			if f := cancel.Swap(nil); f != nil {
+				(*f)()
+			}
+			return nil
 		})
 		inLine := func(n int) {
-			eventually(t, "they are in line", func() bool {
+			testkit.Eventually(t, "they are in line", func() bool {
 				if s.Kind == "redlock" {
 					return true
 				}
@@ -108,7 +112,7 @@ func TestGrantInFlight(t *testing.T) {
 			})
 		}
 		for range rounds {
-			held := mustAcquire(t, l, key, o)
+			held := testkit.MustAcquire(t, l, key, o)
 			leaving := acquire(t, leaver, key, o)
 			inLine(1)
 			behind := acquire(t, leaver, key, o)
@@ -152,7 +156,7 @@ func TestGrantInFlight(t *testing.T) {
 // if the release is sent with the caller's context.
 func TestCancelledRelease(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
-		o := distlock.Opts{KeyTimeout: 2 * patience} // no lease expires during the test
+		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience} // no lease expires during the test
 		l, other := s.locker(t), s.locker(t)
 		for i := range 20 {
 			ctx, cancel := context.WithCancel(context.Background())

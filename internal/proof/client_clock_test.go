@@ -8,8 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -43,11 +42,11 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 	t.Helper()
 	const lease = 2 * time.Second
 	begun := time.Now()
-	held := mustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease, NoWatchdog: true})
+	held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease, NoWatchdog: true})
 	if err := held.Check(); err != nil && time.Since(begun) < lease*9/10 {
 		t.Errorf("a lease that has begun: %v", err)
 	}
-	after := mustAcquire(t, other, key, distlock.Opts{KeyTimeout: time.Minute})
+	after := testkit.MustAcquire(t, other, key, distlock.Opts{KeyTimeout: time.Minute})
 	d := time.Since(begun)
 	t.Logf("served after %v", d)
 	if d < lease || d > lease+10*time.Second {
@@ -67,9 +66,17 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 func TestSuspended(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 2 * time.Second
+		// The wall clock jumps by d between each request and its reply, while the monotonic
+		// clock stands still.
 		jumped := func(d time.Duration) *distlock.Locker {
-			return s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
-				func(b driver.Backend) driver.Backend { return jumper{b, d} })
+			l, double := s.observed(t)
+			double.After(func(_ context.Context, c *testkit.Call) error {
+				if c.Op == testkit.Try || c.Op == testkit.Wait {
+					c.Grants[0].Sent = moveWall(c.Grants[0].Sent, -d)
+				}
+				return nil
+			})
+			return l
 		}
 		// The process cannot tell a suspension from a clock that was set forward: no
 		// lease.
@@ -81,7 +88,7 @@ func TestSuspended(t *testing.T) {
 		// The clock is set back: the lease ends on time, and not an hour later.
 		begun := time.Now()
 		o = distlock.Opts{KeyTimeout: lease, NoWatchdog: true}
-		held := mustAcquire(t, jumped(-time.Hour), key, o)
+		held := testkit.MustAcquire(t, jumped(-time.Hour), key, o)
 		await(t, "the holder is told", held.Context().Done())
 		if d := time.Since(begun); d < lease/2 {
 			t.Errorf("told after %v, at a lease of %v", d, lease)
@@ -90,28 +97,6 @@ func TestSuspended(t *testing.T) {
 		wantKinds(t, "the release", held.Release(context.Background()), "lost")
 	}, "redislock", "etcdlock", "sqllock")
 }
-
-// jumper is a Backend that simulates a jump of the wall clock by d between each request
-// and its reply, while the monotonic clock stands still.
-type jumper struct {
-	driver.Backend
-	d time.Duration
-}
-
-// TryAcquire implements [driver.Backend].
-func (j jumper) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, err := j.Backend.TryAcquire(ctx, r)
-	g.Sent = moveWall(g.Sent, -j.d)
-	return g, err
-}
-
-// Release implements [driver.Backend].
-func (j jumper) Release(ctx context.Context, g driver.Grant) error {
-	return j.Backend.Release(ctx, g)
-}
-
-// Close closes the Backend.
-func (j jumper) Close() error { return closeBackend(j.Backend) }
 
 // moveWall returns t with its wall clock moved by d.
 func moveWall(t time.Time, d time.Duration) time.Time {

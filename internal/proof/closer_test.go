@@ -72,7 +72,7 @@ func beClosed(t *task) error {
 	<-started
 	<-full
 	<-passed.many
-	t.say("ready")
+	t.Say("ready")
 
 	<-term
 	begun := time.Now()
@@ -80,8 +80,8 @@ func beClosed(t *task) error {
 	took := time.Since(begun)
 	_, err = t.Acquire(ctx, "close:new", o)
 	all.Wait()
-	t.say("closed", int64(took), kinds(closed), kinds(err), kinds(held), kinds(kept.Check()), passed, waiting)
-	t.hear()
+	t.Say("closed", int64(took), kinds(closed), kinds(err), kinds(held), kinds(kept.Check()), passed, waiting)
+	t.Hear()
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // tooMany is the number of callers beyond the limit.
@@ -39,15 +40,15 @@ func beCrowd(t *task) error {
 				}
 			default:
 				wrong.Add(1)
-				t.say("wrong", err)
+				t.Say("wrong", err)
 			}
 		})
 	}
 	<-full
-	t.say("waiting", (inUse()-before)/int64(t.Waiters))
+	t.Say("waiting", (inUse()-before)/int64(t.Waiters))
 	all.Wait()
-	t.say("served", served.Load(), refused.Load(), wrong.Load(), runtime.NumGoroutine()-idle, inUse()-before)
-	t.hear()
+	t.Say("served", served.Load(), refused.Load(), wrong.Load(), runtime.NumGoroutine()-idle, inUse()-before)
+	t.Hear()
 	return nil
 }
 
@@ -57,10 +58,11 @@ func (t *task) visit(token uint64) error {
 	if t.register == nil {
 		return nil
 	}
-	for _, op := range []string{"write", "last"} {
-		ok, err := t.register.ask(op, token)
+	for _, reads := range []bool{false, true} {
+		u := testkit.Use{Key: key, Token: token, Reads: reads}
+		ok, err := t.register.Use(u)
 		if err == nil && !ok {
-			err = fmt.Errorf("the register says no to %s with token %d", op, token)
+			err = fmt.Errorf("the register refuses %+v", u)
 		}
 		if err != nil {
 			return errors.Join(errVisit, err)

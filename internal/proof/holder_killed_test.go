@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A process that holds the key is killed while another waits. The waiter gets the key
@@ -20,16 +21,16 @@ func TestHolderKilled(t *testing.T) {
 		const lease, slack = 2 * time.Second, 10 * time.Second
 		other := s.locker(t)
 		dying := s.dying(lease)
-		p := start(t, order{Role: "hold", Store: dying, Lease: lease})
+		p := testkit.StartChild(t, roleHolder, order{Store: dying, Lease: lease})
 		var old uint64
-		p.hears(t, "held", &old)
+		p.Hear("held", &old)
 		next := acquire(t, other, key, distlock.Opts{})
 
 		asked := time.Now()
-		p.tell(t, "left")
+		p.Tell("left")
 		var left time.Duration
-		p.hears(t, "left", &left)
-		p.kill()
+		p.Hear("left", &left)
+		p.Kill()
 		killed := time.Now()
 		held := next.served(t)
 		t.Logf("served %v after the kill", next.at.Sub(killed))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A process that holds the key is stopped for more than three leases, between a check
@@ -18,32 +19,32 @@ import (
 func TestHolderStopped(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const lease = 3 * time.Second
-		r := newRegister(t)
+		r := testkit.NewNetRegister(t)
 		other := s.locker(t)
-		p := start(t, order{Role: "hold", Store: s.dying(lease), Lease: lease, Register: r.addr})
+		p := testkit.StartChild(t, roleHolder, order{Store: s.dying(lease), Lease: lease, Register: r.Addr()})
 		var old uint64
-		p.hears(t, "held", &old)
+		p.Hear("held", &old)
 		var wrote bool
-		p.tell(t, "write")
-		if p.hears(t, "wrote", &wrote); !wrote {
+		p.Tell("write")
+		if p.Hear("wrote", &wrote); !wrote {
 			t.Fatal("the register refused the only holder")
 		}
 
 		next := acquire(t, other, key, distlock.Opts{})
-		p.tell(t, "stop")
-		p.hears(t, "stopping")
+		p.Tell("stop")
+		p.Hear("stopping")
 		stopped := time.Now()
 		held := next.served(t)
-		if held.Token() <= old || !r.write(held.Token()) {
+		if held.Token() <= old || !r.Use(testkit.Use{Key: key, Token: held.Token()}) {
 			t.Errorf("token %d after token %d", held.Token(), old)
 		}
 		<-time.After(time.Until(stopped.Add(3*lease + lease/2)))
-		p.signal(t, syscall.SIGCONT)
+		p.Signal(syscall.SIGCONT)
 
 		var before, after bool
 		var slept time.Duration
 		var cause, released string
-		p.hears(t, "woke", &before, &after, &wrote, &slept, &cause, &released)
+		p.Hear("woke", &before, &after, &wrote, &slept, &cause, &released)
 		t.Logf("it slept for %v", slept)
 		switch {
 		case !before || slept < 3*lease:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // decoyKey is the key of a lease that keeps the watchdog busy.
@@ -37,17 +38,17 @@ func holdKey(t *task) error {
 	if err != nil {
 		return err
 	}
-	t.say("held", lease.Token())
+	t.Say("held", lease.Token())
 	for {
-		switch line := t.hear(); line {
+		switch line := t.Hear(); line {
 		case "left":
-			t.say("left", int64(time.Until(lease.Until())))
+			t.Say("left", int64(time.Until(lease.Until())))
 		case "write":
-			ok, err := t.register.ask("write", lease.Token())
+			ok, err := t.register.Use(testkit.Use{Key: key, Token: lease.Token()})
 			if err != nil {
 				return err
 			}
-			t.say("wrote", ok)
+			t.Say("wrote", ok)
 		case "stop":
 			if err := t.sleepWalk(lease); err != nil {
 				return err
@@ -76,7 +77,7 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 	decoy.Context().Done() // creates the context that will be cancelled
 	before := lease.Valid()
 	start := time.Now()
-	t.say("stopping")
+	t.Say("stopping")
 	if err := child.Stop(self); err != nil {
 		return err
 	}
@@ -86,12 +87,12 @@ func (t *task) sleepWalk(lease *distlock.Lease) error {
 	after := lease.Valid()
 	close(t.awake)
 	slept := time.Since(start)
-	wrote, err := t.register.ask("write", lease.Token()) // as if there were no second check
+	wrote, err := t.register.Use(testkit.Use{Key: key, Token: lease.Token()}) // as if there were no second check
 	if err != nil {
 		return err
 	}
 	<-lease.Context().Done()
 	_ = decoy.Release(context.Background()) // it is lost
-	t.say("woke", before, after, wrote, int64(slept), kinds(context.Cause(lease.Context())), kinds(lease.Release(context.Background())))
+	t.Say("woke", before, after, wrote, int64(slept), kinds(context.Cause(lease.Context())), kinds(lease.Release(context.Background())))
 	return nil
 }

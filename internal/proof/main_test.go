@@ -15,9 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(silence{}) // the client logs every refused connection
-	if text := os.Getenv(orderEnv); text != "" {
-		os.Exit(beChild(text))
-	}
+	beChild()
 	code := m.Run()
 	sqltest.StopShared()
 	if err := errors.Join(zooKeeper.Close(), etcd.Close()); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Each of four processes has 2,500 waiters for one key, and ten more than its limit
@@ -21,24 +22,24 @@ func TestTenThousandWaiters(t *testing.T) {
 		// A waiter should be small: a goroutine with a stack of a few kilobytes.
 		const most = 32 << 10
 		admin, ctx := s.admins[0], context.Background()
-		r := newRegister(t)
-		held := mustAcquire(t, s.locker(t), key, distlock.Opts{KeyTimeout: time.Minute})
-		if !r.write(held.Token()) {
+		r := testkit.NewNetRegister(t)
+		held := testkit.MustAcquire(t, s.locker(t), key, distlock.Opts{KeyTimeout: time.Minute})
+		if !r.Use(testkit.Use{Key: key, Token: held.Token()}) {
 			t.Fatal("the register refused the first")
 		}
-		var crowd []*process
+		var crowd []*testkit.Process
 		for range processes {
-			crowd = append(crowd, start(t, order{Role: "crowd", Store: s.address, Lease: lease, Register: r.addr, Waiters: waiters}))
+			crowd = append(crowd, testkit.StartChild(t, roleCrowd, order{Store: s.address, Lease: lease, Register: r.Addr(), Waiters: waiters}))
 		}
 		for _, p := range crowd {
 			var each int64
-			p.hears(t, "waiting", &each)
+			p.Hear("waiting", &each)
 			if t.Logf("%d bytes for each waiter", each); each > most {
 				t.Errorf("%d bytes for each waiter", each)
 			}
 		}
 		queue := "{" + key + "}:queue"
-		eventually(t, "all processes are in line", func() bool { return admin.ZCard(ctx, queue).Val() == processes })
+		testkit.Eventually(t, "all processes are in line", func() bool { return admin.ZCard(ctx, queue).Val() == processes })
 		used := admin.MemoryUsage(ctx, queue).Val()
 
 		if err := admin.ConfigResetStat(ctx).Err(); err != nil {
@@ -48,19 +49,29 @@ func TestTenThousandWaiters(t *testing.T) {
 		mustRelease(t, held)
 		for _, p := range crowd {
 			var served, refused, wrong, goroutines, bytes int64
-			p.hears(t, "served", &served, &refused, &wrong, &goroutines, &bytes)
+			p.Hear("served", &served, &refused, &wrong, &goroutines, &bytes)
 			if served != waiters || refused != tooMany || wrong != 0 {
 				t.Errorf("%d served, %d refused, %d failed", served, refused, wrong)
 			}
 			if goroutines > 20 || bytes > waiters*most/4 {
 				t.Errorf("%d goroutines and %d bytes are left of it", goroutines, bytes)
 			}
-			_ = p.in.Close()
-			p.ends(t)
+			p.CloseInput()
+			if code := p.Wait(); code != 0 {
+				t.Errorf("the child ended with %d", code)
+			}
 		}
-		writes, no := r.counts()
-		if writes != processes*waiters+1 || no != 0 {
-			t.Errorf("the register took %d and refused %d", writes, no)
+		writes, last := 0, uint64(0)
+		for _, u := range r.Log() {
+			if !u.Accepted || !u.Reads && u.Token <= last {
+				t.Errorf("after token %d: %+v", last, u)
+			}
+			if !u.Reads {
+				writes, last = writes+1, u.Token
+			}
+		}
+		if writes != processes*waiters+1 {
+			t.Errorf("%d writes", writes)
 		}
 		// However many callers wait, the server sees one waiter of each process.
 		calls := scriptCalls(t, s)

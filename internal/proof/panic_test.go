@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A function panics, or ends its goroutine: the key is released once, and the panic
@@ -21,17 +20,15 @@ import (
 // once. Fails if the release is not deferred, and if it is sent twice.
 func TestPanicAndGoexit(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
-		var n calls
-		l := s.lockerWith(t, distlock.Config{}, new(spoilnet.Network),
-			func(b driver.Backend) driver.Backend { return count(b, &n) })
+		l, double := s.observed(t)
 		other := s.locker(t)
-		o := distlock.Opts{KeyTimeout: 2 * patience} // no lease expires during the test
+		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience} // no lease expires during the test
 		boom := errors.New("boom")
 		for name, end := range map[string]func(){
 			"panic":  func() { panic(boom) },
 			"goexit": runtime.Goexit,
 		} {
-			n.releases.Store(0)
+			before := len(double.Calls(testkit.Release))
 			var recovered any
 			var gone sync.WaitGroup
 			gone.Go(func() {
@@ -46,11 +43,11 @@ func TestPanicAndGoexit(t *testing.T) {
 			if err != nil {
 				t.Fatalf("after a %s: %v", name, err)
 			}
-			if n := n.releases.Load(); n != 1 {
+			if n := len(double.Calls(testkit.Release)) - before; n != 1 {
 				t.Errorf("after a %s: %d releases", name, n)
 			}
 			mustRelease(t, next)
-			mustRelease(t, mustAcquire(t, l, key, o)) // the gate is open
+			mustRelease(t, testkit.MustAcquire(t, l, key, o)) // the gate is open
 		}
 		s.mustBeEmpty(t)
 	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
@@ -78,7 +75,7 @@ func TestIgnoredContext(t *testing.T) {
 				})
 		}()
 		<-started
-		mustRelease(t, mustAcquire(t, other, key, distlock.Opts{}))
+		mustRelease(t, testkit.MustAcquire(t, other, key, distlock.Opts{}))
 		s.mustBeEmpty(t) // the key is free everywhere
 
 		second := make(chan error, 1)

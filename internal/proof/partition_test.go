@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/stall"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -54,7 +55,7 @@ func TestPartitionOfSession(t *testing.T) {
 				cutStore := store{address: s.dying(lease)}
 				n := new(spoilnet.Network)
 				lost, cfg := losses()
-				l := cutStore.lockerWith(t, cfg, n, nil)
+				l := cutStore.lockerOver(t, n, cfg)
 				cutOff(t, l, s.locker(t), lost, func() { cut(networks{n}) }, time.Minute, lease)
 				heal(t, l, networks{n})
 				s.mustBeEmpty(t)
@@ -77,7 +78,7 @@ func cutOff(
 ) {
 	t.Helper()
 	stalls := stall.Start(t)
-	held := mustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
+	held := testkit.MustAcquire(t, l, key, distlock.Opts{KeyTimeout: lease})
 	next := acquire(t, other, key, distlock.Opts{KeyTimeout: lease})
 	time.Sleep(while)
 	if err := held.Check(); err != nil {
@@ -117,5 +118,5 @@ func cutOff(
 func heal(t *testing.T, l *distlock.Locker, ns networks) {
 	t.Helper()
 	ns.heal()
-	mustRelease(t, mustAcquire(t, l, key, distlock.Opts{}))
+	mustRelease(t, testkit.MustAcquire(t, l, key, distlock.Opts{}))
 }

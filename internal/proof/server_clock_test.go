@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -48,7 +49,7 @@ func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func
 		last = s.Token()
 	}
 	for _, step := range []time.Duration{d, 0} {
-		held := mustAcquire(t, l, key, o)
+		held := testkit.MustAcquire(t, l, key, o)
 		rises(held)
 		next := acquire(t, other, key, o)
 		before := time.Now()
@@ -77,7 +78,7 @@ func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func
 			mustRelease(t, after)
 		}
 		for range 5 {
-			s := mustAcquire(t, l, key, o)
+			s := testkit.MustAcquire(t, l, key, o)
 			rises(s)
 			mustRelease(t, s)
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/distlock-go/distlock/internal/etcdtest"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -121,29 +122,40 @@ type store struct {
 // closed when the test ends.
 func (s *store) locker(tb testing.TB) *distlock.Locker {
 	tb.Helper()
-	return s.lockerWith(tb, distlock.Config{}, new(spoilnet.Network), nil)
+	return s.lockerOver(tb, new(spoilnet.Network), distlock.Config{})
 }
 
-// lockerWith is locker with a configuration, a network, and a function that wraps the
-// Backend.
-func (s *store) lockerWith(
-	tb testing.TB, cfg distlock.Config, n *spoilnet.Network, wrap func(driver.Backend) driver.Backend,
-) *distlock.Locker {
+// lockerOver is locker with a network and a configuration.
+func (s *store) lockerOver(tb testing.TB, n *spoilnet.Network, cfg distlock.Config) *distlock.Locker {
+	tb.Helper()
+	return testkit.NewLocker(tb, s.open(tb, n), cfg)
+}
+
+// observed is locker with the double of a store between it and its Backend. Of the
+// optional abilities it has only that of a Queuer.
+func (s *store) observed(tb testing.TB) (*distlock.Locker, *testkit.Store) {
+	tb.Helper()
+	b := s.open(tb, new(spoilnet.Network))
+	double, abilities := testkit.Wrap(b), testkit.Ability(0)
+	if _, ok := b.(driver.Queuer); ok {
+		abilities = testkit.Queuing
+	}
+	return testkit.NewLocker(tb, double.Only(abilities), distlock.Config{}), double
+}
+
+// open returns a Backend with connections of its own, which are closed when the test ends.
+func (s *store) open(tb testing.TB, n *spoilnet.Network) driver.Backend {
 	tb.Helper()
 	b, end, err := s.backend(n)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if wrap != nil {
-		b = wrap(b)
-	}
-	l := distlock.New(b, cfg)
 	tb.Cleanup(func() {
-		if err := errors.Join(l.Close(), end()); err != nil {
+		if err := end(); err != nil {
 			tb.Errorf("closing: %v", err)
 		}
 	})
-	return l
+	return b
 }
 
 var starts = map[string]func(t *testing.T) *store{
@@ -179,7 +191,7 @@ func startRedis(t *testing.T, kind string, servers int, start func(testing.TB, .
 	if kind == "redlock" {
 		// The first attempt makes the nodes trusted.
 		l := s.locker(t)
-		mustRelease(t, mustAcquire(t, l, "first", distlock.Opts{}))
+		mustRelease(t, testkit.MustAcquire(t, l, "first", distlock.Opts{}))
 	}
 	return s
 }
@@ -249,7 +261,7 @@ func (s *store) remains(tb testing.TB) (names []string) {
 func (s *store) mustBeEmpty(tb testing.TB) {
 	tb.Helper()
 	var names []string
-	if !within(patience, func() bool { names = s.remains(tb); return len(names) == 0 }) {
+	if !testkit.Within(testkit.Patience, func() bool { names = s.remains(tb); return len(names) == 0 }) {
 		tb.Errorf("left behind: %q", names)
 	}
 }

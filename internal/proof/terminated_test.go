@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A process is told to exit while it holds keys, passes one on between its callers, and
@@ -19,13 +20,13 @@ func TestTerminated(t *testing.T) {
 		const slack = 15 * time.Second
 		o := distlock.Opts{KeyTimeout: time.Minute} // no lease expires during the test
 		other := s.locker(t)
-		busy := mustAcquire(t, other, busyKey, o)
-		p := start(t, order{Role: "close", Store: s.address, Lease: o.KeyTimeout})
-		p.hears(t, "ready")
-		p.signal(t, syscall.SIGTERM)
+		busy := testkit.MustAcquire(t, other, busyKey, o)
+		p := testkit.StartChild(t, roleCloser, order{Store: s.address, Lease: o.KeyTimeout})
+		p.Hear("ready")
+		p.Signal(syscall.SIGTERM)
 		var took time.Duration
 		var closed, late, held, kept, passed, waiting string
-		p.hears(t, "closed", &took, &closed, &late, &held, &kept, &passed, &waiting)
+		p.Hear("closed", &took, &closed, &late, &held, &kept, &passed, &waiting)
 
 		if took > closeTimeout+slack {
 			t.Errorf("Close took %v", took)
@@ -53,7 +54,9 @@ func TestTerminated(t *testing.T) {
 		}
 		mustRelease(t, busy)
 		s.mustBeEmpty(t)
-		_ = p.in.Close()
-		p.ends(t)
+		p.CloseInput()
+		if code := p.Wait(); code != 0 {
+			t.Errorf("the child ended with %d", code)
+		}
 	}, "redislock", "redlock", "zklock", "etcdlock", "sqllock")
 }

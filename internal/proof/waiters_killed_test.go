@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Five processes with ten waiters each are killed while the key is held. The waiter
@@ -19,16 +20,16 @@ func TestWaitersKilled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters, slack = 5, 10, 10 * time.Second
 		l := s.locker(t)
-		o := distlock.Opts{KeyTimeout: 2 * patience}
-		held := mustAcquire(t, l, key, o)
-		var dead []*process
+		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience}
+		held := testkit.MustAcquire(t, l, key, o)
+		var dead []*testkit.Process
 		for range processes {
-			p := start(t, order{Role: "crowd", Store: s.address, Lease: o.KeyTimeout, Waiters: waiters})
-			p.hears(t, "waiting")
+			p := testkit.StartChild(t, roleCrowd, order{Store: s.address, Lease: o.KeyTimeout, Waiters: waiters})
+			p.Hear("waiting")
 			dead = append(dead, p)
 		}
 		inLine := func(n int) {
-			eventually(t, "all stand in line", func() bool {
+			testkit.Eventually(t, "all stand in line", func() bool {
 				line, err := l.Inspect(t.Context(), key, 1)
 				return err == nil && len(line) == 1 && line[0].Waiting == n
 			})
@@ -37,7 +38,7 @@ func TestWaitersKilled(t *testing.T) {
 		next := acquire(t, s.locker(t), key, o)
 		inLine(processes + 1)
 		for _, p := range dead {
-			p.kill()
+			p.Kill()
 		}
 
 		owner := func() string { return s.admins[0].Get(context.Background(), key).Val() }
@@ -45,7 +46,7 @@ func TestWaitersKilled(t *testing.T) {
 		mustRelease(t, held)
 		released := time.Now()
 		claims := make(map[string]bool)
-		deadline := time.After(2 * patience)
+		deadline := time.After(2 * testkit.Patience)
 		for waits := true; waits; {
 			select {
 			case <-next.done:

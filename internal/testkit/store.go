@@ -30,6 +30,7 @@ type Store struct {
 
 	mu            sync.Mutex
 	calls         []Call
+	answers       map[Op]int
 	before, after Hook
 	features      *driver.Features                  // nil: those of Backend
 	watches       map[chan struct{}]context.Context // of Wake
@@ -40,7 +41,7 @@ func NewStore() *Store { return Wrap(memlock.New()) }
 
 // Wrap returns a Store that records what it passes on to b.
 func Wrap(b driver.Backend) *Store {
-	return &Store{Backend: b, watches: make(map[chan struct{}]context.Context)}
+	return &Store{Backend: b, answers: make(map[Op]int), watches: make(map[chan struct{}]context.Context)}
 }
 
 // Memory returns the store in memory of a Store that [NewStore] has made.
@@ -131,6 +132,14 @@ func (s *Store) Attempts() []string {
 	return keys
 }
 
+// Answers returns how many calls of op the store that does the work has answered so far, with
+// or without an error.
+func (s *Store) Answers(op Op) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answers[op]
+}
+
 // Free reports whether a key is free. It is not recorded. Any goroutine may call it.
 func (s *Store) Free(tb testing.TB, key string) bool {
 	tb.Helper()
@@ -171,6 +180,7 @@ func (s *Store) enter(ctx context.Context, c *Call) error {
 // leave calls the hook of After if the call has been applied.
 func (s *Store) leave(ctx context.Context, c *Call, err error) error {
 	s.mu.Lock()
+	s.answers[c.Op]++
 	after := s.after
 	s.mu.Unlock()
 	if err == nil && after != nil {

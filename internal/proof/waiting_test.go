@@ -1,0 +1,72 @@
+package proof_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// key is the key that all processes lock.
+const key = "shop:order"
+
+// isDone waits for done, and returns false if it is not closed in time.
+func isDone(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(testkit.Patience):
+		return false
+	}
+}
+
+func await(tb testing.TB, what string, done <-chan struct{}) {
+	tb.Helper()
+	if !isDone(done) {
+		tb.Fatalf("it never happened: %s", what)
+	}
+}
+
+func mustRelease(tb testing.TB, s *distlock.Lease) {
+	tb.Helper()
+	if err := s.Release(context.Background()); err != nil {
+		tb.Fatalf("Release: %v", err)
+	}
+}
+
+// waiting is an Acquire in a goroutine.
+type waiting struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	lease  *distlock.Lease
+	err    error
+	at     time.Time // the time when done was closed
+}
+
+func acquire(tb testing.TB, l *distlock.Locker, key string, o distlock.Opts) *waiting {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &waiting{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.lease, w.err = l.Acquire(ctx, key, o)
+		w.at = time.Now()
+	}()
+	tb.Cleanup(func() {
+		cancel()
+		<-w.done
+	})
+	return w
+}
+
+// served waits until Acquire has returned a lease.
+func (w *waiting) served(tb testing.TB) *distlock.Lease {
+	tb.Helper()
+	await(tb, "a waiter is served", w.done)
+	if w.err != nil {
+		tb.Fatalf("Acquire: %v", w.err)
+	}
+	return w.lease
+}
