@@ -100,10 +100,8 @@ func (s *Store) Inspect(ctx context.Context, prefix string, limit int) ([]driver
 	}
 	var err error
 	c.Found, err = s.Backend.(driver.Inspector).Inspect(ctx, prefix, limit)
-	if err := s.leave(ctx, c, err); err != nil {
-		return nil, err
-	}
-	return c.Found, nil
+	err = s.leave(ctx, c, err)
+	return c.Found, err
 }
 
 // decide passes on an operator's decision about a key.

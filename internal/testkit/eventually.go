@@ -6,7 +6,7 @@ import (
 )
 
 // Patience limits the wait for an event on a slow and busy machine.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Eventually waits until cond is true, and fails the test if it is not after [Patience].
 func Eventually(tb testing.TB, what string, cond func() bool) {
