@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestAlertRules checks the files for Prometheus with its own tool, and when the alerts
@@ -41,7 +43,7 @@ func checkAlerts(t *testing.T, p *prometheusServer, m metrics) {
 		"DistlockQueueGrows":       "inactive",
 	}
 	var rules []rule
-	eventually(t, "Prometheus evaluates the rules", func() bool {
+	testkit.Eventually(t, "Prometheus evaluates the rules", func() bool {
 		var data struct{ Groups []struct{ Rules []rule } }
 		p.get(t, "/api/v1/rules?type=alert", &data)
 		if len(data.Groups) != 1 {

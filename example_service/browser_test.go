@@ -7,15 +7,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/lockui"
 )
@@ -110,9 +108,8 @@ func demonstrate(p *tab, name, key string) {
 
 // testLocksPage searches, watches and releases keys.
 func testLocksPage(browser context.Context, t *testing.T) {
-	store := &silentStore{Backend: memlock.New()}
-	l := distlock.New(store, distlock.Config{Holder: "web-3/4711"})
-	t.Cleanup(func() { _ = l.Close() })
+	store := testkit.NewStore()
+	l := testkit.NewLocker(t, store, distlock.Config{Holder: "web-3/4711"})
 	asked := make(chan string, 10)
 	ui := lockui.New(l, lockui.WithForceRelease(func(_ *http.Request, key string) error {
 		asked <- key
@@ -130,10 +127,7 @@ func testLocksPage(browser context.Context, t *testing.T) {
 	})
 	acquire := func(key string) *distlock.Lease {
 		t.Helper()
-		lease, err := l.Acquire(t.Context(), key, distlock.Opts{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lease := testkit.MustAcquire(t, l, key, distlock.Opts{})
 		t.Cleanup(func() { _ = lease.Release(context.Background()) })
 		return lease
 	}
@@ -203,9 +197,9 @@ func testLocksPage(browser context.Context, t *testing.T) {
 	p.forgive("403")
 
 	// The store goes away, and comes back.
-	store.silent.Store(true)
+	store.Fail(testkit.ErrBroken, testkit.Inspect)
 	p.wait(inLocks(`.querySelector("[role=status]").innerText.startsWith("The store does not answer (unavailable). This is the state of ")`))
-	store.silent.Store(false)
+	store.Fail(nil)
 	p.wait(says(""))
 
 	// A key that would look like another one.
@@ -222,20 +216,6 @@ func testLocksPage(browser context.Context, t *testing.T) {
 	p.wait(shownKeys + ` === "leader:report"`)
 	p.wait(history(1, "token "))
 	p.inspect("key")
-}
-
-// silentStore is a store that can stop answering what its keys are.
-type silentStore struct {
-	*memlock.Backend
-
-	silent atomic.Bool
-}
-
-func (s *silentStore) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	if s.silent.Load() {
-		return nil, errors.New("no answer")
-	}
-	return s.Backend.Inspect(ctx, prefix, limit)
 }
 
 // inLocks returns an expression about the content of the table of locks.

@@ -10,31 +10,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// releaseSpy is a backend that calls a function before each release.
-type releaseSpy struct {
-	driver.Backend
-
-	before func(key string)
-}
-
-func (b releaseSpy) Release(ctx context.Context, g driver.Grant) error {
-	b.before(g.Key)
-	return b.Backend.Release(ctx, g)
-}
-
-func newTestLocker(t *testing.T, b driver.Backend) *distlock.Locker {
-	t.Helper()
-	l := distlock.New(b, distlock.Config{})
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
-}
 
 // TestCommitBeforeRelease reads the database over another connection at the moment of
 // the release.
@@ -42,14 +19,19 @@ func TestCommitBeforeRelease(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db string) {
 		s, other := openTestStore(t, db), openTestStore(t, db)
 		var seen []item
-		spy := releaseSpy{memlock.New(), func(key string) {
+		locks := testkit.NewStore()
+		locks.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op != testkit.Release {
+				return nil
+			}
 			it, err := other.item(context.WithoutCancel(t.Context()), "tea")
-			if err != nil || key != keyOf(t, "tea") {
-				t.Error(key, err)
+			if err != nil || c.Key != keyOf(t, "tea") {
+				t.Error(c.Key, err)
 			}
 			seen = append(seen, it)
-		}}
-		sh := newShop(newTestLocker(t, spy), itemLock(config{}), s, &ledger{}, thinkFor(0))
+			return nil
+		})
+		sh := newShop(testkit.NewLocker(t, locks, distlock.Config{}), itemLock(config{}), s, &ledger{}, thinkFor(0))
 		if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +53,7 @@ func TestCommitBeforeRelease(t *testing.T) {
 func TestLockIsHeldWhileCommitting(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, db string) {
 		s, other := openTestStore(t, db), openTestStore(t, db)
-		l := newTestLocker(t, memlock.New())
+		l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 		blocked := make(chan *sql.Tx, 1)
 		sh := newShop(l, itemLock(config{}), s, &ledger{}, func(context.Context) error {
 			tx, err := other.write.BeginTx(t.Context(), nil)
@@ -139,7 +121,7 @@ func TestLostLockWritesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			eachDatabase(t, func(t *testing.T, db string) {
 				s := openTestStore(t, db)
-				l := newTestLocker(t, memlock.New())
+				l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 				sh := newShop(l, itemLock(config{}), s, &ledger{}, thinkFor(0))
 				if _, err := sh.reset(t.Context(), stockRequest{"tea", 3}); err != nil {
 					t.Fatal(err)
@@ -189,7 +171,7 @@ func TestTakenOverWhileThinking(t *testing.T) {
 		}
 		answers <- a
 	}()
-	eventually(t, "the slow order holds the lock", func() bool { return redis.held(t, "tea") })
+	testkit.Eventually(t, "the slow order holds the lock", func() bool { return redis.held(t, "tea") })
 	if n, err := redis.client.Del(t.Context(), keyOf(t, "tea")).Result(); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}

@@ -12,9 +12,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -44,7 +46,7 @@ func TestDatabaseGone(t *testing.T) {
 		_, err := c.grpc.PlaceOrder(t.Context(), &shopv1.PlaceOrderRequest{Sku: "coffee", Buyer: "u1", Quantity: 1})
 		checkStatus(t, err, codes.Unavailable, "nothing was written")
 	})
-	eventually(t, "both orders think", func() bool { return redis.held(t, "tea") && redis.held(t, "coffee") })
+	testkit.Eventually(t, "both orders think", func() bool { return redis.held(t, "tea") && redis.held(t, "coffee") })
 	postgres.Kill()
 	orders.Wait()
 	if a := c.must(t, http.StatusServiceUnavailable, "GET", "/items/tea", ""); a.problem(t).Type != "database_unavailable" {
@@ -70,7 +72,7 @@ func TestDatabaseHangs(t *testing.T) {
 	t.Parallel() // most of its time is waiting
 	postgres := sqltest.Postgres.Start(t)
 	s := openTestStore(t, postgres.URL(postgres.NewDatabase(t)))
-	l := newTestLocker(t, memlock.New())
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	sh := newShop(l, itemLock(config{wait: time.Minute}), s, &ledger{}, thinkFor(0))
 	if _, err := sh.reset(t.Context(), stockRequest{"tea", 10}); err != nil {
 		t.Fatal(err)
@@ -102,7 +104,7 @@ func TestDatabaseHangs(t *testing.T) {
 func restart(t *testing.T, postgres *sqltest.Server, c *client) {
 	t.Helper()
 	postgres.Restart(t)
-	eventually(t, "the database answers", func() bool {
+	testkit.Eventually(t, "the database answers", func() bool {
 		a, err := c.do(t.Context(), "GET", "/items/tea", "")
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +148,7 @@ func TestNoHalfOrder(t *testing.T) {
 						}
 					})
 				}
-				eventually(t, "orders are placed", func() bool { return sales.least(skus) > 10 })
+				testkit.Eventually(t, "orders are placed", func() bool { return sales.least(skus) > 10 })
 				postgres.Kill()
 				cancel()
 				restart(t, postgres, c)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/example_service/shopv1"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -127,7 +128,7 @@ func TestOneLockForEachOrder(t *testing.T) {
 	for _, w := range append([]write{lockedWrites[3]}, lockedWrites...) {
 		doAll(t, c, "tea", []write{w}, "done")
 	}
-	eventually(t, "all locks are given back", func() bool { return s.logged("lock released") == 7 })
+	testkit.Eventually(t, "all locks are given back", func() bool { return s.logged("lock released") == 7 })
 	// A re-entry logs two lines.
 	if n, re := s.logged("lock acquired"), strings.Count(s.log.String(), "reentrant=true"); n != 7 || re != 2*2 {
 		t.Errorf("acquired %d times, of which re-entered %d/2, want 7 and 2:\n%s", n, re, s.log)

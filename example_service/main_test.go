@@ -9,15 +9,18 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// Other values of roleEnv, with which the test binary runs something else than tests.
+// What the test binary runs instead of tests: the command, or with this value of roleEnv
+// an order that is not checked.
 const (
 	commandRole   = "command"
 	uncheckedRole = "late order without its token"
 )
 
 func TestMain(m *testing.M) {
+	testkit.BeChild(map[string]func(*testkit.Child) error{commandRole: func(*testkit.Child) error { main(); return nil }})
 	switch os.Getenv(roleEnv) {
 	case "":
 		goleak.VerifyTestMain(tests{m})

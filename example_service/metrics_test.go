@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -82,7 +83,7 @@ func (l *knownLoad) begin(t *testing.T, n int64, sku, gauge string) *batch {
 			l.order(t, sku)
 		})
 	}
-	eventually(t, gauge, func() bool { return l.metrics(t).of(gauge, "") == float64(n) || b.left.Load() < n })
+	testkit.Eventually(t, gauge, func() bool { return l.metrics(t).of(gauge, "") == float64(n) || b.left.Load() < n })
 	return b
 }
 
@@ -157,7 +158,7 @@ func (l *knownLoad) outage(t *testing.T) {
 		order, end := l.hang(t)
 		resume := l.redis.Pause(t, time.Minute)
 		l.order(t, "coffee")
-		eventually(t, "the lease is lost", func() bool { return l.metrics(t).of(losses, "") > 0 || order.left.Load() == 0 })
+		testkit.Eventually(t, "the lease is lost", func() bool { return l.metrics(t).of(losses, "") > 0 || order.left.Load() == 0 })
 		end()
 		resume()
 	}

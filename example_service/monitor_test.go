@@ -10,79 +10,23 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // errGone is the error of a store that is unavailable.
 var errGone = errors.New("redislock: 10.1.2.3:6379: dial tcp 10.1.2.3:6379: connect: connection refused")
 
-// fragile is a store in memory that can fail, or hang.
-type fragile struct {
-	driver.Backend // without a queue
-
-	mu       sync.Mutex
-	pings    error
-	attempts error
-	releases error
-	hangs    bool
-	asked    int // pings that have no answer yet
-	mostAsks int
-}
-
-func (f *fragile) set(pings, attempts, releases error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.pings, f.attempts, f.releases = pings, attempts, releases
-}
-
-func (f *fragile) Ping(ctx context.Context) error {
-	f.mu.Lock()
-	f.asked++
-	f.mostAsks = max(f.mostAsks, f.asked)
-	err, hangs := f.pings, f.hangs
-	f.mu.Unlock()
-	if hangs {
-		<-ctx.Done()
-		err = ctx.Err()
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked--
-	return err
-}
-
-func (f *fragile) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	f.mu.Lock()
-	err := f.attempts
-	f.mu.Unlock()
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	return f.Backend.TryAcquire(ctx, r)
-}
-
-func (f *fragile) Release(ctx context.Context, g driver.Grant) error {
-	f.mu.Lock()
-	err := f.releases
-	f.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	return f.Backend.Release(ctx, g)
-}
-
 // outage is a shop's monitor over a store that can fail.
 type outage struct {
 	*testing.T
 	*monitor
-	store  *fragile
+	store  *testkit.Store
 	locker *distlock.Locker
 	text   bytes.Buffer // the log
 	served []bool       // the states set in gRPC's health service, without repetitions
@@ -92,7 +36,7 @@ type outage struct {
 func watched(t *testing.T, f func(o *outage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		o := &outage{T: t, store: &fragile{Backend: memlock.New()}}
+		o := &outage{T: t, store: testkit.NewStore()}
 		log := slog.New(slog.NewTextHandler(&o.text, nil))
 		o.monitor = newMonitor(log)
 		o.locker = distlock.New(o.store, distlock.Config{Hooks: o.hooks()})
@@ -103,7 +47,7 @@ func watched(t *testing.T, f func(o *outage)) {
 			}
 		}
 		defer func() {
-			o.store.set(nil, nil, nil)
+			o.store.Fail(nil)
 			if err := o.locker.Close(); err != nil {
 				t.Error(err)
 			}
@@ -163,7 +107,7 @@ func TestOutage(t *testing.T) {
 		}
 		o.logged()
 
-		o.store.set(errGone, errGone, errGone)
+		o.store.Fail(errGone, testkit.Ping, testkit.Try, testkit.Wait, testkit.Release)
 		gone := time.Now()
 		refused := make(chan error, 100)
 		for i := range 60 {
@@ -186,7 +130,7 @@ func TestOutage(t *testing.T) {
 		}
 		o.logged(downLine)
 
-		o.store.set(nil, nil, nil)
+		o.store.Fail(nil)
 		<-time.After(2 * askEvery)
 		if _, err := o.order(); err != nil || o.healthz() != http.StatusOK {
 			o.Errorf("healthz %d, %v", o.healthz(), err)
@@ -203,9 +147,9 @@ func TestOutage(t *testing.T) {
 // refused, so nothing is logged.
 func TestOutageBetweenPings(t *testing.T) {
 	watched(t, func(o *outage) {
-		o.store.set(errGone, errGone, nil)
+		o.store.Fail(errGone, testkit.Ping, testkit.Try, testkit.Wait)
 		<-time.After(askEvery / 4)
-		o.store.set(nil, nil, nil)
+		o.store.Fail(nil)
 		<-time.After(10 * askEvery)
 		o.logged()
 	})
@@ -216,7 +160,7 @@ func TestOutageBetweenPings(t *testing.T) {
 func TestStoreThatRefuses(t *testing.T) {
 	watched(t, func(o *outage) {
 		oom := errors.New("10.1.2.3:6379: OOM command not allowed")
-		o.store.set(nil, oom, nil)
+		o.store.Fail(oom, testkit.Try, testkit.Wait)
 		for range 3 {
 			if d, err := o.order(); !errors.Is(err, distlock.ErrUnavailable) || d == 0 {
 				o.Errorf("%v after %v", err, d)
@@ -226,7 +170,7 @@ func TestStoreThatRefuses(t *testing.T) {
 			}
 			<-time.After(askEvery)
 		}
-		o.store.set(nil, nil, nil)
+		o.store.Fail(nil)
 		<-time.After(2 * askEvery)
 		text := o.written()
 		if n := strings.Count(text, "locks are unavailable"); n == 0 || n > 3 || strings.Count(text, "OOM command not allowed") != n ||
@@ -242,14 +186,14 @@ func TestLocksThatStay(t *testing.T) {
 	watched(t, func(o *outage) {
 		opts := distlock.Opts{RetryCount: 1, KeyTimeout: time.Hour}
 		err := o.locker.Do(o.Context(), "shop:item", opts, func(ctx context.Context) error {
-			o.store.set(errGone, errGone, errGone)
+			o.store.Fail(errGone, testkit.Ping, testkit.Try, testkit.Wait, testkit.Release)
 			<-time.After(2 * patience)
 			return o.locker.Do(ctx, "shop:item", opts, func(ctx context.Context) error { return ctx.Err() })
 		})
 		if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, distlock.ErrNotAcquired) || errors.Is(err, context.Canceled) {
 			o.Errorf("err = %v, want that it was not given back", err)
 		}
-		o.store.set(nil, nil, nil)
+		o.store.Fail(nil)
 		<-time.After(2 * askEvery)
 		o.logged(downLine, `level=INFO msg="locks are available again" after=8s requests_refused=0 locks_not_released=1`+"\n")
 	})
@@ -258,9 +202,18 @@ func TestLocksThatStay(t *testing.T) {
 // TestHealthChecksDoNotPileUp behind a store that hangs.
 func TestHealthChecksDoNotPileUp(t *testing.T) {
 	watched(t, func(o *outage) {
-		o.store.mu.Lock()
-		o.store.hangs = true
-		o.store.mu.Unlock()
+		var asked atomic.Int32
+		o.store.Before(func(ctx context.Context, c *testkit.Call) error {
+			if c.Op != testkit.Ping {
+				return nil
+			}
+			defer asked.Add(-1)
+			if n := asked.Add(1); n > 1 {
+				o.Errorf("%d pings at once", n)
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
 		<-time.After(askEvery + askFor)
 		for range 1000 {
 			start := time.Now()
@@ -271,11 +224,8 @@ func TestHealthChecksDoNotPileUp(t *testing.T) {
 		if d, err := o.order(); !errors.Is(err, distlock.ErrUnavailable) || d > 0 {
 			t.Errorf("%v after %v", err, d)
 		}
-		o.store.mu.Lock()
-		defer o.store.mu.Unlock()
-		if o.store.mostAsks != 1 {
-			t.Errorf("%d pings at once", o.store.mostAsks)
+		if pings := len(o.store.Calls(testkit.Ping)); pings < 2 {
+			o.Errorf("%d pings in all", pings)
 		}
-		o.store.hangs = false
 	})
 }

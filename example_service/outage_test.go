@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestRealOutage kills the shop's Redis and restarts it.
@@ -27,10 +28,10 @@ func TestRealOutage(t *testing.T) {
 		}
 	}
 	c.set(t, "tea", 10)
-	eventually(t, "it is healthy", healthz(http.StatusOK))
+	testkit.Eventually(t, "it is healthy", healthz(http.StatusOK))
 
 	redis.Kill()
-	eventually(t, "it is not healthy", healthz(http.StatusServiceUnavailable))
+	testkit.Eventually(t, "it is not healthy", healthz(http.StatusServiceUnavailable))
 	status, err := grpc_health_v1.NewHealthClient(c.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "shop.v1.ShopService"})
 	if err != nil || status.GetStatus() != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
 		t.Errorf("gRPC says %v, %v", status, err)
@@ -40,8 +41,8 @@ func TestRealOutage(t *testing.T) {
 	doAll(t, c, "tea", unlockedWrites, "done")
 
 	redis.Restart()
-	eventually(t, "it is healthy again", healthz(http.StatusOK))
-	eventually(t, "it is well", func() bool { return s.logged("locks are available again") > 0 })
+	testkit.Eventually(t, "it is healthy again", healthz(http.StatusOK))
+	testkit.Eventually(t, "it is well", func() bool { return s.logged("locks are available again") > 0 })
 	for _, w := range lockedWrites {
 		doAll(t, c, "tea", []write{w}, "done")
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/internal/backendurl"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -45,81 +44,18 @@ func onPostgres(t *testing.T) (backend, db string) {
 
 // process is a child process.
 type process struct {
+	*testkit.Process
 	addresses // of the command
-	cmd       *exec.Cmd
-	in        io.Writer
-	exited    chan struct{}
 }
 
 // startProcess runs the test binary as the command.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	p, out := startChild(t, commandRole, append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...)...)
-	var ok bool
-	if p.addresses, ok = readAddresses(out); !ok {
-		t.Fatal("the process does not start")
-	}
+	p := &process{Process: testkit.StartChild(t, commandRole, nil, append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...)...)}
+	p.Hear("page on")
+	p.Hear("http on", &p.http)
+	p.Hear("grpc on", &p.grpc)
 	return p
-}
-
-// startChild runs the test binary in a role and returns its stdout. The process is killed
-// when the test ends, if it still runs.
-func startChild(t *testing.T, role string, args ...string) (*process, io.Reader) {
-	t.Helper()
-	testmode.InRealTime(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{exited: make(chan struct{})}
-	p.cmd = exec.Command(self, args...)
-	p.cmd.Env = append(os.Environ(), roleEnv+"="+role)
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	var stderr logBuffer
-	p.cmd.Stderr = &stderr
-	out, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.cmd.Stdout = w
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = w.Close()
-	go func() {
-		_ = p.cmd.Wait()
-		close(p.exited)
-	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.exited
-		_ = out.Close()
-		if t.Failed() {
-			t.Logf("process %d: %v\n%s", p.cmd.Process.Pid, p.cmd.ProcessState, &stderr)
-		}
-	})
-	return p, out
-}
-
-func (p *process) signal(t *testing.T, s os.Signal) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wait waits until the process has exited and returns its state.
-func (p *process) wait(t *testing.T) *os.ProcessState {
-	t.Helper()
-	select {
-	case <-p.exited:
-		return p.cmd.ProcessState
-	case <-time.After(time.Minute):
-		t.Fatal("the process does not end")
-		return nil
-	}
 }
 
 // TestTwoProcesses shares the locks and the database between two processes, and stops
@@ -141,11 +77,11 @@ func TestTwoProcesses(t *testing.T) {
 			}
 			checkSale(t, stock, sales, cb.item(t, "tea"))
 
-			a.signal(t, syscall.SIGTERM)
-			b.signal(t, os.Interrupt)
+			a.Signal(syscall.SIGTERM)
+			b.Signal(os.Interrupt)
 			for _, p := range []*process{a, b} {
-				if state := p.wait(t); !state.Success() {
-					t.Error(state)
+				if code := p.Wait(); code != exitOK {
+					t.Errorf("exit %d", code)
 				}
 			}
 		})
@@ -168,11 +104,11 @@ func TestKilledHolder(t *testing.T) {
 
 			cut := make(chan result, 1)
 			go func() { cut <- newClient(t, dying.addresses).orderHTTP(t.Context(), "", "tea") }()
-			eventually(t, "the order holds the lock", heldAt(t, backend, "tea"))
+			testkit.Eventually(t, "the order holds the lock", heldAt(t, backend, "tea"))
 
 			waited := make(chan result, 1)
 			go func() { waited <- living.orderGRPC(t.Context(), true, "tea") }()
-			dying.signal(t, syscall.SIGKILL)
+			dying.Kill()
 			killed := time.Now()
 			if r := <-cut; r.err == nil {
 				t.Errorf("the killed process has sold: %+v", r)
@@ -218,9 +154,9 @@ func TestSecondSignal(t *testing.T) {
 	c.set(t, "tea", 10)
 	cut := make(chan result, 1)
 	go func() { cut <- c.orderHTTP(t.Context(), "", "tea") }()
-	eventually(t, "the order holds the lock", func() bool { return redis.held(t, "tea") })
-	p.signal(t, os.Interrupt)
-	eventually(t, "nobody listens", func() bool {
+	testkit.Eventually(t, "the order holds the lock", func() bool { return redis.held(t, "tea") })
+	p.Signal(os.Interrupt)
+	testkit.Eventually(t, "nobody listens", func() bool {
 		conn, err := net.DialTimeout("tcp", p.http, time.Second)
 		if err == nil {
 			_ = conn.Close()
@@ -228,19 +164,14 @@ func TestSecondSignal(t *testing.T) {
 		return err != nil
 	})
 	begun := time.Now()
-	eventually(t, "the process ends", func() bool {
+	testkit.Eventually(t, "the process ends", func() bool {
 		// Repeat the signal, because one may arrive before the first is handled. An
 		// interrupt would be ignored if these tests run in the background of a script.
-		_ = p.cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-p.exited:
-			return true
-		default:
-			return false
-		}
+		_ = p.Cmd.Process.Signal(syscall.SIGTERM)
+		return !p.Runs()
 	})
-	if state := p.wait(t); state.Success() || time.Since(begun) > 8*time.Second { // less than the grace period
-		t.Errorf("%v after %v", state, time.Since(begun))
+	if code := p.Wait(); code == exitOK || time.Since(begun) > 8*time.Second { // less than the grace period
+		t.Errorf("exit %d after %v", code, time.Since(begun))
 	}
 	if r := <-cut; r.err == nil {
 		t.Errorf("%+v", r)

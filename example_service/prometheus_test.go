@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // program returns the path of a program. The test is skipped without it; see
@@ -153,7 +154,7 @@ func (p *prometheusServer) readAgain(t *testing.T) {
 	t.Helper()
 	begun := float64(time.Now().UnixMilli()) / 1000
 	p.at = ""
-	eventually(t, "Prometheus reads the metrics", func() bool {
+	testkit.Eventually(t, "Prometheus reads the metrics", func() bool {
 		read := p.query(t, "timestamp(distlock_losses_total)")
 		if len(read) == 1 && read[0].value > begun {
 			p.at = strconv.FormatFloat(read[0].value, 'f', 3, 64)

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/example_service/shopv1"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestWrongRoutesAreRefusedAtStart(t *testing.T) {
@@ -64,7 +65,7 @@ func TestWrongRoutesAreRefusedAtStart(t *testing.T) {
 	} {
 		t.Run(c.explanation, func(t *testing.T) {
 			r := chi.NewRouter()
-			err := mount(r, c.routes, newTestLocker(t, memlock.New()), itemLock(config{wait: time.Second}))
+			err := mount(r, c.routes, testkit.NewLocker(t, memlock.New(), distlock.Config{}), itemLock(config{wait: time.Second}))
 			var got string
 			if err != nil {
 				got = err.Error()

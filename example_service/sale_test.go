@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // orderAll places orders concurrently, over HTTP and gRPC and through all clients in
@@ -92,7 +94,7 @@ func TestThreeWaysSellTogether(t *testing.T) {
 	const stock, orders = 20, 60
 	cfg := config{wait: 10 * time.Second, bodyTimeout: 10 * time.Second}
 	log := slog.New(slog.DiscardHandler)
-	l, lock := newTestLocker(t, memlock.New()), itemLock(cfg)
+	l, lock := testkit.NewLocker(t, memlock.New(), distlock.Config{}), itemLock(cfg)
 	sh := newShop(l, lock, openTestStore(t, ""), &ledger{}, thinkFor(time.Millisecond))
 	handler, err := (&httpAPI{shop: sh, monitor: newMonitor(log), bodyTimeout: cfg.bodyTimeout, log: log}).handler(l, lock)
 	if err != nil {
@@ -196,10 +198,10 @@ func TestAbandonedOrders(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the orders arrive", func() bool { return s.wanted() >= wanted+6 })
+	testkit.Eventually(t, "the orders arrive", func() bool { return s.wanted() >= wanted+6 })
 	cancel()
 	waiting.Wait()
-	eventually(t, "the orders are given up", func() bool { return s.logged("lock not acquired") == 6 })
+	testkit.Eventually(t, "the orders are given up", func() bool { return s.logged("lock not acquired") == 6 })
 	release()
 	if r := c.orderHTTP(t.Context(), "", "tea"); r.err != nil || r.Remaining != 9 {
 		t.Errorf("%+v", r)

@@ -5,17 +5,17 @@ import (
 	"context"
 	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // service is the command, running inside the test.
 type service struct {
 	addresses
-	log  *logBuffer // its stderr
+	log  *child.Output // its stderr
 	end  context.CancelFunc
 	code chan int
 }
@@ -37,7 +37,7 @@ func launch(t *testing.T, f func(ctx context.Context, stdout, stderr io.Writer) 
 	testmode.InRealTime(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	out, w := io.Pipe()
-	s := &service{log: &logBuffer{}, end: cancel, code: make(chan int, 1)}
+	s := &service{log: &child.Output{}, end: cancel, code: make(chan int, 1)}
 	go func() {
 		code := f(ctx, w, s.log)
 		_ = w.Close()
@@ -101,37 +101,4 @@ func readAddresses(r io.Reader) (a addresses, ok bool) {
 		}
 	}
 	return a, false
-}
-
-// logBuffer is a buffer that is safe for concurrent use.
-type logBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
-// eventually waits until f is true.
-func eventually(t *testing.T, what string, f func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute) // only a failing test waits that long
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -46,14 +47,14 @@ func TestShutdownWaitsForOrders(t *testing.T) {
 			}
 		}()
 	}
-	eventually(t, "all orders wait", func() bool { return s.wanted() == wanted+cap(results) })
+	testkit.Eventually(t, "all orders wait", func() bool { return s.wanted() == wanted+cap(results) })
 	for _, f := range release {
 		f()
 	}
-	eventually(t, "some hold locks", func() bool { return s.logged("lock acquired") >= acquired+len(skus) })
+	testkit.Eventually(t, "some hold locks", func() bool { return s.logged("lock acquired") >= acquired+len(skus) })
 	s.end()
 	for _, addr := range []string{s.http, s.grpc} {
-		eventually(t, "nobody listens", func() bool {
+		testkit.Eventually(t, "nobody listens", func() bool {
 			conn, err := net.DialTimeout("tcp", addr, time.Second)
 			if err == nil {
 				_ = conn.Close()
@@ -100,7 +101,7 @@ func TestShutdownCutsHungOrders(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "the orders hold the locks", func() bool { return redis.held(t, "tea") && redis.held(t, "coffee") })
+	testkit.Eventually(t, "the orders hold the locks", func() bool { return redis.held(t, "tea") && redis.held(t, "coffee") })
 	begun := time.Now()
 	if code := s.stop(t); code != exitError || !strings.Contains(s.log.String(), "cut short") {
 		t.Errorf("exit %d: %s", code, s.log)
@@ -109,7 +110,7 @@ func TestShutdownCutsHungOrders(t *testing.T) {
 		t.Errorf("took %v", d)
 	}
 	orders.Wait()
-	eventually(t, "the locks are gone", func() bool { return len(redis.locks(t)) == 0 })
+	testkit.Eventually(t, "the locks are gone", func() bool { return len(redis.locks(t)) == 0 })
 }
 
 // TestServeFails closes the listener of one server and checks that both servers stop.
