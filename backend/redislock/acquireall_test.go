@@ -105,6 +105,7 @@ func TestAcquireAllOvertaken(t *testing.T) {
 // that.
 func TestAcquireAllInDoubt(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	s := realServer(t)
 	n := spoilnet.TCP(s.real.Addr())
 	c := s.real.Client(t, func(o *redis.Options) { o.Dialer, o.MaxRetries = n.DialContext, -1 })
@@ -143,6 +144,7 @@ func TestAcquireAllInDoubt(t *testing.T) {
 
 func TestAcquireAllApart(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	apart := func(t *testing.T, b *redislock.Backend, rs []driver.Request) {
 		t.Helper()
 		if _, err := b.TryAcquireAll(t.Context(), rs); !errors.Is(err, errors.ErrUnsupported) {

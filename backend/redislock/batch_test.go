@@ -43,6 +43,7 @@ func giveAll(t *testing.T, b driver.Backend, grants []driver.Grant) {
 // for the others.
 func TestPlainClientOfACluster(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
 	b := newBackend(t, c.Masters[0].Client(t))
 	for range 5 {
@@ -72,6 +73,7 @@ func TestPlainClientOfACluster(t *testing.T) {
 // A key of a foreign type only fails itself.
 func TestOneOfManyFails(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	check := func(t *testing.T, b driver.Backend, c redis.UniversalClient) {
 		t.Helper()
 		keys := loadKeys(50)
@@ -107,6 +109,7 @@ func TestOneOfManyFails(t *testing.T) {
 // Row 16 (redislock): all waiters are served, tokens rise, every release gets a reply.
 // Fails if a script that the server has forgotten is not sent again each time.
 func TestRow16ScriptFlush(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	l := newLoad(t, loadKeys(8), s.real.Client(t), s.real.Client(t))
 	ctx, cancel := context.WithCancel(t.Context())

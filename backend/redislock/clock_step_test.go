@@ -29,6 +29,7 @@ type clocked struct {
 // server the time that is left stays, at the real one the point in time stays.
 func eachClock(t *testing.T, f func(t *testing.T, c clocked)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("miniredis", func(t *testing.T) {
 		testmode.InRealTime(t) // over a socket
 		m := miniredis.RunT(t)
@@ -199,6 +200,7 @@ func TestTokensRiseWhenTheClockIsSetBack(t *testing.T) {
 
 // A replica takes over, with all data and a clock that is an hour behind the master's.
 func TestTokensRiseOverAFailoverToASlowClock(t *testing.T) {
+	t.Parallel()
 	right, slow := redistest.NewClock(t), redistest.NewClock(t)
 	const behind, rest = -time.Hour, 16 * time.Minute
 	slow.Set(t, behind)
@@ -243,6 +245,7 @@ func TestTokensRiseOverAFailoverToASlowClock(t *testing.T) {
 // All data of the server is lost while its clock is right. Tokens do not run ahead of the
 // clock, however many are issued at once.
 func TestTokensRiseAfterTheLossOfAllData(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	bs := [2]*redislock.Backend{newBackend(t, s.Client), newBackend(t, s.Client)}
 	var users []*user

@@ -57,6 +57,7 @@ func nothingLeft(t *testing.T, servers ...*redistest.Server) {
 // served, tokens rise. Fails if the companions of a lock are in other slots.
 func TestRow18SlotsMove(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	l := clusterLoad(t, c, loadKeys(24))
 	owner := make(map[int]*redistest.Server)
@@ -104,6 +105,7 @@ func TestRow18SlotsMove(t *testing.T) {
 // temporarily is not sent again.
 func TestRow18RefusedForTheMoment(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
 	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
 	slot := c.Slot(t, lockKey)
@@ -159,6 +161,7 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 // is not sent again.
 func TestRow18NamingEachOther(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
 	b := newBackend(t, redistest.ClusterClient(t, c.Masters), redislock.WithOpTimeout(15*time.Second))
 	slot := c.Slot(t, lockKey)

@@ -158,6 +158,7 @@ func TestOvertakenAcquire(t *testing.T) {
 // The same, but the owner tries again instead of releasing: the late request is a
 // repeat and changes nothing.
 func TestOvertakenByItsRepeat(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	n := spoilnet.TCP(s.real.Addr())
 	b := newBackend(t, s.real.Client(t, func(o *redis.Options) { o.Dialer = n.DialContext }))
@@ -200,6 +201,7 @@ func TestOvertakenByItsRepeat(t *testing.T) {
 // A server is stopped and continues: all calls return in time, and nothing is left
 // after an answered release, whatever the server still had to read.
 func TestStoppedServer(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	const limit = 50 * time.Millisecond
 	c := s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })

@@ -294,6 +294,7 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 // A user that may not run TYPE still sees foreign locks, and sees nothing at a key that
 // does not exist.
 func TestForeignLockWithoutType(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	redistest.SetUser(t, s.Client, append(documentedRules(t), "+scan", "+zcount", "+zrangebyscore", "-type"))
 	b := newBackend(t, s.real.Client(t, redistest.AsUser))

@@ -27,6 +27,7 @@ var javaSlots = map[string]int{
 // In a Cluster, keys with a hash tag are locked in the slot of their tag, where Java clients
 // look for them: by two processes, with waiters, renewals and all kinds of requests.
 func TestHashTagInACluster(t *testing.T) {
+	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
 	client := redistest.ClusterClient(t, servers)
 	for key, want := range javaSlots {
@@ -121,6 +122,7 @@ func TestInspectHashTag(t *testing.T) {
 // A key that is a companion of another lock is refused before a command is sent, and so
 // are braces that are not one hash tag.
 func TestReservedKeys(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	l := distlock.New(newBackend(t, s.Client), distlock.Config{})

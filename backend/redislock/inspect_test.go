@@ -253,6 +253,7 @@ func TestInspectCluster(t *testing.T) {
 }
 
 func TestForceReleaseWithoutMemory(t *testing.T) {
+	t.Parallel()
 	s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
 	b := newBackend(t, s.Client)
 	s.take("a1")
@@ -269,6 +270,7 @@ func TestForceReleaseWithoutMemory(t *testing.T) {
 // The rules in doc.go are sufficient with those for inspection, and each of these is
 // needed.
 func TestInspectACL(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	more := []string{"+scan", "+zcount", "+zrangebyscore"}
 	use := func(more []string) error {
@@ -297,6 +299,7 @@ func TestInspectACL(t *testing.T) {
 
 // Inspect waits for a server that hangs for at most the operation timeout.
 func TestInspectHungServer(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	b := newBackend(t, s.Client(t), redislock.WithOpTimeout(100*time.Millisecond))
 	must(newBackend(t, s.Client(t)).TryAcquire(t.Context(), request(lockKey)))

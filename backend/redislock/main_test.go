@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	testmode.AtATime(8)
 	// go-redis tries to reach a dead server once a second, and notices only then that
 	// the client was closed.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
@@ -48,9 +49,10 @@ type server struct {
 	variant                      // of scripts that a test runs
 }
 
-// eachServer runs f on the simulated server and on a real one.
+// eachServer runs f on the simulated server and on a real one, parallel to other tests.
 func eachServer(t *testing.T, f func(t *testing.T, s server)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("miniredis", func(t *testing.T) {
 		testmode.InRealTime(t) // over a socket, by the clock of the machine
 		m := miniredis.RunT(t)

@@ -268,6 +268,7 @@ func TestVirtualRoomAndAfterIt(t *testing.T) {
 // Times in the future are not believed: the clock was set back. Otherwise the key could not be
 // taken for as long, or would never be left free.
 func TestRoomClockSetBack(t *testing.T) {
+	t.Parallel()
 	m := miniredis.RunT(t)
 	c := redis.NewClient(&redis.Options{Addr: m.Addr()})
 	defer c.Close()

@@ -178,6 +178,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 // A thousand waiters are cancelled at once: none is left in the queue or in memory.
 func TestManyCancelled(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(10*time.Second))
 	r := request(lockKey)
@@ -223,6 +224,7 @@ func TestManyCancelled(t *testing.T) {
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.
 func TestRow15SubscriberKilled(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	r := request(lockKey)

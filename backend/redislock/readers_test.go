@@ -102,6 +102,7 @@ func startReaders(t *testing.T, addr string) readers {
 // it the rest of the readers' lease and no more.
 func TestReadersInFourProcesses(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	s := realServer(t)
 	var all []readers
 	for range 4 {

@@ -44,6 +44,7 @@ func all(s driver.RenewStatus) func(int) driver.RenewStatus {
 }
 
 func TestRenewBatches(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	grants := hold(t, b, 600)
@@ -96,6 +97,7 @@ func TestScriptFlush(t *testing.T) {
 // A plain client may be connected to a Cluster, which refuses scripts over many slots.
 func TestRenewCrossSlot(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 1)
 	b := newBackend(t, nodes[0].Client(t))
 	grants := hold(t, b, 20)
@@ -183,6 +185,7 @@ func TestCluster(t *testing.T) {
 
 // A Ring has no common channels, so its waiters poll.
 func TestRing(t *testing.T) {
+	t.Parallel()
 	s1, s2 := redistest.Start(t), redistest.Start(t)
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"1": s1.Addr(), "2": s2.Addr()}})
 	t.Cleanup(func() { _ = ring.Close() })
@@ -209,6 +212,7 @@ func TestRing(t *testing.T) {
 type wrapped struct{ redis.UniversalClient }
 
 func TestRenewThroughAWrapper(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, wrapped{s.Client})
 	grants := hold(t, b, 300)
@@ -223,6 +227,7 @@ func TestRenewThroughAWrapper(t *testing.T) {
 }
 
 func TestRenewStopsAtTheFirstFailure(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(100*time.Millisecond))
 	grants := hold(t, newBackend(t, s.Client), 1000)

@@ -102,6 +102,7 @@ func mustReleaseAny(t *testing.T, b *redislock.Backend, r driver.Request) {
 // In a Cluster the server of the key is asked, which has no replica here.
 func TestWaitReplicasCluster(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	nodes := redistest.StartCluster(t, 2)
 	b := newBackend(t, redistest.ClusterClient(t, nodes), redislock.WithWaitReplicas(1, 20*time.Millisecond))
 	for _, key := range []string{"a", "b", "c", "d"} {

@@ -159,6 +159,7 @@ func TestRow09SlowNetwork(t *testing.T) {
 // limit.
 func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	s := realServer(t)
 	const leases, ttl, limit, patience = 300, 9 * time.Second, time.Second, 2 * time.Second
 	b := redislock.New(s.real.Client(t, func(o *redis.Options) {

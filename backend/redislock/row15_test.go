@@ -71,6 +71,7 @@ func TestRow15MessageLost(t *testing.T) {
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.
 func TestRow15BufferOverflow(t *testing.T) {
+	t.Parallel()
 	s := realServer(t, "--client-output-buffer-limit", "pubsub", "32kb", "32kb", "1")
 	b := newBackend(t, s.Client)
 	r := request(lockKey)

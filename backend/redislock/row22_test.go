@@ -134,6 +134,7 @@ func TestRow22ForeignValues(t *testing.T) {
 // Row 22 (redislock): the lock of another library is held, and ends when that library
 // releases it. Fails if a release does not check the owner.
 func TestRow22LockOfAnotherKit(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	s.Set(t.Context(), lockKey, "of redislock or Spring", time.Hour)

@@ -143,6 +143,7 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 // braces around the key, or do not begin with its hash tag.
 func TestRow25Slots(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
 	client := redistest.ClusterClient(t, servers)
 	watch := new(keyWatch)

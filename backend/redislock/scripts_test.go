@@ -284,6 +284,7 @@ type variant struct{ slow, several bool }
 
 func eachVariant(t *testing.T, f func(t *testing.T, v variant)) {
 	t.Helper()
+	t.Parallel()
 	for name, v := range map[string]variant{"fast": {}, "slow": {slow: true}, "several": {several: true}} {
 		t.Run(name, func(t *testing.T) { f(t, v) })
 	}

@@ -116,6 +116,7 @@ func (u unsteady) free(t *testing.T, keys ...string) {
 // left and the holder has released. It does not take the key: the owner would not learn
 // of it, and nobody would release it before its lease ends.
 func TestLateAttemptTakesNothing(t *testing.T) {
+	t.Parallel()
 	for mode, ask := range modes {
 		for name, run := range map[string]func(t *testing.T, u unsteady){
 			"refused": func(t *testing.T, u unsteady) {
@@ -178,6 +179,7 @@ func TestLateAttemptTakesNothing(t *testing.T) {
 
 // The same for an attempt to take several keys.
 func TestLateAttemptTakesNoneOfSeveral(t *testing.T) {
+	t.Parallel()
 	u := newUnsteady(t)
 	held := mustTry(t, u.other, request(lockKey))
 	rs := requestAll()
@@ -201,6 +203,7 @@ func TestLateAttemptTakesNoneOfSeveral(t *testing.T) {
 // another has it or none. That is not a loss, whether the client, the Backend or its
 // caller repeats the release.
 func TestReleaseWithLostReplyIsNotALoss(t *testing.T) {
+	t.Parallel()
 	for client, c := range map[string]struct {
 		retries int
 		over    func(*redis.Client) redis.UniversalClient

@@ -37,6 +37,7 @@ func (s *syncBuffer) String() string {
 }
 
 func TestEvictionWarning(t *testing.T) {
+	t.Parallel()
 	s := realServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
 	var log syncBuffer
 	b := newBackend(t, s.Client, redislock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
@@ -110,6 +111,7 @@ func releaseTogether(t *testing.T, s server, b *redislock.Backend) error {
 
 // The rules in doc.go are sufficient, and each is necessary.
 func TestACL(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	use := func(rules []string) error {
 		redistest.SetUser(t, s.Client, rules)

@@ -118,6 +118,7 @@ func TestBadModes(t *testing.T) {
 // Readers of several processes hold a key together, however many they are, and the
 // waiting writer gets it from the last of them.
 func TestThousandReaders(t *testing.T) {
+	t.Parallel()
 	s := realServer(t)
 	bs := []*redislock.Backend{newBackend(t, s.Client), newBackend(t, s.Client), newBackend(t, s.Client), newBackend(t, s.Client)}
 	grants := make([]driver.Grant, 1000)
@@ -175,6 +176,7 @@ func TestThousandReaders(t *testing.T) {
 // One batch of renewals has exclusive locks, readers and permits.
 func TestRenewSharedBatches(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	s := realServer(t)
 	cluster := redistest.StartCluster(t, 2)
 	for name, c := range map[string]redis.UniversalClient{
@@ -375,6 +377,7 @@ func TestVirtualWriterAmongReaders(t *testing.T) {
 
 // Readers, writers and permits never exceed their limits, and all are served.
 func TestSharedExclusion(t *testing.T) {
+	t.Parallel()
 	for _, permits := range []int{0, 3} {
 		t.Run(fmt.Sprint("permits=", permits), func(t *testing.T) {
 			s := realServer(t)

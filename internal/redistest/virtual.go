@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,11 +17,10 @@ import (
 // calls it, and closes it at the end of the bubble. Its connections are in memory: a
 // network connection would keep the time of the bubble from advancing.
 //
-// A test that calls it must not be parallel: see dropTimers.
+// A test that calls it must not be parallel: see ownTimers.
 func Virtual(tb testing.TB) *miniredis.Miniredis {
 	tb.Helper()
-	dropTimers()
-	tb.Cleanup(dropTimers)
+	ownTimers(tb)
 	m := miniredis.NewMiniRedis()
 	m.ClockTTL(true)
 	c, err := m.Dial() // starts the server without a port
@@ -32,10 +32,26 @@ func Virtual(tb testing.TB) *miniredis.Miniredis {
 	return m
 }
 
-// dropTimers empties the sync.Pool in which go-redis keeps the timers of commands that
-// wait for a connection. All clients of the process share it: a timer that a bubble left
-// there ends the process when a client outside uses it, and one from outside would stop
-// the time of a bubble. The collector empties a pool in two rounds.
+// inBubble counts the servers of the bubble that runs.
+var inBubble atomic.Int32
+
+// ownTimers empties the sync.Pool in which go-redis keeps the timers of commands that
+// wait for a connection, now and at the end of the bubble. All clients of the process
+// share that pool: a timer that a bubble left there ends the process when a client outside
+// uses it, and one from outside would stop the time of a bubble.
+func ownTimers(tb testing.TB) {
+	tb.Helper()
+	if inBubble.Add(1) == 1 { // once for all servers of a bubble: it takes some 20 ms
+		dropTimers()
+	}
+	tb.Cleanup(func() {
+		if inBubble.Add(-1) == 0 {
+			dropTimers()
+		}
+	})
+}
+
+// dropTimers has the collector empty all pools, which takes it two rounds.
 func dropTimers() {
 	runtime.GC()
 	runtime.GC()

@@ -2,7 +2,11 @@
 // for tests that can fail on a busy machine. Only tests use it.
 package testmode
 
-import "os"
+import (
+	"flag"
+	"os"
+	"strconv"
+)
 
 // LongEnv is the environment variable that, set to 1, runs the tests that are otherwise
 // skipped because they take long: mutants, faults injected into real servers,
@@ -45,3 +49,8 @@ func InRealTime(tb Test) {
 	tb.Helper()
 	tb.Attr(Attribute, RealTime)
 }
+
+// AtATime lets n parallel tests of a package run at a time, unless the command line says
+// how many. The default is the number of processors, and tests that wait for servers and
+// leases hardly need one. TestMain calls it.
+func AtATime(n int) { _ = flag.Set("test.parallel", strconv.Itoa(n)) }
