@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -34,13 +35,13 @@ const BinaryEnv = "DISTLOCK_TEST_REDIS"
 type Server struct {
 	child.Server
 
-	tb   testing.TB
-	bin  string
-	dir  string
-	conf string // configuration file; "" if there is none
-	args []string
-	env  []string    // more of it than this process has
-	tls  *tls.Config // for clients; nil if the server does not use TLS
+	tb      testing.TB
+	program program
+	dir     string
+	conf    string // configuration file; "" if there is none
+	args    []string
+	env     []string    // more of it than this process has
+	tls     *tls.Config // for clients; nil if the server does not use TLS
 }
 
 // Start starts an empty server without persistence, and kills it when the test ends. args
@@ -56,10 +57,10 @@ func Start(tb testing.TB, args ...string) *Server {
 // server's configuration file, which the server may rewrite.
 func launch(tb testing.TB, s *Server, text string) *Server {
 	tb.Helper()
-	bin, err := binary()
+	var err error
+	s.program, err = installed()
 	child.Need(tb, err)
-	s.tb, s.bin, s.dir = tb, bin, tb.TempDir()
-	s.args = slices.Concat(debugOption(tb, bin), s.args)
+	s.tb, s.dir = tb, tb.TempDir()
 	if text != "" {
 		s.conf = filepath.Join(s.dir, "redis.conf")
 		if err := os.WriteFile(s.conf, []byte(text), 0o600); err != nil {
@@ -67,36 +68,37 @@ func launch(tb testing.TB, s *Server, text string) *Server {
 		}
 	}
 	tb.Cleanup(s.Kill)
-	s.Server = child.Server{Name: filepath.Base(bin), Ports: make([]int, 1), Command: s.command, Ready: s.ready}
+	s.Server = child.Server{Name: filepath.Base(s.program.path), Ports: make([]int, 1), Command: s.command, Ready: s.ready}
 	child.Need(tb, child.Launch(&s.Server))
 	return s
 }
 
-// binary returns the path of the server.
-func binary() (string, error) {
-	if named := os.Getenv(BinaryEnv); named != "" {
-		path, err := exec.LookPath(named)
-		if err != nil {
-			return "", fmt.Errorf("%s=%q, and there is no such server: %w", BinaryEnv, named, err)
-		}
-		return path, nil
-	}
-	return child.LookPath("redis-server", "needs a redis-server in PATH")
+// program is what [BinaryEnv] names.
+type program struct {
+	path  string
+	debug []string // arguments that allow DEBUG
 }
 
-// debugOption returns the arguments that allow DEBUG. A server before version 7 always
-// allows it.
-func debugOption(tb testing.TB, bin string) []string {
-	tb.Helper()
-	version, err := exec.Command(bin, "--version").Output()
+// installed finds the program once: the tests start hundreds of servers.
+var installed = sync.OnceValues(func() (p program, err error) {
+	if named := os.Getenv(BinaryEnv); named == "" {
+		p.path, err = child.LookPath("redis-server", "needs a redis-server in PATH")
+	} else if p.path, err = exec.LookPath(named); err != nil {
+		err = fmt.Errorf("%s=%q, and there is no such server: %w", BinaryEnv, named, err)
+	}
 	if err != nil {
-		tb.Fatalf("%s --version: %v", bin, err)
+		return p, err
 	}
-	if bytes.Contains(version, []byte("v=5.")) || bytes.Contains(version, []byte("v=6.")) {
-		return nil
+	version, err := exec.Command(p.path, "--version").Output()
+	if err != nil {
+		return p, fmt.Errorf("%s --version: %w", p.path, err)
 	}
-	return []string{"--enable-debug-command", "yes"}
-}
+	// A server before version 7 always allows it.
+	if !bytes.Contains(version, []byte("v=5.")) && !bytes.Contains(version, []byte("v=6.")) {
+		p.debug = []string{"--enable-debug-command", "yes"}
+	}
+	return p, nil
+})
 
 func (s *Server) command() (*exec.Cmd, error) {
 	var args []string
@@ -111,7 +113,7 @@ func (s *Server) command() (*exec.Cmd, error) {
 	args = append(args, strconv.Itoa(s.Ports[0]),
 		"--bind", "127.0.0.1", "--dir", s.dir,
 		"--save", "", "--appendonly", "no")
-	cmd := exec.Command(s.bin, append(args, s.args...)...)
+	cmd := exec.Command(s.program.path, slices.Concat(args, s.program.debug, s.args)...)
 	cmd.Env = append(os.Environ(), s.env...)
 	return cmd, nil
 }
