@@ -88,8 +88,8 @@ func StartProcess(tb testing.TB, cmd *exec.Cmd) *Process {
 		for range p.lines {
 			continue // the reader ends
 		}
-		if tb.Failed() {
-			tb.Logf("%v of %s\n%s", cmd.ProcessState, cmd.Path, p.Stderr())
+		if said := p.Stderr(); tb.Failed() && said != "" {
+			tb.Logf("%v of %s\n%s", cmd.ProcessState, cmd.Path, said)
 		}
 	})
 	return p

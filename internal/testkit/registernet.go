@@ -30,8 +30,8 @@ type Use struct {
 	Token uint64
 	Reads bool
 
-	At       time.Time // on the register's clock
-	Accepted bool
+	At       time.Time `json:"-"` // on the register's clock
+	Accepted bool      `json:"-"`
 }
 
 // NewNetRegister starts a register, which is closed at the end of the test.

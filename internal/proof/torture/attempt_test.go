@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // attempt is one acquisition of a key or of a set, and the work under it.
@@ -174,7 +175,9 @@ func (t *attempt) use(p part) error {
 	w, at := t.worker, p.at
 	at.ID = w.ids.Add(1)
 	w.tell(at, beginUse)
-	accepted, err := w.register.use(useID{w.Proc, at.ID}, at.Key, p.lease.Token(), t.shares)
+	accepted, err := w.register.Use(testkit.Use{
+		ID: useID(w.Proc, at.ID), Key: keyName(at.Key), Token: p.lease.Token(), Reads: t.shares,
+	})
 	if err != nil {
 		return fmt.Errorf("using key %d: %w", at.Key, err)
 	}

@@ -1,11 +1,8 @@
 package torture
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -17,10 +14,11 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// childEnv holds the config, as JSON, of a child process.
-const childEnv = "DISTLOCK_TORTURE_CHILD"
+// roleKid is the role of a child process. Its order is a config.
+const roleKid = "kid"
 
 // healBound limits the time in which all workers are served after the faults have
 // ended.
@@ -69,22 +67,19 @@ type kid struct {
 	waiting map[uint64]context.CancelFunc
 }
 
-// beChild runs a child process. It returns the exit status.
-func beChild(text string) int {
+// beKid runs a child process.
+func beKid(c *testkit.Child) (err error) {
 	k := &kid{anchor: newAnchor(), healed: make(chan struct{}), waiting: make(map[uint64]context.CancelFunc)}
-	if err := json.Unmarshal([]byte(text), &k.config); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	if err := c.Decode(&k.config); err != nil {
+		return err
 	}
-	var err error
 	if k.journal, err = openJournal(k.Journal); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	redis.SetLogger(silence{}) // the client logs every lost connection
 	life, end := context.WithCancel(context.Background())
 	defer end()
-	go k.obey(os.Stdin, end)
+	go k.obey(c, end)
 	known := goleak.IgnoreCurrent()
 
 	bye := entry{What: sawEnd}
@@ -95,7 +90,7 @@ func beChild(text string) int {
 	}
 	bye.Time = now()
 	k.journal.write(bye)
-	return 0
+	return nil
 }
 
 // ignoreDial: go-redis tries to reach a dead server once a second, and notices only
@@ -107,10 +102,9 @@ type silence struct{}
 func (silence) Printf(context.Context, string, ...any) {}
 
 // obey follows the parent's commands.
-func (k *kid) obey(in io.Reader, end context.CancelFunc) {
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
-		switch lines.Text() {
+func (k *kid) obey(c *testkit.Child, end context.CancelFunc) {
+	for line := c.Hear(); line != ""; line = c.Hear() {
+		switch line {
 		case cmdHang:
 			k.network.Hang(true)
 		case cmdDeafen:

@@ -33,27 +33,27 @@ var (
 var faults = []fault{
 	{
 		name: "stop process", ofProcess: true, shortest: 200 * time.Millisecond, longest: 3500 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].stop(r.tb) },
-		end:   func(r *rig, target int) { r.processes[target].cont(r.tb) },
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Stop() },
+		end:   func(r *rig, target int) { r.processes[target].Cont() },
 	}, {
 		name: "kill process", ofProcess: true, shortest: 50 * time.Millisecond, longest: 500 * time.Millisecond,
 		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].kill() },
 		end:   func(r *rig, target int) { r.spawn(target) },
 	}, {
 		name: "cut network", ofProcess: true, shortest: 100 * time.Millisecond, longest: 2500 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdHang) },
-		end:   func(r *rig, target int) { r.processes[target].tell(cmdMend) },
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdHang) },
+		end:   func(r *rig, target int) { r.processes[target].Tell(cmdMend) },
 	}, {
 		name: "deafen network", ofProcess: true, shortest: 100 * time.Millisecond, longest: 1500 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdDeafen) },
-		end:   func(r *rig, target int) { r.processes[target].tell(cmdKill) },
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdDeafen) },
+		end:   func(r *rig, target int) { r.processes[target].Tell(cmdKill) },
 	}, {
 		name: "refuse connections", ofProcess: true, shortest: 50 * time.Millisecond, longest: 800 * time.Millisecond,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdRefuse) },
-		end:   func(r *rig, target int) { r.processes[target].tell(cmdMend) },
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdRefuse) },
+		end:   func(r *rig, target int) { r.processes[target].Tell(cmdMend) },
 	}, {
 		name: "cancel waiters", ofProcess: true,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdCancel) },
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdCancel) },
 	}, {
 		name: "stop server", shortest: 50 * time.Millisecond, longest: 2 * time.Second,
 		begin: func(r *rig, target int, _ time.Duration) { r.store.stop(r.tb, target) },
@@ -90,8 +90,8 @@ var faults = []fault{
 		},
 	}, {
 		name: "hold requests", backends: slices.Concat(onSQL, onEtcd), ofProcess: true, shortest: 50 * time.Millisecond, longest: 3 * time.Second,
-		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].tell(cmdHold) },
-		end:   func(r *rig, target int) { r.processes[target].tell(cmdSend) },
+		begin: func(r *rig, target int, _ time.Duration) { r.processes[target].Tell(cmdHold) },
+		end:   func(r *rig, target int) { r.processes[target].Tell(cmdSend) },
 	}, {
 		name: "terminate sessions", backends: onSQL,
 		begin: func(r *rig, _ int, _ time.Duration) { s := r.store.(*sqlStore); s.others(r.tb, s.terminate) },

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // outcome is the result of an operation.
@@ -143,9 +144,12 @@ func (h *history) paused(proc string, from, to int64) (sum int64) {
 	return sum
 }
 
+// useID names a use in the log of the register.
+func useID(proc string, id uint64) string { return fmt.Sprintf("%s/%d", proc, id) }
+
 // add reads the journal of a process into the history. If the process died during a
-// use, the register knows the outcome.
-func (h *history) add(proc string, entries []entry, log map[useID]used) error {
+// use, the log of the register, by useID, has the outcome.
+func (h *history) add(proc string, entries []entry, log map[string]testkit.Use, clock anchor) error {
 	leases := make(map[uint64]*lease)
 	uses := make(map[uint64]*operation)
 	for _, e := range entries {
@@ -193,9 +197,9 @@ func (h *history) add(proc string, entries []entry, log map[useID]used) error {
 		}
 	}
 	for id, w := range uses {
-		if known, found := log[useID{proc, id}]; w.Outcome == unknown && found {
-			w.Outcome, w.Return = failed, known.time
-			if known.accepted {
+		if known, found := log[useID(proc, id)]; w.Outcome == unknown && found {
+			w.Outcome, w.Return = failed, clock.at(known.At)
+			if known.Accepted {
 				w.Outcome = ok
 			}
 		}

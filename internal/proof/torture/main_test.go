@@ -2,12 +2,13 @@ package torture
 
 import (
 	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 var (
@@ -21,8 +22,6 @@ var (
 const shortForm = 3500 * time.Millisecond
 
 func TestMain(m *testing.M) {
-	if text := os.Getenv(childEnv); text != "" {
-		os.Exit(beChild(text))
-	}
+	testkit.BeChild(map[string]func(*testkit.Child) error{roleKid: beKid})
 	goleak.VerifyTestMain(m, ignoreDial)
 }

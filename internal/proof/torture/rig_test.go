@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // setup describes what is tested.
@@ -58,7 +60,8 @@ type rig struct {
 	seed      uint64
 	dir       string // for the history
 	store     store
-	register  *register
+	register  *testkit.NetRegister
+	clock     anchor
 	processes []*process // the current ones
 	all       []*process
 
@@ -70,18 +73,13 @@ func newRig(tb testing.TB, s setup, seed uint64, dir string) *rig {
 	tb.Helper()
 	r := &rig{
 		tb: tb, setup: s, seed: seed, dir: dir,
-		processes: make([]*process, s.processes), injected: make(map[string]int),
+		processes: make([]*process, s.processes), injected: make(map[string]int), clock: newAnchor(),
 	}
 	r.store = s.start(tb, s.servers)
-	r.register = startRegister(tb)
+	r.register = testkit.NewNetRegister(tb)
 	for i := range r.processes {
 		r.spawn(i)
 	}
-	tb.Cleanup(func() {
-		for _, p := range r.processes {
-			p.kill()
-		}
-	})
 	return r
 }
 
@@ -92,7 +90,7 @@ func (r *rig) spawn(i int) {
 		life = p.config.Life + 1
 	}
 	c := config{
-		Backend: r.setup.backend, Addrs: r.store.addrs(), Register: r.register.listener.Addr().String(),
+		Backend: r.setup.backend, Addrs: r.store.addrs(), Register: r.register.Addr(),
 		Proc: fmt.Sprintf("%d.%d", i, life), Number: i, Life: life,
 		Seed: r.seed, Workers: r.setup.workers, Keys: r.setup.keys, Shares: r.setup.backend != "redlock",
 	}
@@ -148,17 +146,17 @@ func (r *rig) run(p plan, length time.Duration) {
 // have exited, or after a time limit.
 func (r *rig) heal() {
 	for _, p := range r.processes {
-		p.tell(cmdHeal)
+		p.Tell(cmdHeal)
 	}
 	limit, cancel := context.WithTimeout(context.Background(), healBound+30*time.Second)
 	defer cancel()
 	for _, p := range r.processes {
 		select {
-		case <-p.exited:
+		case <-p.Exited():
 		case <-limit.Done():
-			if p.runs() {
+			if p.Runs() {
 				r.tb.Logf("process %s does not end", p.config.Proc)
-				p.dump()
+				p.Dump()
 			}
 		}
 	}
@@ -184,7 +182,11 @@ func (r *rig) waitEmpty() []string {
 
 // history reads the journals after all processes have exited.
 func (r *rig) history() (*history, error) {
-	r.register.close()
+	r.register.Close()
+	log := make(map[string]testkit.Use)
+	for _, u := range r.register.Log() {
+		log[u.ID] = u
+	}
 	h := &history{
 		Keys: r.setup.keys, Losses: r.losses, Pauses: make(map[string][]window), Ends: make(map[string]farewell),
 		Deaths: make(map[string]int64),
@@ -203,11 +205,11 @@ func (r *rig) history() (*history, error) {
 		if err != nil && (!p.killed || !errors.Is(err, os.ErrNotExist)) { // it died too early to write one
 			return nil, err
 		}
-		if err := h.add(proc, entries, r.register.log); err != nil {
+		if err := h.add(proc, entries, log, r.clock); err != nil {
 			return nil, err
 		}
-		if code := p.cmd.ProcessState.ExitCode(); !p.killed && (code != 0 || p.stderr.Len() > 0) {
-			h.Ends[proc] = farewell{Said: true, Err: fmt.Sprintf("exit status %d; %s", code, p.stderr)}
+		if code := p.Cmd.ProcessState.ExitCode(); !p.killed && (code != 0 || p.Stderr() != "") {
+			h.Ends[proc] = farewell{Said: true, Err: fmt.Sprintf("exit status %d; %s", code, p.Stderr())}
 		}
 	}
 	if !r.setup.sessions {

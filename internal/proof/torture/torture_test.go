@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -28,7 +29,7 @@ func TestTorture(t *testing.T) {
 
 func torture(t *testing.T, backend string) {
 	t.Helper()
-	if raceDetector && backend == "zklock" {
+	if testkit.Race && backend == "zklock" {
 		t.Skip("go-zookeeper has a race of its own when it sets its watches again")
 	}
 	s, err := newSetup(backend)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // worker is a goroutine that acquires keys.
@@ -13,16 +14,16 @@ type worker struct {
 	*kid
 	number   int
 	rng      *rand.Rand
-	register *registerClient
+	register *testkit.RegisterConn
 }
 
 // work acquires keys at random until the faults end, then each key, then all keys
 // together.
 func (w *worker) work(life context.Context) (err error) {
-	if w.register, err = dialRegister(w.Register); err != nil {
+	if w.register, err = testkit.DialRegister(w.Register); err != nil {
 		return err
 	}
-	defer w.register.conn.Close()
+	defer w.register.Close()
 	for err == nil {
 		select {
 		case <-w.healed:
