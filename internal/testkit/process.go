@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,7 +29,7 @@ type Process struct {
 	tb     testing.TB
 	exited <-chan struct{}
 	lines  chan string
-	stderr output
+	stderr child.Output
 
 	mu sync.Mutex // of in
 	in io.WriteCloser
@@ -214,22 +213,4 @@ func (p *Process) Dump() {
 	case <-time.After(10 * time.Second):
 		p.Kill()
 	}
-}
-
-// output is a buffer that a process writes to while others read it.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }
