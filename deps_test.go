@@ -76,7 +76,7 @@ var layers = []layer{
 	{"kit", "internal/testkit", "root driver backends testing", ""},
 	{"measured", "internal/lockmetrics/knownrun", "root driver backends kit", ""},
 	{"servers", "internal/etcdtest internal/redistest internal/sqltest internal/zktest", "testing", goRedis + " " + miniredis},
-	{"tools", "internal/matrix internal/retest backend/internal/luascript/compose", "testing scripts backends", ""},
+	{"tools", "internal/matrix internal/release internal/retest backend/internal/luascript/compose", "testing scripts backends", ""},
 	{"services", "grpcmw/internal/billv1 internal/cookbook/orderv1", "proto", grpc + " " + protobuf},
 	{"recipes", "internal/cookbook", "root http grpc services", grpc},
 }

@@ -5,9 +5,9 @@ go 1.26.0
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/bsm/redislock v0.9.4
-	github.com/distlock-go/distlock v0.0.0
-	github.com/distlock-go/distlock/example_service v0.0.0
-	github.com/distlock-go/distlock/internal/backendurl v0.0.0
+	github.com/distlock-go/distlock v0.1.0
+	github.com/distlock-go/distlock/example_service v0.1.0
+	github.com/distlock-go/distlock/internal/backendurl v0.1.0
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/google/uuid v1.6.0
@@ -36,8 +36,8 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
-	github.com/distlock-go/distlock/backend/etcdlock v0.0.0 // indirect
-	github.com/distlock-go/distlock/backend/sqllock v0.0.0 // indirect
+	github.com/distlock-go/distlock/backend/etcdlock v0.1.0 // indirect
+	github.com/distlock-go/distlock/backend/sqllock v0.1.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect

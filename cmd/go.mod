@@ -8,10 +8,10 @@ go 1.26.0
 // needs, and then sets the tag vX.Y.Z of the library and one for each of these modules,
 // such as cmd/vX.Y.Z.
 require (
-	github.com/distlock-go/distlock v0.0.0
-	github.com/distlock-go/distlock/backend/etcdlock v0.0.0 // indirect
-	github.com/distlock-go/distlock/backend/sqllock v0.0.0
-	github.com/distlock-go/distlock/internal/backendurl v0.0.0
+	github.com/distlock-go/distlock v0.1.0
+	github.com/distlock-go/distlock/backend/etcdlock v0.1.0 // indirect
+	github.com/distlock-go/distlock/backend/sqllock v0.1.0
+	github.com/distlock-go/distlock/internal/backendurl v0.1.0
 )
 
 require (

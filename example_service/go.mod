@@ -5,8 +5,8 @@ go 1.26.0
 require (
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
-	github.com/distlock-go/distlock v0.0.0
-	github.com/distlock-go/distlock/internal/backendurl v0.0.0
+	github.com/distlock-go/distlock v0.1.0
+	github.com/distlock-go/distlock/internal/backendurl v0.1.0
 	github.com/go-chi/chi/v5 v5.5.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/prometheus/client_golang v1.25.0
@@ -31,9 +31,9 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
-	github.com/distlock-go/distlock/backend/etcdlock v0.0.0 // indirect
-	github.com/distlock-go/distlock/backend/sqllock v0.0.0 // indirect
-	github.com/distlock-go/distlock/promlock v0.0.0
+	github.com/distlock-go/distlock/backend/etcdlock v0.1.0 // indirect
+	github.com/distlock-go/distlock/backend/sqllock v0.1.0 // indirect
+	github.com/distlock-go/distlock/promlock v0.1.0
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect

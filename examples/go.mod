@@ -5,9 +5,9 @@ go 1.26.0
 require (
 	connectrpc.com/connect v1.21.1
 	github.com/bsm/redislock v0.9.4
-	github.com/distlock-go/distlock v0.0.0
-	github.com/distlock-go/distlock/backend/etcdlock v0.0.0
-	github.com/distlock-go/distlock/backend/sqllock v0.0.0-00010101000000-000000000000
+	github.com/distlock-go/distlock v0.1.0
+	github.com/distlock-go/distlock/backend/etcdlock v0.1.0
+	github.com/distlock-go/distlock/backend/sqllock v0.1.0
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-co-op/gocron/v2 v2.21.2
 	github.com/go-redsync/redsync/v4 v4.18.1

@@ -3,7 +3,7 @@ module github.com/distlock-go/distlock/interop
 go 1.26.0
 
 require (
-	github.com/distlock-go/distlock v0.0.0
+	github.com/distlock-go/distlock v0.1.0
 	github.com/redis/go-redis/v9 v9.22.0
 )
 

@@ -5,7 +5,7 @@ go 1.26.0
 // The oldest versions with which all tests pass, and without known security faults, so
 // that a program that uses the library keeps its own.
 require (
-	github.com/distlock-go/distlock v0.0.0
+	github.com/distlock-go/distlock v0.1.0
 	go.opentelemetry.io/otel v1.44.0 // older: GHSA-5wrp-cwcj-q835
 	go.opentelemetry.io/otel/metric v1.44.0
 	go.opentelemetry.io/otel/sdk v1.44.0

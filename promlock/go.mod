@@ -5,7 +5,7 @@ go 1.26.0
 // Old versions with which all tests pass, so that a program that uses the library keeps its
 // own.
 require (
-	github.com/distlock-go/distlock v0.0.0
+	github.com/distlock-go/distlock v0.1.0
 	github.com/prometheus/client_golang v1.19.1
 	github.com/prometheus/client_model v0.5.0
 )

@@ -3,7 +3,7 @@ module github.com/distlock-go/distlock/backend/etcdlock
 go 1.26.0
 
 require (
-	github.com/distlock-go/distlock v0.0.0
+	github.com/distlock-go/distlock v0.1.0
 	github.com/google/uuid v1.6.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3

@@ -3,9 +3,9 @@ module github.com/distlock-go/distlock/internal/backendurl
 go 1.26.0
 
 require (
-	github.com/distlock-go/distlock v0.0.0
-	github.com/distlock-go/distlock/backend/etcdlock v0.0.0
-	github.com/distlock-go/distlock/backend/sqllock v0.0.0
+	github.com/distlock-go/distlock v0.1.0
+	github.com/distlock-go/distlock/backend/etcdlock v0.1.0
+	github.com/distlock-go/distlock/backend/sqllock v0.1.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/jackc/pgx/v5 v5.12.0

@@ -5,11 +5,11 @@ go 1.26.0
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/anishathalye/porcupine v1.3.1
-	github.com/distlock-go/distlock v0.0.0
-	github.com/distlock-go/distlock/backend/etcdlock v0.0.0
-	github.com/distlock-go/distlock/backend/sqllock v0.0.0
-	github.com/distlock-go/distlock/otellock v0.0.0
-	github.com/distlock-go/distlock/promlock v0.0.0
+	github.com/distlock-go/distlock v0.1.0
+	github.com/distlock-go/distlock/backend/etcdlock v0.1.0
+	github.com/distlock-go/distlock/backend/sqllock v0.1.0
+	github.com/distlock-go/distlock/otellock v0.1.0
+	github.com/distlock-go/distlock/promlock v0.1.0
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/jackc/pgx/v5 v5.12.0

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/DataDog/orchestrion v1.15.0
-	github.com/distlock-go/distlock v0.0.0
+	github.com/distlock-go/distlock v0.1.0
 )
 
 require (
