@@ -14,11 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
-
-// patience limits the wait for an event on a slow machine.
-const patience = 30 * time.Second
 
 // raceExit keeps the race detector from waiting for a second at the end of each
 // process.
@@ -73,7 +71,7 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 // await runs a program repeatedly until its output contains the text: await text
 // program [arguments]. With one argument it waits for a file.
 func await(ts *testscript.TestScript, _ bool, args []string) {
-	for start := time.Now(); time.Since(start) < patience; {
+	for start := time.Now(); time.Since(start) < testkit.Patience; {
 		if len(args) == 1 {
 			if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 				return

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"maps"
 	"os"
@@ -12,12 +11,12 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -34,71 +33,26 @@ func newMachine(t *testing.T) *machine {
 	return &machine{t, redistest.Start(t), t.TempDir()}
 }
 
-// running is a distlock process.
-type running struct {
-	*exec.Cmd
-	stderr said
-	wait   func() int
-}
-
-// said is the output of a process so far.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // start starts distlock run with the arguments.
-func (m *machine) start(args ...string) *running {
+func (m *machine) start(args ...string) *testkit.Process {
 	m.Helper()
-	r := &running{Cmd: exec.Command("distlock", append([]string{"run"}, args...)...)}
-	r.Dir, r.Stderr = m.dir, &r.stderr
-	r.Env = append(os.Environ(), backendEnv+"=redis://"+m.server.Addr(), raceExit)
-	r.WaitDelay = time.Second // children of a killed command may have the pipe
-	if err := r.Start(); err != nil {
-		m.Fatal(err)
-	}
-	r.wait = sync.OnceValue(func() int {
-		_ = r.Wait() // the exit code is checked
-		return r.ProcessState.ExitCode()
-	})
+	cmd := exec.Command("distlock", append([]string{"run"}, args...)...)
+	cmd.Dir = m.dir
+	cmd.Env = append(os.Environ(), backendEnv+"=redis://"+m.server.Addr(), raceExit)
+	cmd.WaitDelay = time.Second // children of a killed command may have the pipe
+	p := testkit.StartProcess(m, cmd)
 	m.Cleanup(func() {
-		_ = r.Process.Signal(syscall.SIGTERM) // it may have ended
-		end := time.AfterFunc(patience, func() { _ = r.Process.Kill() })
-		r.wait()
-		end.Stop()
+		_ = cmd.Process.Signal(syscall.SIGTERM) // its command ends, too
+		_ = p.Wait()
 	})
-	return r
+	return p
 }
 
 // ends checks the exit code.
-func (m *machine) ends(r *running, code int) {
+func (m *machine) ends(p *testkit.Process, code int) {
 	m.Helper()
-	late := time.AfterFunc(patience, func() { _ = r.Process.Kill() })
-	defer late.Stop()
-	if got := r.wait(); got != code {
-		m.Errorf("exit code %d, want %d: %s", got, code, &r.stderr)
-	}
-}
-
-// until waits for a condition.
-func (m *machine) until(what string, cond func() bool) {
-	m.Helper()
-	for start := time.Now(); !cond(); <-time.After(2 * time.Millisecond) {
-		if time.Since(start) > patience {
-			m.Fatalf("in vain for %s", what)
-		}
+	if got := p.Wait(); got != code {
+		m.Errorf("exit code %d, want %d: %s", got, code, p.Stderr())
 	}
 }
 
@@ -117,7 +71,7 @@ func (m *machine) read(name string) string {
 // has waits for a file with a whole line in it, and returns its text.
 func (m *machine) has(name string) string {
 	m.Helper()
-	m.until(name, func() bool { return strings.HasSuffix(m.read(name), "\n") })
+	testkit.Eventually(m, name+" is written", func() bool { return strings.HasSuffix(m.read(name), "\n") })
 	return strings.TrimSpace(m.read(name))
 }
 
@@ -131,7 +85,7 @@ func (m *machine) touch(name string) {
 // stopStore stops Redis. The current lease ends between the two times that it returns.
 func (m *machine) stopStore(key string, lease time.Duration) (first, last time.Time) {
 	m.Helper()
-	for start := time.Now(); time.Since(start) < patience; <-time.After(lease / 20) {
+	for start := time.Now(); time.Since(start) < testkit.Patience; <-time.After(lease / 20) {
 		asked := time.Now()
 		left, err := m.server.Client(m).PTTL(m.Context(), key).Result()
 		if err != nil || left <= 0 {
@@ -167,7 +121,7 @@ func (m *machine) alive(name string) bool {
 // TestOneAtATime runs three processes with the same key.
 func TestOneAtATime(t *testing.T) {
 	m := newMachine(t)
-	var all []*running
+	var all []*testkit.Process
 	for range 3 {
 		all = append(all, m.start("-key", "deploy", "--", "sh", "-c", "echo begin >>log; sleep 0.2; echo end >>log"))
 	}
@@ -188,10 +142,10 @@ func TestLsNamesTheProcesses(t *testing.T) {
 	}
 	const script = `echo >"$DISTLOCK_KEY"; until test -e stop; do sleep 0.02; done`
 	want := map[string]string{} // name of the holder of each key
-	var all []*running
+	var all []*testkit.Process
 	for _, key := range []string{"deploy", "report"} {
 		r := m.start("-key", key, "--", "sh", "-c", script)
-		want[key] = host + "/" + strconv.Itoa(r.Process.Pid)
+		want[key] = host + "/" + strconv.Itoa(r.Cmd.Process.Pid)
 		m.has(key)
 		all = append(all, r)
 	}
@@ -223,13 +177,11 @@ func TestKilled(t *testing.T) {
 	first := m.start("-key", "deploy", "-lease", lease.String(), "--", "sh", "-c", "echo $$ >first; exec sleep 60")
 	m.has("first")
 	second := m.start("-key", "deploy", "--", "sh", "-c", "echo $$ >second")
-	m.until("the second to wait", func() bool {
+	testkit.Eventually(m, "the second waits", func() bool {
 		return m.server.Client(t).ZCard(t.Context(), "{deploy}:queue").Val() == 1
 	})
 	killed := time.Now()
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	first.Kill()
 	m.ends(second, 0)
 	if d := time.Since(killed); d > lease+10*time.Second { // the rest of the lease, plus time for a slow machine
 		t.Errorf("the second had to wait for %v", d)
@@ -262,16 +214,16 @@ func TestStoreHangs(t *testing.T) {
 			first := m.start("-key", "deploy", "-lease", c.lease.String(), "-grace", c.grace.String(), "-on-lost", c.onLost, "--", "sh", "-c", script)
 			m.has("first")
 			second := m.start("-key", "deploy", "--", "sh", "-c", "echo >second")
-			m.until("the second to wait", func() bool {
+			testkit.Eventually(m, "the second waits", func() bool {
 				return m.server.Client(t).ZCard(t.Context(), "{deploy}:queue").Val() == 1
 			})
 			end, latest := m.stopStore("deploy", c.lease)
 			if c.onLost == onLostIgnore {
-				m.until("a sign of life after the lease", func() bool { return m.lastAlive().After(latest) })
-				m.until("a warning", func() bool { return strings.Contains(first.stderr.String(), c.say) })
+				testkit.Eventually(m, "there is a sign of life after the lease", func() bool { return m.lastAlive().After(latest) })
+				testkit.Eventually(m, "there is a warning", func() bool { return strings.Contains(first.Stderr(), c.say) })
 				m.touch("stop")
 			}
-			m.until("the end of the command", func() bool { return !m.alive("first") })
+			testkit.Eventually(m, "the command ends", func() bool { return !m.alive("first") })
 			if last := m.lastAlive(); c.onLost != onLostIgnore && last.After(end) {
 				t.Errorf("the command was alive %v after the lease", last.Sub(end))
 			}
@@ -282,8 +234,8 @@ func TestStoreHangs(t *testing.T) {
 			m.ends(first, c.code)
 			m.ends(second, 0)
 			m.has("second")
-			if !strings.Contains(first.stderr.String(), c.say) {
-				t.Errorf("stderr: %s", &first.stderr)
+			if !strings.Contains(first.Stderr(), c.say) {
+				t.Errorf("stderr: %s", first.Stderr())
 			}
 		})
 	}
@@ -308,15 +260,15 @@ func TestSignal(t *testing.T) {
 	m.has("first")
 	second := m.start("-key", "deploy", "--", "sh", "-c", "echo >second")
 	queue := func() int64 { return m.server.Client(t).ZCard(t.Context(), "{deploy}:queue").Val() }
-	m.until("the second to wait", func() bool { return queue() == 1 })
-	_ = second.Process.Signal(syscall.SIGINT)
+	testkit.Eventually(m, "the second waits", func() bool { return queue() == 1 })
+	second.Signal(syscall.SIGINT)
 	m.ends(second, 128+int(syscall.SIGINT))
 	if n := queue(); n != 0 {
 		t.Errorf("%d in line", n)
 	}
-	_ = first.Process.Signal(syscall.SIGUSR1)
+	first.Signal(syscall.SIGUSR1)
 	m.has("usr1")
-	_ = first.Process.Signal(syscall.SIGTERM)
+	first.Signal(syscall.SIGTERM)
 	m.ends(first, 5)
 	if m.read("second") != "" {
 		t.Error("the second ran")

@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // shownTop is distlock top in a terminal of its own.
@@ -20,7 +23,7 @@ type shownTop struct {
 	keyboard *os.File
 	tty      *os.File
 	before   unix.Termios
-	shown    said
+	shown    child.Output
 	done     chan bool // is closed when all output was read
 }
 
@@ -67,7 +70,7 @@ func (s *shownTop) shows(text string) string {
 		all := s.shown.String()
 		return all[max(0, strings.LastIndex(all, toStart)):]
 	}
-	s.until(text, func() bool { return strings.Contains(frame(), text) })
+	testkit.Eventually(s.T, text+" is shown", func() bool { return strings.Contains(frame(), text) })
 	return frame()
 }
 
@@ -111,7 +114,7 @@ func TestTop(t *testing.T) {
 	waiter := m.start("-key", "deploy", "--", "true")
 	other := m.start("-key", "other", "--", "sh", "-c", script)
 	top.shows("keys: 1, holders: 1, waiting: 1")
-	for _, column := range []string{reverse + "KEY ", "deploy", "exclusive", "/" + strconv.Itoa(holder.Process.Pid)} {
+	for _, column := range []string{reverse + "KEY ", "deploy", "exclusive", "/" + strconv.Itoa(holder.Cmd.Process.Pid)} {
 		top.shows(column)
 	}
 
