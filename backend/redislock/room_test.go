@@ -149,7 +149,7 @@ func TestVirtualPoller(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t, c.cfg, c.processes...)
-				const d = 5 * time.Second
+				const d = 3 * time.Second
 				f.run(c.goroutines, c.hold, d, c.opts)
 				t.Logf("%d turns in all, %d of the poller, which waited for %v at most", f.turns, f.got, f.longest)
 				switch {

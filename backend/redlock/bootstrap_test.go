@@ -21,6 +21,7 @@ import (
 // so no lock has two holders. Fails if an empty node is trusted at once.
 func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	for name, lose := range map[string]func(*fleet){
 		"restart":  func(f *fleet) { f.restart(2) },
 		"flushall": func(f *fleet) { f.admins[2].FlushAll(context.Background()) },

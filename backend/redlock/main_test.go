@@ -15,11 +15,13 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 const lockKey = "shop:order"
 
 func TestMain(m *testing.M) {
+	testmode.AtATime(4)
 	redis.SetLogger(silence{}) // the client logs every refused connection
 	// go-redis checks only once a second whether a pool that cannot dial was closed.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))

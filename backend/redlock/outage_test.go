@@ -24,6 +24,7 @@ import (
 // Row 23 (redlock): locks work at the speed of the quorum. Fails if an attempt waits
 // for the answers of all nodes.
 func TestRow23MinorityHangs(t *testing.T) {
+	t.Parallel()
 	for name, opts := range map[string][]redlock.Option{"plain": nil, "tokens": {redlock.WithTokens()}} {
 		t.Run(name, func(t *testing.T) {
 			f := realFleet(t, 5)
@@ -65,6 +66,7 @@ func TestRow23MinorityHangs(t *testing.T) {
 // two of five nodes are enough.
 func TestRow23MajorityHangs(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 5)
 	const limit = time.Second
 	b := newBackend(t, f.clients(), redlock.WithNodeTimeout(limit))
@@ -106,6 +108,7 @@ func TestRow23MajorityHangs(t *testing.T) {
 // a node that does not answer counts as a node where another has the lock.
 func TestRow17MajorityDown(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 5)
 	b := f.backend(t)
 	l := distlock.New(b, distlock.Config{})
@@ -167,6 +170,7 @@ func TestRenewWithoutQuorum(t *testing.T) {
 // nothing. Fails if an owner is refused because of its own lock.
 func TestRow08LostReplies(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	for _, tryAgain := range []bool{true, false} {
 		t.Run(fmt.Sprintf("try again=%v", tryAgain), func(t *testing.T) {
 			f := realFleet(t, 3)
@@ -262,6 +266,7 @@ func spoilt(t *testing.T, f *fleet, limit time.Duration, opts ...redlock.Option)
 // refused, and another owner can have the key.
 func TestOvertakenAttempt(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
@@ -287,6 +292,7 @@ func TestOvertakenAttempt(t *testing.T) {
 // Row 9 (redlock): a late vote is kept if the lock was granted, and released if not.
 // Fails if the votes of a failed attempt are not released.
 func TestRow09LateNode(t *testing.T) {
+	t.Parallel()
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)
@@ -313,6 +319,7 @@ func TestRow09LateNode(t *testing.T) {
 // owner has the lock by its next attempt, which it must not end.
 func TestOvertakenTakeBack(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)

@@ -28,6 +28,7 @@ func breakAll(t *testing.T, networks []*spoilnet.Network, kept func(*spoilnet.Ne
 // the key. What was sent first arrives when the key is free: the nodes refuse it, because
 // nobody would release the key.
 func TestRepeatedAttemptArrivesLate(t *testing.T) {
+	t.Parallel()
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 10*time.Second)
 	f.warm(t, b)
@@ -56,6 +57,7 @@ func TestRepeatedAttemptArrivesLate(t *testing.T) {
 // The replies to an attempt are lost with their connections. The attempt is repeated and
 // has the lock. The nodes get tombstones, because it is in doubt.
 func TestRepeatedAttemptIsGranted(t *testing.T) {
+	t.Parallel()
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 10*time.Second)
 	f.warm(t, b)
@@ -91,6 +93,7 @@ func TestRepeatedAttemptIsGranted(t *testing.T) {
 // is repeated, another owner has acquired the lock, and perhaps released it. That is not a
 // loss.
 func TestRepeatedReleaseIsNoLoss(t *testing.T) {
+	t.Parallel()
 	for name, released := range map[string]bool{"held again": false, "released again": true} {
 		t.Run(name, func(t *testing.T) {
 			f := realFleet(t, 3)
@@ -121,6 +124,7 @@ func TestRepeatedReleaseIsNoLoss(t *testing.T) {
 // The application has all connections of its clients in use. Leases are renewed and released
 // all the same.
 func TestApplicationUsesUpItsConnections(t *testing.T) {
+	t.Parallel()
 	f := realFleet(t, 3)
 	var clients []redis.UniversalClient
 	for _, s := range f.servers {

@@ -18,6 +18,7 @@ import (
 // gone.
 func TestRow04RestartedEmpty(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 3)
 	const lease = 4 * time.Second
 	b := f.backend(t, redlock.WithTokens(), redlock.WithMaxLease(lease))

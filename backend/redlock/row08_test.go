@@ -18,6 +18,7 @@ import (
 // the next lock. Fails if a release does not check the owner.
 func TestRow08LostRenewalAndRelease(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 3)
 	b, networks := spoilt(t, f, 2*time.Second)
 	f.warm(t, b)

@@ -18,6 +18,7 @@ import (
 // Fails if any number of operations may wait for a silent node.
 func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 3)
 	const limit, sleep = time.Second, 6 * time.Second
 	cs := f.clients()

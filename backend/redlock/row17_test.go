@@ -23,11 +23,13 @@ import (
 // nothing. Fails if a node that refuses counts as a node that denies the lock.
 func TestRow17Refusals(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	for _, refusal := range redistest.Refusals() {
 		if refusal.Cluster {
 			continue
 		}
 		t.Run(refusal.Error, func(t *testing.T) {
+			t.Parallel()
 			f := realFleet(t, 3)
 			b := newBackend(t, f.clients(), redlock.WithTokens(), redlock.WithNodeTimeout(10*time.Second))
 			locker := distlock.New(b, distlock.Config{})

@@ -178,6 +178,7 @@ func releaseLost(t *testing.T, b *redlock.Backend, g driver.Grant) {
 
 // A release that overtakes the end of a renewal is not undone by it.
 func TestReleaseDuringRenewal(t *testing.T) {
+	t.Parallel()
 	f := realFleet(t, 5)
 	b := f.backend(t)
 	for range 100 {

@@ -196,6 +196,7 @@ func TestVirtualWaitersOfOtherProcesses(t *testing.T) {
 // A minority that is down or hangs does not matter, and neither does a node that comes back.
 // A watch that was interrupted begins again: messages may have been missed.
 func TestWakeSurvivesNodes(t *testing.T) {
+	t.Parallel()
 	f := realFleet(t, 5)
 	b, other := f.backend(t), f.backend(t)
 	f.warm(t, other)
@@ -228,6 +229,7 @@ func TestWakeSurvivesNodes(t *testing.T) {
 
 // Without the rights for messages, locks work and waiters poll.
 func TestWaitersPollWithoutMessages(t *testing.T) {
+	t.Parallel()
 	f := realFleet(t, 3)
 	rules := append(redistest.DocumentedRules(t, 20), "-publish", "-subscribe", "resetchannels")
 	clients := func() (cs []redis.UniversalClient) {
@@ -283,6 +285,7 @@ func TestVirtualWakeAfterClose(t *testing.T) {
 // The documented rules are sufficient for messages, from the subscription to its end.
 func TestACLForMessages(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	f := realFleet(t, 3)
 	var cs []redis.UniversalClient
 	for i, c := range f.admins {
