@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
@@ -147,4 +148,37 @@ func TestCloseUnused(t *testing.T) {
 	if err := redislock.New(c).Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// unhurried is a timeout that is longer than the pauses of a slow machine, for tests
+// that do not test timeouts.
+var unhurried = redislock.WithOpTimeout(10 * time.Second)
+
+// newBackend returns a Backend with the timeout unhurried, unless opts change it.
+func newBackend(t testing.TB, c redis.UniversalClient, opts ...redislock.Option) *redislock.Backend {
+	t.Helper()
+	b := redislock.New(c, append([]redislock.Option{unhurried}, opts...)...)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := b.Waiters(); n != 0 {
+			t.Errorf("%d waiters left", n)
+		}
+	})
+	return b
+}
+
+func request(key string) driver.Request {
+	return driver.Request{
+		Key: key, Owner: uuid.NewString(), TTL: 10 * time.Second, Tokens: 1,
+		Backoff: driver.NewBackoff(5*time.Second, 0),
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -108,7 +108,7 @@ func TestOneOfManyFails(t *testing.T) {
 //
 // Row 16 (redislock): all waiters are served, tokens rise, every release gets a reply.
 // Fails if a script that the server has forgotten is not sent again each time.
-func TestRow16ScriptFlush(t *testing.T) {
+func TestScriptsForgottenUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	l := newLoad(t, loadKeys(8), s.real.Client(t), s.real.Client(t))

@@ -13,7 +13,7 @@ import (
 // Row 18 (redislock): waiters reach the new master, holders are told, no token occurs
 // twice. Fails if the other masters are not asked when a master is silent, or if tokens
 // are counted with INCR.
-func TestRow18MasterKilled(t *testing.T) {
+func TestMasterKilled(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := redistest.StartClusterWithReplicas(t, 3, 3)

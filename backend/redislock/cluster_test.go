@@ -55,7 +55,7 @@ func nothingLeft(t *testing.T, servers ...*redistest.Server) {
 //
 // Row 18 (redislock): MOVED, ASK and TRYAGAIN are followed or repeated, all waiters are
 // served, tokens rise. Fails if the companions of a lock are in other slots.
-func TestRow18SlotsMove(t *testing.T) {
+func TestSlotsMove(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
@@ -103,7 +103,7 @@ func TestRow18SlotsMove(t *testing.T) {
 //
 // Row 18 (redislock): calls outlast TRYAGAIN. Fails if a command that a Cluster refuses
 // temporarily is not sent again.
-func TestRow18RefusedForTheMoment(t *testing.T) {
+func TestRefusedForTheMoment(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
@@ -159,7 +159,7 @@ func TestRow18RefusedForTheMoment(t *testing.T) {
 //
 // Row 18 (redislock): calls outlast servers that redirect to each other. Fails if MOVED
 // is not sent again.
-func TestRow18NamingEachOther(t *testing.T) {
+func TestNamingEachOther(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 2)}
@@ -210,7 +210,7 @@ func keysOn(t *testing.T, c *redistest.Cluster, n int) map[*redistest.Server][]s
 //
 // Row 18 (redislock): a master that hangs affects only its own locks. Fails if renewals
 // to all masters wait for each other.
-func TestRow18MasterStopped(t *testing.T) {
+func TestMasterStopped(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}

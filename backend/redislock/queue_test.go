@@ -223,7 +223,7 @@ func TestManyCancelled(t *testing.T) {
 //
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.
-func TestRow15SubscriberKilled(t *testing.T) {
+func TestSubscriberKilled(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)

@@ -35,7 +35,7 @@ func inboxesAt(t *testing.T, l *load, s *redistest.Server) {
 // with INCR, or if a renewal creates a lock that is gone.
 // Row 19 (redislock): Sentinel replaces a dead master, waiters reach the new one, and
 // renewals tell which locks are kept. Fails if tokens are counted with INCR.
-func TestRow05StaleReplica(t *testing.T) {
+func TestStaleReplica(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartSentinels(t)
@@ -60,7 +60,7 @@ func TestRow05StaleReplica(t *testing.T) {
 //
 // Row 19 (redislock): waiters reach the new master, no token occurs twice, inboxes are
 // connected again. Fails if tokens are counted with INCR.
-func TestRow19SentinelFailover(t *testing.T) {
+func TestSentinelFailover(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartSentinels(t)
@@ -81,7 +81,7 @@ func TestRow19SentinelFailover(t *testing.T) {
 //
 // Row 5 (redislock): with WithWaitReplicas no lock has two holders. Fails if a lock
 // counts with too few confirmations.
-func TestRow05WaitReplicas(t *testing.T) {
+func TestWaitReplicasBeforeAFailover(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := redistest.StartSentinels(t)

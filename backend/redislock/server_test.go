@@ -1,165 +1,83 @@
 package redislock_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// syncBuffer is a buffer that a logger may write to while a test reads.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
+// server is a simulated or a real Redis.
+type server struct {
+	*redis.Client
+	mini    *miniredis.Miniredis // nil if the server is real
+	real    *redistest.Server    // nil if the server is simulated
+	variant                      // of scripts that a test runs
 }
 
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
-func TestEvictionWarning(t *testing.T) {
+// eachServer runs f on the simulated server and on a real one, parallel to other tests.
+func eachServer(t *testing.T, f func(t *testing.T, s server)) {
+	t.Helper()
 	t.Parallel()
-	s := realServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
-	var log syncBuffer
-	b := newBackend(t, s.Client, redislock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	for range 3 {
-		g, err := b.TryAcquire(t.Context(), request("k"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Release(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
-	}
-	eventually(t, "it warns", func() bool { return log.String() != "" })
-	if err := b.Close(); err != nil {
-		t.Error(err)
-	}
-	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "volatile-lru") {
-		t.Errorf("logged %q", got)
-	}
-}
-
-// documentedRules returns the ACL rules of the package comment.
-func documentedRules(t *testing.T) []string {
-	t.Helper()
-	return redistest.DocumentedRules(t, 20)
-}
-
-// useShared uses those commands that only permits and readers need.
-func useShared(t *testing.T, s server, b *redislock.Backend) error {
-	t.Helper()
-	r := request("shop:sale")
-	r.Permits = 2
-	g, err := b.TryAcquire(t.Context(), r)
-	if err != nil {
-		return err
-	}
-	got := driver.RenewAll(t.Context(), b, []driver.Grant{g})
-	if got[0].Status != driver.Renewed {
-		return errors.Join(fmt.Errorf("the renewal of a permit: %v", got[0].Status), got[0].Err)
-	}
-	// An expired holder, and one more.
-	s.ZAdd(t.Context(), r.Key, redis.Z{Score: 1, Member: "p x"})
-	again := request(r.Key)
-	again.Permits = 2
-	if _, err := b.TryAcquire(t.Context(), again); err != nil {
-		return err
-	}
-	return b.Release(t.Context(), g)
-}
-
-// releaseTogether releases several locks with one script.
-func releaseTogether(t *testing.T, s server, b *redislock.Backend) error {
-	t.Helper()
-	errs := make([]error, 16)
-	var all sync.WaitGroup
-	grants := make([]driver.Grant, len(errs))
-	for i := range grants {
-		if grants[i], errs[i] = b.TryAcquire(t.Context(), request(fmt.Sprint("shop:", i))); errs[i] != nil {
-			return errs[i]
-		}
-	}
-	s.paused(func() {
-		for i, g := range grants {
-			all.Go(func() { errs[i] = b.Release(t.Context(), g) })
-		}
-		eventually(t, "they meet", func() bool { return b.Queued() > len(errs)/2 })
+	t.Run("miniredis", func(t *testing.T) {
+		testmode.InRealTime(t) // over a socket, by the clock of the machine
+		m := miniredis.RunT(t)
+		c := redis.NewClient(&redis.Options{Addr: m.Addr()})
+		t.Cleanup(func() { _ = c.Close() })
+		f(t, server{Client: c, mini: m})
 	})
-	all.Wait()
-	return errors.Join(errs...)
+	t.Run("redis", func(t *testing.T) {
+		f(t, realServer(t))
+	})
 }
 
-// The rules in doc.go are sufficient, and each is necessary.
-func TestACL(t *testing.T) {
-	t.Parallel()
-	s := realServer(t)
-	use := func(rules []string) error {
-		redistest.SetUser(t, s.Client, rules)
-		s.FlushAll(t.Context())
-		s.ScriptFlush(t.Context())
-		b := newBackend(t, s.real.Client(t, redistest.AsUser))
-		defer b.Close()
-		eventually(t, "earlier inboxes are gone", func() bool { return s.inboxes(t) == 0 })
-		g, err := b.Acquire(t.Context(), request("shop:pay"))
-		if err != nil {
-			return err
-		}
-		if err := useShared(t, s, b); err != nil {
-			return err
-		}
-		if got := driver.RenewAll(t.Context(), b, []driver.Grant{g}); got[0].Status != driver.Renewed {
-			return errors.Join(fmt.Errorf("the renewal: %v", got[0].Status), got[0].Err)
-		}
-		if err := releaseTogether(t, s, b); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		w := acquire(ctx, b, request("shop:pay"))
-		eventually(t, "it has queued or failed", func() bool {
-			select {
-			case <-w.done:
-				return true
-			default:
-				return s.ZCard(t.Context(), queueKey).Val() == 1 && s.inboxes(t) == 1
-			}
-		})
-		released := b.Release(t.Context(), g)
-		if released != nil {
-			cancel() // it cannot succeed
-		}
-		<-w.done
-		return errors.Join(released, w.err)
-	}
+func realServer(t testing.TB, args ...string) server {
+	t.Helper()
+	s := redistest.Start(t, args...)
+	return server{Client: s.Client(t), real: s}
+}
 
-	redistest.MustBeEnough(t, documentedRules(t), map[string]bool{
-		"+getset":         true, // only the frequent case uses it
-		"+mget":           true, // for releases that are sent together
-		"+subscribe":      true, // without it, waiters poll
-		"+ping":           true, // to notice a dead inbox sooner
-		"+info":           true, // for the warning about eviction
-		"+type":           true, // to say what a foreign lock is
-		"+hello":          true, // optional for go-redis
-		"+client|setname": true, // needed if the client has a name
-	}, use)
+// expire makes a key of the server expire now.
+func (s server) expire(t testing.TB, key string) {
+	t.Helper()
+	if s.mini != nil {
+		s.mini.FastForward(s.PTTL(t.Context(), key).Val())
+		return
+	}
+	s.PExpire(t.Context(), key, time.Millisecond)
+	eventually(t, "the key ends", func() bool { return s.Exists(context.Background(), key).Val() == 0 })
+}
+
+// owner returns the owner of an exclusive lock, or "".
+func (s server) owner(key string) string {
+	owner, _, _ := strings.Cut(s.Get(context.Background(), key).Val(), " ")
+	return owner
+}
+
+// dump returns all keys of the server and their values, as text.
+func (s server) dump(t testing.TB) string {
+	t.Helper()
+	ctx := context.Background()
+	var b strings.Builder
+	keys := s.Keys(ctx, "*").Val()
+	for _, k := range keys {
+		switch typ := s.Type(ctx, k).Val(); typ {
+		case "string":
+			fmt.Fprintf(&b, "%s = %s\n", k, s.Get(ctx, k).Val())
+		case "zset":
+			fmt.Fprintf(&b, "%s = %v\n", k, s.ZRangeWithScores(ctx, k, 0, -1).Val())
+		case "list":
+			fmt.Fprintf(&b, "%s = %v\n", k, s.LRange(ctx, k, 0, -1).Val())
+		default:
+			fmt.Fprintf(&b, "%s is a %s\n", k, typ)
+		}
+	}
+	return b.String()
 }

@@ -19,7 +19,7 @@ import (
 //
 // Row 23 (redlock): a node that restarts empty does not vote for the time of a lease,
 // so no lock has two holders. Fails if an empty node is trusted at once.
-func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
+func TestEmptyNodeDoesNotVote(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	for name, lose := range map[string]func(*fleet){
@@ -64,7 +64,7 @@ func TestRow23EmptyNodeDoesNotVote(t *testing.T) {
 //
 // Row 23 (redlock): a holder survives the restart of one node after another. Fails if a
 // renewal does not restore the lock where it is missing.
-func TestRow23RollingRestart(t *testing.T) {
+func TestRollingRestart(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 3)
 	const lease = 4 * time.Second // longer than a restart on a busy machine

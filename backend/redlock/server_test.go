@@ -98,7 +98,7 @@ func TestRightTakenAway(t *testing.T) {
 //
 // Row 17 (redlock): full nodes renew and release what they have. Fails if a renewal
 // writes what a full node refuses.
-func TestRow17OutOfMemory(t *testing.T) {
+func TestOutOfMemory(t *testing.T) {
 	f := realFleet(t, 3)
 	b := f.backend(t, redlock.WithTokens())
 	ctx := context.Background()
@@ -133,7 +133,7 @@ func TestRow17OutOfMemory(t *testing.T) {
 //
 // Row 22 (redlock): an error names the value, and the value is not changed. Fails if a
 // foreign type counts as a free lock.
-func TestRow22ForeignRecords(t *testing.T) {
+func TestForeignRecords(t *testing.T) {
 	f := realFleet(t, 3)
 	b := f.backend(t)
 	ctx := context.Background()

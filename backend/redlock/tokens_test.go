@@ -42,7 +42,7 @@ func TestNextToken(t *testing.T) {
 // Row 4 (redlock): tokens rise although nodes are down, restart empty, or return with
 // an old counter. Fails if tokens follow the counter of the first node that answers
 // instead of the highest.
-func TestRow04TokensOverRestarts(t *testing.T) {
+func TestTokensOverRestarts(t *testing.T) {
 	testmode.Long(t)
 	f := realFleet(t, 5)
 	const lease = 200 * time.Millisecond

@@ -21,7 +21,7 @@ import (
 // seconds later at the earliest.
 //
 // Row 15 (redislock): a waiter finds its turn by polling. Fails if waiters do not poll.
-func TestRow15MessageLost(t *testing.T) {
+func TestMessageLost(t *testing.T) {
 	for _, poll := range []time.Duration{redislock.DefaultClaimWindow / 4, 6 * redislock.DefaultClaimWindow / 5} {
 		synctest.Test(t, func(t *testing.T) {
 			m := redistest.Virtual(t)
@@ -70,7 +70,7 @@ func TestRow15MessageLost(t *testing.T) {
 //
 // Row 15 (redislock): a waiter asks at once when its subscription works again. Fails if
 // a new subscription does not wake waiters.
-func TestRow15BufferOverflow(t *testing.T) {
+func TestBufferOverflow(t *testing.T) {
 	t.Parallel()
 	s := realServer(t, "--client-output-buffer-limit", "pubsub", "32kb", "32kb", "1")
 	b := newBackend(t, s.Client)

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,12 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func contextError(err error) bool {
@@ -71,131 +68,6 @@ func TestVirtualHungClient(t *testing.T) {
 			t.Errorf("Close: %v after %v", err, time.Since(start))
 		}
 	})
-}
-
-// An abandoned acquisition arrives after the release of its owner. It must not take the
-// key, nor a place in the queue.
-func TestOvertakenAcquire(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	for _, closed := range []bool{false, true} {
-		t.Run(fmt.Sprintf("connection closed=%v", closed), func(t *testing.T) {
-			s := realServer(t)
-			n := spoilnet.TCP(s.real.Addr())
-			slow := s.real.Client(t, func(o *redis.Options) {
-				o.Dialer = n.DialContext
-				o.MaxRetries = -1
-				if closed {
-					o.ReadTimeout = 2 * time.Second // also for requests that are not delayed
-				}
-			})
-			b := newBackend(t, slow)
-			if _, err := b.TryAcquire(t.Context(), request("other")); err != nil { // a connection in the pool
-				t.Fatal(err)
-			}
-
-			for _, queue := range []bool{false, true} {
-				r := request(lockKey)
-				n.HoldAt(scriptCall)
-				ctx, cancel := context.WithCancel(t.Context())
-				left := make(chan error)
-				go func() {
-					op := b.TryAcquire
-					if queue {
-						op = b.Acquire
-					}
-					_, err := op(ctx, r)
-					left <- err
-				}()
-				eventually(t, "it was sent", func() bool { return n.Held() == 1 })
-				if closed {
-					// It may have been sent again, and succeeded.
-					if err := <-left; contextError(err) {
-						t.Errorf("acquire: %v", err)
-					}
-				} else {
-					cancel()
-					if err := <-left; !errors.Is(err, context.Canceled) {
-						t.Errorf("acquire: %v", err)
-					}
-				}
-				cancel()
-				if n := b.InDoubt(); n != 1 {
-					t.Errorf("%d owners in doubt", n)
-				}
-				if err := b.Release(t.Context(), r.Grant()); err != nil {
-					t.Errorf("release: %v", err)
-				}
-				if n := b.InDoubt(); n != 0 {
-					t.Errorf("%d owners in doubt after the release", n)
-				}
-
-				// When it arrives, the key has another holder or none.
-				before := s.commandCalls(t, "evalsha")
-				if err := n.Deliver(); err != nil {
-					t.Fatal(err)
-				}
-				eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
-				if n := s.Exists(t.Context(), lockKey, queueKey).Val(); n != 0 {
-					t.Errorf("left behind:\n%s", s.dump(t))
-				}
-				g, err := b.TryAcquire(t.Context(), request(lockKey))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if queue {
-					if err := b.Release(t.Context(), g); err != nil {
-						t.Error(err)
-					}
-				} else {
-					s.Del(t.Context(), lockKey)
-				}
-			}
-		})
-	}
-}
-
-// The same, but the owner tries again instead of releasing: the late request is a
-// repeat and changes nothing.
-func TestOvertakenByItsRepeat(t *testing.T) {
-	t.Parallel()
-	s := realServer(t)
-	n := spoilnet.TCP(s.real.Addr())
-	b := newBackend(t, s.real.Client(t, func(o *redis.Options) { o.Dialer = n.DialContext }))
-	if _, err := b.TryAcquire(t.Context(), request("other")); err != nil {
-		t.Fatal(err)
-	}
-	r := request(lockKey)
-	n.HoldAt(scriptCall)
-	ctx, cancel := context.WithCancel(t.Context())
-	left := make(chan error)
-	go func() {
-		_, err := b.TryAcquire(ctx, r)
-		left <- err
-	}()
-	eventually(t, "it was sent", func() bool { return n.Held() == 1 })
-	cancel()
-	if err := <-left; !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
-	g, err := b.Acquire(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := s.commandCalls(t, "evalsha")
-	if err := n.Deliver(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
-	if again, err := b.TryAcquire(t.Context(), r); err != nil || again.Token != g.Token || again.LastToken != g.LastToken {
-		t.Errorf("%+v, %v instead of %+v", again, err, g)
-	}
-	if err := b.Release(t.Context(), g); err != nil {
-		t.Error(err)
-	}
-	if n := b.InDoubt(); n != 0 {
-		t.Errorf("%d owners in doubt", n)
-	}
 }
 
 // A server is stopped and continues: all calls return in time, and nothing is left
@@ -271,81 +143,6 @@ func TestStoppedServer(t *testing.T) {
 	if err := b.Release(t.Context(), g); err != nil {
 		t.Error(err)
 	}
-}
-
-// A server restarts empty: the holder learns of it, tokens rise, and the waiter is
-// served.
-//
-// Row 4 (redislock): the holder learns of it at its next renewal, the next token is
-// higher, the waiter is served. Fails if tokens start at 1 without the counter, or if a
-// renewal creates a lock that is gone.
-func TestRow04RestartedEmpty(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	s := realServer(t)
-	b := newBackend(t, s.Client)
-	g, err := b.TryAcquire(t.Context(), request(lockKey))
-	if err != nil {
-		t.Fatal(err)
-	}
-	locker := distlock.New(redislock.New(s.Client), distlock.Config{})
-	defer locker.Close()
-	lease := must(locker.Acquire(t.Context(), "another", distlock.Opts{KeyTimeout: 20 * time.Second}))
-	r := request(lockKey)
-	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
-	w := acquire(t.Context(), b, r)
-	eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
-	s.real.Kill()
-	eventually(t, "the failure is told", func() bool {
-		select {
-		case <-w.done:
-			return true
-		default:
-			return false
-		}
-	})
-	if w.err == nil || contextError(w.err) || errors.Is(w.err, driver.ErrNotAcquired) {
-		t.Errorf("acquire: %v", w.err)
-	}
-	s.real.Restart()
-
-	w = acquire(t.Context(), b, r)
-	<-w.done
-	if w.err != nil || w.grant.Token <= g.LastToken {
-		t.Errorf("%+v, %v after token %d", w.grant, w.err, g.LastToken)
-	}
-	if got := driver.RenewAll(t.Context(), b, []driver.Grant{g}); got[0].Status != driver.Lost {
-		t.Errorf("renewal of what was lost: %v", got)
-	}
-	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-		t.Errorf("release of what was lost: %v", err)
-	}
-	if err := b.Release(t.Context(), w.grant); err != nil {
-		t.Error(err)
-	}
-	<-lease.Context().Done()
-	matches(t, "the holder", lease.Check(), driver.ErrLost)
-	says(t, "the holder", lease.Check(), "the store says") // it has not just expired
-}
-
-// Callers that violate the contract and never release do not fill the memory.
-func TestOwnersInDoubtAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := redistest.Virtual(t)
-		m.SetError("LOADING never ready")
-		b := newBackend(t, redistest.VirtualClient(t, m, func(o *redis.Options) { o.MaxRetries = -1 }))
-		for range 5 {
-			for range 1024 {
-				if _, err := b.TryAcquire(t.Context(), request("k")); err == nil {
-					t.Fatal("acquired from a server that answers errors")
-				}
-			}
-			time.Sleep(time.Hour)
-		}
-		if n := b.InDoubt(); n > 2048 {
-			t.Errorf("%d owners in doubt", n)
-		}
-	})
 }
 
 // A server is responsive and then hangs: a single caller without others may exceed its

@@ -22,7 +22,7 @@ import (
 //
 // Row 9 (redislock): the holder is cancelled while the server sleeps, before another
 // gets the lock. Fails if the holder trusts a lease for longer than it lasts.
-func TestRow09ServerSleeps(t *testing.T) {
+func TestServerSleeps(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
@@ -84,7 +84,7 @@ func TestRow09ServerSleeps(t *testing.T) {
 //
 // Row 9 (redislock): a grant that arrives after its lease is refused and released.
 // Fails if a late grant is accepted, or if it is not released.
-func TestRow09LateGrant(t *testing.T) {
+func TestLateGrant(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
@@ -114,7 +114,7 @@ func TestRow09LateGrant(t *testing.T) {
 //
 // Row 9 (redislock): a grant that arrives after its lease is refused and released.
 // Fails if a late grant is accepted, or if it is not released.
-func TestRow09SlowNetwork(t *testing.T) {
+func TestSlowNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		n := spoilnet.To(m.Dial)
@@ -157,7 +157,7 @@ func TestRow09SlowNetwork(t *testing.T) {
 // Row 9 (redislock): few of hundreds of renewals are at the server at once, and no
 // lease is lost. Fails if the number of renewals in progress for one server has no
 // limit.
-func TestRow09RenewalsDoNotPileUp(t *testing.T) {
+func TestRenewalsDoNotPileUp(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)

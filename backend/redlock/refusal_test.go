@@ -21,7 +21,7 @@ import (
 //
 // Row 17 (redlock): callers get ErrUnavailable with the nodes' words, and holders lose
 // nothing. Fails if a node that refuses counts as a node that denies the lock.
-func TestRow17Refusals(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	for _, refusal := range redistest.Refusals() {

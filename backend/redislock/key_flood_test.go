@@ -70,7 +70,7 @@ func heapInUse() int {
 // Row 21 (redislock): 20,000 random keys leave nothing in the process, and nothing in
 // Redis but the clock. Fails if the gate keeps the queue of an unused key, or if each
 // release leaves a tombstone.
-func TestRow21KeyFlood(t *testing.T) {
+func TestKeyFlood(t *testing.T) {
 	testmode.Long(t)
 	const n = 10_000 // for each of two processes
 	const workers, maxKeys = 48, 64
@@ -136,7 +136,7 @@ func TestRow21KeyFlood(t *testing.T) {
 //
 // Row 21 (redislock): after the retention only the clock is left in Redis. Fails if
 // tombstones are stored without an expiry.
-func TestRow21RetentionEnds(t *testing.T) {
+func TestRetentionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := redistest.Virtual(t)
 		c := redistest.VirtualClient(t, m)

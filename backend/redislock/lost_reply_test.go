@@ -132,7 +132,7 @@ func (s *lossy) released(g driver.Grant) {
 // Row 8 (redislock): repeats get the same grant and the same tokens, and release only
 // their own lock. Fails if an owner is refused because of its own lock, or if a release
 // does not check the owner.
-func TestRow08LostReplies(t *testing.T) {
+func TestLostReplies(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	prompt := redislock.WithOpTimeout(redislock.DefaultOpTimeout) // the time of a lost reply
@@ -211,7 +211,7 @@ func TestRow08LostReplies(t *testing.T) {
 //
 // Row 8 (redislock): an abandoned acquisition without a reply leaves nothing. Fails if
 // a release leaves the place in the queue.
-func TestRow08LostRepliesGivenUp(t *testing.T) {
+func TestLostRepliesGivenUp(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	for _, queued := range []bool{false, true} {
@@ -256,7 +256,7 @@ func TestRow08LostRepliesGivenUp(t *testing.T) {
 //
 // Row 8 (redislock): a release that was sent twice is not a loss. Fails if the second
 // reply counts although the first is unknown.
-func TestRow08ReleaseSentTwice(t *testing.T) {
+func TestReleaseSentTwice(t *testing.T) {
 	t.Parallel()
 	s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return c }, func(*redis.Options) {}, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
 	for range 100 {

@@ -15,7 +15,7 @@ import (
 //
 // Row 16 (redlock): locks are granted, renewed and released, and tokens rise. Fails if
 // a script that a node has forgotten is not sent again.
-func TestRow16ScriptFlush(t *testing.T) {
+func TestScriptFlush(t *testing.T) {
 	t.Parallel()
 	f := realFleet(t, 3)
 	b := f.backend(t, redlock.WithTokens())

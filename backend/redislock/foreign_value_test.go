@@ -32,7 +32,7 @@ func (s server) contents(t testing.TB) map[string]string {
 //
 // Row 22 (redislock): an error names the value, and the value is not changed. Fails if
 // a foreign type counts as a free lock.
-func TestRow22ForeignValues(t *testing.T) {
+func TestForeignValues(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	types := map[string]func(s server, key string){
@@ -133,7 +133,7 @@ func TestRow22ForeignValues(t *testing.T) {
 //
 // Row 22 (redislock): the lock of another library is held, and ends when that library
 // releases it. Fails if a release does not check the owner.
-func TestRow22LockOfAnotherKit(t *testing.T) {
+func TestLockOfAnotherKit(t *testing.T) {
 	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)

@@ -44,7 +44,7 @@ func says(t *testing.T, what string, err error, word string) {
 // nothing, and renewals and releases succeed under OOM. Fails if a wait loses the
 // errors of its attempts when its context ends during one, or if a renewal writes what
 // a full server refuses.
-func TestRow17Refusals(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	testmode.Long(t)
 	for _, refusal := range redistest.Refusals() {
 		t.Run(refusal.Error, func(t *testing.T) {

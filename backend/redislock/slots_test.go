@@ -141,7 +141,7 @@ func useWeird(t *testing.T, l *distlock.Locker, b *redislock.Backend, key string
 // Row 25 (redislock): all keys of a lock are in one slot and belong to no other lock;
 // braces that are not one hash tag are refused before. Fails if the companions have no
 // braces around the key, or do not begin with its hash tag.
-func TestRow25Slots(t *testing.T) {
+func TestSlots(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := redistest.StartCluster(t, 3)

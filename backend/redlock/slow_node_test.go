@@ -16,7 +16,7 @@ import (
 //
 // Row 9 (redlock): few renewals wait for a node that sleeps, and the lease continues.
 // Fails if any number of operations may wait for a silent node.
-func TestRow09RenewalsDoNotPileUp(t *testing.T) {
+func TestRenewalsDoNotPileUp(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	f := realFleet(t, 3)
@@ -65,5 +65,33 @@ func TestRow09RenewalsDoNotPileUp(t *testing.T) {
 	})
 	release(t, b, g)
 	quiet(t, b)
+	f.allFree(t)
+}
+
+// A late node keeps the lock if it was granted, and is free if it was not.
+//
+// Row 9 (redlock): a late vote is kept if the lock was granted, and released if not.
+// Fails if the votes of a failed attempt are not released.
+func TestLateNode(t *testing.T) {
+	t.Parallel()
+	f := realFleet(t, 3)
+	b, networks := spoilt(t, f, 2*time.Second)
+	f.warm(t, b)
+
+	networks[0].HoldAt(callOf(redlock.AcquireHash))
+	g := acquire(t, b, request())
+	deliver(t, networks[0])
+	eventually(t, "the late node has the lock", func() bool { return f.have(lockKey, g.Owner) == 3 })
+	release(t, b, g)
+	quiet(t, b)
+	f.allFree(t)
+
+	f.put(t, "another", time.Minute, 1, 2)
+	networks[0].HoldAt(callOf(redlock.AcquireHash))
+	_, err := b.TryAcquire(t.Context(), request())
+	mustBeHeld(t, err)
+	deliver(t, networks[0])
+	quiet(t, b)
+	f.del(t, lockKey, 1, 2)
 	f.allFree(t)
 }

@@ -18,7 +18,7 @@ import (
 // Row 6 (redislock): refused renewals are retried until the deadline, then the lock is
 // lost, and only then another holder gets it. Fails if a renewal without a reply is a
 // loss at once.
-func TestRow06OldMasterStillWrites(t *testing.T) {
+func TestOldMasterStillWrites(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	old := realServer(t, "--repl-diskless-sync-delay", "0")

@@ -16,7 +16,7 @@ import (
 // for a longest lease, the next token is higher. Fails if tokens start at 1 without the
 // counter, if an empty node is trusted at once, or if a renewal creates a lock that is
 // gone.
-func TestRow04RestartedEmpty(t *testing.T) {
+func TestRestartedEmpty(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	f := realFleet(t, 3)

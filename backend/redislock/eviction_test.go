@@ -1,0 +1,52 @@
+package redislock_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/distlock-go/distlock/backend/redislock"
+)
+
+// syncBuffer is a buffer that a logger may write to while a test reads.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func TestEvictionWarning(t *testing.T) {
+	t.Parallel()
+	s := realServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
+	var log syncBuffer
+	b := newBackend(t, s.Client, redislock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	for range 3 {
+		g, err := b.TryAcquire(t.Context(), request("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Release(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "it warns", func() bool { return log.String() != "" })
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "volatile-lru") {
+		t.Errorf("logged %q", got)
+	}
+}

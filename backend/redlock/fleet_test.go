@@ -1,0 +1,228 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+const lockKey = "shop:order"
+
+// fleet is n independent Redis servers.
+type fleet struct {
+	servers []*redistest.Server // nil if the servers are simulated
+	admins  []*redis.Client     // other clients than those of the Backend
+	client  func(i int) *redis.Client
+}
+
+func realFleet(tb testing.TB, n int) *fleet {
+	tb.Helper()
+	f := &fleet{}
+	for range n {
+		s := redistest.Start(tb)
+		f.servers = append(f.servers, s)
+		f.admins = append(f.admins, s.Client(tb))
+	}
+	f.client = func(i int) *redis.Client { return f.servers[i].Client(tb) }
+	return f
+}
+
+// virtualFleet starts simulated servers in the bubble that calls it.
+func virtualFleet(tb testing.TB, n int) *fleet {
+	tb.Helper()
+	f := &fleet{}
+	var clients []func() *redis.Client
+	for range n {
+		m := redistest.Virtual(tb)
+		clients = append(clients, func() *redis.Client { return redistest.VirtualClient(tb, m, redistest.Buffered) })
+		f.admins = append(f.admins, redistest.VirtualClient(tb, m))
+	}
+	f.client = func(i int) *redis.Client { return clients[i]() }
+	return f
+}
+
+// clients returns new clients, as in another process.
+func (f *fleet) clients() []redis.UniversalClient {
+	cs := make([]redis.UniversalClient, len(f.admins))
+	for i := range cs {
+		cs[i] = f.client(i)
+	}
+	return cs
+}
+
+// backend returns a Backend with a long node timeout, so that a slow machine is not a
+// fault. Tests with nodes that hang measure the speed.
+func (f *fleet) backend(tb testing.TB, opts ...redlock.Option) *redlock.Backend {
+	tb.Helper()
+	return newBackend(tb, f.clients(), append([]redlock.Option{redlock.WithNodeTimeout(3 * time.Second)}, opts...)...)
+}
+
+func newBackend(tb testing.TB, clients []redis.UniversalClient, opts ...redlock.Option) *redlock.Backend {
+	tb.Helper()
+	b := redlock.New(clients, append([]redlock.Option{redlock.WithTrustedStart()}, opts...)...)
+	tb.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return b
+}
+
+// owners returns the value of the key on each node, or "".
+func (f *fleet) owners(key string) []string {
+	vs := make([]string, len(f.admins))
+	for i, c := range f.admins {
+		vs[i], _, _ = strings.Cut(c.Get(context.Background(), key).Val(), " ")
+	}
+	return vs
+}
+
+// have returns on how many nodes the key has this owner; "" counts the nodes without
+// the key.
+func (f *fleet) have(key, owner string) (n int) {
+	for _, v := range f.owners(key) {
+		if v == owner {
+			n++
+		}
+	}
+	return n
+}
+
+// put sets the key on some nodes, as another library does.
+func (f *fleet) put(tb testing.TB, owner string, ttl time.Duration, nodes ...int) {
+	tb.Helper()
+	for _, i := range nodes {
+		if err := f.admins[i].Set(context.Background(), lockKey, owner, ttl).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func (f *fleet) del(tb testing.TB, key string, nodes ...int) {
+	tb.Helper()
+	for _, i := range nodes {
+		if err := f.admins[i].Del(context.Background(), key).Err(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// restart restarts nodes without their data.
+func (f *fleet) restart(nodes ...int) {
+	for _, i := range nodes {
+		f.servers[i].Kill()
+		f.servers[i].Restart()
+	}
+}
+
+// eventually waits until cond is true, if a real server or the scheduler decides when.
+func eventually(tb testing.TB, what string, cond func() bool) {
+	tb.Helper()
+	deadline := time.Now().Add(40 * time.Second) // only a failing test waits that long
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		if time.Now().After(deadline) {
+			tb.Fatalf("it never came true that %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// The lease is longer than eventually waits: a key that is free in time was released.
+func request() driver.Request {
+	return driver.Request{Key: lockKey, Owner: uuid.NewString(), TTL: 50 * time.Second, Tokens: 1}
+}
+
+// acquire acquires a free key. On a busy machine that can take several attempts.
+func acquire(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
+	tb.Helper()
+	g, err := b.TryAcquire(context.Background(), r)
+	if err != nil {
+		tb.Fatalf("TryAcquire: %v", err)
+	}
+	return g
+}
+
+// everywhere acquires when all nodes are free, and waits until all have the lock. A
+// node gets only a part of the lease as time limit: with a short lease, a busy machine
+// may need several attempts.
+func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r driver.Request) driver.Grant {
+	tb.Helper()
+	f.allFree(tb)
+	var g driver.Grant
+	eventually(tb, "a quorum has the lock", func() bool {
+		var err error
+		g, err = b.TryAcquire(context.Background(), r)
+		return err == nil
+	})
+	eventually(tb, "all nodes have the lock", func() bool { return f.have(r.Key, r.Owner) == len(f.admins) })
+	return g
+}
+
+// warm uses all nodes once, so that they are known and connected.
+func (f *fleet) warm(tb testing.TB, b *redlock.Backend) {
+	tb.Helper()
+	release(tb, b, f.everywhere(tb, b, request()))
+	quiet(tb, b)
+	f.allFree(tb)
+}
+
+func release(tb testing.TB, b *redlock.Backend, g driver.Grant) {
+	tb.Helper()
+	if err := b.Release(context.Background(), g); err != nil {
+		tb.Fatalf("Release: %v", err)
+	}
+}
+
+func status(tb testing.TB, b *redlock.Backend, g driver.Grant) driver.RenewStatus {
+	tb.Helper()
+	return driver.RenewAll(context.Background(), b, []driver.Grant{g})[0].Status
+}
+
+func mustBeHeld(tb testing.TB, err error) *driver.HeldError {
+	tb.Helper()
+	held, ok := errors.AsType[*driver.HeldError](err)
+	if !ok {
+		tb.Fatalf("the key is held, and the error is %v", err)
+	}
+	return held
+}
+
+// mustFail checks that err means that too few nodes answer.
+func mustFail(tb testing.TB, err error) {
+	tb.Helper()
+	if err == nil || errors.Is(err, driver.ErrNotAcquired) || errors.Is(err, context.DeadlineExceeded) {
+		tb.Fatalf("too few nodes answer, and the error is %v", err)
+	}
+}
+
+// quiet waits until no attempt is in flight and no release is pending.
+func quiet(tb testing.TB, b *redlock.Backend) {
+	tb.Helper()
+	eventually(tb, "nothing is under way", func() bool { return b.InFlight() == 0 && b.PendingReleases() == 0 })
+}
+
+// allFree waits until no node has the lock.
+func (f *fleet) allFree(tb testing.TB) {
+	tb.Helper()
+	eventually(tb, "no node has the lock", func() bool { return f.have(lockKey, "") == len(f.admins) })
+}
+
+func upTo(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return slices.Clip(s)
+}
