@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // documentedRules returns the ACL rules of the package comment.
@@ -59,7 +60,7 @@ func releaseTogether(t *testing.T, s server, b *redislock.Backend) error {
 		for i, g := range grants {
 			all.Go(func() { errs[i] = b.Release(t.Context(), g) })
 		}
-		eventually(t, "they meet", func() bool { return b.Queued() > len(errs)/2 })
+		testkit.Eventually(t, "they meet", func() bool { return b.Queued() > len(errs)/2 })
 	})
 	all.Wait()
 	return errors.Join(errs...)
@@ -75,7 +76,7 @@ func TestACL(t *testing.T) {
 		s.ScriptFlush(t.Context())
 		b := newBackend(t, s.real.Client(t, redistest.AsUser))
 		defer b.Close()
-		eventually(t, "earlier inboxes are gone", func() bool { return s.inboxes(t) == 0 })
+		testkit.Eventually(t, "earlier inboxes are gone", func() bool { return s.inboxes(t) == 0 })
 		g, err := b.Acquire(t.Context(), request("shop:pay"))
 		if err != nil {
 			return err
@@ -92,7 +93,7 @@ func TestACL(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		w := acquire(ctx, b, request("shop:pay"))
-		eventually(t, "it has queued or failed", func() bool {
+		testkit.Eventually(t, "it has queued or failed", func() bool {
 			select {
 			case <-w.done:
 				return true

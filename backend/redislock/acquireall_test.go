@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -134,7 +135,7 @@ func TestAcquireAllInDoubt(t *testing.T) {
 	}
 	before := scripts()
 	noError(t, n.Deliver())
-	eventually(t, "it has come", func() bool { return scripts() != before })
+	testkit.Eventually(t, "it has come", func() bool { return scripts() != before })
 	for _, r := range rs {
 		if holder := s.Get(t.Context(), r.Key).Val(); holder != "" {
 			t.Errorf("%q was taken for nobody", r.Key)

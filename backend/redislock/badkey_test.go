@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Concurrent operations share a script. If it fails because of one lock, it fails for
@@ -74,7 +75,7 @@ func TestBadKeyFailsAlone(t *testing.T) {
 			for i := range errs {
 				all.Go(func() { _, errs[i] = b.TryAcquire(t.Context(), permit("k"+strconv.Itoa(i), 2)) })
 			}
-			eventually(t, "they meet", func() bool { return b.Queued() > 32 })
+			testkit.Eventually(t, "they meet", func() bool { return b.Queued() > 32 })
 		})
 		all.Wait()
 		for i, err := range errs {

@@ -20,6 +20,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // scriptCalls returns how many scripts the server has run.
@@ -59,7 +60,7 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 				grants[i], errs[i] = b.TryAcquire(t.Context(), request("k"+strconv.Itoa(i)))
 			})
 		}
-		eventually(t, "all have come", func() bool { return come.Load() == n })
+		testkit.Eventually(t, "all have come", func() bool { return come.Load() == n })
 	})
 	all.Wait()
 	for i, err := range errs {
@@ -92,7 +93,7 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 				})
 			}
 		}
-		eventually(t, "all have come", func() bool { return come.Load() == 2*n-2 })
+		testkit.Eventually(t, "all have come", func() bool { return come.Load() == 2*n-2 })
 	})
 	all.Wait()
 	for i, err := range errs {
@@ -106,7 +107,7 @@ func TestCallsThatMeetShareScripts(t *testing.T) {
 	if err := b.Release(t.Context(), held); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
+	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
 }
 
 // A single call is sent at once, with nothing before or after it.
@@ -161,7 +162,7 @@ func TestCallersLeave(t *testing.T) {
 	if got.Load() == 0 || gone.Load() == 0 {
 		t.Fatalf("%d got it, %d left", got.Load(), gone.Load())
 	}
-	eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
+	testkit.Eventually(t, "all batchers are idle", func() bool { return b.InFlight() == 0 && b.Queued() == 0 })
 	for i := range workers / 2 {
 		r := request(fmt.Sprintf("k%d", i))
 		g, err := b.Acquire(t.Context(), r)

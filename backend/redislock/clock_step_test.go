@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -123,7 +124,7 @@ func wait(u *user) {
 		r.Mode = driver.Exclusive // a reader would not wait for a reader
 	}
 	u.next = acquire(u.t.Context(), u.bs[0], r)
-	eventually(u.t, "it waits", func() bool { return u.s.ZCard(u.t.Context(), "{"+u.key+"}:queue").Val() == 1 })
+	testkit.Eventually(u.t, "it waits", func() bool { return u.s.ZCard(u.t.Context(), "{"+u.key+"}:queue").Val() == 1 })
 }
 
 // handOver releases the key, for the waiter.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -25,14 +26,14 @@ func TestMasterKilled(t *testing.T) {
 	l.start(6, 2)
 	l.goOn(200)
 	f.cut()
-	l.reg.noise.Store(true)
+	l.reg.SetLenient(true)
 	dead.Kill()
 	heir.Cont()
-	eventually(t, "the replica takes over", func() bool { return heir.IsMaster(t) })
+	testkit.Eventually(t, "the replica takes over", func() bool { return heir.IsMaster(t) })
 	f.check()
 	settle(t, l)
 	l.goOn(100)
 	l.stop()
-	t.Logf("%d served, told %v", l.reg.served(), l.errors)
+	t.Logf("%d served, told %v", l.reg.Uses(), l.errors)
 	nothingLeft(t, c.Masters[0], heir, c.Masters[2])
 }

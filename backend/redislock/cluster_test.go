@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -47,7 +48,7 @@ func left(servers ...*redistest.Server) (keys []string) {
 
 func nothingLeft(t *testing.T, servers ...*redistest.Server) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("no lock and no queue is left, and not %q", left(servers...)), func() bool { return len(left(servers...)) == 0 })
+	testkit.Eventually(t, fmt.Sprintf("no lock and no queue is left, and not %q", left(servers...)), func() bool { return len(left(servers...)) == 0 })
 }
 
 // Slots move back and forth under load, and stay half-way until the load has met every
@@ -84,7 +85,7 @@ func TestSlotsMove(t *testing.T) {
 			c.MoveSlot(t, slot, from, to, func() {
 				again := func() int { return from.ErrorStat(t, "TRYAGAIN") + to.ErrorStat(t, "TRYAGAIN") }
 				before := again()
-				eventually(t, "clients are told to come again", func() bool { return again() > before })
+				testkit.Eventually(t, "clients are told to come again", func() bool { return again() > before })
 			})
 			if from.ErrorStat(t, "ASK") == asked {
 				t.Error("nobody was sent on")
@@ -94,7 +95,7 @@ func TestSlotsMove(t *testing.T) {
 		}
 	}
 	l.stop()
-	t.Logf("%d served, told %v", l.reg.served(), l.errors)
+	t.Logf("%d served, told %v", l.reg.Uses(), l.errors)
 	nothingLeft(t, c.Masters...)
 }
 
@@ -121,7 +122,7 @@ func TestRefusedForTheMoment(t *testing.T) {
 		go func() { done <- f() }()
 		return func() {
 				t.Helper()
-				eventually(t, "it was refused often", func() bool { return refusals(refusal) >= before+8 })
+				testkit.Eventually(t, "it was refused often", func() bool { return refusals(refusal) >= before+8 })
 			}, func() {
 				t.Helper()
 				if err := <-done; err != nil {
@@ -185,7 +186,7 @@ func TestNamingEachOther(t *testing.T) {
 		}
 		got <- err
 	}()
-	eventually(t, "they name each other", func() bool { return to.ErrorStat(t, "MOVED") >= 8 })
+	testkit.Eventually(t, "they name each other", func() bool { return to.ErrorStat(t, "MOVED") >= 8 })
 	hand(to)
 	if err := <-got; err != nil {
 		t.Error(err)

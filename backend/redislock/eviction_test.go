@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // syncBuffer is a buffer that a logger may write to while a test reads.
@@ -42,7 +43,7 @@ func TestEvictionWarning(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "it warns", func() bool { return log.String() != "" })
+	testkit.Eventually(t, "it warns", func() bool { return log.String() != "" })
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // failover has locks with a known outcome: the kept locks were replicated to the
@@ -48,7 +49,7 @@ func (f *failover) take(key string) driver.Grant {
 	r.TTL = 2 * time.Minute
 	var g driver.Grant
 	var err error
-	eventually(f.t, "an attempt is answered", func() bool {
+	testkit.Eventually(f.t, "an attempt is answered", func() bool {
 		g, err = f.b.TryAcquire(f.t.Context(), r)
 		return err == nil || errors.Is(err, driver.ErrNotAcquired)
 	})
@@ -84,7 +85,7 @@ func (f *failover) check() {
 		}
 		return true
 	}
-	eventually(f.t, "renewals are answered again", func() bool { return renewals(f.kept) && renewals(f.doomed) })
+	testkit.Eventually(f.t, "renewals are answered again", func() bool { return renewals(f.kept) && renewals(f.doomed) })
 	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.kept), all(driver.Renewed))
 	renewed(f.t, driver.RenewAll(f.t.Context(), f.b, f.doomed), all(driver.Lost))
 
@@ -131,6 +132,6 @@ func settle(t *testing.T, l *load) {
 	t.Helper()
 	end := time.Now().Add(l.opts.KeyTimeout)
 	l.goOn(50)
-	eventually(t, "the leases from before are over", func() bool { return time.Now().After(end) })
-	l.reg.noise.Store(false)
+	testkit.Eventually(t, "the leases from before are over", func() bool { return time.Now().After(end) })
+	l.reg.SetLenient(false)
 }

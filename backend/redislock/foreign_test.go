@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -113,7 +114,7 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 		r.Backoff = driver.NewBackoff(5*time.Millisecond, 0)
 		w := acquire(t.Context(), b, r)
 		before := must(s.TTL(t.Context(), lockKey).Result())
-		eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
+		testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		_, err := b.Acquire(ctx, request(lockKey))
@@ -143,7 +144,7 @@ func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
 		mustRelease(t, b, g)
 		s.Set(t.Context(), lockKey, "precious", 0)
 		w := acquire(t.Context(), b, request(lockKey))
-		eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+		testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 
 		held, err := b.ForceRelease(t.Context(), lockKey)
 		if held || !errors.Is(err, driver.ErrForeign) {
@@ -260,12 +261,12 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 			_, err := b.TryAcquire(t.Context(), other)
 			check("TryAcquire", err, "web-3/1432")
 			// The server has the waiter in its queue before the waiter has the answer.
-			eventually(t, "a waiter that leaves has heard of the holder", func() bool {
+			testkit.Eventually(t, "a waiter that leaves has heard of the holder", func() bool {
 				r := other
 				r.Owner = request(lockKey).Owner
 				ctx, cancel := context.WithCancel(t.Context())
 				w := acquire(ctx, b, r)
-				eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+				testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 				cancel()
 				<-w.done
 				if err = w.err; !errors.Is(err, context.Canceled) {

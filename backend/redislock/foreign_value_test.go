@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -152,7 +153,7 @@ func TestLockOfAnotherKit(t *testing.T) {
 	r := request(lockKey)
 	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
-	eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+	testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.Del(t.Context(), lockKey)
 	<-w.done
 	if w.err != nil {

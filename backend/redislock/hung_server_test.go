@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func contextError(err error) bool {
@@ -123,7 +124,7 @@ func TestStoppedServer(t *testing.T) {
 
 		s.real.Cont()
 		for claim := range claims {
-			eventually(t, "a release is answered", func() bool {
+			testkit.Eventually(t, "a release is answered", func() bool {
 				err := b.Release(t.Context(), claim)
 				return err == nil || errors.Is(err, driver.ErrLost)
 			})

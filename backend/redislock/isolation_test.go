@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // badKey is the key of a lock that cannot be used. The keys of the locks beside it begin
@@ -286,7 +287,7 @@ func TestUnreadableClock(t *testing.T) {
 			defer cancel()
 			r := request(waited)
 			next := acquire(ctx, b, r)
-			eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), "{"+waited+"}:queue").Val() == 1 })
+			testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), "{"+waited+"}:queue").Val() == 1 })
 
 			s.Del(t.Context(), clockKey)
 			noError(t, put(t.Context(), s, clockKey))

@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -92,11 +93,11 @@ func TestKeyFlood(t *testing.T) {
 	flood(t, lockers, workers, n, "second")
 
 	for _, b := range backends {
-		eventually(t, "nobody waits, and no attempt is under way", func() bool { return b.Waiters() == 0 && b.InDoubt() == 0 })
+		testkit.Eventually(t, "nobody waits, and no attempt is under way", func() bool { return b.Waiters() == 0 && b.InDoubt() == 0 })
 	}
 	const slack = 3 << 19 // a leaked key has at least a hundred bytes: 2 MB
-	eventually(t, "the heap is as it was", func() bool { return heapInUse() < processBefore+slack })
-	eventually(t, "the goroutines are as they were", func() bool { return runtime.NumGoroutine() < goroutines+workers })
+	testkit.Eventually(t, "the heap is as it was", func() bool { return heapInUse() < processBefore+slack })
+	testkit.Eventually(t, "the goroutines are as they were", func() bool { return runtime.NumGoroutine() < goroutines+workers })
 	t.Logf("heap %+d B, goroutines %+d", heapInUse()-processBefore, runtime.NumGoroutine()-goroutines)
 
 	// A leaked key would count.
@@ -129,7 +130,7 @@ func TestKeyFlood(t *testing.T) {
 	if tombstones > n/20 {
 		t.Errorf("%d locks have left tombstones", tombstones)
 	}
-	eventually(t, "the memory of Redis is as it was", func() bool { return s.usedMemory(t) < serverBefore+slack })
+	testkit.Eventually(t, "the memory of Redis is as it was", func() bool { return s.usedMemory(t) < serverBefore+slack })
 }
 
 // What processes leave that die ends by itself, and so do tombstones.

@@ -14,91 +14,13 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// register is the resource that the locks of a load protect, in the memory of the test.
-// It sees the holders and their tokens.
-//
-// In calm times holders with valid leases must be alone, and tokens must rise from one
-// to the next. While a master is replaced by a replica that may be behind, that is not
-// promised for current holders; but a token never occurs twice, is never below the
-// token of a holder that left before the request, and is never below a token from calm
-// times.
-type register struct {
-	t      testing.TB
-	noise  atomic.Bool
-	grants atomic.Int64
-
-	mu   sync.Mutex
-	keys map[string]*registered
-}
-
-type registered struct {
-	inside map[*distlock.Lease]bool // true: entered in calm times
-	calm   uint64                   // the highest token of holders that entered in calm times
-	left   uint64                   // the highest token of holders that have left
-	seen   map[uint64]bool
-}
-
-func newRegister(t testing.TB) *register {
-	t.Helper()
-	return &register{t: t, keys: make(map[string]*registered)}
-}
-
-func (r *register) of(key string) *registered {
-	k := r.keys[key]
-	if k == nil {
-		k = &registered{inside: make(map[*distlock.Lease]bool), seen: make(map[uint64]bool)}
-		r.keys[key] = k
-	}
-	return k
-}
-
-// ask is called before a request for a key. The token must be larger than its result.
-func (r *register) ask(key string) uint64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.of(key).left
-}
-
-func (r *register) enter(s *distlock.Lease, above uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	k, token, calm := r.of(s.Key()), s.Token(), !r.noise.Load()
-	for other, wasCalm := range k.inside {
-		if calm && wasCalm && other.Valid() && s.Valid() {
-			r.t.Errorf("%s: %d came in while %d was inside", s.Key(), token, other.Token())
-		}
-	}
-	if k.seen[token] {
-		r.t.Errorf("%s: token %d came twice", s.Key(), token)
-	}
-	if token <= max(above, k.calm) {
-		r.t.Errorf("%s: token %d after %d and %d", s.Key(), token, above, k.calm)
-	}
-	if calm {
-		k.calm = max(k.calm, token)
-	}
-	k.seen[token], k.inside[s] = true, calm
-	r.grants.Add(1)
-}
-
-// leave is called before the release.
-func (r *register) leave(s *distlock.Lease) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	k := r.of(s.Key())
-	delete(k.inside, s)
-	k.left = max(k.left, s.Token())
-}
-
-// served returns the number of holders so far.
-func (r *register) served() int64 { return r.grants.Load() }
 
 // load has the workers of a few processes, which lock and unlock.
 type load struct {
 	t       testing.TB
-	reg     *register
+	reg     testkit.Register // lenient while a master is replaced by a replica that may be behind
 	lockers []*distlock.Locker
 	peers   []*redislock.Backend // the backends of lockers
 	keys    []string             // wanted by all of them
@@ -117,7 +39,7 @@ var loadOpts = distlock.Opts{KeyTimeout: 4 * time.Second, RetryInterval: 50 * ti
 
 func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *load {
 	t.Helper()
-	l := &load{t: t, reg: newRegister(t), keys: keys, opts: loadOpts, errors: make(map[string]int)}
+	l := &load{t: t, keys: keys, opts: loadOpts, errors: make(map[string]int)}
 	for _, c := range clients {
 		b := redislock.New(c)
 		locker := distlock.New(b, distlock.Config{HandOvers: 4})
@@ -157,7 +79,7 @@ func (l *load) work(locker *distlock.Locker, keys []string, n int) {
 
 // once acquires a lock and releases it.
 func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
-	above := l.reg.ask(key)
+	above := l.reg.Left(key)
 	s, err := locker.Acquire(ctx, key, l.opts)
 	if errors.Is(err, distlock.ErrClosed) {
 		return // the test has failed
@@ -166,12 +88,12 @@ func (l *load) once(ctx context.Context, locker *distlock.Locker, key string) {
 		l.t.Errorf("%s: %v", key, err)
 		return
 	}
-	l.reg.enter(s, above)
+	l.reg.EnterLease(l.t, s, above)
 	select {
 	case <-time.After(time.Millisecond):
 	case <-s.Context().Done():
 	}
-	l.reg.leave(s)
+	l.reg.Leave(key, s.Token())
 	err = s.Release(ctx)
 	kind := "released"
 	switch {
@@ -196,10 +118,10 @@ func (l *load) told(kind string) int {
 }
 
 // goOn waits until there were n more holders.
-func (l *load) goOn(n int64) {
+func (l *load) goOn(n int) {
 	l.t.Helper()
-	end := l.reg.served() + n
-	eventually(l.t, fmt.Sprintf("%d more are served", n), func() bool { return l.reg.served() >= end })
+	end := l.reg.Uses() + n
+	testkit.Eventually(l.t, fmt.Sprintf("%d more are served", n), func() bool { return l.reg.Uses() >= end })
 }
 
 // stop ends the load; all waiters must be served. Then each locker must get every key

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Only messages are lost: a waiter finds by polling that the lock was passed on to it,
@@ -80,7 +81,7 @@ func TestBufferOverflow(t *testing.T) {
 	r = request(lockKey)
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	w := acquire(t.Context(), b, r)
-	eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
+	testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 	inbox := s.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()[0]
 
 	pipe := s.TxPipeline()

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -35,12 +36,12 @@ func newLossy(t *testing.T, over func(*redis.Client) redis.UniversalClient, chan
 	s.b, s.other = newBackend(t, over(c), opts...), newBackend(t, s.Client)
 	for _, r := range []driver.Request{request("warm"), reader("warm")} {
 		var g driver.Grant
-		eventually(t, "it is acquired", func() bool {
+		testkit.Eventually(t, "it is acquired", func() bool {
 			var err error
 			g, err = s.b.Acquire(t.Context(), r)
 			return err == nil
 		})
-		eventually(t, "it is renewed", func() bool {
+		testkit.Eventually(t, "it is renewed", func() bool {
 			return driver.RenewAll(t.Context(), s.b, []driver.Grant{g})[0].Status == driver.Renewed
 		})
 		s.giveBack(g)
@@ -52,7 +53,7 @@ func newLossy(t *testing.T, over func(*redis.Client) redis.UniversalClient, chan
 // does not wait for a slow machine.
 func (s *lossy) giveBack(g driver.Grant) {
 	s.t.Helper()
-	eventually(s.t, "the release is answered", func() bool {
+	testkit.Eventually(s.t, "the release is answered", func() bool {
 		err := s.b.Release(s.t.Context(), g)
 		if errors.Is(err, driver.ErrLost) {
 			s.t.Errorf("release: %v", err)
@@ -100,7 +101,7 @@ func (s *lossy) acquired(r driver.Request, attempt func(context.Context, driver.
 			}
 		}
 	}()
-	eventually(s.t, "it was granted", func() bool { return s.has(r) })
+	testkit.Eventually(s.t, "it was granted", func() bool { return s.has(r) })
 	g := <-done
 	if s.lost.Load() != lost+1 {
 		s.t.Fatal("no reply was lost")
@@ -166,7 +167,7 @@ func TestLostReplies(t *testing.T) {
 				g = s.acquired(r, s.b.Acquire)
 
 				s.lose()
-				eventually(t, "the renewal is answered", func() bool {
+				testkit.Eventually(t, "the renewal is answered", func() bool {
 					got := driver.RenewAll(t.Context(), s.b, []driver.Grant{g})[0]
 					if got.Status == driver.Lost {
 						t.Error("the renewal denies its own lock")
@@ -178,7 +179,7 @@ func TestLostReplies(t *testing.T) {
 				next := request(lockKey)
 				next.TTL, next.Backoff = time.Minute, driver.NewBackoff(time.Hour, 0)
 				w := acquire(t.Context(), s.other, next)
-				eventually(t, "another waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+				testkit.Eventually(t, "another waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 				s.released(g)
 				<-w.done
 				if w.err != nil || w.grant.Token <= g.LastToken {
@@ -193,7 +194,7 @@ func TestLostReplies(t *testing.T) {
 				r = ask()
 				claimed := make(chan driver.Grant)
 				go func() { claimed <- s.acquired(r, s.b.Acquire) }()
-				eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+				testkit.Eventually(t, "it waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 				s.lose()
 				mustRelease(t, s.other, w.grant)
 				s.giveBack(<-claimed)
@@ -224,7 +225,7 @@ func TestLostRepliesGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.lose()
 		w := acquire(ctx, s.b, r)
-		eventually(t, "it was applied", func() bool {
+		testkit.Eventually(t, "it was applied", func() bool {
 			return s.has(r) || s.ZScore(t.Context(), queueKey, s.b.Member(r.Owner)).Err() == nil
 		})
 		cancel()
@@ -265,7 +266,7 @@ func TestReleaseSentTwice(t *testing.T) {
 		s.lose()
 		done := make(chan error)
 		go func() { done <- s.b.Release(t.Context(), g) }()
-		eventually(t, "the release was applied", func() bool { return s.lost.Load() > lost && !s.has(driver.Request{Key: lockKey, Owner: g.Owner}) })
+		testkit.Eventually(t, "the release was applied", func() bool { return s.lost.Load() > lost && !s.has(driver.Request{Key: lockKey, Owner: g.Owner}) })
 		mustRelease(t, s.other, must(s.other.Acquire(t.Context(), request(lockKey))))
 		err := <-done
 		if err != nil && !errors.Is(err, driver.ErrLost) {

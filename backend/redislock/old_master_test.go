@@ -8,6 +8,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -39,7 +40,7 @@ func TestOldMasterStillWrites(t *testing.T) {
 	others := newBackend(t, heir.Client(t))
 	next := acquire(t.Context(), others, r)
 
-	eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
+	testkit.Eventually(t, "a renewal is refused", func() bool { return old.real.ErrorStat(t, "NOREPLICAS") > 0 })
 	deadline := lease.Until() // no refusal extends it
 	_, err := locker.TryAcquire(t.Context(), "another", opts)
 	matches(t, "a new lock of the old master", err, distlock.ErrUnavailable)

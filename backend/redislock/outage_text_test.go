@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -160,7 +161,7 @@ func TestOutageTextKilled(t *testing.T) {
 	r := request(lockKey)
 	r.Backoff = driver.NewBackoff(100*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
-	eventually(t, "it waits", func() bool { return c.ZCard(t.Context(), queueKey).Val() == 1 })
+	testkit.Eventually(t, "it waits", func() bool { return c.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.Kill()
 
 	refused := `^redislock: (no answer within the operation timeout of 500ms: )?dial tcp ` + s.Addr() + `: connect: connection refused`

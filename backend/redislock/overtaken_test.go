@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -50,7 +51,7 @@ func TestOvertakenAcquire(t *testing.T) {
 					_, err := op(ctx, r)
 					left <- err
 				}()
-				eventually(t, "it was sent", func() bool { return n.Held() == 1 })
+				testkit.Eventually(t, "it was sent", func() bool { return n.Held() == 1 })
 				if closed {
 					// It may have been sent again, and succeeded.
 					if err := <-left; contextError(err) {
@@ -78,7 +79,7 @@ func TestOvertakenAcquire(t *testing.T) {
 				if err := n.Deliver(); err != nil {
 					t.Fatal(err)
 				}
-				eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
+				testkit.Eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
 				if n := s.Exists(t.Context(), lockKey, queueKey).Val(); n != 0 {
 					t.Errorf("left behind:\n%s", s.dump(t))
 				}
@@ -116,7 +117,7 @@ func TestOvertakenByItsRepeat(t *testing.T) {
 		_, err := b.TryAcquire(ctx, r)
 		left <- err
 	}()
-	eventually(t, "it was sent", func() bool { return n.Held() == 1 })
+	testkit.Eventually(t, "it was sent", func() bool { return n.Held() == 1 })
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func TestOvertakenByItsRepeat(t *testing.T) {
 	if err := n.Deliver(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
+	testkit.Eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
 	if again, err := b.TryAcquire(t.Context(), r); err != nil || again.Token != g.Token || again.LastToken != g.LastToken {
 		t.Errorf("%+v, %v instead of %+v", again, err, g)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -86,7 +87,7 @@ func TestBusyPoolLosesNoLease(t *testing.T) {
 		t.Helper()
 		return func() {
 			t.Helper()
-			eventually(t, "all connections are in use", func() bool {
+			testkit.Eventually(t, "all connections are in use", func() bool {
 				n := 0
 				for _, s := range servers {
 					n += s.Stat(t, "blocked_clients")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // waiting is an Acquire in a goroutine.
@@ -39,7 +40,7 @@ func TestQueueAcrossBackends(t *testing.T) {
 		var line []*waiting
 		for i := range 10 {
 			line = append(line, acquire(t.Context(), bs[i%2], request(lockKey)))
-			eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == int64(i+1) })
+			testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == int64(i+1) })
 		}
 		for i, w := range line {
 			for _, later := range line[i:] {
@@ -147,7 +148,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r := request(lockKey)
 		w := acquire(ctx, b, r)
-		eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+		testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 
 		// An owner that comes again keeps its place, and a release removes it.
 		cancel()
@@ -158,7 +159,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 		ticket := s.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val()
 		ctx, cancel = context.WithCancel(t.Context())
 		w = acquire(ctx, b, r)
-		eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
+		testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 		if again := s.ZScore(t.Context(), queueKey, b.Member(r.Owner)).Val(); ticket == 0 || again != ticket {
 			t.Errorf("the ticket was %f and is %f", ticket, again)
 		}
@@ -204,7 +205,7 @@ func TestManyCancelled(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "all have queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1000 })
+	testkit.Eventually(t, "all have queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1000 })
 	cancel()
 	wg.Wait()
 	if n := s.Exists(t.Context(), queueKey).Val(); n != 0 {
@@ -239,13 +240,13 @@ func TestSubscriberKilled(t *testing.T) {
 	subscribed := func() bool {
 		return s.PubSubNumSub(t.Context(), "distlock:inbox:"+b.Member("")[:36]).Val() != nil && s.inboxes(t) == 1
 	}
-	eventually(t, "it listens", subscribed)
+	testkit.Eventually(t, "it listens", subscribed)
 
 	for range 5 {
 		if err := s.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "it listens again", subscribed)
+		testkit.Eventually(t, "it listens again", subscribed)
 	}
 	// Both at once: the message has no receiver.
 	pipe := s.TxPipeline()
@@ -285,13 +286,13 @@ func TestInboxIsLazyAndEndsWithClose(t *testing.T) {
 	waiter := request("k")
 	waiter.Backoff = driver.NewBackoff(100*time.Millisecond, 0)
 	w := acquire(t.Context(), b, waiter)
-	eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
+	testkit.Eventually(t, "it listens", func() bool { return s.inboxes(t) == 1 })
 	for range 2 {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	eventually(t, "it has stopped to listen", func() bool { return s.inboxes(t) == 0 })
+	testkit.Eventually(t, "it has stopped to listen", func() bool { return s.inboxes(t) == 0 })
 
 	// The Backend still works, by polling, and the client is open.
 	r := request("k2")
@@ -315,7 +316,7 @@ func TestOldMessageIsNotBelieved(t *testing.T) {
 		r := request(lockKey)
 		r.Renews = true
 		w := acquire(t.Context(), b, r)
-		eventually(t, "it waits and listens", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 && s.inboxes(t) == 1 })
+		testkit.Eventually(t, "it waits and listens", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 && s.inboxes(t) == 1 })
 		channel := s.PubSubChannels(t.Context(), "*").Val()[0]
 		noError(t, s.Publish(t.Context(), channel, fmt.Sprintf("%s 10000 %016d %016d 0", r.Owner, g.LastToken-1, g.LastToken)).Err())
 		mustRelease(t, b, g)

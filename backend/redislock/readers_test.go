@@ -1,13 +1,8 @@
 package redislock_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -17,19 +12,22 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
-
-// readersEnv holds the address of the server, in a process with many readers.
-const readersEnv = "DISTLOCK_TEST_READERS"
 
 const (
 	readersEach  = 250
 	readersLease = 3 * time.Second
 )
 
-// beReaders holds the key for readersEach readers until the end of its input.
-func beReaders(addr string) error {
+// beReaders holds the key for readersEach readers until the end of its input. Its order is
+// the address of the server.
+func beReaders(c *testkit.Child) error {
+	var addr string
+	if err := c.Decode(&addr); err != nil {
+		return err
+	}
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
 	locker := distlock.New(redislock.New(client, unhurried), distlock.Config{})
@@ -53,48 +51,9 @@ func beReaders(addr string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("in")
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
-		return err
-	}
+	c.Say("in")
+	c.Hear()
 	return each(func(i int) error { return leases[i].Release(ctx) })
-}
-
-// readers is a process with readersEach readers that hold the key.
-type readers struct {
-	*exec.Cmd
-
-	leave io.Closer
-}
-
-func startReaders(t *testing.T, addr string) readers {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), readersEnv+"="+addr)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // a second time, if the test passed
-	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "in\n" {
-		t.Fatalf("the readers said %q: %v", line, err)
-	}
-	return readers{cmd, in}
 }
 
 // A thousand readers of four processes hold the key together. A waiting writer keeps
@@ -104,9 +63,12 @@ func TestReadersInFourProcesses(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	s := realServer(t)
-	var all []readers
+	var all []*testkit.Process
 	for range 4 {
-		all = append(all, startReaders(t, s.real.Addr()))
+		all = append(all, testkit.StartChild(t, "readers", s.real.Addr()))
+	}
+	for _, p := range all {
+		p.Hear("in")
 	}
 	locker := distlock.New(redislock.New(s.real.Client(t), unhurried), distlock.Config{})
 	defer locker.Close()
@@ -125,7 +87,7 @@ func TestReadersInFourProcesses(t *testing.T) {
 		}
 		in <- err
 	}()
-	eventually(t, "the writer waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+	testkit.Eventually(t, "the writer waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	late := once
 	late.Mode = driver.Shared
 	if _, err := locker.Acquire(t.Context(), lockKey, late); !errors.Is(err, driver.ErrNotAcquired) {
@@ -134,13 +96,11 @@ func TestReadersInFourProcesses(t *testing.T) {
 
 	stalled := stalls(t, s.real)
 	killed := time.Now()
-	if err := all[0].Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range all[1:] {
-		_ = r.leave.Close()
-		if err := r.Wait(); err != nil {
-			t.Errorf("the readers ended with %v", err)
+	all[0].Kill()
+	for _, p := range all[1:] {
+		p.CloseInput()
+		if code := p.Wait(); code != 0 {
+			t.Errorf("the readers ended with code %d", code)
 		}
 	}
 	if err := <-in; err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -90,7 +91,7 @@ func TestRefusals(t *testing.T) {
 
 			end()
 			// Failed releases are repeated in the background.
-			eventually(t, "nothing but the one lock is left", func() bool { return slices.Equal(left(s.real), []string{"held"}) })
+			testkit.Eventually(t, "nothing but the one lock is left", func() bool { return slices.Equal(left(s.real), []string{"held"}) })
 			for _, key := range []string{"leaving", "free"} {
 				s, err := locker.Acquire(t.Context(), key, opts)
 				if err != nil {

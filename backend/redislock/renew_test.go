@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -146,7 +147,7 @@ func TestCluster(t *testing.T) {
 			r := request(key)
 			r.Backoff = driver.NewBackoff(time.Hour, 0)
 			w := acquire(t.Context(), peer, r)
-			eventually(t, "it waits", func() bool { return peer.Waiters() == 1 })
+			testkit.Eventually(t, "it waits", func() bool { return peer.Waiters() == 1 })
 			if err := b.Release(t.Context(), g); err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +197,7 @@ func TestRing(t *testing.T) {
 	r := request(grants[0].Key)
 	r.Backoff = driver.NewBackoff(50*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
-	eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
+	testkit.Eventually(t, "it waits", func() bool { return b.Waiters() == 1 })
 	for _, g := range grants {
 		if err := b.Release(t.Context(), g); err != nil {
 			t.Error(err)
@@ -246,7 +247,7 @@ func TestRenewStopsAtTheFirstFailure(t *testing.T) {
 		t.Errorf("the first: %v; the last: %v", got[0].Err, got[999].Err)
 	}
 	s.real.Cont()
-	eventually(t, "it renews again", func() bool {
+	testkit.Eventually(t, "it renews again", func() bool {
 		return driver.RenewAll(t.Context(), b, grants)[999].Status == driver.Renewed
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -20,7 +21,7 @@ const confirmation = 200 * time.Millisecond
 // attempts on a busy machine.
 func confirmed(t *testing.T, b *redislock.Backend, r driver.Request) (g driver.Grant) {
 	t.Helper()
-	eventually(t, "the replica confirms in time", func() (ok bool) {
+	testkit.Eventually(t, "the replica confirms in time", func() (ok bool) {
 		var err error
 		g, err = b.TryAcquire(t.Context(), r)
 		return err == nil
@@ -41,7 +42,7 @@ func TestWaitReplicas(t *testing.T) {
 		s.Set(t.Context(), "beat", "x", 0)
 		return copied.Client(t).Get(t.Context(), "beat").Val() == "x" && s.Del(t.Context(), "beat").Val() == 1
 	}
-	eventually(t, "the replica is there", online)
+	testkit.Eventually(t, "the replica is there", online)
 
 	// The user's own timeout is shorter than the wait.
 	c := s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = confirmation / 4 })
@@ -78,7 +79,7 @@ func TestWaitReplicas(t *testing.T) {
 
 			// The owner still has it, and may ask again.
 			copied.Cont()
-			eventually(t, "the replica is there again", online)
+			testkit.Eventually(t, "the replica is there again", online)
 			if again := confirmed(t, b, cut); again.Token <= g.LastToken {
 				t.Errorf("token %d after %d", again.Token, g.LastToken)
 			}

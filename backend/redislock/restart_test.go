@@ -8,6 +8,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -32,9 +33,9 @@ func TestRestartedEmpty(t *testing.T) {
 	r := request(lockKey)
 	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
 	w := acquire(t.Context(), b, r)
-	eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+	testkit.Eventually(t, "it has queued", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	s.real.Kill()
-	eventually(t, "the failure is told", func() bool {
+	testkit.Eventually(t, "the failure is told", func() bool {
 		select {
 		case <-w.done:
 			return true

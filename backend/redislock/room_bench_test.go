@@ -1,14 +1,9 @@
 package redislock_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,11 +13,15 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// crowdEnv makes the test binary one process of BenchmarkPoller. Its value is the address of
-// the server, the interval of the poller or 0, and for how long the lock is held.
-const crowdEnv = "DISTLOCK_TEST_CROWD"
+// crowd is the order of a process of BenchmarkPoller: the server, the interval of the poller
+// or 0, and for how long the lock is held.
+type crowd struct {
+	Addr           string
+	Interval, Hold time.Duration
+}
 
 const (
 	crowdSize = 8
@@ -59,31 +58,15 @@ func BenchmarkPoller(b *testing.B) {
 // which one is not over.
 func besideCrowd(b *testing.B, s server, interval, hold time.Duration) (turns int, waits []time.Duration) {
 	b.Helper()
-	var outs []*bufio.Scanner
+	var processes []*testkit.Process
 	for range 2 {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %v %v", crowdEnv, s.real.Addr(), interval, hold))
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { _ = cmd.Wait() }) // what it printed counts
-		outs = append(outs, bufio.NewScanner(out))
+		processes = append(processes, testkit.StartChild(b, "crowd", crowd{s.real.Addr(), interval, hold}))
 	}
 	read := func() int {
 		n := 0
-		for _, out := range outs {
-			if !out.Scan() {
-				b.Fatal("a process has ended")
-			}
-			turns, err := strconv.Atoi(out.Text())
-			if err != nil {
-				b.Fatal(err)
-			}
+		for _, p := range processes {
+			var turns int
+			p.Hear("turns", &turns)
 			n += turns
 		}
 		return n
@@ -105,22 +88,17 @@ func besideCrowd(b *testing.B, s server, interval, hold time.Duration) (turns in
 	return read(), append(waits, time.Since(start))
 }
 
-// beCrowd is one process: it prints a line when it is busy, and how often it had the lock.
-func beCrowd(args string) error {
-	words := strings.Fields(args)
-	interval, err := time.ParseDuration(words[1])
-	if err != nil {
-		return err
-	}
-	hold, err := time.ParseDuration(words[2])
-	if err != nil {
+// beCrowd is one process: it says when it is busy, and then how often it had the lock.
+func beCrowd(c *testkit.Child) error {
+	var order crowd
+	if err := c.Decode(&order); err != nil {
 		return err
 	}
 	var opts []redislock.Option
-	if interval > 0 {
-		opts = append(opts, redislock.WithPollers(interval))
+	if order.Interval > 0 {
+		opts = append(opts, redislock.WithPollers(order.Interval))
 	}
-	client := redis.NewClient(&redis.Options{Addr: words[0]})
+	client := redis.NewClient(&redis.Options{Addr: order.Addr})
 	defer client.Close()
 	l := distlock.New(redislock.New(client, opts...), distlock.Config{})
 	defer l.Close()
@@ -129,12 +107,12 @@ func beCrowd(args string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), before+crowdTime)
 	defer cancel()
 	var turns atomic.Int64
-	var crowd sync.WaitGroup
+	var all sync.WaitGroup
 	for range crowdSize {
-		crowd.Go(func() {
+		all.Go(func() {
 			for ctx.Err() == nil {
 				if lease, err := l.Acquire(ctx, lockKey, distlock.Opts{}); err == nil {
-					time.Sleep(hold)
+					time.Sleep(order.Hold)
 					turns.Add(1)
 					_ = lease.Release(context.Background())
 				}
@@ -142,8 +120,8 @@ func beCrowd(args string) error {
 		})
 	}
 	time.Sleep(before)
-	fmt.Println(turns.Swap(0))
-	crowd.Wait()
-	fmt.Println(turns.Load())
+	c.Say("turns", turns.Swap(0))
+	all.Wait()
+	c.Say("turns", turns.Load())
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // goneKey has the owners whose late attempts are refused.
@@ -65,7 +66,7 @@ func (u unsteady) keepBack(t *testing.T, attempt func()) (done <-chan struct{}) 
 		defer close(over)
 		attempt()
 	}()
-	eventually(t, "it was sent", func() bool { return u.network.Held() == 1 })
+	testkit.Eventually(t, "it was sent", func() bool { return u.network.Held() == 1 })
 	u.network.Break()
 	return over
 }
@@ -75,7 +76,7 @@ func (u unsteady) deliver(t *testing.T) {
 	t.Helper()
 	before := u.scriptCalls(t)
 	noError(t, u.network.Deliver())
-	eventually(t, "it arrived", func() bool { return u.scriptCalls(t) > before })
+	testkit.Eventually(t, "it arrived", func() bool { return u.scriptCalls(t) > before })
 }
 
 // giveUp does what the contract asks of a caller after an attempt: after a refusal
@@ -151,7 +152,7 @@ func TestLateAttemptTakesNothing(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var err error
 				done := u.keepBack(t, func() { _, err = u.acquires(ctx, r) })
-				eventually(t, "it waits", func() bool { return u.ZCard(t.Context(), queueKey).Val() == 1 })
+				testkit.Eventually(t, "it waits", func() bool { return u.ZCard(t.Context(), queueKey).Val() == 1 })
 				cancel()
 				<-done
 				if !errors.Is(err, context.Canceled) {

@@ -8,6 +8,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -23,7 +24,7 @@ func sentinelLoad(t *testing.T, s *redistest.Sentinels) *load {
 func inboxesAt(t *testing.T, l *load, s *redistest.Server) {
 	t.Helper()
 	c := s.Client(t)
-	eventually(t, "the inboxes have connected again", func() bool {
+	testkit.Eventually(t, "the inboxes have connected again", func() bool {
 		return len(c.PubSubChannels(t.Context(), "distlock:inbox:*").Val()) >= len(l.lockers)
 	})
 }
@@ -43,16 +44,16 @@ func TestStaleReplica(t *testing.T) {
 	f := startFailover(t, s.Client(t), s.Master, s.Replica, keys[:3], keys[3:])
 	l := sentinelLoad(t, s)
 	f.cut()
-	l.reg.noise.Store(true)
+	l.reg.SetLenient(true)
 	s.Master.Kill()
 	s.Replica.Cont()
-	eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
+	testkit.Eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
 	f.check()
 	inboxesAt(t, l, s.Replica)
 	settle(t, l)
 	l.goOn(100)
 	l.stop()
-	t.Logf("%d served, told %v", l.reg.served(), l.errors)
+	t.Logf("%d served, told %v", l.reg.Uses(), l.errors)
 	nothingLeft(t, s.Replica)
 }
 
@@ -65,14 +66,14 @@ func TestSentinelFailover(t *testing.T) {
 	t.Parallel()
 	s := redistest.StartSentinels(t)
 	l := sentinelLoad(t, s)
-	l.reg.noise.Store(true)
+	l.reg.SetLenient(true)
 	s.Failover(t)
-	eventually(t, "the roles are changed", func() bool { return s.Replica.IsMaster(t) && !s.Master.IsMaster(t) })
+	testkit.Eventually(t, "the roles are changed", func() bool { return s.Replica.IsMaster(t) && !s.Master.IsMaster(t) })
 	inboxesAt(t, l, s.Replica)
 	settle(t, l)
 	l.goOn(100)
 	l.stop()
-	t.Logf("%d served, told %v", l.reg.served(), l.errors)
+	t.Logf("%d served, told %v", l.reg.Uses(), l.errors)
 	nothingLeft(t, s.Replica)
 }
 
@@ -98,11 +99,11 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 	}
 	s.Master.Kill()
 	s.Replica.Cont()
-	eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
+	testkit.Eventually(t, "the replica takes over", func() bool { return s.Replica.IsMaster(t) })
 
 	other := newBackend(t, s.Client(t)) // it does not wait: there is no replica now
 	var g driver.Grant
-	eventually(t, "the heir grants what was not", func() bool {
+	testkit.Eventually(t, "the heir grants what was not", func() bool {
 		var err error
 		g, err = other.TryAcquire(t.Context(), request("doomed"))
 		return err == nil
@@ -111,7 +112,7 @@ func TestWaitReplicasBeforeAFailover(t *testing.T) {
 	if _, err := other.TryAcquire(t.Context(), request("kept")); !errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("a second holder: %v", err)
 	}
-	eventually(t, "renewals are answered again", func() bool {
+	testkit.Eventually(t, "renewals are answered again", func() bool {
 		return driver.RenewAll(t.Context(), b, []driver.Grant{kept})[0].Status != driver.Unknown
 	})
 	renewed(t, driver.RenewAll(t.Context(), b, []driver.Grant{kept}), all(driver.Renewed))

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -52,7 +53,7 @@ func (s server) expire(t testing.TB, key string) {
 		return
 	}
 	s.PExpire(t.Context(), key, time.Millisecond)
-	eventually(t, "the key ends", func() bool { return s.Exists(context.Background(), key).Val() == 0 })
+	testkit.Eventually(t, "the key ends", func() bool { return s.Exists(context.Background(), key).Val() == 0 })
 }
 
 // owner returns the owner of an exclusive lock, or "".

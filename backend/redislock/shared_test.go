@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -65,7 +66,7 @@ func TestSharedAndPermits(t *testing.T) {
 			if _, err := b.Extend(t.Context(), g1, 5); !errors.Is(err, driver.ErrNotAcquired) {
 				t.Errorf("%s: extended: %v", name, err)
 			}
-			eventually(t, "a release by another is refused", func() bool {
+			testkit.Eventually(t, "a release by another is refused", func() bool {
 				err := b.Release(t.Context(), r().Grant())
 				if err != nil && !errors.Is(err, driver.ErrLost) {
 					t.Fatalf("%s: release by another: %v", name, err)
@@ -158,7 +159,7 @@ func TestThousandReaders(t *testing.T) {
 	r := request(lockKey)
 	r.Backoff = driver.NewBackoff(time.Hour, 0)
 	w := acquire(t.Context(), bs[0], r)
-	eventually(t, "the writer waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+	testkit.Eventually(t, "the writer waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 	for i, g := range grants {
 		wg.Go(func() {
 			if err := bs[i%len(bs)].Release(t.Context(), g); err != nil {
@@ -227,7 +228,7 @@ func TestSharedCluster(t *testing.T) {
 		r := reader(key)
 		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := acquire(t.Context(), peer, r)
-		eventually(t, "it waits", func() bool { return peer.Waiters() == 1 })
+		testkit.Eventually(t, "it waits", func() bool { return peer.Waiters() == 1 })
 		mustRelease(t, b, g)
 		<-w.done
 		if w.err != nil {

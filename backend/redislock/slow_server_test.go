@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -49,7 +50,7 @@ func TestServerSleeps(t *testing.T) {
 		}
 		next <- l
 	}()
-	eventually(t, "another waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
+	testkit.Eventually(t, "another waits", func() bool { return s.ZCard(t.Context(), queueKey).Val() == 1 })
 
 	over := s.real.Sleep(t, 6*time.Second)
 	<-lease.Context().Done()
@@ -104,7 +105,7 @@ func TestLateGrant(t *testing.T) {
 		t.Errorf("it was answered after %v", d)
 	}
 	matches(t, "a grant that comes late", err, distlock.ErrUnavailable)
-	eventually(t, "the key is gone", func() bool { return s.Exists(context.Background(), lockKey).Val() == 0 })
+	testkit.Eventually(t, "the key is gone", func() bool { return s.Exists(context.Background(), lockKey).Val() == 0 })
 	if n := s.real.Stat(t, "expired_keys") - before; n != 0 {
 		t.Error("it was not given back, it has ended")
 	}
@@ -177,14 +178,14 @@ func TestRenewalsDoNotPileUp(t *testing.T) {
 
 	end := s.real.Pause(t, time.Minute)
 	blocked := func() int { return s.real.Stat(t, "blocked_clients") }
-	eventually(t, "renewals are kept back", func() bool { return blocked() > 0 })
+	testkit.Eventually(t, "renewals are kept back", func() bool { return blocked() > 0 })
 	most := 0
 	for start := time.Now(); time.Since(start) < 5*limit/2; {
 		most = max(most, blocked())
 	}
 	end()
 	on := time.Now()
-	eventually(t, "all are renewed", func() bool {
+	testkit.Eventually(t, "all are renewed", func() bool {
 		for _, l := range held {
 			if l.Until().Before(on.Add(ttl / 2)) {
 				return false

@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -155,7 +156,7 @@ func useEverything(t *testing.T, admin *redis.Client, newBackend func() *redislo
 				return nil
 			})
 		}()
-		eventually(t, "it waits, and listens", func() bool {
+		testkit.Eventually(t, "it waits, and listens", func() bool {
 			return admin.ZCard(t.Context(), queueKey).Val() == 1 && len(admin.PubSubChannels(t.Context(), "distlock:inbox:*").Val()) == 1
 		})
 		noError(t, s.Release(ctx))

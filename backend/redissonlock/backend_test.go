@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestNewPanics(t *testing.T) {
@@ -69,7 +70,7 @@ func TestWarnsOfEviction(t *testing.T) {
 	for range 3 {
 		mustRelease(t, b, mustTry(t, b, request(lockKey)))
 	}
-	eventually(t, "it warns", func() bool { return log.String() != "" })
+	testkit.Eventually(t, "it warns", func() bool { return log.String() != "" })
 	noError(t, b.Close())
 	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "redissonlock: ") || !strings.Contains(got, "volatile-lru") {
 		t.Errorf("logged %q", got)

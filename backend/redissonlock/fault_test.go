@@ -20,6 +20,7 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -317,7 +318,7 @@ func TestCluster(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatal("it does not listen at the new master")
 		}
-		eventually(t, "the slot is served again", func() bool { return b.Release(t.Context(), g) == nil })
+		testkit.Eventually(t, "the slot is served again", func() bool { return b.Release(t.Context(), g) == nil })
 		select {
 		case <-up:
 		case <-time.After(time.Minute):

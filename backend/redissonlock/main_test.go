@@ -98,19 +98,5 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// eventually waits until cond is true, if a real server or the scheduler decides when.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute) // only a failing test waits that long
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("it never came true that %s", what)
-		}
-		<-tick.C
-	}
-}
-
 // isHeld reports whether err says that another has the key.
 func isHeld(err error) bool { return errors.As(err, new(*driver.HeldError)) }

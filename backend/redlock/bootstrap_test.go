@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -87,7 +88,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 	for i := range 3 {
 		f.restart(i)
-		eventually(t, "the node that came back has the lock again", func() bool {
+		testkit.Eventually(t, "the node that came back has the lock again", func() bool {
 			renew()
 			if second, err := other.TryAcquire(t.Context(), shorter(request(), lease)); err == nil {
 				if time.Since(last) < lease {

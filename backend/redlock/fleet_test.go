@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 const lockKey = "shop:order"
@@ -125,20 +126,6 @@ func (f *fleet) restart(nodes ...int) {
 	}
 }
 
-// eventually waits until cond is true, if a real server or the scheduler decides when.
-func eventually(tb testing.TB, what string, cond func() bool) {
-	tb.Helper()
-	deadline := time.Now().Add(40 * time.Second) // only a failing test waits that long
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		if time.Now().After(deadline) {
-			tb.Fatalf("it never came true that %s", what)
-		}
-		<-tick.C
-	}
-}
-
 // The lease is longer than eventually waits: a key that is free in time was released.
 func request() driver.Request {
 	return driver.Request{Key: lockKey, Owner: uuid.NewString(), TTL: 50 * time.Second, Tokens: 1}
@@ -161,12 +148,12 @@ func (f *fleet) everywhere(tb testing.TB, b *redlock.Backend, r driver.Request) 
 	tb.Helper()
 	f.allFree(tb)
 	var g driver.Grant
-	eventually(tb, "a quorum has the lock", func() bool {
+	testkit.Eventually(tb, "a quorum has the lock", func() bool {
 		var err error
 		g, err = b.TryAcquire(context.Background(), r)
 		return err == nil
 	})
-	eventually(tb, "all nodes have the lock", func() bool { return f.have(r.Key, r.Owner) == len(f.admins) })
+	testkit.Eventually(tb, "all nodes have the lock", func() bool { return f.have(r.Key, r.Owner) == len(f.admins) })
 	return g
 }
 
@@ -210,13 +197,13 @@ func mustFail(tb testing.TB, err error) {
 // quiet waits until no attempt is in flight and no release is pending.
 func quiet(tb testing.TB, b *redlock.Backend) {
 	tb.Helper()
-	eventually(tb, "nothing is under way", func() bool { return b.InFlight() == 0 && b.PendingReleases() == 0 })
+	testkit.Eventually(tb, "nothing is under way", func() bool { return b.InFlight() == 0 && b.PendingReleases() == 0 })
 }
 
 // allFree waits until no node has the lock.
 func (f *fleet) allFree(tb testing.TB) {
 	tb.Helper()
-	eventually(tb, "no node has the lock", func() bool { return f.have(lockKey, "") == len(f.admins) })
+	testkit.Eventually(tb, "no node has the lock", func() bool { return f.have(lockKey, "") == len(f.admins) })
 }
 
 func upTo(n int) []int {

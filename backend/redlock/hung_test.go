@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // plain hides the type of a *redis.Client, so that its options cannot be changed.
@@ -83,11 +84,11 @@ func TestCloseWithPendingReleases(t *testing.T) {
 	f.servers[1].Stop()
 	defer f.servers[1].Cont()
 	release(t, b, g)
-	eventually(t, "a release is pending", func() bool { return b.PendingReleases() == 1 })
+	testkit.Eventually(t, "a release is pending", func() bool { return b.PendingReleases() == 1 })
 	if d := stop(t, b); d > 6*time.Second {
 		t.Errorf("Close took %v", d)
 	}
-	eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
+	testkit.Eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
 	release(t, b, acquire(t, b, request()))
 }
 

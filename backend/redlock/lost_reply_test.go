@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -39,7 +40,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 	for _, n := range networks {
 		n.Kill()
 	}
-	eventually(t, "it is renewed", func() bool {
+	testkit.Eventually(t, "it is renewed", func() bool {
 		got := status(t, b, g)
 		if got == driver.Lost {
 			t.Fatal("the renewal denies its own lock")
@@ -47,7 +48,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 		return got == driver.Renewed
 	})
 	// Otherwise the release might use other connections than those without replies.
-	eventually(t, "all nodes answer", func() bool { return b.InFlight() == 0 && f.have(lockKey, g.Owner) == 3 })
+	testkit.Eventually(t, "all nodes answer", func() bool { return b.InFlight() == 0 && f.have(lockKey, g.Owner) == 3 })
 
 	deafen()
 	if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -58,7 +59,7 @@ func TestLostRenewalAndRelease(t *testing.T) {
 	for _, n := range networks {
 		n.Kill()
 	}
-	eventually(t, "the release is answered", func() bool {
+	testkit.Eventually(t, "the release is answered", func() bool {
 		err := b.Release(context.Background(), g)
 		return err == nil || errors.Is(err, driver.ErrLost)
 	})
@@ -92,7 +93,7 @@ func TestLostReplies(t *testing.T) {
 			}
 			done := make(chan error)
 			go func() { _, err := b.TryAcquire(ctx, r); done <- err }()
-			eventually(t, "all nodes have it", func() bool { return f.have(lockKey, r.Owner) == 3 })
+			testkit.Eventually(t, "all nodes have it", func() bool { return f.have(lockKey, r.Owner) == 3 })
 			cancel()
 			if err := <-done; !errors.Is(err, context.Canceled) {
 				t.Errorf("TryAcquire: %v", err)
@@ -133,7 +134,7 @@ func TestTriesAgainLater(t *testing.T) {
 		f.allFree(t)
 	}
 	var g driver.Grant
-	eventually(t, "the owner has the free key", func() (ok bool) {
+	testkit.Eventually(t, "the owner has the free key", func() (ok bool) {
 		quiet(t, b)
 		time.Sleep(20 * time.Millisecond) // the pause of a Locker
 		var err error
@@ -145,13 +146,13 @@ func TestTriesAgainLater(t *testing.T) {
 	release(t, b, g)
 	quiet(t, b)
 	f.allFree(t)
-	eventually(t, "the owner is forgotten", func() bool { return b.Owners() == 0 })
+	testkit.Eventually(t, "the owner is forgotten", func() bool { return b.Owners() == 0 })
 }
 
 // quietly waits until no release is pending, and checks that the grant is still valid.
 func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
-	eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
+	testkit.Eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
 	if got := status(t, b, g); got != driver.Renewed {
 		t.Errorf("after the pending releases: %v", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -85,7 +86,7 @@ func TestMajorityHangs(t *testing.T) {
 	if got[0].Status == driver.Renewed {
 		t.Errorf("renewal: %+v", got[0])
 	}
-	eventually(t, "the others are free", func() bool {
+	testkit.Eventually(t, "the others are free", func() bool {
 		return f.admins[1].Exists(t.Context(), lockKey).Val()+f.admins[3].Exists(t.Context(), lockKey).Val() == 0
 	})
 	err := b.Release(t.Context(), r.Grant())
@@ -145,9 +146,9 @@ func TestRenewWithoutQuorum(t *testing.T) {
 	for _, i := range []int{0, 2, 4} {
 		f.servers[i].Cont()
 	}
-	eventually(t, "it is renewed again", func() bool { return status(t, b, g) == driver.Renewed })
+	testkit.Eventually(t, "it is renewed again", func() bool { return status(t, b, g) == driver.Renewed })
 	// Otherwise a late node gets back the key that it is about to lose.
-	eventually(t, "nothing is under way", func() bool { return b.Owners() == 0 })
+	testkit.Eventually(t, "nothing is under way", func() bool { return b.Owners() == 0 })
 	f.del(t, lockKey, 0, 2, 4)
 	if got := status(t, b, g); got != driver.Lost {
 		t.Errorf("deleted on three: %v", got)

@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 const (
@@ -128,7 +129,7 @@ func killed(t *testing.T) (holder, waiter error) {
 	timeout := redlock.WithNodeTimeout(500 * time.Millisecond)
 	one, other := newLocker(t, f.clients(), timeout), newLocker(t, f.clients(), timeout)
 	var lease *distlock.Lease
-	eventually(t, "it has the key", func() bool {
+	testkit.Eventually(t, "it has the key", func() bool {
 		var err error
 		lease, err = one.Acquire(t.Context(), "outage", distlock.Opts{KeyTimeout: time.Minute})
 		return err == nil
@@ -150,7 +151,7 @@ func killed(t *testing.T) (holder, waiter error) {
 	}()
 	f.servers[0].Kill()
 	f.servers[2].Kill()
-	eventually(t, "the renewal fails", func() bool {
+	testkit.Eventually(t, "the renewal fails", func() bool {
 		holder = lease.Refresh(t.Context())
 		return explained(holder)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -25,7 +26,7 @@ func TestOvertakenAttempt(t *testing.T) {
 	networks[0].HoldAt(callOf(redlock.AcquireHash))
 	g := acquire(t, b, r) // a quorum of the other two
 	release(t, b, g)
-	eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
+	testkit.Eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
 		return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
 	})
 	deliver(t, networks[0])
@@ -51,7 +52,7 @@ func TestOvertakenTakeBack(t *testing.T) {
 	networks[0].HoldAt(callOf(redlock.ReleaseHash))
 	_, err := b.TryAcquire(t.Context(), r)
 	mustBeHeld(t, err)
-	eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
+	testkit.Eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
 	quiet(t, b)
 	f.del(t, lockKey, 1, 2)
 	g := f.everywhere(t, b, r)
@@ -64,7 +65,7 @@ func TestOvertakenTakeBack(t *testing.T) {
 	}
 	before := calls()
 	deliver(t, networks[0])
-	eventually(t, "it has arrived", func() bool { return calls() != before })
+	testkit.Eventually(t, "it has arrived", func() bool { return calls() != before })
 	if n := f.have(lockKey, r.Owner); n != 3 {
 		t.Errorf("on %d of 3 nodes", n)
 	}
@@ -76,7 +77,7 @@ func TestOvertakenTakeBack(t *testing.T) {
 // written.
 func deliver(t *testing.T, n *spoilnet.Network) {
 	t.Helper()
-	eventually(t, "something is kept back", func() bool { return n.Held() == 1 })
+	testkit.Eventually(t, "something is kept back", func() bool { return n.Held() == 1 })
 	if err := n.Deliver(); err != nil {
 		t.Fatal(err)
 	}

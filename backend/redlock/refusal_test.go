@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -42,7 +43,7 @@ func TestRefusals(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				eventually(t, "all nodes have it", func() bool { return f.have(key, "") == 0 })
+				testkit.Eventually(t, "all nodes have it", func() bool { return f.have(key, "") == 0 })
 				return s
 			}
 			held, leaving := take(lockKey), take("leaving")
@@ -88,9 +89,9 @@ func TestRefusals(t *testing.T) {
 				end()
 			}
 			for _, key := range []string{"leaving", "free"} {
-				eventually(t, "what could not be given back is", func() bool { return f.have(key, "") == 3 })
+				testkit.Eventually(t, "what could not be given back is", func() bool { return f.have(key, "") == 3 })
 			}
-			eventually(t, "it is renewed", func() bool { return held.Refresh(t.Context()) == nil })
+			testkit.Eventually(t, "it is renewed", func() bool { return held.Refresh(t.Context()) == nil })
 			if next := take("leaving"); next.Token() <= leaving.Token() {
 				t.Errorf("token %d after %d", next.Token(), leaving.Token())
 			} else if err := next.Release(t.Context()); err != nil {

@@ -11,13 +11,14 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // breakAll breaks the connections that hold something back, when each network has one.
 func breakAll(t *testing.T, networks []*spoilnet.Network, kept func(*spoilnet.Network) int) {
 	t.Helper()
 	for _, n := range networks {
-		eventually(t, "something is kept back", func() bool { return kept(n) == 1 })
+		testkit.Eventually(t, "something is kept back", func() bool { return kept(n) == 1 })
 	}
 	for _, n := range networks {
 		n.Break()

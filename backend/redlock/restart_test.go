@@ -6,6 +6,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -26,7 +27,7 @@ func TestRestartedEmpty(t *testing.T) {
 	restarted := time.Now()
 	f.restart(upTo(3)...)
 	got := driver.Unknown
-	eventually(t, "a renewal is answered", func() bool {
+	testkit.Eventually(t, "a renewal is answered", func() bool {
 		got = status(t, b, g)
 		return got != driver.Unknown
 	})
@@ -36,7 +37,7 @@ func TestRestartedEmpty(t *testing.T) {
 	releaseLost(t, b, g)
 
 	var next driver.Grant
-	eventually(t, "it is granted again", func() bool {
+	testkit.Eventually(t, "it is granted again", func() bool {
 		var err error
 		next, err = b.TryAcquire(t.Context(), shorter(request(), lease))
 		return err == nil

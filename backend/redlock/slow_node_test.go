@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -60,7 +61,7 @@ func TestRenewalsDoNotPileUp(t *testing.T) {
 	if most < 1 || most > 4*redlock.SilentAfter {
 		t.Errorf("%d of %d renewals were under way at once", most, renewals)
 	}
-	eventually(t, "the node answers again", func() bool {
+	testkit.Eventually(t, "the node answers again", func() bool {
 		return status(t, b, g) == driver.Renewed && f.have(lockKey, g.Owner) == 3
 	})
 	release(t, b, g)
@@ -81,7 +82,7 @@ func TestLateNode(t *testing.T) {
 	networks[0].HoldAt(callOf(redlock.AcquireHash))
 	g := acquire(t, b, request())
 	deliver(t, networks[0])
-	eventually(t, "the late node has the lock", func() bool { return f.have(lockKey, g.Owner) == 3 })
+	testkit.Eventually(t, "the late node has the lock", func() bool { return f.have(lockKey, g.Owner) == 3 })
 	release(t, b, g)
 	quiet(t, b)
 	f.allFree(t)

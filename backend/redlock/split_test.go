@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // An attempt that got only a minority is rolled back at once, and the hint is the time
@@ -191,7 +192,7 @@ func TestReleaseDuringRenewal(t *testing.T) {
 		}()
 		release(t, b, g)
 		<-done
-		eventually(t, "nothing is under way", func() bool { return b.Owners() == 0 })
+		testkit.Eventually(t, "nothing is under way", func() bool { return b.Owners() == 0 })
 		if n := f.have(lockKey, ""); n != 5 {
 			t.Fatalf("%d of 5 nodes are free: %v", n, f.owners(lockKey))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -53,7 +54,7 @@ func TestTokensOverRestarts(t *testing.T) {
 		r := shorter(request(), lease)
 		r.Tokens = 16
 		var g driver.Grant
-		eventually(t, "it is granted "+what, func() (ok bool) {
+		testkit.Eventually(t, "it is granted "+what, func() (ok bool) {
 			var err error
 			g, err = b.TryAcquire(context.Background(), r)
 			return err == nil
@@ -80,7 +81,7 @@ func TestTokensOverRestarts(t *testing.T) {
 		}
 		grant("with both back")
 		// The next minority includes the nodes that had the counter.
-		eventually(t, "all are trusted", func() bool {
+		testkit.Eventually(t, "all are trusted", func() bool {
 			r := shorter(request(), lease)
 			if _, err := b.TryAcquire(context.Background(), r); err != nil {
 				return false

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -206,7 +207,7 @@ func TestWakeSurvivesNodes(t *testing.T) {
 		g := acquire(t, other, request())
 		took(up) // of what was before
 		release(t, other, g)
-		eventually(t, what, func() bool { return took(up) })
+		testkit.Eventually(t, what, func() bool { return took(up) })
 	}
 	turn("the waiter wakes")
 	f.servers[0].Kill()
@@ -214,7 +215,7 @@ func TestWakeSurvivesNodes(t *testing.T) {
 	turn("the waiter wakes without a minority")
 	f.servers[0].Restart()
 	f.servers[1].Cont()
-	eventually(t, "the watch begins again", func() bool { return took(up) })
+	testkit.Eventually(t, "the watch begins again", func() bool { return took(up) })
 	quiet(t, other)
 
 	// All connections for messages break.
@@ -223,7 +224,7 @@ func TestWakeSurvivesNodes(t *testing.T) {
 			t.Fatalf("%d connections killed, %v", n, err)
 		}
 	}
-	eventually(t, "the watch begins again", func() bool { return took(up) })
+	testkit.Eventually(t, "the watch begins again", func() bool { return took(up) })
 	turn("the waiter wakes")
 }
 
@@ -247,7 +248,7 @@ func TestWaitersPollWithoutMessages(t *testing.T) {
 	go func() {
 		done <- l.Do(t.Context(), lockKey, distlock.Opts{RetryInterval: 20 * time.Millisecond}, func(context.Context) error { return nil })
 	}()
-	eventually(t, "it waits", func() bool { return two.Watches() == 1 })
+	testkit.Eventually(t, "it waits", func() bool { return two.Watches() == 1 })
 	release(t, one, g)
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -295,12 +296,12 @@ func TestACLForMessages(t *testing.T) {
 	b := newBackend(t, cs, redlock.WithNodeTimeout(10*time.Second))
 	ctx, cancel := context.WithCancel(t.Context())
 	up := b.Wake(ctx, lockKey)
-	eventually(t, "the watch begins", func() bool { return took(up) })
+	testkit.Eventually(t, "the watch begins", func() bool { return took(up) })
 	release(t, b, acquire(t, b, request()))
-	eventually(t, "the waiter wakes", func() bool { return took(up) })
+	testkit.Eventually(t, "the waiter wakes", func() bool { return took(up) })
 	cancel()
 	for _, c := range f.admins {
-		eventually(t, "the subscription ends", func() bool {
+		testkit.Eventually(t, "the subscription ends", func() bool {
 			n, err := c.PubSubNumSub(t.Context(), "distlock:redlock:free:"+lockKey).Result()
 			return err == nil && n["distlock:redlock:free:"+lockKey] == 0
 		})
