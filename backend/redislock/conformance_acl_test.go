@@ -50,7 +50,7 @@ func TestConformanceACL(t *testing.T) {
 	asUser := make(map[driver.Backend]bool)
 	add := func(t *testing.T) driver.Backend {
 		t.Helper()
-		b := redislock.New(s.Client(t, redistest.AsUser))
+		b := redislock.New(s.Client(t, redistest.AsUser), unhurried)
 		asUser[b] = true
 		return b
 	}

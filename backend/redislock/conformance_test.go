@@ -70,7 +70,7 @@ func TestConformanceRedis(t *testing.T) {
 	s := realServer(t)
 	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return s.real.Client(t) }
-	})
+	}, unhurried)
 }
 
 func TestConformanceCluster(t *testing.T) {
@@ -79,5 +79,5 @@ func TestConformanceCluster(t *testing.T) {
 	servers := redistest.StartCluster(t, 3)
 	conform(t, locktest.Features{Resend: resend}, func(t *testing.T) func() redis.UniversalClient {
 		return func() redis.UniversalClient { return redistest.ClusterClient(t, servers) }
-	})
+	}, unhurried)
 }

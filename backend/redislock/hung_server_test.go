@@ -74,7 +74,6 @@ func TestVirtualHungClient(t *testing.T) {
 // A server is stopped and continues: all calls return in time, and nothing is left
 // after an answered release, whatever the server still had to read.
 func TestStoppedServer(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	const limit = 50 * time.Millisecond
 	c := s.real.Client(t, func(o *redis.Options) { o.ReadTimeout = 100 * time.Millisecond })

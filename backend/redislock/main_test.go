@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testkit.BeChild(map[string]func(*testkit.Child) error{"readers": beReaders, "crowd": beCrowd})
-	testmode.AtATime(8)
+	testmode.AtATime(4)
 	// go-redis tries to reach a dead server once a second, and notices only then that
 	// the client was closed.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
