@@ -68,7 +68,6 @@ func releaseTogether(t *testing.T, s server, b *redislock.Backend) error {
 
 // The rules in doc.go are sufficient, and each is necessary.
 func TestACL(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	use := func(rules []string) error {
 		redistest.SetUser(t, s.Client, rules)

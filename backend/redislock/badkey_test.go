@@ -17,7 +17,6 @@ import (
 // Concurrent operations share a script. If it fails because of one lock, it fails for
 // that lock only: no other request is refused, and no other release fails.
 func TestBadKeyFailsAlone(t *testing.T) {
-	t.Parallel()
 	check := func(t *testing.T, b *redislock.Backend, prefix, bad, says string) {
 		t.Helper()
 		var all sync.WaitGroup
