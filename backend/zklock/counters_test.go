@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -47,18 +48,18 @@ func (c countingConn) Write(p []byte) (int, error) {
 func learn(t *testing.T, b *zklock.Backend, requests *atomic.Int64, admin *zk.Conn, key string) (next int) {
 	t.Helper()
 	keepParent(t, admin, key)
-	eventually(t, patience, "it does not read the queue", func() bool {
+	testkit.Eventually(t, "it does not read the queue", func() bool {
 		before := requests.Load()
-		mustRelease(t, b, mustAcquire(t, b, request(key)))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(key)))
 		return requests.Load()-before == 2
 	})
-	g := mustAcquire(t, b, request(key))
+	g := testkit.MustTry(t, b, testkit.NewRequest(key))
 	name := children(t, admin, parentOf(key))[0]
 	next, err := strconv.Atoi(name[len(name)-10:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
 	return next + 1
 }
 
@@ -119,7 +120,7 @@ func TestCounterRestarts(t *testing.T) {
 			b, n, requests := counted(t, addr)
 			next := learn(t, b, requests, admin, c.key)
 			c.restart(t, n, c.key, next)
-			mustBeBusy(t, b, c.key)
+			testkit.MustBeBusy(t, b, c.key)
 			name := children(t, admin, parentOf(c.key))[0]
 			if err := admin.Delete(parentOf(c.key)+"/"+name, -1); err != nil {
 				t.Fatal(err)
@@ -139,9 +140,9 @@ func TestCounterOfAnother(t *testing.T) {
 	other := newBackend(t, []string{addr})
 	const key = "counter-of-another"
 	learn(t, b, requests, admin, key)
-	g := mustAcquire(t, other, request(key))
-	mustBeBusy(t, b, key)
-	mustRelease(t, other, g)
+	g := testkit.MustTry(t, other, testkit.NewRequest(key))
+	testkit.MustBeBusy(t, b, key)
+	testkit.MustRelease(t, other, g)
 	learn(t, b, requests, admin, key)
 }
 
@@ -154,17 +155,17 @@ func TestCounterOfReaders(t *testing.T) {
 	b, _, requests := counted(t, addr)
 	const key = "counter-of-readers"
 	learn(t, b, requests, admin, key)
-	reader := request(key)
+	reader := testkit.NewRequest(key)
 	reader.Mode = driver.Shared
-	first := mustAcquire(t, b, reader)
+	first := testkit.MustTry(t, b, reader)
 	reader.Owner = uuid.NewString()
-	mustRelease(t, b, mustAcquire(t, b, reader))
-	w := startWaiter(t, b, request(key))
-	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, reader))
+	w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 	drain(t, b)
-	w.mustWait(t)
-	mustRelease(t, b, first)
-	mustRelease(t, b, w.served(t))
+	w.MustWait(t)
+	testkit.MustRelease(t, b, first)
+	testkit.MustRelease(t, b, w.Served(t))
 }
 
 // TestCounterNeedsWatch: without a watch a process does not know whether the key's node has
@@ -194,19 +195,19 @@ func TestCountersComeAndGo(t *testing.T) {
 	addr := zktest.Start(t, zktest.Config{Properties: []string{
 		"znode.container.checkIntervalMs=1", "znode.container.maxPerMinute=100000000",
 	}}).Addr()
-	var r register
+	var r testkit.Register
 	var wg sync.WaitGroup
 	for i := range 3 {
 		b := newBackend(t, []string{addr})
 		wg.Go(func() {
 			for n := range 1500 {
-				g, err := b.Acquire(context.Background(), request("key"))
+				g, err := b.Acquire(context.Background(), testkit.NewRequest("key"))
 				if err != nil {
 					t.Errorf("Acquire: %v", err)
 					return
 				}
-				r.begin(t, g.Token)
-				r.end()
+				r.Enter(t, "key", g.Token)
+				r.Leave("key", g.Token)
 				if err := b.Release(context.Background(), g); err != nil {
 					t.Errorf("Release: %v", err)
 				}

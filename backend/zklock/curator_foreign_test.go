@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -62,31 +63,31 @@ func TestCuratorForeign(t *testing.T) {
 				if learned { // it does not read the queue any more
 					learn(t, b, requests, admin, key)
 				}
-				r := request(key)
+				r := testkit.NewRequest(key)
 				r.Mode, r.Permits = tc.sharing.Mode, tc.sharing.Permits
 
 				// This package comes first.
-				g := mustAcquire(t, b, r)
-				if got := renewed(t, b, g); got.Status != driver.Renewed {
+				g := testkit.MustTry(t, b, r)
+				if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 					t.Errorf("renewal before Curator comes: %+v", got)
 				}
 				c.must("true", "acquire", tc.theirs, path)
-				got := renewed(t, b, g)
+				got := testkit.Renewed(t, b, g)
 				if got.Status != driver.Lost {
 					t.Errorf("renewal after Curator has come: %+v", got)
 				}
 				wantForeign(t, got.Err, tc.recipe)
-				eventually(t, patience, "the node of the former holder is deleted", func() bool { return !has(t, g.Owner) })
+				testkit.Eventually(t, "the node of the former holder is deleted", func() bool { return !has(t, g.Owner) })
 				if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {
 					t.Errorf("Release after that: %v", err)
 				}
 
 				// Now Curator has come first.
-				r.Owner = request(key).Owner
+				r.Owner = testkit.NewRequest(key).Owner
 				_, err := b.TryAcquire(context.Background(), r)
 				wantForeign(t, err, tc.recipe)
 				r.Backoff = driver.NewBackoff(1, 2)
-				r.Owner = request(key).Owner
+				r.Owner = testkit.NewRequest(key).Owner
 				_, err = b.Acquire(context.Background(), r)
 				wantForeign(t, err, tc.recipe)
 				if err := b.Release(context.Background(), r.Grant()); err != nil {
@@ -98,11 +99,11 @@ func TestCuratorForeign(t *testing.T) {
 				if tc.theirs == "semaphore" {
 					return // its nodes stay for a while
 				}
-				r.Owner, r.Backoff = request(key).Owner, nil
-				w := startWaiter(t, b, r)
-				eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, path)) == 2 })
+				r.Owner, r.Backoff = testkit.NewRequest(key).Owner, nil
+				w := testkit.StartWaiter(t, b, r)
+				testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, path)) == 2 })
 				c.must("released", "release", tc.theirs, path)
-				mustRelease(t, b, w.served(t))
+				testkit.MustRelease(t, b, w.Served(t))
 			})
 		}
 	}
@@ -168,7 +169,7 @@ func TestCuratorCandidates(t *testing.T) {
 				path := parentOf(key)
 				waiting := func(n int) {
 					t.Helper()
-					eventually(t, patience, "the candidate waits", func() bool { return len(children(t, admin, path)) == n })
+					testkit.Eventually(t, "the candidate waits", func() bool { return len(children(t, admin, path)) == n })
 				}
 
 				// Curator leads, this package follows, and after it Curator again.

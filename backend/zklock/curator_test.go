@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
@@ -88,49 +89,49 @@ func TestCurator(t *testing.T) {
 	admin := newAdmin(t, addr)
 	waiting := func(path string, n int) {
 		t.Helper()
-		eventually(t, patience, "Curator is in the queue", func() bool { return len(children(t, admin, path)) == n })
+		testkit.Eventually(t, "Curator is in the queue", func() bool { return len(children(t, admin, path)) == n })
 	}
 
 	t.Run("InterProcessMutex", func(t *testing.T) {
 		b := newBackend(t, []string{addr})
 		key := "curator"
 		path := parentOf(key)
-		g := mustAcquire(t, b, request(key))
+		g := testkit.MustTry(t, b, testkit.NewRequest(key))
 		c.must("false", "try", "mutex", path)
-		mustRelease(t, b, g)
+		testkit.MustRelease(t, b, g)
 		c.must("true", "try", "mutex", path)
-		mustBeBusy(t, b, key)
+		testkit.MustBeBusy(t, b, key)
 		// Curator writes its address into its node.
 		infos, err := observer.Inspect(context.Background(), key, 1)
 		if err != nil || len(infos) != 1 || net.ParseIP(infos[0].Holders[0].Holder) == nil {
 			t.Errorf("Inspect of a lock of Curator: %+v, %v", infos, err)
 		}
-		w := startWaiter(t, b, request(key))
+		w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
 		waiting(path, 2)
-		w.mustWait(t)
+		w.MustWait(t)
 		c.must("released", "release", "mutex", path)
-		g = w.served(t)
+		g = w.Served(t)
 		c.send("acquire", "mutex", path)
 		waiting(path, 2)
-		behind := startWaiter(t, b, request(key))
+		behind := testkit.StartWaiter(t, b, testkit.NewRequest(key))
 		waiting(path, 3)
-		mustRelease(t, b, g)
+		testkit.MustRelease(t, b, g)
 		if got := c.answer(); got != "true" {
 			t.Errorf("Curator in the queue: %s", got)
 		}
-		behind.mustWait(t)
+		behind.MustWait(t)
 		c.must("released", "release", "mutex", path)
-		mustRelease(t, b, behind.served(t))
+		testkit.MustRelease(t, b, behind.Served(t))
 	})
 	t.Run("Revoker", func(t *testing.T) {
 		b := newBackend(t, []string{addr})
 		key := "curator-revoker"
 		path := parentOf(key)
-		g := mustAcquire(t, b, request(key))
+		g := testkit.MustTry(t, b, testkit.NewRequest(key))
 		asked := b.Revoked(context.Background(), g)
 		c.must("asked", "revoke", "mutex", path)
 		mustBeAsked(t, asked)
-		mustRelease(t, b, g)
+		testkit.MustRelease(t, b, g)
 		c.must("true", "try", "revocable", path)
 		if held, err := observer.Revoke(context.Background(), key); !held || err != nil {
 			t.Errorf("Revoke of a lock of Curator: %v, %v", held, err)
@@ -144,29 +145,29 @@ func TestCurator(t *testing.T) {
 		b := newBackend(t, []string{addr}, zklock.WithReadWriteNames())
 		key := "curator-rw"
 		path := parentOf(key)
-		reader := request(key)
+		reader := testkit.NewRequest(key)
 		reader.Mode = driver.Shared
-		r := mustAcquire(t, b, reader)
+		r := testkit.MustTry(t, b, reader)
 		c.must("true", "try", "read", path)
 		c.must("false", "try", "write", path)
-		mustBeBusy(t, b, key)
-		mustRelease(t, b, r)
-		mustBeBusy(t, b, key)
-		writer := startWaiter(t, b, request(key))
+		testkit.MustBeBusy(t, b, key)
+		testkit.MustRelease(t, b, r)
+		testkit.MustBeBusy(t, b, key)
+		writer := testkit.StartWaiter(t, b, testkit.NewRequest(key))
 		waiting(path, 2)
 		c.must("released", "release", "read", path)
-		w := writer.served(t)
+		w := writer.Served(t)
 		c.must("false", "try", "read", path)
 		c.must("false", "try", "write", path)
-		late := request(key)
+		late := testkit.NewRequest(key)
 		late.Mode = driver.Shared
-		mustRelease(t, b, w)
+		testkit.MustRelease(t, b, w)
 		c.must("true", "try", "write", path)
-		behind := startWaiter(t, b, late)
+		behind := testkit.StartWaiter(t, b, late)
 		waiting(path, 2)
-		behind.mustWait(t)
-		mustBeBusy(t, b, key)
+		behind.MustWait(t)
+		testkit.MustBeBusy(t, b, key)
 		c.must("released", "release", "write", path)
-		mustRelease(t, b, behind.served(t))
+		testkit.MustRelease(t, b, behind.Served(t))
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -150,7 +151,7 @@ func refused(t *testing.T, password string, opts ...zklock.Option) error {
 	addr, root := shared.Server(t).Addr(), zklock.WithRoot("/outage-owned")
 	owner := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", password))
 	key := path.Base(t.Name()) // subtests run at the same time
-	mustRelease(t, owner, mustAcquire(t, owner, request(key)))
+	testkit.MustRelease(t, owner, testkit.MustTry(t, owner, testkit.NewRequest(key)))
 	_, err := newLocker(t, addr, append(opts, root)...).TryAcquire(t.Context(), key, distlock.Opts{})
 	return err
 }
@@ -172,9 +173,9 @@ func killed(t *testing.T) (holder, waiter error) {
 		_, err := other.Acquire(ctx, "key", distlock.Opts{})
 		done <- err
 	}()
-	eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
+	testkit.Eventually(t, "it waits", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
 	server.Kill()
-	eventually(t, patience, "the renewal fails", func() bool {
+	testkit.Eventually(t, "the renewal fails", func() bool {
 		short, end := context.WithTimeout(ctx, time.Second)
 		defer end()
 		holder = lease.Refresh(short)

@@ -13,20 +13,21 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow22ForeignNodes: other programs have nodes where locks belong. In a queue they are
+// TestForeignNodes: other programs have nodes where locks belong. In a queue they are
 // skipped. A key's node that cannot have children is an error. All of them stay.
 //
 // Row 22 (zklock): nodes that are not locks are skipped, a key's node that cannot have
 // children is ErrForeign, and all of them stay. Fails if any name counts as the name of a
 // lock.
-func TestRow22ForeignNodes(t *testing.T) {
+func TestForeignNodes(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
-	mustRelease(t, b, mustAcquire(t, b, request("foreign"))) // creates the root
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("foreign"))) // creates the root
 
 	// The key's node has data and children of another program.
 	key := "foreign-" + uuid.NewString() // the nodes stay, and the test may run again
@@ -37,13 +38,13 @@ func TestRow22ForeignNodes(t *testing.T) {
 	for _, name := range names {
 		plant(t, admin, parentOf(key)+"/"+name, 0)
 	}
-	g := mustAcquire(t, b, request(key))
-	mustBeBusy(t, other, key)
-	if got := renewed(t, b, g); got.Status != driver.Renewed {
+	g := testkit.MustTry(t, b, testkit.NewRequest(key))
+	testkit.MustBeBusy(t, other, key)
+	if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 		t.Errorf("renewal: %v", got)
 	}
-	mustRelease(t, b, g)
-	mustRelease(t, other, mustAcquire(t, other, request(key)))
+	testkit.MustRelease(t, b, g)
+	testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest(key)))
 	left := children(t, admin, parentOf(key))
 	slices.Sort(left)
 	slices.Sort(names)
@@ -60,7 +61,7 @@ func TestRow22ForeignNodes(t *testing.T) {
 	locker := distlock.New(newBackend(t, []string{addr}), distlock.Config{})
 	_, err = locker.TryAcquire(context.Background(), barren, distlock.Opts{})
 	mustBeForeign(t, err)
-	eventually(t, patience, "it has looked before its context ends", func() bool {
+	testkit.Eventually(t, "it has looked before its context ends", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		defer cancel()
 		_, err = locker.Acquire(ctx, barren, distlock.Opts{RetryInterval: time.Millisecond})
@@ -93,11 +94,11 @@ func TestRow22ForeignNodes(t *testing.T) {
 	}
 
 	// When it is removed, the waiter gets the key.
-	w := startWaiter(t, b, request(barren))
+	w := testkit.StartWaiter(t, b, testkit.NewRequest(barren))
 	if err := admin.Delete(parentOf(barren), -1); err != nil {
 		t.Fatal(err)
 	}
-	mustRelease(t, b, w.served(t))
+	testkit.MustRelease(t, b, w.Served(t))
 }
 
 func mustBeForeign(tb testing.TB, err error) {

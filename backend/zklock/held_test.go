@@ -12,11 +12,12 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // named returns a request for a holder with a name.
 func named(key, name string) driver.Request {
-	r := request(key)
+	r := testkit.NewRequest(key)
 	r.Owner += "@" + name
 	return r
 }
@@ -53,7 +54,7 @@ func TestHolderNames(t *testing.T) {
 	const key, web, batch = "named", "web-3/1432", "batch-1/7"
 	began := time.Now()
 	r := named(key, web)
-	g := mustAcquire(t, b, r)
+	g := testkit.MustTry(t, b, r)
 
 	infos, err := other.Inspect(context.Background(), key, 1)
 	if err != nil || len(infos) != 1 || len(infos[0].Holders) != 1 {
@@ -71,21 +72,21 @@ func TestHolderNames(t *testing.T) {
 			}
 
 			// There is little time to find the holder when a wait is over.
-			eventually(t, patience, "the error after the last attempt names the holder", func() bool {
+			testkit.Eventually(t, "the error after the last attempt names the holder", func() bool {
 				r := named(key, batch)
 				r.Backoff = driver.NewBackoff(time.Millisecond, 2)
 				_, err = from.Acquire(context.Background(), r)
-				mustRelease(t, from, r.Grant())
+				testkit.MustRelease(t, from, r.Grant())
 				return isNamed(err)
 			})
 			mustName(t, err, web, began)
-			eventually(t, patience, "the error after a cancelled wait names the holder", func() bool {
-				w := startWaiter(t, from, named(key, batch))
-				eventually(t, patience, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
-				w.cancel()
-				<-w.done
-				mustRelease(t, from, w.request.Grant())
-				err = w.err
+			testkit.Eventually(t, "the error after a cancelled wait names the holder", func() bool {
+				w := testkit.StartWaiter(t, from, named(key, batch))
+				testkit.Eventually(t, "it waits", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+				w.Cancel()
+				<-w.Done
+				testkit.MustRelease(t, from, w.Request.Grant())
+				err = w.Err
 				if !errors.Is(err, context.Canceled) {
 					t.Fatalf("Acquire that was cancelled: %v", err)
 				}
@@ -94,7 +95,7 @@ func TestHolderNames(t *testing.T) {
 			mustName(t, err, web, began)
 		})
 	}
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
 }
 
 // TestForeignHolderNames: the data of another program's node is shown if it can be a name.
@@ -117,7 +118,7 @@ func TestForeignHolderNames(t *testing.T) {
 		if _, err := admin.Create(path, []byte(data), zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := b.TryAcquire(context.Background(), request(key))
+		_, err := b.TryAcquire(context.Background(), testkit.NewRequest(key))
 		mustName(t, err, want, time.Now())
 		infos, err := b.Inspect(context.Background(), key, 1)
 		if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != want {

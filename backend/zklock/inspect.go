@@ -183,6 +183,14 @@ func (b *Backend) inspectForeign(ctx context.Context, k keyNode, names []string)
 // ForceRelease implements [driver.Inspector]. It deletes the nodes of the holders, and
 // ZooKeeper notifies the waiters.
 func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
+	return b.eachHolder(ctx, key, func(ctx context.Context, path string, _ node) (bool, error) {
+		return b.link.remove(path).wait(ctx)
+	})
+}
+
+// eachHolder calls f with the nodes of the holders of a key, until it returns an error. It
+// reports whether any of the nodes existed when f came to it.
+func (b *Backend) eachHolder(ctx context.Context, key string, f func(ctx context.Context, path string, n node) (existed bool, err error)) (held bool, err error) {
 	parent, err := b.path(key)
 	if err != nil {
 		return false, err
@@ -193,9 +201,8 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	held := false
 	for _, n := range placequeue.Holders(q) {
-		existed, err := b.link.remove(parent + "/" + n.name).wait(op)
+		existed, err := f(op, parent+"/"+n.name, n)
 		if err != nil {
 			return held, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // jobPath and jobOf name the nodes as an application may have named them before.
@@ -39,11 +40,11 @@ func TestInspectPaths(t *testing.T) {
 	observer := newBackend(t, []string{addr}, append(opts, zklock.WithKeyOf(jobOf))...)
 	grants := map[string]driver.Grant{}
 	for _, key := range []string{"report:1", "report:2", "mail:1", "mail:free"} {
-		grants[key] = mustAcquire(t, b, request(key))
+		grants[key] = testkit.MustTry(t, b, testkit.NewRequest(key))
 	}
-	w := startWaiter(t, b, request("report:2"))
-	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, root+"/"+jobPath("report:2"))) == 2 })
-	mustRelease(t, b, grants["mail:free"])
+	w := testkit.StartWaiter(t, b, testkit.NewRequest("report:2"))
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, root+"/"+jobPath("report:2"))) == 2 })
+	testkit.MustRelease(t, b, grants["mail:free"])
 	plant(t, admin, root+"/jobs/other", 0) // not the node of a key
 	plant(t, admin, root+"/jobs/other/x", 0)
 	plant(t, admin, root+"/jobs/other/x/config", 0)
@@ -86,12 +87,12 @@ func TestInspectPaths(t *testing.T) {
 		if held, err := b.ForceRelease(context.Background(), key); !held || err != nil {
 			t.Errorf("ForceRelease of %s: %v, %v", key, held, err)
 		}
-		if got := renewed(t, b, grants[key]); got.Status != driver.Lost {
+		if got := testkit.Renewed(t, b, grants[key]); got.Status != driver.Lost {
 			t.Errorf("renewal of %s after ForceRelease: %v", key, got)
 		}
 	}
-	mustRelease(t, b, w.served(t))
-	mustRelease(t, b, grants["mail:1"])
+	testkit.MustRelease(t, b, w.Served(t))
+	testkit.MustRelease(t, b, grants["mail:1"])
 }
 
 // TestInspectSemaphore: Inspect of the key shows a semaphore of Curator as foreign.

@@ -14,12 +14,12 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// TestRow17NoServer: without a server the error says so, even if the caller's context ends
+// TestNoServer: without a server the error says so, even if the caller's context ends
 // first.
 //
 // Row 17 (zklock): the caller gets ErrUnavailable, even if its context ends first. Fails if
 // Acquire drops the errors of its attempts when its context ends.
-func TestRow17NoServer(t *testing.T) {
+func TestNoServer(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))
 	locker := distlock.New(b, distlock.Config{})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestOptionsRefused(t *testing.T) {
@@ -54,10 +55,10 @@ func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, []string{"127.0.0.1:1"}, zklock.WithOpTimeout(50*time.Millisecond))
 	start := time.Now()
-	if _, err := b.TryAcquire(context.Background(), request("key")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+	if _, err := b.TryAcquire(context.Background(), testkit.NewRequest("key")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire: %v", err)
 	}
-	if err := b.Release(context.Background(), request("key").Grant()); err == nil {
+	if err := b.Release(context.Background(), testkit.NewRequest("key").Grant()); err == nil {
 		t.Error("Release succeeds")
 	}
 	if _, err := b.Inspect(context.Background(), "", 1); err == nil {
@@ -66,15 +67,15 @@ func TestUnreachable(t *testing.T) {
 	if d := time.Since(start); d > patience {
 		t.Errorf("took %v", d)
 	}
-	w := startWaiter(t, b, request("other"))
+	w := testkit.StartWaiter(t, b, testkit.NewRequest("other"))
 	if err := b.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	<-w.done
-	if w.err == nil || errors.Is(w.err, driver.ErrNotAcquired) {
-		t.Errorf("Acquire: %v", w.err)
+	<-w.Done
+	if w.Err == nil || errors.Is(w.Err, driver.ErrNotAcquired) {
+		t.Errorf("Acquire: %v", w.Err)
 	}
-	if _, err := b.TryAcquire(context.Background(), request("key")); err == nil {
+	if _, err := b.TryAcquire(context.Background(), testkit.NewRequest("key")); err == nil {
 		t.Error("TryAcquire after Close succeeds")
 	}
 }
@@ -84,13 +85,13 @@ func TestCloseGivesUp(t *testing.T) {
 	t.Parallel()
 	addr := []string{shared.Server(t).Addr()}
 	b, other := newBackend(t, addr), newBackend(t, addr)
-	mustAcquire(t, b, request("closed"))
-	mustBeBusy(t, other, "closed")
+	testkit.MustTry(t, b, testkit.NewRequest("closed"))
+	testkit.MustBeBusy(t, other, "closed")
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	// The server may release it after Close has returned, but soon.
-	mustRelease(t, other, startWaiter(t, other, request("closed")).served(t))
+	testkit.MustRelease(t, other, testkit.StartWaiter(t, other, testkit.NewRequest("closed")).Served(t))
 }
 
 // TestDigest: with credentials, the nodes belong to that user alone.
@@ -100,8 +101,8 @@ func TestDigest(t *testing.T) {
 	outsider := newAdmin(t, addr)
 	root := zklock.WithRoot("/owned")
 	mine, mineToo := newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret")), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "secret"))
-	g := mustAcquire(t, mine, request("key"))
-	mustBeBusy(t, mineToo, "key")
+	g := testkit.MustTry(t, mine, testkit.NewRequest("key"))
+	testkit.MustBeBusy(t, mineToo, "key")
 	if _, _, err := outsider.Children("/owned/key"); !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("another user reads the queue: %v", err)
 	}
@@ -112,12 +113,12 @@ func TestDigest(t *testing.T) {
 	for _, b := range []*zklock.Backend{
 		newBackend(t, []string{addr}, root), newBackend(t, []string{addr}, root, zklock.WithDigest("shop", "guess")),
 	} {
-		if _, err := b.TryAcquire(context.Background(), request("key")); !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) {
+		if _, err := b.TryAcquire(context.Background(), testkit.NewRequest("key")); !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("TryAcquire of another user: %v", err)
 		}
 	}
-	mustRelease(t, mine, g)
-	mustRelease(t, mineToo, mustAcquire(t, mineToo, request("key")))
+	testkit.MustRelease(t, mine, g)
+	testkit.MustRelease(t, mineToo, testkit.MustTry(t, mineToo, testkit.NewRequest("key")))
 }
 
 // TestACL: all users in the list may use the locks.
@@ -127,10 +128,10 @@ func TestACL(t *testing.T) {
 	acl := zklock.WithACL(zklock.DigestACL(zk.PermAll, "a", "1"), zklock.DigestACL(zk.PermAll, "b", "2"))
 	root := zklock.WithRoot("/both")
 	a, b := newBackend(t, addr, root, acl, zklock.WithDigest("a", "1")), newBackend(t, addr, root, acl, zklock.WithDigest("b", "2"))
-	g := mustAcquire(t, a, request("key"))
-	mustBeBusy(t, b, "key")
-	mustRelease(t, a, g)
-	mustRelease(t, b, mustAcquire(t, b, request("key")))
+	g := testkit.MustTry(t, a, testkit.NewRequest("key"))
+	testkit.MustBeBusy(t, b, "key")
+	testkit.MustRelease(t, a, g)
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key")))
 }
 
 // TestPath: the application chooses the path of a key's node.
@@ -139,12 +140,12 @@ func TestPath(t *testing.T) {
 	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b := newBackend(t, []string{addr}, zklock.WithRoot("/"), zklock.WithPath(func(key string) string { return "jobs/" + key + "/lock" }))
-	g := mustAcquire(t, b, request("nightly"))
+	g := testkit.MustTry(t, b, testkit.NewRequest("nightly"))
 	if names := children(t, admin, "/jobs/nightly/lock"); len(names) != 1 {
 		t.Errorf("nodes %q", names)
 	}
-	mustRelease(t, b, g)
-	if _, err := b.TryAcquire(context.Background(), request("a//b")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+	testkit.MustRelease(t, b, g)
+	if _, err := b.TryAcquire(context.Background(), testkit.NewRequest("a//b")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("an invalid path: %v", err)
 	}
 }

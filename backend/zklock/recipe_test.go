@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestStranger: a lock of Curator's is a stranger to a node that it does not see. Nodes of
@@ -54,14 +55,14 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestRow22Strangers: other programs create nodes where this package has a lock, which do not
+// TestStrangers: other programs create nodes where this package has a lock, which do not
 // see it. The holder loses the key, and the next owner is refused, whether it reads the
 // queue anyway or has learned that it need not.
 //
 // Row 22 (zklock): a lock of Curator that does not see ours is ErrForeign, and a holder loses
 // the key at its next renewal. Fails if the nodes in the queue are compared by their numbers
 // alone.
-func TestRow22Strangers(t *testing.T) {
+func TestStrangers(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
@@ -78,22 +79,22 @@ func TestRow22Strangers(t *testing.T) {
 				if learned {
 					learn(t, b, requests, admin, key)
 				}
-				g := mustAcquire(t, b, request(key))
+				g := testkit.MustTry(t, b, testkit.NewRequest(key))
 				other := plant(t, admin, parentOf(key)+"/"+c.name, c.flags)
-				if got := renewed(t, b, g); got.Status != driver.Lost || !errors.Is(got.Err, driver.ErrForeign) {
+				if got := testkit.Renewed(t, b, g); got.Status != driver.Lost || !errors.Is(got.Err, driver.ErrForeign) {
 					t.Errorf("renewal: %+v", got)
 				}
 				for range 2 {
-					if _, err := b.TryAcquire(context.Background(), request(key)); !errors.Is(err, driver.ErrForeign) {
+					if _, err := b.TryAcquire(context.Background(), testkit.NewRequest(key)); !errors.Is(err, driver.ErrForeign) {
 						t.Errorf("the next owner: %v", err)
 					}
 				}
-				w := startWaiter(t, b, request(key))
-				eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+				w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
+				testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
 				if err := admin.Delete(other, -1); err != nil {
 					t.Fatal(err)
 				}
-				mustRelease(t, b, w.served(t))
+				testkit.MustRelease(t, b, w.Served(t))
 			})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // withholding is a connection that withholds the next request that contains a text, and
@@ -61,10 +62,10 @@ func TestRenewReportsEachResult(t *testing.T) {
 		}))
 	var grants []driver.Grant
 	for i := range 4 {
-		grants = append(grants, mustAcquire(t, b, request(fmt.Sprint("renewed-", i))))
+		grants = append(grants, testkit.MustTry(t, b, testkit.NewRequest(fmt.Sprint("renewed-", i))))
 	}
 	const slow = 0
-	grants = append(grants, request("not-held").Grant())
+	grants = append(grants, testkit.NewRequest("not-held").Grant())
 	want := make([]driver.RenewStatus, len(grants))
 	for i := range want {
 		want[i] = driver.Renewed
@@ -86,7 +87,7 @@ func TestRenewReportsEachResult(t *testing.T) {
 		t.Errorf("%d results, %v; want %v", reported.Load(), got, want)
 	}
 	for _, g := range grants[:len(grants)-1] {
-		mustRelease(t, b, g)
+		testkit.MustRelease(t, b, g)
 	}
 }
 
@@ -100,13 +101,13 @@ func TestRenewMany(t *testing.T) {
 	for i := range grants {
 		wg.Go(func() {
 			var err error
-			if grants[i], err = b.TryAcquire(context.Background(), request(fmt.Sprint("many-", i))); err != nil {
+			if grants[i], err = b.TryAcquire(context.Background(), testkit.NewRequest(fmt.Sprint("many-", i))); err != nil {
 				t.Errorf("TryAcquire of a free key: %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	mustRelease(t, b, grants[keys/2])
+	testkit.MustRelease(t, b, grants[keys/2])
 	for i, r := range driver.RenewAll(context.Background(), b, grants) {
 		if want := i != keys/2; r.Err != nil || (r.Status == driver.Renewed) != want {
 			t.Errorf("number %d: %v, %v", i, r.Status, r.Err)

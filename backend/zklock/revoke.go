@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -22,39 +21,21 @@ const revokeMessage = "__REVOKE__"
 // lost: a holder that listens later is told, and a process that was asked does not extend its
 // lock for another goroutine.
 func (b *Backend) Revoke(ctx context.Context, key string) (bool, error) {
-	parent, err := b.path(key)
-	if err != nil {
-		return false, err
-	}
-	op, end := b.link.opContext(ctx)
-	defer end()
-	q, err := b.queue(op, parent)
-	if err != nil {
-		return false, err
-	}
-	held := false
-	for _, n := range placequeue.Holders(q) {
-		existed, err := b.ask(op, parent+"/"+n.name, n.ours)
-		if err != nil {
-			return held, err
-		}
-		held = held || existed
-	}
-	return held, nil
+	return b.eachHolder(ctx, key, b.ask)
 }
 
-// ask writes the message into a node. It returns false if there is no such node.
-func (b *Backend) ask(ctx context.Context, path string, ours bool) (existed bool, err error) {
+// ask writes the message into the node n at path. It returns false if there is no such node.
+func (b *Backend) ask(ctx context.Context, path string, n node) (existed bool, err error) {
 	for {
-		node, err := b.link.content(path).wait(ctx)
-		if err != nil || node.stat.Czxid == 0 {
+		found, err := b.link.content(path).wait(ctx)
+		if err != nil || found.stat.Czxid == 0 {
 			return false, err
 		}
 		message := revokeMessage
-		if ours {
-			message += holderName(node.data)
+		if n.ours {
+			message += holderName(found.data)
 		}
-		switch _, err = b.link.set(path, []byte(message), node.stat.Version).wait(ctx); {
+		switch _, err = b.link.set(path, []byte(message), found.stat.Version).wait(ctx); {
 		case errors.Is(err, zk.ErrNoNode):
 			return false, nil
 		case !errors.Is(err, zk.ErrBadVersion): // otherwise the holder has extended its lock meanwhile

@@ -9,6 +9,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func mustBeAsked(tb testing.TB, asked <-chan struct{}) {
@@ -42,7 +43,7 @@ func TestRevokeIsNotLost(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := renewed(t, b, g); got.Status != driver.Renewed {
+			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 				t.Errorf("renewal: %+v", got)
 			}
 			select {
@@ -68,9 +69,9 @@ func TestRevokeIsNotLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, n, _ := counted(t, addr)
-			r := request("revoke " + name)
+			r := testkit.NewRequest("revoke " + name)
 			r.Owner += "@web-3/1432"
-			g := mustAcquire(t, b, r)
+			g := testkit.MustTry(t, b, r)
 			ask(t, b, n, g, func() {
 				if held, err := other.Revoke(context.Background(), g.Key); !held || err != nil {
 					t.Errorf("Revoke: %v, %v", held, err)
@@ -85,10 +86,10 @@ func TestRevokeIsNotLost(t *testing.T) {
 			if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != "web-3/1432" || infos[0].Holders[0].Owner != driver.Fingerprint(r.Owner) {
 				t.Errorf("Inspect: %+v, %v", infos, err)
 			}
-			if got := renewed(t, b, g); got.Status != driver.Renewed {
+			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 				t.Errorf("a renewal of the holder, which was only asked: %+v", got)
 			}
-			mustRelease(t, b, g)
+			testkit.MustRelease(t, b, g)
 		})
 	}
 }

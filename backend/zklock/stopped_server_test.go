@@ -9,17 +9,18 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// TestRow09ServerStopped: the server is stopped for longer than a session lasts. The
+// TestServerStopped: the server is stopped for longer than a session lasts. The
 // holder's context is cancelled in that time, and another owner gets the key when the
 // server continues.
 //
 // Row 9 (zklock): the holder's context is cancelled while the server is stopped, before
 // another owner gets the key. Fails if a lease may be longer than the session.
-func TestRow09ServerStopped(t *testing.T) {
+func TestServerStopped(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	server := zktest.Start(t, zktest.Config{})
@@ -34,17 +35,17 @@ func TestRow09ServerStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	admin := newAdmin(t, server.Addr())
-	next := startWaiter(t, other, request("key"))
-	eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
+	next := testkit.StartWaiter(t, other, testkit.NewRequest("key"))
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 2 })
 
 	server.Stop(t)
 	time.Sleep(session + session/2)
 	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("the holder's context was cancelled because of %v", err)
 	}
-	next.mustWait(t)
+	next.MustWait(t)
 	server.Cont(t)
-	g := next.served(t)
+	g := next.Served(t)
 	if lease.Valid() {
 		t.Error("two owners have the key")
 	}
@@ -54,9 +55,9 @@ func TestRow09ServerStopped(t *testing.T) {
 	if err := lease.Release(context.Background()); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("Release by the former holder: %v", err)
 	}
-	if got := renewed(t, other, g); got.Status != driver.Renewed {
+	if got := testkit.Renewed(t, other, g); got.Status != driver.Renewed {
 		t.Errorf("the next holder's lock: %v", got)
 	}
-	mustRelease(t, other, g)
-	eventually(t, patience, "no node is left", func() bool { return len(children(t, admin, parentOf("key"))) == 0 })
+	testkit.MustRelease(t, other, g)
+	testkit.Eventually(t, "no node is left", func() bool { return len(children(t, admin, parentOf("key"))) == 0 })
 }

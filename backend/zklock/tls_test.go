@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestTLS connects with TLS, through WithDialer, to a proxy in front of a server without
@@ -44,9 +45,9 @@ func TestTLS(t *testing.T) {
 	b := newBackend(t, []string{l.Addr().String()}, zklock.WithDialer(func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, network, addr, trust)
 	}))
-	g := mustAcquire(t, b, request("over tls"))
-	mustBeBusy(t, newBackend(t, []string{target}), "over tls")
-	mustRelease(t, b, g)
+	g := testkit.MustTry(t, b, testkit.NewRequest("over tls"))
+	testkit.MustBeBusy(t, newBackend(t, []string{target}), "over tls")
+	testkit.MustRelease(t, b, g)
 }
 
 // proxy copies between c and the target until one of them is closed.

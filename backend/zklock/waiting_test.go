@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -23,34 +24,34 @@ func TestOrderOfArrival(t *testing.T) {
 	addr := []string{server.Addr()}
 	admin := newAdmin(t, server.Addr())
 	holder := newBackend(t, addr)
-	g := mustAcquire(t, holder, request("key"))
-	var waiters []*waiter
+	g := testkit.MustTry(t, holder, testkit.NewRequest("key"))
+	var waiters []*testkit.Waiter
 	var backends []*zklock.Backend
 	for i := range contenders {
 		b := newBackend(t, addr)
 		backends = append(backends, b)
-		waiters = append(waiters, startWaiter(t, b, request("key")))
-		eventually(t, patience, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == i+2 })
+		waiters = append(waiters, testkit.StartWaiter(t, b, testkit.NewRequest("key")))
+		testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == i+2 })
 	}
 	watching := func() int64 { return server.Metric(t, "zk_watch_count") }
-	eventually(t, patience, "all of them watch", func() bool { return watching() == contenders })
+	testkit.Eventually(t, "all of them watch", func() bool { return watching() == contenders })
 	fired := func() int64 { return server.Metric(t, "zk_sum_node_deleted_watch_count") }
-	var order register
+	var order testkit.Register
 	for i, w := range waiters {
 		for _, later := range waiters[i:] {
-			later.mustWait(t)
+			later.MustWait(t)
 		}
 		before := fired()
 		if i == 0 {
-			mustRelease(t, holder, g)
+			testkit.MustRelease(t, holder, g)
 		} else {
-			mustRelease(t, backends[i-1], waiters[i-1].grant)
+			testkit.MustRelease(t, backends[i-1], waiters[i-1].Grant)
 		}
-		g := w.served(t)
-		order.begin(t, g.Token)
-		order.end()
+		g := w.Served(t)
+		order.Enter(t, "key", g.Token)
+		order.Leave("key", g.Token)
 		// The server counts an event when it has sent it.
-		eventually(t, patience, "the event is counted", func() bool { return fired() > before })
+		testkit.Eventually(t, "the event is counted", func() bool { return fired() > before })
 		if n := fired() - before; n != 1 {
 			t.Errorf("release %d woke %d waiters", i+1, n)
 		}
@@ -58,7 +59,7 @@ func TestOrderOfArrival(t *testing.T) {
 			t.Errorf("after release %d there are %d watches for %d waiters", i+1, left, contenders-1-i)
 		}
 	}
-	mustRelease(t, backends[contenders-1], waiters[contenders-1].grant)
+	testkit.MustRelease(t, backends[contenders-1], waiters[contenders-1].Grant)
 	if names := children(t, admin, parentOf("key")); len(names) != 0 {
 		t.Errorf("left behind: %q", names)
 	}
@@ -71,24 +72,24 @@ func TestOneWatchForMany(t *testing.T) {
 	server := zktest.Start(t, zktest.Config{})
 	admin := newAdmin(t, server.Addr())
 	b := newBackend(t, []string{server.Addr()})
-	g := mustAcquire(t, b, request("key"))
-	var waiters []*waiter
+	g := testkit.MustTry(t, b, testkit.NewRequest("key"))
+	var waiters []*testkit.Waiter
 	for range 20 {
-		r := request("key")
+		r := testkit.NewRequest("key")
 		r.Mode = driver.Shared
 		r.Backoff = driver.NewBackoff(2*time.Millisecond, 0)
-		waiters = append(waiters, startWaiter(t, b, r))
+		waiters = append(waiters, testkit.StartWaiter(t, b, r))
 	}
-	eventually(t, patience, "all of them are in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
+	testkit.Eventually(t, "all of them are in the queue", func() bool { return len(children(t, admin, parentOf("key"))) == 21 })
 	reads := func() int64 { return server.Metric(t, "zk_packets_received") }
 	for start := reads(); reads() < start+500; { // they look again and again
 		if n := server.Metric(t, "zk_watch_count"); n > 1 {
 			t.Fatalf("%d watches for one node", n)
 		}
 	}
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
 	for _, w := range waiters {
-		mustRelease(t, b, w.served(t))
+		testkit.MustRelease(t, b, w.Served(t))
 	}
 }
 
@@ -104,9 +105,10 @@ func TestHalfOfAThousandGiveUp(t *testing.T) {
 	for range sessions {
 		backends = append(backends, newBackend(t, addr))
 	}
-	g := mustAcquire(t, backends[0], request(key))
-	var r register
-	r.token.Store(g.Token)
+	g := testkit.MustTry(t, backends[0], testkit.NewRequest(key))
+	var r testkit.Register
+	r.Enter(t, key, g.Token)
+	r.Leave(key, g.Token)
 	var wg sync.WaitGroup
 	givingUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
@@ -117,7 +119,7 @@ func TestHalfOfAThousandGiveUp(t *testing.T) {
 			if givesUp {
 				ctx = givingUp
 			}
-			req := request(key)
+			req := testkit.NewRequest(key)
 			req.Backoff = driver.NewBackoff(time.Minute, 0)
 			g, err := b.Acquire(ctx, req)
 			switch {
@@ -130,23 +132,27 @@ func TestHalfOfAThousandGiveUp(t *testing.T) {
 				t.Errorf("Acquire: %v", err)
 				return
 			default:
-				r.begin(t, g.Token)
-				r.end()
+				r.Enter(t, key, g.Token)
+				r.Leave(key, g.Token)
 			}
 			if err := b.Release(context.Background(), g); err != nil {
 				t.Errorf("Release: %v", err)
 			}
 		})
 	}
-	eventually(t, 2*time.Minute, "all of them are in the queue", func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 })
+	if !testkit.Within(2*time.Minute, func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 }) {
+		t.Fatal("not after two minutes: all of them are in the queue")
+	}
 	start := time.Now()
 	giveUp()
-	eventually(t, 2*time.Minute, "half have given up", func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 })
+	if !testkit.Within(2*time.Minute, func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 }) {
+		t.Fatal("not after two minutes: half have given up")
+	}
 	gone := time.Since(start)
-	mustRelease(t, backends[0], g)
+	testkit.MustRelease(t, backends[0], g)
 	wg.Wait()
-	t.Logf("%d gave up within %v, %d got the key within %v", waiters/2, gone, r.uses.Load(), time.Since(start)-gone)
-	if n := r.uses.Load(); n != waiters/2 {
+	t.Logf("%d gave up within %v, %d got the key within %v", waiters/2, gone, r.Uses()-1, time.Since(start)-gone)
+	if n := r.Uses() - 1; n != waiters/2 {
 		t.Errorf("%d of %d got the key", n, waiters/2)
 	}
 	if names := children(t, admin, parentOf(key)); len(names) != 0 {
@@ -165,7 +171,7 @@ func TestNothingIsLeft(t *testing.T) {
 	for i := range 50 {
 		wg.Go(func() {
 			for j := i; j < keys; j += 50 {
-				g, err := b.TryAcquire(context.Background(), request(fmt.Sprint("key", j)))
+				g, err := b.TryAcquire(context.Background(), testkit.NewRequest(fmt.Sprint("key", j)))
 				if err == nil {
 					err = b.Release(context.Background(), g)
 				}
@@ -176,8 +182,10 @@ func TestNothingIsLeft(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	eventually(t, 2*time.Minute, "no node is left", func() bool { return len(children(t, admin, "/left/behind")) == 0 })
-	mustRelease(t, b, mustAcquire(t, b, request("key1"))) // and they can be used again
+	if !testkit.Within(2*time.Minute, func() bool { return len(children(t, admin, "/left/behind")) == 0 }) {
+		t.Fatal("not after two minutes: no node is left")
+	}
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key1"))) // and they can be used again
 }
 
 // TestContainersComeAndGo: a key can be used while the server deletes its node as often as
@@ -188,19 +196,19 @@ func TestContainersComeAndGo(t *testing.T) {
 		"znode.container.checkIntervalMs=1", "znode.container.maxPerMinute=100000000",
 	}})
 	addr := []string{server.Addr()}
-	var r register
+	var r testkit.Register
 	var wg sync.WaitGroup
 	for range 4 {
 		b := newBackend(t, addr)
 		wg.Go(func() {
 			for range 150 {
-				g, err := b.Acquire(context.Background(), request("key"))
+				g, err := b.Acquire(context.Background(), testkit.NewRequest("key"))
 				if err != nil {
 					t.Errorf("Acquire: %v", err)
 					return
 				}
-				r.begin(t, g.Token)
-				r.end()
+				r.Enter(t, "key", g.Token)
+				r.Leave("key", g.Token)
 				if err := b.Release(context.Background(), g); err != nil {
 					t.Errorf("Release: %v", err)
 				}

@@ -244,19 +244,19 @@ var zooKeeper = []Mutant{
 		Name:    "stranger-is-not-refused",
 		Rule:    "a key is granted although a lock of Curator is there that does not see it",
 		Edits:   []Edit{{"backend/zklock/acquire.go", "case p.stranger != nil:", "case false:"}},
-		Package: "./backend/zklock", Test: "TestRow22Strangers", Needs: "zookeeper",
+		Package: "./backend/zklock", Test: "TestStrangers", Needs: "zookeeper",
 	},
 	{
 		Name:    "stranger-is-not-noticed",
 		Rule:    "a key is kept although a lock of Curator has come that does not see it",
 		Edits:   []Edit{{"backend/zklock/renew.go", "case other != nil:", "case false:"}},
-		Package: "./backend/zklock", Test: "TestRow22Strangers", Needs: "zookeeper",
+		Package: "./backend/zklock", Test: "TestStrangers", Needs: "zookeeper",
 	},
 	{
 		Name:    "refused-node-counts-as-first",
 		Rule:    "the queue need not be read after a node that was refused because of a stranger",
 		Edits:   []Edit{{"backend/zklock/acquire.go", "tk.first = \"\" // the next node must read the queue\n", "\n"}},
-		Package: "./backend/zklock", Test: "TestRow22Strangers", Needs: "zookeeper",
+		Package: "./backend/zklock", Test: "TestStrangers", Needs: "zookeeper",
 	},
 	{
 		Name:    "own-node-is-a-stranger",

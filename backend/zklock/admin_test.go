@@ -1,0 +1,74 @@
+package zklock_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+)
+
+type quiet struct{}
+
+func (quiet) Printf(string, ...any) {}
+
+// newAdmin returns a connection of the client library, for what an operator does.
+func newAdmin(tb testing.TB, servers ...string) *zk.Conn {
+	tb.Helper()
+	c, _, err := zk.Connect(servers, 5*time.Minute, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return c
+}
+
+// keepParent creates the node of a key as one that is not a container. The server may
+// delete an empty container between two steps of a test.
+func keepParent(tb testing.TB, c *zk.Conn, key string) {
+	tb.Helper()
+	for _, path := range []string{zklock.DefaultRoot, parentOf(key)} {
+		if _, err := c.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// children returns the names of the nodes below path, as the leader knows them. It returns
+// none if there is no such node.
+func children(tb testing.TB, c *zk.Conn, path string) []string {
+	tb.Helper()
+	if _, err := c.Sync("/"); err != nil {
+		tb.Fatal(err)
+	}
+	names, _, err := c.Children(path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		tb.Fatal(err)
+	}
+	return names
+}
+
+func parentOf(key string) string { return zklock.DefaultRoot + "/" + zklock.EscapeKey(key) }
+
+// byNumber sorts the names of nodes by their numbers.
+func byNumber(names []string) []string {
+	slices.SortFunc(names, func(a, b string) int {
+		if a[len(a)-10:] < b[len(b)-10:] {
+			return -1
+		}
+		return 1
+	})
+	return names
+}
+
+func plant(t *testing.T, admin *zk.Conn, path string, flags int32) string {
+	t.Helper()
+	path, err := admin.Create(path, nil, flags, zk.WorldACL(zk.PermAll))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,66 @@
+package zklock_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// patience is how long a test waits for something that must happen soon.
+const patience = 15 * time.Second
+
+// shortTimeout is the timeout of a Backend in tests of calls without an answer. On a
+// slow machine other calls may get none in time either.
+const shortTimeout = time.Second
+
+// newBackend returns a Backend that is closed when the test ends. Unless opts say
+// otherwise, its timeouts are so long that a slow machine costs it neither a lease nor an
+// answer.
+func newBackend(tb testing.TB, servers []string, opts ...zklock.Option) *zklock.Backend {
+	tb.Helper()
+	slow := []zklock.Option{zklock.WithSessionTimeout(5 * time.Minute), zklock.WithOpTimeout(20 * time.Second)}
+	b, err := zklock.New(servers, append(slow, opts...)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	return b
+}
+
+// reconnects skips a test under the race detector if a session with watches gets a new
+// connection in it. go-zookeeper 1.0.4 then reads the last transaction's ID in
+// sendSetWatches while recvLoop writes it.
+func reconnects(tb testing.TB) {
+	tb.Helper()
+	if testkit.Race {
+		tb.Skip("go-zookeeper has a data race when it sets its watches again")
+	}
+}
+
+// mustWork takes and releases a key with a Backend with a short timeout.
+func mustWork(tb testing.TB, b *zklock.Backend, key string) {
+	tb.Helper()
+	testkit.ReleaseRepeatedly(tb, b, testkit.TryRepeatedly(tb, b, testkit.NewRequest(key)))
+}
+
+// drain returns when b has read all earlier replies of the server: they come in order.
+func drain(tb testing.TB, b *zklock.Backend) {
+	tb.Helper()
+	testkit.MustRelease(tb, b, testkit.MustTry(tb, b, testkit.NewRequest("of "+uuid.NewString())))
+}
+
+// overNetwork returns a Backend and the network of its connections.
+func overNetwork(tb testing.TB, addr string, opts ...zklock.Option) (*zklock.Backend, *spoilnet.Network) {
+	tb.Helper()
+	n := new(spoilnet.Network)
+	return newBackend(tb, []string{addr}, append(opts, zklock.WithDialer(n.DialTimeout))...), n
+}

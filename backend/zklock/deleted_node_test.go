@@ -1,0 +1,129 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// TestOwnOrphan: an owner does not wait for its own node from a session that is dead and
+// that the server still knows.
+func TestOwnOrphan(t *testing.T) {
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	b := newBackend(t, []string{addr})
+	const key = "orphan"
+	keepParent(t, admin, key)
+	r := testkit.NewRequest(key)
+	plant(t, admin, parentOf(key)+"/_c_"+r.Owner+"-lock-", zk.FlagEphemeralSequential)
+	g := testkit.MustTry(t, b, r)
+	if names := children(t, admin, parentOf(key)); len(names) != 1 {
+		t.Errorf("there should be one node: %q", names)
+	}
+	testkit.MustRelease(t, b, g)
+}
+
+// TestNodeDeleted: an operator deletes nodes. The renewal of a holder without a node is
+// Lost, and a waiter without a node does not get the key but joins the queue again.
+func TestNodeDeleted(t *testing.T) {
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	const key = "deleted"
+	g := testkit.MustTry(t, b, testkit.NewRequest(key))
+	first := testkit.StartWaiter(t, b, testkit.NewRequest(key))
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	second := testkit.StartWaiter(t, other, testkit.NewRequest(key))
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 3 })
+	names := byNumber(children(t, admin, parentOf(key)))
+
+	// The first waiter's node: neither waiter gets the key.
+	if err := admin.Delete(parentOf(key)+"/"+names[1], -1); err != nil {
+		t.Fatal(err)
+	}
+	if s := testkit.Renewed(t, b, g); s.Status != driver.Renewed {
+		t.Errorf("the holder is %v", s)
+	}
+	first.MustWait(t)
+	second.MustWait(t)
+	// The holder's node: the second waiter gets the key.
+	if err := admin.Delete(parentOf(key)+"/"+names[0], -1); err != nil {
+		t.Fatal(err)
+	}
+	g2 := second.Served(t)
+	if s := testkit.Renewed(t, b, g); s.Status != driver.Lost {
+		t.Errorf("the holder without a node is %v", s)
+	}
+	if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {
+		t.Errorf("Release by the holder without a node: %v", err)
+	}
+	first.MustWait(t)
+	testkit.MustRelease(t, other, g2)
+	first.Cancel()
+	<-first.Done
+	_ = b.Release(context.Background(), first.Request.Grant())
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(key)))
+}
+
+// TestStolenName: the nodes of a holder and of a waiter are replaced by nodes of another
+// session with the same names. Those do not count as their locks.
+func TestStolenName(t *testing.T) {
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	const key = "stolen"
+	g := testkit.MustTry(t, other, testkit.NewRequest(key))
+	r := testkit.NewRequest(key)
+	r.Backoff = driver.NewBackoff(20*time.Millisecond, 0)
+	w := testkit.StartWaiter(t, b, r)
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+	steal := func(name string) string {
+		path := parentOf(key) + "/" + name
+		_, err := admin.Multi(&zk.DeleteRequest{Path: path, Version: -1},
+			&zk.CreateRequest{Path: path, Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	names := byNumber(children(t, admin, parentOf(key)))
+	stolen := steal(names[1])
+	testkit.Eventually(t, "the waiter has a new node", func() bool {
+		exists, _, err := admin.Exists(stolen)
+		return err == nil && !exists && len(children(t, admin, parentOf(key))) == 2
+	})
+	w.MustWait(t)
+	steal(names[0])
+	if s := testkit.Renewed(t, other, g); s.Status != driver.Lost {
+		t.Errorf("the holder whose node belongs to another session is %v", s)
+	}
+	testkit.MustRelease(t, b, w.Served(t))
+	testkit.Eventually(t, "no node is left", func() bool { return len(children(t, admin, parentOf(key))) == 0 })
+}
+
+// TestOverflow: calls fail when the sequence numbers are used up.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	b := newBackend(t, []string{addr})
+	const key = "overflow"
+	keepParent(t, admin, key)
+	plant(t, admin, parentOf(key)+"/_c_9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11-lock--2147483648", zk.FlagEphemeral)
+	r := testkit.NewRequest(key)
+	if _, err := b.TryAcquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		t.Errorf("TryAcquire: %v", err)
+	}
+	if _, err := b.Acquire(context.Background(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+		t.Errorf("Acquire: %v", err)
+	}
+}

@@ -1,0 +1,137 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/stall"
+	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// TestCutForLonger: the connection of a holder and of a waiter is cut for longer than
+// the session lasts. The holder's context is cancelled before the server gives the key to
+// another owner. Both work again in a new session, and nothing of the old session is left.
+//
+// Row 12 (zklock): the holder's context is cancelled before another owner gets the key, and
+// both work again in a new session. Fails if a lease may be longer than the session.
+func TestCutForLonger(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	cut, network := overNetwork(t, addr, zklock.WithSessionTimeout(6*time.Second), zklock.WithOpTimeout(5*time.Second))
+	other := newBackend(t, []string{addr})
+	locker := distlock.New(cut, distlock.Config{})
+	defer locker.Close()
+
+	stalls := stall.Start(t)
+	lease, err := locker.Acquire(context.Background(), "cut", distlock.Opts{KeyTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := testkit.MustTry(t, other, testkit.NewRequest("cut-too"))
+	w := testkit.StartWaiter(t, cut, testkit.NewRequest("cut-too"))
+	next := testkit.StartWaiter(t, other, testkit.NewRequest("cut"))
+	testkit.Eventually(t, "two queues", func() bool {
+		return len(children(t, admin, parentOf("cut"))) == 2 && len(children(t, admin, parentOf("cut-too"))) == 2
+	})
+	node := byNumber(children(t, admin, parentOf("cut-too")))[1]
+
+	network.Hang(true)
+	served := make(chan time.Time, 1)
+	go func() {
+		<-next.Done
+		served <- time.Now()
+	}()
+	<-lease.Context().Done()
+	cancelled := time.Now()
+	g := next.Served(t)
+	margin := (<-served).Sub(cancelled)
+	switch late := cancelled.Sub(lease.Until()); {
+	case margin > 0:
+		t.Logf("the holder's context was cancelled %v before another had the key", margin)
+	case stalls.Excuses(late):
+		t.Logf("this process was suspended: the holder's context was cancelled %v late", late)
+	default:
+		t.Errorf("the holder's context was cancelled %v after another had the key", -margin)
+	}
+	if !errors.Is(context.Cause(lease.Context()), driver.ErrLost) {
+		t.Errorf("cancelled because of %v", context.Cause(lease.Context()))
+	}
+	if g.Token <= lease.Token() {
+		t.Errorf("token %d after token %d", g.Token, lease.Token())
+	}
+	w.MustWait(t)
+
+	network.Hang(false)
+	network.CloseCut()
+	testkit.Eventually(t, "the waiter is in the queue again", func() bool {
+		names := children(t, admin, parentOf("cut-too"))
+		return len(names) == 2 && !slices.Contains(names, node)
+	})
+	w.MustWait(t)
+	testkit.MustRelease(t, other, held)
+	testkit.MustRelease(t, cut, w.Served(t))
+	testkit.MustRelease(t, other, g)
+	if err := lease.Release(context.Background()); !errors.Is(err, driver.ErrLost) {
+		t.Errorf("Release of the lost lease: %v", err)
+	}
+	if err := locker.Do(context.Background(), "cut", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
+		t.Errorf("Do in the new session: %v", err)
+	}
+	for _, key := range []string{"cut", "cut-too"} {
+		if names := children(t, admin, parentOf(key)); len(names) != 0 {
+			t.Errorf("left behind: %q", names)
+		}
+	}
+}
+
+// TestCutForLess: the connection is cut for less than the session lasts. No lock is
+// lost, and the waiter notices a release of that time.
+//
+// Row 12 (zklock): no lock is lost, and a waiter notices a release that it missed. Fails if
+// a renewal without an answer counts as Lost.
+func TestCutForLess(t *testing.T) {
+	testmode.Long(t)
+	reconnects(t)
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	cut, network := overNetwork(t, addr, zklock.WithOpTimeout(2*time.Second))
+	other := newBackend(t, []string{addr})
+	g := testkit.TryRepeatedly(t, cut, testkit.NewRequest("less"))
+	held := testkit.MustTry(t, other, testkit.NewRequest("less-too"))
+	w := testkit.StartWaiter(t, cut, testkit.NewRequest("less-too"))
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("less-too"))) == 2 })
+	testkit.Eventually(t, "it watches", func() bool {
+		paths, err := shared.Server(t).Ask("wchp")
+		return err == nil && strings.Contains(paths, parentOf("less-too")+"/")
+	})
+	mustWork(t, cut, "less-and-free")
+
+	network.Hang(true)
+	testkit.MustRelease(t, other, held)
+	if s := testkit.Renewed(t, cut, g); s.Status != driver.Unknown || s.Err == nil {
+		t.Errorf("renewed without a connection: %v", s)
+	}
+	w.MustWait(t)
+	network.Hang(false)
+	network.CloseCut()
+	testkit.Eventually(t, "it is renewed", func() bool {
+		s := testkit.Renewed(t, cut, g)
+		if s.Status == driver.Lost {
+			t.Fatal("Lost although the session continues")
+		}
+		return s.Status == driver.Renewed
+	})
+	testkit.ReleaseRepeatedly(t, cut, w.Served(t))
+	testkit.ReleaseRepeatedly(t, cut, g)
+}

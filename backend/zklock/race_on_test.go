@@ -1,5 +1,0 @@
-//go:build race
-
-package zklock_test
-
-const raceDetector = true
