@@ -11,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Many goroutines use a few keys, while requests and their answers are lost and late. No
@@ -22,15 +23,15 @@ func TestManyAtOnce(t *testing.T) {
 			t.Parallel()
 			b, c, s := newSpoiled(t)
 			const goroutines, keys, visits = 60, 20, 5
-			var registers [keys]register
+			var registers [keys]testkit.Register
 			var visitors sync.WaitGroup
 			for i := range goroutines {
 				visitors.Go(func() {
 					key := i % keys
 					for range visits {
-						g := acquireAnyway(t, b, request(t.Name()+"/"+strconv.Itoa(key)))
-						registers[key].begin(t, g.Token)
-						registers[key].end()
+						g := acquireAnyway(t, b, testkit.NewRequest(t.Name()+"/"+strconv.Itoa(key)))
+						registers[key].Enter(t, g.Key, g.Token)
+						registers[key].Leave(g.Key, g.Token)
 						releaseAnyway(t, b, g)
 					}
 				})
@@ -57,7 +58,7 @@ func TestManyAtOnce(t *testing.T) {
 				if left := places(t, c, t.Name()+"/"+strconv.Itoa(key)); len(left) > 0 {
 					t.Errorf("left in etcd: %q", left)
 				}
-				if n := registers[key].uses.Load(); n != goroutines/keys*visits {
+				if n := registers[key].Uses(); n != goroutines/keys*visits {
 					t.Errorf("%d visits", n)
 				}
 			}
@@ -113,8 +114,8 @@ func TestRefusedInABatch(t *testing.T) {
 		callers.Go(func() {
 			for range 3 {
 				if i%20 != 0 {
-					mustRelease(t, b, mustAcquire(t, b, request(t.Name()+"/"+strconv.Itoa(i))))
-				} else if _, err := b.TryAcquire(context.Background(), request(large[i:])); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+					testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(t.Name()+"/"+strconv.Itoa(i))))
+				} else if _, err := b.TryAcquire(context.Background(), testkit.NewRequest(large[i:])); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 					t.Errorf("TryAcquire of a key that is too large: %v", err)
 				}
 			}

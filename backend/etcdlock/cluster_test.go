@@ -11,10 +11,11 @@ import (
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// TestRow26Cluster breaks a cluster of three servers in four ways, one after the other.
+// TestCluster breaks a cluster of three servers in four ways, one after the other.
 //
 // Row 26 (etcdlock): when one of three servers is killed, and when another becomes the
 // leader, no lock is lost, and the waiters get the key one at a time, with rising tokens.
@@ -24,7 +25,7 @@ import (
 // operations have no timeout.
 // Row 26 (etcdlock): without a majority the holder is told, and nobody gets the key until
 // there is a majority again. Fails if a renewal without an answer counts as renewed.
-func TestRow26Cluster(t *testing.T) {
+func TestCluster(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	c := etcdtest.StartCluster(t)
@@ -48,8 +49,8 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 		return newBackend(t, newClient(t, c.Addrs()...), etcdlock.WithOpTimeout(time.Second))
 	}
 	steady := open()
-	g := tryRepeatedly(t, steady, request("steady"))
-	var r register
+	g := testkit.TryRepeatedly(t, steady, testkit.NewRequest("steady"))
+	var r testkit.Register
 	var all, half sync.WaitGroup
 	done, renewing := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -60,7 +61,7 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 				return
 			case <-time.After(10 * time.Millisecond):
 			}
-			if s := renewed(steady, g); s.Status == driver.Lost {
+			if s := testkit.Renewed(t, steady, g); s.Status == driver.Lost {
 				t.Error("the lock of a holder is lost")
 				return
 			}
@@ -87,19 +88,19 @@ func disturbed(t *testing.T, c *etcdtest.Cluster, disturb func()) {
 	all.Wait()
 	close(done)
 	<-renewing
-	if n := r.uses.Load(); n != processes*(before+after) {
+	if n := r.Uses(); n != processes*(before+after) {
 		t.Errorf("%d uses of %d", n, processes*(before+after))
 	}
-	eventually(t, patience, "the lock is renewed", func() bool { return renewed(steady, g).Status == driver.Renewed })
-	releaseRepeatedly(t, steady, g)
+	testkit.Eventually(t, "the lock is renewed", func() bool { return testkit.Renewed(t, steady, g).Status == driver.Renewed })
+	testkit.ReleaseRepeatedly(t, steady, g)
 	admin := newClient(t, c.Addrs()...)
-	eventually(t, patience, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
+	testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, "contended")) == 0 })
 }
 
 // useRepeatedly takes the key, uses the register and releases the key. It repeats calls
 // that get no answer.
-func useRepeatedly(t *testing.T, b *etcdlock.Backend, r *register) {
-	req := request("contended")
+func useRepeatedly(t *testing.T, b *etcdlock.Backend, r *testkit.Register) {
+	req := testkit.NewRequest("contended")
 	var g driver.Grant
 	for deadline := time.Now().Add(time.Minute); ; {
 		var err error
@@ -112,8 +113,8 @@ func useRepeatedly(t *testing.T, b *etcdlock.Backend, r *register) {
 			return
 		}
 	}
-	r.begin(t, g.Token)
-	r.end()
+	r.Enter(t, g.Key, g.Token)
+	r.Leave(g.Key, g.Token)
 	_ = b.Release(context.Background(), g) // continues in the background after an error
 }
 
@@ -130,14 +131,14 @@ func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := tryRepeatedly(t, bound, request("stopped-too"))
+	g := testkit.TryRepeatedly(t, bound, testkit.NewRequest("stopped-too"))
 
 	leader.Stop(t)
 	stopped := time.Now()
-	if s := renewed(bound, g); s.Status != driver.Unknown || s.Err == nil {
+	if s := testkit.Renewed(t, bound, g); s.Status != driver.Unknown || s.Err == nil {
 		t.Errorf("renewed by a server that does not answer: %v", s)
 	}
-	if _, err := bound.TryAcquire(context.Background(), request("stopped-3")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+	if _, err := bound.TryAcquire(context.Background(), testkit.NewRequest("stopped-3")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("TryAcquire at a server that does not answer: %v", err)
 	}
 	if err := bound.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
@@ -147,17 +148,17 @@ func leaderStopped(t *testing.T, c *etcdtest.Cluster) {
 		t.Errorf("three calls without an answer took %v", d)
 	}
 	mustWork(t, free, "stopped-4") // the key is free at the other servers
-	eventually(t, patience, "the lease is renewed without the leader", func() bool {
+	testkit.Eventually(t, "the lease is renewed without the leader", func() bool {
 		return lease.Until().After(stopped.Add(ttl))
 	})
 	leader.Cont(t)
 	if err := lease.Check(); err != nil {
 		t.Errorf("the lease: %v", err)
 	}
-	releaseRepeatedly(t, bound, g)
+	testkit.ReleaseRepeatedly(t, bound, g)
 	_ = lease.Release(context.Background()) // continues in the background after an error
 	admin := newClient(t, c.Addrs()...)
-	eventually(t, patience, "it is released", func() bool { return len(places(t, admin, "stopped")) == 0 })
+	testkit.Eventually(t, "it is released", func() bool { return len(places(t, admin, "stopped")) == 0 })
 }
 
 // majorityLost kills two of three servers.
@@ -183,7 +184,7 @@ func majorityLost(t *testing.T, c *etcdtest.Cluster) {
 		}
 	}()
 	admin := newClient(t, c.Addrs()...)
-	eventually(t, patience, "it is in the queue", func() bool { return len(places(t, admin, "minority")) == 2 })
+	testkit.Eventually(t, "it is in the queue", func() bool { return len(places(t, admin, "minority")) == 2 })
 
 	for _, s := range c.Servers[1:] {
 		s.Kill()

@@ -7,6 +7,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // compact compacts the whole history of the server.
@@ -22,13 +23,13 @@ func compact(tb testing.TB, admin *clientv3.Client) {
 	}
 }
 
-// TestRow27Compaction: the history is compacted while a waiter watches, and again while
+// TestCompaction: the history is compacted while a waiter watches, and again while
 // the waiter is cut off and the key is released. The release is not in the history any
 // more when the watch resumes.
 //
 // Row 27 (etcdlock): the waiter gets the key. Fails if a watch goes on after the message
 // that its revision was compacted.
-func TestRow27Compaction(t *testing.T) {
+func TestCompaction(t *testing.T) {
 	t.Parallel()
 	server := etcdtest.Start(t)
 	addr := server.Addr()
@@ -36,23 +37,23 @@ func TestRow27Compaction(t *testing.T) {
 	b, n := overNetwork(t, addr)
 	other := newBackend(t, newClient(t, addr))
 
-	first := mustAcquire(t, other, request("whole"))
-	w := startWaiter(t, b, admin, request("whole"))
+	first := testkit.MustTry(t, other, testkit.NewRequest("whole"))
+	w := startWaiter(t, b, admin, testkit.NewRequest("whole"))
 	compact(t, admin)
-	w.mustWait(t)
-	mustRelease(t, other, first)
-	mustRelease(t, b, w.served(t))
+	w.MustWait(t)
+	testkit.MustRelease(t, other, first)
+	testkit.MustRelease(t, b, w.Served(t))
 
-	second := mustAcquire(t, other, request("cut"))
-	w = startWaiter(t, b, admin, request("cut"))
-	eventually(t, patience, "it watches", func() bool {
+	second := testkit.MustTry(t, other, testkit.NewRequest("cut"))
+	w = startWaiter(t, b, admin, testkit.NewRequest("cut"))
+	testkit.Eventually(t, "it watches", func() bool {
 		return server.Metric(t, "etcd_debugging_mvcc_watcher_total") == 1
 	})
 	n.Hang(true)
-	mustRelease(t, other, second)
+	testkit.MustRelease(t, other, second)
 	compact(t, admin)
-	w.mustWait(t)
+	w.MustWait(t)
 	n.Hang(false)
 	n.CloseCut()
-	mustRelease(t, b, w.served(t))
+	testkit.MustRelease(t, b, w.Served(t))
 }

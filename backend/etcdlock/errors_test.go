@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // checkError checks an error that says nothing about the key.
@@ -34,15 +35,15 @@ func checkError(t *testing.T, what string, err error, parts ...string) {
 
 // calls makes each call that needs the server.
 func calls(ctx context.Context, b *etcdlock.Backend, key string) map[string]error {
-	r := request(key)
+	r := testkit.NewRequest(key)
 	_, try := b.TryAcquire(ctx, r)
-	_, acquire := b.Acquire(ctx, request(key))
-	_, all := b.TryAcquireAll(ctx, []driver.Request{request(key)})
+	_, acquire := b.Acquire(ctx, testkit.NewRequest(key))
+	_, all := b.TryAcquireAll(ctx, []driver.Request{testkit.NewRequest(key)})
 	_, inspect := b.Inspect(ctx, "", 1)
 	_, force := b.ForceRelease(ctx, key)
 	return map[string]error{
 		"TryAcquire": try, "Acquire": acquire, "TryAcquireAll": all, "Inspect": inspect, "ForceRelease": force,
-		"Ping": b.Ping(ctx), "Release": b.Release(ctx, request(key).Grant()),
+		"Ping": b.Ping(ctx), "Release": b.Release(ctx, testkit.NewRequest(key).Grant()),
 	}
 }
 
@@ -56,7 +57,7 @@ func TestNoServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	_, err := b.TryAcquire(ctx, request(t.Name()))
+	_, err := b.TryAcquire(ctx, testkit.NewRequest(t.Name()))
 	checkError(t, "TryAcquire with a short deadline", err, "etcdlock: "+addr+": ", "connection refused")
 }
 
@@ -65,7 +66,7 @@ func TestServerHangs(t *testing.T) {
 	t.Parallel()
 	s := etcdtest.Start(t)
 	b := newBackend(t, newClient(t, s.Addr()), etcdlock.WithOpTimeout(300*time.Millisecond))
-	eventually(t, patience, "the server answers", func() bool { return b.Ping(context.Background()) == nil })
+	testkit.Eventually(t, "the server answers", func() bool { return b.Ping(context.Background()) == nil })
 	s.Stop(t)
 	defer s.Cont(t)
 	for name, err := range calls(context.Background(), b, t.Name()) {
@@ -77,14 +78,14 @@ func TestClosed(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, shared.Server(t).Addr())
 	b := newBackend(t, c)
-	g := mustAcquire(t, b, request(t.Name()))
-	w := startWaiter(t, b, c, request(t.Name()))
+	g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
+	w := startWaiter(t, b, c, testkit.NewRequest(t.Name()))
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	<-w.done
-	checkError(t, "Acquire that waits", w.err, "etcdlock: the Backend is closed")
-	_, err := b.TryAcquire(context.Background(), request(t.Name()))
+	<-w.Done
+	checkError(t, "Acquire that waits", w.Err, "etcdlock: the Backend is closed")
+	_, err := b.TryAcquire(context.Background(), testkit.NewRequest(t.Name()))
 	checkError(t, "TryAcquire", err, "etcdlock: the Backend is closed")
 	checkError(t, "Release", b.Release(context.Background(), g), "etcdlock: the Backend is closed")
 	if left := places(t, c, g.Key); len(left) > 0 {
@@ -128,28 +129,28 @@ func TestPermissions(t *testing.T) {
 	if err := b.Ping(ctx); err != nil {
 		t.Errorf("Ping: %v", err)
 	}
-	g := mustAcquire(t, b, request("order"))
-	if r := renewed(b, g); r.Status != driver.Renewed {
+	g := testkit.MustTry(t, b, testkit.NewRequest("order"))
+	if r := testkit.Renewed(t, b, g); r.Status != driver.Renewed {
 		t.Errorf("renewal: %v, %v", r.Status, r.Err)
 	}
 	w := make(chan driver.Grant, 1)
 	go func() {
-		next, err := b.Acquire(ctx, request("order"))
+		next, err := b.Acquire(ctx, testkit.NewRequest("order"))
 		if err != nil {
 			t.Errorf("Acquire: %v", err)
 		}
 		w <- next
 	}()
-	eventually(t, patience, "the waiter has a place", func() bool {
+	testkit.Eventually(t, "the waiter has a place", func() bool {
 		infos, err := b.Inspect(ctx, "order", 1)
 		return err == nil && len(infos) == 1 && infos[0].Waiting == 1
 	})
-	mustRelease(t, b, g)
-	mustRelease(t, b, <-w)
+	testkit.MustRelease(t, b, g)
+	testkit.MustRelease(t, b, <-w)
 	denied := newBackend(t, app, etcdlock.WithPrefix("other/"))
-	_, err := denied.TryAcquire(ctx, request("order"))
+	_, err := denied.TryAcquire(ctx, testkit.NewRequest("order"))
 	checkError(t, "TryAcquire outside of the prefix", err, "etcdlock: "+s.Addr()+": ", "permission denied")
 	anonymous := newBackend(t, newClient(t, s.Addr()), etcdlock.WithPrefix("shop/"))
-	_, err = anonymous.TryAcquire(ctx, request("order"))
+	_, err = anonymous.TryAcquire(ctx, testkit.NewRequest("order"))
 	checkError(t, "TryAcquire without a user", err, "etcdlock: "+s.Addr()+": ", "user name is empty")
 }

@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow22Foreign: another program has written a key with the name of the lock, and later
+// TestForeign: another program has written a key with the name of the lock, and later
 // one in its queue. Neither has a lease.
 //
 // Row 22 (etcdlock): a key with the name of the lock does not matter, and one in its queue
 // is a place that excludes others until it is deleted. Fails if places that the Backend has
 // not made do not count.
-func TestRow22Foreign(t *testing.T) {
+func TestForeign(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, shared.Server(t).Addr())
 	b := newBackend(t, c)
@@ -27,11 +28,11 @@ func TestRow22Foreign(t *testing.T) {
 	put(etcdlock.DefaultPrefix + etcdlock.EscapeKey(key))
 	mustWork(t, b, key)
 	put(dirOf(key) + "note")
-	mustBeBusy(t, b, key)
-	w := startWaiter(t, b, c, request(key))
-	w.mustWait(t)
+	testkit.MustBeBusy(t, b, key)
+	w := startWaiter(t, b, c, testkit.NewRequest(key))
+	w.MustWait(t)
 	if held, err := b.ForceRelease(context.Background(), key); !held || err != nil {
 		t.Errorf("ForceRelease: %v, %v", held, err)
 	}
-	mustRelease(t, b, w.served(t))
+	testkit.MustRelease(t, b, w.Served(t))
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // spoiler spoils requests of a client between the client and the network.
@@ -81,7 +82,7 @@ func newSpoiled(t *testing.T) (*etcdlock.Backend, *clientv3.Client, *spoiler) {
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	b := newBackend(t, c)
-	mustRelease(t, b, mustAcquire(t, b, request(t.Name()+"/session")))
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(t.Name()+"/session")))
 	return b, c, s
 }
 
@@ -94,7 +95,7 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 		return b.Acquire(context.Background(), r)
 	},
 	"TryAcquireAll": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
-		other := request(r.Key + "/other")
+		other := testkit.NewRequest(r.Key + "/other")
 		grants, err := b.TryAcquireAll(context.Background(), []driver.Request{other, r})
 		if err != nil {
 			return driver.Grant{}, errors.Join(err, b.Release(context.Background(), other.Grant()))
@@ -123,21 +124,21 @@ func TestLateRequest(t *testing.T) {
 	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
 		t.Helper()
 		b, c, s := newSpoiled(t)
-		r := request(t.Name())
+		r := testkit.NewRequest(t.Name())
 		s.spoilNext("Txn", true)
 		if _, err := try(b, r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 			t.Fatalf("an attempt without an answer: %v", err)
 		}
-		mustRelease(t, b, r.Grant())
+		testkit.MustRelease(t, b, r.Grant())
 		etcdlock.WaitForSweeper(t, b)
 		s.send(t)
 		if n := len(places(t, c, r.Key)); n != 0 {
 			t.Errorf("%d places after the late request", n)
 		}
 		// Later owners use the same name.
-		g := mustAcquire(t, b, request(r.Key))
-		mustBeBusy(t, b, r.Key)
-		mustRelease(t, b, g)
+		g := testkit.MustTry(t, b, testkit.NewRequest(r.Key))
+		testkit.MustBeBusy(t, b, r.Key)
+		testkit.MustRelease(t, b, g)
 	})
 }
 
@@ -147,13 +148,13 @@ func TestLateRequestAfterRelease(t *testing.T) {
 	forEachAttempt(t, func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error)) {
 		t.Helper()
 		b, c, s := newSpoiled(t)
-		r := request(t.Name())
+		r := testkit.NewRequest(t.Name())
 		s.spoilNext("Txn", true)
 		if _, err := try(b, r); err == nil {
 			t.Fatal("an attempt without an answer succeeded")
 		}
-		g := mustAcquire(t, b, r)
-		mustRelease(t, b, g)
+		g := testkit.MustTry(t, b, r)
+		testkit.MustRelease(t, b, g)
 		etcdlock.WaitForSweeper(t, b)
 		s.send(t)
 		if n := len(places(t, c, r.Key)); n != 0 {
@@ -173,7 +174,7 @@ func TestLostReply(t *testing.T) {
 		t.Helper()
 		b, c, s := newSpoiled(t)
 		for _, again := range []bool{true, false} {
-			r := request(t.Name())
+			r := testkit.NewRequest(t.Name())
 			s.spoilNext("Txn", false)
 			if _, err := try(b, r); err == nil {
 				t.Fatal("an attempt without an answer succeeded")
@@ -183,9 +184,9 @@ func TestLostReply(t *testing.T) {
 			}
 			g := r.Grant()
 			if again {
-				g = mustAcquire(t, b, r)
+				g = testkit.MustTry(t, b, r)
 			}
-			mustRelease(t, b, g)
+			testkit.MustRelease(t, b, g)
 			if n := len(places(t, c, r.Key)); n != 0 {
 				t.Errorf("%d places after the release", n)
 			}
@@ -206,22 +207,22 @@ func TestReleaseWithoutAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, c, s := newSpoiled(t)
-			g := mustAcquire(t, b, request(t.Name()))
+			g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
 			s.spoilNext("DeleteRange", late)
 			if err := b.Release(context.Background(), g); err == nil || errors.Is(err, driver.ErrLost) {
 				t.Fatalf("Release without an answer: %v", err)
 			}
-			eventually(t, patience, "the key is free", func() bool { return len(places(t, c, g.Key)) == 0 })
-			mustRelease(t, b, g)
+			testkit.Eventually(t, "the key is free", func() bool { return len(places(t, c, g.Key)) == 0 })
+			testkit.MustRelease(t, b, g)
 			etcdlock.WaitForSweeper(t, b) // it then uses the slot again
-			next := mustAcquire(t, b, request(g.Key))
+			next := testkit.MustTry(t, b, testkit.NewRequest(g.Key))
 			if late {
 				s.send(t)
 			}
-			if got := renewed(b, next); got.Status != driver.Renewed {
+			if got := testkit.Renewed(t, b, next); got.Status != driver.Renewed {
 				t.Errorf("the next owner's renewal: %v, %v", got.Status, got.Err)
 			}
-			mustRelease(t, b, next)
+			testkit.MustRelease(t, b, next)
 		})
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/stall"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// TestRow28LeaseExpired: the connection of a holder and of a waiter is cut for longer than
+// TestLeaseExpired: the connection of a holder and of a waiter is cut for longer than
 // their lease of etcd lasts.
 //
 // Row 28 (etcdlock): the holder's context is cancelled before another owner gets the key,
 // and both work again with a new lease of etcd. Fails if leases are not limited to half of
 // the session's TTL.
-func TestRow28LeaseExpired(t *testing.T) {
+func TestLeaseExpired(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	addr := shared.Server(t).Addr()
@@ -33,20 +34,20 @@ func TestRow28LeaseExpired(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := mustAcquire(t, other, request("cut-too"))
-	w := startWaiter(t, cut, admin, request("cut-too"))
-	next := startWaiter(t, other, admin, request("cut"))
-	place := placeOf(t, admin, w.request)
+	held := testkit.MustTry(t, other, testkit.NewRequest("cut-too"))
+	w := startWaiter(t, cut, admin, testkit.NewRequest("cut-too"))
+	next := startWaiter(t, other, admin, testkit.NewRequest("cut"))
+	place := placeOf(t, admin, w.Request)
 
 	n.Hang(true)
 	served := make(chan time.Time, 1)
 	go func() {
-		<-next.done
+		<-next.Done
 		served <- time.Now()
 	}()
 	mustEnd(t, lease)
 	cancelled := time.Now()
-	g := next.served(t)
+	g := next.Served(t)
 	margin := (<-served).Sub(cancelled)
 	switch late := cancelled.Sub(lease.Until()); {
 	case margin > 0:
@@ -59,18 +60,18 @@ func TestRow28LeaseExpired(t *testing.T) {
 	if g.Token <= lease.Token() {
 		t.Errorf("token %d after token %d", g.Token, lease.Token())
 	}
-	w.mustWait(t)
+	w.MustWait(t)
 
 	n.Hang(false)
 	n.CloseCut()
-	eventually(t, patience, "the waiter is in the queue again", func() bool {
-		again := placeOf(t, admin, w.request)
+	testkit.Eventually(t, "the waiter is in the queue again", func() bool {
+		again := placeOf(t, admin, w.Request)
 		return again != "" && again != place
 	})
-	w.mustWait(t)
-	mustRelease(t, other, held)
-	mustRelease(t, other, g)
-	releaseRepeatedly(t, cut, w.served(t))
+	w.MustWait(t)
+	testkit.MustRelease(t, other, held)
+	testkit.MustRelease(t, other, g)
+	testkit.ReleaseRepeatedly(t, cut, w.Served(t))
 	if err := lease.Release(context.Background()); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("Release of the lost lease: %v", err)
 	}
@@ -78,6 +79,6 @@ func TestRow28LeaseExpired(t *testing.T) {
 		t.Errorf("Do with the new lease of etcd: %v", err)
 	}
 	for _, key := range []string{"cut", "cut-too"} {
-		eventually(t, patience, "no place is left", func() bool { return len(places(t, admin, key)) == 0 })
+		testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, key)) == 0 })
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // An operator ends the lease of etcd, or deletes all keys. All holders are told by the next
@@ -41,14 +42,14 @@ func TestSessionLost(t *testing.T) {
 			keys := []string{"a", "b"}
 			var grants []driver.Grant
 			for _, key := range keys {
-				grants = append(grants, mustAcquire(t, b, request(key)))
+				grants = append(grants, testkit.MustTry(t, b, testkit.NewRequest(key)))
 			}
 			resp, err := c.Get(context.Background(), prefix, clientv3.WithPrefix())
 			if err != nil {
 				t.Fatal(err)
 			}
 			lease := clientv3.LeaseID(resp.Kvs[0].Lease)
-			r := request(keys[0])
+			r := testkit.NewRequest(keys[0])
 			r.Backoff = driver.NewBackoff(50*time.Millisecond, 0)
 			got := make(chan driver.Grant, 1)
 			go func() {
@@ -58,7 +59,7 @@ func TestSessionLost(t *testing.T) {
 				}
 				got <- g
 			}()
-			eventually(t, patience, "the waiter has a place", func() bool {
+			testkit.Eventually(t, "the waiter has a place", func() bool {
 				resp, err := c.Get(context.Background(), prefix+keys[0]+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 				return err == nil && resp.Count == 2
 			})
@@ -77,12 +78,12 @@ func TestSessionLost(t *testing.T) {
 			if err := b.Release(context.Background(), grants[0]); !errors.Is(err, driver.ErrLost) {
 				t.Errorf("Release of a lost lock: %v", err)
 			}
-			if got := renewed(b, next); got.Status != driver.Renewed {
+			if got := testkit.Renewed(t, b, next); got.Status != driver.Renewed {
 				t.Errorf("renewal in the new session: %v, %v", got.Status, got.Err)
 			}
-			mustRelease(t, b, next)
-			mustRelease(t, b, mustAcquire(t, b, request(keys[1])))
-			eventually(t, patience, "the old lease is gone", func() bool {
+			testkit.MustRelease(t, b, next)
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(keys[1])))
+			testkit.Eventually(t, "the old lease is gone", func() bool {
 				ttl, err := c.TimeToLive(context.Background(), lease)
 				return err == nil && ttl.TTL < 0
 			})
@@ -97,8 +98,8 @@ func TestServerStopped(t *testing.T) {
 	s := etcdtest.Start(t)
 	c := newClient(t, s.Addr())
 	b := newBackend(t, c, etcdlock.WithSessionTTL(4*time.Second), etcdlock.WithOpTimeout(300*time.Millisecond))
-	r, g := request(t.Name()), driver.Grant{}
-	eventually(t, patience, "it has the free key", func() (ok bool) {
+	r, g := testkit.NewRequest(t.Name()), driver.Grant{}
+	testkit.Eventually(t, "it has the free key", func() (ok bool) {
 		var err error
 		g, err = b.TryAcquire(context.Background(), r)
 		return err == nil
@@ -108,16 +109,16 @@ func TestServerStopped(t *testing.T) {
 	}
 	s.Stop(t)
 	defer s.Cont(t)
-	eventually(t, patience, "the lease is lost", func() bool { return renewed(b, g).Status == driver.Lost })
+	testkit.Eventually(t, "the lease is lost", func() bool { return testkit.Renewed(t, b, g).Status == driver.Lost })
 	if held := time.Since(g.Sent); held < g.TTL {
 		t.Errorf("lost after %v, with a lease of %v", held, g.TTL)
 	}
-	r = request(g.Key)
+	r = testkit.NewRequest(g.Key)
 	if _, err := b.TryAcquire(context.Background(), r); err == nil || !strings.Contains(err.Error(), s.Addr()) {
 		t.Errorf("TryAcquire at a stopped server: %v", err)
 	}
 	s.Cont(t)
-	eventually(t, patience, "it has the key again", func() bool {
+	testkit.Eventually(t, "it has the key again", func() bool {
 		next, err := b.TryAcquire(context.Background(), r) // it may have the key since the request before
 		if err == nil && next.Token <= g.LastToken {
 			t.Errorf("token %d after token %d", next.Token, g.LastToken)
@@ -133,10 +134,10 @@ func TestKeepAlive(t *testing.T) {
 	addr := shared.Server(t).Addr()
 	c := newClient(t, addr)
 	b := newBackend(t, c, etcdlock.WithSessionTTL(2*time.Second))
-	g := mustAcquire(t, b, request(t.Name()+"/kept"))
+	g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()+"/kept"))
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
 		sent := time.Now()
-		switch r := renewed(b, g); {
+		switch r := testkit.Renewed(t, b, g); {
 		case r.Status == driver.Renewed:
 			g.Sent = sent
 		case time.Since(g.Sent) < g.TTL:
@@ -148,7 +149,7 @@ func TestKeepAlive(t *testing.T) {
 	}
 	crashing := newClient(t, addr)
 	crashed := newBackend(t, crashing, etcdlock.WithSessionTTL(time.Second))
-	lost := mustAcquire(t, crashed, request(t.Name()+"/crashed"))
+	lost := testkit.MustTry(t, crashed, testkit.NewRequest(t.Name()+"/crashed"))
 	etcdlock.Crash(crashed)
-	eventually(t, patience, "the key is free", func() bool { return len(places(t, c, lost.Key)) == 0 })
+	testkit.Eventually(t, "the key is free", func() bool { return len(places(t, c, lost.Key)) == 0 })
 }

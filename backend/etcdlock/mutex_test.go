@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // newMutex returns the concurrency.Mutex of a key, with a session of its own.
@@ -110,31 +111,31 @@ func TestMutexInTheQueue(t *testing.T) {
 	c := newClient(t, shared.Server(t).Addr())
 	b := newBackend(t, c)
 	key := t.Name()
-	g := mustAcquire(t, b, request(key))
+	g := testkit.MustTry(t, b, testkit.NewRequest(key))
 	m := newMutex(t, c, key)
 	locked := make(chan error, 1)
 	go func() { locked <- m.Lock(context.Background()) }()
-	eventually(t, patience, "the Mutex has a place", func() bool { return len(places(t, c, key)) == 2 })
-	w := startWaiter(t, b, c, request(key))
+	testkit.Eventually(t, "the Mutex has a place", func() bool { return len(places(t, c, key)) == 2 })
+	w := startWaiter(t, b, c, testkit.NewRequest(key))
 	if _, err := b.Extend(context.Background(), g, 8); !errors.Is(err, driver.ErrNotAcquired) {
 		t.Errorf("Extend while a Mutex waits: %v", err)
 	}
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
 	if err := <-locked; err != nil {
 		t.Fatalf("concurrency.Mutex: %v", err)
 	}
-	w.mustWait(t)
-	mustBeBusy(t, b, key)
+	w.MustWait(t)
+	testkit.MustBeBusy(t, b, key)
 	infos, err := b.Inspect(context.Background(), key, 10)
 	if err != nil || len(infos) != 1 || infos[0].Held != 1 || infos[0].Waiting != 1 || infos[0].Holders[0].Holder != "" {
 		t.Errorf("listed as %+v, %v", infos, err)
 	}
 	mustUnlock(t, m)
-	next := w.served(t)
+	next := w.Served(t)
 	if next.Token <= g.LastToken {
 		t.Errorf("token %d after token %d", next.Token, g.LastToken)
 	}
-	mustRelease(t, b, next)
+	testkit.MustRelease(t, b, next)
 }
 
 // A Mutex excludes readers and holders of permits, and waits for all of them.
@@ -148,26 +149,26 @@ func TestMutexAndSharedLocks(t *testing.T) {
 	} {
 		key := t.Name() + "/" + name
 		of := func() driver.Request {
-			r := request(key)
+			r := testkit.NewRequest(key)
 			share(&r)
 			return r
 		}
-		first, second := mustAcquire(t, b, of()), mustAcquire(t, b, of())
+		first, second := testkit.MustTry(t, b, of()), testkit.MustTry(t, b, of())
 		m := newMutex(t, c, key)
 		if err := m.TryLock(context.Background()); !errors.Is(err, concurrency.ErrLocked) {
 			t.Errorf("%s: TryLock of a held key: %v", name, err)
 		}
-		mustRelease(t, b, first)
+		testkit.MustRelease(t, b, first)
 		if err := m.TryLock(context.Background()); !errors.Is(err, concurrency.ErrLocked) {
 			t.Errorf("%s: TryLock of a held key: %v", name, err)
 		}
-		mustRelease(t, b, second)
+		testkit.MustRelease(t, b, second)
 		mustLock(t, m)
 		if _, err := b.TryAcquire(context.Background(), of()); !errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("%s: TryAcquire while a Mutex has the key: %v", name, err)
 		}
 		w := startWaiter(t, b, c, of())
 		mustUnlock(t, m)
-		mustRelease(t, b, w.served(t))
+		testkit.MustRelease(t, b, w.Served(t))
 	}
 }

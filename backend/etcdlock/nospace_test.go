@@ -13,14 +13,15 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow29NoSpace: the database of the server is full. Then an operator makes space.
+// TestNoSpace: the database of the server is full. Then an operator makes space.
 //
 // Row 29 (etcdlock): holders keep their locks and release them, and a waiter that is in the
 // queue gets its key. A new lock is refused with the cause, and is granted when there is
 // space again. Fails if a renewal writes.
-func TestRow29NoSpace(t *testing.T) {
+func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()
 	admin := newClient(t, addr)
@@ -32,8 +33,8 @@ func TestRow29NoSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := mustAcquire(t, b, request("passed-on"))
-	w := startWaiter(t, other, admin, request("passed-on"))
+	g := testkit.MustTry(t, b, testkit.NewRequest("passed-on"))
+	w := startWaiter(t, other, admin, testkit.NewRequest("passed-on"))
 	fill(t, admin)
 
 	for _, try := range []*distlock.Locker{locker, distlock.New(newBackend(t, newClient(t, addr)), distlock.Config{})} {
@@ -46,14 +47,14 @@ func TestRow29NoSpace(t *testing.T) {
 	if err := locker.Ping(context.Background()); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
 		t.Errorf("Ping without space: %v", err)
 	}
-	w.mustWait(t)
-	mustRelease(t, b, g)
-	next := w.served(t)
+	w.MustWait(t)
+	testkit.MustRelease(t, b, g)
+	next := w.Served(t)
 	if next.Token <= g.Token {
 		t.Errorf("token %d after token %d", next.Token, g.Token)
 	}
 	full := time.Now()
-	eventually(t, patience, "the lease is renewed", func() bool {
+	testkit.Eventually(t, "the lease is renewed", func() bool {
 		if err := lease.Check(); err != nil {
 			t.Fatalf("the lease: %v", err)
 		}
@@ -64,12 +65,12 @@ func TestRow29NoSpace(t *testing.T) {
 	if err := locker.Do(context.Background(), "new", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
 		t.Errorf("Do when there is space again: %v", err)
 	}
-	mustRelease(t, other, next)
+	testkit.MustRelease(t, other, next)
 	if err := lease.Release(context.Background()); err != nil {
 		t.Errorf("Release: %v", err)
 	}
 	for _, key := range []string{"kept", "passed-on", "new"} {
-		eventually(t, patience, "no place is left", func() bool { return len(places(t, admin, key)) == 0 })
+		testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, key)) == 0 })
 	}
 }
 

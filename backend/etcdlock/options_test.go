@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -42,7 +43,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		`key "" or owner "o" is empty`:                  func(r *driver.Request) { r.Key, r.Owner = "", "o" },
 		`key "k" or owner "" is empty`:                  func(r *driver.Request) { r.Key, r.Owner = "k", "" },
 	} {
-		r := request(t.Name())
+		r := testkit.NewRequest(t.Name())
 		change(&r)
 		_, err := b.TryAcquire(context.Background(), r)
 		_, err2 := b.Acquire(context.Background(), r)
@@ -58,13 +59,13 @@ func TestRequestsAreChecked(t *testing.T) {
 func TestOtherKindOfLockByTheSameOwner(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, newClient(t, shared.Server(t).Addr()))
-	r := request(t.Name())
-	g := mustAcquire(t, b, r)
+	r := testkit.NewRequest(t.Name())
+	g := testkit.MustTry(t, b, r)
 	r.Mode = driver.Shared
 	if _, err := b.TryAcquire(context.Background(), r); err == nil || !strings.Contains(err.Error(), "the owner has asked for") {
 		t.Errorf("an owner that asks for another kind of lock: %v", err)
 	}
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
 }
 
 // A transaction has a limit. More keys are taken one after the other, by the Locker.
@@ -73,7 +74,7 @@ func TestTooManyKeysAtOnce(t *testing.T) {
 	b := newBackend(t, newClient(t, shared.Server(t).Addr()))
 	rs := make([]driver.Request, 101)
 	for i := range rs {
-		rs[i] = request(t.Name() + "/" + strings.Repeat("x", i))
+		rs[i] = testkit.NewRequest(t.Name() + "/" + strings.Repeat("x", i))
 	}
 	if _, err := b.TryAcquireAll(context.Background(), rs); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%d keys at once: %v", len(rs), err)
@@ -83,7 +84,7 @@ func TestTooManyKeysAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, g := range grants {
-		mustRelease(t, b, g)
+		testkit.MustRelease(t, b, g)
 	}
 }
 
@@ -91,7 +92,7 @@ func TestTooManyKeysAtOnce(t *testing.T) {
 func TestEmptyPrefix(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, newClient(t, shared.Server(t).Addr()), etcdlock.WithPrefix(""))
-	g := mustAcquire(t, b, request(t.Name()))
+	g := testkit.MustTry(t, b, testkit.NewRequest(t.Name()))
 	infos, err := b.Inspect(context.Background(), "", 1_000_000)
 	if err != nil {
 		t.Fatal(err)
@@ -106,5 +107,5 @@ func TestEmptyPrefix(t *testing.T) {
 	if !found {
 		t.Errorf("%q is not listed", g.Key)
 	}
-	mustRelease(t, b, g)
+	testkit.MustRelease(t, b, g)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // staleStream is a stream of keep-alives. If stale is true, the answers have the term
@@ -30,13 +31,13 @@ func (s staleStream) RecvMsg(m any) error {
 	return err
 }
 
-// TestRow26StaleLeader: keep-alives are answered by a server that led in an earlier term
+// TestStaleLeader: keep-alives are answered by a server that led in an earlier term
 // and does not know that another leads. etcd 3.4.23 does so when a leader was stopped for a
 // while: the lease of etcd does not continue.
 //
 // Row 26 (etcdlock): a keep-alive of an earlier term than that of the lock's renewal does
 // not count, and the lease ends. Fails if the terms are not compared.
-func TestRow26StaleLeader(t *testing.T) {
+func TestStaleLeader(t *testing.T) {
 	t.Parallel()
 	stale := new(atomic.Bool)
 	intercept := func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -52,12 +53,12 @@ func TestRow26StaleLeader(t *testing.T) {
 	}
 	defer c.Close()
 	b := newBackend(t, c, etcdlock.WithSessionTTL(2*time.Second), etcdlock.WithOpTimeout(shortTimeout))
-	r := request(t.Name())
-	g := tryRepeatedly(t, b, r)
+	r := testkit.NewRequest(t.Name())
+	g := testkit.TryRepeatedly(t, b, r)
 	stale.Store(true)
-	eventually(t, patience, "the lock is not renewed", func() bool { return renewed(b, g).Status != driver.Renewed })
-	eventually(t, patience, "the lease ends", func() bool { return renewed(b, g).Status == driver.Lost })
+	testkit.Eventually(t, "the lock is not renewed", func() bool { return testkit.Renewed(t, b, g).Status != driver.Renewed })
+	testkit.Eventually(t, "the lease ends", func() bool { return testkit.Renewed(t, b, g).Status == driver.Lost })
 	stale.Store(false)
-	eventually(t, patience, "the place is deleted", func() bool { return placeOf(t, c, r) == "" })
+	testkit.Eventually(t, "the place is deleted", func() bool { return placeOf(t, c, r) == "" })
 	mustWork(t, b, t.Name())
 }

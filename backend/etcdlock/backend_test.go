@@ -1,0 +1,93 @@
+package etcdlock_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// newClient returns a client that is closed when the test ends.
+func newClient(tb testing.TB, addrs ...string) *clientv3.Client {
+	tb.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: addrs, Logger: zap.NewNop()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Errorf("closing the client: %v", err)
+		}
+	})
+	return c
+}
+
+// newBackend returns a Backend that is closed when the test ends. Unless opts say
+// otherwise, its timeouts are so long that a slow machine costs it neither a lease nor an
+// answer.
+func newBackend(tb testing.TB, c *clientv3.Client, opts ...etcdlock.Option) *etcdlock.Backend {
+	tb.Helper()
+	slow := []etcdlock.Option{etcdlock.WithSessionTTL(5 * time.Minute), etcdlock.WithOpTimeout(20 * time.Second)}
+	b, err := etcdlock.New(c, append(slow, opts...)...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			tb.Errorf("Close: %v", err)
+		}
+	})
+	return b
+}
+
+// patience is how long a test waits for something that must happen soon.
+const patience = 15 * time.Second
+
+// overNetwork returns a Backend and the network of its connections.
+func overNetwork(tb testing.TB, addr string, opts ...etcdlock.Option) (*etcdlock.Backend, *spoilnet.Network) {
+	tb.Helper()
+	n := new(spoilnet.Network)
+	dial := func(ctx context.Context, addr string) (net.Conn, error) { return n.DialContext(ctx, "tcp", addr) }
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{addr}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	return newBackend(tb, c, opts...), n
+}
+
+// shortTimeout is the timeout of a Backend in tests of calls without an answer. On a
+// slow machine other calls may get none in time either.
+const shortTimeout = time.Second
+
+// mustWork takes and releases a key with a Backend with a short timeout.
+func mustWork(tb testing.TB, b *etcdlock.Backend, key string) {
+	tb.Helper()
+	testkit.ReleaseRepeatedly(tb, b, testkit.TryRepeatedly(tb, b, testkit.NewRequest(key)))
+}
+
+// mustEnd waits until the holder is told that its lease is lost.
+func mustEnd(tb testing.TB, lease *distlock.Lease) {
+	tb.Helper()
+	select {
+	case <-lease.Context().Done():
+	case <-time.After(patience):
+		tb.Fatal("the holder is not told")
+	}
+	if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {
+		tb.Errorf("the holder's context was cancelled because of %v", err)
+	}
+}
