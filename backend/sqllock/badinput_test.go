@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // fails checks an error for people: it is one line, and has all of the words.
@@ -139,7 +140,7 @@ func TestMissingTable(t *testing.T) {
 		if err := sqllock.CreateTable(t.Context(), d.pool(t, dsn), d.dialect, sqllock.WithTable("locks")); err != nil {
 			t.Fatal(err)
 		}
-		release(t, b, acquire(t, b, request("key", time.Minute)))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 		if err := b.Ping(t.Context()); err != nil {
 			t.Errorf("Ping: %v", err)
 		}
@@ -206,7 +207,7 @@ func TestTableInSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := d.opened(t, dsn, o)
-		release(t, b, acquire(t, b, request("key", time.Minute)))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 		scan(t, d.pool(t, dsn), "SELECT count(*) FROM shop.locks_member")
 	}
 }
@@ -224,7 +225,7 @@ func TestSchema(t *testing.T) {
 		s.Exec(t, name, text)
 		s.Exec(t, name, text)
 		b := d.opened(t, s.DSN(name))
-		release(t, b, acquire(t, b, request("key", time.Minute)))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // BenchmarkLock measures a lock and an unlock: by one goroutine, and by many with keys of
@@ -50,7 +51,7 @@ func BenchmarkRenew(b *testing.B) {
 			backend := d.opened(b, d.newTables(b))
 			grants := make([]driver.Grant, 64)
 			for i := range grants {
-				grants[i] = acquire(b, backend, request("key"+strconv.Itoa(i), time.Hour))
+				grants[i] = testkit.MustTry(b, backend, request("key"+strconv.Itoa(i), time.Hour))
 			}
 			for _, n := range []int{1, 64} {
 				b.Run(strconv.Itoa(n), func(b *testing.B) {

@@ -8,15 +8,16 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow11DatabaseClock: the clock of the database is set an hour back or ahead, while a
+// TestDatabaseClock: the clock of the database is set an hour back or ahead, while a
 // key is free, held, or waited for.
 //
 // Row 11 (sqllock): tokens rise all the same. Set back, the clock ends no lease. Set
 // ahead, it ends all: another owner can have the key before the holder is told, and only
 // the token tells them apart. Fails if the token is the clock alone.
-func TestRow11DatabaseClock(t *testing.T) {
+func TestDatabaseClock(t *testing.T) {
 	eachServer(t, func(tb testing.TB, e *sqltest.Engine) *sqltest.Server { tb.Helper(); return e.StartWithClock(tb) },
 		func(t *testing.T, of *store) {
 			s := of.server
@@ -43,7 +44,7 @@ func TestRow11DatabaseClock(t *testing.T) {
 				}
 				for _, d := range []time.Duration{0, time.Hour, 0, -time.Hour, -time.Hour - time.Millisecond, 0} {
 					s.SetClock(t, d)
-					release(t, a, use(a))
+					testkit.MustRelease(t, a, use(a))
 				}
 
 				// Back while the key is held: the lease continues, for others too.
@@ -55,25 +56,25 @@ func TestRow11DatabaseClock(t *testing.T) {
 						t.Errorf("%s: another asks for a held key: %v", r.Key, err)
 					}
 				}
-				if got := renewed(t, a, g); got.Status != driver.Renewed {
+				if got := testkit.Renewed(t, a, g); got.Status != driver.Renewed {
 					t.Errorf("%s: after the clock was set back: %v", r.Key, got)
 				}
-				release(t, a, g)
+				testkit.MustRelease(t, a, g)
 
 				// Ahead while the key is held: its lease is over. The holder of before is
 				// told, and does not touch the key of the next.
 				g = use(a)
 				s.SetClock(t, time.Hour)
 				next := use(b)
-				if got := renewed(t, a, g); got.Status != driver.Lost {
+				if got := testkit.Renewed(t, a, g); got.Status != driver.Lost {
 					t.Errorf("%s: after the clock was set ahead: %v", r.Key, got)
 				}
 				if err := a.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) && r.Mode != driver.Shared {
 					t.Errorf("%s: release by the former holder: %v", r.Key, err)
 				}
-				release(t, b, next)
+				testkit.MustRelease(t, b, next)
 				s.SetClock(t, 0)
-				release(t, a, use(a))
+				testkit.MustRelease(t, a, use(a))
 			}
 		})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/locktest"
 )
@@ -35,7 +36,7 @@ func TestConformance(t *testing.T) {
 // that is too slow for the limits of the suite; TestInMemory runs there.
 func TestConformanceInMemory(t *testing.T) {
 	testmode.Long(t)
-	if raceDetector {
+	if testkit.Race {
 		t.Skip("too slow under the race detector")
 	}
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -128,43 +129,10 @@ func request(key string, ttl time.Duration) driver.Request {
 	return driver.Request{Key: key, Owner: rand.Text() + "@host/1", TTL: ttl, Tokens: 1}
 }
 
-// acquire takes a free key.
-func acquire(tb testing.TB, b driver.Backend, r driver.Request) driver.Grant {
-	tb.Helper()
-	g, err := b.TryAcquire(tb.Context(), r)
-	if err != nil {
-		tb.Fatalf("TryAcquire of a free key: %v", err)
-	}
-	return g
-}
-
-func release(tb testing.TB, b driver.Backend, g driver.Grant) {
-	tb.Helper()
-	if err := b.Release(tb.Context(), g); err != nil {
-		tb.Fatalf("Release by the holder: %v", err)
-	}
-}
-
-// eventually waits until f returns true.
-func eventually(tb testing.TB, what string, f func() bool) {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			tb.Fatalf("not within %v: %s", patience, what)
-		}
-	}
-}
-
 // ended waits until the lease of the key's holder has ended.
 func ended(tb testing.TB, b *sqllock.Backend, key string) {
 	tb.Helper()
-	eventually(tb, "the end of the lease", func() bool {
+	testkit.Eventually(tb, "the end of the lease", func() bool {
 		infos, err := b.Inspect(tb.Context(), key, 1)
 		if err != nil {
 			tb.Fatal(err)

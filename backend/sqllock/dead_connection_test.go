@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestDeadConnections checks that a renewal and a release succeed although all connections
@@ -21,7 +22,7 @@ func TestDeadConnections(t *testing.T) {
 			n.CloseCut()
 		}
 		die()
-		if got := renewed(t, b, g); got.Status != driver.Renewed {
+		if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 			t.Errorf("Renew: %+v", got)
 		}
 		die()

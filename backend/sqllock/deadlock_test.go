@@ -9,15 +9,16 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow32Deadlock: another transaction has locked the row of one key and asks for that of
+// TestDeadlock: another transaction has locked the row of one key and asks for that of
 // another, which is the order opposite to that of a Backend that takes both. The database
 // undoes what the Backend did.
 //
 // Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if a
 // deadlock is not repeated.
-func TestRow32Deadlock(t *testing.T) {
+func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	const lockRow = "SELECT token FROM distlock WHERE lock_key = '"
 	for name, d := range map[string]struct {
@@ -48,7 +49,7 @@ func TestRow32Deadlock(t *testing.T) {
 			b, db := of.open(t), of.pool(t)
 			of.server.Exec(t, of.name, "CREATE TABLE ballast (n int)")
 			for _, key := range []string{"a", "b"} {
-				release(t, b, acquire(t, b, request(key, time.Minute)))
+				testkit.MustRelease(t, b, testkit.MustTry(t, b, request(key, time.Minute)))
 			}
 			for try := range 10 {
 				before := d.deadlocks()
@@ -68,7 +69,7 @@ func TestRow32Deadlock(t *testing.T) {
 					grants, err = b.TryAcquireAll(context.WithoutCancel(t.Context()), []driver.Request{request("a", time.Minute), request("b", time.Minute)})
 					done <- err
 				}()
-				eventually(t, "the Backend waits for the row", func() bool {
+				testkit.Eventually(t, "the Backend waits for the row", func() bool {
 					var n int
 					if err := db.QueryRowContext(t.Context(), d.waits).Scan(&n); err != nil {
 						t.Fatal(err)
@@ -81,7 +82,7 @@ func TestRow32Deadlock(t *testing.T) {
 					t.Fatalf("TryAcquireAll: %v", err)
 				}
 				for _, g := range grants {
-					release(t, b, g)
+					testkit.MustRelease(t, b, g)
 				}
 				switch {
 				case undone == nil && d.deadlocks() != before:

@@ -10,18 +10,19 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // longKey returns a key that comes after those with lower numbers, so that its row does not
 // fit into a page that has room.
 func longKey(n int) string { return fmt.Sprintf("key-%05d-%0150d", n, 0) }
 
-// TestRow33DiskFull: the file of SQLite must not grow any more.
+// TestDiskFull: the file of SQLite must not grow any more.
 //
 // Row 33 (sqllock): a new key is refused with the cause and never runs without its lock;
 // what is held is renewed and released. Fails if an error of the database counts as
 // another holder.
-func TestRow33DiskFull(t *testing.T) {
+func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	of := &store{database: sqlite, dsn: sqlite.newTables(t)}
 	roomy := of.dsn
@@ -64,12 +65,12 @@ func TestRow33DiskFull(t *testing.T) {
 		}
 	}
 	for _, g := range held {
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	}
 	of.dsn = roomy
 	again := of.open(t)
 	for _, key := range []int{50_000, 60_000, 60_001} {
-		release(t, again, acquire(t, again, request(longKey(key), time.Minute)))
+		testkit.MustRelease(t, again, testkit.MustTry(t, again, request(longKey(key), time.Minute)))
 	}
 	if infos, err := again.Inspect(t.Context(), "", 100); err != nil || len(infos) != 0 {
 		t.Errorf("left behind: %v, %v", infos, err)

@@ -9,21 +9,22 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// TestRow04TablesGone: the tables are dropped, and created anew, as after a restart of an
+// TestTablesGone: the tables are dropped, and created anew, as after a restart of an
 // empty server.
 //
 // Row 4 (sqllock): without the tables nothing is granted, and no lease is renewed. With new
 // tables the holder learns of the loss at its next renewal, and the next token is higher.
 // Fails if an error of the database counts as Lost, or if tokens start at 1.
-func TestRow04TablesGone(t *testing.T) {
+func TestTablesGone(t *testing.T) {
 	eachShared(t, func(t *testing.T, of *store) {
 		b, admin := of.open(t), of.pool(t)
 		r := request("key", time.Minute)
 		r.Tokens = 64
-		g := acquire(t, b, r)
+		g := testkit.MustTry(t, b, r)
 		schema, err := sqllock.Schema(of.dialect, "")
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +34,7 @@ func TestRow04TablesGone(t *testing.T) {
 				exec(t, admin, "DROP TABLE IF EXISTS "+table)
 			}
 		}
-		if got := renewed(t, b, g); got.Status != driver.Unknown || got.Err == nil {
+		if got := testkit.Renewed(t, b, g); got.Status != driver.Unknown || got.Err == nil {
 			t.Errorf("a renewal without the tables: %+v", got)
 		}
 		if _, err := b.TryAcquire(t.Context(), request("key", time.Minute)); !unknown(err) {
@@ -43,35 +44,35 @@ func TestRow04TablesGone(t *testing.T) {
 		if err := sqllock.CreateTable(t.Context(), admin, of.dialect); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the holder learns of the loss", func() bool {
-			got := renewed(t, b, g)
+		testkit.Eventually(t, "the holder learns of the loss", func() bool {
+			got := testkit.Renewed(t, b, g)
 			if got.Status == driver.Renewed {
 				t.Fatal("a lock that is gone is renewed")
 			}
 			return got.Status == driver.Lost
 		})
-		next := acquire(t, b, request("key", time.Minute))
+		next := testkit.MustTry(t, b, request("key", time.Minute))
 		if next.Token <= g.LastToken {
 			t.Errorf("token %d after %d", next.Token, g.LastToken)
 		}
-		release(t, b, next)
+		testkit.MustRelease(t, b, next)
 	})
 }
 
-// TestRow05SynchronousStandby: the primary of PostgreSQL is lost, and a synchronous standby
+// TestSynchronousStandby: the primary of PostgreSQL is lost, and a synchronous standby
 // takes over.
 //
 // Row 5 (sqllock): with synchronous_standby_names all locks are kept, and a lock that the
 // standby has not confirmed is not granted. Fails if an acquisition does not wait for its
 // commit.
-func TestRow05SynchronousStandby(t *testing.T) {
+func TestSynchronousStandby(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	of := onServer(t, postgres, sqltest.Postgres.Start(t))
 	standby := of.server.Replica(t)
 	of.server.Exec(t, of.name, "ALTER SYSTEM SET synchronous_standby_names = '*'")
 	of.server.Exec(t, of.name, "SELECT pg_reload_conf()")
-	eventually(t, "the standby is synchronous", func() bool {
+	testkit.Eventually(t, "the standby is synchronous", func() bool {
 		return of.server.Exec(t, of.name, "SELECT string_agg(sync_state, '') FROM pg_stat_replication") == "sync"
 	})
 	of.dsn = fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable&target_session_attrs=read-write",
@@ -87,11 +88,11 @@ func TestRow05SynchronousStandby(t *testing.T) {
 
 	var kept []driver.Grant
 	for i := range 10 {
-		kept = append(kept, acquire(t, b, request(fmt.Sprint("key", i), time.Minute)))
+		kept = append(kept, testkit.MustTry(t, b, request(fmt.Sprint("key", i), time.Minute)))
 	}
 	of.server.Kill()
 	standby.Promote(t)
-	eventually(t, "all locks are renewed", func() bool {
+	testkit.Eventually(t, "all locks are renewed", func() bool {
 		n := 0
 		for _, got := range driver.RenewAll(t.Context(), b, kept) {
 			if got.Status == driver.Lost {
@@ -104,6 +105,6 @@ func TestRow05SynchronousStandby(t *testing.T) {
 		return n == len(kept)
 	})
 	for _, g := range kept {
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	}
 }

@@ -8,16 +8,17 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow05Failover: the primary of PostgreSQL is lost, and a standby takes over that was
+// TestFailover: the primary of PostgreSQL is lost, and a standby takes over that was
 // behind: it has some locks, and not those that were acquired last. An asynchronous
 // standby loses what synchronous_standby_names would have kept.
 //
 // Row 5 (sqllock): locks that the standby has are kept; the others are lost, and a renewal
 // says so. Until then another owner can have the key, with a larger token. Fails if the
 // token is a counter alone.
-func TestRow05Failover(t *testing.T) {
+func TestFailover(t *testing.T) {
 	t.Parallel()
 	of := onServer(t, postgres, sqltest.Postgres.Start(t))
 	standby := of.server.Replica(t)
@@ -25,42 +26,42 @@ func TestRow05Failover(t *testing.T) {
 	of.dsn = fmt.Sprintf("postgres://postgres@%s,%s/%s?sslmode=disable&target_session_attrs=read-write",
 		of.server.Addr(), standby.Addr(), of.name)
 	b := of.open(t)
-	release(t, b, acquire(t, b, request("rested", time.Minute)))
-	kept := acquire(t, b, request("kept", time.Minute)) // it is durable, and with it the release
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("rested", time.Minute)))
+	kept := testkit.MustTry(t, b, request("kept", time.Minute)) // it is durable, and with it the release
 	written := of.server.Exec(t, of.name, "SELECT pg_current_wal_lsn()")
-	eventually(t, "the standby has it", func() bool {
+	testkit.Eventually(t, "the standby has it", func() bool {
 		return standby.Exec(t, of.name, "SELECT pg_last_wal_replay_lsn() >= '"+written+"'") == "t"
 	})
 
 	// The standby hears nothing more.
 	standby.Exec(t, of.name, "ALTER SYSTEM SET primary_conninfo = ''")
 	standby.Exec(t, of.name, "SELECT pg_reload_conf()")
-	eventually(t, "the standby is cut off", func() bool {
+	testkit.Eventually(t, "the standby is cut off", func() bool {
 		return of.server.Exec(t, of.name, "SELECT count(*) FROM pg_stat_replication") == "0"
 	})
-	release(t, b, acquire(t, b, request("rested", time.Minute))) // its token is lost
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("rested", time.Minute))) // its token is lost
 	var lost []driver.Grant
 	for i := range 3 {
-		lost = append(lost, acquire(t, b, request(fmt.Sprintf("lost%d", i), time.Minute)))
+		lost = append(lost, testkit.MustTry(t, b, request(fmt.Sprintf("lost%d", i), time.Minute)))
 	}
 	r := request("rested", time.Minute)
 	r.Tokens = 64
-	last := acquire(t, b, r)
+	last := testkit.MustTry(t, b, r)
 
 	of.server.Kill()
 	standby.Promote(t)
-	eventually(t, "the lock that was kept is renewed", func() bool {
-		got := renewed(t, b, kept)
+	testkit.Eventually(t, "the lock that was kept is renewed", func() bool {
+		got := testkit.Renewed(t, b, kept)
 		if got.Status == driver.Lost {
 			t.Fatal("it is lost")
 		}
 		return got.Status == driver.Renewed
 	})
-	next := acquire(t, b, request("rested", time.Minute))
+	next := testkit.MustTry(t, b, request("rested", time.Minute))
 	if next.Token <= last.LastToken {
 		t.Errorf("token %d after %d", next.Token, last.LastToken)
 	}
-	stolen := acquire(t, b, request(lost[0].Key, time.Minute)) // its holder was not told yet
+	stolen := testkit.MustTry(t, b, request(lost[0].Key, time.Minute)) // its holder was not told yet
 	if stolen.Token <= lost[0].LastToken {
 		t.Errorf("token %d after %d", stolen.Token, lost[0].LastToken)
 	}
@@ -73,9 +74,9 @@ func TestRow05Failover(t *testing.T) {
 		}
 	}
 	for _, g := range []driver.Grant{stolen, next, kept} {
-		if got := renewed(t, b, g); got.Status != driver.Renewed {
+		if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 			t.Errorf("renewal of %s: %v", g.Key, got)
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 var _ sqllock.Lease = (*distlock.Lease)(nil)
@@ -65,7 +66,7 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
 		hurried := d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond)) // in SQLite it has to wait
-		g := acquire(t, b, request("key", time.Second))
+		g := testkit.MustTry(t, b, request("key", time.Second))
 
 		tx := guard(t, b, db, g)
 		exec(t, tx, "UPDATE stock SET count = count - 1")
@@ -82,7 +83,7 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 		}
 		commit(t, tx)
 
-		acquire(t, b, next)
+		testkit.MustTry(t, b, next)
 		if count := scan(t, db, "SELECT count FROM stock"); count != "99" {
 			t.Errorf("the count is %s, want 99", count)
 		}
@@ -99,7 +100,7 @@ func TestGuardAndWaiter(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
-		g := acquire(t, b, request("key", 500*time.Millisecond))
+		g := testkit.MustTry(t, b, request("key", 500*time.Millisecond))
 		tx := guard(t, b, db, g)
 		ended(t, b, "key")
 		served := make(chan error, 1)
@@ -108,7 +109,7 @@ func TestGuardAndWaiter(t *testing.T) {
 			served <- err
 		}()
 		if d.dialect != sqllock.SQLite {
-			eventually(t, "a place in the queue", func() bool {
+			testkit.Eventually(t, "a place in the queue", func() bool {
 				infos, err := b.Inspect(t.Context(), "key", 1)
 				return err == nil && len(infos) == 1 && infos[0].Waiting == 1
 			})
@@ -135,7 +136,7 @@ func TestGuardLetsRenewalsPass(t *testing.T) {
 	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
-		g := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := guard(t, b, db, g)
 		for range 3 {
 			if r := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; r.Status != driver.Renewed {
@@ -147,7 +148,7 @@ func TestGuardLetsRenewalsPass(t *testing.T) {
 		}
 		commit(t, tx)
 		commit(t, guard(t, b, db, g)) // the token before is still that of the holder
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	})
 }
 
@@ -158,7 +159,7 @@ func TestGuardBeforeRelease(t *testing.T) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
 		hurried := d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond)) // in SQLite it has to wait
-		g := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := guard(t, b, db, g)
 		if err := hurried.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
 			t.Errorf("Release before the transaction has ended: %v", err)
@@ -170,7 +171,7 @@ func TestGuardBeforeRelease(t *testing.T) {
 			t.Error("another owner got the key")
 		}
 		commit(t, tx)
-		release(t, hurried, g)
+		testkit.MustRelease(t, hurried, g)
 		if err := b.Guard(t.Context(), begin(t, db, sql.LevelDefault), granted{g}); !errors.Is(err, sqllock.ErrStale) {
 			t.Errorf("Guard after the release: %v", err)
 		}
@@ -183,14 +184,14 @@ func TestGuardedReleaseTooLate(t *testing.T) {
 	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
-		g := acquire(t, b, request("key", time.Second))
+		g := testkit.MustTry(t, b, request("key", time.Second))
 		tx := guard(t, b, db, g)
 		if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
 			t.Errorf("Release before the transaction has ended: %v", err)
 		}
 		ended(t, b, "key")
 		commit(t, tx)
-		acquire(t, b, request("key", time.Minute))
+		testkit.MustTry(t, b, request("key", time.Minute))
 		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
 			t.Errorf("Release when another owner has the key: %v", err)
 		}
@@ -203,7 +204,7 @@ func TestGuardOfSnapshot(t *testing.T) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
 		for range 2 { // the second time Guard was called for the key before
-			g := acquire(t, b, request("key", time.Minute))
+			g := testkit.MustTry(t, b, request("key", time.Minute))
 			isolation := sql.LevelRepeatableRead
 			if d.dialect == sqllock.SQLite {
 				isolation = sql.LevelDefault
@@ -213,7 +214,7 @@ func TestGuardOfSnapshot(t *testing.T) {
 			if held, err := b.ForceRelease(t.Context(), "key"); err != nil || !held {
 				t.Fatalf("ForceRelease: %v, %v", held, err)
 			}
-			next := acquire(t, b, request("key", time.Minute))
+			next := testkit.MustTry(t, b, request("key", time.Minute))
 			if err := b.Guard(t.Context(), tx, granted{g}); err == nil {
 				t.Error("Guard with the lease of the former holder, in a snapshot, succeeded")
 			}
@@ -221,7 +222,7 @@ func TestGuardOfSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			commit(t, guard(t, b, db, next))
-			release(t, b, next)
+			testkit.MustRelease(t, b, next)
 		}
 	})
 }
@@ -233,8 +234,8 @@ func TestGuardRefuses(t *testing.T) {
 		b := d.opened(t, dsn)
 		shared := request("shared", time.Minute)
 		shared.Mode = driver.Shared
-		g := acquire(t, b, shared)
-		held := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, shared)
+		held := testkit.MustTry(t, b, request("key", time.Minute))
 		never := held
 		never.Key = "never"
 		none := held
@@ -263,17 +264,17 @@ func TestReleaseOfUnguarded(t *testing.T) {
 	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
-		g := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := begin(t, db, sql.LevelDefault)
 		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR KEY SHARE")
-		release(t, b, g)
-		g = acquire(t, b, request("key", time.Minute))
+		testkit.MustRelease(t, b, g)
+		g = testkit.MustTry(t, b, request("key", time.Minute))
 		commit(t, guard(t, b, db, g))
 		if err := b.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {
 			t.Errorf("Release when Guard was called for the key, and its row is locked: %v", err)
 		}
 		commit(t, tx)
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	})
 }
 
@@ -284,12 +285,12 @@ func TestGuardDuringRelease(t *testing.T) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
 		for _, key := range []string{"free", "taken"} {
-			g := acquire(t, b, request(key, time.Minute))
+			g := testkit.MustTry(t, b, request(key, time.Minute))
 			tx := begin(t, db, sql.LevelDefault)
 			err := b.Guard(t.Context(), during{tx, func() {
-				release(t, b, g)
+				testkit.MustRelease(t, b, g)
 				if key == "taken" {
-					acquire(t, b, request(key, time.Minute))
+					testkit.MustTry(t, b, request(key, time.Minute))
 				}
 			}}, granted{g})
 			if !errors.Is(err, sqllock.ErrStale) {
@@ -321,13 +322,13 @@ func TestReleaseDuringGuard(t *testing.T) {
 	eachOf(t, []database{postgres}, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
-		g := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx, first := begin(t, db, sql.LevelDefault), begin(t, db, sql.LevelDefault)
 		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR KEY SHARE")
 		exec(t, first, "UPDATE distlock SET guarded = 1 WHERE lock_key = 'key'")
 		done := make(chan error, 1)
 		go func() { done <- b.Release(t.Context(), g) }()
-		eventually(t, "the release waits", func() bool {
+		testkit.Eventually(t, "the release waits", func() bool {
 			return scan(t, db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == "1"
 		})
 		commit(t, first)
@@ -335,7 +336,7 @@ func TestReleaseDuringGuard(t *testing.T) {
 			t.Errorf("Release before the transaction has ended: %v", err)
 		}
 		commit(t, tx)
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	})
 }
 
@@ -350,8 +351,8 @@ func TestGuardWithoutConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeLater(t, b)
-		g := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, request("key", time.Minute))
 		commit(t, guard(t, b, db, g))
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	})
 }

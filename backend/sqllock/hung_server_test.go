@@ -10,32 +10,33 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// TestRow09ServerStopped: all processes of the server are stopped for longer than a lease
+// TestServerStopped: all processes of the server are stopped for longer than a lease
 // lasts. No operation waits for it: each ends after the timeout, also the first of a new
 // Backend. The holder's context is cancelled, and the waiter gets the key afterwards.
 //
 // Row 9 (sqllock): operations are bounded, and the holder is told before another owner
 // gets the key. Fails if operations have no timeout.
-func TestRow09ServerStopped(t *testing.T) {
+func TestServerStopped(t *testing.T) {
 	testmode.Long(t)
 	eachOwn(t, func(t *testing.T, of *store) {
 		const timeout = 300 * time.Millisecond
 		bounded := sqllock.WithOpTimeout(timeout)
 		b, fresh := of.open(t, bounded), of.open(t, bounded)
 		var g driver.Grant
-		eventually(t, "it has the key", func() (ok bool) {
+		testkit.Eventually(t, "it has the key", func() (ok bool) {
 			var err error
 			g, err = b.TryAcquire(t.Context(), request("held", time.Minute))
 			return err == nil
 		})
 		opts := distlock.Opts{KeyTimeout: 3 * time.Second, RetryInterval: 50 * time.Millisecond}
-		lease := lock(t, of.locker(t, bounded), "lost", opts)
+		lease := testkit.MustAcquire(t, of.locker(t, bounded), "lost", opts)
 		next := startWaiter(t, of.locker(t, bounded), "lost", opts)
 		admin := of.open(t)
-		eventually(t, "it waits", func() bool { return waiting(t, admin, "lost") == 1 })
+		testkit.Eventually(t, "it waits", func() bool { return waiting(t, admin, "lost") == 1 })
 
 		of.server.Stop(t)
 		var all sync.WaitGroup
@@ -55,7 +56,7 @@ func TestRow09ServerStopped(t *testing.T) {
 				return err
 			},
 			"Renew": func(b *sqllock.Backend) error {
-				r := renewed(t, b, g)
+				r := testkit.Renewed(t, b, g)
 				if r.Status != driver.Unknown {
 					t.Errorf("renewed without a server: %v", r.Status)
 				}
@@ -99,17 +100,17 @@ func TestRow09ServerStopped(t *testing.T) {
 		if s.Token() <= lease.Token() {
 			t.Errorf("token %d after %d", s.Token(), lease.Token())
 		}
-		eventually(t, "the former holder's release is refused", func() bool {
+		testkit.Eventually(t, "the former holder's release is refused", func() bool {
 			return errors.Is(lease.Release(t.Context()), driver.ErrLost)
 		})
-		eventually(t, "the next one's is not", func() bool { return s.Release(t.Context()) == nil })
-		eventually(t, "the other lock is renewed", func() bool {
-			r := renewed(t, b, g)
+		testkit.Eventually(t, "the next one's is not", func() bool { return s.Release(t.Context()) == nil })
+		testkit.Eventually(t, "the other lock is renewed", func() bool {
+			r := testkit.Renewed(t, b, g)
 			if r.Status == driver.Lost {
 				t.Fatal("it is lost")
 			}
 			return r.Status == driver.Renewed
 		})
-		eventually(t, "it is released", func() bool { return b.Release(t.Context(), g) == nil })
+		testkit.Eventually(t, "it is released", func() bool { return b.Release(t.Context(), g) == nil })
 	})
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // killConnections ends all connections to the database, as an administrator does, and
@@ -48,18 +48,17 @@ func (of *store) killConnections(t *testing.T) (n int) {
 	return n
 }
 
-// TestRow31ConnectionsKilled: an administrator ends all connections, again and again,
+// TestConnectionsKilled: an administrator ends all connections, again and again,
 // while one process holds a lock and others take another in turn.
 //
 // Row 31 (sqllock): no lock is lost, no two holders meet, and waiters get their turn.
 // Fails if a connection that has ended counts as Lost, or if an acquisition without an
 // answer is not repeated with the same owner.
-func TestRow31ConnectionsKilled(t *testing.T) {
+func TestConnectionsKilled(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
 		opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
-		lease := lock(t, of.locker(t), "held", opts)
-		var inside atomic.Int32
-		var last, turns atomic.Uint64
+		lease := testkit.MustAcquire(t, of.locker(t), "held", opts)
+		var r testkit.Register
 		var all sync.WaitGroup
 		stop := make(chan struct{})
 		for range 4 {
@@ -72,15 +71,9 @@ func TestRow31ConnectionsKilled(t *testing.T) {
 					default:
 					}
 					err := l.Do(context.WithoutCancel(t.Context()), "turns", opts, func(ctx context.Context) error {
-						if n := inside.Add(1); n != 1 {
-							t.Errorf("%d holders", n)
-						}
-						defer inside.Add(-1)
 						s, _ := distlock.FromContext(ctx)
-						if before := last.Swap(s.Token()); before >= s.Token() {
-							t.Errorf("token %d after %d", s.Token(), before)
-						}
-						turns.Add(1)
+						r.Enter(t, s.Key(), s.Token())
+						defer r.Leave(s.Key(), s.Token())
 						return ctx.Err()
 					})
 					if err != nil && unknown(err) {
@@ -94,8 +87,8 @@ func TestRow31ConnectionsKilled(t *testing.T) {
 		}
 		killed := 0
 		for round := range 10 {
-			before := turns.Load()
-			eventually(t, fmt.Sprintf("locks pass on in round %d", round), func() bool { return turns.Load() >= before+4 })
+			before := r.Uses()
+			testkit.Eventually(t, fmt.Sprintf("locks pass on in round %d", round), func() bool { return r.Uses() >= before+4 })
 			killed += of.killConnections(t)
 		}
 		close(stop)
@@ -106,7 +99,7 @@ func TestRow31ConnectionsKilled(t *testing.T) {
 		if err := lease.Check(); err != nil {
 			t.Errorf("the lock that was held all the time: %v", err)
 		}
-		eventually(t, "it is renewed", func() bool { return lease.Refresh(t.Context()) == nil })
+		testkit.Eventually(t, "it is renewed", func() bool { return lease.Refresh(t.Context()) == nil })
 		if err := lease.Release(t.Context()); err != nil {
 			t.Errorf("its release: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // sessions returns how many sessions the database has. Those that wait for a lock are
@@ -49,7 +50,7 @@ func TestLateAttempt(t *testing.T) {
 				if c.exists {
 					first.Key = r.Key
 				}
-				release(t, b, acquire(t, b, first))
+				testkit.MustRelease(t, b, testkit.MustTry(t, b, first))
 
 				n.HoldAt(c.late(r))
 				done := make(chan error, 1)
@@ -57,26 +58,26 @@ func TestLateAttempt(t *testing.T) {
 					_, err := b.TryAcquire(t.Context(), r)
 					done <- err
 				}()
-				eventually(t, "the attempt is held back", func() bool { return n.Held() == 1 })
+				testkit.Eventually(t, "the attempt is held back", func() bool { return n.Held() == 1 })
 				n.Break()
 				if err := <-done; !unknown(err) {
 					t.Errorf("TryAcquire without an answer: %v", err)
 				}
-				release(t, b, r.Grant())
+				testkit.MustRelease(t, b, r.Grant())
 				if err := n.Deliver(); err != nil {
 					t.Fatal(err)
 				}
 				n.Kill()
-				eventually(t, "the attempt has ended", func() bool { return of.sessions(t, false) == others })
+				testkit.Eventually(t, "the attempt has ended", func() bool { return of.sessions(t, false) == others })
 
 				peer, db := of.open(t), of.pool(t)
-				release(t, peer, acquire(t, peer, request("key", time.Minute)))
+				testkit.MustRelease(t, peer, testkit.MustTry(t, peer, request("key", time.Minute)))
 				const tombstones = "SELECT count(*) FROM distlock_member WHERE token = -1"
 				if got := scan(t, db, tombstones); got != "1" {
 					t.Errorf("%s tombstones", got)
 				}
 				exec(t, db, "UPDATE distlock_member SET expires = expires - 60000000")
-				release(t, peer, acquire(t, peer, request("key", time.Minute)))
+				testkit.MustRelease(t, peer, testkit.MustTry(t, peer, request("key", time.Minute)))
 				if got := scan(t, db, tombstones); got != "0" {
 					t.Errorf("%s tombstones after a minute", got)
 				}
@@ -90,7 +91,7 @@ func TestLateAttempt(t *testing.T) {
 func TestAttemptWaitsForRow(t *testing.T) {
 	eachShared(t, func(t *testing.T, of *store) {
 		b, db := of.open(t), of.pool(t)
-		release(t, b, acquire(t, b, request("key", time.Minute)))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 		tx := begin(t, db, 0)
 		scan(t, tx, "SELECT token FROM distlock WHERE lock_key = 'key' FOR UPDATE")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -101,7 +102,7 @@ func TestAttemptWaitsForRow(t *testing.T) {
 			_, err := b.TryAcquire(ctx, r)
 			done <- err
 		}()
-		eventually(t, "the attempt waits", func() bool { return of.sessions(t, true) == "1" })
+		testkit.Eventually(t, "the attempt waits", func() bool { return of.sessions(t, true) == "1" })
 		cancel()
 		if err := <-done; !unknown(err) {
 			t.Errorf("TryAcquire without an answer: %v", err)
@@ -112,7 +113,7 @@ func TestAttemptWaitsForRow(t *testing.T) {
 			t.Errorf("Release: %v", err)
 		}
 		for range 2 {
-			release(t, b, acquire(t, b, request("key", time.Minute)))
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, request("key", time.Minute)))
 		}
 	})
 }

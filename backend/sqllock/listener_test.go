@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/backend/sqllock/pglisten"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func newListener(tb testing.TB, dsn string) sqllock.Listener {
@@ -37,9 +38,9 @@ func TestReleaseNotifies(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
-	release(t, b, acquire(t, b, request("another", time.Minute)))
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, request("another", time.Minute)))
 	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
-		g := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, request("key", time.Minute))
 		places := make([]driver.Request, 3)
 		for i := range places {
 			places[i] = request("key", time.Minute)
@@ -48,7 +49,7 @@ func TestReleaseNotifies(t *testing.T) {
 				t.Fatalf("Acquire: %v", err)
 			}
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		want := places[:1]
 		if mode == driver.Shared { // they can have the key together
 			want = places
@@ -60,7 +61,7 @@ func TestReleaseNotifies(t *testing.T) {
 			}
 		}
 		for i := len(places) - 1; i >= 0; i-- { // from the end: no other waiter's turn comes
-			release(t, b, places[i].Grant())
+			testkit.MustRelease(t, b, places[i].Grant())
 		}
 	}
 }
@@ -70,7 +71,7 @@ func TestListenersInOrder(t *testing.T) {
 	t.Parallel()
 	dsn := postgres.newTables(t)
 	holder := postgres.opened(t, dsn, sqllock.WithListener(newListener(t, dsn)))
-	g := acquire(t, holder, request("key", time.Minute))
+	g := testkit.MustTry(t, holder, request("key", time.Minute))
 	served := make(chan int, 4)
 	grants := make([]driver.Grant, 4)
 	backends := make([]*sqllock.Backend, 4)
@@ -84,19 +85,19 @@ func TestListenersInOrder(t *testing.T) {
 			}
 			served <- i
 		}()
-		eventually(t, "a place", func() bool {
+		testkit.Eventually(t, "a place", func() bool {
 			infos, err := holder.Inspect(t.Context(), "key", 1)
 			return err == nil && len(infos) == 1 && infos[0].Waiting == i+1
 		})
 	}
-	release(t, holder, g)
+	testkit.MustRelease(t, holder, g)
 	for want := range grants {
 		select {
 		case got := <-served:
 			if got != want {
 				t.Fatalf("waiter %d is served, and it is the turn of waiter %d", got, want)
 			}
-			release(t, backends[got], grants[got])
+			testkit.MustRelease(t, backends[got], grants[got])
 		case <-time.After(patience):
 			t.Fatalf("waiter %d is not served", want)
 		}

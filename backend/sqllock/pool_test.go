@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // takeAll takes all free connections of the pool.
@@ -82,14 +83,14 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeLater(t, b)
-		g := acquire(t, b, request("key", time.Minute))
+		g := testkit.MustTry(t, b, request("key", time.Minute))
 		admin := d.pool(t, dsn)
 		kill := "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 		if d.dialect == sqllock.MySQL {
 			kill = "KILL " + scan(t, admin, "SELECT max(id) FROM information_schema.processlist WHERE db = database() AND id <> connection_id()")
 		}
 		exec(t, admin, kill)
-		eventually(t, "a renewal after the connection was killed", func() bool {
+		testkit.Eventually(t, "a renewal after the connection was killed", func() bool {
 			r := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
 			if r.Status == driver.Lost {
 				t.Fatal("the lease is lost")
@@ -100,7 +101,7 @@ func TestReservedConnectionIsReplaced(t *testing.T) {
 		if r := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; r.Status != driver.Renewed {
 			t.Errorf("Renew while the application has all other connections: %v, %v", r.Status, r.Err)
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		for _, c := range taken {
 			_ = c.Close() // it may be the one that was killed
 		}
@@ -133,12 +134,12 @@ func everyCall(t *testing.T, b *sqllock.Backend, db *sql.DB) {
 	if err := b.Ping(t.Context()); err != nil {
 		t.Errorf("Ping: %v", err)
 	}
-	g := acquire(t, b, request("key", time.Minute))
+	g := testkit.MustTry(t, b, request("key", time.Minute))
 	reader := request("shared", time.Minute)
 	reader.Mode = driver.Shared
 	permit := request("semaphore", time.Minute)
 	permit.Permits = 2
-	grants := []driver.Grant{g, acquire(t, b, reader), acquire(t, b, permit)}
+	grants := []driver.Grant{g, testkit.MustTry(t, b, reader), testkit.MustTry(t, b, permit)}
 	for i, r := range driver.RenewAll(t.Context(), b, grants) {
 		if r.Status != driver.Renewed {
 			t.Errorf("Renew of grant %d: %v, %v", i, r.Status, r.Err)
@@ -159,12 +160,12 @@ func everyCall(t *testing.T, b *sqllock.Backend, db *sql.DB) {
 		}
 		served <- next
 	}()
-	eventually(t, "a place", func() bool {
+	testkit.Eventually(t, "a place", func() bool {
 		infos, err := b.Inspect(t.Context(), "", 10)
 		return err == nil && len(infos) == 3 && infos[0].Waiting == 1
 	})
 	for _, g := range grants {
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	}
 	next := <-served
 	if held, err := b.ForceRelease(t.Context(), "key"); err != nil || !held {
@@ -178,7 +179,7 @@ func everyCall(t *testing.T, b *sqllock.Backend, db *sql.DB) {
 		t.Fatalf("TryAcquireAll: %v", err)
 	}
 	for _, g := range all {
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 	}
 	if err := b.Sweep(t.Context()); err != nil {
 		t.Errorf("the sweep: %v", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // The reply to a release is lost, and another owner has the key when the release is
@@ -16,16 +17,16 @@ func TestReleaseWithoutReply(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		b, server := d.opened(t, dsn), d.opened(t, dsn)
 		for _, again := range []bool{false, true} { // whether another owner has the key
-			g := acquire(t, b, request("key", time.Minute))
+			g := testkit.MustTry(t, b, request("key", time.Minute))
 			ended, end := context.WithCancel(t.Context())
 			end()
 			if err := b.Release(ended, g); err == nil {
 				t.Fatal("Release with a context that has ended succeeded")
 			}
-			release(t, server, g) // what the first one has done
+			testkit.MustRelease(t, server, g) // what the first one has done
 			var next driver.Grant
 			if again {
-				next = acquire(t, b, request("key", time.Minute))
+				next = testkit.MustTry(t, b, request("key", time.Minute))
 			}
 			if err := b.Release(t.Context(), g); err != nil {
 				t.Errorf("the second Release: %v", err)
@@ -37,7 +38,7 @@ func TestReleaseWithoutReply(t *testing.T) {
 				if r := driver.RenewAll(t.Context(), b, []driver.Grant{next})[0]; r.Status != driver.Renewed {
 					t.Errorf("the key of the other owner: %v, %v", r.Status, r.Err)
 				}
-				release(t, b, next)
+				testkit.MustRelease(t, b, next)
 			}
 		}
 	})
@@ -47,7 +48,7 @@ func TestReleaseWithoutReply(t *testing.T) {
 func TestReleaseOfWaiter(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		b := d.opened(t, dsn)
-		holder := acquire(t, b, request("key", time.Minute))
+		holder := testkit.MustTry(t, b, request("key", time.Minute))
 		for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
 			r := request("key", time.Minute)
 			r.Mode = mode
@@ -63,7 +64,7 @@ func TestReleaseOfWaiter(t *testing.T) {
 				}
 				return infos[0].Waiting
 			}
-			eventually(t, "a place", func() bool { return waiting() == 1 })
+			testkit.Eventually(t, "a place", func() bool { return waiting() == 1 })
 			if err := b.Release(t.Context(), r.Grant()); err != nil {
 				t.Errorf("Release of a waiter: %v", err)
 			}
@@ -79,7 +80,7 @@ func TestReleaseOfWaiter(t *testing.T) {
 				t.Errorf("%d places after the release", n)
 			}
 		}
-		release(t, b, holder)
+		testkit.MustRelease(t, b, holder)
 	})
 }
 
@@ -87,13 +88,13 @@ func TestReleaseOfWaiter(t *testing.T) {
 func TestClose(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		b := d.opened(t, dsn)
-		acquire(t, b, request("key", time.Minute))
+		testkit.MustTry(t, b, request("key", time.Minute))
 		done := make(chan error, 1)
 		go func() {
 			_, err := b.Acquire(t.Context(), request("key", time.Minute))
 			done <- err
 		}()
-		eventually(t, "a place", func() bool {
+		testkit.Eventually(t, "a place", func() bool {
 			infos, err := b.Inspect(t.Context(), "key", 1)
 			return err == nil && infos[0].Waiting == 1
 		})

@@ -7,15 +7,16 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow30Restart: the server ends in an orderly way, or is killed, and starts again with
+// TestRestart: the server ends in an orderly way, or is killed, and starts again with
 // its data, while a lock is held and three processes wait for it.
 //
 // Row 30 (sqllock): holders keep their locks, waiters their places, and tokens rise. Fails
 // if a renewal without an answer counts as Lost, or if a waiter that asks again gets a new
 // place.
-func TestRow30Restart(t *testing.T) {
+func TestRestart(t *testing.T) {
 	eachOwn(t, func(t *testing.T, of *store) {
 		for name, end := range map[string]func(){
 			"restarted": func() { of.server.Shutdown(t) },
@@ -23,11 +24,11 @@ func TestRow30Restart(t *testing.T) {
 		} {
 			opts := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 100 * time.Millisecond}
 			admin := of.open(t, sqllock.WithOpTimeout(2*time.Second))
-			lease := lock(t, of.locker(t), name, opts)
+			lease := testkit.MustAcquire(t, of.locker(t), name, opts)
 			var line []*waiter
 			for i := range 3 {
 				line = append(line, startWaiter(t, of.locker(t), name, opts))
-				eventually(t, "it waits", func() bool { return waiting(t, admin, name) == i+1 })
+				testkit.Eventually(t, "it waits", func() bool { return waiting(t, admin, name) == i+1 })
 			}
 			end()
 			if err := admin.Ping(t.Context()); err == nil {
@@ -35,8 +36,8 @@ func TestRow30Restart(t *testing.T) {
 			}
 			of.server.Restart(t)
 			started := time.Now().UnixMicro() // by the clock of the server, too
-			eventually(t, "the lock is renewed", func() bool { return lease.Refresh(t.Context()) == nil })
-			eventually(t, "all have asked again", func() bool {
+			testkit.Eventually(t, "the lock is renewed", func() bool { return lease.Refresh(t.Context()) == nil })
+			testkit.Eventually(t, "all have asked again", func() bool {
 				return of.server.Exec(t, of.name, fmt.Sprintf("SELECT count(*) FROM distlock_member WHERE expires > %d", started)) == "3"
 			})
 			for _, w := range line {

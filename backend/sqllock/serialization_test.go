@@ -11,14 +11,15 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// TestRow32Serialization: all transactions of the database are serializable unless they
+// TestSerialization: all transactions of the database are serializable unless they
 // say otherwise, so statements fail because of others that ran at the same time.
 //
 // Row 32 (sqllock): the Backend repeats them, and its caller does not notice. Fails if a
 // serialization failure is not repeated.
-func TestRow32Serialization(t *testing.T) {
+func TestSerialization(t *testing.T) {
 	t.Parallel()
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
@@ -65,7 +66,7 @@ func contend(t *testing.T, of *store, enough func() bool) {
 				if err != nil {
 					continue
 				}
-				if got := renewed(t, b, g); got.Status != driver.Renewed {
+				if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
 					t.Errorf("Renew: %v", got)
 				}
 				check("Release", b.Release(t.Context(), g))
@@ -83,7 +84,7 @@ func contend(t *testing.T, of *store, enough func() bool) {
 			}
 		})
 	}
-	eventually(t, "there are conflicts", func() bool { return stop.Load() || enough() })
+	testkit.Eventually(t, "there are conflicts", func() bool { return stop.Load() || enough() })
 	stop.Store(true)
 	all.Wait()
 }

@@ -7,9 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/sqltest"
 )
 
@@ -71,20 +76,6 @@ func (of *store) locker(t *testing.T, opts ...sqllock.Option) *distlock.Locker {
 	l := distlock.New(of.database.open(t, of.dsn, opts...), distlock.Config{})
 	t.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-func renewed(t *testing.T, b *sqllock.Backend, g driver.Grant) driver.RenewResult {
-	t.Helper()
-	return driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
-}
-
-func lock(t *testing.T, l *distlock.Locker, key string, o distlock.Opts) *distlock.Lease {
-	t.Helper()
-	lease, err := l.Acquire(t.Context(), key, o)
-	if err != nil {
-		t.Fatalf("Acquire: %v", err)
-	}
-	return lease
 }
 
 // waiter is a call of Acquire on a goroutine of its own.
@@ -150,4 +141,42 @@ func waiting(t *testing.T, b *sqllock.Backend, key string) int {
 // unknown reports whether an error leaves the outcome open.
 func unknown(err error) bool {
 	return err != nil && !errors.Is(err, driver.ErrLost) && !errors.Is(err, driver.ErrNotAcquired)
+}
+
+// over returns a Backend that reaches the database over a network with faults.
+func (of *store) over(t *testing.T, timeout time.Duration) (*sqllock.Backend, *spoilnet.Network) {
+	t.Helper()
+	n := new(spoilnet.Network)
+	var db *sql.DB
+	if of.dialect == sqllock.Postgres {
+		config, err := pgx.ParseConfig(of.dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.DialFunc = n.DialContext
+		db = stdlib.OpenDB(*config)
+	} else {
+		config, err := mysql.ParseDSN(of.dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.DialFunc = n.DialContext
+		connector, err := mysql.NewConnector(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db = sql.OpenDB(connector)
+	}
+	b, err := sqllock.New(db, of.dialect, sqllock.WithOpTimeout(timeout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		n.Kill()
+		_ = db.Close() // there may be connections that are cut
+	})
+	return b, n
 }

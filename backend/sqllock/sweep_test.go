@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // The sweep deletes the rows of keys that were unused for the retention, and no other. The
@@ -19,7 +20,7 @@ func TestSweep(t *testing.T) {
 		b := d.opened(t, dsn, sqllock.WithRetention(time.Hour))
 		old := make(map[string]driver.Grant)
 		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted"} {
-			old[key] = acquire(t, b, request(key, time.Minute))
+			old[key] = testkit.MustTry(t, b, request(key, time.Minute))
 		}
 		for i := range 600 { // more than a page
 			exec(t, db, "INSERT INTO distlock (lock_key, owner, prior_token, token, since, expires, busy) VALUES ('more"+strconv.Itoa(i)+"', '', 0, 1, 0, 0, 0)")
@@ -33,7 +34,7 @@ func TestSweep(t *testing.T) {
 			}
 		}
 		for _, key := range []string{"unused", "waited-for", "deserted"} {
-			release(t, b, old[key])
+			testkit.MustRelease(t, b, old[key])
 		}
 		const long = "2 * 3600000000"
 		exec(t, db, "UPDATE distlock SET prior_token = prior_token - "+long+", token = token - "+long+" WHERE lock_key <> '' AND owner = '' OR lock_key = 'crashed'")
@@ -41,8 +42,8 @@ func TestSweep(t *testing.T) {
 		exec(t, db, "UPDATE distlock SET expires = expires + 2 * "+long+" WHERE lock_key = 'held'")
 		exec(t, db, "UPDATE distlock_member SET expires = expires - "+long+" WHERE lock_key = 'deserted'")
 		last := scan(t, db, "SELECT token FROM distlock WHERE lock_key = 'unused'")
-		recent := acquire(t, b, request("recent", time.Minute))
-		release(t, b, recent)
+		recent := testkit.MustTry(t, b, request("recent", time.Minute))
+		testkit.MustRelease(t, b, recent)
 
 		if err := b.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
@@ -67,7 +68,7 @@ func TestSweep(t *testing.T) {
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
 		}
-		next := acquire(t, b, request("unused", time.Minute))
+		next := testkit.MustTry(t, b, request("unused", time.Minute))
 		if before, err := strconv.ParseUint(last, 10, 64); err != nil || next.Token <= before {
 			t.Errorf("token %d after %s, which was deleted: %v", next.Token, last, err)
 		}
@@ -87,9 +88,9 @@ func TestTokensRiseOverTheClock(t *testing.T) {
 		for i, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
 			r := request(fmt.Sprint("key", i), time.Minute)
 			r.Mode, r.Tokens = mode, 8
-			release(t, b, acquire(t, b, r))
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, r))
 			exec(t, db, fmt.Sprintf("UPDATE distlock SET token = %d WHERE lock_key = '%s'", int64(future), r.Key))
-			first := acquire(t, b, r)
+			first := testkit.MustTry(t, b, r)
 			if first.Token != future+1 || first.LastToken != future+8 {
 				t.Errorf("%v: tokens %d to %d after %d", mode, first.Token, first.LastToken, int64(future))
 			}
@@ -97,7 +98,7 @@ func TestTokensRiseOverTheClock(t *testing.T) {
 			if err != nil || more.Token != first.LastToken+1 || more.LastToken != first.LastToken+4 {
 				t.Errorf("%v: tokens %d to %d after %d: %v", mode, more.Token, more.LastToken, first.LastToken, err)
 			}
-			release(t, b, more)
+			testkit.MustRelease(t, b, more)
 		}
 	})
 }

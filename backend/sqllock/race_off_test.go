@@ -1,5 +1,0 @@
-//go:build !race
-
-package sqllock_test
-
-const raceDetector = false
