@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -39,7 +38,7 @@ func TestHolderStopped(t *testing.T) {
 			t.Errorf("token %d after token %d", held.Token(), old)
 		}
 		<-time.After(time.Until(stopped.Add(3*lease + lease/2)))
-		p.Signal(syscall.SIGCONT)
+		p.Cont()
 
 		var before, after bool
 		var slept time.Duration
