@@ -30,6 +30,8 @@ var core = []Mutant{
 		Edit{"watchdog.go", "timeout/3)", "timeout)"}),
 	root("renewals-together", "leases that begin together are renewed together", "TestRenewalsSpread",
 		Edit{"watchdog.go", "return third - rand.N(third/10+1)", "return third - 0*rand.N(third/10+1)"}),
+	root("refused-renewal-not-repeated", "a renewal that the store refuses is not sent again soon", "TestRenewalsRefusedForAWhile",
+		Edit{"watchdog.go", "		w.reschedule(st, now.Add(retryPause(st.TTL())))\n", ""}),
 	root("renewals-again-together", "renewals without a reply are sent again together", "TestRenewalsSpread",
 		Edit{"watchdog.go", "return renewalPause(ttl) / 4", "return ttl / 3 / 4"}),
 	root("hand-over-keeps-the-plan", "the next holder's renewals wait for the end of the previous holder's", "TestRenewalsOfAHandedOverLock",
