@@ -90,7 +90,9 @@ func (c *checker) known(s string) bool {
 		return c.command(s)
 	case strings.ContainsAny(s, ":=<>{}\"$…") || strings.HasPrefix(s, "-") || upperCase.MatchString(s):
 		return true
-	case strings.Contains(s, "/") || fileName.MatchString(s):
+	case fileName.MatchString(s):
+		return c.files[s] // in any directory
+	case strings.Contains(s, "/"):
 		return c.path(s)
 	case identifier.MatchString(s):
 		return c.name(s)
