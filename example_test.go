@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -22,6 +24,33 @@ type Service struct{}
 // Pay charges the customer.
 func (Service) Pay(_ context.Context, r PayRequest) (string, error) {
 	return fmt.Sprintf("order %d paid", r.OrderID), nil
+}
+
+// A hundred buyers read the stock, and write back what is left. The lock of each article
+// lets them do so one after the other, on all machines that share the store.
+func Example() {
+	locker := distlock.New(memlock.New(), distlock.Config{}) // redislock.New(rdb) across machines
+	defer locker.Close()
+
+	stock := map[string]int{"tea": 100}
+	sell := distlock.Wrap(locker, func(ctx context.Context, sku string) (int, error) {
+		left := stock[sku] - 1
+		runtime.Gosched() // without the lock, others read the same stock now
+		stock[sku] = left
+		return left, ctx.Err() // cancelled if the lock was lost
+	}, distlock.Opts{Prefix: "shop:", Value: "stock", ParamLock: true})
+
+	var buyers sync.WaitGroup
+	for range 100 {
+		buyers.Go(func() {
+			if _, err := sell(context.Background(), "tea"); err != nil {
+				fmt.Println(err)
+			}
+		})
+	}
+	buyers.Wait()
+	fmt.Println(stock["tea"], "left")
+	// Output: 0 left
 }
 
 // Wrap turns a method into one that runs under a lock for each order.

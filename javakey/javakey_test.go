@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -238,22 +237,6 @@ func TestKeysAreChecked(t *testing.T) {
 	if !errors.Is(err, distlock.ErrKey) {
 		t.Errorf("got %v", err)
 	}
-}
-
-func ExampleAspect() {
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer l.Close()
-	// @DistributedLock(prefix = "my-", value = "test", paramLock = true, keyTimeout = 3000)
-	// void pay(String customer, int order)
-	pay := l.Site(distlock.Opts{
-		Prefix: "my-", Value: "test", ParamLock: true, KeyTimeout: 3 * time.Second, KeyFormat: javakey.Aspect,
-	})
-	_ = pay.Do(context.Background(), []any{"u1", 7}, func(ctx context.Context) error {
-		lease, _ := distlock.FromContext(ctx)
-		fmt.Println(lease.Key())
-		return nil
-	})
-	// Output: my-test-3676-7-locks
 }
 
 func BenchmarkAspect(b *testing.B) {
