@@ -6,11 +6,15 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 .DEFAULT_GOAL := help
 
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 LUAC ?= luac5.1
 VALKEY ?= valkey-server
 COUNT ?= 20
 FUZZTIME ?= 1m
 FUZZPART ?= 0/1
+CROSSPART ?= 0/1
+ENGINE ?= docker
 BENCHTIME ?= 1s
 DUR ?= 1m
 SEED ?= 0
@@ -39,13 +43,16 @@ test-oldest: ## Run the quick tests of the library, otellock and promlock with t
 	export GOWORK=off; for mod in otellock promlock; do go -C "$$mod" vet ./... && go -C "$$mod" test ./...; done
 
 .PHONY: check
-check: test ## Run the quick tests, go vet and gofmt
-	go vet work
-	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
+check: ## Run gofmt, go vet and the quick tests of the library: two minutes, with redis-server three. Installs nothing
+	@.ci/check
 
 .PHONY: check-full
-check-full: ## Run all that CI runs: the long tests, too, and the race detector (20 minutes)
-	.ci/run
+check-full: ## Run all that CI runs: the long tests, too, and the race detector (20 minutes). Installs nothing
+	.ci/check-full
+
+.PHONY: format-check
+format-check: ## Fail if a file is not as gofmt writes it
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-clean: $$unformatted"; exit 1; fi
 
 .PHONY: test-long
 test-long: ## Run all tests, the long ones, too; a missing server is a failure
@@ -127,6 +134,46 @@ lint-lua: ## Check the Lua scripts (needs luac of Lua 5.1, and luacheck)
 	$(LUAC) -p $$(git ls-files '*.lua')
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go run ./backend/internal/luascript/compose "$$dir" && \
 		luacheck --config .luacheckrc --no-color --quiet "$$dir"
+
+.PHONY: lint-workflows
+lint-workflows: ## Check the workflows of the forge
+	$(ACTIONLINT) -shellcheck= -pyflakes=
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known security faults in what each module uses (needs vuln.go.dev)
+	for dir in $$(go list -m -f '{{.Dir}}'); do $(GOVULNCHECK) -C "$$dir" ./...; done
+
+SYSTEMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
+
+# The part k/n of a list: the words whose number is k, modulo n.
+part = n=0; for word in $(2); do \
+		if [ $$((n % $(notdir $(1)))) -eq $(patsubst %/,%,$(dir $(1))) ]; then echo "$$word"; fi; n=$$((n + 1)); \
+	done
+
+.PHONY: cross
+cross: ## Build cmd/distlock for every system; with CROSSPART=k/n for those with the number k, modulo n
+	for system in $$($(call part,$(CROSSPART),$(SYSTEMS))); do \
+		echo "$$system"; CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} go build -o /dev/null ./cmd/distlock; \
+	done
+
+.PHONY: cross-vet
+cross-vet: ## Run go vet as on Windows and on macOS, the tests included; with CROSSPART=k/n on those with the number k, modulo n
+	for system in $$($(call part,$(CROSSPART),windows darwin)); do echo "$$system"; GOOS=$$system go vet work; done
+
+.PHONY: binaries
+binaries: ## Write the archives of cmd/distlock for every system and their checksums to bin/release
+	rm -rf bin/release && mkdir -p bin/release
+	for system in $(SYSTEMS); do \
+		os=$${system%/*} arch=$${system#*/} exe=; if [ $$os = windows ]; then exe=.exe; fi; \
+		dir=$$(mktemp -d); cp LICENSE cmd/distlock/README.md "$$dir"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -ldflags='-s -w' -o "$$dir/distlock$$exe" ./cmd/distlock; \
+		tar -C "$$dir" -czf "bin/release/distlock_$${os}_$$arch.tar.gz" .; rm -r "$$dir"; \
+	done
+	cd bin/release && sha256sum *.tar.gz >SHA256SUMS
+
+.PHONY: image
+image: ## Build the container image of cmd/distlock (needs docker, or ENGINE=podman)
+	$(ENGINE) build -f cmd/distlock/Dockerfile -t distlock .
 
 .PHONY: generate
 generate: ## Write the generated code anew (needs protoc)

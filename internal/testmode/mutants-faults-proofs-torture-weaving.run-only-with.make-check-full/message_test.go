@@ -10,12 +10,13 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// TestMakefile: make check-full is .ci/run, which turns the switch on.
+// TestMakefile: CI calls make check-full, which turns the switch on.
 func TestMakefile(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	for file, want := range map[string]string{
-		"Makefile": `(?m)^check-full:.*\n\t\.ci/run$`,
-		".ci/run":  `(?m)^\s*` + testmode.LongEnv + `=1 `,
+		"Makefile":       `(?m)^check-full:.*\n\t\.ci/check-full$`,
+		".ci/run":        `(?m)^exec make .*\bcheck-full$`,
+		".ci/check-full": `(?m)^\s*` + testmode.LongEnv + `=1 `,
 	} {
 		text, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
