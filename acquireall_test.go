@@ -13,46 +13,11 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// keyOf returns the key that an error names.
-func keyOf(err error) string {
-	if e := new(distlock.Error); errors.As(err, &e) {
-		return e.Key
-	}
-	return ""
-}
-
-func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
-	t.Helper()
-	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
-	if err != nil {
-		t.Fatalf("AcquireAll(%q): %v", keys, err)
-	}
-	return m
-}
-
-// other holds a key, as another process would, until it is released.
-func other(t *testing.T, s *store, key string) (release func()) {
-	t.Helper()
-	r := driver.Request{Key: key, Owner: "other-" + key, TTL: time.Hour, Tokens: 1}
-	if _, err := s.Backend.TryAcquire(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	return func() { wantIs(t, s.Backend.Release(context.Background(), r.Grant())) }
-}
-
-func mustBeFree(t *testing.T, s *store, keys ...string) {
-	t.Helper()
-	for _, key := range keys {
-		if !s.free(t, key) {
-			t.Errorf("%q is held", key)
-		}
-	}
-}
-
 func TestAcquireAll(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		m, err := l.AcquireAll(t.Context(), []string{"c", "a", "b", "a", "c"}, distlock.Opts{Prefix: "p:"})
 		if err != nil {
 			t.Fatal(err)
@@ -83,14 +48,14 @@ func TestAcquireAll(t *testing.T) {
 		wantIs(t, m.Check(), distlock.ErrLost)
 		wantIs(t, context.Cause(m.Context()), distlock.ErrLost)
 		var released []string
-		for _, c := range s.seen("release") {
-			released = append(released, c.key)
+		for _, c := range s.Calls(testkit.Release) {
+			released = append(released, c.Key)
 		}
 		if want := []string{"p:c", "p:b", "p:a"}; !slices.Equal(released, want) {
 			t.Errorf("released %q, want %q", released, want)
 		}
 		wantIs(t, m.Release(t.Context()))
-		if n := len(s.seen("release")); n != 3 {
+		if n := len(s.Calls(testkit.Release)); n != 3 {
 			t.Errorf("%d releases after the second call", n)
 		}
 		if l.Keys() != 0 || l.Watched() != 0 {
@@ -107,7 +72,7 @@ func TestAcquireAllOrNothing(t *testing.T) {
 		"fixed":   {RetryCount: 1, NoWatchdog: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				release := other(t, s, "c")
 				start := time.Now()
 				_, err := l.AcquireAll(t.Context(), []string{"d", "c", "b", "a"}, o)
@@ -131,10 +96,10 @@ func TestAcquireAllOrNothing(t *testing.T) {
 
 // MinHold applies only if all keys were acquired.
 func TestAcquireAllMinHold(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{MinHold: time.Minute}
 		wantIs(t, l.DoAll(t.Context(), []string{"a", "b"}, o, func(context.Context) error { return nil }))
-		if s.free(t, "a") || s.free(t, "b") {
+		if s.Free(t, "a") || s.Free(t, "b") {
 			t.Error("not kept")
 		}
 		time.Sleep(time.Minute)
@@ -143,7 +108,7 @@ func TestAcquireAllMinHold(t *testing.T) {
 }
 
 func TestAcquireAllCancelled(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		defer other(t, s, "b")()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -160,9 +125,9 @@ func TestAcquireAllCancelled(t *testing.T) {
 // A lease that is lost while the caller waits for another key ends the wait. The
 // caller's own context has not ended, so the error must not match context.Canceled.
 func TestAcquireAllLostMeanwhile(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		defer other(t, s, "b")()
-		time.AfterFunc(time.Second, func() { s.Drop("a") })
+		time.AfterFunc(time.Second, func() { s.Memory().Drop("a") })
 		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{})
 		wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrLost)
 		if keyOf(err) != "b" || !strings.Contains(err.Error(), `"a"`) {
@@ -174,20 +139,20 @@ func TestAcquireAllLostMeanwhile(t *testing.T) {
 
 // A fixed lease may end while the store is slow to grant another.
 func TestAcquireAllLostBeforeTheLast(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.after = func(c call) error {
-			if c.op == "try" && c.key == "b" {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Try && c.Key == "b" {
 				time.Sleep(900 * time.Millisecond)
 			}
 			return nil
-		}
+		})
 		o := distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true, RetryCount: 1}
-		s.before = func(c call) error {
-			if c.op == "try" && c.key == "b" {
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Try && c.Key == "b" {
 				time.Sleep(500 * time.Millisecond)
 			}
 			return nil
-		}
+		})
 		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, o)
 		wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrLost)
 		time.Sleep(time.Second)
@@ -196,9 +161,9 @@ func TestAcquireAllLostBeforeTheLast(t *testing.T) {
 }
 
 func TestAcquireAllLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
-		s.Drop("b")
+		s.Memory().Drop("b")
 		<-m.Context().Done()
 		if cause := context.Cause(m.Context()); !errors.Is(cause, distlock.ErrLost) || keyOf(cause) != "b" {
 			t.Errorf("the cause names %q: %v", keyOf(cause), cause)
@@ -218,15 +183,14 @@ func TestAcquireAllLoss(t *testing.T) {
 
 // One budget applies to all keys: with one for each, this would take longer.
 func TestAcquireAllHasOneBudget(t *testing.T) {
-	for name, wrap := range map[string]func(*store) driver.Backend{
-		"queuer":  func(s *store) driver.Backend { return s },
-		"polling": func(s *store) driver.Backend { return polling{s} },
+	for name, wrap := range map[string]func(*testkit.Store) driver.Backend{
+		"queuer":  func(s *testkit.Store) driver.Backend { return s },
+		"polling": func(s *testkit.Store) driver.Backend { return s.Only(0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
-				l := distlock.New(wrap(s), distlock.Config{})
-				defer closeLocker(t, l)
+				s := testkit.NewStore()
+				l := testkit.NewLocker(t, wrap(s), distlock.Config{})
 				time.AfterFunc(900*time.Millisecond, other(t, s, "a"))
 				time.AfterFunc(1800*time.Millisecond, other(t, s, "b"))
 				defer other(t, s, "c")()
@@ -246,7 +210,7 @@ func TestAcquireAllHasOneBudget(t *testing.T) {
 // Keys that are free do not use up the budget, and they are acquired even when it is
 // used up.
 func TestAcquireAllAfterABudgetIsSpent(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		time.AfterFunc(500*time.Millisecond, other(t, s, "a"))
 		o := distlock.Opts{RetryCount: 2, RetryInterval: time.Second}
 		m, err := l.AcquireAll(t.Context(), []string{"a", "b", "c"}, o)
@@ -258,8 +222,8 @@ func TestAcquireAllAfterABudgetIsSpent(t *testing.T) {
 }
 
 func TestAcquireAllReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		outer := mustAcquire(t, l, "b", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		outer := testkit.MustAcquire(t, l, "b", distlock.Opts{})
 		m := mustAcquireAll(t, l, outer.Context(), "c", "b", "a")
 		if m.Lease("b").Token() != outer.Token() {
 			t.Error("the key that was held has a new token")
@@ -275,7 +239,7 @@ func TestAcquireAllReentry(t *testing.T) {
 		wantIs(t, m.Release(t.Context()))
 		wantIs(t, outer.Check())
 		mustBeFree(t, s, "a", "c")
-		if s.free(t, "b") {
+		if s.Free(t, "b") {
 			t.Error("the outer lease is gone")
 		}
 		wantIs(t, outer.Release(t.Context()))
@@ -285,8 +249,8 @@ func TestAcquireAllReentry(t *testing.T) {
 // The reason why one key is refused is reported with that key, and the others are
 // released.
 func TestAcquireAllRefused(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		reader := mustAcquire(t, l, "b", distlock.Opts{Mode: distlock.Shared})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		reader := testkit.MustAcquire(t, l, "b", distlock.Opts{Mode: distlock.Shared})
 		_, err := l.AcquireAll(reader.Context(), []string{"a", "b"}, distlock.Opts{})
 		wantIs(t, err, distlock.ErrUpgrade)
 		if keyOf(err) != "b" {
@@ -307,15 +271,15 @@ func TestAcquireAllRefused(t *testing.T) {
 		cancel()
 		wantIs(t, reader.Release(t.Context()))
 
-		s.fail("try", "wait")
+		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
 		_, err = l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{RetryCount: 1})
-		wantIs(t, err, distlock.ErrUnavailable, errBroken)
-		s.fail()
+		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
+		s.Fail(nil)
 	})
 }
 
 func TestAcquireAllOptions(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		many := make([]string, 1001)
 		for i := range many {
 			many[i] = strconv.Itoa(i)
@@ -334,7 +298,7 @@ func TestAcquireAllOptions(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if n := len(s.seen("try")) + len(s.seen("wait")); n != 0 {
+		if n := len(s.Calls(testkit.Try)) + len(s.Calls(testkit.Wait)); n != 0 {
 			t.Errorf("%d attempts", n)
 		}
 		wantIs(t, mustAcquireAll(t, l, t.Context(), many[1:]...).Release(t.Context()))
@@ -343,7 +307,7 @@ func TestAcquireAllOptions(t *testing.T) {
 
 func TestAcquireAllClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{})
 		held := mustAcquireAll(t, l, t.Context(), "x", "y")
 		ended := make(chan error, 3)
@@ -358,7 +322,7 @@ func TestAcquireAllClose(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 		if d := time.Since(start); d != 0 {
 			t.Errorf("Close took %v", d)
 		}
@@ -374,20 +338,14 @@ func TestAcquireAllClose(t *testing.T) {
 	})
 }
 
-// hanging never answers a Release.
-type hanging struct{ *store }
-
-func (h hanging) Release(ctx context.Context, _ driver.Grant) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // Release waits for a silent store twice, not once for each key.
 func TestReleaseOfManyFromASilentStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := distlock.New(hanging{newStore()}, distlock.Config{})
+		s := testkit.NewStore()
+		s.Hang(testkit.Release)
+		l := testkit.NewLocker(t, s, distlock.Config{})
 		n := 100
-		if raceEnabled() {
+		if testkit.Race {
 			n = 10 // if more timers fire at once, the race detector crashes: golang/go#78156
 		}
 		keys := make([]string, n)
@@ -404,13 +362,13 @@ func TestReleaseOfManyFromASilentStore(t *testing.T) {
 		if joined, ok := err.(interface{ Unwrap() []error }); !ok || len(joined.Unwrap()) != len(keys) {
 			t.Error("not every key has its error")
 		}
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 	})
 }
 
 func TestDoAll(t *testing.T) {
 	errOwn := errors.New("own")
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		keys := []string{"a", "b"}
 		err := l.DoAll(t.Context(), keys, distlock.Opts{}, func(ctx context.Context) error {
 			wantIs(t, l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(context.Context) error { return nil }))
@@ -422,7 +380,7 @@ func TestDoAll(t *testing.T) {
 		mustBeFree(t, s, keys...)
 
 		err = l.DoAll(t.Context(), keys, distlock.Opts{}, func(ctx context.Context) error {
-			s.Drop("a")
+			s.Memory().Drop("a")
 			<-ctx.Done()
 			return errOwn
 		})
@@ -456,21 +414,20 @@ func TestDoAll(t *testing.T) {
 // only once.
 func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(polling{s}, distlock.Config{})
-		defer closeLocker(t, l)
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
 		release := other(t, s, "a")
 		defer other(t, s, "b")()
 		tries := map[string]int{}
-		s.before = func(c call) error {
-			if c.op == "try" {
-				tries[c.key]++
-				if c.key == "a" && tries["a"] == 3 {
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Try {
+				tries[c.Key]++
+				if c.Key == "a" && tries["a"] == 3 {
 					release()
 				}
 			}
 			return nil
-		}
+		})
 		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{RetryCount: 3})
 		wantIs(t, err, distlock.ErrNotAcquired)
 		if tries["a"] != 3 || tries["b"] != 1 {
@@ -482,7 +439,7 @@ func TestAcquireAllTriesOnceWhenTheBudgetIsSpent(t *testing.T) {
 // The errors of several locks are reported in the order in which the locks were
 // released.
 func TestAcquireAllLossOfAll(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
 		l.LoseAll()
 		err := m.Release(t.Context())

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // suspend returns t with only its wall clock moved by d, as after a suspension of the
@@ -71,9 +72,8 @@ func TestJumpedIsTheWallClockRunningAhead(t *testing.T) {
 // is read.
 func TestSuspendEndsTheLeases(t *testing.T) {
 	t.Parallel()
-	l := distlock.New(newStore(), distlock.Config{})
-	defer closeLocker(t, l)
-	held := mustAcquire(t, l, "k", distlock.Opts{})
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 	l.Recheck(time.Now())
 	wantIs(t, held.Check())
 	l.Recheck(suspend(time.Now(), time.Minute))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Fault matrix, row 24.
@@ -18,8 +19,8 @@ import (
 // waiting callers are not cancelled.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(closes{s, new(int)}, distlock.Config{CloseTimeout: 3 * time.Second})
+		s := testkit.NewStore()
+		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
 		closed := l
 		var all sync.WaitGroup
 		all.Go(func() { // returns when its context ends
@@ -28,7 +29,7 @@ func TestClose(t *testing.T) {
 				if cause := context.Cause(ctx); !errors.Is(cause, distlock.ErrClosed) || !errors.Is(cause, distlock.ErrLost) {
 					t.Errorf("cause %v", cause)
 				}
-				if s.free(t, "a") {
+				if s.Free(t, "a") {
 					t.Error("the key was given away while the function ran")
 				}
 				time.Sleep(time.Second)
@@ -48,18 +49,18 @@ func TestClose(t *testing.T) {
 		synctest.Wait()
 
 		start := time.Now()
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 		if d := time.Since(start); d != time.Second {
 			t.Errorf("Close took %v, want until the function returned", d)
 		}
 		all.Wait()
-		if !s.free(t, "a") {
+		if !s.Free(t, "a") {
 			t.Error("a is still held")
 		}
 		_, err := closed.Acquire(t.Context(), "c", distlock.Opts{})
 		wantIs(t, err, distlock.ErrClosed)
-		closeLocker(t, l)
-		if n := *l.Backend().(closes).n; n != 1 {
+		wantIs(t, l.Close())
+		if n := len(s.Calls(testkit.Close)); n != 1 {
 			t.Errorf("the backend was closed %d times", n)
 		}
 	})
@@ -69,47 +70,39 @@ func TestClose(t *testing.T) {
 // that release is left out.
 func TestCloseReleasesWhatIsNotGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
 		start := time.Now()
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 		if d := time.Since(start); d != 3*time.Second {
 			t.Errorf("Close took %v", d)
 		}
-		if !s.free(t, "k") || held.Valid() {
-			t.Errorf("free %v, valid %v", s.free(t, "k"), held.Valid())
+		if !s.Free(t, "k") || held.Valid() {
+			t.Errorf("free %v, valid %v", s.Free(t, "k"), held.Valid())
 		}
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
 	})
 }
-
-// closes counts how often the backend is closed.
-type closes struct {
-	*store
-	n *int
-}
-
-func (c closes) Close() error { *c.n++; return nil }
 
 // No lease is held, but the clean-up after failed acquisitions runs in the background:
 // a store that refuses does not delay Close, a silent store delays it little. Fails if
 // Close waits for clean-up as for holders.
 func TestCloseWithNobodyInside(t *testing.T) {
 	for name, tc := range map[string]struct {
-		before func(c call) error
+		before testkit.Hook
 		most   time.Duration
 	}{
-		"refuses": {func(call) error { return errBroken }, 0},
-		"silent": {func(call) error {
+		"refuses": {func(context.Context, *testkit.Call) error { return testkit.ErrBroken }, 0},
+		"silent": {func(context.Context, *testkit.Call) error {
 			time.Sleep(distlock.ReleaseTimeout)
-			return errBroken
+			return testkit.ErrBroken
 		}, distlock.CleanupTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
-				s.before = tc.before
+				s := testkit.NewStore()
+				s.Before(tc.before)
 				l := distlock.New(s, distlock.Config{})
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 				defer cancel()
@@ -124,18 +117,18 @@ func TestCloseWithNobodyInside(t *testing.T) {
 				}
 				all.Wait()
 				time.Sleep(time.Minute + 50*time.Millisecond)
-				releases := len(s.seen("release"))
+				releases := len(s.Calls(testkit.Release))
 				if releases == 0 {
 					t.Error("nothing is cleaned up")
 				}
 				start := time.Now()
-				closeLocker(t, l)
+				wantIs(t, l.Close())
 				if d := time.Since(start); d > tc.most {
 					t.Errorf("Close took %v, want at most %v", d, tc.most)
 				}
 				time.Sleep(2 * distlock.ReleaseTimeout) // until the operation of the silent store has ended
-				if name == "refuses" && len(s.seen("release")) != releases+3 {
-					t.Errorf("%d last attempts, want one for each key", len(s.seen("release"))-releases)
+				if name == "refuses" && len(s.Calls(testkit.Release)) != releases+3 {
+					t.Errorf("%d last attempts, want one for each key", len(s.Calls(testkit.Release))-releases)
 				}
 			})
 		})
@@ -146,17 +139,17 @@ func TestCloseWithNobodyInside(t *testing.T) {
 // makes a last attempt at once instead of waiting for the next one.
 func TestCloseCleansUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{})
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
-		s.fail("release")
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		s.Fail(testkit.ErrBroken, testkit.Release)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		synctest.Wait()
-		s.fail()
+		s.Fail(nil)
 		start := time.Now()
-		closeLocker(t, l)
-		if d := time.Since(start); d != 0 || !s.free(t, "k") {
-			t.Errorf("free %v after %v", s.free(t, "k"), d)
+		wantIs(t, l.Close())
+		if d := time.Since(start); d != 0 || !s.Free(t, "k") {
+			t.Errorf("free %v after %v", s.Free(t, "k"), d)
 		}
 	})
 }
@@ -164,17 +157,17 @@ func TestCloseCleansUp(t *testing.T) {
 // While a lease is held, clean-up is retried.
 func TestCloseCleansUpWhileAHolderGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{})
-		held, slow := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour}), mustAcquire(t, l, "slow", distlock.Opts{})
-		s.fail("release")
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
-		time.AfterFunc(time.Second, func() { s.fail() })
+		held, slow := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour}), testkit.MustAcquire(t, l, "slow", distlock.Opts{})
+		s.Fail(testkit.ErrBroken, testkit.Release)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+		time.AfterFunc(time.Second, func() { s.Fail(nil) })
 		time.AfterFunc(2*time.Second, func() { _ = slow.Release(t.Context()) })
 		start := time.Now()
-		closeLocker(t, l)
-		if d := time.Since(start); d != 2*time.Second || !s.free(t, "k") {
-			t.Errorf("free %v after %v", s.free(t, "k"), d)
+		wantIs(t, l.Close())
+		if d := time.Since(start); d != 2*time.Second || !s.Free(t, "k") {
+			t.Errorf("free %v after %v", s.Free(t, "k"), d)
 		}
 	})
 }

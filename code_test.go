@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // coded has an error for each code except CodeOK, in the order of the codes.
 var coded = []error{
 	distlock.ErrLost,
-	&distlock.Error{Op: "options", Err: errBroken},
+	&distlock.Error{Op: "options", Err: testkit.ErrBroken},
 	distlock.ErrKey,
 	distlock.ErrUpgrade,
 	distlock.ErrNoFencing,
@@ -21,7 +22,7 @@ var coded = []error{
 	distlock.ErrForeign,
 	distlock.ErrQueueFull,
 	distlock.ErrNotAcquired,
-	errBroken,
+	testkit.ErrBroken,
 }
 
 func TestCodeOf(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 type payRequest struct {
@@ -24,7 +25,7 @@ func (s *payService) pay(_ context.Context, r payRequest) (string, error) {
 }
 
 func TestWrap(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		svc := &payService{paid: map[int64]int{}}
 		pay := distlock.Wrap(l, svc.pay, distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
 		byID := distlock.Wrap(l, svc.pay, distlock.Opts{
@@ -39,8 +40,8 @@ func TestWrap(t *testing.T) {
 				}
 			}
 		}
-		calls := s.seen("wait")
-		key := func(request, f int) string { return calls[3*request+f].key }
+		calls := s.Calls(testkit.Wait)
+		key := func(request, f int) string { return calls[3*request+f].Key }
 		if key(0, 0) != key(1, 0) || key(0, 0) == key(2, 0) || key(0, 1) != key(1, 1) || key(0, 1) == key(2, 1) {
 			t.Errorf("keys do not follow the parameters: %v", calls)
 		}
@@ -59,7 +60,7 @@ func TestWrap(t *testing.T) {
 }
 
 func TestWrapIsForManyGoroutines(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		svc := &payService{paid: map[int64]int{}} // a map that only the lock protects
 		pay := distlock.Wrap(l, svc.pay, distlock.Opts{Value: "pay"})
 		var all sync.WaitGroup
@@ -78,11 +79,11 @@ func TestWrapIsForManyGoroutines(t *testing.T) {
 }
 
 func TestWrapKeepsResultsAndErrors(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		mine := errors.New("mine")
 		f := distlock.Wrap(l, func(ctx context.Context, lose bool) (int, error) {
 			if lose {
-				s.Drop("f")
+				s.Memory().Drop("f")
 				<-ctx.Done()
 			}
 			return 7, mine
@@ -96,7 +97,7 @@ func TestWrapKeepsResultsAndErrors(t *testing.T) {
 		}
 		wantIs(t, err, distlock.ErrLost)
 
-		held := mustAcquire(t, l, "f", distlock.Opts{})
+		held := testkit.MustAcquire(t, l, "f", distlock.Opts{})
 		tried := distlock.Wrap(l, func(context.Context, int) (int, error) { panic("ran without the lock") },
 			distlock.Opts{Value: "f", RetryCount: 1})
 		got, err = tried(t.Context(), 1)
@@ -109,21 +110,21 @@ func TestWrapKeepsResultsAndErrors(t *testing.T) {
 }
 
 func TestBadParametersDoNotRun(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		f := distlock.Wrap(l, func(context.Context, any) (int, error) { panic("ran") },
 			distlock.Opts{Value: "f", ParamLock: true})
 		for _, bad := range []any{math.NaN(), func() {}, make(chan int), t.Context()} {
 			_, err := f(t.Context(), bad)
 			wantIs(t, err, distlock.ErrKey)
 		}
-		if n := len(s.seen("wait")); n != 0 {
+		if n := len(s.Calls(testkit.Wait)); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
 	})
 }
 
 func TestSkipRunsWithoutALock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		f := distlock.Wrap(l, func(ctx context.Context, _ int) (bool, error) {
 			_, locked := distlock.FromContext(ctx)
 			return locked, nil
@@ -139,7 +140,7 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 		if locked, err := f(t.Context(), 1); !locked || err != nil {
 			t.Errorf("no Skip: locked %v, %v", locked, err)
 		}
-		if n := len(s.seen("wait")); n != 1 {
+		if n := len(s.Calls(testkit.Wait)); n != 1 {
 			t.Errorf("%d acquisitions, want 1", n)
 		}
 		g := l.Site(distlock.Opts{Value: "f", ParamLock: true})
@@ -149,8 +150,7 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 }
 
 func TestWrapRefusesNonsense(t *testing.T) {
-	l := distlock.New(newStore(), distlock.Config{})
-	defer closeLocker(t, l)
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	ok := distlock.Opts{Value: "f"}
 	f := func(context.Context, int) (string, error) { return "", nil }
 	by := distlock.By(func(s string) any { return s })

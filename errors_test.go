@@ -1,12 +1,14 @@
 package distlock_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // The error of an acquisition suggests when to try again: when the holder's lease ends,
@@ -20,21 +22,21 @@ func TestRetryAfter(t *testing.T) {
 		want time.Duration
 		code distlock.Code
 	}{
-		"the store fails":            {own, errBroken, 200 * time.Millisecond, distlock.CodeUnavailable},
+		"the store fails":            {own, testkit.ErrBroken, 200 * time.Millisecond, distlock.CodeUnavailable},
 		"held, no hint":              {own, held(0), 200 * time.Millisecond, distlock.CodeNotAcquired},
 		"held, and a hint":           {own, held(time.Second), time.Second, distlock.CodeNotAcquired},
 		"held by a stranger":         {own, held(time.Hour), 3 * time.Second, distlock.CodeNotAcquired},
 		"another kind of lock":       {own, distlock.ErrForeign, 200 * time.Millisecond, distlock.CodeForeign},
-		"the store fails, defaults":  {distlock.Opts{RetryCount: 1}, errBroken, distlock.DefaultRetryInterval, distlock.CodeUnavailable},
+		"the store fails, defaults":  {distlock.Opts{RetryCount: 1}, testkit.ErrBroken, distlock.DefaultRetryInterval, distlock.CodeUnavailable},
 		"held by a stranger, for us": {distlock.Opts{RetryCount: 1}, held(time.Hour), distlock.DefaultKeyTimeout, distlock.CodeNotAcquired},
 	} {
-		bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-			s.before = func(call) error { return c.err }
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.Before(func(context.Context, *testkit.Call) error { return c.err })
 			_, err := l.Acquire(t.Context(), "k", c.opts)
 			wantRetryAfter(t, name, err, c.code, c.want)
 			_, err = l.AcquireAll(t.Context(), []string{"k", "j"}, c.opts)
 			wantRetryAfter(t, name+", AcquireAll", err, c.code, c.want)
-			s.fail()
+			s.Fail(nil)
 		})
 	}
 }
@@ -42,9 +44,9 @@ func TestRetryAfter(t *testing.T) {
 // An error from before the request to the store suggests a time, too, if it may pass.
 func TestRetryAfterInTheProcess(t *testing.T) {
 	o := distlock.Opts{RetryInterval: 200 * time.Millisecond, MaxWaiters: 1}
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		s := mustAcquire(t, l, "k", o)
-		reader := mustAcquire(t, l, "r", distlock.Opts{Mode: distlock.Shared})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		s := testkit.MustAcquire(t, l, "k", o)
+		reader := testkit.MustAcquire(t, l, "r", distlock.Opts{Mode: distlock.Shared})
 		_, err := l.Acquire(reader.Context(), "r", o)
 		wantRetryAfter(t, "upgrade", err, distlock.CodeUpgrade, 0)
 		wantIs(t, reader.Release(t.Context()))
@@ -79,8 +81,8 @@ func wantRetryAfter(t *testing.T, name string, err error, code distlock.Code, wa
 
 func TestKeyError(t *testing.T) {
 	t.Parallel()
-	e := &distlock.KeyError{Detail: "no tenant", Err: errBroken}
-	if !errors.Is(e, distlock.ErrKey) || !errors.Is(e, errBroken) || e.Error() != "invalid lock key: no tenant: broken pipe" {
+	e := &distlock.KeyError{Detail: "no tenant", Err: testkit.ErrBroken}
+	if !errors.Is(e, distlock.ErrKey) || !errors.Is(e, testkit.ErrBroken) || e.Error() != "invalid lock key: no tenant: broken pipe" {
 		t.Errorf("%v", e)
 	}
 	e = &distlock.KeyError{Detail: "no tenant"}

@@ -2,7 +2,6 @@ package distlock_test
 
 import (
 	"context"
-	"crypto/rand"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,67 +9,21 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// extending is a store with Extend. It does not know its waiters, so a test reports
-// them with refuse, and contended is part of each grant.
-type extending struct {
-	*store
-
-	contended bool
-	silent    bool // requests to extend are never answered
-	fewer     int  // tokens of a block; 0: as requested
-	refuse    func(g driver.Grant) error
-}
-
-func (p *extending) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, err := p.store.Acquire(ctx, r)
-	g.Contended = p.contended
-	if p.fewer > 0 {
-		g.LastToken = min(g.LastToken, g.Token+uint64(p.fewer)-1)
-	}
-	return g, err
-}
-
-func (p *extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	c, err := p.note("extend", g.Key, g.Owner)
-	if err != nil {
-		return driver.Grant{}, err
-	}
-	if p.silent {
-		<-ctx.Done()
-	}
-	if err := ctx.Err(); err != nil {
-		return driver.Grant{}, err
-	}
-	if p.refuse != nil {
-		if err := p.refuse(g); err != nil {
-			return driver.Grant{}, err
-		}
-	}
-	if driver.RenewAll(ctx, p.Backend, []driver.Grant{g})[0].Status != driver.Renewed {
-		return driver.Grant{}, distlock.ErrLost
-	}
-	if p.fewer > 0 {
-		tokens = p.fewer
-	}
-	// memlock has one counter of tokens for all keys.
-	more, err := p.Backend.TryAcquire(ctx, driver.Request{Key: rand.Text(), Owner: g.Owner, TTL: g.TTL, Tokens: tokens})
-	if err == nil {
-		err = p.Backend.Release(ctx, more)
-	}
-	g.Token, g.LastToken, g.Sent = more.Token, more.LastToken, more.Sent
-	return g, p.reply(c, err)
-}
+// extending returns a view of s that extends grants. It does not know its waiters, so a test
+// refuses in its place.
+func extending(s *testkit.Store) driver.Backend { return s.Only(testkit.Queuing | testkit.Extending) }
 
 // circulate passes one key among n waiters and the first holder, and returns the number
 // of calls of each kind that reached the store. The tokens must rise.
-func circulate(t *testing.T, p *extending, cfg distlock.Config, n int, f func(ctx context.Context)) (waits, releases, extends int) {
+func circulate(t *testing.T, s *testkit.Store, cfg distlock.Config, n int, f func(ctx context.Context)) (waits, releases, extends int) {
 	t.Helper()
-	l := distlock.New(p, cfg)
-	defer nothingLeft(t, l, p.store)
-	defer closeLocker(t, l)
-	held := mustAcquire(t, l, "k", distlock.Opts{})
+	l := distlock.New(extending(s), cfg)
+	defer nothingLeft(t, l, s)
+	defer func() { wantIs(t, l.Close()) }()
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 	var all sync.WaitGroup
 	last, inside := held.Token(), false
 	line(t, &all, l, n, distlock.Opts{}, func(ctx context.Context, _ int) {
@@ -86,7 +39,7 @@ func circulate(t *testing.T, p *extending, cfg distlock.Config, n int, f func(ct
 	wantIs(t, held.Release(t.Context()))
 	all.Wait()
 	synctest.Wait() // a request may have been decided on and not sent
-	return len(p.seen("wait")), len(p.seen("release")), len(p.seen("extend"))
+	return len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)), len(s.Calls(testkit.Extend))
 }
 
 // untimed makes only the count end the hand-overs.
@@ -94,7 +47,7 @@ var untimed = distlock.Config{HandOvers: 64, HandOverTime: time.Hour}
 
 func TestExtendedKeyStaysInTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		waits, releases, extends := circulate(t, &extending{store: newStore()}, untimed, 500, func(context.Context) {})
+		waits, releases, extends := circulate(t, testkit.NewStore(), untimed, 500, func(context.Context) {})
 		if waits != 1 || releases != 1 || extends != 8 { // 500 hand-overs by 64
 			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, extends)
 		}
@@ -104,18 +57,19 @@ func TestExtendedKeyStaysInTheProcess(t *testing.T) {
 // A key with few hand-overs does not cause requests.
 func TestFewHandOversAskNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if _, _, n := circulate(t, &extending{store: newStore()}, untimed, 8, func(context.Context) {}); n != 0 {
+		if _, _, n := circulate(t, testkit.NewStore(), untimed, 8, func(context.Context) {}); n != 0 {
 			t.Errorf("%d questions for 8 hand-overs", n)
 		}
 	})
 }
 
 func TestRefusedHoldGoesBackAtItsBound(t *testing.T) {
-	for name, refusal := range map[string]error{"others wait": distlock.ErrNotAcquired, "no answer": errBroken} {
+	for name, refusal := range map[string]error{"others wait": distlock.ErrNotAcquired, "no answer": testkit.ErrBroken} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &extending{store: newStore(), refuse: func(driver.Grant) error { return refusal }}
-				waits, releases, extends := circulate(t, p, untimed, 500, func(context.Context) {})
+				s := testkit.NewStore()
+				s.Fail(refusal, testkit.Extend)
+				waits, releases, extends := circulate(t, s, untimed, 500, func(context.Context) {})
 				if waits != 8 || releases != 8 || extends != 8 { // 501 holders by 65
 					t.Errorf("%d acquisitions, %d releases, %d questions; want 8 each", waits, releases, extends)
 				}
@@ -126,7 +80,14 @@ func TestRefusedHoldGoesBackAtItsBound(t *testing.T) {
 
 func TestContendedGrantIsNotExtended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		waits, _, extends := circulate(t, &extending{store: newStore(), contended: true}, untimed, 500, func(context.Context) {})
+		s := testkit.NewStore()
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Wait {
+				c.Grants[0].Contended = true
+			}
+			return nil
+		})
+		waits, _, extends := circulate(t, s, untimed, 500, func(context.Context) {})
 		if waits != 8 || extends != 0 {
 			t.Errorf("%d acquisitions, %d questions; want 8 and none", waits, extends)
 		}
@@ -136,8 +97,9 @@ func TestContendedGrantIsNotExtended(t *testing.T) {
 // A block may be smaller than asked for.
 func TestExtendedByFewTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore(), fewer: 16}
-		waits, _, extends := circulate(t, p, untimed, 15+160, func(context.Context) { synctest.Wait() })
+		s := testkit.NewStore()
+		s.LimitTokens(16)
+		waits, _, extends := circulate(t, s, untimed, 15+160, func(context.Context) { synctest.Wait() })
 		if waits != 1 || extends != 1+10 {
 			t.Errorf("%d acquisitions, %d questions; want 1 and 11", waits, extends)
 		}
@@ -146,9 +108,9 @@ func TestExtendedByFewTokens(t *testing.T) {
 
 func TestExtendedHoldEndsWithItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore()}
+		s := testkit.NewStore()
 		cfg := distlock.Config{HandOvers: 4} // each grant is extended before its time has passed
-		waits, releases, extends := circulate(t, p, cfg, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
+		waits, releases, extends := circulate(t, s, cfg, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
 		if waits < 5 || waits > 6 || releases != waits || extends < waits { // 100 ms are ten holders of 10 ms
 			t.Errorf("%d acquisitions, %d releases, %d questions for 50 holders of 10 ms", waits, releases, extends)
 		}
@@ -158,15 +120,15 @@ func TestExtendedHoldEndsWithItsTime(t *testing.T) {
 // Extending counts as a renewal.
 func TestExtendExtendsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore()}
-		circulate(t, p, distlock.Config{HandOvers: 2, HandOverTime: time.Hour}, 30, func(ctx context.Context) {
+		s := testkit.NewStore()
+		circulate(t, s, distlock.Config{HandOvers: 2, HandOverTime: time.Hour}, 30, func(ctx context.Context) {
 			time.Sleep(time.Second)
 			lease, _ := distlock.FromContext(ctx)
 			if d := time.Until(lease.Until()); d < 4*time.Second {
 				t.Errorf("%v are left", d)
 			}
 		})
-		if n := len(p.seen("renew")); n > 0 { // requests come every two seconds
+		if n := len(s.Calls(testkit.Renew)); n > 0 { // requests come every two seconds
 			t.Errorf("renewed %d times by the watchdog", n)
 		}
 	})
@@ -174,16 +136,10 @@ func TestExtendExtendsTheLease(t *testing.T) {
 
 func TestExtendThatFindsTheKeyLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore()}
-		p.before = func(c call) error {
-			if c.op == "extend" {
-				time.Sleep(10 * time.Millisecond) // until the next holder has the key
-			}
-			return nil
-		}
-		l := distlock.New(p, distlock.Config{HandOvers: 8})
-		defer closeLocker(t, l)
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+		s := testkit.NewStore()
+		s.Delay(10*time.Millisecond, testkit.Extend) // until the next holder has the key
+		l := testkit.NewLocker(t, extending(s), distlock.Config{HandOvers: 8})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) {})
 		all.Go(func() { // the second hand-over: now the store is asked
@@ -201,10 +157,10 @@ func TestExtendThatFindsTheKeyLost(t *testing.T) {
 			}), distlock.ErrLost)
 		})
 		synctest.Wait()
-		p.Drop("k")
+		s.Memory().Drop("k")
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		nothingLeft(t, l, p.store)
+		nothingLeft(t, l, s)
 	})
 }
 
@@ -212,9 +168,10 @@ func TestExtendThatFindsTheKeyLost(t *testing.T) {
 // ms.
 func TestExtendWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore(), silent: true}
+		s := testkit.NewStore()
+		s.Hang(testkit.Extend)
 		start := time.Now()
-		waits, releases, extends := circulate(t, p, untimed, 64+65, func(context.Context) {})
+		waits, releases, extends := circulate(t, s, untimed, 64+65, func(context.Context) {})
 		if d := time.Since(start); d != 200*time.Millisecond { // the last one of each grant
 			t.Errorf("it took %v", d)
 		}
@@ -228,16 +185,11 @@ func TestExtendWithoutAnAnswer(t *testing.T) {
 // another holder.
 func TestReleaseDoesNotWaitForAExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore()}
-		p.before = func(c call) error {
-			if c.op == "extend" {
-				time.Sleep(50 * time.Millisecond)
-			}
-			return nil
-		}
+		s := testkit.NewStore()
+		s.Delay(50*time.Millisecond, testkit.Extend)
 		start := time.Now()
-		l := distlock.New(p, untimed)
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+		l := distlock.New(extending(s), untimed)
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		line(t, &all, l, 20, distlock.Opts{}, func(context.Context, int) {})
 		wantIs(t, held.Release(t.Context()))
@@ -245,22 +197,17 @@ func TestReleaseDoesNotWaitForAExtend(t *testing.T) {
 		if d := time.Since(start); d != 0 {
 			t.Errorf("it took %v", d)
 		}
-		closeLocker(t, l) // waits for requests in progress
-		nothingLeft(t, l, p.store)
+		wantIs(t, l.Close()) // waits for requests in progress
+		nothingLeft(t, l, s)
 	})
 }
 
 // The holder of the last share of a block waits for a reply in flight.
 func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore()}
-		p.before = func(c call) error {
-			if c.op == "extend" {
-				time.Sleep(10 * time.Millisecond)
-			}
-			return nil
-		}
-		waits, releases, extends := circulate(t, p, untimed, 500, func(context.Context) {})
+		s := testkit.NewStore()
+		s.Delay(10*time.Millisecond, testkit.Extend)
+		waits, releases, extends := circulate(t, s, untimed, 500, func(context.Context) {})
 		if waits != 1 || releases != 1 || extends != 8 {
 			t.Errorf("%d acquisitions, %d releases, %d questions; want 1, 1, 8", waits, releases, extends)
 		}
@@ -272,44 +219,36 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 func TestStoreIsToldTheLastToken(t *testing.T) {
 	for n := range 5 {
 		synctest.Test(t, func(t *testing.T) {
-			p := &minted{extending: &extending{store: newStore()}}
-			l := distlock.New(p, distlock.Config{HandOvers: 2})
-			defer closeLocker(t, l)
-			held := mustAcquire(t, l, "k", distlock.Opts{})
+			s := testkit.NewStore()
+			var last, released uint64 // the last token that was issued, and that of the release
+			s.Before(func(_ context.Context, c *testkit.Call) error {
+				switch c.Op {
+				case testkit.Extend:
+					if c.Grants[0].LastToken != last {
+						t.Errorf("extended with token %d, issued up to %d", c.Grants[0].LastToken, last)
+					}
+				case testkit.Release:
+					released = c.Grants[0].LastToken
+				}
+				return nil
+			})
+			s.After(func(_ context.Context, c *testkit.Call) error {
+				if c.Op == testkit.Wait || c.Op == testkit.Extend {
+					last = c.Grants[0].LastToken
+				}
+				return nil
+			})
+			l := testkit.NewLocker(t, extending(s), distlock.Config{HandOvers: 2})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 			for range n {
 				next := inBackground(t, l, distlock.Opts{})
 				wantIs(t, held.Release(t.Context()))
 				held = mustGet(t, next)
 			}
 			wantIs(t, held.Release(t.Context()))
-			if p.last == 0 || p.released != p.last || p.outdated {
-				t.Errorf("released with %d after %d hand-overs, minted up to %d, extended with less: %v", p.released, n, p.last, p.outdated)
+			if last == 0 || released != last {
+				t.Errorf("released with token %d after %d hand-overs, issued up to %d", released, n, last)
 			}
 		})
 	}
-}
-
-// minted records the last token that was issued, and that of the release.
-type minted struct {
-	*extending
-	last, released uint64
-	outdated       bool // an extension did not know the last token
-}
-
-func (m *minted) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, err := m.extending.Acquire(ctx, r)
-	m.last = g.LastToken
-	return g, err
-}
-
-func (m *minted) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	m.outdated = m.outdated || g.LastToken != m.last
-	g, err := m.extending.Extend(ctx, g, tokens)
-	m.last = g.LastToken
-	return g, err
-}
-
-func (m *minted) Release(ctx context.Context, g driver.Grant) error {
-	m.released = g.LastToken
-	return m.extending.Release(ctx, g)
 }

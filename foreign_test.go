@@ -8,21 +8,16 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A key that contains something else is held, not unavailable, also for the waiters
 // behind in the process.
 func TestForeign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(polling{s}, distlock.Config{})
-		defer closeLocker(t, l)
-		s.before = func(c call) error {
-			if c.op == "try" {
-				return fmt.Errorf("%w: a hash", distlock.ErrForeign)
-			}
-			return nil
-		}
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
+		s.Fail(fmt.Errorf("%w: a hash", distlock.ErrForeign), testkit.Try)
 		const text = `distlock: acquire "k": lock not acquired: held by another kind of lock: a hash`
 		want := []error{distlock.ErrForeign, distlock.ErrNotAcquired}
 		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestGateServesInOrderOfArrival(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		var order []int // protected by the lock
 		var all sync.WaitGroup
 		for i := range 50 {
@@ -40,10 +41,9 @@ func TestGateServesInOrderOfArrival(t *testing.T) {
 }
 
 func TestOneContenderPerKey(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
-		held := mustAcquire(t, other, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
@@ -51,7 +51,7 @@ func TestOneContenderPerKey(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		if n := len(s.seen("wait")); n != 2 {
+		if n := len(s.Calls(testkit.Wait)); n != 2 {
 			t.Errorf("%d requests reached the backend, want the holder's and one contender's", n)
 		}
 		if n := l.Waiting("k"); n != 99 {
@@ -63,8 +63,8 @@ func TestOneContenderPerKey(t *testing.T) {
 }
 
 func TestMaxWaiters(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		o := distlock.Opts{MaxWaiters: 3}
 		var all sync.WaitGroup
 		for range 3 {
@@ -83,11 +83,10 @@ func TestMaxWaiters(t *testing.T) {
 func TestMaxWaitersOfAllKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys, most = 4, 12
-		l := distlock.New(newStore(), distlock.Config{MaxWaiters: most})
-		defer closeLocker(t, l)
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{MaxWaiters: most})
 		var held []*distlock.Lease
 		for k := range keys {
-			held = append(held, mustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
+			held = append(held, testkit.MustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
 		}
 		var all sync.WaitGroup
 		fill := func(ctx context.Context, want ...error) {
@@ -107,7 +106,7 @@ func TestMaxWaitersOfAllKeys(t *testing.T) {
 				_, err = l.TryAcquire(t.Context(), fmt.Sprint(k), distlock.Opts{})
 				wantIs(t, err, distlock.ErrNotAcquired) // it does not wait
 			}
-			free := mustAcquire(t, l, "free", distlock.Opts{}) // this does not wait either
+			free := testkit.MustAcquire(t, l, "free", distlock.Opts{}) // this does not wait either
 			wantIs(t, free.Release(t.Context()))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -123,7 +122,7 @@ func TestMaxWaitersOfAllKeys(t *testing.T) {
 
 		held = held[:0]
 		for k := range keys {
-			held = append(held, mustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
+			held = append(held, testkit.MustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
 		}
 		fill(t.Context(), distlock.ErrClosed)
 		time.AfterFunc(time.Second, func() {
@@ -141,13 +140,12 @@ func TestMaxWaitersOfAllKeys(t *testing.T) {
 
 func TestMaxKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := distlock.New(newStore(), distlock.Config{MaxKeys: 2})
-		defer closeLocker(t, l)
-		a, b := mustAcquire(t, l, "a", distlock.Opts{}), mustAcquire(t, l, "b", distlock.Opts{})
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{MaxKeys: 2})
+		a, b := testkit.MustAcquire(t, l, "a", distlock.Opts{}), testkit.MustAcquire(t, l, "b", distlock.Opts{})
 		_, err := l.Acquire(t.Context(), "c", distlock.Opts{})
 		wantIs(t, err, distlock.ErrQueueFull)
 		wantIs(t, a.Release(t.Context()))
-		c := mustAcquire(t, l, "c", distlock.Opts{})
+		c := testkit.MustAcquire(t, l, "c", distlock.Opts{})
 		wantIs(t, errors.Join(b.Release(t.Context()), c.Release(t.Context())))
 	})
 }
@@ -157,10 +155,9 @@ func TestMaxKeys(t *testing.T) {
 // Row 14 (memlock): all calls return at once, and the queue is empty. Fails if an
 // abandoned request is not released in the background.
 func TestThousandWaitersCancelledAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
-		held := mustAcquire(t, other, "k", distlock.Opts{KeyTimeout: time.Hour})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, other, "k", distlock.Opts{KeyTimeout: time.Hour})
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for range 1000 {
@@ -181,7 +178,7 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 			t.Error("the gate is still shut")
 		}
 		wantIs(t, held.Release(t.Context()))
-		if !s.free(t, "k") {
+		if !s.Free(t, "k") {
 			t.Error("a place in line was kept")
 		}
 	})
@@ -193,9 +190,8 @@ func TestThousandWaitersCancelledAtOnce(t *testing.T) {
 // Row 13 (memlock): the gate stays shut until the function has returned. Fails if it is
 // opened at the loss.
 func TestGateStaysShutAfterLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
 		running, stubborn := false, make(chan struct{})
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -207,8 +203,8 @@ func TestGateStaysShutAfterLoss(t *testing.T) {
 			}), distlock.ErrLost)
 		})
 		synctest.Wait()
-		s.Drop("k")
-		taken := mustAcquire(t, other, "k", distlock.Opts{})
+		s.Memory().Drop("k")
+		taken := testkit.MustAcquire(t, other, "k", distlock.Opts{})
 		wantIs(t, taken.Release(t.Context()))
 		all.Go(func() {
 			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // If the caller gives the key, fields that make keys of parameters are refused: if they
 // were ignored, all callers would have the same lock.
 func TestGivenKeyRefusesFieldsForParameters(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	l := distlock.New(s, distlock.Config{})
-	defer closeLocker(t, l)
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	fn := func(context.Context) error { return errors.New("fn ran") }
 	var key string // each call has its own key
 	for name, lock := range map[string]func(o distlock.Opts) error{
@@ -45,9 +45,7 @@ func TestGivenKeyRefusesFieldsForParameters(t *testing.T) {
 			}
 		}
 	}
-	for _, op := range []string{"try", "wait", "all"} {
-		if calls := s.seen(op); len(calls) > 0 {
-			t.Errorf("the store was asked: %v", calls)
-		}
+	if calls := s.Calls(); len(calls) > 0 {
+		t.Errorf("the store was asked: %v", calls)
 	}
 }

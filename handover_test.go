@@ -10,19 +10,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// line starts n goroutines that run f under the lock, in this order.
-func line(t *testing.T, all *sync.WaitGroup, l *distlock.Locker, n int, o distlock.Opts, f func(ctx context.Context, i int)) {
-	t.Helper()
-	for i := range n {
-		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", o, func(ctx context.Context) error { f(ctx, i); return nil }))
-		})
-		synctest.Wait()
-	}
-}
 
 func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 	for bound, config := range map[int]distlock.Config{
@@ -33,7 +22,7 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 		t.Run(fmt.Sprint(bound), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const waiters = 500
-				s := newStore()
+				s := testkit.NewStore()
 				var handed, fresh atomic.Int64
 				config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
 					if i.HandedOver {
@@ -42,9 +31,8 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 						fresh.Add(1)
 					}
 				}
-				l := distlock.New(s, config)
-				defer closeLocker(t, l)
-				held := mustAcquire(t, l, "k", distlock.Opts{})
+				l := testkit.NewLocker(t, s, config)
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				var all sync.WaitGroup
 				inside := false
 				last := held.Token()
@@ -63,13 +51,13 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 				all.Wait()
 
 				want := (waiters + 1 + bound) / (bound + 1)
-				if got := len(s.seen("wait")); got != want || len(s.seen("release")) != want || fresh.Load() != int64(want) {
-					t.Errorf("%d acquisitions and %d releases in the store, %d by the hooks, want %d", got, len(s.seen("release")), fresh.Load(), want)
+				if got := len(s.Calls(testkit.Wait)); got != want || len(s.Calls(testkit.Release)) != want || fresh.Load() != int64(want) {
+					t.Errorf("%d acquisitions and %d releases in the store, %d by the hooks, want %d", got, len(s.Calls(testkit.Release)), fresh.Load(), want)
 				}
 				if handed.Load() != int64(waiters+1-want) {
 					t.Errorf("%d handed over, want %d", handed.Load(), waiters+1-want)
 				}
-				if l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
+				if l.Keys() != 0 || l.Watched() != 0 || !s.Free(t, "k") {
 					t.Error("something is left behind")
 				}
 			})
@@ -79,12 +67,10 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 
 func TestOthersGetTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(s, distlock.Config{HandOverTime: time.Hour}) // only the count is tested
-		other := distlock.New(s, distlock.Config{HandOverTime: time.Hour})
-		defer closeLocker(t, l)
-		defer closeLocker(t, other)
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: time.Hour}) // only the count is tested
+		other := testkit.NewLocker(t, s, distlock.Config{HandOverTime: time.Hour})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		var order []string // protected by the lock
 		note := func(who string) func(context.Context, int) {
@@ -119,22 +105,22 @@ func TestOthersGetTheirTurn(t *testing.T) {
 }
 
 func TestHandOverEndsWithItsTime(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		line(t, &all, l, 50, distlock.Opts{}, func(context.Context, int) { time.Sleep(20 * time.Millisecond) })
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
 		// each grant is used until the first holder that ends after at least 100 ms
-		if got, want := len(s.seen("wait")), 10; got < want || got > want+1 {
+		if got, want := len(s.Calls(testkit.Wait)), 10; got < want || got > want+1 {
 			t.Errorf("%d acquisitions for 50 holders of 20 ms, want %d", got, want)
 		}
 	})
 }
 
 func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
 		var all sync.WaitGroup
 		for _, o := range []distlock.Opts{
 			{KeyTimeout: time.Minute},
@@ -152,15 +138,15 @@ func TestOnlyTheSameTermsAreHandedOver(t *testing.T) {
 		}
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.seen("wait")); n != 5 {
+		if n := len(s.Calls(testkit.Wait)); n != 5 {
 			t.Errorf("%d acquisitions in the store, want 5: only the last had the terms of the one before, which are not those of a fixed lease", n)
 		}
 	})
 }
 
 func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{MaxHold: time.Minute})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MaxHold: time.Minute})
 		var all sync.WaitGroup
 		all.Go(func() {
 			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{MaxHold: 2 * time.Second}, func(ctx context.Context) error {
@@ -182,7 +168,7 @@ func TestMaxHoldIsEachHoldersOwn(t *testing.T) {
 		synctest.Wait()
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.seen("wait")); n != 2 {
+		if n := len(s.Calls(testkit.Wait)); n != 2 {
 			t.Errorf("%d acquisitions in the store, want 2: the lost hold is not handed on", n)
 		}
 	})
@@ -201,14 +187,9 @@ func TestRenewalsOfAHandedOverLock(t *testing.T) {
 		"none":                     {0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				s.before = func(c call) error {
-					if c.op == "renew" {
-						time.Sleep(20 * time.Millisecond)
-					}
-					return nil
-				}
-				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl, MaxHold: c.before})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				s.Delay(20*time.Millisecond, testkit.Renew)
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl, MaxHold: c.before})
 				start := time.Now()
 				next := inBackground(t, l, distlock.Opts{KeyTimeout: ttl, MaxHold: c.next})
 				time.Sleep(50 * time.Millisecond)
@@ -216,10 +197,10 @@ func TestRenewalsOfAHandedOverLock(t *testing.T) {
 				got := mustGet(t, next)
 				time.Sleep(10 * time.Second)
 				wantIs(t, got.Check())
-				if d := s.seen("renew")[0].at.Sub(start); d > ttl/3 {
+				if d := s.Calls(testkit.Renew)[0].At.Sub(start); d > ttl/3 {
 					t.Errorf("the first renewal went out after %v", d)
 				}
-				wantCalls(t, s, "wait", 1)
+				wantCalls(t, s, testkit.Wait, 1)
 				wantIs(t, got.Release(t.Context()))
 			})
 		})
@@ -228,14 +209,17 @@ func TestRenewalsOfAHandedOverLock(t *testing.T) {
 
 // A lease that is lost, or has an unanswered renewal, is not handed over.
 func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
-	for name, spoil := range map[string]func(*store, *distlock.Lease){
-		"unanswered": func(s *store, _ *distlock.Lease) { s.fail("renew"); time.Sleep(70 * time.Millisecond) },
-		"dropped":    func(s *store, h *distlock.Lease) { s.Drop("k"); <-h.Context().Done() },
+	for name, spoil := range map[string]func(*testkit.Store, *distlock.Lease){
+		"unanswered": func(s *testkit.Store, _ *distlock.Lease) {
+			s.Fail(testkit.ErrBroken, testkit.Renew)
+			time.Sleep(70 * time.Millisecond)
+		},
+		"dropped": func(s *testkit.Store, h *distlock.Lease) { s.Memory().Drop("k"); <-h.Context().Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				o := distlock.Opts{KeyTimeout: 100 * time.Millisecond}
-				held := mustAcquire(t, l, "k", o)
+				held := testkit.MustAcquire(t, l, "k", o)
 				var all sync.WaitGroup
 				line(t, &all, l, 1, o, func(ctx context.Context, _ int) {
 					lease, _ := distlock.FromContext(ctx)
@@ -244,7 +228,7 @@ func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 				spoil(s, held)
 				_ = held.Release(t.Context())
 				all.Wait()
-				if n := len(s.seen("wait")); n != 2 {
+				if n := len(s.Calls(testkit.Wait)); n != 2 {
 					t.Errorf("%d acquisitions in the store, want 2", n)
 				}
 			})
@@ -255,8 +239,8 @@ func TestDoubtfulHoldIsNotHandedOver(t *testing.T) {
 // A waiter that leaves at the moment when the lease is handed to it passes the lease
 // on.
 func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		ctx, cancel := context.WithCancel(t.Context())
 		leaving := &leavingCtx{Context: ctx}
 		var all sync.WaitGroup
@@ -272,15 +256,15 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 		cancel()
 		all.Wait()
 		wantIs(t, released)
-		if n := len(s.seen("wait")); n != 1 {
+		if n := len(s.Calls(testkit.Wait)); n != 1 {
 			t.Errorf("%d acquisitions in the store: the hold went astray", n)
 		}
-		if !served || l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
-			t.Errorf("served %v, keys %d, watched %d, free %v", served, l.Keys(), l.Watched(), s.free(t, "k"))
+		if !served || l.Keys() != 0 || l.Watched() != 0 || !s.Free(t, "k") {
+			t.Errorf("served %v, keys %d, watched %d, free %v", served, l.Keys(), l.Watched(), s.Free(t, "k"))
 		}
 
 		// the same without further waiters
-		held = mustAcquire(t, l, "k", distlock.Opts{})
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		ctx, cancel = context.WithCancel(t.Context())
 		leaving = &leavingCtx{Context: ctx}
 		all.Go(func() { _, _ = l.Acquire(leaving, "k", distlock.Opts{}) })
@@ -289,35 +273,20 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 		cancel()
 		all.Wait()
 		synctest.Wait()
-		if l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
-			t.Errorf("keys %d, watched %d, free %v", l.Keys(), l.Watched(), s.free(t, "k"))
+		if l.Keys() != 0 || l.Watched() != 0 || !s.Free(t, "k") {
+			t.Errorf("keys %d, watched %d, free %v", l.Keys(), l.Watched(), s.Free(t, "k"))
 		}
 	})
-}
-
-// leavingCtx calls inTheMoment when a caller has seen that the context has ended and
-// reads its error.
-type leavingCtx struct {
-	context.Context
-	inTheMoment func()
-}
-
-func (c *leavingCtx) Err() error {
-	if f := c.inTheMoment; f != nil {
-		c.inTheMoment = nil
-		f()
-	}
-	return c.Context.Err()
 }
 
 // A lease that is lost during a hand-over belongs to no holder: the next waiter asks
 // the store.
 func TestHoldLostOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		var l *distlock.Locker
 		var lost atomic.Int64
-		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
 			Released: func(context.Context, distlock.ReleasedInfo) {
 				if l.LoseOnItsWay("k") {
 					lost.Add(1)
@@ -327,10 +296,9 @@ func TestHoldLostOnItsWay(t *testing.T) {
 				t.Error("a caller without a lock was told that it was lost")
 			},
 		}})
-		defer closeLocker(t, l)
 		for range 1000 {
-			held := mustAcquire(t, l, "k", distlock.Opts{})
-			asked := len(s.seen("wait"))
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+			asked := len(s.Calls(testkit.Wait))
 			var all sync.WaitGroup
 			line(t, &all, l, 1, distlock.Opts{}, func(ctx context.Context, _ int) {
 				lease, _ := distlock.FromContext(ctx)
@@ -338,7 +306,7 @@ func TestHoldLostOnItsWay(t *testing.T) {
 			})
 			wantIs(t, held.Release(t.Context()))
 			all.Wait()
-			n := int64(len(s.seen("wait")) - asked)
+			n := int64(len(s.Calls(testkit.Wait)) - asked)
 			if n != lost.Load() {
 				t.Errorf("%d acquisitions in the store, %d leases were lost on their way", n, lost.Load())
 			}
@@ -352,14 +320,14 @@ func TestHoldLostOnItsWay(t *testing.T) {
 
 // The holder's own limit does not end the lease in the store.
 func TestMaxHoldDoesNotPreventHandOver(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{MaxHold: 3 * time.Second} // much shorter than the lease
-		held := mustAcquire(t, l, "k", o)
+		held := testkit.MustAcquire(t, l, "k", o)
 		var all sync.WaitGroup
 		line(t, &all, l, 10, o, func(context.Context, int) {})
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
-		if n := len(s.seen("wait")); n != 1 {
+		if n := len(s.Calls(testkit.Wait)); n != 1 {
 			t.Errorf("%d acquisitions in the store, want 1", n)
 		}
 	})
@@ -378,10 +346,10 @@ func TestHandOverWithFewTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
-				l := distlock.New(fewTokens{s, c.tokens}, distlock.Config{})
-				defer closeLocker(t, l)
-				held := mustAcquire(t, l, "k", distlock.Opts{})
+				s := testkit.NewStore()
+				s.LimitTokens(c.tokens)
+				l := testkit.NewLocker(t, s, distlock.Config{})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				var all sync.WaitGroup
 				last := held.Token()
 				line(t, &all, l, 200, distlock.Opts{}, func(ctx context.Context, _ int) {
@@ -393,7 +361,7 @@ func TestHandOverWithFewTokens(t *testing.T) {
 				})
 				wantIs(t, held.Release(t.Context()))
 				all.Wait()
-				if got := len(s.seen("wait")); got != c.want {
+				if got := len(s.Calls(testkit.Wait)); got != c.want {
 					t.Errorf("%d acquisitions in the store, want %d", got, c.want)
 				}
 			})
@@ -401,26 +369,10 @@ func TestHandOverWithFewTokens(t *testing.T) {
 	}
 }
 
-// fewTokens returns blocks of n tokens for every request.
-type fewTokens struct {
-	*store
-	n int
-}
-
-func (f fewTokens) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, err := f.store.Acquire(ctx, r)
-	if f.n == 0 {
-		g.Token, g.LastToken = 0, 0
-	} else {
-		g.LastToken = g.Token + uint64(f.n) - 1
-	}
-	return g, err
-}
-
 // A released lease stays released although its record is used by the next holder.
 func TestReleasedLeaseDoesNotComeBackWithTheHold(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		inner, err := l.Acquire(held.Context(), "k", distlock.Opts{})
 		wantIs(t, err)
 		var all sync.WaitGroup

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // setTrip makes each request take as long as trip says, half of it on the way to the store.
-func (s *store) setTrip(trip func() time.Duration) {
-	half := func(call) error { time.Sleep(trip() / 2); return nil }
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.before, s.after = half, half
+func setTrip(s *testkit.Store, trip func() time.Duration) {
+	half := func(context.Context, *testkit.Call) error { time.Sleep(trip() / 2); return nil }
+	s.Before(half)
+	s.After(half)
 }
 
 // rivals is what happens when two busy Lockers want the same key.
@@ -32,7 +32,7 @@ type rivals struct {
 func measure(t *testing.T, l *distlock.Locker) {
 	t.Helper()
 	for range 100 {
-		wantIs(t, mustAcquire(t, l, "other", distlock.Opts{}).Release(t.Context()))
+		wantIs(t, testkit.MustAcquire(t, l, "other", distlock.Opts{}).Release(t.Context()))
 	}
 }
 
@@ -40,11 +40,9 @@ func measure(t *testing.T, l *distlock.Locker) {
 // goroutines each.
 func compete(t *testing.T, cfg distlock.Config, hold, trip time.Duration) rivals {
 	t.Helper()
-	s := newStore()
-	s.setTrip(func() time.Duration { return trip/2 + rand.N(trip) })
-	lockers := []*distlock.Locker{distlock.New(s, cfg), distlock.New(s, cfg)}
-	defer closeLocker(t, lockers[0])
-	defer closeLocker(t, lockers[1])
+	s := testkit.NewStore()
+	setTrip(s, func() time.Duration { return trip/2 + rand.N(trip) })
+	lockers := []*distlock.Locker{testkit.NewLocker(t, s, cfg), testkit.NewLocker(t, s, cfg)}
 	for _, l := range lockers {
 		measure(t, l)
 	}
@@ -133,11 +131,14 @@ func TestKeyDoesNotStandStill(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &extending{store: newStore(), fewer: c.tokens}
-				p.setTrip(func() time.Duration { return trip })
-				l := distlock.New(p, distlock.Config{HandOverTime: 10 * time.Hour})
+				s := testkit.NewStore()
+				if c.tokens > 0 {
+					s.LimitTokens(c.tokens)
+				}
+				setTrip(s, func() time.Duration { return trip })
+				l := distlock.New(extending(s), distlock.Config{HandOverTime: 10 * time.Hour})
 				measure(t, l)
-				held := mustAcquire(t, l, "k", distlock.Opts{})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				var all sync.WaitGroup
 				line(t, &all, l, holders, distlock.Opts{}, func(context.Context, int) { time.Sleep(c.hold) })
 				start := time.Now()
@@ -146,11 +147,11 @@ func TestKeyDoesNotStandStill(t *testing.T) {
 				if still := (time.Since(start) - trip - holders*c.hold) / holders; still > c.still+time.Microsecond {
 					t.Errorf("the key stands still for %v for each holder, want %v", still, c.still)
 				}
-				if n := len(p.seen("wait")); n != 100+1 {
+				if n := len(s.Calls(testkit.Wait)); n != 100+1 {
 					t.Errorf("%d acquisitions in the store, want 1", n-100)
 				}
-				closeLocker(t, l)
-				nothingLeft(t, l, p.store)
+				wantIs(t, l.Close())
+				nothingLeft(t, l, s)
 			})
 		})
 	}

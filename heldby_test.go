@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // heldBy returns the HeldError in err.
@@ -22,13 +23,11 @@ func heldBy(t *testing.T, err error) distlock.HeldError {
 
 // named runs f in virtual time with a Locker named here, and a second Locker named
 // there on the same store.
-func named(t *testing.T, f func(t *testing.T, here, there *distlock.Locker, s *store)) {
+func named(t *testing.T, f func(t *testing.T, here, there *distlock.Locker, s *testkit.Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		here, there := distlock.New(s, distlock.Config{Holder: "here/1"}), distlock.New(s, distlock.Config{Holder: "there/2"})
-		defer closeLocker(t, here)
-		defer closeLocker(t, there)
+		s := testkit.NewStore()
+		here, there := testkit.NewLocker(t, s, distlock.Config{Holder: "here/1"}), testkit.NewLocker(t, s, distlock.Config{Holder: "there/2"})
 		f(t, here, there, s)
 	})
 }
@@ -36,8 +35,8 @@ func named(t *testing.T, f func(t *testing.T, here, there *distlock.Locker, s *s
 // If a waiter stops waiting because of a holder in this process, its error says so, and
 // how long the holder has had the key.
 func TestHeldByThisProcess(t *testing.T) {
-	named(t, func(t *testing.T, here, _ *distlock.Locker, _ *store) {
-		held := mustAcquire(t, here, "k", distlock.Opts{})
+	named(t, func(t *testing.T, here, _ *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, here, "k", distlock.Opts{})
 		time.Sleep(3 * time.Second)
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -72,15 +71,15 @@ func TestHeldByThisProcess(t *testing.T) {
 // If several holders have the key, the error names the one that has had it for the
 // longest time. After a hand-over it names the current holder.
 func TestHeldByThisProcessSince(t *testing.T) {
-	named(t, func(t *testing.T, here, _ *distlock.Locker, s *store) {
+	named(t, func(t *testing.T, here, _ *distlock.Locker, s *testkit.Store) {
 		refusal := func(o distlock.Opts) distlock.HeldError {
 			t.Helper()
 			_, err := here.TryAcquire(t.Context(), "k", o)
 			return heldBy(t, err)
 		}
-		first := mustAcquire(t, here, "k", reading)
+		first := testkit.MustAcquire(t, here, "k", reading)
 		time.Sleep(time.Second)
-		second := mustAcquire(t, here, "k", reading)
+		second := testkit.MustAcquire(t, here, "k", reading)
 		time.Sleep(time.Second)
 		if got := refusal(writing); !got.Local || got.Held != 2*time.Second {
 			t.Errorf("of two readers: %+v", got)
@@ -98,21 +97,14 @@ func TestHeldByThisProcessSince(t *testing.T) {
 		if got := refusal(writing); !got.Local || got.Held != 5*time.Second || got.RetryAfter != left {
 			t.Errorf("of the one behind: %+v, want %v left, which nobody renews", got, left)
 		}
-		s.mu.Lock()
-		s.before = func(c call) error {
-			if c.op == "release" {
-				time.Sleep(time.Second)
-			}
-			return nil
-		}
-		s.mu.Unlock()
+		s.Delay(time.Second, testkit.Release)
 		go func() { _ = last.Release(t.Context()) }()
 		synctest.Wait()
 		if got := refusal(writing); !got.Local || got.Held != 5*time.Second {
 			t.Errorf("of the one that is being released: %+v", got)
 		}
 		time.Sleep(time.Second)
-		wantIs(t, mustAcquire(t, here, "k", writing).Release(t.Context()))
+		wantIs(t, testkit.MustAcquire(t, here, "k", writing).Release(t.Context()))
 	})
 }
 
@@ -120,11 +112,9 @@ func TestHeldByThisProcessSince(t *testing.T) {
 // other waiters get the store's answer.
 func TestHeldElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		here, there := distlock.New(polling{s}, distlock.Config{Holder: "here/1"}), distlock.New(s, distlock.Config{Holder: "there/2"})
-		defer closeLocker(t, here)
-		defer closeLocker(t, there)
-		held := mustAcquire(t, there, "k", distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true})
+		s := testkit.NewStore()
+		here, there := testkit.NewLocker(t, s.Only(0), distlock.Config{Holder: "here/1"}), testkit.NewLocker(t, s, distlock.Config{Holder: "there/2"})
+		held := testkit.MustAcquire(t, there, "k", distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true})
 		time.Sleep(3 * time.Second)
 		front := inBackground(t, here, distlock.Opts{RetryInterval: time.Second})
 		time.Sleep(time.Second / 2) // after its first attempt, and before its second
@@ -143,8 +133,8 @@ func TestHeldElsewhere(t *testing.T) {
 // The waiters in the process stop together with the first, which waits in the store's
 // queue: all errors name the holder of the key.
 func TestHeldElsewhereToAllWhoWait(t *testing.T) {
-	named(t, func(t *testing.T, here, there *distlock.Locker, _ *store) {
-		held := mustAcquire(t, there, "k", distlock.Opts{})
+	named(t, func(t *testing.T, here, there *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, there, "k", distlock.Opts{})
 		errs := make(chan error)
 		for i := range 5 {
 			go func() {
@@ -169,15 +159,14 @@ func TestHeldElsewhereToAllWhoWait(t *testing.T) {
 // A holder in the store with this Locker's name is in this process only if this Locker
 // has the key.
 func TestHeldUnderTheSameName(t *testing.T) {
-	named(t, func(t *testing.T, here, there *distlock.Locker, s *store) {
-		twin := distlock.New(s, distlock.Config{Holder: "here/1"})
-		defer closeLocker(t, twin)
+	named(t, func(t *testing.T, here, there *distlock.Locker, s *testkit.Store) {
+		twin := testkit.NewLocker(t, s, distlock.Config{Holder: "here/1"})
 		refusal := func(o distlock.Opts) distlock.HeldError {
 			t.Helper()
 			_, err := here.TryAcquire(t.Context(), "k", o)
 			return heldBy(t, err)
 		}
-		other := mustAcquire(t, twin, "k", distlock.Opts{})
+		other := testkit.MustAcquire(t, twin, "k", distlock.Opts{})
 		if got := refusal(distlock.Opts{}); got.Local || got.Holder != "here/1" {
 			t.Errorf("of another Locker: %+v", got)
 		}
@@ -190,13 +179,13 @@ func TestHeldUnderTheSameName(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 
-		own := mustAcquire(t, here, "k", distlock.Opts{Permits: 2})
-		beside := mustAcquire(t, there, "k", distlock.Opts{Permits: 2})
+		own := testkit.MustAcquire(t, here, "k", distlock.Opts{Permits: 2})
+		beside := testkit.MustAcquire(t, there, "k", distlock.Opts{Permits: 2})
 		if got := refusal(distlock.Opts{Permits: 2}); !got.Local || got.Holder != "here/1" {
 			t.Errorf("of the first of two: %+v", got)
 		}
 		wantIs(t, own.Release(t.Context()))
-		own = mustAcquire(t, here, "k", distlock.Opts{Permits: 2})
+		own = testkit.MustAcquire(t, here, "k", distlock.Opts{Permits: 2})
 		if got := refusal(distlock.Opts{Permits: 2}); got.Local || got.Holder != "there/2" {
 			t.Errorf("of the first of two: %+v", got)
 		}
@@ -209,15 +198,9 @@ func TestHeldUnderTheSameName(t *testing.T) {
 // behind it.
 func TestCancelledFrontIsNoTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(polling{s}, distlock.Config{})
-		defer closeLocker(t, l)
-		s.before = func(c call) error {
-			if c.op == "try" {
-				time.Sleep(time.Second)
-			}
-			return nil
-		}
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
+		s.Delay(time.Second, testkit.Try)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) }()
 		synctest.Wait()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // lame returns hooks in which the named hook calls how, only in goroutines of the test
@@ -98,15 +99,15 @@ func TestHookThatPanics(t *testing.T) {
 			})
 		},
 		"Lead": func(ctx context.Context, l *distlock.Locker, inside func(context.Context) error) {
-			_ = l.Lead(ctx, "b", o, func(ctx context.Context) error { _ = inside(ctx); return errBroken })
+			_ = l.Lead(ctx, "b", o, func(ctx context.Context) error { _ = inside(ctx); return testkit.ErrBroken })
 		},
 	}
 	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
 		for _, hook := range []string{"none", "Start", "Acquired", "Failed", "Released", "Resigned"} {
 			for name, operation := range operations {
-				for _, joint := range []bool{false, true} {
+				for _, abilities := range []testkit.Ability{testkit.Queuing, testkit.Queuing | testkit.Joint} {
 					t.Run(name+"/"+hook+"/"+how, func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { surviveHook(t, lame(hook, end), operation, joint) })
+						synctest.Test(t, func(t *testing.T) { surviveHook(t, lame(hook, end), operation, abilities) })
 					})
 				}
 			}
@@ -115,12 +116,12 @@ func TestHookThatPanics(t *testing.T) {
 }
 
 func surviveHook(
-	t *testing.T, h distlock.Hooks, operation func(context.Context, *distlock.Locker, func(context.Context) error), joint bool,
+	t *testing.T, h distlock.Hooks, operation func(context.Context, *distlock.Locker, func(context.Context) error),
+	abilities testkit.Ability,
 ) {
 	t.Helper()
-	s := newStore()
-	s.joint = joint
-	l := distlock.New(s, distlock.Config{Hooks: h})
+	s := testkit.NewStore()
+	l := distlock.New(s.Only(abilities), distlock.Config{Hooks: h})
 	var mu sync.Mutex
 	holders, served := 0, 0
 	inside := func(context.Context) error {
@@ -168,15 +169,15 @@ func surviveHook(
 		t.Errorf("%d keys left in the process, %d watched", l.Keys(), l.Watched())
 	}
 	mustBeFree(t, s, "a", "b", "c")
-	owners := map[call]int{} // except the time
-	for _, c := range s.seen("release") {
-		c.at = time.Time{}
-		if owners[c]++; owners[c] > 1 {
-			t.Errorf("%s was released twice", c.key)
+	released := map[[2]string]bool{}
+	for _, c := range s.Calls(testkit.Release) {
+		if released[[2]string{c.Key, c.Owner}] {
+			t.Errorf("%s was released twice", c.Key)
 		}
+		released[[2]string{c.Key, c.Owner}] = true
 	}
 	start := time.Now()
-	closeLocker(t, l)
+	wantIs(t, l.Close())
 	if d := time.Since(start); d != 0 {
 		t.Errorf("Close took %v with nothing under way", d)
 	}
@@ -185,11 +186,10 @@ func surviveHook(
 // The hook of each key gets the outcome for that key.
 func TestReleasedOfSeveral(t *testing.T) {
 	var e events
-	hooked(t, e.hooks("span"), func(t *testing.T, l *distlock.Locker, s *store) {
+	hooked(t, e.hooks("span"), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
 		e.lines = nil
-		s.Drop("a")
-		take(s, "a")
+		s.Steal(t, "a")
 		wantIs(t, m.Leases()[1].Release(t.Context())) // was reported there
 		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
 		wantIs(t, m.Release(t.Context()), distlock.ErrLost)
@@ -224,7 +224,7 @@ func TestBackgroundHookThatExits(t *testing.T) {
 			runtime.Goexit()
 		},
 	}
-	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *store) {
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var leases []*distlock.Lease
 		for _, o := range []distlock.Opts{
 			{Value: "a", NoWatchdog: true}, {Value: "b", MaxHold: time.Second}, {Value: "c"},
@@ -233,13 +233,13 @@ func TestBackgroundHookThatExits(t *testing.T) {
 			o.KeyTimeout = time.Second
 			key := o.Value
 			o.Value = ""
-			leases = append(leases, mustAcquire(t, l, key, o))
+			leases = append(leases, testkit.MustAcquire(t, l, key, o))
 		}
 		time.Sleep(5 * time.Second) // a and b have ended at the same time
 		wantIs(t, leases[2].Check())
-		s.Drop("d")
+		s.Memory().Drop("d")
 		time.Sleep(time.Second)
-		s.fail("renew")
+		s.Fail(testkit.ErrBroken, testkit.Renew)
 		<-leases[2].Context().Done()
 		synctest.Wait()
 		slices.Sort(lost)

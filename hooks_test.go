@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // events records the calls of hooks, one line each.
@@ -69,19 +70,18 @@ func (e *events) hooks(span string) distlock.Hooks {
 }
 
 // hooked runs f in virtual time with a Locker that has hooks.
-func hooked(t *testing.T, h distlock.Hooks, f func(t *testing.T, l *distlock.Locker, s *store)) {
+func hooked(t *testing.T, h distlock.Hooks, f func(t *testing.T, l *distlock.Locker, s *testkit.Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(s, distlock.Config{HandOvers: -1, Hooks: h})
-		defer closeLocker(t, l)
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{HandOvers: -1, Hooks: h})
 		f(t, l, s)
 	})
 }
 
 func TestHooks(t *testing.T) {
 	var e events
-	hooked(t, e.hooks("span"), func(t *testing.T, l *distlock.Locker, _ *store) {
+	hooked(t, e.hooks("span"), func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		o := distlock.Opts{Prefix: "shop:", Value: "pay"}
 		_ = l.Do(t.Context(), "7", o, func(ctx context.Context) error {
 			if ctx.Value(ctxKey{}) != "span" {
@@ -105,7 +105,7 @@ func TestHooks(t *testing.T) {
 			"released shop:pay shop:7 exclusive/0 1 after 2s again=false lost=false in span",
 		)
 
-		held := mustAcquire(t, l, "8", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Second / 2, Permits: 3})
+		held := testkit.MustAcquire(t, l, "8", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Second / 2, Permits: 3})
 		<-held.Context().Done()
 		synctest.Wait() // the hook is called after the cancellation
 		_ = held.Release(t.Context())
@@ -116,7 +116,7 @@ func TestHooks(t *testing.T) {
 			"released unnamed 8 exclusive/3 2 after 500ms again=false lost=true in span",
 		)
 
-		_ = l.Lead(t.Context(), "9", distlock.Opts{Mode: distlock.Shared}, func(context.Context) error { return errBroken })
+		_ = l.Lead(t.Context(), "9", distlock.Opts{Mode: distlock.Shared}, func(context.Context) error { return testkit.ErrBroken })
 		e.want(t,
 			"start unnamed 9 shared/0  in <nil>",
 			"acquired unnamed 9 shared/0 3 after 0s again=false in span",
@@ -142,7 +142,7 @@ func TestRenewed(t *testing.T) {
 				t.Errorf("%+v, lease %v", i, ok)
 			}
 			if failing {
-				wantIs(t, i.Err, distlock.ErrUnavailable, errBroken)
+				wantIs(t, i.Err, distlock.ErrUnavailable, testkit.ErrBroken)
 			} else if i.Err != nil || i.Held+i.Left < 3*time.Second {
 				t.Errorf("a renewal that succeeded: %+v", i)
 			}
@@ -155,11 +155,10 @@ func TestRenewed(t *testing.T) {
 		},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(s, distlock.Config{Hooks: h})
-		defer closeLocker(t, l)
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: h})
 		o := distlock.Opts{KeyTimeout: 3 * time.Second, Mode: distlock.Shared}
-		leases := []*distlock.Lease{mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", o)}
+		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o)}
 		again, err := l.Acquire(leases[0].Context(), "k", o) // not reported
 		if err != nil {
 			t.Fatal(err)
@@ -167,16 +166,16 @@ func TestRenewed(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		mu.Lock()
-		if n := len(s.seen("renew")); n < 5 || len(told) != len(leases)*n {
+		if n := len(s.Calls(testkit.Renew)); n < 5 || len(told) != len(leases)*n {
 			t.Errorf("%d renewals, %d were told", n, len(told))
 		}
 		failing, told = true, nil
 		mu.Unlock()
-		s.fail("renew")
-		before := len(s.seen("renew"))
+		s.Fail(testkit.ErrBroken, testkit.Renew)
+		before := len(s.Calls(testkit.Renew))
 		<-leases[0].Context().Done()
 		synctest.Wait()
-		if n := len(s.seen("renew")) - before; n < 5 || len(told) != len(leases)*n || lost != len(leases) {
+		if n := len(s.Calls(testkit.Renew)) - before; n < 5 || len(told) != len(leases)*n || lost != len(leases) {
 			t.Errorf("%d renewals, %d were told, %d losses", n, len(told), lost)
 		}
 		_ = again.Release(t.Context())
@@ -185,23 +184,21 @@ func TestRenewed(t *testing.T) {
 		}
 
 		told = nil // a failed renewal does not matter if the lease is released meanwhile
-		held := mustAcquire(t, l, "r", o)
-		renewals := len(s.seen("renew"))
-		s.mu.Lock()
-		s.before = func(c call) error {
-			if c.op != "renew" {
+		held := testkit.MustAcquire(t, l, "r", o)
+		renewals := len(s.Calls(testkit.Renew))
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op != testkit.Renew {
 				return nil
 			}
 			time.Sleep(time.Second / 2)
-			return errBroken
-		}
-		s.mu.Unlock()
+			return testkit.ErrBroken
+		})
 		time.Sleep(1100 * time.Millisecond)
 		wantIs(t, held.Release(t.Context()))
 		time.Sleep(time.Second)
-		if n := len(s.seen("renew")) - renewals; n != 1 || len(told) != 0 {
+		if n := len(s.Calls(testkit.Renew)) - renewals; n != 1 || len(told) != 0 {
 			t.Errorf("%d renewals, %d were told", n, len(told))
 		}
-		s.fail()
+		s.Fail(nil)
 	})
 }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestInspect(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		start := time.Now()
-		held := mustAcquire(t, l, "shop:a", distlock.Opts{})
+		held := testkit.MustAcquire(t, l, "shop:a", distlock.Opts{})
 		defer func() { wantIs(t, held.Release(t.Context())) }()
 		time.Sleep(time.Minute)
 		infos, err := l.Inspect(t.Context(), "shop:", 10)
@@ -42,12 +43,11 @@ func TestInspect(t *testing.T) {
 
 // The old holder learns of it at its next renewal; the waiter has the key by then.
 func TestForceRelease(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		deposed := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 30 * time.Second})
-		rival := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, rival)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		deposed := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 30 * time.Second})
+		rival := testkit.NewLocker(t, s, distlock.Config{})
 		got := make(chan *distlock.Lease)
-		go func() { got <- mustAcquire(t, rival, "k", distlock.Opts{}) }()
+		go func() { got <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
 		synctest.Wait()
 
 		start := time.Now()
@@ -74,29 +74,24 @@ func TestForceRelease(t *testing.T) {
 	})
 }
 
-// failing is an Inspector that cannot answer.
-type failing struct{ *store }
-
-func (failing) Inspect(context.Context, string, int) ([]distlock.KeyInfo, error) {
-	return []distlock.KeyInfo{{Key: "found before"}}, errBroken
-}
-func (failing) ForceRelease(context.Context, string) (bool, error) { return false, errBroken }
-
 func TestInspectErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		broken := testkit.NewStore()
+		testkit.MustAcquire(t, testkit.NewLocker(t, broken, distlock.Config{}), "k", distlock.Opts{}) // found before
+		broken.After(func(context.Context, *testkit.Call) error { return testkit.ErrBroken })
 		for name, c := range map[string]struct {
 			backend driver.Backend
 			closed  bool
 			want    []error
 		}{
-			"unsupported": {backend: instant{}},
-			"broken":      {backend: failing{newStore()}, want: []error{distlock.ErrUnavailable, errBroken}},
-			"closed":      {backend: newStore(), closed: true, want: []error{distlock.ErrClosed}},
+			"unsupported": {backend: testkit.Instant{}},
+			"broken":      {backend: broken, want: []error{distlock.ErrUnavailable, testkit.ErrBroken}},
+			"closed":      {backend: testkit.NewStore(), closed: true, want: []error{distlock.ErrClosed}},
 		} {
 			t.Log(name)
 			l := distlock.New(c.backend, distlock.Config{})
 			if c.closed {
-				closeLocker(t, l)
+				wantIs(t, l.Close())
 			}
 			infos, err := l.Inspect(t.Context(), "k", 1)
 			_, err2 := l.ForceRelease(t.Context(), "k")
@@ -112,7 +107,7 @@ func TestInspectErrors(t *testing.T) {
 				t.Error("what was found before is gone")
 			}
 			if !c.closed {
-				closeLocker(t, l)
+				wantIs(t, l.Close())
 			}
 		}
 	})

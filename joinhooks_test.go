@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Hooks that begin something are called in order, hooks that end it in reverse order.
@@ -32,17 +33,17 @@ func TestJoinHooks(t *testing.T) {
 		}
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
-	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *store) {
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(context.Context) error {
 			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
 			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",
 				"a start <nil>", "b start a", "b failed b", "a failed b")
-			s.fail("renew")
+			s.Fail(testkit.ErrBroken, testkit.Renew)
 			time.Sleep(time.Second / 3)
 			e.want(t, "a renewed b", "b renewed b")
 			l.LoseAll()
 			e.want(t, "a lost b", "b lost b")
-			return errBroken
+			return testkit.ErrBroken
 		})
 		e.want(t, "b released b", "a released b", "b resigned b", "a resigned b")
 	})
@@ -89,7 +90,7 @@ func TestJoinedStartPanics(t *testing.T) {
 			first := e.hooks("span")
 			last := e.hooks("never")
 			last.Start = func(context.Context, distlock.StartInfo) context.Context { end(); return nil }
-			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *store) {
+			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				done := make(chan any)
 				go func() {
 					defer func() { done <- recover() }()

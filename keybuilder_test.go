@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // paramKeys returns a KeyBuilder for parameters under the name "k".
@@ -320,20 +320,8 @@ func TestCheckKey(t *testing.T) {
 	}
 }
 
-// raceEnabled reports whether the race detector is on. It makes pools drop values at
-// random.
-func raceEnabled() bool {
-	info, _ := debug.ReadBuildInfo()
-	for _, s := range info.Settings {
-		if s.Key == "-race" {
-			return s.Value == "true"
-		}
-	}
-	return false
-}
-
 func TestKeyAllocations(t *testing.T) {
-	if raceEnabled() {
+	if testkit.Race {
 		t.Skip("pools do not keep under the race detector")
 	}
 	keys, plainKeys := paramKeys(), distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true, Hasher: distlock.Plain()})

@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // joined is a KeyFormat that shows what it got.
@@ -51,15 +52,14 @@ func TestKeyFormat(t *testing.T) {
 			t.Errorf("%s: the lease has the key %q, want %q", name, got, c.want)
 		}
 		wantIs(t, s.Release(t.Context()))
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 	}
 }
 
 // Values that the encoding of keys refuses may mean something to a KeyFormat.
 func TestKeyFormatTakesAnyRequest(t *testing.T) {
 	t.Parallel()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer closeLocker(t, l)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	o := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: func(base string, params any) (string, error) {
 		return base + params.(func() string)(), nil
 	}}
@@ -74,7 +74,7 @@ func TestKeyFormatTakesAnyRequest(t *testing.T) {
 
 // Whatever a KeyFormat does wrong is ErrKey, and the function does not run.
 func TestKeyFormatFails(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		for name, c := range map[string]struct {
 			format distlock.KeyFormat
 			want   string
@@ -106,7 +106,7 @@ func TestKeyFormatFails(t *testing.T) {
 				t.Errorf("%s without parameters: %v, want %s", name, err, want)
 			}
 		}
-		if n := len(s.seen("wait")); n != 0 {
+		if n := len(s.Calls(testkit.Wait)); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
 	})
@@ -123,13 +123,13 @@ func TestKeyFormatAndHasher(t *testing.T) {
 
 // Skip needs no key, whatever makes keys.
 func TestKeyFormatAndSkip(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: joined, Params: distlock.By(func(int) any { return distlock.Skip })}
 		runs := 0
 		for _, params := range []any{1, distlock.Skip} {
 			wantIs(t, l.Site(o).Do(t.Context(), params, func(context.Context) error { runs++; return nil }))
 		}
-		if n := len(s.seen("wait")); n != 0 || runs != 2 {
+		if n := len(s.Calls(testkit.Wait)); n != 0 || runs != 2 {
 			t.Errorf("%d requests were sent, it ran %d times", n, runs)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // stay leads until ctx ends.
@@ -33,12 +34,11 @@ func (r *resigned) hook(_ context.Context, i distlock.ResignedInfo) {
 }
 
 // candidate runs f in a bubble with a Locker that records its resignations.
-func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store, r *resigned)) {
+func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit.Store, r *resigned)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, r := newStore(), &resigned{}
-		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Resigned: r.hook}})
-		defer closeLocker(t, l)
+		s, r := testkit.NewStore(), &resigned{}
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Resigned: r.hook}})
 		f(t, l, s, r)
 	})
 }
@@ -47,7 +47,7 @@ func candidate(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store, 
 // process of a leader ends, the next takes over at once.
 func TestLeadIsForOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		var leaders []int // protected by the lock
 		var term uint64
 		var stop []func()
@@ -67,7 +67,7 @@ func TestLeadIsForOne(t *testing.T) {
 					return stay(ctx)
 				}), context.Canceled)
 			}()
-			stop = append(stop, func() { cancel(); <-done; closeLocker(t, l) })
+			stop = append(stop, func() { cancel(); <-done; wantIs(t, l.Close()) })
 			synctest.Wait()
 		}
 		for i := range stop {
@@ -78,7 +78,7 @@ func TestLeadIsForOne(t *testing.T) {
 			stop[i]()
 			synctest.Wait()
 		}
-		if !s.free(t, "k") {
+		if !s.Free(t, "k") {
 			t.Error("the last did not resign")
 		}
 	})
@@ -88,13 +88,13 @@ func TestLeadIsForOne(t *testing.T) {
 // chance, also if the store has no queue.
 func TestLeadTakesTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		ctx, cancel := context.WithCancel(t.Context())
 		var leaders []int // protected by the lock
 		var all sync.WaitGroup
 		for i := range 2 {
-			l := distlock.New(polling{s}, distlock.Config{})
-			t.Cleanup(func() { closeLocker(t, l) })
+			l := distlock.New(s.Only(0), distlock.Config{})
+			t.Cleanup(func() { wantIs(t, l.Close()) })
 			all.Go(func() {
 				err := l.Lead(ctx, "k", distlock.Opts{}, func(context.Context) error {
 					leaders = append(leaders, i)
@@ -135,7 +135,7 @@ func TestLeadGoesOnAfterALoss(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			candidate(t, func(t *testing.T, l *distlock.Locker, s *store, r *resigned) {
+			candidate(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store, r *resigned) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				terms := 0
@@ -144,7 +144,7 @@ func TestLeadGoesOnAfterALoss(t *testing.T) {
 						cancel()
 						return stay(ctx)
 					}
-					s.Drop("p:k")
+					s.Memory().Drop("p:k")
 					<-ctx.Done()
 					wantIs(t, context.Cause(ctx), distlock.ErrLost)
 					return fn(ctx, l)
@@ -166,33 +166,33 @@ func TestLeadGoesOnAfterALoss(t *testing.T) {
 func TestLeadReturnsTheFunctionsError(t *testing.T) {
 	mine := errors.New("mine")
 	for name, c := range map[string]struct {
-		fn   func(ctx context.Context, l *distlock.Locker, s *store) error
+		fn   func(ctx context.Context, l *distlock.Locker, s *testkit.Store) error
 		want []error // after mine; none: mine itself
 	}{
-		"mine": {func(context.Context, *distlock.Locker, *store) error { return mine }, nil},
-		"mine, after a loss": {func(ctx context.Context, _ *distlock.Locker, s *store) error {
-			s.Drop("k")
+		"mine": {func(context.Context, *distlock.Locker, *testkit.Store) error { return mine }, nil},
+		"mine, after a loss": {func(ctx context.Context, _ *distlock.Locker, s *testkit.Store) error {
+			s.Memory().Drop("k")
 			<-ctx.Done()
 			return mine
 		}, []error{distlock.ErrLost}},
-		"mine, not given back": {func(_ context.Context, _ *distlock.Locker, s *store) error {
-			s.loseReplies("release", 1)
+		"mine, not given back": {func(_ context.Context, _ *distlock.Locker, s *testkit.Store) error {
+			s.LoseReplies(testkit.Release, 1)
 			return mine
-		}, []error{distlock.ErrUnavailable, errBroken}},
-		"busy": {func(_ context.Context, l *distlock.Locker, s *store) error {
-			take(s, "x")
+		}, []error{distlock.ErrUnavailable, testkit.ErrBroken}},
+		"busy": {func(_ context.Context, l *distlock.Locker, s *testkit.Store) error {
+			s.Steal(t, "x")
 			_, err := l.TryAcquire(context.Background(), "x", distlock.Opts{})
 			return errors.Join(mine, err)
 		}, []error{distlock.ErrNotAcquired}},
-		"another lock lost": {func(ctx context.Context, l *distlock.Locker, s *store) error {
-			return l.Do(ctx, "x", distlock.Opts{}, func(ctx context.Context) error { s.Drop("x"); <-ctx.Done(); return mine })
+		"another lock lost": {func(ctx context.Context, l *distlock.Locker, s *testkit.Store) error {
+			return l.Do(ctx, "x", distlock.Opts{}, func(ctx context.Context) error { s.Memory().Drop("x"); <-ctx.Done(); return mine })
 		}, []error{distlock.ErrLost}},
-		"cancelled by itself": {func(context.Context, *distlock.Locker, *store) error {
+		"cancelled by itself": {func(context.Context, *distlock.Locker, *testkit.Store) error {
 			return errors.Join(mine, context.Canceled)
 		}, []error{context.Canceled}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			candidate(t, func(t *testing.T, l *distlock.Locker, s *store, r *resigned) {
+			candidate(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store, r *resigned) {
 				terms := 0
 				err := l.Lead(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
 					if terms++; terms > 1 {
@@ -210,7 +210,7 @@ func TestLeadReturnsTheFunctionsError(t *testing.T) {
 					t.Errorf("the hook was told of %+v", r.terms)
 				}
 				synctest.Wait()
-				if !s.free(t, "k") {
+				if !s.Free(t, "k") {
 					t.Error("did not resign")
 				}
 			})
@@ -236,7 +236,7 @@ func TestLeadEnds(t *testing.T) {
 		closed []error // in addition to ErrClosed
 	}{
 		"while it campaigns":      {busy: true, also: []error{distlock.ErrNotAcquired}},
-		"while the store is down": {down: true, also: []error{distlock.ErrNotAcquired, distlock.ErrUnavailable, errBroken}},
+		"while the store is down": {down: true, also: []error{distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken}},
 		"between campaigns":       {busy: true, opts: distlock.Opts{RetryCount: 1, RetryInterval: time.Minute}, also: []error{distlock.ErrNotAcquired}, closed: []error{distlock.ErrNotAcquired}},
 		"while it leads":          {fn: stay},
 		"while it leads, nil":     {fn: leads(nil)},
@@ -246,13 +246,13 @@ func TestLeadEnds(t *testing.T) {
 		for _, closes := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", closed ", closes), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newStore()
+					s := testkit.NewStore()
 					l := distlock.New(s, distlock.Config{})
 					if c.busy {
-						take(s, "k")
+						s.Steal(t, "k")
 					}
 					if c.down {
-						s.fail("try", "wait")
+						s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
 					}
 					ctx, cancel := context.WithCancelCause(t.Context())
 					defer cancel(nil)
@@ -267,7 +267,7 @@ func TestLeadEnds(t *testing.T) {
 					want := append([]error{context.Canceled, why}, c.also...)
 					if closes {
 						want = append([]error{distlock.ErrClosed}, c.closed...)
-						closeLocker(t, l)
+						wantIs(t, l.Close())
 					} else {
 						cancel(why)
 					}
@@ -288,7 +288,7 @@ func TestLeadEnds(t *testing.T) {
 					if e, ok := errors.AsType[*distlock.Error](err); !ok || e.Key != "k" {
 						t.Errorf("got %#v", err)
 					}
-					closeLocker(t, l)
+					wantIs(t, l.Close())
 				})
 			})
 		}
@@ -301,12 +301,12 @@ func TestLeadOutlastsAFailingBackend(t *testing.T) {
 	const outage = 10 * time.Minute
 	for _, attempts := range []int{0, 1, 3} {
 		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				s.fail("try", "wait", "release")
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Release)
 				mended := time.Now().Add(outage)
 				go func() {
 					time.Sleep(outage)
-					s.fail()
+					s.Fail(nil)
 				}()
 				done := errors.New("done")
 				err := l.Lead(t.Context(), "k", distlock.Opts{RetryCount: attempts}, func(context.Context) error {
@@ -318,7 +318,7 @@ func TestLeadOutlastsAFailingBackend(t *testing.T) {
 				if err != done { //nolint:errorlint // the same value
 					t.Errorf("got %v", err)
 				}
-				n := len(s.seen("wait")) + len(s.seen("try"))
+				n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.Try))
 				if most := int(outage/distlock.DefaultRetryInterval) + 2; n > most || n < most/2 {
 					t.Errorf("%d attempts meanwhile, want %d to %d", n, most/2, most)
 				}
@@ -336,8 +336,8 @@ func TestLeadCampaignsAgain(t *testing.T) {
 		"a full line":    {MaxWaiters: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				held := mustAcquire(t, l, "k", distlock.Opts{})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				if o.MaxWaiters == 1 {
@@ -357,7 +357,7 @@ func TestLeadCampaignsAgain(t *testing.T) {
 				if d := time.Since(start); d < 2*time.Minute || d > 2*time.Minute+4*time.Second {
 					t.Errorf("elected after %v", d)
 				}
-				if o.RetryCount == 1 && len(s.seen("wait")) != 1 {
+				if o.RetryCount == 1 && len(s.Calls(testkit.Wait)) != 1 {
 					t.Error("stood in line")
 				}
 			})
@@ -367,9 +367,10 @@ func TestLeadCampaignsAgain(t *testing.T) {
 
 func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 	never := func(context.Context) error { panic("led") }
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		bare := distlock.New(unfenced{s}, distlock.Config{})
-		defer closeLocker(t, bare)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		unfenced := testkit.NewStore()
+		unfenced.LimitTokens(0)
+		bare := testkit.NewLocker(t, unfenced, distlock.Config{})
 		wantIs(t, bare.Lead(t.Context(), "k", distlock.Opts{Fencing: true}, never), distlock.ErrNoFencing)
 		wantIs(t, l.Lead(t.Context(), "a b", distlock.Opts{}, never), distlock.ErrKey)
 		for want, err := range map[string]error{
@@ -380,7 +381,7 @@ func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		}
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))
 		wantIs(t, l.Lead(context.WithoutCancel(held.Context()), "k", distlock.Opts{}, never), distlock.ErrLost)
 	})
@@ -392,7 +393,7 @@ func TestLeadResignsAfterAPanic(t *testing.T) {
 		"<nil>": func(context.Context) error { runtime.Goexit(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			candidate(t, func(t *testing.T, l *distlock.Locker, s *store, r *resigned) {
+			candidate(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store, r *resigned) {
 				var got any
 				var all sync.WaitGroup
 				all.Go(func() {
@@ -400,8 +401,8 @@ func TestLeadResignsAfterAPanic(t *testing.T) {
 					_ = l.Lead(t.Context(), "k", distlock.Opts{}, fn)
 				})
 				all.Wait()
-				if fmt.Sprint(got) != name || !s.free(t, "k") || l.Keys() != 0 || len(r.terms) != 1 {
-					t.Errorf("recovered %v, free %v, %d keys, told of %d terms", got, s.free(t, "k"), l.Keys(), len(r.terms))
+				if fmt.Sprint(got) != name || !s.Free(t, "k") || l.Keys() != 0 || len(r.terms) != 1 {
+					t.Errorf("recovered %v, free %v, %d keys, told of %d terms", got, s.Free(t, "k"), l.Keys(), len(r.terms))
 				}
 			})
 		})

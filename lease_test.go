@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		nothing := func(context.Context) error { return nil }
 		err := l.Do(t.Context(), "a", distlock.Opts{}, func(ctx context.Context) error {
 			outer, _ := distlock.FromContext(ctx)
@@ -29,22 +29,22 @@ func TestReentry(t *testing.T) {
 				if time.Since(start) != 0 {
 					t.Error("the re-entry waited")
 				}
-				if s.free(t, "a") || !outer.Valid() {
+				if s.Free(t, "a") || !outer.Valid() {
 					t.Error("the inner end released the lock")
 				}
 				return err
 			})
 		})
 		wantIs(t, err)
-		if tries, ends := len(s.seen("wait")), len(s.seen("release")); tries != 2 || ends != 2 {
+		if tries, ends := len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)); tries != 2 || ends != 2 {
 			t.Errorf("%d acquisitions and %d releases in the store, want 2 and 2", tries, ends)
 		}
 	})
 }
 
 func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		again, err := l.Acquire(held.Context(), "k", distlock.Opts{})
 		wantIs(t, err)
 		wantIs(t, again.Release(t.Context()))
@@ -72,12 +72,12 @@ func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
 }
 
 func TestReentryIsToldOfTheLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		// without the cancellation, but with the lease
 		inner, err := l.Acquire(context.WithoutCancel(held.Context()), "k", distlock.Opts{})
 		wantIs(t, err)
-		s.Drop("k")
+		s.Memory().Drop("k")
 		<-inner.Context().Done()
 		wantIs(t, context.Cause(inner.Context()), distlock.ErrLost)
 		wantIs(t, inner.Release(t.Context()), distlock.ErrLost)
@@ -86,10 +86,9 @@ func TestReentryIsToldOfTheLoss(t *testing.T) {
 }
 
 func TestAnotherLockerIsNoReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		other := distlock.New(newStore(), distlock.Config{})
-		defer closeLocker(t, other)
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		other := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		second, err := other.Acquire(held.Context(), "k", distlock.Opts{})
 		wantIs(t, err)
 		wantIs(t, held.Release(t.Context()))
@@ -99,7 +98,7 @@ func TestAnotherLockerIsNoReentry(t *testing.T) {
 }
 
 func TestFromContextAndDetach(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		if s, ok := distlock.FromContext(t.Context()); ok || s != nil {
 			t.Error("a lease in an empty context")
 		}
@@ -121,13 +120,13 @@ func TestFromContextAndDetach(t *testing.T) {
 type ctxKey struct{}
 
 func TestReleaseTwice(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))
-		next := mustAcquire(t, l, "k", distlock.Opts{})
+		next := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))
 		wantIs(t, next.Check())
-		if n := len(s.seen("release")); n != 1 {
+		if n := len(s.Calls(testkit.Release)); n != 1 {
 			t.Errorf("%d releases sent", n)
 		}
 		wantIs(t, next.Release(t.Context()))
@@ -135,25 +134,24 @@ func TestReleaseTwice(t *testing.T) {
 }
 
 func TestReleaseWithoutAnAnswer(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
-		s.fail("release")
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		s.Fail(testkit.ErrBroken, testkit.Release)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		time.Sleep(time.Second)
-		s.fail()
+		s.Fail(nil)
 		time.Sleep(time.Second)
-		if !s.free(t, "k") {
+		if !s.Free(t, "k") {
 			t.Error("the release was not tried again")
 		}
 
-		held = mustAcquire(t, l, "k", distlock.Opts{})
-		s.loseReplies("release", 1) // applied, but the reply is lost
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		s.LoseReplies(testkit.Release, 1) // applied, but the reply is lost
 		next := make(chan *distlock.Lease)
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
-		go func() { next <- mustAcquire(t, other, "k", distlock.Opts{}) }()
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		go func() { next <- testkit.MustAcquire(t, other, "k", distlock.Opts{}) }()
 		synctest.Wait()
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		got := <-next
 		time.Sleep(10 * time.Second)
 		wantIs(t, got.Check()) // the second release of the first lease has not affected it
@@ -162,33 +160,32 @@ func TestReleaseWithoutAnAnswer(t *testing.T) {
 }
 
 func TestReleaseIsSentAfterTheWatchEnds(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.before = func(c call) error {
-			if c.op == "release" {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Release {
 				if l.Watched() != 0 {
 					t.Error("still watched when the release was sent: it could be renewed for ever")
 				}
 				time.Sleep(time.Second) // time for a renewal
 			}
 			return nil
-		}
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 2 * time.Second})
+		})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 2 * time.Second})
 		wantIs(t, held.Release(t.Context()))
-		if n := len(s.seen("renew")); n != 0 {
+		if n := len(s.Calls(testkit.Renew)); n != 0 {
 			t.Errorf("%d renewals during the release", n)
 		}
 	})
 }
 
 func TestHungReleaseIsBounded(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(hungRelease{s}, distlock.Config{})
-		defer closeLocker(t, l)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Hang(testkit.Release)
 		for lease, most := range map[time.Duration]time.Duration{
 			time.Minute:            distlock.ReleaseTimeout,
 			500 * time.Millisecond: 500 * time.Millisecond, // it does not wait beyond the end of the lease
 		} {
-			held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: lease})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: lease})
 			start := time.Now()
 			wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, context.DeadlineExceeded)
 			if d := time.Since(start); d > most || d < most*3/4 {
@@ -199,18 +196,11 @@ func TestHungReleaseIsBounded(t *testing.T) {
 	})
 }
 
-type hungRelease struct{ *store }
-
-func (h hungRelease) Release(ctx context.Context, _ driver.Grant) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // Valid gives the right answer before the watchdog has noticed the expiry, for example
 // after a pause of the process.
 func TestValidLooksAtTheClock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
 		if d := time.Until(held.Until()); d != time.Second-distlock.Margin(time.Second) {
 			t.Errorf("Until is %v away", d)
 		}
@@ -223,7 +213,7 @@ func TestValidLooksAtTheClock(t *testing.T) {
 			t.Error("valid at Until")
 		}
 		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
-		if n := len(s.seen("renew")); n != 0 {
+		if n := len(s.Calls(testkit.Renew)); n != 0 {
 			t.Error("a lost lease was renewed")
 		}
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
@@ -231,18 +221,18 @@ func TestValidLooksAtTheClock(t *testing.T) {
 }
 
 func TestRefresh(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
 		time.Sleep(500 * time.Millisecond)
 		wantIs(t, held.Refresh(t.Context()))
 		if d := time.Until(held.Until()); d != 3*time.Second-distlock.Margin(3*time.Second) {
 			t.Errorf("Until is %v away after Refresh", d)
 		}
-		s.fail("renew")
-		wantIs(t, held.Refresh(t.Context()), distlock.ErrUnavailable, errBroken)
+		s.Fail(testkit.ErrBroken, testkit.Renew)
+		wantIs(t, held.Refresh(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		wantIs(t, held.Check())
-		s.fail()
-		s.Drop("k")
+		s.Fail(nil)
+		s.Memory().Drop("k")
 		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)
 		wantIs(t, held.Check(), distlock.ErrLost)
 		if l.Watched() != 0 {
@@ -250,7 +240,7 @@ func TestRefresh(t *testing.T) {
 		}
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
 
-		capped := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second, MaxHold: 4 * time.Second})
+		capped := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second, MaxHold: 4 * time.Second})
 		end := time.Now().Add(4 * time.Second)
 		time.Sleep(3500 * time.Millisecond)
 		wantIs(t, capped.Refresh(t.Context()))
@@ -270,16 +260,11 @@ func TestExtensionCountsFromTheSending(t *testing.T) {
 		"refresh": func(t *testing.T, held *distlock.Lease) { wantIs(t, held.Refresh(t.Context())) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				s.after = func(c call) error {
-					if c.op == "renew" {
-						time.Sleep(slow)
-					}
-					return nil
-				}
-				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				s.DelayReplies(slow, testkit.Renew)
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
 				wait(t, held)
-				if d := held.Until().Sub(s.seen("renew")[0].at); d != ttl-distlock.Margin(ttl) {
+				if d := held.Until().Sub(s.Calls(testkit.Renew)[0].At); d != ttl-distlock.Margin(ttl) {
 					t.Errorf("believed in for %v after it was sent", d)
 				}
 				wantIs(t, held.Release(t.Context()))
@@ -290,14 +275,14 @@ func TestExtensionCountsFromTheSending(t *testing.T) {
 
 // A reply that arrives after the reply to a later request does not move the end back.
 func TestLateAnswerDoesNotMoveTheEndBack(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.after = func(c call) error {
-			if c.op == "renew" && len(s.seen("renew")) == 1 {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Renew && len(s.Calls(testkit.Renew)) == 1 {
 				time.Sleep(5 * time.Second)
 			}
 			return nil
-		}
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Minute})
+		})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Minute})
 		var all sync.WaitGroup
 		all.Go(func() { wantIs(t, held.Refresh(t.Context())) })
 		time.Sleep(time.Second)
@@ -323,14 +308,9 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 		"after the lease": {2 * time.Second, distlock.ErrLost},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				s.after = func(k call) error {
-					if k.op == "renew" {
-						time.Sleep(c.slow)
-					}
-					return nil
-				}
-				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				s.DelayReplies(c.slow, testkit.Renew)
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
 				if name == "released" {
 					time.AfterFunc(c.slow/2, func() { wantIs(t, held.Release(context.Background())) })
 				}
@@ -346,13 +326,12 @@ func TestRefreshLooksAgainAfterTheAnswer(t *testing.T) {
 // MaxHold ends a lease by the clock, too, and by the clock that has run further.
 func TestMaxHoldLooksAtTheClock(t *testing.T) {
 	t.Parallel()
-	l := distlock.New(newStore(), distlock.Config{})
-	defer closeLocker(t, l)
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	for name, at := range map[string]func(start time.Time) time.Time{
 		"time":    func(start time.Time) time.Time { return start.Add(time.Minute) },
 		"suspend": func(start time.Time) time.Time { return suspend(start, time.Minute) },
 	} {
-		held := mustAcquire(t, l, name, distlock.Opts{KeyTimeout: time.Hour, MaxHold: time.Minute})
+		held := testkit.MustAcquire(t, l, name, distlock.Opts{KeyTimeout: time.Hour, MaxHold: time.Minute})
 		start := time.Now()
 		if !held.ValidAt(start.Add(50 * time.Second)) {
 			t.Errorf("%s: %v", name, held.Check())

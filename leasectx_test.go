@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // The context of a lease behaves like one of package context, whenever its methods are
@@ -23,16 +24,16 @@ func TestLeaseContext(t *testing.T) {
 		"Deadline":        func(c context.Context) { _, _ = c.Deadline() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 				// lost
-				s := mustAcquire(t, l, "lost", distlock.Opts{})
+				s := testkit.MustAcquire(t, l, "lost", distlock.Opts{})
 				look(s.Context())
 				l.LoseAll()
 				wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
 				_ = s.Release(t.Context())
 
 				// released
-				s = mustAcquire(t, l, "released", distlock.Opts{})
+				s = testkit.MustAcquire(t, l, "released", distlock.Opts{})
 				look(s.Context())
 				wantIs(t, s.Release(t.Context()))
 				wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
@@ -77,8 +78,8 @@ func wantEnded(ctx context.Context, t *testing.T, err, cause error) {
 
 // Contexts derived from it do not need a goroutine.
 func TestLeaseContextHasChildren(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		s := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		s := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		synctest.Wait()
 		before := runtime.NumGoroutine()
 		child, stop := context.WithCancel(s.Context())
@@ -100,8 +101,8 @@ func TestLeaseContextKeepsItsFirstCause(t *testing.T) {
 		"looked at before the end": func(c context.Context) { _ = c.Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-				s := mustAcquire(t, l, "k", distlock.Opts{})
+			bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+				s := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				look(s.Context())
 				l.LoseAll()
 				wantIs(t, s.Release(t.Context()), distlock.ErrLost)

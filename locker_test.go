@@ -13,10 +13,11 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestDoRunsUnderTheLock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var lease *distlock.Lease
 		var inner context.Context
 		err := l.Do(t.Context(), "pay", distlock.Opts{Prefix: "shop:"}, func(ctx context.Context) error {
@@ -25,13 +26,13 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 			if lease == nil || lease.Key() != "shop:pay" || !lease.Valid() || lease.Token() == 0 || lease.Context() != ctx {
 				t.Errorf("lease in ctx: %+v", lease)
 			}
-			if s.free(t, "shop:pay") {
+			if s.Free(t, "shop:pay") {
 				t.Error("the key is free while the function runs")
 			}
 			return nil
 		})
 		wantIs(t, err)
-		if !s.free(t, "shop:pay") {
+		if !s.Free(t, "shop:pay") {
 			t.Error("the key was not given back")
 		}
 		if lease.Valid() || !errors.Is(lease.Check(), distlock.ErrLost) || !errors.Is(context.Cause(inner), distlock.ErrLost) {
@@ -44,7 +45,7 @@ func TestDoRunsUnderTheLock(t *testing.T) {
 }
 
 func TestDoReturnsTheFunctionsErrorItself(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		mine := errors.New("mine")
 		if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return mine }); err != mine { //nolint:errorlint // the same value
 			t.Errorf("Do = %v, want the function's own error", err)
@@ -54,24 +55,23 @@ func TestDoReturnsTheFunctionsErrorItself(t *testing.T) {
 
 func TestDoFailsClosed(t *testing.T) {
 	run := func(context.Context) error { panic("ran without the lock") }
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
-		held := mustAcquire(t, other, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})
 		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrNotAcquired)
 		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrNotAcquired)
 		wantIs(t, held.Release(t.Context()))
 
-		s.fail("try", "wait")
-		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrUnavailable, errBroken)
-		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrUnavailable, errBroken)
-		s.fail()
+		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
+		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 1}, run), distlock.ErrUnavailable, testkit.ErrBroken)
+		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{RetryCount: 3}, run), distlock.ErrUnavailable, testkit.ErrBroken)
+		s.Fail(nil)
 
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
-		before := len(s.seen("wait"))
+		before := len(s.Calls(testkit.Wait))
 		wantIs(t, l.Do(done, "k", distlock.Opts{}, run), distlock.ErrNotAcquired, context.Canceled)
-		if len(s.seen("wait")) != before {
+		if len(s.Calls(testkit.Wait)) != before {
 			t.Error("a request was sent for a context that had ended")
 		}
 		wantIs(t, l.Do(t.Context(), "a key", distlock.Opts{}, run), distlock.ErrKey)
@@ -85,9 +85,8 @@ func TestDoFailsClosed(t *testing.T) {
 }
 
 func TestOneHolderAtATime(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
 		var inside, done int // protected only by the lock
 		var last uint64
 		var all sync.WaitGroup
@@ -122,13 +121,13 @@ func TestOneHolderAtATime(t *testing.T) {
 }
 
 func TestCallReturnsTheResult(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		got, err := distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(context.Context) (int, error) { return 7, nil })
 		if got != 7 || err != nil {
 			t.Errorf("Call = %d, %v", got, err)
 		}
 		got, err = distlock.Call(t.Context(), l, "k", distlock.Opts{}, func(ctx context.Context) (int, error) {
-			s.Drop("k")
+			s.Memory().Drop("k")
 			<-ctx.Done()
 			return 8, nil
 		})
@@ -142,17 +141,15 @@ func TestCallReturnsTheResult(t *testing.T) {
 func TestWaitEndsWithTheContext(t *testing.T) {
 	for _, backend := range []string{"queue", "poll", "gate"} {
 		t.Run(backend, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				holder := distlock.New(s, distlock.Config{})
-				defer closeLocker(t, holder)
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				holder := testkit.NewLocker(t, s, distlock.Config{})
 				switch backend {
 				case "poll":
-					l = distlock.New(polling{s}, distlock.Config{})
-					defer closeLocker(t, l)
+					l = testkit.NewLocker(t, s.Only(0), distlock.Config{})
 				case "gate":
 					l = holder
 				}
-				held := mustAcquire(t, holder, "k", distlock.Opts{})
+				held := testkit.MustAcquire(t, holder, "k", distlock.Opts{})
 				bored := errors.New("bored")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(3*time.Second, func() { cancel(bored) })
@@ -167,8 +164,8 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 				}
 				wantIs(t, held.Release(t.Context()))
 				synctest.Wait()
-				if !s.free(t, "k") || l.Keys() != 0 {
-					t.Errorf("a place was kept: free %v, keys %d", s.free(t, "k"), l.Keys())
+				if !s.Free(t, "k") || l.Keys() != 0 {
+					t.Errorf("a place was kept: free %v, keys %d", s.Free(t, "k"), l.Keys())
 				}
 			})
 		})
@@ -179,12 +176,11 @@ func TestWaitBudget(t *testing.T) {
 	const interval = 300 * time.Millisecond
 	for _, attempts := range []int{1, 2, 3, 10} {
 		t.Run(fmt.Sprint(attempts), func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				poller := distlock.New(polling{s}, distlock.Config{})
-				defer closeLocker(t, poller)
-				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				poller := testkit.NewLocker(t, s.Only(0), distlock.Config{})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
 				defer held.Release(t.Context())
-				before := len(s.seen("try"))
+				before := len(s.Calls(testkit.Try))
 				o := distlock.Opts{RetryCount: attempts, RetryInterval: interval}
 				least, most := time.Duration(attempts-1)*interval, 2*time.Duration(attempts-1)*interval
 				for name, lk := range map[string]*distlock.Locker{"poll": poller, "gate": l} {
@@ -195,7 +191,7 @@ func TestWaitBudget(t *testing.T) {
 						t.Errorf("%s: waited %v, want between %v and %v", name, d, least, most)
 					}
 				}
-				if n := len(s.seen("try")) - before; n != attempts {
+				if n := len(s.Calls(testkit.Try)) - before; n != attempts {
 					t.Errorf("%d attempts, want %d", n, attempts)
 				}
 			})
@@ -204,41 +200,41 @@ func TestWaitBudget(t *testing.T) {
 }
 
 func TestFailingBackendIsTriedAgainWithinTheBudget(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.fail("wait")
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Fail(testkit.ErrBroken, testkit.Wait)
 		start := time.Now()
 		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 4, RetryInterval: time.Second})
-		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		if d := time.Since(start); d < 3*time.Second || d > 6*time.Second {
 			t.Errorf("gave up after %v", d)
 		}
-		if calls := s.seen("wait"); len(calls) != 4 || calls[0].owner != calls[3].owner {
+		if calls := s.Calls(testkit.Wait); len(calls) != 4 || calls[0].Owner != calls[3].Owner {
 			t.Errorf("attempts: %v, want 4 of one owner", calls)
 		}
 
-		time.AfterFunc(10*time.Second, func() { s.fail() })
-		held := mustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Second})
+		time.AfterFunc(10*time.Second, func() { s.Fail(nil) })
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Second})
 		wantIs(t, held.Release(t.Context()))
 
-		s.fail("wait")
+		s.Fail(testkit.ErrBroken, testkit.Wait)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err = l.Acquire(ctx, "k", distlock.Opts{})
-		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, errBroken)
+		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, testkit.ErrBroken)
 	})
 }
 
 // Waiters at the gate are told that the backend is down, and not that the lock is held.
 func TestFailingBackendIsToldAtTheGate(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.fail("wait", "try")
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Fail(testkit.ErrBroken, testkit.Wait, testkit.Try)
 		o := distlock.Opts{RetryCount: 5, RetryInterval: time.Second}
 		start := time.Now()
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
 				_, err := l.Acquire(t.Context(), "k", o)
-				wantIs(t, err, distlock.ErrUnavailable, errBroken)
+				wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 				if d := time.Since(start); d > 8*time.Second {
 					t.Errorf("told after %v", d)
 				}
@@ -246,11 +242,11 @@ func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 		}
 		synctest.Wait()
 		_, err := l.TryAcquire(t.Context(), "k", o)
-		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = l.Acquire(ctx, "k", o)
-		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, errBroken)
+		wantIs(t, err, distlock.ErrUnavailable, distlock.ErrNotAcquired, context.DeadlineExceeded, testkit.ErrBroken)
 		all.Wait()
 		if l.Keys() != 0 {
 			t.Error("a key is left behind")
@@ -258,12 +254,12 @@ func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 
 		// after it works again, they are told that the lock is held
 		all.Go(func() {
-			held := mustAcquire(t, l, "k", distlock.Opts{RetryInterval: 100 * time.Millisecond})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{RetryInterval: 100 * time.Millisecond})
 			time.Sleep(time.Minute)
 			wantIs(t, held.Release(t.Context()))
 		})
 		time.Sleep(time.Second)
-		s.fail()
+		s.Fail(nil)
 		time.Sleep(10 * time.Second)
 		_, err = l.Acquire(t.Context(), "k", o)
 		wantIs(t, err, distlock.ErrNotAcquired)
@@ -272,15 +268,14 @@ func TestFailingBackendIsToldAtTheGate(t *testing.T) {
 }
 
 func TestHintBringsTheNextAttemptForward(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(polling{s}, distlock.Config{})
-		defer closeLocker(t, l)
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
+		l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
 		dead := driver.Request{Key: "k", Owner: "dead", TTL: 100 * time.Millisecond, Tokens: 1}
 		if _, err := s.Backend.TryAcquire(t.Context(), dead); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		held := mustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Hour})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{RetryInterval: time.Hour})
 		if d := time.Since(start); d != 100*time.Millisecond {
 			t.Errorf("got the key after %v, want when the dead holder's lease ended", d)
 		}
@@ -291,55 +286,55 @@ func TestHintBringsTheNextAttemptForward(t *testing.T) {
 // A reply is lost after the write: the next attempt must find its own grant, and an
 // abandoned acquisition must not leave the key behind.
 func TestLostAcquireReply(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.loseReplies("wait", 2)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.LoseReplies(testkit.Wait, 2)
 		start := time.Now()
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		if d := time.Since(start); d > 2*time.Second {
 			t.Errorf("locked itself out for %v", d)
 		}
 		wantIs(t, held.Release(t.Context()))
 
-		s.loseReplies("try", 1)
+		s.LoseReplies(testkit.Try, 1)
 		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
-		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		synctest.Wait()
-		if !s.free(t, "k") {
+		if !s.Free(t, "k") {
 			t.Error("the grant that nobody heard of was kept")
 		}
 	})
 }
 
 func TestGivingUpGoesOnUntilItIsCertain(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.loseReplies("try", 1)
-		s.fail("release")
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.LoseReplies(testkit.Try, 1)
+		s.Fail(testkit.ErrBroken, testkit.Release)
 		_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{})
-		wantIs(t, err, distlock.ErrUnavailable, errBroken)
+		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
 		time.Sleep(3 * time.Second)
-		if s.free(t, "k") {
+		if s.Free(t, "k") {
 			t.Fatal("free although no release got through")
 		}
-		s.fail()
+		s.Fail(nil)
 		time.Sleep(time.Second)
-		if !s.free(t, "k") {
+		if !s.Free(t, "k") {
 			t.Error("the key was given up on before it was released")
 		}
 	})
 }
 
 func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		slow := 2
-		s.after = func(c call) error {
-			if c.op == "wait" && slow > 0 {
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Wait && slow > 0 {
 				slow--
 				time.Sleep(1100 * time.Millisecond)
 			}
 			return nil
-		}
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
-		if n := len(s.seen("wait")); n != 3 {
+		})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		if n := len(s.Calls(testkit.Wait)); n != 3 {
 			t.Errorf("%d attempts, want 3: two replies came too late", n)
 		}
 		if !held.Valid() {
@@ -358,18 +353,18 @@ func TestReplyAfterTheLeaseIsNoLock(t *testing.T) {
 // Row 14 (memlock): a grant in flight is passed on. Fails if an abandoned request is
 // not released in the background.
 func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s.after = func(c call) error {
-			if c.op == "wait" {
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Wait {
 				cancel() // while the reply is in flight
 			}
 			return nil
-		}
+		})
 		_, err := l.Acquire(ctx, "k", distlock.Opts{})
 		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
 		synctest.Wait()
-		if !s.free(t, "k") || l.Keys() != 0 {
+		if !s.Free(t, "k") || l.Keys() != 0 {
 			t.Error("the grant was kept")
 		}
 	})
@@ -378,7 +373,7 @@ func TestGrantForACancelledWaiterIsPassedOn(t *testing.T) {
 // Row 13 (memlock): the key is released exactly once. Fails if the release is sent
 // twice.
 func TestPanicAndGoexitReleaseOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		func() {
 			defer func() {
 				if r := recover(); r != "boom" {
@@ -392,21 +387,21 @@ func TestPanicAndGoexitReleaseOnce(t *testing.T) {
 			_ = l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { runtime.Goexit(); return nil })
 		})
 		gone.Wait()
-		if n := len(s.seen("release")); n != 2 || !s.free(t, "k") || l.Keys() != 0 {
-			t.Errorf("%d releases, free %v, keys %d", n, s.free(t, "k"), l.Keys())
+		if n := len(s.Calls(testkit.Release)); n != 2 || !s.Free(t, "k") || l.Keys() != 0 {
+			t.Errorf("%d releases, free %v, keys %d", n, s.Free(t, "k"), l.Keys())
 		}
 	})
 }
 
 func TestOwnersAreFresh(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		for range 100 {
-			held := mustAcquire(t, l, "k", distlock.Opts{})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 			wantIs(t, held.Release(t.Context()))
 		}
 		var owners []string
-		for _, c := range s.seen("wait") {
-			owners = append(owners, c.owner)
+		for _, c := range s.Calls(testkit.Wait) {
+			owners = append(owners, c.Owner)
 		}
 		slices.Sort(owners)
 		if n := len(slices.Compact(owners)); n != 100 {
@@ -418,22 +413,11 @@ func TestOwnersAreFresh(t *testing.T) {
 func TestNewRefusesNonsense(t *testing.T) {
 	for name, f := range map[string]func(){
 		"distlock: New: nil Backend":                      func() { distlock.New(nil, distlock.Config{}) },
-		"distlock: Config.MaxKeys is negative: -1":        func() { distlock.New(newStore(), distlock.Config{MaxKeys: -1}) },
-		"distlock: Config.MaxWaiters is negative: -2":     func() { distlock.New(newStore(), distlock.Config{MaxWaiters: -2}) },
-		"distlock: Config.CloseTimeout is negative: -1ns": func() { distlock.New(newStore(), distlock.Config{CloseTimeout: -1}) },
+		"distlock: Config.MaxKeys is negative: -1":        func() { distlock.New(testkit.NewStore(), distlock.Config{MaxKeys: -1}) },
+		"distlock: Config.MaxWaiters is negative: -2":     func() { distlock.New(testkit.NewStore(), distlock.Config{MaxWaiters: -2}) },
+		"distlock: Config.CloseTimeout is negative: -1ns": func() { distlock.New(testkit.NewStore(), distlock.Config{CloseTimeout: -1}) },
 		"distlock: nil Locker":                            func() { (*distlock.Locker)(nil).Site(distlock.Opts{Value: "v"}) },
 	} {
 		wantPanic(t, name, f)
 	}
-}
-
-func wantPanic(t *testing.T, want string, f func()) {
-	t.Helper()
-	defer func() {
-		t.Helper()
-		if got := fmt.Sprint(recover()); got != want {
-			t.Errorf("panic %q, want %q", got, want)
-		}
-	}()
-	f()
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // output is a buffer that several goroutines write to.
@@ -52,9 +53,9 @@ func TestLogHooks(t *testing.T) {
 		}
 	}
 	h := distlock.LogHooks(log)
-	hooked(t, h, func(t *testing.T, l *distlock.Locker, _ *store) {
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		o := distlock.Opts{Prefix: "shop:", Value: "pay", MaxHold: 500 * time.Millisecond}
-		lease := mustAcquire(t, l, "7", o)
+		lease := testkit.MustAcquire(t, l, "7", o)
 		again, err := l.Acquire(lease.Context(), "7", o)
 		wantIs(t, err)
 		wantIs(t, again.Release(t.Context()))
@@ -81,9 +82,9 @@ func TestLogHooks(t *testing.T) {
 		LockInfo: distlock.LockInfo{Name: "job", Key: "job\n1"}, Token: 7, Held: time.Minute, Left: time.Second,
 	}
 	h.Renewed(t.Context(), renewal)
-	renewal.Err = errBroken
+	renewal.Err = testkit.ErrBroken
 	h.Renewed(t.Context(), renewal)
-	h.Resigned(t.Context(), distlock.ResignedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Err: errBroken})
+	h.Resigned(t.Context(), distlock.ResignedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Err: testkit.ErrBroken})
 	want(t,
 		`level=DEBUG msg="lock renewed" name=job key="job\n1" token=7 held=1m0s left=1s`,
 		`level=WARN msg="lock not renewed" name=job key="job\n1" token=7 held=1m0s left=1s err="broken pipe"`,
@@ -98,7 +99,7 @@ func TestLogHooksOff(t *testing.T) {
 		ctx := h.Start(context.Background(), distlock.StartInfo{})
 		h.Acquired(ctx, distlock.AcquiredInfo{})
 		h.Renewed(ctx, distlock.RenewedInfo{})
-		h.Failed(ctx, distlock.FailedInfo{Err: errBroken})
+		h.Failed(ctx, distlock.FailedInfo{Err: testkit.ErrBroken})
 		h.Released(ctx, distlock.ReleasedInfo{})
 		h.Resigned(ctx, distlock.ResignedInfo{})
 	}); n > 0 {

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // The error of an expired lease says when and why its renewal failed, unless a later
 // renewal succeeded.
 func TestLostSaysWhy(t *testing.T) {
-	refused := errors.Join(errors.New("dial tcp\r\n127.0.0.1:6379"), distlock.ErrUnavailable, errBroken)
+	refused := errors.Join(errors.New("dial tcp\r\n127.0.0.1:6379"), distlock.ErrUnavailable, testkit.ErrBroken)
 	const text = "dial tcp; 127.0.0.1:6379; lock backend unavailable; broken pipe"
 	fixed := distlock.Opts{KeyTimeout: 3 * time.Second, NoWatchdog: true}
 	for name, tc := range map[string]struct {
@@ -29,7 +30,7 @@ func TestLostSaysWhy(t *testing.T) {
 		},
 		"no answer": {
 			distlock.Opts{KeyTimeout: 3 * time.Second, Mode: distlock.Shared},
-			func(_ *distlock.Lease, fail func(error)) { fail(errMute) },
+			func(_ *distlock.Lease, fail func(error)) { fail(testkit.ErrSilent) },
 			"the lease of 3s ran out; the last renewal failed AGO ago: no answer",
 		},
 		"Refresh": {
@@ -64,17 +65,10 @@ func TestLostSaysWhy(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				held := mustAcquire(t, l, "k", tc.opts)
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				held := testkit.MustAcquire(t, l, "k", tc.opts)
 				tc.run(held, func(err error) {
-					s.mu.Lock()
-					defer s.mu.Unlock()
-					s.before = func(c call) error {
-						if c.op == "renew" {
-							return err
-						}
-						return nil
-					}
+					s.Fail(err, testkit.Renew)
 				})
 				<-held.Context().Done()
 				cause := context.Cause(held.Context())
@@ -93,7 +87,7 @@ func TestLostSaysWhy(t *testing.T) {
 						t.Errorf("%s ago", ago)
 					}
 				}
-				s.fail()
+				s.Fail(nil)
 				_ = held.Release(t.Context())
 			})
 		})
@@ -102,12 +96,11 @@ func TestLostSaysWhy(t *testing.T) {
 
 // Errors are one line, and match all errors that they contain.
 func TestErrorsAreOneLine(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		errOwn := errors.New("card declined")
 		lose := func(context.Context) error {
 			for _, key := range []string{"a", "b"} {
-				s.Drop(key)
-				take(s, key)
+				s.Steal(t, key)
 			}
 			return errOwn
 		}
@@ -117,22 +110,15 @@ func TestErrorsAreOneLine(t *testing.T) {
 		if !errors.Is(err, errOwn) {
 			t.Error("the function's error is gone")
 		}
-		s.Drop("a")
-		s.Drop("b")
+		s.Memory().Drop("a")
+		s.Memory().Drop("b")
 		err = l.DoAll(t.Context(), []string{"a", "b"}, distlock.Opts{}, lose)
 		wantIs(t, err, distlock.ErrLost)
 		wantLine(t, err, `card declined; distlock: release "b": lock lost: the store says that this owner does not have the key; `+
 			`distlock: release "a": lock lost: the store says that this owner does not have the key`)
 		wantLine(t, distlock.Opts{RetryCount: -1, MaxWaiters: -1}.Validate(),
 			`distlock: options: Value is empty; RetryCount is negative: -1; MaxWaiters is negative: -1`)
-		wantLine(t, &distlock.Error{Op: "acquire", Key: "a\nb", Err: errors.Join(errBroken, distlock.ErrUnavailable)},
+		wantLine(t, &distlock.Error{Op: "acquire", Key: "a\nb", Err: errors.Join(testkit.ErrBroken, distlock.ErrUnavailable)},
 			`distlock: acquire "a\nb": broken pipe; lock backend unavailable`)
 	})
-}
-
-func wantLine(t *testing.T, err error, want string) {
-	t.Helper()
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
 }

@@ -9,19 +9,15 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// limited is a store that keeps a key for at most half a minute.
-type limited struct{ *store }
-
-func (limited) Features() driver.Features { return driver.Features{MaxTTL: 30 * time.Second} }
 
 // Options that the store would refuse when the work is done, or at every attempt, are
 // refused before anything is sent.
 func TestMaxTTL(t *testing.T) {
-	s := limited{newStore()}
-	l := distlock.New(s, distlock.Config{})
-	defer closeLocker(t, l)
+	s := testkit.NewStore()
+	s.SetFeatures(driver.Features{MaxTTL: 30 * time.Second})
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	for want, o := range map[string]distlock.Opts{
 		"KeyTimeout is 2m0s": {KeyTimeout: 2 * time.Minute},
 		"MinHold is 10m0s":   {MinHold: 10 * time.Minute},
@@ -42,37 +38,32 @@ func TestMaxTTL(t *testing.T) {
 			if err == nil || errors.Is(err, distlock.ErrUnavailable) {
 				t.Fatalf("%s of what is too long: %v", name, err)
 			}
-			for _, part := range []string{"options", want, "30s", "limited"} {
+			for _, part := range []string{"options", want, "30s", "testkit.Store"} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("%s does not say %s: %v", name, part, err)
 				}
 			}
 		}
 	}
-	for _, op := range []string{"try", "wait", "all"} {
-		if calls := s.seen(op); len(calls) > 0 {
-			t.Errorf("the store was asked: %v", calls)
-		}
+	if calls := s.Calls(); len(calls) > 0 {
+		t.Errorf("the store was asked: %v", calls)
 	}
 	o := distlock.Opts{Value: "job", KeyTimeout: 30 * time.Second, MinHold: 30 * time.Second}
 	l.Site(o)
-	wantIs(t, mustAcquire(t, l, "k", o).Release(t.Context()))
+	wantIs(t, testkit.MustAcquire(t, l, "k", o).Release(t.Context()))
 }
 
 // The limit applies to the default, too.
 func TestMaxTTLBelowTheDefault(t *testing.T) {
-	l := distlock.New(tight{newStore()}, distlock.Config{})
-	defer closeLocker(t, l)
+	s := testkit.NewStore()
+	s.SetFeatures(driver.Features{MaxTTL: 2 * time.Second})
+	l := testkit.NewLocker(t, s, distlock.Config{})
 	_, err := l.Acquire(t.Context(), "k", distlock.Opts{})
 	if err == nil || !strings.Contains(err.Error(), "KeyTimeout is 10s") || !strings.Contains(err.Error(), "2s") {
 		t.Errorf("the default of KeyTimeout: %v", err)
 	}
-	wantIs(t, mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 2 * time.Second}).Release(t.Context()))
+	wantIs(t, testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 2 * time.Second}).Release(t.Context()))
 }
-
-type tight struct{ *store }
-
-func (tight) Features() driver.Features { return driver.Features{MaxTTL: 2 * time.Second} }
 
 func nothing(context.Context) error { return nil }
 

@@ -11,71 +11,53 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// silent is a store that never answers: its operations end with their context, or after
-// their own time limit if there is one.
-type silent struct {
-	*store
-
-	limit time.Duration
-	says  error // in addition, if it ends with its context
-}
-
-func (s silent) hang(ctx context.Context) error {
-	var own <-chan time.Time
-	if s.limit > 0 {
-		own = time.After(s.limit)
-	}
-	select {
-	case <-own:
-		return errBroken
-	case <-ctx.Done():
-		if s.says != nil {
-			return fmt.Errorf("%w: %w", s.says, ctx.Err())
+// silent returns a store that never answers an attempt: it ends with its context, or after
+// limit if that is not 0. In the first case the error also wraps says, if it is not nil.
+func silent(limit time.Duration, says error) *testkit.Store {
+	s := testkit.NewStore()
+	s.Before(func(ctx context.Context, c *testkit.Call) error {
+		if c.Op == testkit.Release {
+			return nil
 		}
-		return ctx.Err()
-	}
-}
-
-func (s silent) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if _, err := s.note("try", r.Key, r.Owner); err != nil {
-		return driver.Grant{}, err
-	}
-	return driver.Grant{}, s.hang(ctx)
-}
-
-func (s silent) TryAcquireAll(ctx context.Context, _ []driver.Request) ([]driver.Grant, error) {
-	return nil, s.hang(ctx)
-}
-
-func (s silent) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if _, err := s.note("wait", r.Key, r.Owner); err != nil {
-		return driver.Grant{}, err
-	}
-	return driver.Grant{}, s.hang(ctx)
+		var own <-chan time.Time
+		if limit > 0 {
+			own = time.After(limit)
+		}
+		select {
+		case <-own:
+			return testkit.ErrBroken
+		case <-ctx.Done():
+			if says != nil {
+				return fmt.Errorf("%w: %w", says, ctx.Err())
+			}
+			return ctx.Err()
+		}
+	})
+	return s
 }
 
 // The wait for a failing store.
 func TestMaxWaitInAnOutage(t *testing.T) {
 	for name, acquire := range acquisitions {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				s.fail("try", "wait")
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait)
 				o := distlock.Opts{MaxWait: maxWait}
 				var all sync.WaitGroup
 				for range 2 { // one asks the store, the other waits for it
 					all.Go(func() {
 						d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, o) })
-						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, errBroken)
+						wantIs(t, err, distlock.ErrNotAcquired, distlock.ErrUnavailable, testkit.ErrBroken)
 						if d != maxWait || err == nil || !strings.Contains(err.Error(), "waited for MaxWait, 3s: lock backend unavailable: broken pipe") {
 							t.Errorf("waited for %v: %v", d, err)
 						}
 					})
 				}
 				all.Wait()
-				s.fail()
+				s.Fail(nil)
 				<-time.After(time.Minute)
 				mustBeFree(t, s, "a", "k", "z")
 			})
@@ -94,25 +76,19 @@ func TestMaxWaitInSilence(t *testing.T) {
 		{0, most, nil},
 		{time.Hour, most, nil},
 		{4 * time.Second, most, nil},
-		{maxWait + 100*time.Millisecond, maxWait + 100*time.Millisecond, errBroken},
-		{maxWait, maxWait, errBroken},
-		{2400 * time.Millisecond, most, errBroken}, // another one is in progress
+		{maxWait + 100*time.Millisecond, maxWait + 100*time.Millisecond, testkit.ErrBroken},
+		{maxWait, maxWait, testkit.ErrBroken},
+		{2400 * time.Millisecond, most, testkit.ErrBroken}, // another one is in progress
 	} {
 		for name, acquire := range acquisitions {
-			for _, poll := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/poll=%t/limit=%v", name, poll, c.limit), func(t *testing.T) {
+			for how, abilities := range map[string]testkit.Ability{"queue": testkit.Queuing | testkit.Joint, "poll": 0} {
+				t.Run(fmt.Sprintf("%s/%s/limit=%v", name, how, c.limit), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						s := silent{newStore(), c.limit, nil}
-						var b driver.Backend = s
-						if poll {
-							b = polling{s}
-						}
-						l := distlock.New(b, distlock.Config{})
-						defer closeLocker(t, l)
+						l := testkit.NewLocker(t, silent(c.limit, nil).Only(abilities), distlock.Config{})
 						d, err := waits(t, func(ctx context.Context) error {
 							return acquire(ctx, l, distlock.Opts{MaxWait: maxWait, RetryInterval: 100 * time.Millisecond})
 						})
-						if strings.HasSuffix(name, "All") && !poll { // it has first asked for all keys in one step
+						if strings.HasSuffix(name, "All") && abilities != 0 { // it has first asked for all keys in one step
 							if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || d < maxWait || d > most {
 								t.Errorf("waited for %v: %v", d, err)
 							}
@@ -153,15 +129,9 @@ func TestMaxWaitEndsAnOperation(t *testing.T) {
 			errors.New("dial redis-1"), []error{distlock.ErrNotAcquired, distlock.ErrUnavailable},
 		},
 	} {
-		for _, poll := range []bool{false, true} {
+		for _, abilities := range []testkit.Ability{0, testkit.Queuing} {
 			synctest.Test(t, func(t *testing.T) {
-				s := silent{newStore(), 0, c.says}
-				var b driver.Backend = s
-				if poll {
-					b = polling{s}
-				}
-				l := distlock.New(b, distlock.Config{})
-				defer closeLocker(t, l)
+				l := testkit.NewLocker(t, silent(0, c.says).Only(abilities), distlock.Config{})
 				_, err := waits(t, func(ctx context.Context) error {
 					_, err := l.Acquire(ctx, "k", distlock.Opts{MaxWait: maxWait})
 					return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 const maxWait = 3 * time.Second
@@ -75,8 +76,8 @@ var acquisitions = map[string]func(ctx context.Context, l *distlock.Locker, o di
 func TestMaxWaitAtTheGate(t *testing.T) {
 	for name, acquire := range acquisitions {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				held := mustAcquire(t, l, "k", distlock.Opts{})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, distlock.Opts{MaxWait: maxWait}) })
 				wantBusy(t, err)
 				if d != maxWait || keyOf(err) != "k" {
@@ -95,38 +96,32 @@ func TestMaxWaitAtTheGate(t *testing.T) {
 
 // The wait for another process, in the store's queue or by polling.
 func TestMaxWaitInTheStore(t *testing.T) {
-	for _, joint := range []bool{false, true} {
-		for _, poll := range []bool{false, true} {
-			for name, acquire := range acquisitions {
-				t.Run(fmt.Sprintf("%s/joint=%t/poll=%t", name, joint, poll), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := newStore()
-						s.joint = joint
-						var b driver.Backend = s
-						if poll {
-							b = polling{s}
-						}
-						l := distlock.New(b, distlock.Config{})
-						defer closeLocker(t, l)
-						release := other(t, s, "k")
-						d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, distlock.Opts{MaxWait: maxWait}) })
-						wantBusy(t, err)
-						if d != maxWait || keyOf(err) != "k" {
-							t.Errorf("waited for %v: %v", d, err)
-						}
-						held := new(distlock.HeldError)
-						if errors.As(err, &held) && held.RetryAfter != time.Hour-maxWait {
-							t.Errorf("the holder has %v left: %v", held.RetryAfter, err)
-						}
-						synctest.Wait() // it leaves the queue
-						release()
-						mustBeFree(t, s, "a", "k", "z")
-						if l.Keys() != 0 || l.Watched() != 0 {
-							t.Errorf("%d keys and %d holds are left", l.Keys(), l.Watched())
-						}
-					})
+	for how, abilities := range map[string]testkit.Ability{
+		"poll": 0, "queue": testkit.Queuing, "together": testkit.Queuing | testkit.Joint,
+	} {
+		for name, acquire := range acquisitions {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := testkit.NewStore()
+					l := testkit.NewLocker(t, s.Only(abilities), distlock.Config{})
+					release := other(t, s, "k")
+					d, err := waits(t, func(ctx context.Context) error { return acquire(ctx, l, distlock.Opts{MaxWait: maxWait}) })
+					wantBusy(t, err)
+					if d != maxWait || keyOf(err) != "k" {
+						t.Errorf("waited for %v: %v", d, err)
+					}
+					held := new(distlock.HeldError)
+					if errors.As(err, &held) && held.RetryAfter != time.Hour-maxWait {
+						t.Errorf("the holder has %v left: %v", held.RetryAfter, err)
+					}
+					synctest.Wait() // it leaves the queue
+					release()
+					mustBeFree(t, s, "a", "k", "z")
+					if l.Keys() != 0 || l.Watched() != 0 {
+						t.Errorf("%d keys and %d holds are left", l.Keys(), l.Watched())
+					}
 				})
-			}
+			})
 		}
 	}
 }
@@ -137,13 +132,13 @@ func TestMaxWaitIsNotForTheFunction(t *testing.T) {
 	for name, waited := range map[string]time.Duration{"free": 0, "after a wait": 2 * time.Second, "at the limit": maxWait - 1} {
 		for _, elsewhere := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/elsewhere=%t", name, elsewhere), func(t *testing.T) {
-				bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+				bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 					if waited > 0 {
 						var release func()
 						if elsewhere {
 							release = other(t, s, "k")
 						} else {
-							held := mustAcquire(t, l, "k", distlock.Opts{})
+							held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 							release = func() { wantIs(t, held.Release(context.Background())) }
 						}
 						time.AfterFunc(waited, release)
@@ -179,12 +174,12 @@ func TestMaxWaitEndsAsTheLockComesFree(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		got, missed := 0, 0
 		for i := range 200 {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				var release func()
 				if elsewhere {
 					release = other(t, s, "k")
 				} else {
-					held := mustAcquire(t, l, "k", distlock.Opts{})
+					held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 					release = func() { wantIs(t, held.Release(context.Background())) }
 				}
 				var all sync.WaitGroup
@@ -239,15 +234,14 @@ func TestMaxWaitBesideOtherLimits(t *testing.T) {
 		for _, where := range []string{"gate", "line", "poll"} {
 			t.Run(name+"/"+where, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newStore()
+					s := testkit.NewStore()
 					var b driver.Backend = s
 					if where == "poll" {
-						b = polling{s}
+						b = s.Only(0)
 					}
-					l := distlock.New(b, distlock.Config{})
-					defer closeLocker(t, l)
+					l := testkit.NewLocker(t, b, distlock.Config{})
 					if where == "gate" {
-						held := mustAcquire(t, l, "k", distlock.Opts{})
+						held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 						defer held.Release(t.Context())
 					} else {
 						defer other(t, s, "k")()
@@ -272,23 +266,22 @@ func TestMaxWaitBesideOtherLimits(t *testing.T) {
 // Without a Queuer there is a last attempt when MaxWait is over.
 func TestMaxWaitEndsWithAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(polling{s}, distlock.Config{})
-		defer closeLocker(t, l)
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
 		release := other(t, s, "k")
 		start := time.Now()
 		time.AfterFunc(maxWait-1, release) // without a message
 		lease, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait, RetryInterval: time.Minute})
 		wantIs(t, err)
-		if d := time.Since(start); d != maxWait || len(s.seen("try")) != 2 {
-			t.Errorf("got it after %v and %d attempts", d, len(s.seen("try")))
+		if d := time.Since(start); d != maxWait || len(s.Calls(testkit.Try)) != 2 {
+			t.Errorf("got it after %v and %d attempts", d, len(s.Calls(testkit.Try)))
 		}
 		wantIs(t, lease.Release(t.Context()))
 	})
 }
 
 func TestMaxWaitEndsWithClose(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		defer other(t, s, "k")()
 		got := make(chan error, 2)
 		for range 2 {
@@ -306,7 +299,7 @@ func TestMaxWaitEndsWithClose(t *testing.T) {
 
 // One limit applies to all keys together, not one to each.
 func TestMaxWaitOfASet(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		time.AfterFunc(2*time.Second, other(t, s, "a"))
 		release := other(t, s, "b")
 		d, err := waits(t, func(ctx context.Context) error {
@@ -328,7 +321,7 @@ func TestMaxWaitOfASet(t *testing.T) {
 
 // MaxWait limits each campaign; there are as many campaigns as necessary.
 func TestMaxWaitOfACampaign(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		release := other(t, s, "k")
 		time.AfterFunc(time.Minute, release)
 		done := errors.New("done")
@@ -342,12 +335,12 @@ func TestMaxWaitOfACampaign(t *testing.T) {
 		if err != done { //nolint:errorlint // the same value
 			t.Errorf("%v", err)
 		}
-		campaigns := s.seen("wait")
+		campaigns := s.Calls(testkit.Wait)
 		if n := len(campaigns); n < 14 || n > 18 {
 			t.Errorf("%d campaigns in a minute, of 3 s each and pauses of 0.5 to 1 s", n)
 		}
 		for i := 1; i < len(campaigns); i++ {
-			if d := campaigns[i].at.Sub(campaigns[i-1].at); d < maxWait+distlock.DefaultRetryInterval || d >= maxWait+2*distlock.DefaultRetryInterval {
+			if d := campaigns[i].At.Sub(campaigns[i-1].At); d < maxWait+distlock.DefaultRetryInterval || d >= maxWait+2*distlock.DefaultRetryInterval {
 				t.Errorf("campaign %d began %v after the one before", i, d)
 			}
 		}
@@ -358,11 +351,10 @@ func TestMaxWaitOfACampaign(t *testing.T) {
 func TestMaxWaitIsToldToHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed []distlock.FailedInfo
-		s := newStore()
-		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
 			Failed: func(_ context.Context, i distlock.FailedInfo) { failed = append(failed, i) },
 		}})
-		defer closeLocker(t, l)
 		defer other(t, s, "k")()
 		_, err := l.Acquire(t.Context(), "k", distlock.Opts{MaxWait: maxWait})
 		if len(failed) != 1 || failed[0].Wait != maxWait || failed[0].Err != err { //nolint:errorlint // the same value
@@ -373,8 +365,7 @@ func TestMaxWaitIsToldToHooks(t *testing.T) {
 
 // A limit that is not reached costs almost nothing.
 func TestMaxWaitAllocations(t *testing.T) {
-	l := distlock.New(instant{}, distlock.Config{})
-	defer closeLocker(t, l)
+	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
 	allocs := func(o distlock.Opts) float64 {
 		g := l.Site(o)
 		return testing.AllocsPerRun(100, func() { wantIs(t, g.Do(t.Context(), nil, func(context.Context) error { return nil })) })

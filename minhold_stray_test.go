@@ -9,54 +9,36 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// straying is a store that receives one request late: the nth of an operation. The
-// caller waits for the reply for at most an operation timeout.
-type straying struct {
-	*extending
-	op    string
-	nth   int
-	delay time.Duration
-}
-
-// strays delays a request, and returns when there is a reply or the caller stops
-// waiting.
-func (s straying) strays(ctx context.Context, op, key, owner string, apply func()) bool {
-	if op != s.op || len(s.seen(op)) != s.nth-1 {
-		return false
-	}
-	_, _ = s.note(op, key, owner)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	arrived := make(chan struct{})
-	time.AfterFunc(s.delay, func() { apply(); close(arrived) })
-	select {
-	case <-ctx.Done():
-	case <-arrived:
-	}
-	return true
-}
-
-func (s straying) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	if s.strays(ctx, "try", r.Key, r.Owner, func() { _, _ = s.Backend.TryAcquire(context.Background(), r) }) {
-		return driver.Grant{}, errBroken
-	}
-	return s.extending.TryAcquire(ctx, r)
-}
-
-func (s straying) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	if s.strays(ctx, "renew", grants[0].Key, grants[0].Owner, func() { driver.RenewAll(context.Background(), s.Backend, grants) }) {
-		return
-	}
-	s.extending.Renew(ctx, grants, report)
-}
-
-func (s straying) Extend(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
-	if s.strays(ctx, "extend", g.Key, g.Owner, func() { driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g}) }) {
-		return driver.Grant{}, errBroken
-	}
-	return s.extending.Extend(ctx, g, tokens)
+// stray makes s receive the nth call of op late. The caller waits for the reply for at most
+// an operation timeout.
+func stray(s *testkit.Store, op testkit.Op, nth int, delay time.Duration) {
+	s.Before(func(ctx context.Context, c *testkit.Call) error {
+		if c.Op != op || len(s.Calls(op)) != nth {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		arrived := make(chan struct{})
+		time.AfterFunc(delay, func() {
+			if op == testkit.Try {
+				_, _ = s.Backend.TryAcquire(context.Background(), c.Requests[0])
+			} else { // an extension is a renewal, too
+				driver.RenewAll(context.Background(), s.Backend, c.Grants)
+			}
+			close(arrived)
+		})
+		select {
+		case <-ctx.Done():
+		case <-arrived:
+		}
+		if op == testkit.Renew {
+			return testkit.ErrSilent
+		}
+		return testkit.ErrBroken
+	})
 }
 
 // A request that extends the lease gets no reply in time, and reaches the store when
@@ -67,35 +49,35 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 	}
 	refresh := func(t *testing.T, held *distlock.Lease) { _ = held.Refresh(t.Context()) }
 	for name, c := range map[string]struct {
-		op    string
+		op    testkit.Op
 		delay time.Duration
 		run   func(t *testing.T, held *distlock.Lease)
 	}{
-		"renewal":                {"renew", 20 * time.Second, after(5 * time.Second)},
-		"renewal, under way":     {"renew", 20 * time.Second, after(3 * time.Second)},
-		"renewal, and no answer": {"renew", 20 * time.Second, after(5 * time.Second)},
-		"renewal, and an outage": {"renew", 20 * time.Second, after(5 * time.Second)},
-		"renewal, very late":     {"renew", 50 * time.Second, after(5 * time.Second)},
-		"renewal, long ago":      {"renew", 40 * time.Second, after(30 * time.Second)},
-		"keeping":                {"renew", 20 * time.Second, after(time.Second)},
-		"refresh":                {"renew", 20 * time.Second, refresh},
-		"refresh, under way": {"renew", 20 * time.Second, func(t *testing.T, held *distlock.Lease) {
+		"renewal":                {testkit.Renew, 20 * time.Second, after(5 * time.Second)},
+		"renewal, under way":     {testkit.Renew, 20 * time.Second, after(3 * time.Second)},
+		"renewal, and no answer": {testkit.Renew, 20 * time.Second, after(5 * time.Second)},
+		"renewal, and an outage": {testkit.Renew, 20 * time.Second, after(5 * time.Second)},
+		"renewal, very late":     {testkit.Renew, 50 * time.Second, after(5 * time.Second)},
+		"renewal, long ago":      {testkit.Renew, 40 * time.Second, after(30 * time.Second)},
+		"keeping":                {testkit.Renew, 20 * time.Second, after(time.Second)},
+		"refresh":                {testkit.Renew, 20 * time.Second, refresh},
+		"refresh, under way": {testkit.Renew, 20 * time.Second, func(t *testing.T, held *distlock.Lease) {
 			go refresh(t, held)
 			time.Sleep(time.Second)
 		}},
-		"attempt":  {"try", 20 * time.Second, after(time.Second)},
-		"question": {"extend", 20 * time.Second, after(time.Second)},
+		"attempt":  {testkit.Try, 20 * time.Second, after(time.Second)},
+		"question": {testkit.Extend, 20 * time.Second, after(time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-				var b driver.Backend = straying{&extending{store: s}, c.op, 1, c.delay}
-				if c.op == "try" { // the second one, because the lock was held before
-					b = polling{straying{&extending{store: s}, c.op, 2, c.delay}}
+			bubble(t, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
+				b, nth := extending(s), 1
+				if c.op == testkit.Try { // the second one, because the lock was held before
+					b, nth = s.Only(0), 2
 				}
-				l := distlock.New(b, distlock.Config{HandOvers: 1})
-				defer closeLocker(t, l)
-				before := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 6 * time.Second})
-				if c.op != "extend" {
+				stray(s, c.op, nth, c.delay)
+				l := testkit.NewLocker(t, b, distlock.Config{HandOvers: 1})
+				before := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 6 * time.Second})
+				if c.op != testkit.Extend {
 					wantIs(t, before.Release(t.Context()))
 				}
 				next := inBackground(t, l, distlock.Opts{KeyTimeout: 6 * time.Second, MinHold: time.Minute})
@@ -104,8 +86,8 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 				start := time.Now()
 				c.run(t, held)
 				silent := func(d time.Duration) {
-					s.fail("renew")
-					time.AfterFunc(d, func() { s.fail() })
+					s.Fail(testkit.ErrBroken, testkit.Renew)
+					time.AfterFunc(d, func() { s.Fail(nil) })
 				}
 				if name == "renewal, and no answer" {
 					silent(3 * time.Second)
@@ -114,13 +96,13 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 				if name == "renewal, and an outage" {
 					silent(c.delay - time.Since(start))
 				}
-				asked := len(s.seen("renew"))
+				asked := len(s.Calls(testkit.Renew))
 				heldFor(t, s, "k")
 				if d := time.Since(start).Truncate(time.Second); d != time.Minute {
 					t.Errorf("the key stayed for %v", d)
 				}
 				// not more often than a lease is renewed
-				if n := len(s.seen("renew")) - asked; n > 35 && !strings.Contains(name, ", and ") {
+				if n := len(s.Calls(testkit.Renew)) - asked; n > 35 && !strings.Contains(name, ", and ") {
 					t.Errorf("asked %d times to keep it", n)
 				}
 			})
@@ -132,26 +114,21 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 // so that nothing can reach the store later, even if the process ends.
 func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &extending{store: newStore()}
-		p.before = func(c call) error {
-			if c.op == "extend" {
-				time.Sleep(50 * time.Millisecond)
-			}
-			return nil
-		}
-		l := distlock.New(p, distlock.Config{HandOvers: 1})
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+		s := testkit.NewStore()
+		s.Delay(50*time.Millisecond, testkit.Extend)
+		l := distlock.New(extending(s), distlock.Config{HandOvers: 1})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		next := inBackground(t, l, distlock.Opts{MinHold: time.Minute})
 		wantIs(t, held.Release(t.Context()))
 		kept := mustGet(t, next)
 		start := time.Now()
-		wantCalls(t, p.store, "extend", 1)
+		wantCalls(t, s, testkit.Extend, 1)
 		wantIs(t, kept.Release(t.Context()))
 		if d := time.Since(start); d != 50*time.Millisecond {
 			t.Errorf("released after %v, want when the question is answered", d)
 		}
-		closeLocker(t, l)
-		heldFor(t, p.store, "k")
+		wantIs(t, l.Close())
+		heldFor(t, s, "k")
 		if d := time.Since(start).Truncate(time.Second); d != time.Minute {
 			t.Errorf("the key stayed for %v", d)
 		}
@@ -168,23 +145,22 @@ func TestMinHoldIsSaidOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &extending{store: newStore()}
+				s := testkit.NewStore()
 				if name == "refused" {
-					p.refuse = func(driver.Grant) error { return distlock.ErrNotAcquired }
+					s.Fail(distlock.ErrNotAcquired, testkit.Extend)
 				}
-				l := distlock.New(p, distlock.Config{HandOvers: 1})
-				defer closeLocker(t, l)
-				before := mustAcquire(t, l, "k", distlock.Opts{})
+				l := testkit.NewLocker(t, extending(s), distlock.Config{HandOvers: 1})
+				before := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				next := inBackground(t, l, distlock.Opts{MinHold: time.Minute})
 				wantIs(t, before.Release(t.Context()))
 				held := mustGet(t, next)
-				wantCalls(t, p.store, "extend", 1)
+				wantCalls(t, s, testkit.Extend, 1)
 				extend(t, held)
-				renewals := len(p.seen("renew"))
+				renewals := len(s.Calls(testkit.Renew))
 				wantIs(t, held.Release(t.Context()))
 				time.Sleep(2 * time.Minute)
-				wantCalls(t, p.store, "renew", renewals+1)
-				nothingLeft(t, l, p.store)
+				wantCalls(t, s, testkit.Renew, renewals+1)
+				nothingLeft(t, l, s)
 			})
 		})
 	}

@@ -8,21 +8,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// heldFor returns how long the key stays with its owner from now on, measured by a
-// waiter of another process.
-func heldFor(t *testing.T, s *store, key string) time.Duration {
-	t.Helper()
-	start := time.Now()
-	r := driver.Request{Key: key, Owner: "next", TTL: time.Hour, Tokens: 1}
-	if _, err := s.Backend.Acquire(context.Background(), r); err != nil {
-		t.Fatalf("waiting for the key: %v", err)
-	}
-	defer s.Backend.Release(context.Background(), r.Grant())
-	return time.Since(start)
-}
 
 func TestMinHold(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -39,7 +26,7 @@ func TestMinHold(t *testing.T) {
 		"less than a millisecond": {distlock.Opts{MinHold: time.Second}, time.Second - 10, time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				var lease *distlock.Lease
 				wantIs(t, l.Do(t.Context(), "k", c.opts, func(ctx context.Context) error {
 					lease, _ = distlock.FromContext(ctx)
@@ -51,15 +38,15 @@ func TestMinHold(t *testing.T) {
 				if l.Keys() != 0 || l.Watched() != 0 {
 					t.Errorf("%d keys at the gate, %d watched", l.Keys(), l.Watched())
 				}
-				renewals := len(s.seen("renew"))
+				renewals := len(s.Calls(testkit.Renew))
 				if d := heldFor(t, s, "k"); d != c.want {
 					t.Errorf("the key stayed for %v, want %v", d, c.want)
 				}
-				if len(s.seen("renew")) != renewals {
+				if len(s.Calls(testkit.Renew)) != renewals {
 					t.Error("renewed after the release: it could be for ever")
 				}
 				if c.want == 0 {
-					wantCalls(t, s, "release", 1) // and not kept for a negative time
+					wantCalls(t, s, testkit.Release, 1) // and not kept for a negative time
 				}
 			})
 		})
@@ -69,19 +56,19 @@ func TestMinHold(t *testing.T) {
 // If keys do not expire, as in a store with sessions, the key is released when its time
 // has come.
 func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
 		start := time.Now()
 		time.Sleep(time.Second)
 		wantIs(t, held.Release(t.Context()))
 		wantIs(t, held.Release(t.Context()))
-		if n := len(s.seen("release")); n != 0 {
+		if n := len(s.Calls(testkit.Release)); n != 0 {
 			t.Fatalf("%d releases sent at once", n)
 		}
-		s.loseReplies("release", 1) // and again if there is no reply
+		s.LoseReplies(testkit.Release, 1) // and again if there is no reply
 		time.Sleep(time.Hour)
-		calls := s.seen("release")
-		if len(calls) != 2 || calls[0].at.Sub(start) != time.Minute {
+		calls := s.Calls(testkit.Release)
+		if len(calls) != 2 || calls[0].At.Sub(start) != time.Minute {
 			t.Errorf("releases: %v, started %v", calls, start)
 		}
 		nothingLeft(t, l, s)
@@ -91,10 +78,10 @@ func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
 // A waiter in this process asks the store, and gets the key no earlier than a waiter in
 // another process would.
 func TestMinHoldIsNotHandedOver(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{MinHold: 5 * time.Second}
 		start := time.Now()
-		held := mustAcquire(t, l, "k", o)
+		held := testkit.MustAcquire(t, l, "k", o)
 		var all sync.WaitGroup
 		line(t, &all, l, 1, o, func(context.Context, int) {
 			if d := time.Since(start); d != 5*time.Second {
@@ -110,7 +97,7 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 		_, err := l.TryAcquire(t.Context(), "k", o)
 		wantIs(t, err, distlock.ErrNotAcquired)
 		all.Wait()
-		if n := len(s.seen("wait")); n != 2 {
+		if n := len(s.Calls(testkit.Wait)); n != 2 {
 			t.Errorf("%d acquisitions in the store, want 2", n)
 		}
 	})
@@ -118,8 +105,8 @@ func TestMinHoldIsNotHandedOver(t *testing.T) {
 
 // MinHold counts from the hand-over, and each holder has its own.
 func TestMinHoldOfAHandedOverLock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		line(t, &all, l, 1, distlock.Opts{MinHold: time.Minute}, func(context.Context, int) {
 			time.Sleep(time.Second)
@@ -130,44 +117,48 @@ func TestMinHoldOfAHandedOverLock(t *testing.T) {
 		if d := heldFor(t, s, "k"); d != 59*time.Second {
 			t.Errorf("the key stayed for %v", d)
 		}
-		if n := len(s.seen("wait")); n != 1 {
+		if n := len(s.Calls(testkit.Wait)); n != 1 {
 			t.Errorf("%d acquisitions in the store, want 1", n)
 		}
 	})
 }
 
 func TestMinHoldOfAReentryIsTheOuters(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		again, err := l.Acquire(held.Context(), "k", distlock.Opts{MinHold: time.Hour})
 		wantIs(t, err)
 		wantIs(t, again.Release(t.Context()))
 		wantIs(t, held.Check())
 		wantIs(t, held.Release(t.Context()))
-		if !s.free(t, "k") {
+		if !s.Free(t, "k") {
 			t.Error("the re-entry's MinHold was obeyed")
 		}
 	})
 }
 
 func TestMinHoldOfALostLock(t *testing.T) {
-	for name, lose := range map[string]func(*store, *distlock.Lease){
-		"noticed":    func(s *store, h *distlock.Lease) { s.Drop("k"); <-h.Context().Done() },
-		"unnoticed":  func(s *store, _ *distlock.Lease) { s.Drop("k") },
-		"taken":      func(s *store, _ *distlock.Lease) { s.Drop("k"); take(s, "k") },
-		"unanswered": func(s *store, h *distlock.Lease) { s.fail("renew"); <-h.Context().Done(); s.fail() },
+	for name, lose := range map[string]func(*testkit.Store, *distlock.Lease){
+		"noticed":   func(s *testkit.Store, h *distlock.Lease) { s.Memory().Drop("k"); <-h.Context().Done() },
+		"unnoticed": func(s *testkit.Store, _ *distlock.Lease) { s.Memory().Drop("k") },
+		"taken":     func(s *testkit.Store, _ *distlock.Lease) { s.Steal(t, "k") },
+		"unanswered": func(s *testkit.Store, h *distlock.Lease) {
+			s.Fail(testkit.ErrBroken, testkit.Renew)
+			<-h.Context().Done()
+			s.Fail(nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
 				lose(s, held)
-				renewals := len(s.seen("renew"))
+				renewals := len(s.Calls(testkit.Renew))
 				wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-				if noticed := name == "noticed" || name == "unanswered"; noticed && len(s.seen("renew")) != renewals {
+				if noticed := name == "noticed" || name == "unanswered"; noticed && len(s.Calls(testkit.Renew)) != renewals {
 					t.Error("a lock that was known to be lost was renewed")
 				}
 				time.Sleep(time.Minute)
-				if free := s.free(t, "k"); free == (name == "taken") {
+				if free := s.Free(t, "k"); free == (name == "taken") {
 					t.Errorf("free %v", free)
 				}
 			})
@@ -178,37 +169,37 @@ func TestMinHoldOfALostLock(t *testing.T) {
 // The request to keep the key gets no reply: the caller is told, and the request is
 // repeated before the lease expires.
 func TestMinHoldWithoutAnAnswer(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
 		start := time.Now()
-		s.fail("renew")
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		s.Fail(testkit.ErrBroken, testkit.Renew)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		time.Sleep(5 * time.Second)
-		s.fail()
+		s.Fail(nil)
 		heldFor(t, s, "k")
 		if d := time.Since(start).Truncate(time.Millisecond); d != time.Minute { // stores count milliseconds
 			t.Errorf("the key stayed for %v", d)
 		}
 
 		// applied, but the reply is lost
-		held = mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-		s.loseReplies("renew", 1)
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		s.LoseReplies(testkit.Renew, 1)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		if d := heldFor(t, s, "k").Truncate(time.Millisecond); d != time.Minute {
 			t.Errorf("the key stayed for %v", d)
 		}
 
 		// no further reply: the attempts end with the lease
-		held = mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
-		s.fail("renew", "release")
-		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, errBroken)
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
+		s.Fail(testkit.ErrBroken, testkit.Renew, testkit.Release)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
 		time.Sleep(time.Minute)
-		asked := len(s.seen("renew"))
+		asked := len(s.Calls(testkit.Renew))
 		time.Sleep(50 * time.Minute)
-		if n := len(s.seen("renew")); n != asked {
+		if n := len(s.Calls(testkit.Renew)); n != asked {
 			t.Errorf("%d more requests for a lease that ran out", n-asked)
 		}
-		if !s.free(t, "k") {
+		if !s.Free(t, "k") {
 			t.Error("the key was kept although nobody could ask for it")
 		}
 	})
@@ -223,17 +214,17 @@ func TestMinHoldOutlastsALateRenewal(t *testing.T) {
 		"soon over":              5 * time.Second,
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				s.before = func(c call) error {
-					if c.op == "renew" && len(s.seen("renew")) == 1 {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				s.Before(func(_ context.Context, c *testkit.Call) error {
+					if c.Op == testkit.Renew && len(s.Calls(testkit.Renew)) == 1 {
 						time.Sleep(2 * time.Second)
 					}
 					return nil
-				}
+				})
 				start := time.Now()
-				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second, MinHold: minHold})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second, MinHold: minHold})
 				time.Sleep(4 * time.Second)
-				if n := len(s.seen("renew")); n != 1 {
+				if n := len(s.Calls(testkit.Renew)); n != 1 {
 					t.Fatalf("%d renewals under way", n)
 				}
 				wantIs(t, held.Release(t.Context()))
@@ -242,7 +233,7 @@ func TestMinHoldOutlastsALateRenewal(t *testing.T) {
 					t.Errorf("the key stayed for %v, want %v", d, minHold)
 				}
 				time.Sleep(time.Second)
-				if n := len(s.seen("release")); n != 1 {
+				if n := len(s.Calls(testkit.Release)); n != 1 {
 					t.Errorf("%d releases when the time had come", n)
 				}
 			})
@@ -253,21 +244,21 @@ func TestMinHoldOutlastsALateRenewal(t *testing.T) {
 // Close waits neither for the end of MinHold nor for a reply, and lets the key expire.
 func TestMinHoldAtClose(t *testing.T) {
 	for name, c := range map[string]struct {
-		fail string // operation
+		fail testkit.Op
 		left time.Duration
 	}{
 		"kept":       {"", time.Minute},
-		"unanswered": {"renew", distlock.DefaultKeyTimeout},
+		"unanswered": {testkit.Renew, distlock.DefaultKeyTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
+				s := testkit.NewStore()
 				l := distlock.New(s, distlock.Config{CloseTimeout: time.Hour})
-				held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
-				s.fail(c.fail)
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+				s.Fail(testkit.ErrBroken, c.fail)
 				_ = held.Release(t.Context())
 				start := time.Now()
-				closeLocker(t, l)
+				wantIs(t, l.Close())
 				if d := time.Since(start); d != 0 {
 					t.Errorf("Close took %v", d)
 				}
@@ -275,7 +266,7 @@ func TestMinHoldAtClose(t *testing.T) {
 					t.Errorf("the key stayed for %v, want %v", d, c.left)
 				}
 				time.Sleep(time.Hour)
-				if n := len(s.seen("release")); n != 0 {
+				if n := len(s.Calls(testkit.Release)); n != 0 {
 					t.Errorf("%d releases through a backend that was closed", n)
 				}
 			})
@@ -295,16 +286,16 @@ func TestMinHoldOfAHolderAtClose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
+				s := testkit.NewStore()
 				l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
-				held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
 				time.Sleep(time.Second)
 				if c.returns {
 					context.AfterFunc(held.Context(), func() {
 						wantIs(t, held.Release(context.Background()), distlock.ErrLost, distlock.ErrClosed)
 					})
 				}
-				closeLocker(t, l)
+				wantIs(t, l.Close())
 				if d := heldFor(t, s, "k"); d != c.left {
 					t.Errorf("the key stayed for %v, want %v", d, c.left)
 				}
@@ -319,10 +310,10 @@ func TestMinHoldOfAHolderAtClose(t *testing.T) {
 // After a crash while the function runs, the key expires with its lease. A crash after
 // the function makes no difference: the process is not needed any more.
 func TestMinHoldNeedsNobody(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
 		wantIs(t, held.Release(t.Context()))
-		s.fail("try", "wait", "renew", "release") // all requests of this process from now on
+		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Renew, testkit.Release) // all requests of this process from now on
 		if d := heldFor(t, s, "k"); d != time.Minute {
 			t.Errorf("the key stayed for %v", d)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // faults returns the fields of o with a value that the documentation refuses. It
@@ -74,9 +75,7 @@ func fit(base string, o distlock.Opts) bool {
 func lockAsToldBy(t *testing.T, o distlock.Opts) {
 	t.Helper()
 	store := memlock.New()
-	l, other := distlock.New(store, distlock.Config{}), distlock.New(store, distlock.Config{})
-	defer closeLocker(t, l)
-	defer closeLocker(t, other)
+	l, other := testkit.NewLocker(t, store, distlock.Config{}), testkit.NewLocker(t, store, distlock.Config{})
 	g := l.Site(o)
 	key, err := g.Key("param")
 	wantIs(t, err)
@@ -92,7 +91,7 @@ func lockAsToldBy(t *testing.T, o distlock.Opts) {
 	}
 	store.Drop(key) // the key that MinHold keeps
 
-	s := mustAcquire(t, other, key, distlock.Opts{})
+	s := testkit.MustAcquire(t, other, key, distlock.Opts{})
 	released := make(chan struct{})
 	time.AfterFunc(time.Second, func() {
 		wantIs(t, s.Release(t.Context()))

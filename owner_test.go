@@ -9,6 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // The random part of an owner is a UUID, and the name after it is that of the Config.
@@ -22,10 +23,10 @@ func TestOwnerNamesTheHolder(t *testing.T) {
 		{"billing.eu-1/7", func(name string) bool { return name == "billing.eu-1/7" }},
 		{strings.Repeat("n", 64), func(name string) bool { return len(name) == 64 }},
 	} {
-		s := newStore()
+		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{Holder: c.holder})
-		lease := mustAcquire(t, l, "k", distlock.Opts{})
-		owner := s.seen("wait")[0].owner
+		lease := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		owner := s.Calls(testkit.Wait)[0].Owner
 		id, name, _ := strings.Cut(owner, "@")
 		if err := uuid.Validate(id); err != nil {
 			t.Errorf("owner %q: %v", owner, err)
@@ -40,7 +41,7 @@ func TestOwnerNamesTheHolder(t *testing.T) {
 		if err := lease.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 var errMine = errors.New("my own trouble")
@@ -43,7 +44,7 @@ func (unprintable) String() string { panic("again") }
 // A panic in the caller's methods and functions while a key is built becomes an error:
 // decorators do not panic.
 func TestPanicWhileAKeyIsMade(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		text := distlock.Opts{Value: "f", ParamLock: true}
 		by := distlock.Opts{Value: "f", ParamLock: true, Params: distlock.By(func(p any) any {
 			if p != "fine" {
@@ -77,13 +78,13 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 		} {
 			runs := 0
 			f := distlock.Wrap(l, func(context.Context, any) (int, error) { runs++; return 0, nil }, c.opts)
-			before := len(s.seen("wait"))
+			before := len(s.Calls(testkit.Wait))
 			_, err := f(t.Context(), c.params)
 			wantIs(t, err, distlock.ErrKey)
 			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("%s: got %v, want %s", name, err, c.want)
 			}
-			if n := len(s.seen("wait")) - before; n != 0 || runs != 0 {
+			if n := len(s.Calls(testkit.Wait)) - before; n != 0 || runs != 0 {
 				t.Errorf("%s: %d requests were sent, the function ran %d times", name, n, runs)
 			}
 			if _, err := f(t.Context(), c.good); err != nil || runs != 1 {
@@ -118,7 +119,7 @@ func TestGoexitWhileAKeyIsMade(t *testing.T) {
 
 // A nil function is refused before a lock is taken for it.
 func TestNilFunction(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{Prefix: "p:", Value: "v"}
 		g := l.Site(o)
 		_, called := distlock.Call[int](t.Context(), l, "k", o, nil)
@@ -138,7 +139,7 @@ func TestNilFunction(t *testing.T) {
 				t.Errorf("%s: %v", name, c.err)
 			}
 		}
-		if n := len(s.seen("wait")) + len(s.seen("all")); n != 0 {
+		if n := len(s.Calls(testkit.Wait)) + len(s.Calls(testkit.All)); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
 	})

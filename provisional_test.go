@@ -7,25 +7,27 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// shortAtFirst grants every key for 300 ms at first, although the lease is longer.
-type shortAtFirst struct{ *memlock.Backend }
-
-const atFirst = 300 * time.Millisecond
-
-func (b shortAtFirst) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	ttl := r.TTL
-	if r.Renews {
-		r.TTL = atFirst
-	}
-	g, err := b.Backend.Acquire(ctx, r)
-	if r.Renews {
-		g.Until, g.TTL = g.Sent.Add(atFirst), ttl
-	}
-	return g, err
+// shortAtFirst makes the store grant every key for 300 ms at first, although the lease is
+// longer.
+func shortAtFirst(s *testkit.Store) {
+	const atFirst = 300 * time.Millisecond
+	var ttl time.Duration
+	s.Before(func(_ context.Context, c *testkit.Call) error {
+		if c.Op == testkit.Wait && c.Requests[0].Renews {
+			ttl, c.Requests[0].TTL = c.Requests[0].TTL, atFirst
+		}
+		return nil
+	})
+	s.After(func(_ context.Context, c *testkit.Call) error {
+		if c.Op == testkit.Wait && c.Requests[0].Renews {
+			g := &c.Grants[0]
+			g.Until, g.TTL = g.Sent.Add(atFirst), ttl
+		}
+		return nil
+	})
 }
 
 // A lease that is short at first is renewed before its end, and Until does not wait for
@@ -41,8 +43,9 @@ func TestLeaseThatIsShortAtFirst(t *testing.T) {
 		"not renewed": {distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true}, 10 * time.Second, 49 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := distlock.New(shortAtFirst{memlock.New()}, distlock.Config{})
-			defer closeLocker(t, l)
+			store := testkit.NewStore()
+			shortAtFirst(store)
+			l := testkit.NewLocker(t, store, distlock.Config{})
 			s, err := l.Acquire(t.Context(), "k", c.opts)
 			if err != nil {
 				t.Fatal(name, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A loss during a release is still reported, to the hook and to the caller.
@@ -19,14 +20,13 @@ func TestLossDuringARelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var told atomic.Int64
-			s := newStore()
-			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(context.Context, distlock.LostInfo) { told.Add(1) }}})
-			defer closeLocker(t, l)
-			held := mustAcquire(t, l, "k", o)
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(context.Context, distlock.LostInfo) { told.Add(1) }}})
+			held := testkit.MustAcquire(t, l, "k", o)
 			want := int64(1)
 			if o.Mode == distlock.Shared {
 				want++
-				beside := mustAcquire(t, l, "k", o)
+				beside := testkit.MustAcquire(t, l, "k", o)
 				defer beside.Release(context.Background())
 			}
 			goOn := held.Stop()
@@ -57,14 +57,12 @@ func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"writer": writing, "reader": reading, "permit": permit} {
 		t.Run(name, func(t *testing.T) {
 			var told []distlock.LostInfo
-			s := newStore()
-			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) { told = append(told, i) }}})
-			defer closeLocker(t, l)
-			held := mustAcquire(t, l, "k", o)
-			s.Drop("k")
-			take(s, "k")
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) { told = append(told, i) }}})
+			held := testkit.MustAcquire(t, l, "k", o)
+			s.Steal(t, "k")
 			wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-			closeLocker(t, l) // waits for the hook
+			wantIs(t, l.Close()) // waits for the hook
 			if len(told) != 1 || told[0].Token != held.Token() {
 				t.Fatalf("told %+v", told)
 			}
@@ -76,10 +74,9 @@ func TestLossThatTheReleaseFindsIsToldToTheHook(t *testing.T) {
 // The last reader releases the lease. From then on no other reader can share it.
 func TestReleasedLeaseIsNotShared(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	l := distlock.New(s, distlock.Config{HandOverTime: distlock.DefaultKeyTimeout})
-	defer closeLocker(t, l)
-	last := mustAcquire(t, l, "k", reading)
+	s := testkit.NewStore()
+	l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: distlock.DefaultKeyTimeout})
+	last := testkit.MustAcquire(t, l, "k", reading)
 	goOn := l.StopWatchdog()
 	var all sync.WaitGroup
 	all.Go(func() { wantIs(t, last.Release(context.Background())) })
@@ -88,31 +85,31 @@ func TestReleasedLeaseIsNotShared(t *testing.T) {
 	}
 	var next *distlock.Lease
 	var here atomic.Bool
-	all.Go(func() { next = mustAcquire(t, l, "k", reading); here.Store(true) })
-	for len(s.seen("wait")) < 2 && !here.Load() {
+	all.Go(func() { next = testkit.MustAcquire(t, l, "k", reading); here.Store(true) })
+	for len(s.Calls(testkit.Wait)) < 2 && !here.Load() {
 		runtime.Gosched()
 	}
 	goOn()
 	all.Wait()
 	wantIs(t, next.Check())
 	wantIs(t, next.Release(t.Context()))
-	wantCalls(t, s, "wait", 2)
+	wantCalls(t, s, testkit.Wait, 2)
 }
 
 // Leases that Close releases are not renewed any more, as after any release.
 func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{CloseTimeout: time.Millisecond})
-		held := mustAcquire(t, l, "k", distlock.Opts{})
-		s.before = func(c call) error {
-			if n := l.Watched(); c.op == "release" && n != 0 {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		s.Before(func(_ context.Context, c *testkit.Call) error {
+			if n := l.Watched(); c.Op == testkit.Release && n != 0 {
 				t.Errorf("%d are watched when the release is sent", n)
 			}
 			return nil
-		}
-		closeLocker(t, l)
-		wantCalls(t, s, "release", 1)
+		})
+		wantIs(t, l.Close())
+		wantCalls(t, s, testkit.Release, 1)
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
 	})
 }
@@ -120,12 +117,14 @@ func TestCloseReleasesAfterTheWatchEnds(t *testing.T) {
 // Close gives up on a silent store, however many leases are held.
 func TestCloseOfManyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := distlock.New(hungRelease{newStore()}, distlock.Config{CloseTimeout: time.Second})
+		s := testkit.NewStore()
+		s.Hang(testkit.Release)
+		l := distlock.New(s, distlock.Config{CloseTimeout: time.Second})
 		for i := range 1000 {
-			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: time.Hour})
+			testkit.MustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: time.Hour})
 		}
 		start := time.Now()
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 		if d := time.Since(start); d > time.Second+3*distlock.ReleaseTimeout {
 			t.Errorf("it took %v", d)
 		}

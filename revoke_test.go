@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // A holder that listens is told at once, and gives the key to the waiter. One that does not
 // listen keeps it.
 func TestRevoke(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		rival := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, rival)
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		rival := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, l.Do(held.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
 			inner, _ := distlock.FromContext(ctx)
 			if inner.Revoked() != held.Revoked() {
@@ -25,7 +25,7 @@ func TestRevoke(t *testing.T) {
 			return nil
 		}))
 		next := make(chan *distlock.Lease)
-		go func() { next <- mustAcquire(t, rival, "k", distlock.Opts{}) }()
+		go func() { next <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
 		synctest.Wait()
 		select {
 		case <-held.Revoked():
@@ -58,9 +58,8 @@ func TestRevoke(t *testing.T) {
 
 // Without the ability there is no request, and the channel is never ready.
 func TestRevokeUnsupported(t *testing.T) {
-	l := distlock.New(instant{}, distlock.Config{})
-	defer closeLocker(t, l)
-	held := mustAcquire(t, l, "k", distlock.Opts{})
+	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 	if held.Revoked() != nil {
 		t.Error("there is a channel")
 	}

@@ -11,12 +11,11 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-var permit = distlock.Opts{Permits: 3}
-
 func TestSemaphoreLetsNIn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var inside, most atomic.Int32
 		var all sync.WaitGroup
 		for range 50 {
@@ -45,11 +44,11 @@ func TestSemaphoreLetsNIn(t *testing.T) {
 
 // Each permit is handed over in the process like any lock.
 func TestPermitsAreHandedOver(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		tokens := map[uint64]bool{}
-		leases := []*distlock.Lease{mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit)}
+		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
 		line(t, &all, l, 90, permit, func(ctx context.Context, _ int) {
 			lease, _ := distlock.FromContext(ctx)
 			mu.Lock()
@@ -63,7 +62,7 @@ func TestPermitsAreHandedOver(t *testing.T) {
 			wantIs(t, lease.Release(t.Context()))
 		}
 		all.Wait()
-		if n := len(s.seen("wait")); n > 5 {
+		if n := len(s.Calls(testkit.Wait)); n > 5 {
 			t.Errorf("%d acquisitions in the store for 93 holders of 3 permits", n)
 		}
 		nothingLeft(t, l, s)
@@ -71,10 +70,9 @@ func TestPermitsAreHandedOver(t *testing.T) {
 }
 
 func TestPermitsAreForAllProcesses(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
-		a, b, c := mustAcquire(t, l, "k", permit), mustAcquire(t, other, "k", permit), mustAcquire(t, l, "k", permit)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		a, b, c := testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, other, "k", permit), testkit.MustAcquire(t, l, "k", permit)
 		for _, locker := range []*distlock.Locker{l, other} {
 			_, err := locker.TryAcquire(t.Context(), "k", permit)
 			wantIs(t, err, distlock.ErrNotAcquired)
@@ -93,13 +91,13 @@ func TestPermitsAreForAllProcesses(t *testing.T) {
 }
 
 func TestReentryTakesNoSecondPermit(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", permit)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", permit)
 		for range 5 {
 			_, err := l.Acquire(held.Context(), "k", permit)
 			wantIs(t, err)
 		}
-		second, third := mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit)
+		second, third := testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)
 		_, err := l.TryAcquire(t.Context(), "k", permit)
 		wantIs(t, err, distlock.ErrNotAcquired)
 		for _, lease := range []*distlock.Lease{held, second, third} {
@@ -112,9 +110,9 @@ func TestReentryTakesNoSecondPermit(t *testing.T) {
 // Promise P8: a lost permit is not given to another caller in this process before the
 // function has returned.
 func TestLostPermitKeepsItsPlace(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		leases := []*distlock.Lease{mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit)}
-		s.Drop("k")
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
+		s.Memory().Drop("k")
 		for _, lease := range leases {
 			<-lease.Context().Done()
 		}
@@ -136,8 +134,8 @@ func TestLostPermitKeepsItsPlace(t *testing.T) {
 }
 
 func TestPermitOfACancelledWaiter(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		leases := []*distlock.Lease{mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit), mustAcquire(t, l, "k", permit)}
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() {
@@ -162,13 +160,13 @@ func TestPermitOfACancelledWaiter(t *testing.T) {
 // leases: in each process holders that exclude each other never overlap, and nothing is
 // left.
 func TestAllKindsAtOnce(t *testing.T) {
-	for name, wrap := range map[string]func(*store) driver.Backend{
-		"queue": func(s *store) driver.Backend { return s },
-		"poll":  func(s *store) driver.Backend { return polling{s} },
+	for name, wrap := range map[string]func(*testkit.Store) driver.Backend{
+		"queue": func(s *testkit.Store) driver.Backend { return s },
+		"poll":  func(s *testkit.Store) driver.Backend { return s.Only(0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStore()
+				s := testkit.NewStore()
 				var all sync.WaitGroup
 				var lockers []*distlock.Locker
 				for range 3 {
@@ -185,11 +183,11 @@ func TestAllKindsAtOnce(t *testing.T) {
 				}
 				for range 5 {
 					time.Sleep(200 * time.Millisecond)
-					s.Drop("k")
+					s.Memory().Drop("k")
 				}
 				all.Wait()
 				for _, l := range lockers {
-					closeLocker(t, l)
+					wantIs(t, l.Close())
 					nothingLeft(t, l, s)
 				}
 			})

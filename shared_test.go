@@ -12,78 +12,12 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// reading is the options of a reader, writing that of a writer.
-var (
-	reading = distlock.Opts{Mode: distlock.Shared}
-	writing = distlock.Opts{}
-)
-
-// nothingLeft checks that neither the Locker nor the store has data of the key.
-func nothingLeft(t *testing.T, l *distlock.Locker, s *store) {
-	t.Helper()
-	synctest.Wait()
-	if l.Keys() != 0 || l.Watched() != 0 || !s.free(t, "k") {
-		t.Errorf("left: %d keys, %d watched; free %v", l.Keys(), l.Watched(), s.free(t, "k"))
-	}
-	if n, leases := l.UnderWay(); n != 0 || leases != 0 {
-		t.Errorf("left: %d under way, %d leases to cancel", n, leases)
-	}
-}
-
-// inBackground acquires the lock of the key "k" in a goroutine and sends the lease.
-func inBackground(t *testing.T, l *distlock.Locker, o distlock.Opts) <-chan *distlock.Lease {
-	t.Helper()
-	got := make(chan *distlock.Lease, 1)
-	go func() {
-		s, err := l.Acquire(t.Context(), "k", o)
-		wantIs(t, err)
-		got <- s
-	}()
-	synctest.Wait()
-	return got
-}
-
-func mustWait(t *testing.T, got <-chan *distlock.Lease) {
-	t.Helper()
-	synctest.Wait()
-	if len(got) > 0 {
-		t.Fatal("was let in")
-	}
-}
-
-func mustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
-	t.Helper()
-	synctest.Wait()
-	if len(got) == 0 {
-		t.Fatal("was not let in")
-	}
-	return <-got
-}
-
-// inVain waits for the lock of the key "k" until ctx is cancelled. It returns when the
-// wait has begun, and all tells when it has ended.
-func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
-	t.Helper()
-	all.Go(func() {
-		_, err := l.Acquire(ctx, "k", o)
-		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-	})
-	synctest.Wait()
-}
-
-// wantCalls checks how often op has reached the store.
-func wantCalls(t *testing.T, s *store, op string, want int) {
-	t.Helper()
-	if n := len(s.seen(op)); n != want {
-		t.Errorf("%d calls of %s in the store, want %d", n, op, want)
-	}
-}
 
 func TestWriterIsNotStarvedByReaders(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", reading)
 		writer := inBackground(t, l, writing)
 		reader := inBackground(t, l, reading)
 		mustWait(t, writer)
@@ -100,7 +34,7 @@ func TestWriterIsNotStarvedByReaders(t *testing.T) {
 		wantIs(t, w.Release(t.Context()))
 		r := mustGet(t, reader)
 		wantIs(t, r.Release(t.Context()))
-		wantCalls(t, s, "wait", 3)
+		wantCalls(t, s, testkit.Wait, 3)
 		nothingLeft(t, l, s)
 	})
 }
@@ -108,9 +42,8 @@ func TestWriterIsNotStarvedByReaders(t *testing.T) {
 // A writer of another process waits no longer than the time for which readers can share
 // a lease, and current readers continue.
 func TestWriterElsewhereGetsItsTurn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
 		var all sync.WaitGroup
 		var over atomic.Bool
 		for range 8 {
@@ -133,8 +66,8 @@ func TestWriterElsewhereGetsItsTurn(t *testing.T) {
 }
 
 func TestWaitersOfBothKindsAreCancelled(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", reading)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for _, o := range []distlock.Opts{writing, reading, writing} {
@@ -147,7 +80,7 @@ func TestWaitersOfBothKindsAreCancelled(t *testing.T) {
 		// There are no other waiters any more, so the reader does not wait either, and
 		// shares the lease.
 		wantIs(t, mustGet(t, readers).Release(t.Context()))
-		wantCalls(t, s, "wait", 1)
+		wantCalls(t, s, testkit.Wait, 1)
 		wantIs(t, held.Release(t.Context()))
 		nothingLeft(t, l, s)
 	})
@@ -155,21 +88,20 @@ func TestWaitersOfBothKindsAreCancelled(t *testing.T) {
 
 // If the reader that asks the store for the others stops waiting, the next one asks.
 func TestNextReaderAsksWhenOneGivesUp(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
-		held := mustAcquire(t, other, "k", writing)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, other, "k", writing)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		inVain(ctx, t, l, &all, reading)
 		one, another := inBackground(t, l, reading), inBackground(t, l, reading)
-		wantCalls(t, s, "wait", 2) // the holder's and one reader's
+		wantCalls(t, s, testkit.Wait, 2) // the holder's and one reader's
 		cancel()
 		all.Wait()
 		mustWait(t, one)
 		wantIs(t, held.Release(t.Context()))
 		a, b := mustGet(t, one), mustGet(t, another)
-		wantCalls(t, s, "wait", 3)
+		wantCalls(t, s, testkit.Wait, 3)
 		wantIs(t, errors.Join(a.Release(t.Context()), b.Release(t.Context())))
 		nothingLeft(t, l, s)
 	})
@@ -177,8 +109,8 @@ func TestNextReaderAsksWhenOneGivesUp(t *testing.T) {
 
 // A single attempt of a reader is not refused because another reader is asking.
 func TestReadersTryTogether(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.before = func(call) error { time.Sleep(time.Second); return nil } // a slow network
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Before(func(context.Context, *testkit.Call) error { time.Sleep(time.Second); return nil }) // a slow network
 		var all sync.WaitGroup
 		for range 5 {
 			all.Go(func() {
@@ -192,7 +124,7 @@ func TestReadersTryTogether(t *testing.T) {
 		_, err := l.TryAcquire(t.Context(), "k", writing)
 		wantIs(t, err, distlock.ErrNotAcquired)
 		all.Wait()
-		s.before = nil
+		s.Before(nil)
 		nothingLeft(t, l, s)
 	})
 }
@@ -200,7 +132,7 @@ func TestReadersTryTogether(t *testing.T) {
 // Promise P8: the gate stays shut for a writer until every reader has returned, even if
 // the lease is lost.
 func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		const readers = 3
 		inside := 0
 		var mu sync.Mutex
@@ -221,7 +153,7 @@ func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		s.Drop("k")
+		s.Memory().Drop("k")
 		all.Go(func() {
 			wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error {
 				if inside != 0 {
@@ -244,7 +176,7 @@ func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
 
 func TestCloseWithReadersAndPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
 		var all sync.WaitGroup
 		for range 3 {
@@ -258,7 +190,7 @@ func TestCloseWithReadersAndPermits(t *testing.T) {
 		}
 		stuck := []*distlock.Lease{}
 		for range 2 {
-			stuck = append(stuck, mustAcquire(t, l, "p", distlock.Opts{Permits: 2}), mustAcquire(t, l, "r", reading))
+			stuck = append(stuck, testkit.MustAcquire(t, l, "p", distlock.Opts{Permits: 2}), testkit.MustAcquire(t, l, "r", reading))
 		}
 		synctest.Wait()
 		for key, o := range map[string]distlock.Opts{"k": writing, "p": {Permits: 2}} {
@@ -269,13 +201,13 @@ func TestCloseWithReadersAndPermits(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 		if d := time.Since(start); d != 3*time.Second {
 			t.Errorf("Close took %v, want its timeout", d)
 		}
 		all.Wait()
 		for _, key := range []string{"k", "p", "r"} {
-			if !s.free(t, key) {
+			if !s.Free(t, key) {
 				t.Errorf("%s is still held", key)
 			}
 		}
@@ -285,27 +217,23 @@ func TestCloseWithReadersAndPermits(t *testing.T) {
 	})
 }
 
-// unshared is a store with exclusive locks only.
-type unshared struct{ *store }
-
-func (unshared) Features() driver.Features { return driver.Features{} }
-
 // A backend with exclusive locks only is not asked for others.
 func TestBackendWithoutSharing(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(unshared{s}, distlock.Config{})
-		defer closeLocker(t, l)
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		s.SetFeatures(driver.Features{})
+		l := testkit.NewLocker(t, s, distlock.Config{})
 		fn := func(context.Context, PayRequest) (string, error) { return "", nil }
 		for want, o := range map[string]distlock.Opts{
-			"Mode is shared, but the backend distlock_test.unshared does not support sharing": {Mode: distlock.Shared, Value: "v"},
-			"Permits is 3, but the backend distlock_test.unshared does not support sharing":   {Permits: 3, Value: "v"},
+			"Mode is shared, but the backend *testkit.Store does not support sharing": {Mode: distlock.Shared, Value: "v"},
+			"Permits is 3, but the backend *testkit.Store does not support sharing":   {Permits: 3, Value: "v"},
 		} {
 			_, err := l.Acquire(t.Context(), "k", o)
 			e, ok := errors.AsType[*distlock.Error](err)
 			if !ok || e.Op != "options" || e.Key != "k" || !strings.Contains(err.Error(), want) {
 				t.Errorf("Acquire: %v, want %q", err, want)
 			}
-			if err := l.Lead(t.Context(), "k", o, func(context.Context) error { return errBroken }); err == nil || !strings.Contains(err.Error(), want) {
+			if err := l.Lead(t.Context(), "k", o, func(context.Context) error { return testkit.ErrBroken }); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Lead: %v, want %q", err, want)
 			}
 			for name, wire := range map[string]func(){
@@ -322,7 +250,7 @@ func TestBackendWithoutSharing(t *testing.T) {
 				}()
 			}
 		}
-		if n := len(s.seen("try")) + len(s.seen("wait")); n != 0 {
+		if n := len(s.Calls(testkit.Try)) + len(s.Calls(testkit.Wait)); n != 0 {
 			t.Errorf("%d requests reached the store", n)
 		}
 		wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error { return nil }))
@@ -331,15 +259,15 @@ func TestBackendWithoutSharing(t *testing.T) {
 
 // The same after a writer has stopped waiting: it is not counted any more.
 func TestReadersTryTogetherAfterAWriterHasGivenUp(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", reading)
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		inVain(ctx, t, l, &all, writing)
 		cancel()
 		all.Wait()
 		time.Sleep(distlock.DefaultHandOverTime) // the lease cannot be shared any more
-		s.before = func(call) error { time.Sleep(time.Second); return nil }
+		s.Before(func(context.Context, *testkit.Call) error { time.Sleep(time.Second); return nil })
 		for range 3 {
 			all.Go(func() {
 				if lease, err := l.TryAcquire(t.Context(), "k", reading); err != nil {

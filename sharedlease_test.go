@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestReadersShareOneLease(t *testing.T) {
@@ -19,7 +20,7 @@ func TestReadersShareOneLease(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			const readers = 100
-			s := newStore()
+			s := testkit.NewStore()
 			var mu sync.Mutex
 			handed := 0
 			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
@@ -36,18 +37,17 @@ func TestReadersShareOneLease(t *testing.T) {
 				wantIs(t, i.Err)
 				released++
 			}
-			l := distlock.New(s, config)
-			defer closeLocker(t, l)
+			l := testkit.NewLocker(t, s, config)
 			var leases []*distlock.Lease
 			for range readers {
-				lease := mustAcquire(t, l, "k", reading)
+				lease := testkit.MustAcquire(t, l, "k", reading)
 				if n := len(leases); n > 0 && lease.Token() <= leases[n-1].Token() {
 					t.Errorf("token %d after %d", lease.Token(), leases[n-1].Token())
 				}
 				leases = append(leases, lease)
 			}
 			want := (readers + bound) / (bound + 1)
-			if n := len(s.seen("wait")); n != want || l.Watched() != want || handed != readers-want {
+			if n := len(s.Calls(testkit.Wait)); n != want || l.Watched() != want || handed != readers-want {
 				t.Errorf("bound %d: %d acquisitions in the store, %d watched, %d handed over; want %d, %d, %d",
 					bound, n, l.Watched(), handed, want, want, readers-want)
 			}
@@ -59,7 +59,7 @@ func TestReadersShareOneLease(t *testing.T) {
 				wantIs(t, lease.Release(t.Context()))
 				wantIs(t, lease.Check(), distlock.ErrLost)
 			}
-			if n := len(s.seen("release")); n != want || released != readers {
+			if n := len(s.Calls(testkit.Release)); n != want || released != readers {
 				t.Errorf("bound %d: %d releases in the store, %d told, want %d and %d", bound, n, released, want, readers)
 			}
 			nothingLeft(t, l, s)
@@ -68,16 +68,16 @@ func TestReadersShareOneLease(t *testing.T) {
 }
 
 func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		first, second := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first, second := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
 		wantIs(t, first.Release(t.Context()))
 		time.Sleep(time.Minute) // it is renewed for the other reader
-		if n := len(s.seen("release")); n != 0 || s.free(t, "k") {
+		if n := len(s.Calls(testkit.Release)); n != 0 || s.Free(t, "k") {
 			t.Errorf("%d releases in the store while another reads", n)
 		}
 		wantIs(t, second.Refresh(t.Context()))
 		wantIs(t, second.Release(t.Context()))
-		wantCalls(t, s, "release", 1)
+		wantCalls(t, s, testkit.Release, 1)
 		nothingLeft(t, l, s)
 	})
 }
@@ -85,18 +85,18 @@ func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
 // After its time a lease admits no more readers, but a new reader does not wait until
 // the others have finished: it asks the store, where a writer may wait.
 func TestSharingEndsWithItsTime(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		first := mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first := testkit.MustAcquire(t, l, "k", reading)
 		time.Sleep(distlock.DefaultHandOverTime - 1)
-		second := mustAcquire(t, l, "k", reading)
-		wantCalls(t, s, "wait", 1)
+		second := testkit.MustAcquire(t, l, "k", reading)
+		wantCalls(t, s, testkit.Wait, 1)
 		time.Sleep(time.Nanosecond)
-		third, fourth := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
-		wantCalls(t, s, "wait", 2)
+		third, fourth := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
+		wantCalls(t, s, testkit.Wait, 2)
 		for _, lease := range []*distlock.Lease{third, first, fourth, second} {
 			wantIs(t, lease.Release(t.Context()))
 		}
-		wantCalls(t, s, "release", 2)
+		wantCalls(t, s, testkit.Release, 2)
 		nothingLeft(t, l, s)
 	})
 }
@@ -104,18 +104,18 @@ func TestSharingEndsWithItsTime(t *testing.T) {
 // A lease with an unanswered renewal does not have enough time left, and admits no more
 // readers.
 func TestSharingNeedsTime(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{Mode: distlock.Shared, KeyTimeout: 100 * time.Millisecond}
-		first := mustAcquire(t, l, "k", o)
-		s.fail("renew")
+		first := testkit.MustAcquire(t, l, "k", o)
+		s.Fail(testkit.ErrBroken, testkit.Renew)
 		time.Sleep(60 * time.Millisecond)
-		second := mustAcquire(t, l, "k", o)
-		wantCalls(t, s, "wait", 2)
+		second := testkit.MustAcquire(t, l, "k", o)
+		wantCalls(t, s, testkit.Wait, 2)
 		<-first.Context().Done()
 		wantIs(t, second.Check())
 		wantIs(t, second.Release(t.Context()))
 		wantIs(t, first.Release(t.Context()), distlock.ErrLost)
-		s.fail()
+		s.Fail(nil)
 		nothingLeft(t, l, s)
 	})
 }
@@ -128,13 +128,13 @@ func TestCallersThatDoNotShare(t *testing.T) {
 		"without watchdog": {Mode: distlock.Shared, NoWatchdog: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				leases := []*distlock.Lease{
-					mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", o), mustAcquire(t, l, "k", reading),
+					testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", reading),
 				}
 				// The last reader shares the first lease, unless it can share one of
 				// the others: then it finds that lease, and not its own.
-				wantCalls(t, s, "wait", 3)
+				wantCalls(t, s, testkit.Wait, 3)
 				for _, lease := range leases {
 					wantIs(t, lease.Release(t.Context()))
 				}
@@ -146,11 +146,11 @@ func TestCallersThatDoNotShare(t *testing.T) {
 }
 
 func TestMaxHoldOfAReaderIsItsOwn(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.MustAcquire(t, l, "k", reading)
 		o := distlock.Opts{Mode: distlock.Shared, MaxHold: 2 * time.Second}
 		start := time.Now()
-		limited := mustAcquire(t, l, "k", o)
+		limited := testkit.MustAcquire(t, l, "k", o)
 		<-limited.Context().Done()
 		if d := time.Since(start); d != 2*time.Second {
 			t.Errorf("cancelled after %v", d)
@@ -164,9 +164,9 @@ func TestMaxHoldOfAReaderIsItsOwn(t *testing.T) {
 
 // MinHold of a reader keeps writers out, but not other readers.
 func TestMinHoldOfAReader(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := mustAcquire(t, l, "k", reading)
-		kept := mustAcquire(t, l, "k", distlock.Opts{Mode: distlock.Shared, MinHold: time.Minute})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.MustAcquire(t, l, "k", reading)
+		kept := testkit.MustAcquire(t, l, "k", distlock.Opts{Mode: distlock.Shared, MinHold: time.Minute})
 		wantIs(t, kept.Release(t.Context()))
 		wantIs(t, other.Release(t.Context()))
 		if d := heldFor(t, s, "k"); d != time.Minute {
@@ -178,8 +178,8 @@ func TestMinHoldOfAReader(t *testing.T) {
 // Readers that wait in a row enter with the first of them, on one lease, up to the next
 // writer.
 func TestReadersComeInTogether(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", writing)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", writing)
 		var readers []<-chan *distlock.Lease
 		for range 10 {
 			readers = append(readers, inBackground(t, l, reading))
@@ -188,7 +188,7 @@ func TestReadersComeInTogether(t *testing.T) {
 		last := inBackground(t, l, reading)
 		wantIs(t, held.Release(t.Context()))
 		synctest.Wait()
-		wantCalls(t, s, "wait", 2)
+		wantCalls(t, s, testkit.Wait, 2)
 		token := held.Token()
 		var leases []*distlock.Lease
 		for _, r := range readers {
@@ -214,28 +214,27 @@ func TestReadersComeInTogether(t *testing.T) {
 
 func TestLossCancelsAllSharers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		var mu sync.Mutex
 		lost := map[uint64]int{}
-		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
 			mu.Lock()
 			defer mu.Unlock()
 			wantIs(t, i.Err, distlock.ErrLost)
 			lost[i.Token]++
 		}}})
-		defer closeLocker(t, l)
 		var leases []*distlock.Lease
 		for range 5 {
-			leases = append(leases, mustAcquire(t, l, "k", reading))
+			leases = append(leases, testkit.MustAcquire(t, l, "k", reading))
 		}
 		wantIs(t, leases[0].Release(t.Context()))
-		s.Drop("k")
+		s.Memory().Drop("k")
 		for _, lease := range leases[1:] {
 			<-lease.Context().Done()
 			wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
 		}
 		synctest.Wait()
-		fresh := mustAcquire(t, l, "k", reading) // together with readers that do not know of the loss yet
+		fresh := testkit.MustAcquire(t, l, "k", reading) // together with readers that do not know of the loss yet
 		for _, lease := range leases[1:] {
 			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
 			if lost[lease.Token()] != 1 {
@@ -253,10 +252,9 @@ func TestLossCancelsAllSharers(t *testing.T) {
 // A loss that only the store knows of is reported to the last reader, which asks the
 // store.
 func TestLossFoundByTheLastSharer(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		first, last := mustAcquire(t, l, "k", reading), mustAcquire(t, l, "k", reading)
-		s.Drop("k")
-		take(s, "k")
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first, last := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
+		s.Steal(t, "k")
 		wantIs(t, first.Release(t.Context()))
 		wantIs(t, last.Release(t.Context()), distlock.ErrLost)
 	})
@@ -266,17 +264,16 @@ func TestLossFoundByTheLastSharer(t *testing.T) {
 // reader asks the store.
 func TestSharedLeaseLostOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		var l *distlock.Locker
 		once := false
-		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
 			if i.Token > 65 && !i.HandedOver && !once { // the first of the readers
 				once = true
 				l.LoseAll()
 			}
 		}}})
-		defer closeLocker(t, l)
-		held := mustAcquire(t, l, "k", writing)
+		held := testkit.MustAcquire(t, l, "k", writing)
 		var readers []<-chan *distlock.Lease
 		for range 10 {
 			readers = append(readers, inBackground(t, l, reading))
@@ -295,8 +292,8 @@ func TestSharedLeaseLostOnItsWay(t *testing.T) {
 // A reader that leaves at the moment when it is admitted passes its turn on.
 func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
 	for _, behind := range []bool{true, false} {
-		bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-			held := mustAcquire(t, l, "k", writing)
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", writing)
 			ctx, cancel := context.WithCancel(t.Context())
 			leaving := &leavingCtx{Context: ctx}
 			var all sync.WaitGroup
@@ -321,8 +318,8 @@ func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
 
 // The same with a lease to share, which stays with the others.
 func TestCancelledSharerLeavesTheOthers(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", reading)
 		blocking, unblock := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		inVain(blocking, t, l, &all, writing)
@@ -333,7 +330,7 @@ func TestCancelledSharerLeavesTheOthers(t *testing.T) {
 		cancel()
 		all.Wait()
 		wantIs(t, held.Check())
-		wantCalls(t, s, "release", 0)
+		wantCalls(t, s, testkit.Release, 0)
 		wantIs(t, held.Release(t.Context()))
 		nothingLeft(t, l, s)
 	})
@@ -341,13 +338,13 @@ func TestCancelledSharerLeavesTheOthers(t *testing.T) {
 
 // If a reader stops asking, the next one asks, also while others read.
 func TestNextReaderAsksAfterAFailure(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		first := mustAcquire(t, l, "k", reading)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first := testkit.MustAcquire(t, l, "k", reading)
 		time.Sleep(distlock.DefaultHandOverTime) // the lease cannot be shared any more
-		s.fail("try")
+		s.Fail(testkit.ErrBroken, testkit.Try)
 		_, err := l.TryAcquire(t.Context(), "k", reading)
-		wantIs(t, err, distlock.ErrUnavailable, errBroken)
-		s.fail()
+		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
+		s.Fail(nil)
 		wantIs(t, mustGet(t, inBackground(t, l, reading)).Release(t.Context()))
 		wantIs(t, first.Release(t.Context()))
 		nothingLeft(t, l, s)
@@ -356,14 +353,13 @@ func TestNextReaderAsksAfterAFailure(t *testing.T) {
 
 // The limit also applies without tokens.
 func TestSharingWithoutTokensIsBounded(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(fewTokens{s, 0}, distlock.Config{})
-		defer closeLocker(t, l)
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.LimitTokens(0)
 		var leases []*distlock.Lease
 		for range 2 * (64 + 1) {
-			leases = append(leases, mustAcquire(t, l, "k", reading))
+			leases = append(leases, testkit.MustAcquire(t, l, "k", reading))
 		}
-		wantCalls(t, s, "wait", 2)
+		wantCalls(t, s, testkit.Wait, 2)
 		for _, lease := range leases {
 			wantIs(t, lease.Release(t.Context()))
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Each Locker has its own locks, also if there are more of them than a Site caches and
@@ -21,7 +23,7 @@ func TestSiteOnManyLockers(t *testing.T) {
 	var inside [20]atomic.Int32
 	for i := range lockers {
 		lockers[i] = distlock.New(memlock.New(), distlock.Config{})
-		t.Cleanup(func() { closeLocker(t, lockers[i]) })
+		t.Cleanup(func() { wantIs(t, lockers[i].Close()) })
 	}
 	var all sync.WaitGroup
 	for range 10 {
@@ -46,10 +48,8 @@ func TestSiteOnManyLockers(t *testing.T) {
 // Each Locker's own Hasher makes the keys, also if another Locker bound the Site first.
 func TestSiteOnUsesTheHasherOfTheLocker(t *testing.T) {
 	t.Parallel()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer closeLocker(t, l)
-	plain := distlock.New(memlock.New(), distlock.Config{Hasher: distlock.Plain()})
-	defer closeLocker(t, plain)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	plain := testkit.NewLocker(t, memlock.New(), distlock.Config{Hasher: distlock.Plain()})
 	o := distlock.Opts{Value: "f", ParamLock: true}
 	digest, err := distlock.NewKeyBuilder(o).Key(7)
 	wantIs(t, err)
@@ -66,8 +66,7 @@ func TestSiteOnUsesTheHasherOfTheLocker(t *testing.T) {
 
 // After the first call, binding does not allocate.
 func TestSiteOnAllocates(t *testing.T) {
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer closeLocker(t, l)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	s := distlock.NewSite("f", distlock.Opts{Value: "f"})
 	if n := testing.AllocsPerRun(100, func() { s.On(l) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -76,8 +75,7 @@ func TestSiteOnAllocates(t *testing.T) {
 
 func TestSiteSkip(t *testing.T) {
 	t.Parallel()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	defer closeLocker(t, l)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	s := distlock.NewSite("f", distlock.Opts{Value: "f", ParamLock: true}).On(l)
 	err := s.Do(t.Context(), distlock.Skip, func(ctx context.Context) error {
 		if _, ok := distlock.FromContext(ctx); ok {
@@ -96,12 +94,13 @@ func TestSiteRefuses(t *testing.T) {
 	run := func(context.Context) error { t.Error("ran"); return nil }
 	reading := distlock.NewSite("Service.price", distlock.Opts{Prefix: "shop:", Value: "prices", Mode: distlock.Shared})
 	long := distlock.NewSite("long", distlock.Opts{Prefix: "shop:", Value: strings.Repeat("x", 150), ParamLock: true})
-	l := distlock.New(unshared{newStore()}, distlock.Config{Hasher: distlock.Plain()})
-	defer closeLocker(t, l)
+	unshared := testkit.NewStore()
+	unshared.SetFeatures(driver.Features{})
+	l := testkit.NewLocker(t, unshared, distlock.Config{Hasher: distlock.Plain()})
 	for want, s := range map[string]*distlock.Site{
 		"Service.price: the Site has no Locker: call On":                                                             reading,
 		"Service.price: the Locker is nil":                                                                           reading.On(nil),
-		"Service.price: Mode is shared, but the backend distlock_test.unshared does not support sharing":             reading.On(l),
+		"Service.price: Mode is shared, but the backend *testkit.Store does not support sharing":                     reading.On(l),
 		"long: Prefix+Value " + `"shop:` + strings.Repeat("x", 59) + `"... is 155 bytes long and leaves no room for`: long.On(l),
 	} {
 		_, keyErr := s.Key(7)

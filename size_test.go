@@ -9,27 +9,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// instant grants every request and stores nothing, so that only the Locker is measured.
-type instant struct{}
-
-func (instant) Features() driver.Features { return driver.Features{} }
-
-func (instant) TryAcquire(_ context.Context, r driver.Request) (driver.Grant, error) {
-	g := r.Grant()
-	g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
-	return g, nil
-}
-
-func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	for i := range grants {
-		report(i, driver.RenewResult{Status: driver.Renewed})
-	}
-}
-
-func (instant) Release(context.Context, driver.Grant) error { return nil }
 
 // heapPer returns how much the heap and the number of goroutines grow for each of n
 // values that grow creates and keeps.
@@ -48,10 +29,10 @@ func heapPer(n int, grow func()) (bytes int64, goroutines int) {
 
 func TestSizeOfALease(t *testing.T) {
 	n := 100_000
-	if raceEnabled() {
+	if testkit.Race {
 		n = 10_000 // a smaller number gives the same size and takes less time
 	}
-	l := distlock.New(instant{}, distlock.Config{})
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
 	keys := make([]string, n)
 	for i := range keys {
 		keys[i] = fmt.Sprint("some-prefix:some-key-", i)
@@ -59,7 +40,7 @@ func TestSizeOfALease(t *testing.T) {
 	leases := make([]*distlock.Lease, n)
 	bytes, goroutines := heapPer(n, func() {
 		for i := range leases {
-			leases[i] = mustAcquire(t, l, keys[i], distlock.Opts{KeyTimeout: time.Hour})
+			leases[i] = testkit.MustAcquire(t, l, keys[i], distlock.Opts{KeyTimeout: time.Hour})
 		}
 	})
 	t.Logf("%d B of heap for each lease, %d goroutines for all", bytes, goroutines)
@@ -69,13 +50,13 @@ func TestSizeOfALease(t *testing.T) {
 	for _, s := range leases {
 		wantIs(t, s.Release(t.Context()))
 	}
-	closeLocker(t, l)
+	wantIs(t, l.Close())
 }
 
 func TestSizeOfAWaiter(t *testing.T) {
 	const n = 10_000
-	l := distlock.New(instant{}, distlock.Config{})
-	held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	bytes, _ := heapPer(n, func() {
@@ -93,5 +74,5 @@ func TestSizeOfAWaiter(t *testing.T) {
 	cancel()
 	all.Wait()
 	wantIs(t, held.Release(t.Context()))
-	closeLocker(t, l)
+	wantIs(t, l.Close())
 }

@@ -5,12 +5,11 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 var (
@@ -49,11 +48,11 @@ func TestStep(t *testing.T) {
 		"lost before do, nothing to say": {lose: "before", no: []string{commit, undo}, want: []error{distlock.ErrLost}, op: "step"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				held := mustAcquire(t, l, "k", distlock.Opts{})
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				lose := func(part string) {
 					if c.lose == part {
-						s.Drop("k")
+						s.Memory().Drop("k")
 						<-held.Context().Done()
 					}
 				}
@@ -98,31 +97,10 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// wantInOrder checks that err matches all of want, and lists them in this order.
-func wantInOrder(t *testing.T, err error, want []error) {
-	t.Helper()
-	if len(want) == 0 && err != nil {
-		t.Errorf("error %v, want none", err)
-	}
-	from := 0
-	for _, e := range want {
-		if !errors.Is(err, e) {
-			t.Errorf("%v does not match %v", err, e)
-			return
-		}
-		at := strings.Index(err.Error()[from:], e.Error())
-		if at < 0 {
-			t.Errorf("%v says %v too early", err, e)
-			return
-		}
-		from += at
-	}
-}
-
 // The process is paused inside Do for longer than the lease: the clock shows the loss.
 func TestStepLooksAtTheClock(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true})
 		undone := false
 		err := held.Step(t.Context(), distlock.Step{
 			Do:     func(context.Context) error { time.Sleep(time.Until(held.Until())); return nil },
@@ -138,8 +116,8 @@ func TestStepLooksAtTheClock(t *testing.T) {
 }
 
 func TestStepWithoutDo(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		never := func(context.Context) error { t.Error("ran"); return nil }
 		err := held.Step(t.Context(), distlock.Step{Commit: never, Undo: never})
 		if err == nil || err.Error() != `distlock: step "k": Step.Do is nil` {
@@ -154,14 +132,14 @@ func TestStepWithoutDo(t *testing.T) {
 // The context of Do and Commit ends with the lease, even if the caller's context is
 // unrelated, and that of Undo does not end.
 func TestStepContexts(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		ctx, cancel := context.WithTimeout(context.WithValue(context.Background(), ctxKey{}, "kept"), time.Hour)
 		defer cancel()
 		err := held.Step(ctx, distlock.Step{
 			Do: func(ctx context.Context) error {
 				wantIs(t, l.Do(ctx, "k", distlock.Opts{RetryCount: 1}, func(context.Context) error { return nil })) // re-enters
-				s.Drop("k")
+				s.Memory().Drop("k")
 				<-ctx.Done()
 				wantIs(t, context.Cause(ctx), distlock.ErrLost)
 				return nil
@@ -184,8 +162,8 @@ func TestStepContexts(t *testing.T) {
 		wantIs(t, err, distlock.ErrLost)
 		_ = held.Release(t.Context())
 
-		held = mustAcquire(t, l, "k", distlock.Opts{})
-		other := mustAcquire(t, l, "other", distlock.Opts{})
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		other := testkit.MustAcquire(t, l, "other", distlock.Opts{})
 		var kept context.Context
 		wantIs(t, held.Step(other.Context(), distlock.Step{Do: func(ctx context.Context) error {
 			kept = ctx //nolint:fatcontext // checked afterwards
@@ -199,11 +177,11 @@ func TestStepContexts(t *testing.T) {
 		}
 		// After another failure Undo still runs under the lock.
 		wantIs(t, held.Step(held.Context(), distlock.Step{
-			Do: func(context.Context) error { return errBroken },
+			Do: func(context.Context) error { return testkit.ErrBroken },
 			Undo: func(ctx context.Context) error {
 				return l.Do(ctx, "k", distlock.Opts{RetryCount: 1}, func(context.Context) error { return nil })
 			},
-		}), errBroken)
+		}), testkit.ErrBroken)
 		wantIs(t, other.Release(t.Context()))
 		wantIs(t, held.Release(t.Context()))
 	})
@@ -225,8 +203,8 @@ func TestStepUndoesAfterAPanic(t *testing.T) {
 		"in undo, only once": {distlock.Step{Do: fails}, boom, "boom"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-				held := mustAcquire(t, l, "k", distlock.Opts{})
+			bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				undone := 0
 				var got any
 				returned := false
@@ -249,8 +227,8 @@ func TestStepUndoesAfterAPanic(t *testing.T) {
 }
 
 func TestStepOfAReentry(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		inner, err := l.Acquire(held.Context(), "k", distlock.Opts{})
 		wantIs(t, err)
 		undone := false
@@ -270,13 +248,13 @@ func TestStepOfAReentry(t *testing.T) {
 // A result that was produced after the loss is returned with ErrLost, also if the
 // function ignores its context, and if only the store knows of the loss.
 func TestResultAfterTheLossComesWithIt(t *testing.T) {
-	for name, lose := range map[string]func(s *store, ctx context.Context){
-		"noticed":             func(s *store, ctx context.Context) { s.Drop("f"); <-ctx.Done() },
-		"the watchdog did":    func(s *store, _ context.Context) { s.Drop("f"); time.Sleep(time.Minute) },
-		"only the store does": func(s *store, _ context.Context) { s.Drop("f"); take(s, "f") },
+	for name, lose := range map[string]func(s *testkit.Store, ctx context.Context){
+		"noticed":             func(s *testkit.Store, ctx context.Context) { s.Memory().Drop("f"); <-ctx.Done() },
+		"the watchdog did":    func(s *testkit.Store, _ context.Context) { s.Memory().Drop("f"); time.Sleep(time.Minute) },
+		"only the store does": func(s *testkit.Store, _ context.Context) { s.Steal(t, "f") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				f := func(ctx context.Context) (int, error) { lose(s, ctx); return 7, nil }
 				wrapped := distlock.Wrap(l, func(ctx context.Context, _ struct{}) (int, error) { return f(ctx) }, distlock.Opts{Value: "f"})
 				got, err := wrapped(t.Context(), struct{}{})
@@ -284,7 +262,7 @@ func TestResultAfterTheLossComesWithIt(t *testing.T) {
 					t.Errorf("the result is %d", got)
 				}
 				wantIs(t, err, distlock.ErrLost)
-				s.Drop("f")
+				s.Memory().Drop("f")
 				got, err = distlock.Call(t.Context(), l, "f", distlock.Opts{}, f)
 				if got != 7 {
 					t.Errorf("the result is %d", got)
@@ -293,9 +271,4 @@ func TestResultAfterTheLossComesWithIt(t *testing.T) {
 			})
 		})
 	}
-}
-
-// take gives the key to another process.
-func take(s *store, key string) {
-	_, _ = s.Backend.TryAcquire(context.Background(), driver.Request{Key: key, Owner: "thief", TTL: time.Hour, Tokens: 1})
 }

@@ -9,13 +9,19 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
+// joint returns a view of s that can take several keys in one step.
+func joint(s *testkit.Store) driver.Backend { return s.Only(testkit.Queuing | testkit.Joint) }
+
 // jointBubble is bubble with a store that can take several keys in one step.
-func jointBubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store)) {
+func jointBubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit.Store)) {
 	t.Helper()
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		s.joint = true
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, joint(s), distlock.Config{})
 		f(t, l, s)
 		synctest.Wait() // for releases in the background
 		if l.Keys() != 0 || l.Watched() != 0 {
@@ -28,17 +34,12 @@ func jointBubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *store
 	})
 }
 
-// wantOps checks which operations the store has received, without renewals and
-// releases.
-func wantOps(t *testing.T, s *store, want ...string) {
+// wantOps checks which attempts the store has received.
+func wantOps(t *testing.T, s *testkit.Store, want ...string) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var ops []string
-	for _, c := range s.calls {
-		if c.op != "renew" && c.op != "release" {
-			ops = append(ops, c.op+" "+c.key)
-		}
+	for _, c := range s.Calls(testkit.Try, testkit.Wait, testkit.All) {
+		ops = append(ops, string(c.Op)+" "+c.Key)
 	}
 	if !slices.Equal(ops, want) {
 		t.Errorf("the store has seen %q, want %q", ops, want)
@@ -46,7 +47,7 @@ func wantOps(t *testing.T, s *store, want ...string) {
 }
 
 func TestFreeKeysAreTakenTogether(t *testing.T) {
-	jointBubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	jointBubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		m := mustAcquireAll(t, l, t.Context(), "c", "a", "b")
 		wantOps(t, s, "all a")
 		tokens := make(map[uint64]bool)
@@ -71,10 +72,10 @@ func TestFreeKeysAreTakenTogether(t *testing.T) {
 func TestBusyKeysAreTakenOneByOne(t *testing.T) {
 	for name, local := range map[string]bool{"elsewhere": false, "here": true} {
 		t.Run(name, func(t *testing.T) {
-			jointBubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			jointBubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				var release func()
 				if local {
-					held := mustAcquire(t, l, "b", distlock.Opts{})
+					held := testkit.MustAcquire(t, l, "b", distlock.Opts{})
 					release = func() { wantIs(t, held.Release(t.Context())) }
 				} else {
 					release = other(t, s, "b")
@@ -82,10 +83,10 @@ func TestBusyKeysAreTakenOneByOne(t *testing.T) {
 				got := make(chan *distlock.MultiLease)
 				go func() { got <- mustAcquireAll(t, l, t.Context(), "c", "b", "a") }()
 				time.Sleep(time.Minute)
-				if s.free(t, "a") || !s.free(t, "c") {
+				if s.Free(t, "a") || !s.Free(t, "c") {
 					t.Error("want the key before the busy one, and not the one behind it")
 				}
-				if n := len(s.seen("all")); local == (n > 0) {
+				if n := len(s.Calls(testkit.All)); local == (n > 0) {
 					t.Errorf("asked %d times for all together", n)
 				}
 				release()
@@ -97,25 +98,20 @@ func TestBusyKeysAreTakenOneByOne(t *testing.T) {
 
 // A lost or late reply does not leave keys behind.
 func TestKeysTakenTogetherForNothing(t *testing.T) {
-	for name, spoil := range map[string]func(s *store){
-		"not sent": func(s *store) { s.fail("all") },
-		"lost":     func(s *store) { s.loseReplies("all", 1) },
-		"late": func(s *store) {
-			s.after = func(c call) error {
-				if c.op == "all" {
-					time.Sleep(distlock.DefaultKeyTimeout)
-				}
-				return nil
-			}
+	for name, spoil := range map[string]func(s *testkit.Store){
+		"not sent": func(s *testkit.Store) { s.Fail(testkit.ErrBroken, testkit.All) },
+		"lost":     func(s *testkit.Store) { s.LoseReplies(testkit.All, 1) },
+		"late": func(s *testkit.Store) {
+			s.DelayReplies(distlock.DefaultKeyTimeout, testkit.All)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			jointBubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			jointBubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				spoil(s)
 				m := mustAcquireAll(t, l, t.Context(), "a", "b", "c")
 				synctest.Wait()
-				owner := s.seen("all")[0].owner
-				if !slices.ContainsFunc(s.seen("release"), func(c call) bool { return c.owner == owner }) {
+				owner := s.Calls(testkit.All)[0].Owner
+				if !slices.ContainsFunc(s.Calls(testkit.Release), func(c testkit.Call) bool { return c.Owner == owner }) {
 					t.Error("what may have been taken was not given back")
 				}
 				wantIs(t, m.Check())
@@ -132,10 +128,10 @@ func TestKeysTakenTogetherAreGivenBack(t *testing.T) {
 		"panic":     func(context.CancelFunc) { panic("a hook") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			jointBubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+			jointBubble(t, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+				l := testkit.NewLocker(t, joint(s), distlock.Config{Hooks: distlock.Hooks{
 					Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
 						if i.Key == "b" {
 							end(cancel)
@@ -143,7 +139,6 @@ func TestKeysTakenTogetherAreGivenBack(t *testing.T) {
 						return ctx
 					},
 				}})
-				defer closeLocker(t, l)
 				func() {
 					defer func() { _ = recover() }()
 					_, err := l.AcquireAll(ctx, []string{"a", "b", "c"}, distlock.Opts{})
@@ -161,13 +156,13 @@ func TestKeysTakenTogetherAreGivenBack(t *testing.T) {
 
 // Keys are not acquired together if the caller already holds one of them.
 func TestReentryIsNotTakenTogether(t *testing.T) {
-	jointBubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "b", distlock.Opts{})
+	jointBubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "b", distlock.Opts{})
 		m := mustAcquireAll(t, l, held.Context(), "a", "b", "c")
 		wantIs(t, m.Release(t.Context()))
 		wantIs(t, held.Check())
 		wantIs(t, held.Release(t.Context()))
-		if n := len(s.seen("all")); n != 0 {
+		if n := len(s.Calls(testkit.All)); n != 0 {
 			t.Errorf("asked %d times for all together", n)
 		}
 	})
@@ -176,16 +171,16 @@ func TestReentryIsNotTakenTogether(t *testing.T) {
 // Several callers in each of two processes want the same keys in different orders, and
 // all get them: a waiter holds only keys before the one that it waits for.
 func TestAcquireAllInAnyOrder(t *testing.T) {
-	for name, joint := range map[string]bool{"one by one": false, "together": true} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { acquireInAnyOrder(t, joint) }) })
+	for name, abilities := range map[string]testkit.Ability{"one by one": testkit.Queuing, "together": testkit.Queuing | testkit.Joint} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { acquireInAnyOrder(t, abilities) }) })
 	}
 }
 
-func acquireInAnyOrder(t *testing.T, joint bool) {
+func acquireInAnyOrder(t *testing.T, abilities testkit.Ability) {
 	t.Helper()
-	s := newStore()
-	s.joint = joint
-	lockers := []*distlock.Locker{distlock.New(s, distlock.Config{}), distlock.New(s, distlock.Config{})}
+	s := testkit.NewStore()
+	b := s.Only(abilities)
+	lockers := []*distlock.Locker{testkit.NewLocker(t, b, distlock.Config{}), testkit.NewLocker(t, b, distlock.Config{})}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	orders := [][]string{{"a", "b", "c"}, {"c", "b", "a"}, {"b", "c"}, {"c", "a"}, {"b", "a"}}
@@ -221,7 +216,7 @@ func acquireInAnyOrder(t *testing.T, joint bool) {
 	}
 	all.Wait()
 	for _, l := range lockers {
-		closeLocker(t, l)
+		wantIs(t, l.Close())
 	}
 	mustBeFree(t, s, "a", "b", "c")
 }
@@ -229,10 +224,9 @@ func acquireInAnyOrder(t *testing.T, joint bool) {
 // A closed Locker acquires no keys and counts no callers.
 func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		s.joint = true
-		l := distlock.New(s, distlock.Config{})
-		closeLocker(t, l)
+		s := testkit.NewStore()
+		l := distlock.New(joint(s), distlock.Config{})
+		wantIs(t, l.Close())
 		_, err := l.AcquireAll(t.Context(), []string{"a", "b"}, distlock.Opts{})
 		wantIs(t, err, distlock.ErrClosed)
 		wantOps(t, s)
@@ -246,13 +240,12 @@ func TestNothingIsTakenTogetherAfterClose(t *testing.T) {
 // that key.
 func TestKeysTakenTogetherAreGivenBackAtClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		s.joint = true
+		s := testkit.NewStore()
 		ctx := &leavingCtx{Context: t.Context()}
 		var l *distlock.Locker
-		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{
+		l = distlock.New(joint(s), distlock.Config{Hooks: distlock.Hooks{
 			Start: func(c context.Context, _ distlock.StartInfo) context.Context {
-				ctx.inTheMoment = func() { go closeLocker(t, l); synctest.Wait() }
+				ctx.inTheMoment = func() { go func() { wantIs(t, l.Close()) }(); synctest.Wait() }
 				return c
 			},
 		}})

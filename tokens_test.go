@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // visitor is a lease that was acquired and released.
@@ -33,7 +34,7 @@ func (v *visitors) tick() int {
 
 // stay holds the key for a while.
 func (v *visitors) stay(t *testing.T, l *distlock.Locker, o distlock.Opts, d time.Duration) {
-	s := mustAcquire(t, l, "k", o)
+	s := testkit.MustAcquire(t, l, "k", o)
 	begin := v.tick()
 	time.Sleep(d)
 	end := v.tick()
@@ -48,7 +49,7 @@ func (v *visitors) stay(t *testing.T, l *distlock.Locker, o distlock.Opts, d tim
 // processes have the leases, and whether the store grants them or they are handed over.
 func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		s := testkit.NewStore()
 		var v visitors
 		var all sync.WaitGroup
 		var lockers []*distlock.Locker
@@ -65,7 +66,7 @@ func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
 		}
 		all.Wait()
 		for _, l := range lockers {
-			closeLocker(t, l)
+			wantIs(t, l.Close())
 		}
 		for i, a := range v.seen {
 			for j, b := range v.seen {
@@ -86,10 +87,9 @@ func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
 func TestTokensOfReadersInTwoProcesses(t *testing.T) {
 	for name, o := range map[string]distlock.Opts{"readers": reading, "permits": permit} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-				other := distlock.New(s, distlock.Config{})
-				defer closeLocker(t, other)
-				take := func(l *distlock.Locker, o distlock.Opts) *distlock.Lease { return mustAcquire(t, l, "k", o) }
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				other := testkit.NewLocker(t, s, distlock.Config{})
+				take := func(l *distlock.Locker, o distlock.Opts) *distlock.Lease { return testkit.MustAcquire(t, l, "k", o) }
 				before := take(other, writing)
 				wantIs(t, before.Release(t.Context()))
 				first := take(l, o)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestReentryOfModes(t *testing.T) {
@@ -28,9 +29,9 @@ func TestReentryOfModes(t *testing.T) {
 		"shared in permit":       {three, shared, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				start := time.Now()
-				outer := mustAcquire(t, l, "k", c.outer)
+				outer := testkit.MustAcquire(t, l, "k", c.outer)
 				inner, err := l.Acquire(outer.Context(), "k", c.inner)
 				if c.upgrade {
 					wantIs(t, err, distlock.ErrUpgrade)
@@ -47,7 +48,7 @@ func TestReentryOfModes(t *testing.T) {
 				if d := time.Since(start); d != 0 {
 					t.Errorf("it took %v", d)
 				}
-				if n := len(s.seen("wait")); n != 1 {
+				if n := len(s.Calls(testkit.Wait)); n != 1 {
 					t.Errorf("%d acquisitions in the store", n)
 				}
 				wantIs(t, outer.Check())
@@ -62,7 +63,7 @@ func TestReentryOfModes(t *testing.T) {
 
 // A campaign by a reader of the same key cannot succeed.
 func TestLeadBelowAReader(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error {
 			return l.Lead(ctx, "k", writing, func(context.Context) error { return nil })
 		}), distlock.ErrUpgrade)

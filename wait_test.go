@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // Each hook gets the time that the caller has waited since its call, also if it is the
 // only hook, and if several keys were requested together.
 func TestHooksAreToldTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		s.joint = true
+		s := testkit.NewStore()
 		var waits []time.Duration
 		acquired := func(_ context.Context, i distlock.AcquiredInfo) { waits = append(waits, i.Wait) }
 		failed := func(_ context.Context, i distlock.FailedInfo) { waits = append(waits, i.Wait) }
@@ -31,8 +31,7 @@ func TestHooksAreToldTheWait(t *testing.T) {
 			waits = nil
 		}
 
-		l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Failed: failed}})
-		defer closeLocker(t, l)
+		l := testkit.NewLocker(t, joint(s), distlock.Config{Hooks: distlock.Hooks{Failed: failed}})
 		release := other(t, s, "k")
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -40,18 +39,12 @@ func TestHooksAreToldTheWait(t *testing.T) {
 		wantIs(t, err, distlock.ErrNotAcquired, context.DeadlineExceeded)
 		want("failed", 5*time.Second, 1)
 
-		l = distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Acquired: acquired}})
-		defer closeLocker(t, l)
+		l = testkit.NewLocker(t, joint(s), distlock.Config{Hooks: distlock.Hooks{Acquired: acquired}})
 		time.AfterFunc(3*time.Second, release)
-		wantIs(t, mustAcquire(t, l, "k", distlock.Opts{}).Release(t.Context()))
+		wantIs(t, testkit.MustAcquire(t, l, "k", distlock.Opts{}).Release(t.Context()))
 		want("acquired", 3*time.Second, 1)
 
-		s.before = func(c call) error {
-			if c.op == "all" {
-				time.Sleep(time.Second)
-			}
-			return nil
-		}
+		s.Delay(time.Second, testkit.All)
 		wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c").Release(t.Context()))
 		want("together", time.Second, 3)
 	})
@@ -61,10 +54,9 @@ func TestHooksAreToldTheWait(t *testing.T) {
 // resolved.
 func TestTroubleThatIsOverIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
-		l := distlock.New(polling{s}, distlock.Config{})
-		defer closeLocker(t, l)
-		s.loseReplies("try", 1)
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s.Only(0), distlock.Config{})
+		s.LoseReplies(testkit.Try, 1)
 		first := inBackground(t, l, distlock.Opts{RetryInterval: 100 * time.Millisecond})
 		_, err := l.Acquire(t.Context(), "k", distlock.Opts{RetryCount: 2})
 		wantIs(t, err, distlock.ErrNotAcquired)

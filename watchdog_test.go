@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,30 +14,31 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestWatchdogKeepsAShortLeaseForAnHour(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
 		for start := time.Now(); time.Since(start) < time.Hour; time.Sleep(10 * time.Millisecond) {
-			if !held.Valid() || s.free(t, "k") {
+			if !held.Valid() || s.Free(t, "k") {
 				t.Fatalf("lost after %v: %v", time.Since(start), held.Check())
 			}
 		}
-		if n := len(s.seen("renew")); n < 3*3600 || n > 4*3600 {
+		if n := len(s.Calls(testkit.Renew)); n < 3*3600 || n > 4*3600 {
 			t.Errorf("%d renewals in an hour, want one every third of a second or a little sooner", n)
 		}
 		wantIs(t, held.Release(t.Context()))
-		n := len(s.seen("renew"))
+		n := len(s.Calls(testkit.Renew))
 		time.Sleep(time.Minute)
-		if len(s.seen("renew")) != n {
+		if len(s.Calls(testkit.Renew)) != n {
 			t.Error("renewed after the release")
 		}
 	})
 }
 
 func TestMaxHoldEndsTheLease(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		start := time.Now()
 		err := l.Do(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Minute}, func(ctx context.Context) error {
 			lease, _ := distlock.FromContext(ctx)
@@ -50,7 +50,7 @@ func TestMaxHoldEndsTheLease(t *testing.T) {
 				t.Error("valid after MaxHold")
 			}
 			time.Sleep(time.Second)
-			if !s.free(t, "k") {
+			if !s.Free(t, "k") {
 				t.Error("the key was renewed for a function that hangs")
 			}
 			return nil
@@ -60,9 +60,9 @@ func TestMaxHoldEndsTheLease(t *testing.T) {
 }
 
 func TestFixedLease(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{KeyTimeout: time.Second, NoWatchdog: true}
-		held := mustAcquire(t, l, "k", o)
+		held := testkit.MustAcquire(t, l, "k", o)
 		time.Sleep(900 * time.Millisecond)
 		wantIs(t, held.Refresh(t.Context()))
 		time.Sleep(900 * time.Millisecond)
@@ -71,7 +71,7 @@ func TestFixedLease(t *testing.T) {
 		}
 		<-held.Context().Done()
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-		if n := len(s.seen("renew")); n != 1 {
+		if n := len(s.Calls(testkit.Renew)); n != 1 {
 			t.Errorf("%d renewals, want that of Refresh alone", n)
 		}
 	})
@@ -82,30 +82,28 @@ func TestFixedLease(t *testing.T) {
 func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {
 	for name, hang := range map[string]bool{"refused": false, "hung": true} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				const ttl = 3 * time.Second
-				held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: ttl})
 				start := time.Now()
 				if hang {
-					l2 := distlock.New(hangs{s}, distlock.Config{})
-					defer closeLocker(t, l2)
-					wantIs(t, held.Release(t.Context()))
-					held = mustAcquire(t, l2, "k", distlock.Opts{KeyTimeout: ttl})
+					s.Hang(testkit.Renew)
+				} else {
+					s.Fail(testkit.ErrBroken, testkit.Renew)
 				}
-				s.fail("renew")
 				<-held.Context().Done()
 				if d, want := time.Since(start), ttl-distlock.Margin(ttl); d != want {
 					t.Errorf("cancelled after %v, want %v", d, want)
 				}
-				if s.free(t, "k") {
+				if s.Free(t, "k") {
 					t.Error("cancelled only after the key was free")
 				}
-				if n := len(s.seen("renew")); !hang && n < 4 {
+				if n := len(s.Calls(testkit.Renew)); !hang && n < 4 {
 					t.Errorf("only %d attempts to renew", n)
 				}
-				s.fail()
+				s.Fail(nil)
 				wantIs(t, held.Release(t.Context()), distlock.ErrLost)
-				if !s.free(t, "k") {
+				if !s.Free(t, "k") {
 					t.Error("a lost lease that the store still had was not released")
 				}
 			})
@@ -113,16 +111,9 @@ func TestUnansweredRenewalsAreTriedUntilTheDeadline(t *testing.T) {
 	}
 }
 
-// hangs answers a renewal only when its context ends.
-type hangs struct{ *store }
-
-func (h hangs) Renew(ctx context.Context, _ []driver.Grant, _ func(int, driver.RenewResult)) {
-	<-ctx.Done()
-}
-
 // spread is a store of several servers, one of which hangs: it renews the keys that
 // begin with "hung:" when ctx ends, and all others at once.
-type spread struct{ *store }
+type spread struct{ *testkit.Store }
 
 func (s spread) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	hung := false
@@ -131,7 +122,7 @@ func (s spread) Renew(ctx context.Context, grants []driver.Grant, report func(in
 			hung = true
 			continue
 		}
-		s.store.Renew(ctx, []driver.Grant{g}, func(_ int, r driver.RenewResult) { report(i, r) })
+		s.Store.Renew(ctx, []driver.Grant{g}, func(_ int, r driver.RenewResult) { report(i, r) })
 	}
 	if hung {
 		<-ctx.Done()
@@ -141,13 +132,12 @@ func (s spread) Renew(ctx context.Context, grants []driver.Grant, report func(in
 // A server that hangs only costs the leases on it, however many others there are and
 // however their renewals are batched.
 func TestHungServerDelaysNoOther(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(spread{s}, distlock.Config{})
-		defer closeLocker(t, l)
+	bubble(t, func(t *testing.T, _ *distlock.Locker, s *testkit.Store) {
+		l := testkit.NewLocker(t, spread{s}, distlock.Config{})
 		var healthy, hung []*distlock.Lease
 		for i := range 200 {
-			healthy = append(healthy, mustAcquire(t, l, fmt.Sprint("healthy:", i), distlock.Opts{KeyTimeout: 3 * time.Second}))
-			hung = append(hung, mustAcquire(t, l, fmt.Sprint("hung:", i), distlock.Opts{KeyTimeout: 3 * time.Second}))
+			healthy = append(healthy, testkit.MustAcquire(t, l, fmt.Sprint("healthy:", i), distlock.Opts{KeyTimeout: 3 * time.Second}))
+			hung = append(hung, testkit.MustAcquire(t, l, fmt.Sprint("hung:", i), distlock.Opts{KeyTimeout: 3 * time.Second}))
 			time.Sleep(5 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
@@ -160,12 +150,12 @@ func TestHungServerDelaysNoOther(t *testing.T) {
 }
 
 func TestRenewalThatHealsKeepsTheLease(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
 		for range 20 {
-			s.fail("renew")
+			s.Fail(testkit.ErrBroken, testkit.Renew)
 			time.Sleep(1600 * time.Millisecond) // less than two thirds of the lease, and a retry
-			s.fail()
+			s.Fail(nil)
 			time.Sleep(time.Second)
 		}
 		wantIs(t, held.Check())
@@ -174,12 +164,11 @@ func TestRenewalThatHealsKeepsTheLease(t *testing.T) {
 }
 
 func TestDeniedRenewalIsALossAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		other := distlock.New(s, distlock.Config{})
-		defer closeLocker(t, other)
-		held := mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
-		s.Drop("k")
-		taken := mustAcquire(t, other, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 3 * time.Second})
+		s.Memory().Drop("k")
+		taken := testkit.MustAcquire(t, other, "k", distlock.Opts{})
 		start := time.Now()
 		<-held.Context().Done()
 		if d := time.Since(start); d > time.Second {
@@ -188,7 +177,7 @@ func TestDeniedRenewalIsALossAtOnce(t *testing.T) {
 		wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
 		wantIs(t, taken.Check())
-		if s.free(t, "k") {
+		if s.Free(t, "k") {
 			t.Error("the release took the lock of the new holder")
 		}
 		wantIs(t, taken.Release(t.Context()))
@@ -196,11 +185,11 @@ func TestDeniedRenewalIsALossAtOnce(t *testing.T) {
 }
 
 func TestWatchdogSendsBatches(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		const leases = 5000
 		before := runtime.NumGoroutine()
 		for i := range leases {
-			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 30 * time.Second})
+			testkit.MustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 30 * time.Second})
 		}
 		if n := runtime.NumGoroutine() - before; n > 2 {
 			t.Errorf("%d goroutines for %d leases", n, leases)
@@ -210,7 +199,7 @@ func TestWatchdogSendsBatches(t *testing.T) {
 			t.Errorf("%d of %d leases are left", n, leases)
 		}
 		// six or seven times each, in no more requests than the schedule has slots
-		if n := len(s.seen("renew")); n > 64*6+1 {
+		if n := len(s.Calls(testkit.Renew)); n > 64*6+1 {
 			t.Errorf("%d requests to renew %d leases for a minute", n, leases)
 		}
 	})
@@ -218,46 +207,45 @@ func TestWatchdogSendsBatches(t *testing.T) {
 
 // A missing reply delays neither the renewals of others nor the deadlines.
 func TestSlowRenewalDelaysNoOther(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(stuck{s, "stuck"}, distlock.Config{})
-		defer closeLocker(t, l)
-		bad := mustAcquire(t, l, "stuck", distlock.Opts{KeyTimeout: 30 * time.Second})
-		good := mustAcquire(t, l, "good", distlock.Opts{KeyTimeout: time.Second})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Before(func(ctx context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Renew && c.Key == "stuck" { // the first key of the batch
+				<-ctx.Done()
+				return testkit.ErrSilent
+			}
+			return nil
+		})
+		bad := testkit.MustAcquire(t, l, "stuck", distlock.Opts{KeyTimeout: 30 * time.Second})
+		good := testkit.MustAcquire(t, l, "good", distlock.Opts{KeyTimeout: time.Second})
 		<-bad.Context().Done()
 		wantIs(t, good.Check())
 		wantIs(t, good.Release(t.Context()))
 	})
 }
 
-// stuck never answers a renewal of a batch that begins with a certain key.
-type stuck struct {
-	*store
-	key string
-}
-
-func (s stuck) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	if grants[0].Key == s.key {
-		<-ctx.Done()
-		return
-	}
-	s.store.Renew(ctx, grants, report)
-}
-
 // Leases that are due in the same part of the schedule are renewed together, so few
 // requests are in progress however many renewals are unanswered.
 func TestUnansweredBatchesAreBounded(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		var mu sync.Mutex
 		now, most := 0, 0
-		l := distlock.New(counted{hangs{s}, func(d int) {
+		count := func(d int) {
 			mu.Lock()
 			defer mu.Unlock()
 			now += d
 			most = max(most, now)
-		}}, distlock.Config{})
-		defer closeLocker(t, l)
+		}
+		s.Before(func(ctx context.Context, c *testkit.Call) error {
+			if c.Op != testkit.Renew {
+				return nil
+			}
+			count(1)
+			defer count(-1)
+			<-ctx.Done()
+			return testkit.ErrSilent
+		})
 		for i := range 1000 {
-			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 10 * time.Second})
+			testkit.MustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 10 * time.Second})
 			time.Sleep(2 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
@@ -272,22 +260,10 @@ func TestUnansweredBatchesAreBounded(t *testing.T) {
 	})
 }
 
-type counted struct {
-	hangs
-	count func(int)
-}
-
-func (c counted) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	c.count(1)
-	defer c.count(-1)
-	c.hangs.Renew(ctx, grants, report)
-}
-
 func TestRenewWithTooFewResultsIsUnanswered(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		l := distlock.New(hangs{s}, distlock.Config{})
-		defer closeLocker(t, l)
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.Hang(testkit.Renew)
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		wantIs(t, held.Refresh(ctx), distlock.ErrUnavailable)
@@ -297,12 +273,12 @@ func TestRenewWithTooFewResultsIsUnanswered(t *testing.T) {
 }
 
 func TestWatchdogSleepsWithNothingToDo(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		wantIs(t, held.Release(t.Context()))
 		synctest.Wait()
 		time.Sleep(time.Hour) // a timer in a loop would make time pass in small steps
-		held = mustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
 		time.Sleep(time.Minute)
 		wantIs(t, held.Check())
 		wantIs(t, held.Release(t.Context()))
@@ -313,16 +289,15 @@ func TestWatchdogSleepsWithNothingToDo(t *testing.T) {
 func TestLossIsToldOnce(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
-			s := newStore()
+			s := testkit.NewStore()
 			var told atomic.Int64
-			l := distlock.New(s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
 				told.Add(1)
 				if i.Held < 0 || i.Held > time.Minute || i.Token == 0 {
 					t.Errorf("%+v", i)
 				}
 			}}})
-			defer closeLocker(t, l)
-			held := mustAcquire(t, l, "k", distlock.Opts{})
+			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 			var all sync.WaitGroup
 			all.Go(l.LoseAll)
 			var err error
@@ -336,68 +311,37 @@ func TestLossIsToldOnce(t *testing.T) {
 	}
 }
 
-// renewals is a store that records each request to renew.
-type renewals struct {
-	*store
-
-	mu   sync.Mutex
-	sent []renewal
-}
-
-type renewal struct {
-	at      time.Time
-	timeout time.Duration
-	grants  []driver.Grant
-}
-
-func (r *renewals) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	deadline, _ := ctx.Deadline()
-	r.mu.Lock()
-	r.sent = append(r.sent, renewal{time.Now(), time.Until(deadline), slices.Clone(grants)})
-	r.mu.Unlock()
-	r.store.Renew(ctx, grants, report)
-}
-
-// of returns when each key was renewed.
-func (r *renewals) of() map[string][]time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	times := make(map[string][]time.Time)
-	for _, sent := range r.sent {
-		for i := range sent.grants {
-			times[sent.grants[i].Key] = append(times[sent.grants[i].Key], sent.at)
-		}
-	}
-	return times
-}
-
 // A request for several leases may take a third of the shortest lease, so that there is
 // time for another request.
 func TestBatchTakesAThirdOfItsShortestLease(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
-		r := &renewals{store: s}
-		l := distlock.New(r, distlock.Config{})
-		defer closeLocker(t, l)
-		for i := range 300 {
-			ttl := []time.Duration{3 * time.Second, 30 * time.Second}[i%2]
-			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: ttl})
-		}
-		time.Sleep(5 * time.Minute)
-		r.mu.Lock()
-		defer r.mu.Unlock()
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		var mu sync.Mutex
 		mixed := 0
-		for _, sent := range r.sent {
-			shortest, longest := sent.grants[0].TTL, sent.grants[0].TTL
-			for i := range sent.grants {
-				shortest, longest = min(shortest, sent.grants[i].TTL), max(longest, sent.grants[i].TTL)
+		s.Before(func(ctx context.Context, c *testkit.Call) error {
+			if c.Op != testkit.Renew {
+				return nil
 			}
-			if sent.timeout != shortest/3 {
-				t.Fatalf("leases of %v to %v are given %v", shortest, longest, sent.timeout)
+			shortest, longest := c.Grants[0].TTL, c.Grants[0].TTL
+			for _, g := range c.Grants {
+				shortest, longest = min(shortest, g.TTL), max(longest, g.TTL)
+			}
+			if deadline, _ := ctx.Deadline(); time.Until(deadline) != shortest/3 {
+				t.Errorf("leases of %v to %v are given %v", shortest, longest, time.Until(deadline))
 			}
 			if shortest < longest {
+				mu.Lock()
 				mixed++
+				mu.Unlock()
 			}
+			return nil
+		})
+		for i := range 300 {
+			ttl := []time.Duration{3 * time.Second, 30 * time.Second}[i%2]
+			testkit.MustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: ttl})
 		}
+		time.Sleep(5 * time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		if mixed == 0 {
 			t.Error("no request had leases of both lengths")
 		}
@@ -407,19 +351,22 @@ func TestBatchTakesAThirdOfItsShortestLease(t *testing.T) {
 // Leases that begin together are not renewed together, and not retried together when
 // there was no answer.
 func TestRenewalsSpread(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *distlock.Locker, s *store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		const leases, third = 200, 10 * time.Second
-		r := &renewals{store: s}
-		l := distlock.New(r, distlock.Config{})
-		defer closeLocker(t, l)
 		start := time.Now()
 		for i := range leases {
-			mustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 3 * third})
+			testkit.MustAcquire(t, l, fmt.Sprint("k", i), distlock.Opts{KeyTimeout: 3 * third})
 		}
-		s.fail("renew")
+		s.Fail(testkit.ErrBroken, testkit.Renew)
 		time.Sleep(2 * third)
 		first, pauses := make(map[time.Duration]int), make(map[time.Duration]int)
-		for _, at := range r.of() {
+		renewed := make(map[string][]time.Time)
+		for _, c := range s.Calls(testkit.Renew) {
+			for _, g := range c.Grants {
+				renewed[g.Key] = append(renewed[g.Key], c.At)
+			}
+		}
+		for _, at := range renewed {
 			first[at[0].Sub(start)]++
 			pauses[at[1].Sub(at[0])]++
 		}
@@ -446,20 +393,19 @@ func TestRenewalsSpread(t *testing.T) {
 // waits for its timers.
 func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
 	t.Parallel()
-	l := distlock.New(newStore(), distlock.Config{})
-	defer closeLocker(t, l)
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 	var slept, looks atomic.Int64
 	l.SetClock(func() time.Time { // a bubble has only one clock
 		defer looks.Add(1)
 		return suspend(time.Now(), time.Duration(slept.Load()))
 	})
-	short := mustAcquire(t, l, "short", distlock.Opts{KeyTimeout: 10 * time.Minute})
-	long := mustAcquire(t, l, "long", distlock.Opts{KeyTimeout: 10 * time.Hour})
+	short := testkit.MustAcquire(t, l, "short", distlock.Opts{KeyTimeout: 10 * time.Minute})
+	long := testkit.MustAcquire(t, l, "long", distlock.Opts{KeyTimeout: 10 * time.Hour})
 	for looks.Load() == 0 {
 		runtime.Gosched()
 	}
 	slept.Store(int64(time.Hour))
-	next := mustAcquire(t, l, "next", distlock.Opts{KeyTimeout: time.Minute}) // wakes the watchdog
+	next := testkit.MustAcquire(t, l, "next", distlock.Opts{KeyTimeout: time.Minute}) // wakes the watchdog
 	select {
 	case <-short.Context().Done():
 	case <-time.After(10 * time.Second):
@@ -473,16 +419,16 @@ func TestJumpOfTheClockEndsTheLeases(t *testing.T) {
 
 // A lost lease is not renewed any more, and is removed before its holder releases it.
 func TestLostLeaseIsNotWatched(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
-		held := mustAcquire(t, l, "k", distlock.Opts{})
-		s.Drop("k")
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		s.Memory().Drop("k")
 		<-held.Context().Done()
 		if n := l.Watched(); n != 0 {
 			t.Errorf("%d lost leases are watched", n)
 		}
-		renewed := len(s.seen("renew"))
+		renewed := len(s.Calls(testkit.Renew))
 		time.Sleep(time.Minute)
-		if n := len(s.seen("renew")); n != renewed {
+		if n := len(s.Calls(testkit.Renew)); n != renewed {
 			t.Errorf("%d renewals of a lost lease", n-renewed)
 		}
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost)

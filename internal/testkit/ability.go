@@ -109,7 +109,7 @@ func (e extending) Extend(ctx context.Context, g driver.Grant, tokens int) (driv
 		return driver.Grant{}, err
 	}
 	g.Token, g.LastToken, g.Sent = more.Token, more.LastToken, more.Sent
-	c.Grants[0] = g
+	c.Grants = []driver.Grant{g}
 	if err := e.s.leave(ctx, c, nil); err != nil {
 		return driver.Grant{}, err
 	}

@@ -44,19 +44,6 @@ type Call struct {
 	Found []driver.KeyInfo
 }
 
-// LimitTokens leaves at most n tokens in each grant. With 0 there is none, as from a store
-// without tokens.
-func (c *Call) LimitTokens(n int) {
-	for i := range c.Grants {
-		g := &c.Grants[i]
-		if n == 0 {
-			g.Token, g.LastToken = 0, 0
-		} else {
-			g.LastToken = min(g.LastToken, g.Token+uint64(n)-1)
-		}
-	}
-}
-
 func keyed(op Op, key string) *Call { return &Call{Op: op, Key: key, At: time.Now()} }
 
 func attempt(op Op, rs ...driver.Request) *Call {
@@ -65,4 +52,15 @@ func attempt(op Op, rs ...driver.Request) *Call {
 
 func about(op Op, gs ...driver.Grant) *Call {
 	return &Call{Op: op, Key: gs[0].Key, Owner: gs[0].Owner, At: time.Now(), Grants: slices.Clone(gs)}
+}
+
+func (c *Call) limitTokens(n int) {
+	for i := range c.Grants {
+		g := &c.Grants[i]
+		if n == 0 {
+			g.Token, g.LastToken = 0, 0
+		} else {
+			g.LastToken = min(g.LastToken, g.Token+uint64(n)-1)
+		}
+	}
 }

@@ -18,7 +18,7 @@ var ErrBroken = errors.New("broken pipe")
 // ErrSilent, as the error of a renewal, makes it end without a result and without a reason.
 var ErrSilent = errors.New("silent")
 
-// Hook is called in a method of a [Store]. It may block, except in Wake and Close.
+// Hook is called in a method of a [Store]. It may block, except in Wake.
 type Hook func(ctx context.Context, c *Call) error
 
 // Store is a store that records its calls, and that a test can make fail, hang, lie or lose
@@ -33,6 +33,7 @@ type Store struct {
 	answers       map[Op]int
 	before, after Hook
 	features      *driver.Features                  // nil: those of Backend
+	tokens        *int                              // of a grant; nil: as many as Backend issues
 	watches       map[chan struct{}]context.Context // of Wake
 }
 
@@ -89,6 +90,23 @@ func (s *Store) Hang(ops ...Op) {
 	})
 }
 
+// Delay makes each later call of ops take d on its way to the store. It replaces the hook
+// of Before.
+func (s *Store) Delay(d time.Duration, ops ...Op) { s.Before(delay(d, ops)) }
+
+// DelayReplies makes the reply to each later call of ops take d. It replaces the hook of
+// After.
+func (s *Store) DelayReplies(d time.Duration, ops ...Op) { s.After(delay(d, ops)) }
+
+func delay(d time.Duration, ops []Op) Hook {
+	return func(_ context.Context, c *Call) error {
+		if slices.Contains(ops, c.Op) {
+			time.Sleep(d)
+		}
+		return nil
+	}
+}
+
 // LoseReplies makes the next n calls of op fail with ErrBroken after they have been applied.
 // It replaces the hook of After.
 func (s *Store) LoseReplies(op Op, n int) {
@@ -110,6 +128,14 @@ func (s *Store) SetFeatures(f driver.Features) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.features = &f
+}
+
+// LimitTokens leaves at most n tokens in each later grant. With 0 there is none, as from a
+// store without tokens.
+func (s *Store) LimitTokens(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens = &n
 }
 
 // Calls returns the calls of the given methods so far, of all without ops.
@@ -154,21 +180,27 @@ func (s *Store) Free(tb testing.TB, key string) bool {
 	return true
 }
 
-// Steal gives a key of a store in memory to another owner for a minute, as after an
+// Steal gives a key of a store in memory to another owner for an hour, as after an
 // operator's DEL. Any goroutine may call it.
 func (s *Store) Steal(tb testing.TB, key string) {
 	tb.Helper()
 	s.Memory().Drop(key)
-	r := driver.Request{Key: key, Owner: "thief", TTL: time.Minute, Tokens: 1}
+	r := driver.Request{Key: key, Owner: "thief", TTL: time.Hour, Tokens: 1}
 	if _, err := s.Backend.TryAcquire(context.WithoutCancel(tb.Context()), r); err != nil {
 		tb.Errorf("stealing %q: %v", key, err)
 	}
 }
 
+func (s *Store) record(c *Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, *c)
+}
+
 // enter records a call and calls the hook of Before.
 func (s *Store) enter(ctx context.Context, c *Call) error {
+	s.record(c)
 	s.mu.Lock()
-	s.calls = append(s.calls, *c)
 	before := s.before
 	s.mu.Unlock()
 	if before != nil {
@@ -177,14 +209,21 @@ func (s *Store) enter(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// leave calls the hook of After if the call has been applied.
+// leave limits the tokens of new grants, and calls the hook of After, if the call has been
+// applied.
 func (s *Store) leave(ctx context.Context, c *Call, err error) error {
 	s.mu.Lock()
 	s.answers[c.Op]++
-	after := s.after
+	after, tokens := s.after, s.tokens
 	s.mu.Unlock()
-	if err == nil && after != nil {
+	if err != nil {
+		return err
+	}
+	if tokens != nil && slices.Contains([]Op{Try, Wait, All, Extend}, c.Op) {
+		c.limitTokens(*tokens)
+	}
+	if after != nil {
 		return after(ctx, c)
 	}
-	return err
+	return nil
 }

@@ -70,21 +70,41 @@ func TestAfter(t *testing.T) {
 				c.Results[0].Status = driver.Lost
 			case testkit.Inspect:
 				return testkit.ErrBroken
-			default:
-				c.LimitTokens(2)
 			}
 			return nil
 		})
 		if r := driver.RenewAll(t.Context(), s, []driver.Grant{g}); r[0].Status != driver.Lost {
 			t.Errorf("the renewal is %+v", r[0])
 		}
-		if few := take(t, s, "few"); few.LastToken != few.Token+1 {
-			t.Errorf("tokens %d to %d", few.Token, few.LastToken)
-		}
-		if infos, err := s.Inspect(t.Context(), "", 9); len(infos) != 3 || !errors.Is(err, testkit.ErrBroken) {
+		if infos, err := s.Inspect(t.Context(), "", 9); len(infos) != 2 || !errors.Is(err, testkit.ErrBroken) {
 			t.Errorf("found %v, %v", infos, err)
 		}
 	})
+}
+
+// A delay is on the way to the store, or on the way back.
+func TestDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		s.Delay(time.Second, testkit.Try)
+		s.DelayReplies(2*time.Second, testkit.Try)
+		start := time.Now()
+		if g := take(t, s, "k"); g.Sent.Sub(start) != time.Second || time.Since(start) != 3*time.Second {
+			t.Errorf("granted after %v, told after %v", g.Sent.Sub(start), time.Since(start))
+		}
+	})
+}
+
+func TestLimitTokens(t *testing.T) {
+	s := testkit.NewStore()
+	s.LimitTokens(2)
+	if g := take(t, s, "few"); g.Token == 0 || g.LastToken != g.Token+1 {
+		t.Errorf("tokens %d to %d", g.Token, g.LastToken)
+	}
+	s.LimitTokens(0)
+	if g := take(t, s, "none"); g.Token != 0 || g.LastToken != 0 {
+		t.Errorf("tokens %d to %d", g.Token, g.LastToken)
+	}
 }
 
 // What a failed renewal reports depends on the error.

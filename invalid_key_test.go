@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // badKeys are keys that a store would interpret or could not store.
@@ -84,8 +85,8 @@ func badParams(t *testing.T) map[string]any {
 // Row 25 (any): invalid keys and parameters are ErrKey in every function, before a
 // request to the store. Fails if tagFault allows two hash tags, or if NaN is encoded like
 // another number.
-func TestRow25BadKeys(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *store) {
+func TestInvalidKeysReachNoStore(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		refused := func(what string, err error) {
 			t.Helper()
 			if !errors.Is(err, distlock.ErrKey) {
@@ -130,8 +131,8 @@ func TestRow25BadKeys(t *testing.T) {
 			refused(name+", Hasher", err)
 		}
 		synctest.Wait()
-		if len(s.calls) != 0 || l.Keys() != 0 {
-			t.Errorf("%d calls reached the store, %d keys are left", len(s.calls), l.Keys())
+		if n := len(s.Calls()); n != 0 || l.Keys() != 0 {
+			t.Errorf("%d calls reached the store, %d keys are left", n, l.Keys())
 		}
 	})
 }
@@ -141,7 +142,7 @@ func TestRow25BadKeys(t *testing.T) {
 //
 // Row 25 (any): different parameters have different, valid keys. Fails if lists are
 // encoded without their length.
-func TestRow25NoSharedKeys(t *testing.T) {
+func TestDifferentParametersHaveDifferentKeys(t *testing.T) {
 	t.Parallel()
 	params := []any{
 		nil, "", "nil", "<nil>", 0, "0", 0.5, "0.5", false, "false", []any{}, map[string]any{}, []byte{}, []any{nil}, []any{""}, []any{[]any{}},
