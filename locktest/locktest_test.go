@@ -1,45 +1,40 @@
 package locktest_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/locktest"
 )
 
 // bare is a backend with none of the abilities that a backend may leave out.
-type bare struct{ store *memlock.Backend }
-
-func (bare) Features() driver.Features { return driver.Features{} }
-
-func (b bare) TryAcquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
-	g, err := b.store.TryAcquire(ctx, r)
-	g.Token, g.LastToken = 0, 0
-	return g, err
+type bare struct {
+	driver.Backend
+	store *testkit.Store
 }
 
-func (b bare) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	b.store.Renew(ctx, grants, report)
+func newBare(*testing.T) driver.Backend {
+	s := testkit.NewStore()
+	s.SetFeatures(driver.Features{})
+	s.LimitTokens(0)
+	return bare{s.Only(0), s}
 }
-
-func (b bare) Release(ctx context.Context, g driver.Grant) error { return b.store.Release(ctx, g) }
 
 // TestRunOnBareBackend checks that the cases that a backend cannot do are skipped, and
 // that the others pass with a Locker that has to poll.
 func TestRunOnBareBackend(t *testing.T) {
-	newBackend := func(*testing.T) driver.Backend { return bare{memlock.New()} }
 	t.Run("levers", func(t *testing.T) {
-		locktest.Run(t, newBackend, locktest.Features{
+		locktest.Run(t, newBare, locktest.Features{
 			Bubble:   true,
 			NoTokens: true,
-			Drop:     func(_ *testing.T, b driver.Backend, key string) { b.(bare).store.Drop(key) },
+			Drop:     func(_ *testing.T, b driver.Backend, key string) { b.(bare).store.Memory().Drop(key) },
 			Peer:     func(_ *testing.T, first driver.Backend) driver.Backend { return first },
 		})
 	})
 	t.Run("no-levers", func(t *testing.T) {
-		locktest.Run(t, newBackend, locktest.Features{Bubble: true, NoTokens: true, NoExpiry: true})
+		locktest.Run(t, newBare, locktest.Features{Bubble: true, NoTokens: true, NoExpiry: true})
 	})
 }
 

@@ -47,11 +47,19 @@ type Call struct {
 func keyed(op Op, key string) *Call { return &Call{Op: op, Key: key, At: time.Now()} }
 
 func attempt(op Op, rs ...driver.Request) *Call {
-	return &Call{Op: op, Key: rs[0].Key, Owner: rs[0].Owner, At: time.Now(), Requests: slices.Clone(rs)}
+	c := &Call{Op: op, At: time.Now(), Requests: slices.Clone(rs)}
+	if len(rs) > 0 {
+		c.Key, c.Owner = rs[0].Key, rs[0].Owner
+	}
+	return c
 }
 
 func about(op Op, gs ...driver.Grant) *Call {
-	return &Call{Op: op, Key: gs[0].Key, Owner: gs[0].Owner, At: time.Now(), Grants: slices.Clone(gs)}
+	c := &Call{Op: op, At: time.Now(), Grants: slices.Clone(gs)}
+	if len(gs) > 0 {
+		c.Key, c.Owner = gs[0].Key, gs[0].Owner
+	}
+	return c
 }
 
 func (c *Call) limitTokens(n int) {

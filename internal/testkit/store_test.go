@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/locktest"
 )
 
 func request(key, owner string) driver.Request {
@@ -23,6 +24,15 @@ func take(t *testing.T, b driver.Backend, key string) driver.Grant {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// A store that no test has changed is an honest backend.
+func TestConformance(t *testing.T) {
+	locktest.Run(t, func(*testing.T) driver.Backend { return testkit.NewStore() }, locktest.Features{
+		Bubble: true,
+		Drop:   func(_ *testing.T, b driver.Backend, key string) { b.(*testkit.Store).Memory().Drop(key) },
+		Peer:   func(_ *testing.T, first driver.Backend) driver.Backend { return first },
+	})
 }
 
 // A failed call is not applied, and is recorded all the same.
