@@ -22,7 +22,6 @@ var (
 	ifLine      = regexp.MustCompile(`^--- @if (not )?(\w+)$`)
 	longBracket = regexp.MustCompile(`\[=*\[`)
 	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`) //nolint:gocritic // the second ^ is the beginning of a line
-	leading     = regexp.MustCompile(`(?m)^[ \t]+`)
 )
 
 // compose returns the text of the script in the file name.
@@ -35,7 +34,11 @@ func compose(fsys fs.FS, name string, constants Constants) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	return leading.ReplaceAllString(text, ""), nil
+	var short strings.Builder
+	for line := range strings.Lines(text) {
+		short.WriteString(strings.TrimLeft(line, " \t"))
+	}
+	return short.String(), nil
 }
 
 // composer holds the text of a script while it grows.
@@ -62,7 +65,7 @@ func (c *composer) add(name string) error {
 	for line := range strings.Lines(string(file)) {
 		number++
 		line = strings.TrimRight(line, " \t\r\n")
-		begins := ifLine.FindStringSubmatch(strings.TrimLeft(line, " \t"))
+		begins := match(ifLine, strings.TrimLeft(line, " \t"))
 		ends := strings.TrimLeft(line, " \t") == endLine
 		switch {
 		case begins != nil && condition != nil, ends && condition == nil:
@@ -96,13 +99,13 @@ func (c *composer) true(condition []string) bool {
 
 func (c *composer) addLine(dir, indented string) error {
 	line := strings.TrimLeft(indented, " \t")
-	include := includeLine.FindStringSubmatch(line)
+	include := match(includeLine, line)
 	switch {
 	case include != nil:
 		return c.add(path.Join(dir, include[1]))
-	case line != constantsLine && directive.MatchString(line):
+	case line != constantsLine && match(directive, line) != nil:
 		return fmt.Errorf("%s is neither an include nor a condition nor the line of the constants", line)
-	case longBracket.MatchString(line):
+	case strings.Contains(line, "[[") || strings.Contains(line, "[=") && longBracket.MatchString(line):
 		return errors.New("a long bracket")
 	case line == constantsLine:
 		c.text.WriteString(line + "\n")
@@ -110,6 +113,15 @@ func (c *composer) addLine(dir, indented string) error {
 		c.text.WriteString(indented + "\n")
 	}
 	return nil
+}
+
+// match returns the match of the expression of a directive. Without a directive, as in most
+// lines, it takes no time.
+func match(re *regexp.Regexp, line string) []string {
+	if !strings.Contains(line, "@") {
+		return nil
+	}
+	return re.FindStringSubmatch(line)
 }
 
 // prune drops the functions that the text below them does not use.
@@ -141,6 +153,25 @@ func define(text string, constants Constants) (string, error) {
 	return above + locals.String() + below, nil
 }
 
+// uses reports whether the text has the name as a word.
 func uses(text, name string) bool {
-	return regexp.MustCompile(`\b` + name + `\b`).MatchString(text)
+	for before := byte(' '); ; {
+		i := strings.Index(text, name)
+		if i < 0 {
+			return false
+		}
+		if i > 0 {
+			before = text[i-1]
+		}
+		text = text[i+len(name):]
+		if !inWord(before) && (text == "" || !inWord(text[0])) {
+			return true
+		}
+		before = name[len(name)-1]
+	}
+}
+
+// inWord reports whether a byte can be in a name.
+func inWord(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'A' <= b && b <= 'Z' || 'a' <= b && b <= 'z'
 }
