@@ -107,29 +107,12 @@ func (b *Backend) scan(ctx context.Context, match string, page func(names []stri
 	if err != nil {
 		return err
 	}
-	type part struct {
-		names  []string
-		cursor uint64
-	}
-	for _, master := range masters {
-		for p := (part{}); ; {
-			from := p.cursor
-			p, err = call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (part, error) {
-				names, next, err := master.Scan(ctx, from, match, scanCount).Result()
-				return part{names, next}, err
-			})
-			if err != nil {
-				return err
-			}
-			if more, err := page(p.names); err != nil || !more {
-				return err
-			}
-			if p.cursor == 0 {
-				break
-			}
-		}
-	}
-	return nil
+	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
+		return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) {
+			cmd := master.Scan(ctx, cursor, match, scanCount)
+			return cmd, cmd.Err()
+		})
+	}, page)
 }
 
 // pattern returns a pattern for SCAN that matches the keys with the prefix and the queues
@@ -138,7 +121,7 @@ func pattern(prefix string) string {
 	if prefix == "" {
 		return "*"
 	}
-	return "*" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(prefix) + "*"
+	return "*" + rediskit.ScanPattern(prefix) + "*"
 }
 
 // candidates returns the keys with the prefix that may be locks. The names are those of

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -113,30 +112,12 @@ func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []stri
 	if err != nil {
 		return err
 	}
-	match := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(prefix) + "*"
-	type part struct {
-		keys   []string
-		cursor uint64
-	}
-	for _, master := range masters {
-		for p := (part{}); ; {
-			from := p.cursor
-			p, err = call(ctx, b, func(ctx context.Context) (part, error) {
-				keys, next, err := master.ScanType(ctx, from, match, scanCount, "hash").Result()
-				return part{keys, next}, err
-			})
-			if err != nil {
-				return err
-			}
-			if err := page(p.keys); err != nil {
-				return err
-			}
-			if p.cursor == 0 {
-				break
-			}
-		}
-	}
-	return nil
+	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
+		return call(ctx, b, func(ctx context.Context) (*redis.ScanCmd, error) {
+			cmd := master.ScanType(ctx, cursor, rediskit.ScanPattern(prefix)+"*", scanCount, "hash")
+			return cmd, cmd.Err()
+		})
+	}, func(keys []string) (bool, error) { return true, page(keys) })
 }
 
 // readLocks returns the keys that are locks.
