@@ -1,38 +1,19 @@
 package redislock_test
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// syncBuffer is a buffer that a logger may write to while a test reads.
-type syncBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *syncBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *syncBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
 
 func TestEvictionWarning(t *testing.T) {
 	t.Parallel()
 	s := realServer(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
-	var log syncBuffer
+	var log child.Output
 	b := newBackend(t, s.Client, redislock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	for range 3 {
 		g, err := b.TryAcquire(t.Context(), request("k"))

@@ -299,7 +299,6 @@ func TestInspectACL(t *testing.T) {
 
 // Inspect waits for a server that hangs for at most the operation timeout.
 func TestInspectHungServer(t *testing.T) {
-	t.Parallel()
 	s := redistest.Start(t)
 	b := newBackend(t, s.Client(t), redislock.WithOpTimeout(100*time.Millisecond))
 	must(newBackend(t, s.Client(t)).TryAcquire(t.Context(), request(lockKey)))

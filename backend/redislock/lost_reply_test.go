@@ -258,7 +258,6 @@ func TestLostRepliesGivenUp(t *testing.T) {
 // Row 8 (redislock): a release that was sent twice is not a loss. Fails if the second
 // reply counts although the first is unknown.
 func TestReleaseSentTwice(t *testing.T) {
-	t.Parallel()
 	s := newLossy(t, func(c *redis.Client) redis.UniversalClient { return c }, func(*redis.Options) {}, redislock.WithOpTimeout(redislock.DefaultOpTimeout))
 	for range 100 {
 		g := must(s.b.Acquire(t.Context(), request(lockKey)))

@@ -228,7 +228,6 @@ func TestRenewThroughAWrapper(t *testing.T) {
 }
 
 func TestRenewStopsAtTheFirstFailure(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(100*time.Millisecond))
 	grants := hold(t, newBackend(t, s.Client), 1000)

@@ -16,13 +16,14 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // clientLog receives the log of go-redis.
-type clientLog struct{ to *syncBuffer }
+type clientLog struct{ to *child.Output }
 
 func (l clientLog) Printf(_ context.Context, format string, v ...any) {
 	_, _ = fmt.Fprintf(l.to, format+"\n", v...)
@@ -37,7 +38,7 @@ func TestTLSAndAuth(t *testing.T) {
 	s := authority.StartTLS(t, time.Now().Add(time.Hour), "--requirepass", "admin's")
 	admin := s.Client(t, func(o *redis.Options) { o.Password = "admin's" })
 	redistest.SetUser(t, admin, documentedRules(t))
-	var said syncBuffer
+	var said child.Output
 	redis.SetLogger(clientLog{&said})
 	logger := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
 

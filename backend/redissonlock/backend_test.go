@@ -1,11 +1,9 @@
 package redissonlock_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
@@ -45,27 +44,9 @@ func TestNewPanics(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a buffer for a logger.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func TestWarnsOfEviction(t *testing.T) {
 	s := redistest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
-	var log lockedBuffer
+	var log child.Output
 	b := newBackend(t, s.Client(t), redissonlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	for range 3 {
 		mustRelease(t, b, mustTry(t, b, request(lockKey)))
