@@ -55,7 +55,7 @@ func TestConformanceRedis(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	servers := realFleet(t, 5)
-	conform(t, locktest.Features{Lease: 400 * time.Millisecond}, func(t *testing.T) *fleet {
+	conform(t, locktest.Features{Lease: 800 * time.Millisecond}, func(t *testing.T) *fleet {
 		own := *servers
 		own.client = func(i int) *redis.Client { return servers.servers[i].Client(t) }
 		return &own
