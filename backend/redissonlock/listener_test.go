@@ -1,0 +1,110 @@
+package redissonlock_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redistest"
+)
+
+// A message is lost because the connection for messages is dead. The waiter looks when there is
+// a new one; its own poll is far away.
+func TestDeafListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, n, c := spoiled(t)
+		lockInJava(t, c, lockKey, javaThread, time.Hour)
+		l := distlock.New(b, distlock.Config{})
+		defer l.Close()
+		var got *distlock.Lease
+		done := make(chan error)
+		go func() {
+			var err error
+			got, err = l.Acquire(t.Context(), lockKey, distlock.Opts{RetryInterval: time.Hour})
+			done <- err
+		}()
+		time.Sleep(time.Minute)
+		n.Cut()
+		start := time.Now()
+		noError(t, c.Del(t.Context(), lockKey).Err())
+		noError(t, c.Publish(t.Context(), channel, "0").Err())
+		noError(t, <-done)
+		if d := time.Since(start); d > 15*time.Second {
+			t.Errorf("deaf for %v", d)
+		}
+		noError(t, got.Release(t.Context()))
+		n.CloseCut()
+	})
+}
+
+// The channel of RReadWriteLock works later than that of RLock: a release may have been missed
+// until then.
+func TestSecondChannelWorksLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.Virtual(t)
+		var allowed atomic.Bool
+		m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+			refused := cmd == "SUBSCRIBE" && args[0] == rwChannel && !allowed.Load()
+			if refused {
+				c.WriteError("NOPERM this user has no permissions")
+			}
+			return refused
+		})
+		up := newBackend(t, redistest.VirtualClient(t, m, redistest.Buffered)).Wake(t.Context(), lockKey)
+		woken := func() bool {
+			synctest.Wait()
+			select {
+			case <-up:
+				return true
+			default:
+				return false
+			}
+		}
+		if !woken() || woken() {
+			t.Error("one channel works: there must be one value")
+		}
+		allowed.Store(true)
+		time.Sleep(10 * time.Second)
+		if !woken() || woken() {
+			t.Error("the other works, too: there must be one value")
+		}
+	})
+}
+
+// A waiter has the key as soon as Java publishes, or as soon as the lease of a dead holder in
+// Java ends.
+func TestWokenByJava(t *testing.T) {
+	for name, c := range map[string]struct {
+		publish string
+		want    time.Duration
+	}{
+		"RLock": {channel, 3 * time.Second}, "RReadWriteLock": {rwChannel, 3 * time.Second}, "dead": {"", 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, client := virtual(t)
+				lockInJava(t, client, lockKey, javaThread, 20*time.Second)
+				l := distlock.New(b, distlock.Config{})
+				defer l.Close()
+				start := time.Now()
+				if c.publish != "" {
+					time.AfterFunc(3*time.Second, func() {
+						client.Del(context.Background(), lockKey)
+						client.Publish(context.Background(), c.publish, "0")
+					})
+				}
+				lease, err := l.Acquire(t.Context(), lockKey, distlock.Opts{RetryInterval: time.Hour})
+				noError(t, err)
+				if d := time.Since(start); d < c.want || d > c.want+10*time.Millisecond {
+					t.Errorf("acquired after %v, want %v", d, c.want)
+				}
+				noError(t, lease.Release(t.Context()))
+			})
+		})
+	}
+}
