@@ -139,6 +139,7 @@ func TestForeignLockIsWaitedFor(t *testing.T) {
 // key, or because the key had a lock before.
 func TestForceReleaseOfAnApplicationsValue(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		g := must(b.TryAcquire(t.Context(), request(lockKey)))

@@ -135,7 +135,6 @@ func TestForeignValues(t *testing.T) {
 // Row 22 (redislock): the lock of another library is held, and ends when that library
 // releases it. Fails if a release does not check the owner.
 func TestLockOfAnotherKit(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client)
 	s.Set(t.Context(), lockKey, "of redislock or Spring", time.Hour)

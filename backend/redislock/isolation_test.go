@@ -130,7 +130,6 @@ func isolated(t *testing.T, s server) (b *redislock.Backend, good []driver.Reque
 // What is wrong with one lock fails the requests for that lock, and leaves it as it was.
 // Requests for other locks, which share scripts with it, are granted and released.
 func TestWrongLockIsRefusedAlone(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	for name, w := range wrongs() {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +199,6 @@ func TestWrongLockIsRefusedAlone(t *testing.T) {
 // The same for locks that are held when one of them becomes wrong: the others are renewed
 // and released. The wrong one is either given back or not, as its release says.
 func TestWrongLockIsReleasedAlone(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	for name, w := range wrongs() {
 		for mode, ask := range modes {
@@ -263,7 +261,6 @@ func TestWrongLockIsReleasedAlone(t *testing.T) {
 // If the server's last token cannot be read, nothing is granted, and the error names its
 // key. Locks that are held are renewed and released all the same.
 func TestUnreadableClock(t *testing.T) {
-	t.Parallel()
 	values := make(map[string]func(ctx context.Context, s server, key string) error)
 	for kind, put := range foreignTypes {
 		if kind != "string" {

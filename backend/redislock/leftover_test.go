@@ -62,7 +62,6 @@ func withoutTombstones(t *testing.T, keys []string) []string {
 
 // A key that nobody uses needs no memory: tombstones are for owners in doubt only.
 func TestOrdinaryLocksLeaveOneKey(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	keys := make([]string, 1000)
 	for i := range keys {
@@ -77,7 +76,6 @@ func TestOrdinaryLocksLeaveOneKey(t *testing.T) {
 
 // In a Cluster, locks leave one key for each slot.
 func TestOrdinaryLocksLeaveOneKeyForEachSlot(t *testing.T) {
-	t.Parallel()
 	servers := redistest.StartCluster(t, 3)
 	b := newBackend(t, redistest.ClusterClient(t, servers))
 	slots := make(map[int]bool)

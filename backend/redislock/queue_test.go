@@ -179,7 +179,6 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 // A thousand waiters are cancelled at once: none is left in the queue or in memory.
 func TestManyCancelled(t *testing.T) {
-	t.Parallel()
 	s := realServer(t)
 	b := newBackend(t, s.Client, redislock.WithOpTimeout(10*time.Second))
 	r := request(lockKey)

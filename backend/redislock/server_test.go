@@ -23,10 +23,9 @@ type server struct {
 	variant                      // of scripts that a test runs
 }
 
-// eachServer runs f on the simulated server and on a real one, parallel to other tests.
+// eachServer runs f on the simulated server and on a real one.
 func eachServer(t *testing.T, f func(t *testing.T, s server)) {
 	t.Helper()
-	t.Parallel()
 	t.Run("miniredis", func(t *testing.T) {
 		testmode.InRealTime(t) // over a socket, by the clock of the machine
 		m := miniredis.RunT(t)

@@ -18,6 +18,7 @@ import (
 // data is as before, and the error contains both the loss and the error of Undo.
 func TestStepLosesItsKey(t *testing.T) {
 	testmode.Long(t)
+	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
 		locker := distlock.New(redislock.New(s.Client, unhurried), distlock.Config{})
 		defer locker.Close()
