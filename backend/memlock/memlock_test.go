@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,22 +23,6 @@ const ttl = 10 * time.Second
 // ask returns a request of owner that waits as long as it takes.
 func ask(key, owner string) driver.Request {
 	return driver.Request{Key: key, Owner: owner, TTL: ttl, Tokens: 1, Backoff: driver.NewBackoff(time.Second, 0)}
-}
-
-func try(t *testing.T, b *memlock.Backend, r driver.Request) driver.Grant {
-	t.Helper()
-	g, err := b.TryAcquire(t.Context(), r)
-	if err != nil {
-		t.Fatalf("TryAcquire of %q by %s: %v", r.Key, r.Owner, err)
-	}
-	return g
-}
-
-func release(t *testing.T, b *memlock.Backend, g driver.Grant) {
-	t.Helper()
-	if err := b.Release(t.Context(), g); err != nil {
-		t.Fatalf("Release of %q by %s: %v", g.Key, g.Owner, err)
-	}
 }
 
 func mustBeEmpty(t *testing.T, b *memlock.Backend) {
@@ -79,7 +64,7 @@ func TestAbandonedLeases(t *testing.T) {
 		const rounds, perRound = 20, 2_000
 		for i := range rounds {
 			for j := range perRound {
-				try(t, b, ask("key "+strconv.Itoa(i)+"/"+strconv.Itoa(j), "somebody"))
+				testkit.MustTry(t, b, ask("key "+strconv.Itoa(i)+"/"+strconv.Itoa(j), "somebody"))
 			}
 			time.Sleep(ttl)
 		}
@@ -94,7 +79,7 @@ func TestAbandonedLeases(t *testing.T) {
 func TestAbandonedPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
-		try(t, b, ask("key", "crashed"))
+		testkit.MustTry(t, b, ask("key", "crashed"))
 		for i := range 5 {
 			r := ask("key", strconv.Itoa(i))
 			r.Backoff = driver.NewBackoff(time.Second, 2)
@@ -110,7 +95,7 @@ func TestAbandonedPlaces(t *testing.T) {
 		if d := time.Since(start); d > 6*ttl {
 			t.Errorf("served after %v", d)
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		mustBeEmpty(t, b)
 	})
 }
@@ -121,7 +106,7 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 50 {
 			b := memlock.New()
-			try(t, b, ask("key", "holder"))
+			testkit.MustTry(t, b, ask("key", "holder"))
 			served := make(chan error)
 			go func() {
 				_, err := b.Acquire(t.Context(), ask("key", "waiter"))
@@ -142,10 +127,10 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 func TestWaiterIsServedAtTheMomentOfTheRelease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
-		g := try(t, b, ask("key", "holder"))
+		g := testkit.MustTry(t, b, ask("key", "holder"))
 		go func() {
 			time.Sleep(3 * time.Second)
-			release(t, b, g)
+			testkit.MustRelease(t, b, g)
 		}()
 		start := time.Now()
 		g2, err := b.Acquire(t.Context(), ask("key", "waiter"))
@@ -158,7 +143,7 @@ func TestWaiterIsServedAtTheMomentOfTheRelease(t *testing.T) {
 		if !g2.Sent.Equal(time.Now()) {
 			t.Errorf("the lease counts from %v ago", time.Since(g2.Sent))
 		}
-		release(t, b, g2)
+		testkit.MustRelease(t, b, g2)
 		mustBeEmpty(t, b)
 	})
 }
@@ -170,7 +155,7 @@ func TestShorterLeaseInTheQueue(t *testing.T) {
 		b := memlock.New()
 		long := ask("key", "long")
 		long.TTL = time.Hour
-		g := try(t, b, long)
+		g := testkit.MustTry(t, b, long)
 		go func() { _, _ = b.Acquire(t.Context(), ask("key", "short")) }()
 		synctest.Wait()
 		served := make(chan time.Time)
@@ -180,7 +165,7 @@ func TestShorterLeaseInTheQueue(t *testing.T) {
 		}()
 		synctest.Wait()
 		start := time.Now()
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		if d := (<-served).Sub(start); d != ttl {
 			t.Errorf("served after %v, when the lease before was %v", d, ttl)
 		}
@@ -190,7 +175,7 @@ func TestShorterLeaseInTheQueue(t *testing.T) {
 func TestReleaseWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
-		g := try(t, b, ask("key", "holder"))
+		g := testkit.MustTry(t, b, ask("key", "holder"))
 		r := ask("key", "waiter")
 		result := make(chan error)
 		go func() {
@@ -198,32 +183,32 @@ func TestReleaseWhileWaiting(t *testing.T) {
 			result <- err
 		}()
 		synctest.Wait()
-		release(t, b, r.Grant())
+		testkit.MustRelease(t, b, r.Grant())
 		if err := <-result; !errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("Acquire whose place was released: %v", err)
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		mustBeEmpty(t, b)
 	})
 }
 
 func TestRepeatedReleaseIsRemembered(t *testing.T) {
 	b := memlock.New()
-	g := try(t, b, ask("key", "first"))
-	release(t, b, g)
-	next := try(t, b, ask("key", "second"))
-	release(t, b, g) // the first again
-	release(t, b, next)
+	g := testkit.MustTry(t, b, ask("key", "first"))
+	testkit.MustRelease(t, b, g)
+	next := testkit.MustTry(t, b, ask("key", "second"))
+	testkit.MustRelease(t, b, g) // the first again
+	testkit.MustRelease(t, b, next)
 
 	// The history is bounded.
 	for i := range memlock.Remembered {
-		release(t, b, try(t, b, ask("key", "later "+strconv.Itoa(i))))
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, ask("key", "later "+strconv.Itoa(i))))
 	}
-	last := try(t, b, ask("key", "last"))
+	last := testkit.MustTry(t, b, ask("key", "last"))
 	if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("a release of long ago: %v", err)
 	}
-	release(t, b, last)
+	testkit.MustRelease(t, b, last)
 	mustBeEmpty(t, b)
 }
 

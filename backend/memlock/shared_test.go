@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // askFor returns a request that waits as long as it takes, in a mode or for a permit.
@@ -38,8 +39,8 @@ func TestHintAmongMany(t *testing.T) {
 			b := memlock.New()
 			short := askFor("short", c.mode, c.permits)
 			short.TTL = 3 * time.Second
-			try(t, b, short)
-			try(t, b, askFor("long", c.mode, c.permits))
+			testkit.MustTry(t, b, short)
+			testkit.MustTry(t, b, askFor("long", c.mode, c.permits))
 			_, err := b.TryAcquire(t.Context(), c.ask)
 			held, ok := errors.AsType[*driver.HeldError](err)
 			if !ok || held.RetryAfter != c.want {
@@ -53,7 +54,7 @@ func TestHintAmongMany(t *testing.T) {
 func TestContended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := memlock.New()
-		g := try(t, b, askFor("first", driver.Exclusive, 0))
+		g := testkit.MustTry(t, b, askFor("first", driver.Exclusive, 0))
 		if g.Contended {
 			t.Error("contended, without a waiter")
 		}
@@ -71,16 +72,16 @@ func TestContended(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		if again := try(t, b, askFor("first", driver.Exclusive, 0)); !again.Contended {
+		if again := testkit.MustTry(t, b, askFor("first", driver.Exclusive, 0)); !again.Contended {
 			t.Error("not contended, with waiters")
 		}
-		release(t, b, g)
+		testkit.MustRelease(t, b, g)
 		for i, want := range []bool{true, true, true, false} { // readers that are granted together say the same
 			g := <-grants
 			if g.Contended != want {
 				t.Errorf("grant %d, of %s: contended %v", i, g.Owner, g.Contended)
 			}
-			release(t, b, g)
+			testkit.MustRelease(t, b, g)
 		}
 		mustBeEmpty(t, b)
 	})
@@ -89,7 +90,7 @@ func TestContended(t *testing.T) {
 // Drop takes the key from all its holders.
 func TestDropOfReaders(t *testing.T) {
 	b := memlock.New()
-	one, two := try(t, b, askFor("1", driver.Shared, 0)), try(t, b, askFor("2", driver.Shared, 0))
+	one, two := testkit.MustTry(t, b, askFor("1", driver.Shared, 0)), testkit.MustTry(t, b, askFor("2", driver.Shared, 0))
 	b.Drop("key")
 	for _, r := range driver.RenewAll(t.Context(), b, []driver.Grant{one, two}) {
 		if r.Status != driver.Lost {

@@ -65,7 +65,10 @@ func TestGuardKeepsOthersOut(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
-		hurried := d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond)) // in SQLite it has to wait
+		hurried := b
+		if d.dialect == sqllock.SQLite { // it has to wait
+			hurried = d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond))
+		}
 		g := testkit.MustTry(t, b, request("key", time.Second))
 
 		tx := guard(t, b, db, g)
@@ -158,7 +161,10 @@ func TestGuardBeforeRelease(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn)
-		hurried := d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond)) // in SQLite it has to wait
+		hurried := b
+		if d.dialect == sqllock.SQLite { // it has to wait
+			hurried = d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond))
+		}
 		g := testkit.MustTry(t, b, request("key", time.Minute))
 		tx := guard(t, b, db, g)
 		if err := hurried.Release(t.Context(), g); err == nil || errors.Is(err, driver.ErrLost) {

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/distlock-go/distlock/internal/testmode"
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
@@ -17,6 +18,7 @@ var shared = zktest.Shared{Config: zktest.Config{
 }}
 
 func TestMain(m *testing.M) {
+	testmode.AtATime(4)
 	code := m.Run()
 	err := shared.Close()
 	if leak := goleak.Find(); err == nil {
