@@ -273,7 +273,7 @@ var zooKeeper = []Mutant{
 	{
 		Name:    "revocation-hides-the-holder",
 		Rule:    "the message to a holder replaces its name",
-		Edits:   []Edit{{"backend/zklock/revoke.go", "		if ours {", "		if ours = false; ours {"}},
+		Edits:   []Edit{{"backend/zklock/revoke.go", "		if n.ours {", "		if n.ours = false; n.ours {"}},
 		Package: "./backend/zklock", Test: "TestRevokeIsNotLost", Needs: "zookeeper",
 	},
 	{
