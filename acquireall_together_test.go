@@ -9,12 +9,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// joint returns a view of s that can take several keys in one step.
-func joint(s *testkit.Store) driver.Backend { return s.Only(testkit.Queuing | testkit.Joint) }
 
 // jointBubble is bubble with a store that can take several keys in one step.
 func jointBubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit.Store)) {

@@ -8,13 +8,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// extending returns a view of s that extends grants. It does not know its waiters, so a test
-// refuses in its place.
-func extending(s *testkit.Store) driver.Backend { return s.Only(testkit.Queuing | testkit.Extending) }
 
 // circulate passes one key among n waiters and the first holder, and returns the number
 // of calls of each kind that reached the store. The tokens must rise.
