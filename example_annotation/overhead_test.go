@@ -7,28 +7,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// instant grants every request and stores nothing, so that only the cost of the caller
-// is measured.
-type instant struct{}
-
-func (instant) Features() driver.Features { return driver.Features{} }
-
-func (instant) TryAcquire(_ context.Context, r driver.Request) (driver.Grant, error) {
-	g := r.Grant()
-	g.Token, g.LastToken, g.Sent = 1, 1, time.Now()
-	return g, nil
-}
-
-func (instant) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
-	for i := range grants {
-		report(i, driver.RenewResult{Status: driver.Renewed})
-	}
-}
-
-func (instant) Release(context.Context, driver.Grant) error { return nil }
 
 // pair is one method in two forms: generated, and by hand with Call.
 type pair struct{ generated, byHand func() error }
@@ -82,7 +62,7 @@ func pairs(ctx context.Context, l *distlock.Locker) map[string]pair {
 
 // Generated code does not allocate more than a Call by hand.
 func TestNoExtraAllocations(t *testing.T) {
-	l := distlock.New(instant{}, distlock.Config{})
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
 	defer l.Close()
 	for name, p := range pairs(t.Context(), l) {
 		count := func(f func() error) float64 {
@@ -109,7 +89,7 @@ func TestNoExtraAllocations(t *testing.T) {
 
 // BenchmarkGenerated compares generated methods with a Call by hand.
 func BenchmarkGenerated(b *testing.B) {
-	l := distlock.New(instant{}, distlock.Config{})
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
 	defer l.Close()
 	for name, p := range pairs(context.Background(), l) {
 		for who, f := range map[string]func() error{"generated": p.generated, "by hand": p.byHand} {
@@ -130,7 +110,7 @@ func BenchmarkGenerated(b *testing.B) {
 // batch by hand: extra-ns/op, less than 0 if it is quicker.
 func BenchmarkOverhead(b *testing.B) {
 	const batch = 200
-	l := distlock.New(instant{}, distlock.Config{})
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
 	defer l.Close()
 	for name, p := range pairs(context.Background(), l) {
 		b.Run(name, func(b *testing.B) {
