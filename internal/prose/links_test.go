@@ -12,8 +12,8 @@ import (
 
 var (
 	linked = regexp.MustCompile(`\]\(([^()\s]+)\)`)
-	code   = regexp.MustCompile("(?ms)^ *```.*?^ *```$|`[^`\n]*`")
-	fences = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	code   = regexp.MustCompile("(?ms)^ *```.*?\n *```$|`[^`\n]*`")
+	fences = regexp.MustCompile("(?ms)^ *```.*?\n *```$")
 	// Of a link in a heading GitHub takes the text, and of a text in the form of code the
 	// inside.
 	heading     = regexp.MustCompile(`(?m)^#{1,6} (.+?) *$`)

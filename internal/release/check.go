@@ -28,7 +28,7 @@ func check(ctx context.Context, out io.Writer, version string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	c := checker{out: out, version: version, clone: filepath.Join(dir, "clone"), dir: dir}
 	if err := errors.Join(c.requirements(), c.api(ctx)); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c *checker) api(ctx context.Context) error {
 	}
 	last, err := c.output(ctx, ".", "git", "describe", "--tags", "--abbrev=0", "--match=v*", "HEAD^")
 	if err != nil {
-		fmt.Fprintln(c.out, "api.txt is not compared, because there is no release before this one")
+		_, _ = fmt.Fprintln(c.out, "api.txt is not compared, because there is no release before this one")
 		return nil //nolint:nilerr // git describe found no tag
 	}
 	last = strings.TrimSpace(last)
@@ -156,7 +156,7 @@ func (c *checker) install(ctx context.Context) error {
 	}
 	for line := range strings.Lines(all) {
 		if strings.HasPrefix(line, library) {
-			fmt.Fprint(c.out, line)
+			_, _ = fmt.Fprint(c.out, line)
 		}
 	}
 	for _, command := range []string{"distlock", "distlockgen", "distlockvet"} {
@@ -167,7 +167,7 @@ func (c *checker) install(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprint(c.out, line)
+		_, _ = fmt.Fprint(c.out, line)
 		if !strings.HasPrefix(line, command+" "+c.version+" ") {
 			return fmt.Errorf("%s does not print the version %s: %s", command, c.version, line)
 		}
