@@ -14,7 +14,7 @@ import (
 // the tests of these packages.
 func TestSleepsAreInBubbles(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{".", "lockui"} {
+	for _, dir := range []string{".", "lockui", "otellock"} {
 		tests := parseTests(t, dir)
 		sleepers := 0
 		for name := range tests.funcs {
