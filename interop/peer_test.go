@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/interop/internal/java"
 )
 
@@ -41,7 +42,7 @@ func (s servers) args() []string {
 //
 // and what only one of them can. The result of a call that failed begins with "!".
 type peer struct {
-	*java.Process
+	*testkit.Process
 
 	t    *testing.T
 	name string
@@ -77,7 +78,7 @@ func startGo(t *testing.T, s servers) *peer {
 	return newPeer(t, "Go", java.Run(t, cmd))
 }
 
-func newPeer(t *testing.T, name string, process *java.Process) *peer {
+func newPeer(t *testing.T, name string, process *testkit.Process) *peer {
 	p := &peer{Process: process, t: t, name: name, calls: make(map[string]*call)}
 	go func() {
 		for line := range process.Lines() {
@@ -115,7 +116,7 @@ func (p *peer) start(thread string, words ...any) *call {
 	id := strconv.Itoa(p.last)
 	p.calls[id] = c
 	p.mu.Unlock()
-	p.Send(append([]any{id}, words...)...)
+	p.Tell(append([]any{id}, words...)...)
 	return c
 }
 

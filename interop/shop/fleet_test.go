@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/interop/internal/java"
 )
 
@@ -19,7 +20,7 @@ import (
 // the Redis that both use.
 type fleet struct {
 	rdb    *redis.Client
-	jvm    *java.Process
+	jvm    *testkit.Process
 	spring *url.URL
 	shop   *shop
 	front  *httptest.Server

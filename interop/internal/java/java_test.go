@@ -11,12 +11,12 @@ func TestProcess(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
 	p := java.Build(t, "../../java").Start(t, "agent.Agent", "-", "-", "1000")
-	p.Send(1, "main", "echo", "hello", "world")
+	p.Tell(1, "main", "echo", "hello", "world")
 	if got := p.Line(); got != "1 hello world" {
 		t.Errorf("the agent says %q", got)
 	}
 	p.Stop()
-	p.Send(2, "main", "echo", "still", "there")
+	p.Tell(2, "main", "echo", "still", "there")
 	p.Cont()
 	if got := p.Line(); got != "2 still there" {
 		t.Errorf("after SIGCONT the agent says %q", got)
