@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // recorder records the requested keys.
@@ -38,20 +39,14 @@ func (r *recorder) last() string {
 func newLocker(t *testing.T) (*distlock.Locker, *recorder) {
 	t.Helper()
 	r := &recorder{}
-	l := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
+	return testkit.NewLocker(t, memlock.New(), distlock.Config{Hooks: distlock.Hooks{
 		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.keys = append(r.keys, i.Key)
 			return ctx
 		},
-	}})
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l, r
+	}}), r
 }
 
 // The same value has the same key, whether the function is annotated, wrapped, or

@@ -12,19 +12,9 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/weave"
 )
-
-func newLocker(t *testing.T) *distlock.Locker {
-	t.Helper()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return l
-}
 
 // pay is like the code of the weaver for a function with these options.
 func pay(ctx context.Context, l *distlock.Locker, text string, params any, body func(ctx context.Context) error) (err error) {
@@ -47,7 +37,7 @@ func TestEnter(t *testing.T) {
 	t.Parallel()
 	const text = "Pay\nprefix:shop:\nvalue:pay\npart:order"
 	weave.Declare(text, nil, nil)
-	l := newLocker(t)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	want, err := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(7)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +70,7 @@ func TestEnterWithoutNeed(t *testing.T) {
 	t.Parallel()
 	const text = "Skipped\nvalue:skipped\npart:order"
 	weave.Declare(text, nil, nil)
-	err := pay(t.Context(), newLocker(t), text, distlock.Skip, func(ctx context.Context) error {
+	err := pay(t.Context(), testkit.NewLocker(t, memlock.New(), distlock.Config{}), text, distlock.Skip, func(ctx context.Context) error {
 		if got := key(ctx); got != "" {
 			t.Errorf("key %q although there is none to take", got)
 		}
@@ -96,7 +86,7 @@ func TestEnterRefuses(t *testing.T) {
 	t.Parallel()
 	const text = "Refused\nvalue:refused\nparamLock:"
 	weave.Declare(text, nil, nil)
-	l := newLocker(t)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	for _, c := range []struct {
 		locker *distlock.Locker
 		text   string
@@ -186,7 +176,7 @@ func TestParams(t *testing.T) {
 func TestEnterAllocates(t *testing.T) {
 	const text = "Cheap\nvalue:cheap"
 	weave.Declare(text, nil, nil)
-	l := newLocker(t)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	o := distlock.Opts{Value: "cheap"}
 	g := l.Site(o)
 	ctx := t.Context()

@@ -16,18 +16,12 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/examples/ginlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 func init() { gin.SetMode(gin.ReleaseMode) }
 
 var pay = distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1}
-
-func newLocker(tb testing.TB) *distlock.Locker {
-	tb.Helper()
-	l := distlock.New(memlock.New(), distlock.Config{})
-	tb.Cleanup(func() { _ = l.Close() })
-	return l
-}
 
 // post sends a request to r.
 func post(r http.Handler, path string) (int, string) {
@@ -42,7 +36,7 @@ func TestUse(t *testing.T) {
 	t.Parallel()
 	r := gin.New()
 	inside := func(*gin.Context) {}
-	r.POST("/orders/:id/pay", ginlock.Use(httpmw.Lock(newLocker(t), httpmw.PathInt("id"), pay)), func(c *gin.Context) {
+	r.POST("/orders/:id/pay", ginlock.Use(httpmw.Lock(testkit.NewLocker(t, memlock.New(), distlock.Config{}), httpmw.PathInt("id"), pay)), func(c *gin.Context) {
 		if _, ok := distlock.FromContext(c.Request.Context()); !ok {
 			t.Error("the context of the request has no lease")
 		}
@@ -71,7 +65,7 @@ func TestUse(t *testing.T) {
 // panic of the handler releases the lock.
 func TestOthers(t *testing.T) {
 	t.Parallel()
-	l := newLocker(t)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	r := gin.New()
 	r.Use(gin.CustomRecoveryWithWriter(io.Discard, func(c *gin.Context, _ any) { c.Status(http.StatusTeapot) }), func(c *gin.Context) {
 		c.Next()
@@ -97,7 +91,7 @@ func TestOthers(t *testing.T) {
 // TestLoss: the context of the request ends when the lock is lost.
 func TestLoss(t *testing.T) {
 	t.Parallel()
-	l := newLocker(t)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	r := gin.New()
 	r.POST("/orders/:id", ginlock.Use(httpmw.Lock(l, httpmw.PathInt("id"), pay)), func(c *gin.Context) {
 		ctx := c.Request.Context()
@@ -118,7 +112,7 @@ func TestLoss(t *testing.T) {
 // replaces the writer panics.
 func TestWiring(t *testing.T) {
 	t.Parallel()
-	l := newLocker(t)
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	r := gin.New()
 	never := func(*gin.Context) { t.Error("it ran") }
 	r.POST("/orders/:order", ginlock.Use(httpmw.Lock(l, httpmw.PathInt("id"), pay)), never)
