@@ -8,14 +8,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock/internal/etcdtest"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // shared is the server of all tests that do not stop or restart it.
 var shared etcdtest.Shared
 
 func TestMain(m *testing.M) {
-	testmode.AtATime(4)
 	code := m.Run()
 	err := shared.Close()
 	if leak := goleak.Find(); err == nil {

@@ -25,7 +25,7 @@ func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()
 	admin := newClient(t, addr)
-	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(6*time.Second))
+	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(15*time.Second))
 	other := newBackend(t, newClient(t, addr))
 	locker := distlock.New(b, distlock.Config{})
 	defer locker.Close()
@@ -53,12 +53,12 @@ func TestNoSpace(t *testing.T) {
 	if next.Token <= g.Token {
 		t.Errorf("token %d after token %d", next.Token, g.Token)
 	}
-	full := time.Now()
+	until := lease.Until()
 	testkit.Eventually(t, "the lease is renewed", func() bool {
 		if err := lease.Check(); err != nil {
 			t.Fatalf("the lease: %v", err)
 		}
-		return lease.Until().After(full.Add(4 * time.Second))
+		return lease.Until().After(until)
 	})
 
 	makeSpace(t, admin, addr)
