@@ -18,7 +18,7 @@ var shared = zktest.Shared{Config: zktest.Config{
 }}
 
 func TestMain(m *testing.M) {
-	testmode.AtATime(4)
+	testmode.AtATime(3)
 	code := m.Run()
 	err := shared.Close()
 	if leak := goleak.Find(); err == nil {
