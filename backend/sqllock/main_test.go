@@ -8,11 +8,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock/internal/sqltest"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 func TestMain(m *testing.M) {
-	testmode.AtATime(3)
 	code := m.Run()
 	sqltest.StopShared()
 	if err := goleak.Find(); code == 0 && err != nil {
