@@ -20,7 +20,7 @@ func Example() {
 	defer c.Close()
 	clients := []redis.UniversalClient{a.Client(), b.Client(), c.Client()} // redis.NewClient
 	// There are no locks yet, so there is no need to wait for a longest lease.
-	backend := redlock.New(clients, redlock.WithTrustedStart())
+	backend := redlock.New(clients, redlock.WithTrustedStart(), redlock.WithNodeTimeout(time.Second))
 	locker := distlock.New(backend, distlock.Config{})
 	defer locker.Close()
 
