@@ -202,3 +202,53 @@ func TestRenewed(t *testing.T) {
 		s.Fail(nil)
 	})
 }
+
+// slowToEnd is a context whose children take as long to be cancelled as until is not closed.
+type slowToEnd struct {
+	context.Context
+	until chan struct{}
+}
+
+func (c slowToEnd) Done() <-chan struct{} { return c.until }
+
+// AfterFunc is the method that package context looks for. It calls the function that it
+// gets while it cancels a child, after the child is done.
+func (c slowToEnd) AfterFunc(func()) func() bool {
+	return func() bool {
+		<-c.until
+		return true
+	}
+}
+
+// Close waits for the hook Lost, although the function has returned before the loss is
+// told.
+func TestCloseWaitsForLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan error, 1)
+		l := distlock.New(testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
+			Lost: func(ctx context.Context, _ distlock.LostInfo) { told <- ctx.Err() },
+		}})
+		ctx := slowToEnd{t.Context(), make(chan struct{})}
+		err := l.Do(ctx, "k", distlock.Opts{MaxHold: time.Second}, func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		})
+		wantIs(t, err, distlock.ErrLost)
+		closed := make(chan error, 1)
+		go func() { closed <- l.Close() }()
+		synctest.Wait()
+		select {
+		case <-closed:
+			t.Error("Close does not wait for the hook")
+		default:
+		}
+		close(ctx.until)
+		wantIs(t, <-closed)
+		select {
+		case err := <-told:
+			wantIs(t, err, context.Canceled)
+		default:
+			t.Error("Close returns before the hook is called")
+		}
+	})
+}

@@ -277,11 +277,20 @@ func (s *Lease) renewed(failed bool, err error, left time.Duration) {
 	s.locker.life.background(func() { s.locker.cfg.Hooks.Renewed(&s.ctx, i) })
 }
 
-// lost is called once, when the lease is lost while s is a holder.
-func (s *Lease) lost(err error) {
-	s.cancel(s.fail("hold", err)) // below several leases the key tells which
+// lost is called once, when the lease is lost while s is a holder, and returns the function
+// that tells s. From here on Close waits for the hook, because the lease may be released,
+// and Close may be called, as soon as its context is cancelled.
+func (s *Lease) lost(err error) (tell func()) {
+	told := make(chan struct{})
 	if h := s.locker.cfg.Hooks.Lost; h != nil {
 		i := LostInfo{LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Err: err}
-		s.locker.life.background(func() { h(&s.ctx, i) })
+		s.locker.life.background(func() {
+			<-told
+			h(&s.ctx, i)
+		})
+	}
+	return func() {
+		s.cancel(s.fail("hold", err)) // below several leases the key tells which
+		close(told)
 	}
 }

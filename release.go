@@ -120,7 +120,7 @@ func (l *Locker) giveBack(ctx context.Context, s *Lease, lost error) (_, err err
 	case !errors.Is(err, ErrLost):
 		return lost, unavailable(err)
 	case lost == nil:
-		s.lost(errTaken)
+		s.lost(errTaken)()
 		return errTaken, nil
 	default:
 		return lost, nil

@@ -26,7 +26,7 @@ type State[H comparable] struct {
 	limits  Limits
 	since   time.Duration // the age at which this process got the lease
 	safeTTL time.Duration
-	lost    func(H, error)
+	lost    func(H, error) (tell func())
 
 	mu     sync.Mutex
 	enough time.Duration // what must be left of the lease for a next holder
@@ -69,8 +69,9 @@ type Assignment struct {
 
 // Init makes s the state of a new lease, which this process gets now and which no holder
 // has yet. abandoned reports that an attempt to get the lease ended without an answer. When
-// the lease is lost, lost is called once for each holder.
-func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, abandoned bool, lost func(h H, err error)) {
+// the lease is lost, lost is called once for each holder, before Detach or Release of that
+// holder can return, and must not use the state. What it returns is called afterwards.
+func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, abandoned bool, lost func(h H, err error) (tell func())) {
 	s.grant, s.class, s.limits, s.safeTTL, s.lost = g, c, l, clock.SafeTTL(g.TTL), lost
 	s.since = s.age(now)
 	s.sent, s.enough = Start(g), s.safeTTL/2
@@ -283,11 +284,14 @@ func (s *State[H]) Lose(err error) error {
 		defer s.mu.Unlock()
 		return s.over
 	}
-	holders := s.holders()
+	var tell []func()
+	for _, h := range s.holders() {
+		tell = append(tell, s.lost(h, err))
+	}
 	s.over = err
 	s.mu.Unlock()
-	for _, h := range holders {
-		s.lost(h, err)
+	for _, f := range tell {
+		f()
 	}
 	return err
 }

@@ -42,7 +42,9 @@ func newLease(t *testing.T, c compat.Class, l leasestate.Limits, tokens bool) *l
 	if tokens {
 		g.Token, g.LastToken = 1, 4
 	}
-	s.Init(time.Now(), g, c, l, false, func(h string, err error) { s.told = append(s.told, fmt.Sprint(h, ": ", err)) })
+	s.Init(time.Now(), g, c, l, false, func(h string, err error) func() {
+		return func() { s.told = append(s.told, fmt.Sprint(h, ": ", err)) }
+	})
 	return s
 }
 
@@ -395,10 +397,12 @@ func TestManyHolders(t *testing.T) {
 		told, tokens := map[int]int{}, map[uint64]int{}
 		g := driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1000}
 		l := leasestate.Limits{HandOvers: 1000, MaxTime: time.Hour}
-		s.Init(time.Now(), g, reader, l, false, func(h int, _ error) {
-			mu.Lock()
-			defer mu.Unlock()
-			told[h]++
+		s.Init(time.Now(), g, reader, l, false, func(h int, _ error) func() {
+			return func() {
+				mu.Lock()
+				defer mu.Unlock()
+				told[h]++
+			}
 		})
 		var lasts atomic.Int64
 		var all sync.WaitGroup

@@ -77,7 +77,7 @@ var core = []Mutant{
 	root("loss-during-the-end-of-sharing", "a loss while a reader leaves is not reported", "TestLossDuringARelease/reader",
 		Edit{"release.go", "		lost = over // just now, and s was told\n	}\n	return", "		_ = over\n	}\n	return"}),
 	root("loss-untold-to-the-hook", "a loss that a release detects is not reported to the hook", "TestLossThatTheReleaseFindsIsToldToTheHook",
-		Edit{"release.go", "		s.lost(errTaken)\n", ""}),
+		Edit{"release.go", "		s.lost(errTaken)()\n", ""}),
 	root("loss-untold-to-the-caller", "a loss that a release detects is not reported to the caller", "TestLossThatTheReleaseFindsIsToldToTheHook",
 		Edit{"release.go", "		return errTaken, nil\n", "		return nil, nil\n"}),
 	root("shared-lease-left-behind", "the last reader of a shared lease does not release it", "TestSharedLeaseIsReleasedByTheLastReader",
