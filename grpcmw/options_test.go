@@ -286,7 +286,7 @@ func TestEachFieldOfAnOptionIsRead(t *testing.T) {
 			*p = 7
 			m.Set(fd, protoreflect.ValueOf(uint32(7)))
 		case *time.Duration:
-			*p = 7 * time.Second
+			*p = time.Second
 			m.Set(fd, protoreflect.ValueOf(durationpb.New(*p).ProtoReflect()))
 		case *distlock.Mode:
 			*p = distlock.Shared
