@@ -367,7 +367,7 @@ func TestLeadCampaignsAgain(t *testing.T) {
 
 func TestLeadRefusesWhatCannotBeMended(t *testing.T) {
 	never := func(context.Context) error { panic("led") }
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
 		unfenced := testkit.NewStore()
 		unfenced.LimitTokens(0)
 		bare := testkit.NewLocker(t, unfenced, distlock.Config{})

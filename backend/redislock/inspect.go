@@ -110,7 +110,8 @@ func (b *Backend) scan(ctx context.Context, match string, page func(names []stri
 	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
 		return call(ctx, b.calls, func(ctx context.Context, _ redis.UniversalClient) (*redis.ScanCmd, error) {
 			cmd := master.Scan(ctx, cursor, match, scanCount)
-			return cmd, cmd.Err()
+			err := cmd.Err()
+			return cmd, err
 		})
 	}, page)
 }

@@ -115,7 +115,8 @@ func (b *Backend) scan(ctx context.Context, prefix string, page func(keys []stri
 	return rediskit.Scan(masters, func(master redis.UniversalClient, cursor uint64) (*redis.ScanCmd, error) {
 		return call(ctx, b, func(ctx context.Context) (*redis.ScanCmd, error) {
 			cmd := master.ScanType(ctx, cursor, rediskit.ScanPattern(prefix)+"*", scanCount, "hash")
-			return cmd, cmd.Err()
+			err := cmd.Err()
+			return cmd, err
 		})
 	}, func(keys []string) (bool, error) { return true, page(keys) })
 }

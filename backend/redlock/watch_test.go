@@ -16,6 +16,9 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
+// channel is that of the messages about the key.
+const channel = "distlock:redlock:free:" + lockKey
+
 // took empties a channel of Wake, and reports whether it had a value.
 func took(up <-chan struct{}) bool {
 	select {
@@ -42,7 +45,7 @@ func watched(t *testing.T, b *redlock.Backend) <-chan struct{} {
 func (f *fleet) tell(t *testing.T, owner string, nodes ...int) {
 	t.Helper()
 	for _, i := range nodes {
-		if n, err := f.admins[i].Publish(t.Context(), "distlock:redlock:free:"+lockKey, owner).Result(); n != 1 || err != nil {
+		if n, err := f.admins[i].Publish(t.Context(), channel, owner).Result(); n != 1 || err != nil {
 			t.Fatalf("node %d: %d, %v", i, n, err)
 		}
 	}
@@ -194,6 +197,17 @@ func TestVirtualWaitersOfOtherProcesses(t *testing.T) {
 	})
 }
 
+// subscribed waits until each node has a subscription for the messages about the key.
+func (f *fleet) subscribed(t *testing.T) {
+	t.Helper()
+	for _, c := range f.admins {
+		testkit.Eventually(t, "a node has a subscription", func() bool {
+			n, err := c.PubSubNumSub(t.Context(), channel).Result()
+			return err == nil && n[channel] == 1
+		})
+	}
+}
+
 // A minority that is down or hangs does not matter, and neither does a node that comes back.
 // A watch that was interrupted begins again: messages may have been missed.
 func TestWakeSurvivesNodes(t *testing.T) {
@@ -210,6 +224,7 @@ func TestWakeSurvivesNodes(t *testing.T) {
 		testkit.Eventually(t, what, func() bool { return took(up) })
 	}
 	turn("the waiter wakes")
+	f.subscribed(t) // a node that begins late does not begin again
 	f.servers[0].Kill()
 	f.servers[1].Stop()
 	turn("the waiter wakes without a minority")
@@ -302,8 +317,8 @@ func TestACLForMessages(t *testing.T) {
 	cancel()
 	for _, c := range f.admins {
 		testkit.Eventually(t, "the subscription ends", func() bool {
-			n, err := c.PubSubNumSub(t.Context(), "distlock:redlock:free:"+lockKey).Result()
-			return err == nil && n["distlock:redlock:free:"+lockKey] == 0
+			n, err := c.PubSubNumSub(t.Context(), channel).Result()
+			return err == nil && n[channel] == 0
 		})
 		refusals, err := c.ACLLog(t.Context(), 100).Result()
 		if err != nil {

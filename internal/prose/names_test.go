@@ -15,7 +15,7 @@ import (
 var pages = []string{"CONTRIBUTING.md", "docs/architecture.md", "docs/style.md", "docs/adr/*.md"}
 
 var (
-	drawing    = regexp.MustCompile("(?ms)^```text\n(.*?)^```")
+	drawing    = regexp.MustCompile("(?s)```text\n(.*?)\n```")
 	drawn      = regexp.MustCompile(`[\w/]+\.[A-Za-z]+|[A-Za-z]*[a-z](?:_[a-z]|[A-Z])\w+`)
 	span       = regexp.MustCompile("`([^`]+)`")
 	identifier = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)

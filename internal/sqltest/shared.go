@@ -15,7 +15,8 @@ func (e *Engine) Shared(tb testing.TB) *Server {
 	tb.Helper()
 	return e.shared.Get(tb, func(dir string) (*Server, error) {
 		s := e.newServer(dir, nil)
-		return s, s.launch()
+		err := s.launch()
+		return s, err
 	})
 }
 

@@ -25,30 +25,36 @@ func TestRegisterFindsViolations(t *testing.T) {
 		want string // "": it is right
 	}{
 		"in turns": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			for token := range uint64(3) {
 				r.Enter(tb, key, token+1)
 				r.Leave(key, token+1)
 			}
 		}, ""},
 		"two keys": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			r.Enter(tb, key, 1)
 			r.Enter(tb, "another", 1)
 		}, ""},
 		"two at once": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			r.Enter(tb, key, 1)
 			r.Enter(tb, key, 2)
 		}, "token 2 enters while 1 is inside"},
 		"the same token": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			r.Enter(tb, key, 5)
 			r.Leave(key, 5)
 			r.Enter(tb, key, 5)
 		}, "used twice"},
 		"a lower token": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			r.Enter(tb, key, 5)
 			r.Leave(key, 5)
 			r.Enter(tb, key, 4)
 		}, "token 4 after token 5"},
 		"lenient: two at once, in any order": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			r.SetLenient(true)
 			r.Enter(tb, key, 7)
 			r.Enter(tb, key, 6)
@@ -58,11 +64,13 @@ func TestRegisterFindsViolations(t *testing.T) {
 			r.Enter(tb, key, 8)
 		}, ""},
 		"lenient: the same token": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			r.SetLenient(true)
 			r.Enter(tb, key, 7)
 			r.Enter(tb, key, 7)
 		}, "used twice"},
 		"lenient: below a strict one": {func(tb testing.TB, r *testkit.Register) {
+			tb.Helper()
 			r.Enter(tb, key, 7)
 			r.SetLenient(true)
 			r.Enter(tb, key, 6)

@@ -15,7 +15,7 @@ import (
 // ErrBroken is the usual error of a [Store] that fails.
 var ErrBroken = errors.New("broken pipe")
 
-// ErrSilent, as the error of a renewal, makes it end without a result and without a reason.
+// ErrSilent makes a renewal of which it is the error end without a result and without a reason.
 var ErrSilent = errors.New("silent")
 
 // Hook is called in a method of a [Store]. It may block, except in Wake.

@@ -15,7 +15,7 @@ func (w waking) Wake(ctx context.Context, key string) <-chan struct{} {
 	look <- struct{}{} // the watch works from now on
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	w.s.watches[look] = ctx
+	w.s.watches[look] = ctx //nolint:fatcontext // a set of contexts, none of which is derived from another
 	return look
 }
 
