@@ -51,7 +51,7 @@ func TestThousandCancelled(t *testing.T) {
 			}
 			return keys[0].Waiting
 		}
-		if s.Kind == "redlock" { // it has no queue
+		if !s.hasQueue() {
 			for _, d := range doubles {
 				testkit.Eventually(t, "a process was refused", func() bool { return d.Answers(testkit.Try) > 0 })
 			}
@@ -69,7 +69,7 @@ func TestThousandCancelled(t *testing.T) {
 		if d := time.Since(begun); d > testkit.Patience/3 {
 			t.Errorf("the last was back after %v", d)
 		}
-		if s.Kind != "redlock" {
+		if s.hasQueue() {
 			testkit.Eventually(t, "the queue is empty", func() bool { return inLine() == 0 })
 		}
 		mustRelease(t, held)
@@ -87,7 +87,7 @@ func TestGrantInFlight(t *testing.T) {
 		const rounds = 20
 		// No lease expires during the test, and waiters in a queue rarely ask again.
 		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience, RetryInterval: testkit.Patience}
-		if s.Kind == "redlock" { // it has no queue
+		if !s.hasQueue() {
 			o.RetryInterval = 10 * time.Millisecond
 		}
 		l, other := s.locker(t), s.locker(t)
@@ -104,7 +104,7 @@ func TestGrantInFlight(t *testing.T) {
 		})
 		inLine := func(n int) {
 			testkit.Eventually(t, "they are in line", func() bool {
-				if s.Kind == "redlock" {
+				if !s.hasQueue() {
 					return true
 				}
 				keys, err := l.Inspect(context.Background(), key, 1)

@@ -49,6 +49,9 @@ func (a address) dying(lease time.Duration) address {
 // hasSessions reports whether the locks of a process end together with its session.
 func (a address) hasSessions() bool { return a.Kind == "zklock" || a.Kind == "etcdlock" }
 
+// hasQueue reports whether the store has the waiters in a queue.
+func (a address) hasQueue() bool { return a.Kind != "redlock" }
+
 // gone returns how long the store keeps a lease of a dead process.
 func (a address) gone(lease time.Duration) time.Duration {
 	if a.hasSessions() {
