@@ -13,6 +13,7 @@ VALKEY ?= valkey-server
 COUNT ?= 20
 FUZZTIME ?= 1m
 FUZZPART ?= 0/1
+PACKAGES ?= work
 CROSSPART ?= 0/1
 ENGINE ?= docker
 BENCHTIME ?= 1s
@@ -157,8 +158,8 @@ cross: ## Build cmd/distlock for every system; with CROSSPART=k/n for those with
 	done
 
 .PHONY: cross-vet
-cross-vet: ## Run go vet as on Windows and on macOS, the tests included; with CROSSPART=k/n on those with the number k, modulo n
-	for system in $$($(call part,$(CROSSPART),windows darwin)); do echo "$$system"; GOOS=$$system go vet work; done
+cross-vet: ## Run go vet on PACKAGES as on Windows and on macOS, the tests included; with CROSSPART=k/n on those with the number k, modulo n
+	for system in $$($(call part,$(CROSSPART),windows darwin)); do echo "$$system"; GOOS=$$system go vet $(PACKAGES); done
 
 .PHONY: binaries
 binaries: ## Write the archives of cmd/distlock for every system and their checksums to bin/release
