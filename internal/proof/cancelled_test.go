@@ -21,7 +21,7 @@ func TestThousandCancelled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters = 4, 250
 		// No waiter returns because it has asked again.
-		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience, RetryInterval: 2 * testkit.Patience, MaxWaiters: waiters - 1}
+		o := distlock.Opts{KeyTimeout: longLease, RetryInterval: longLease, MaxWaiters: waiters - 1}
 		holder := s.locker(t)
 		held := testkit.MustAcquire(t, holder, key, o)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -86,7 +86,7 @@ func TestGrantInFlight(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const rounds = 20
 		// No lease expires during the test, and waiters in a queue rarely ask again.
-		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience, RetryInterval: testkit.Patience}
+		o := distlock.Opts{KeyTimeout: longLease, RetryInterval: testkit.Patience}
 		if !s.hasQueue() {
 			o.RetryInterval = 10 * time.Millisecond
 		}
@@ -156,7 +156,7 @@ func TestGrantInFlight(t *testing.T) {
 // if the release is sent with the caller's context.
 func TestCancelledRelease(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
-		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience} // no lease expires during the test
+		o := distlock.Opts{KeyTimeout: longLease} // no lease expires during the test
 		l, other := s.locker(t), s.locker(t)
 		for i := range 20 {
 			ctx, cancel := context.WithCancel(context.Background())

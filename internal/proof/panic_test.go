@@ -22,7 +22,7 @@ func TestPanicAndGoexit(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		l, double := s.observed(t)
 		other := s.locker(t)
-		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience} // no lease expires during the test
+		o := distlock.Opts{KeyTimeout: longLease} // no lease expires during the test
 		boom := errors.New("boom")
 		for name, end := range map[string]func(){
 			"panic":  func() { panic(boom) },

@@ -20,7 +20,7 @@ func TestWaitersKilled(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {
 		const processes, waiters, slack = 5, 10, 10 * time.Second
 		l := s.locker(t)
-		o := distlock.Opts{KeyTimeout: 2 * testkit.Patience}
+		o := distlock.Opts{KeyTimeout: longLease}
 		held := testkit.MustAcquire(t, l, key, o)
 		var dead []*testkit.Process
 		for range processes {

@@ -12,6 +12,10 @@ import (
 // key is the key that all processes lock.
 const key = "shop:order"
 
+// longLease is a lease that does not expire during a test. It is the longest that redlock
+// has by default.
+const longLease = time.Minute
+
 // isDone waits for done, and returns false if it is not closed in time.
 func isDone(done <-chan struct{}) bool {
 	select {
