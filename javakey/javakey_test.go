@@ -14,6 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/child"
 	"github.com/distlock-go/distlock/javakey"
 )
 
@@ -140,13 +141,8 @@ func TestGolden(t *testing.T) {
 // Java prints what is in the golden file.
 func TestJava(t *testing.T) {
 	t.Parallel()
-	java, err := exec.LookPath("java")
-	if err != nil {
-		if os.Getenv("DISTLOCK_TEST_REAL") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip("left out: Java is not installed")
-	}
+	java, err := child.LookPath("java", "needs Java")
+	child.Need(t, err)
 	want, err := os.ReadFile("testdata/golden.txt")
 	if err != nil {
 		t.Fatal(err)
