@@ -61,7 +61,7 @@ test-long: ## Run all tests, the long ones, too; a missing server is a failure
 
 .PHONY: test-valkey
 test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH, or an absolute path
-	DISTLOCK_TEST_REDIS=$(VALKEY) go run ./internal/retest ./backend/redislock ./backend/redlock ./cmd/distlock ./example_service
+	DISTLOCK_TEST_REDIS=$(VALKEY) go run ./internal/retest ./backend/redislock ./backend/redlock ./cmd/distlock
 
 .PHONY: race
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
@@ -93,7 +93,7 @@ load: ## Run the load test on the embedded store
 
 .PHONY: jmeter
 jmeter: ## Run JMeter's plan of the example shop, for USERS times LOOPS orders, with the lock and without (needs Maven and Java)
-	go -C example_service/jmeter run . -users $(USERS) -loops $(LOOPS)
+	USERS=$(USERS) LOOPS=$(LOOPS) bench/jmeter/run.sh
 
 .PHONY: interop
 interop: ## Run distlock beside Java's lock libraries, and write docs/interop.md (needs Java, Maven, redis-server and ZooKeeper)
@@ -191,7 +191,7 @@ generate-check: generate ## Fail if the generated code is not up to date
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock example_service examples interop internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
+	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock examples interop internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
 	go -C bench mod tidy -e
 	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/internal/backendurl"; \
 		trap 'for part in $$parts; do go -C cmd mod edit -dropreplace "$$part"; done' EXIT; \

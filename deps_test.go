@@ -69,11 +69,13 @@ var layers = []layer{
 	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
 	{"examples", "example_annotation", "root", ""},
+	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"suite", "locktest", "root driver", ""},
 	{"modes", "internal/testmode internal/testmode/mutants-faults-proofs-torture-weaving.run-only-with.make-check-full", "", ""},
 	{"processes", "internal/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/api internal/maven internal/mutant internal/prose internal/spoilnet internal/stall backend/redislock/internal/queuemodel", "modes processes", "golang.org/x/sys"},
+	{"shop", "example_service", "root http grpc page backends embedded processes messages", grpc + " " + goRedis},
 	{"kit", "internal/testkit", "root driver backends modes processes testing", uuidPath},
 	{"measured", "internal/lockmetrics/knownrun", "root driver backends kit", ""},
 	{"servers", "internal/etcdtest internal/redistest internal/sqltest internal/zktest", "modes processes testing", goRedis + " " + miniredis},

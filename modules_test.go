@@ -14,7 +14,7 @@ import (
 // TestModuleOutside writes a module that pins the oldest versions of grpc and chi that
 // this module allows, and imports httpmw and redislock: go mod tidy leaves both versions
 // as they are, and adds nothing that only the other backends, the commands, the
-// benchmarks, the example service or the proofs need. A higher version in go.mod is a higher version for all users.
+// benchmarks or the proofs need. A higher version in go.mod is a higher version for all users.
 func TestModuleOutside(t *testing.T) {
 	testmode.Long(t)
 	root, err := os.Getwd()

@@ -6,7 +6,6 @@ require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/bsm/redislock v0.9.4
 	github.com/distlock-go/distlock v0.1.0
-	github.com/distlock-go/distlock/example_service v0.1.0
 	github.com/distlock-go/distlock/internal/backendurl v0.1.0
 	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/go-zookeeper/zk v1.0.4
@@ -72,7 +71,6 @@ replace (
 	github.com/distlock-go/distlock => ..
 	github.com/distlock-go/distlock/backend/etcdlock => ../backend/etcdlock
 	github.com/distlock-go/distlock/backend/sqllock => ../backend/sqllock
-	github.com/distlock-go/distlock/example_service => ../example_service
 	github.com/distlock-go/distlock/internal/backendurl => ../internal/backendurl
 	github.com/distlock-go/distlock/otellock => ../otellock
 	github.com/distlock-go/distlock/promlock => ../promlock

@@ -1,165 +1,73 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"log/slog"
+	"io"
 	"net/http"
-	"strings"
-	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/httpmw"
 )
 
-// httpAPI is the shop over HTTP.
-type httpAPI struct {
-	shop        *shop
-	page        *page
-	monitor     *monitor
-	metrics     http.Handler
-	bodyTimeout time.Duration
-	log         *slog.Logger
-}
+const maxBody = 64 << 10
 
-// handler returns the routes of the shop. It fails if the table of routes is invalid.
-func (a *httpAPI) handler(l *distlock.Locker, lock distlock.Opts) (http.Handler, error) {
-	r := chi.NewRouter()
-	r.NotFound(func(w http.ResponseWriter, r *http.Request) { notFound.ServeHTTP(w, r) })
-	r.MethodNotAllowed(methodNotAllowed(r))
-	return r, mount(r, a.routes(), l, lock)
-}
+// shopRoutes adds the HTTP interface of the shop to mux. The route of orders takes the
+// lock of the sku in its path; PUT leaves the lock to the shop.
+func shopRoutes(mux *http.ServeMux, sh *shop, l *distlock.Locker, lock distlock.Opts) {
+	locked := httpmw.Lock(l, httpmw.PathValue("sku"), lock,
+		httpmw.WithBodyFirst(maxBody), // a slow client does not hold the lock
+		httpmw.WithErrorHandler(writeError))
 
-// routes is the table of routes and their locks. POST takes its lock in a middleware;
-// PUT leaves that to the shop.
-func (a *httpAPI) routes() []route {
-	return []route{
-		{method: "GET", pattern: "/", before: pageHeaders, lock: unlocked, handle: a.page.getIndex},
-		{method: "GET", pattern: "/assets/{file}", before: pageHeaders, lock: unlocked, handle: a.page.getAsset},
-		{method: "GET", pattern: "/live", before: pageHeaders, lock: unlocked, handle: a.page.getLive},
-		{method: "POST", pattern: "/demo/{name}", before: sameOrigin, lock: unlocked, handle: a.postDemo},
-		{method: "GET", pattern: "/locks", lock: unlocked, handle: a.page.getLocks},
-		{method: "GET", pattern: "/locks/", lock: unlocked, handle: a.page.getLocks},
-		{method: "GET", pattern: "/locks/{page}", lock: unlocked, handle: a.page.getLocks},
-		{method: "GET", pattern: "/healthz", lock: unlocked, handle: a.health},
-		{method: "GET", pattern: "/metrics", lock: unlocked, handle: a.getMetrics},
-		{method: "GET", pattern: "/items/{sku}", lock: unlocked, handle: a.getItem},
-		{method: "PUT", pattern: "/items/{sku}", lock: unlocked, handle: a.putItem},
-		// The request is read and checked before the lock is taken, so that neither a
-		// slow client nor a bad request makes others wait.
-		{method: "POST", pattern: "/items/{sku}/orders", before: a.readOrder, lock: "sku", handle: a.placeOrder},
-		{method: "POST", pattern: "/unlocked/items/{sku}/orders", before: a.readOrder, lock: unlocked, handle: a.placeOrderUnlocked},
-	}
-}
-
-// orderKey is the context key of the order that readOrder has read.
-type orderKey struct{}
-
-// readOrder is a middleware that reads the order from the request.
-func (a *httpAPI) readOrder(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body struct {
-			Buyer    string `json:"buyer"`
-			Quantity int    `json:"quantity"`
-		}
-		if err := readBody(w, r, a.bodyTimeout, &body); err != nil {
-			a.fail(w, r, err)
+	mux.Handle("POST /items/{sku}/orders", locked(placeOrder(sh.place)))
+	mux.Handle("POST /unlocked/items/{sku}/orders", placeOrder(sh.placeUnlocked))
+	mux.HandleFunc("GET /items/{sku}", func(w http.ResponseWriter, r *http.Request) {
+		it, err := sh.stock.get(r.Context(), r.PathValue("sku"), 0)
+		reply(w, r, http.StatusOK, it, err)
+	})
+	mux.HandleFunc("PUT /items/{sku}", func(w http.ResponseWriter, r *http.Request) {
+		s := sale{SKU: r.PathValue("sku"), Stock: -1}
+		err := readBody(r, &s)
+		if err != nil {
+			writeError(w, r, err)
 			return
 		}
-		req := orderRequest{SKU: r.PathValue("sku"), Buyer: body.Buyer, Quantity: body.Quantity}
-		if err := req.validate(); err != nil {
-			a.fail(w, r, err)
-			return
-		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), orderKey{}, req)))
+		it, err := sh.reset(r.Context(), s)
+		reply(w, r, http.StatusOK, it, err)
+	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, r, http.StatusOK, map[string]string{"status": "ok"}, l.Ping(r.Context()))
 	})
 }
 
-// placeOrder runs under the lock that the middleware took.
-func (a *httpAPI) placeOrder(w http.ResponseWriter, r *http.Request) { a.place(w, r, a.shop.place) }
-
-// placeOrderUnlocked runs without a lock.
-func (a *httpAPI) placeOrderUnlocked(w http.ResponseWriter, r *http.Request) {
-	a.place(w, r, a.shop.placeUnlocked)
-}
-
-func (a *httpAPI) place(w http.ResponseWriter, r *http.Request, place distlock.Func[orderRequest, order]) {
-	req, _ := r.Context().Value(orderKey{}).(orderRequest)
-	o, err := place(r.Context(), req)
-	if err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusCreated, struct {
-		OrderID   int64  `json:"order_id"`
-		SKU       string `json:"sku"`
-		Remaining int    `json:"remaining"`
-		Token     uint64 `json:"token"`
-	}{o.ID, o.SKU, o.Remaining, o.Token})
-}
-
-func (a *httpAPI) getItem(w http.ResponseWriter, r *http.Request) {
-	it, err := a.shop.item(r.Context(), r.PathValue("sku"))
-	a.item(w, r, it, err)
-}
-
-func (a *httpAPI) putItem(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Stock *int `json:"stock"` // 0 is a stock; a missing stock is an error
-	}
-	err := readBody(w, r, a.bodyTimeout, &body)
-	if err == nil && body.Stock == nil {
-		err = badInput("stock: is missing")
-	}
-	var it item
-	if err == nil {
-		it, err = a.shop.reset(r.Context(), stockRequest{SKU: r.PathValue("sku"), Stock: *body.Stock})
-	}
-	a.item(w, r, it, err)
-}
-
-func (a *httpAPI) item(w http.ResponseWriter, r *http.Request, it item, err error) {
-	if err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, struct {
-		SKU   string `json:"sku"`
-		Stock int    `json:"stock"`
-		Sold  int    `json:"sold"`
-	}{it.SKU, it.Stock, it.Sold})
-}
-
-// health answers load balancers. It does not wait.
-func (a *httpAPI) health(w http.ResponseWriter, r *http.Request) {
-	if err := a.monitor.health(); err != nil {
-		a.fail(w, r, err)
-		return
-	}
-	writeJSON(w, http.StatusOK, struct {
-		Status string `json:"status"`
-	}{"ok"})
-}
-
-// getMetrics answers Prometheus.
-func (a *httpAPI) getMetrics(w http.ResponseWriter, r *http.Request) { a.metrics.ServeHTTP(w, r) }
-
-// methodNotAllowed returns a handler that lists the methods of r for the path.
-func methodNotAllowed(r chi.Routes) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
-		var allowed []string
-		for _, m := range methods {
-			if r.Match(chi.NewRouteContext(), m, req.URL.EscapedPath()) {
-				allowed = append(allowed, m)
-			}
+func placeOrder(place distlock.Func[order, receipt]) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o := order{SKU: r.PathValue("sku")}
+		if err := readBody(r, &o); err != nil {
+			writeError(w, r, err)
+			return
 		}
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		noMethod.ServeHTTP(w, req)
-	}
+		got, err := place(r.Context(), o)
+		reply(w, r, http.StatusCreated, got, err)
+	})
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+// readBody decodes the body of a request, which is one JSON object without unknown
+// fields.
+func readBody(r *http.Request, v any) error {
+	dec := json.NewDecoder(io.LimitReader(r.Body, maxBody))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		return badInput("body: %v", err)
+	}
+	return nil
+}
+
+// reply answers with v, or with the problem for err.
+func reply(w http.ResponseWriter, r *http.Request, status int, v any, err error) {
+	if err != nil {
+		writeError(w, r, err)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // an error means that the client is gone

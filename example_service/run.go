@@ -3,129 +3,155 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
 )
 
-// Exit codes.
-const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
-)
+// grace is how long requests may take to end at shutdown.
+const grace = 10 * time.Second
 
-// run is the command: it serves until ctx ends and returns the exit code. An error is
-// one line on stderr.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	fail := func(code int, err error) int {
-		_, _ = fmt.Fprintln(stderr, "example_service:", err)
-		return code
+// run serves until ctx ends. It closes everything in reverse order: requests, then the
+// locks, then the client of Redis.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	cfg, err := parseFlags(args, stderr)
+	if err != nil {
+		return err
 	}
-	cfg, err := parseFlags(args, stdout)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitOK
-	case err != nil:
-		return fail(exitUsage, err)
-	}
-	err = start(ctx, cfg, stdout, stderr)
-	switch {
-	case errors.Is(err, backendurl.ErrURL):
-		return fail(exitUsage, err)
-	case err != nil:
-		return fail(exitError, err)
-	}
-	_, _ = fmt.Fprintln(stdout, "stopped")
-	return exitOK
-}
-
-// start builds the service, serves until ctx ends, and closes everything in reverse
-// order: requests, then the locks, then the store.
-func start(ctx context.Context, cfg config, stdout, stderr io.Writer) (err error) {
-	closing := func(what string, f func() error) {
-		if closeErr := f(); closeErr != nil && err == nil {
-			err = fmt.Errorf("closing the %s: %w", what, closeErr)
-		}
-	}
-	level := slog.LevelInfo
+	level := slog.LevelWarn
 	if cfg.verbose {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 
-	// Listen first, because a port in use is the most common mistake.
-	httpListener, err := listen(ctx, "-http", cfg.httpAddr)
+	web, err := net.Listen("tcp", cfg.httpAddr) //nolint:noctx // it does not block
 	if err != nil {
-		return err
+		return fmt.Errorf("-http: %w", err)
 	}
-	defer httpListener.Close() //nolint:errcheck // usually the server has closed it
-	grpcListener, err := listen(ctx, "-grpc", cfg.grpcAddr)
+	defer web.Close()                           //nolint:errcheck // usually the server has closed it
+	rpc, err := net.Listen("tcp", cfg.grpcAddr) //nolint:noctx // it does not block
 	if err != nil {
-		return err
+		return fmt.Errorf("-grpc: %w", err)
 	}
-	defer grpcListener.Close() //nolint:errcheck // usually the server has closed it
+	defer rpc.Close() //nolint:errcheck // usually the server has closed it
 
-	items, err := openStore(ctx, cfg.db)
-	if err != nil {
-		return fmt.Errorf("-db: %w", err)
-	}
-	defer closing("database", items.close)
-	backend, err := backendurl.Open(ctx, cfg.backend)
+	client, redisURL, closeRedis, err := openRedis(cfg.redis)
 	if err != nil {
 		return err
 	}
-	defer closing("backend", backend.Close)
-	lock := itemLock(cfg)
-	ledger, err := newLedger(lock)
-	if err != nil {
-		return err
-	}
-	monitor := newMonitor(log)
-	counts, metrics := newMetrics()
-	locker := distlock.New(backend.Backend, distlock.Config{Hooks: distlock.JoinHooks(distlock.LogHooks(log), counts, monitor.hooks(), ledger.hooks())})
-	defer closing("locker", locker.Close)
-	monitor.ping = locker.Ping
+	defer closeRedis()
+	locker := distlock.New(redislock.New(client), distlock.Config{Hooks: distlock.LogHooks(log)})
+	defer locker.Close() //nolint:errcheck // the log has what failed
 
-	shop := newShop(locker, lock, items, ledger, thinkFor(cfg.think))
-	page := newPage(cfg, shop, locker, backend, log)
-	endPage := page.start(ctx)
-	defer endPage()
-	api := &httpAPI{shop: shop, page: page, monitor: monitor, metrics: metrics, bodyTimeout: cfg.bodyTimeout, log: log}
-	web, err := api.handler(locker, lock)
-	if err != nil {
-		return err
+	var items stock = newMemoryStock()
+	stockURL := pageURL(web.Addr())
+	if cfg.stock != "" {
+		items, stockURL = newRemoteStock(cfg.stock), cfg.stock
 	}
-	s := newServers(ctx, cfg, web, newGRPCServer(shop, locker, lock, monitor, log), log)
-	s.http.RegisterOnShutdown(endPage)
-	stop := monitor.start(ctx)
-	defer stop()
+	sh := newShop(locker, itemLock(cfg), items, thinkFor(cfg.think))
+	page := newPage(cfg, sh, locker, scene{redisURL, stockURL})
 
-	_, _ = fmt.Fprintln(stdout, "page on", pageURL(httpListener.Addr()))
-	_, _ = fmt.Fprintln(stdout, "http on", httpListener.Addr())
-	_, _ = fmt.Fprintln(stdout, "grpc on", grpcListener.Addr())
-	return s.serve(ctx, httpListener, grpcListener)
+	mux := http.NewServeMux()
+	shopRoutes(mux, sh, locker, itemLock(cfg))
+	stockRoutes(mux, items)
+	page.routes(mux)
+	base, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	s := &servers{
+		web: &http.Server{
+			Handler:           mux,
+			ReadHeaderTimeout: 5 * time.Second,
+			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			BaseContext:       func(net.Listener) context.Context { return base },
+		},
+		rpc: newGRPCServer(sh, locker, itemLock(cfg)),
+		cut: cut,
+	}
+	s.web.RegisterOnShutdown(page.close)
+	_, _ = fmt.Fprintf(stdout, "page on %s\nhttp on %s\ngrpc on %s\n", pageURL(web.Addr()), web.Addr(), rpc.Addr())
+	err = s.serve(ctx, web, rpc)
+	page.wait()
+	_, _ = fmt.Fprintln(stdout, "stopped")
+	return err
 }
 
-func listen(ctx context.Context, flagName, addr string) (net.Listener, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", flagName, err)
+// openRedis returns a client of the Redis at a URL. Without a URL it starts a Redis in
+// this process, which listens for the second process of the page.
+func openRedis(redisURL string) (client *redis.Client, usedURL string, closeAll func(), err error) {
+	if redisURL != "" {
+		o, err := redis.ParseURL(redisURL)
+		if err != nil {
+			return nil, "", nil, errors.New("-redis: want redis://[user:password@]host:port/db") // the URL may have a password
+		}
+		client = redis.NewClient(o)
+		return client, redisURL, func() { _ = client.Close() }, nil
 	}
-	return l, nil
+	server := embedded.Start()
+	addr, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	return server.Client(), "redis://" + addr + "/0", func() { _ = server.Close() }, nil
 }
 
 // pageURL returns the address of the page for a browser on this machine.
 func pageURL(addr net.Addr) string {
 	host, port, _ := net.SplitHostPort(addr.String())
-	if ip := net.ParseIP(host); ip.IsUnspecified() {
+	if net.ParseIP(host).IsUnspecified() {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port) + "/"
+}
+
+// servers are the HTTP and the gRPC server.
+type servers struct {
+	web *http.Server
+	rpc *grpc.Server
+	cut context.CancelFunc // cancels all HTTP requests
+}
+
+// serve serves until ctx ends or one of the servers fails. Then it waits for the current
+// requests, at most for grace.
+func (s *servers) serve(ctx context.Context, web, rpc net.Listener) (err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := s.web.Serve(web); !errors.Is(err, http.ErrServerClosed) {
+			stop(fmt.Errorf("HTTP: %w", err))
+		}
+	})
+	serving.Go(func() {
+		if err := s.rpc.Serve(rpc); err != nil {
+			stop(fmt.Errorf("gRPC: %w", err))
+		}
+	})
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	end := context.AfterFunc(limited, func() {
+		s.cut()
+		s.rpc.Stop()
+	})
+	defer end()
+	if s.web.Shutdown(limited) != nil {
+		_ = s.web.Close() // the grace is over
+	}
+	s.rpc.GracefulStop()
+	serving.Wait()
+	return err
 }

@@ -3,102 +3,147 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"io"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testkit"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
-// service is the command, running inside the test.
-type service struct {
-	addresses
-	log  *child.Output // its stderr
-	end  context.CancelFunc
-	code chan int
-}
-
-// addresses are printed by the command when it is ready.
-type addresses struct{ http, grpc string }
-
-// startService runs the command on free ports. It is stopped at the latest when the
-// test ends.
-func startService(t *testing.T, args ...string) *service {
-	t.Helper()
-	return launch(t, func(ctx context.Context, stdout, stderr io.Writer) int {
-		return run(ctx, append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...), stdout, stderr)
-	})
-}
-
-func launch(t *testing.T, f func(ctx context.Context, stdout, stderr io.Writer) int) *service {
-	t.Helper()
-	testmode.InRealTime(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	out, w := io.Pipe()
-	s := &service{log: &child.Output{}, end: cancel, code: make(chan int, 1)}
-	go func() {
-		code := f(ctx, w, s.log)
-		_ = w.Close()
-		s.code <- code
-	}()
-	var ok bool
-	if s.addresses, ok = readAddresses(out); !ok {
-		cancel()
-		t.Fatalf("the service does not start: exit %d, %s", <-s.code, s.log)
+// The test binary is also the second process of the scene.
+func TestMain(m *testing.M) {
+	if os.Getenv(lateEnv) != "" {
+		main()
+		return
 	}
-	t.Cleanup(func() {
-		if code := s.stop(t); code > exitOK {
-			t.Errorf("exit %d: %s", code, s.log)
-		}
-	})
+	os.Exit(m.Run())
+}
+
+// startService runs the command in this process, and returns the URL of its page. stop
+// ends it and returns its error.
+func startService(t *testing.T, args ...string) (url string, stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, w := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, append([]string{"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0"}, args...), w, io.Discard)
+		_ = w.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatal(<-ended)
+	}
+	url = strings.TrimPrefix(lines.Text(), "page on ")
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return strings.TrimSuffix(url, "/"), func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func pageOf(t *testing.T, url string) (s pageState) {
+	t.Helper()
+	status, body := do(t, "GET", url+"/sale", "")
+	if err := json.Unmarshal([]byte(body), &s); err != nil || status != http.StatusOK {
+		t.Fatal(status, body)
+	}
 	return s
 }
 
-// startConfig is startService for settings without flags. The ports are free ones.
-func startConfig(t *testing.T, cfg config) *service {
-	t.Helper()
-	cfg.httpAddr, cfg.grpcAddr = "127.0.0.1:0", "127.0.0.1:0"
-	return launch(t, func(ctx context.Context, stdout, stderr io.Writer) int {
-		if err := start(ctx, cfg, stdout, stderr); err != nil {
-			_, _ = io.WriteString(stderr, err.Error())
-			return exitError
+// The buttons of the page: the sale without the lock and with it, and a holder that is
+// really stopped.
+func TestPage(t *testing.T) {
+	testmode.InRealTime(t)
+	url, stop := startService(t)
+	if status, body := do(t, "GET", url+"/", ""); status != http.StatusOK || !strings.Contains(body, "one lock") {
+		t.Errorf("the page: %d %s", status, body)
+	}
+	if s := pageOf(t, url); s.Item != (item{shown, pieces, 0}) {
+		t.Errorf("before the first sale: %+v", s)
+	}
+	play := func(name string) pageState {
+		t.Helper()
+		if status, body := do(t, "POST", url+"/demo/"+name, ""); status != http.StatusAccepted {
+			t.Fatalf("%s: %d %s", name, status, body)
 		}
-		return exitOK
+		testkit.Eventually(t, name+" ends", func() bool { return pageOf(t, url).Running == "" })
+		return pageOf(t, url)
+	}
+	if s := play("unlocked"); s.Unlocked.Sold+s.Unlocked.SoldOut != buyers || s.Unlocked.Sold < pieces {
+		t.Errorf("without the lock: %+v", s)
+	}
+	if s := play("locked"); s.Locked != (tally{Sold: pieces, SoldOut: buyers - pieces}) || s.Item != (item{shown, 0, pieces}) {
+		t.Errorf("with the lock: %+v", s)
+	}
+	if status, _ := do(t, "POST", url+"/demo/other", ""); status != http.StatusNotFound {
+		t.Errorf("another button: %d", status)
+	}
+	if child.CanStop {
+		s := play("stop")
+		if s.Item != (item{shown, pieces - 1, 1}) || len(s.Steps) != 6 {
+			t.Errorf("a holder that is stopped: %+v", s)
+		}
+		for _, step := range s.Steps[2:] {
+			if step.Kind == "bad" {
+				t.Error(step.Text)
+			}
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The service ends when its orders have ended.
+func TestShutdown(t *testing.T) {
+	testmode.InRealTime(t)
+	url, stop := startService(t, "-think", "2s")
+	if status, body := do(t, "PUT", url+"/items/tea", `{"stock":1}`); status != http.StatusOK {
+		t.Fatal(body)
+	}
+	answer := make(chan string, 1)
+	go func() {
+		_, body := do(t, "POST", url+"/items/tea/orders", `{"buyer":"u1","quantity":1}`)
+		answer <- body
+	}()
+	testkit.Eventually(t, "the order has the lock", func() bool {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/locks/key?name=shop:item:tea", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close() //nolint:errcheck // it is read
+		body, err := io.ReadAll(resp.Body)
+		return err == nil && strings.Contains(string(body), "fingerprint")
 	})
-}
-
-// stop ends the service as a signal does and returns its exit code; -1 if it was
-// stopped before.
-func (s *service) stop(t *testing.T) int {
-	t.Helper()
-	s.end()
-	select {
-	case code, ok := <-s.code:
-		if !ok {
-			return -1
-		}
-		close(s.code)
-		return code
-	case <-time.After(time.Minute):
-		t.Fatal("the service does not stop")
-		return -1
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if body := <-answer; !strings.Contains(body, `"remaining":0`) {
+		t.Errorf("the order that had begun: %s", body)
 	}
 }
 
-// readAddresses reads the two lines, and starts a goroutine that reads the rest.
-func readAddresses(r io.Reader) (a addresses, ok bool) {
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		if addr, is := strings.CutPrefix(lines.Text(), "http on "); is {
-			a.http = addr
-		}
-		if addr, is := strings.CutPrefix(lines.Text(), "grpc on "); is {
-			a.grpc = addr
-			go func() { _, _ = io.Copy(io.Discard, r) }()
-			return a, true
+func TestFlags(t *testing.T) {
+	for want, args := range map[string][]string{
+		`unexpected argument: "x"`:        {"x"},
+		"-think: want 0 or more, got -1s": {"-think", "-1s"},
+		"-wait: want 1ms or more, got 0s": {"-wait", "0"},
+		"-redis: want redis://":           {"-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0", "-redis", "secret"},
+		"-http: ":                         {"-http", "127.0.0.1:99999"},
+	} {
+		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", args, err, want)
 		}
 	}
-	return a, false
 }

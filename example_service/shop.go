@@ -2,148 +2,154 @@ package main
 
 import (
 	"context"
-	"errors"
+	"regexp"
 	"time"
 
 	"github.com/distlock-go/distlock"
 )
 
-// errSoldOut means that the stock is smaller than the order.
-var errSoldOut = errors.New("sold out")
+// order is what a buyer asks for.
+type order struct {
+	SKU      string `json:"-"`
+	Buyer    string `json:"buyer"`
+	Quantity int    `json:"quantity"`
+}
 
-// errNoLease is a mistake in the program: a function that needs a lock was called
-// without one.
-var errNoLease = errors.New("called without a lock")
+var validSKU = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// validate refuses bad input before a lock is taken.
+func (o order) validate() error {
+	switch {
+	case !validSKU.MatchString(o.SKU):
+		return badInput("sku: want 1 to 64 of A-Z a-z 0-9 . _ -, got %q", o.SKU)
+	case o.Buyer == "":
+		return badInput("buyer: is empty")
+	case o.Quantity < 1:
+		return badInput("quantity: want at least 1, got %d", o.Quantity)
+	}
+	return nil
+}
+
+// receipt is what a buyer gets.
+type receipt struct {
+	OrderID   int64  `json:"order_id"`
+	SKU       string `json:"sku"`
+	Remaining int    `json:"remaining"`
+	Token     uint64 `json:"token"` // 0 without the lock
+}
+
+// sale is a new sale of an item.
+type sale struct {
+	SKU   string `json:"-"`
+	Stock int    `json:"stock"`
+}
+
+func (s sale) validate() error {
+	switch {
+	case !validSKU.MatchString(s.SKU):
+		return badInput("sku: want 1 to 64 of A-Z a-z 0-9 . _ -, got %q", s.SKU)
+	case s.Stock < 0:
+		return badInput("stock: want 0 or more, got %d", s.Stock)
+	}
+	return nil
+}
 
 // shop is the service. HTTP and gRPC only translate to it.
 type shop struct {
-	store  *store
-	ledger *ledger
-	think  func(context.Context) error
+	stock stock
+	think func(context.Context) error
 
-	lockedPlace distlock.Func[orderRequest, order]
-	lockedReset distlock.Func[stockRequest, item]
+	lockedSell  distlock.Func[order, receipt]
+	lockedStart distlock.Func[sale, item]
 }
 
-// newShop returns a shop. Its methods take lock for the sku of their request.
+// newShop returns a shop whose methods take lock for the sku of their request.
 //
-// The HTTP route and the gRPC method take the same lock before they call a method of
-// the shop. The method then re-enters: the key is the same and the context holds it
-// already, so the method runs at once. The lock here is the one that matters, because
-// all changes of the stock go through it; the outer ones show where else a lock can be,
-// and hold it for the whole request.
-func newShop(l *distlock.Locker, lock distlock.Opts, s *store, n *ledger, think func(context.Context) error) *shop {
-	sh := &shop{store: s, ledger: n, think: think}
-	lock.Params = distlock.By(func(r orderRequest) any { return r.SKU })
-	sh.lockedPlace = distlock.Wrap(l, sh.placeUnderLock, lock)
-	lock.Params = distlock.By(func(r stockRequest) any { return r.SKU })
-	sh.lockedReset = distlock.Wrap(l, sh.resetUnderLock, lock)
+// The HTTP route and the gRPC method take the same lock before they call a method. The
+// method then re-enters: the context holds the key already, so it runs at once. The lock
+// here is the one that matters, because all changes of the stock go through it. The outer
+// ones show where else a lock can be.
+func newShop(l *distlock.Locker, lock distlock.Opts, s stock, think func(context.Context) error) *shop {
+	sh := &shop{stock: s, think: think}
+	lock.Params = distlock.By(func(o order) any { return o.SKU })
+	sh.lockedSell = distlock.Wrap(l, sh.sell, lock)
+	lock.Params = distlock.By(func(s sale) any { return s.SKU })
+	sh.lockedStart = distlock.Wrap(l, sh.start, lock)
 	return sh
 }
 
-// place sells to the buyer under the lock of the sku.
-func (sh *shop) place(ctx context.Context, r orderRequest) (order, error) {
-	if err := r.validate(); err != nil {
-		return order{}, err
+// place sells under the lock of the sku.
+func (sh *shop) place(ctx context.Context, o order) (receipt, error) {
+	if err := o.validate(); err != nil {
+		return receipt{}, err
 	}
-	o, err := sh.lockedPlace(ctx, r)
-	if o.ID != 0 {
-		// The order was sold with a valid token. If the lock was lost after that, or
-		// its release failed, the hooks report it; it does not matter to the buyer.
-		return o, nil
+	r, err := sh.lockedSell(ctx, o)
+	if r.OrderID != 0 {
+		return r, nil // sold with a valid token: a later loss of the lock changes nothing
 	}
-	return o, err
+	return r, err
 }
 
-// placeUnlocked is place without the lock. It shows what the lock prevents.
-func (sh *shop) placeUnlocked(ctx context.Context, r orderRequest) (order, error) {
-	if err := r.validate(); err != nil {
-		return order{}, err
+// placeUnlocked sells without the lock. It shows what the lock prevents.
+func (sh *shop) placeUnlocked(ctx context.Context, o order) (receipt, error) {
+	if err := o.validate(); err != nil {
+		return receipt{}, err
 	}
-	began := time.Now()
-	o, err := sh.sell(ctx, r, nil)
-	sh.ledger.ordered(false, r, began, err)
-	return o, err
+	return sh.sell(ctx, o)
 }
 
 // reset starts a sale under the lock of the sku.
-func (sh *shop) reset(ctx context.Context, r stockRequest) (item, error) {
-	if err := r.validate(); err != nil {
+func (sh *shop) reset(ctx context.Context, s sale) (item, error) {
+	if err := s.validate(); err != nil {
 		return item{}, err
 	}
-	it, err := sh.lockedReset(ctx, r)
-	if it.SKU != "" {
-		return it, nil // as in place
-	}
-	return it, err
+	return sh.lockedStart(ctx, s)
 }
 
-// item returns the state of a sale. It does not take a lock: the state may change
-// before the caller sees it, with or without a lock.
-func (sh *shop) item(ctx context.Context, sku string) (item, error) {
-	if err := validateSKU(sku); err != nil {
-		return item{}, err
-	}
-	return sh.store.item(ctx, sku)
-}
-
-func (sh *shop) placeUnderLock(ctx context.Context, r orderRequest) (o order, err error) {
-	lease, ok := distlock.FromContext(ctx)
-	if !ok {
-		return order{}, errNoLease
-	}
-	began := time.Now()
-	if err = sh.store.claim(ctx, r.SKU, lease.Token()); err == nil {
-		o, err = sh.sell(ctx, r, lease)
-	}
-	sh.ledger.ordered(true, r, began, err)
-	return o, err
-}
-
-func (sh *shop) resetUnderLock(ctx context.Context, r stockRequest) (item, error) {
-	lease, ok := distlock.FromContext(ctx)
-	if !ok {
-		return item{}, errNoLease
-	}
-	if err := sh.store.reset(ctx, r, lease); err != nil {
-		return item{}, err
-	}
-	sh.ledger.reset(r)
-	return item{SKU: r.SKU, Stock: r.Stock}, nil
-}
-
-// sell reads the stock, thinks, and writes the rest back, in separate steps. A
-// concurrent call reads the same stock.
-func (sh *shop) sell(ctx context.Context, r orderRequest, lease *distlock.Lease) (order, error) {
-	stock, err := sh.store.stock(ctx, r.SKU)
+// sell reads the stock, thinks, and writes the rest back. Without a lock, two calls read
+// the same stock.
+func (sh *shop) sell(ctx context.Context, o order) (receipt, error) {
+	token := tokenOf(ctx)
+	it, err := sh.stock.get(ctx, o.SKU, token)
 	if err != nil {
-		return order{}, err
+		return receipt{}, err
 	}
-	if stock < r.Quantity {
-		return order{}, errSoldOut
+	left := it.Stock - o.Quantity
+	if left < 0 {
+		return receipt{}, errSoldOut
 	}
 	if err := sh.think(ctx); err != nil {
-		return order{}, err
+		return receipt{}, err
 	}
-	o := order{SKU: r.SKU, Remaining: stock - r.Quantity}
-	if lease != nil {
-		o.Token = lease.Token()
-	}
-	o.ID, err = sh.store.sell(ctx, sale{orderRequest: r, remaining: o.Remaining, lease: lease})
+	id, err := sh.stock.sell(ctx, o.SKU, o.Quantity, left, token)
 	if err != nil {
-		return order{}, err
+		return receipt{}, err
 	}
-	return o, nil
+	return receipt{OrderID: id, SKU: o.SKU, Remaining: left, Token: token}, nil
 }
 
-// thinkFor returns a function that takes d, or less if the context ends first. Then its
-// error is the cause, which is [distlock.ErrLost] for a lost lock.
+func (sh *shop) start(ctx context.Context, s sale) (item, error) {
+	if err := sh.stock.put(ctx, s.SKU, s.Stock, tokenOf(ctx)); err != nil {
+		return item{}, err
+	}
+	return item{SKU: s.SKU, Stock: s.Stock}, nil
+}
+
+// tokenOf returns the fencing token of the lock that ctx holds, or 0 without one.
+func tokenOf(ctx context.Context) uint64 {
+	lease, ok := distlock.FromContext(ctx)
+	if !ok {
+		return 0
+	}
+	return lease.Token()
+}
+
+// thinkFor returns a function that takes d. It ends early if the context ends, and
+// returns the cause: distlock.ErrLost if the lock was lost.
 func thinkFor(d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
-		t := time.NewTimer(d)
-		defer t.Stop()
 		select {
-		case <-t.C:
+		case <-time.After(d):
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)

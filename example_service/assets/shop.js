@@ -1,141 +1,105 @@
 // @ts-check
 
-import { Lane, find } from "./lane.js";
-
 /**
+ * @typedef {{sold: number, sold_out: number, failed: number}} Tally
  * @typedef {object} State
- * @property {string} at
- * @property {{sku: string, start: number, stock: number, sold: number, oversold: number}} item
- * @property {import("./lane.js").LaneState} locked
- * @property {import("./lane.js").LaneState} unlocked
- * @property {{acquired: number, handed_over: number, lost: number, waiting: number, held: number}} locks
- * @property {{name: ""|"locked"|"unlocked"|"stop", run: number, running: boolean, buyers: number, done: number,
- *   steps: {at: string, text: string, kind: "info"|"good"|"bad"}[] | null}} demo
+ * @property {{sku: string, stock: number, sold: number}} item
+ * @property {number} pieces on sale at first
+ * @property {""|"unlocked"|"locked"|"stop"} running
+ * @property {Tally} unlocked
+ * @property {Tally} locked
+ * @property {{kind: "info"|"good"|"bad", text: string}[]} steps
  * @property {boolean} can_stop
- * @property {string} [why_not] the reason if it cannot
  */
 
-const status = find(document, "#status");
-const steps = find(document, "#steps");
-const buttons = [...document.querySelectorAll("button")];
-const lanes = { locked: new Lane(find(document, "#locked")), unlocked: new Lane(find(document, "#unlocked")) };
+/** @param {string} selector */
+function find(selector, root = /** @type {ParentNode} */ (document)) {
+  const found = root.querySelector(selector);
+  if (!(found instanceof HTMLElement)) throw new Error(`the page has no ${selector}`);
+  return found;
+}
 
-let running = false;
-let connected = false;
-let canStop = true;
+/** @param {string} selector @param {string|number} text */
+function write(selector, text) {
+  const element = find(selector);
+  if (element.textContent !== String(text)) element.textContent = String(text);
+}
+
+const buttons = [...document.querySelectorAll("button")];
+const what = {
+  unlocked: "200 buyers order without the lock.",
+  locked: "200 buyers order with the lock.",
+  stop: "A second process is stopped while it has the lock.",
+};
+let last = ""; // what ran last
 
 /** @param {State} state */
-function show(state) {
-  const { item, locks, demo } = state;
-  connected = true;
-  setNumbers({
-    stock: item.stock, start: item.start, sold: item.sold, oversold: item.oversold,
-    waiting: locks.waiting, held: locks.held, acquired: locks.acquired, handed: locks.handed_over, lost: locks.lost,
-  });
-  find(document, "#over").classList.toggle("bad", item.oversold > 0);
-  find(document, "#losses").classList.toggle("bad", locks.lost > 0);
-
-  for (const name of /** @type {const} */ (["locked", "unlocked"])) {
-    const own = demo.running && demo.name === name;
-    lanes[name].update(state[name], Date.parse(state.at), own);
+function show({ item, pieces, running, unlocked, locked, steps, can_stop }) {
+  const over = Math.max(0, item.sold - pieces);
+  write("#stock", item.stock);
+  write("#pieces", pieces);
+  write("#sold", item.sold);
+  write("#oversold", over);
+  find("#over").classList.toggle("bad", over > 0);
+  lane("unlocked", unlocked, pieces, running);
+  lane("locked", locked, pieces, running);
+  const list = find("#steps");
+  if (steps.length > 0) {
+    list.replaceChildren(...steps.map(({ kind, text }) => {
+      const line = document.createElement("li");
+      line.className = kind;
+      line.textContent = text;
+      return line;
+    }));
   }
-  showSteps(demo.steps ?? []);
-  say(outcome(state), false);
-  running = demo.running;
-  canStop = state.can_stop;
   for (const button of buttons) {
-    button.setAttribute("aria-disabled", String(running || (button.dataset.demo === "stop" && !canStop)));
-    button.setAttribute("aria-busy", String(running && button.dataset.demo === demo.name));
+    const off = running !== "" || (button.dataset.demo === "stop" && !can_stop);
+    button.setAttribute("aria-disabled", String(off));
+    button.setAttribute("aria-busy", String(running === button.dataset.demo));
   }
-  if (!canStop) find(document, "#stop-note").textContent = `Not possible here: ${state.why_not}.`;
-  document.body.dataset.run = String(demo.run);
-  document.body.dataset.demo = running ? "running" : "idle";
+  if (!can_stop) write("#stop-note", "This system cannot stop a process.");
+  if (running !== "") say(what[running], false);
+  else if (last !== "") say(`${item.sold} sold, ${over === 0 ? "not one" : over} more than there were.`, over > 0);
+  if (running !== "") last = running;
+  document.body.dataset.demo = running || "idle";
 }
 
-/**
- * Screen readers read the result aloud. So the text says what runs and what came of it,
- * and does not change with each order.
- * @param {State} state
- */
-function outcome({ item, locked, unlocked, demo }) {
-  if (demo.running) {
-    return {
-      locked: "200 buyers order with the lock.",
-      unlocked: "200 buyers order without the lock.",
-      stop: "A second process is stopped while it has the lock.",
-      "": "",
-    }[demo.name];
-  }
-  return {
-    locked: `With the lock: ${locked.sold} of ${item.start} pieces sold, and ${locked.oversold || "not one"} more than there were.`,
-    unlocked: `Without the lock: ${unlocked.sold} pieces sold, ${unlocked.oversold} more than there were.`,
-    stop: "The holder continues. Its write came too late.",
-    "": "Press a button: 200 buyers order 100 pieces.",
-  }[demo.name];
+/** @param {"unlocked"|"locked"} id @param {Tally} tally @param {number} pieces @param {string} running */
+function lane(id, { sold, sold_out, failed }, pieces, running) {
+  const root = find(`#${id}`);
+  const over = Math.max(0, sold - pieces);
+  let text = `${sold} sold, ${sold_out} told that it is sold out`;
+  if (failed > 0) text += `, ${failed} failed`;
+  if (sold + sold_out + failed === 0) text = running === id ? "The buyers come" : "Not run yet";
+  else if (over > 0) text = `${over} too many: ${text}`;
+  else if (running !== id && sold === pieces) text = `Exact: ${text}`;
+  find(".verdict", root).textContent = text + ".";
+  root.classList.toggle("bad", over > 0);
+  const share = (/** @type {number} */ n) => `${(100 * n) / (2 * pieces)}%`;
+  const track = find(".track", root);
+  track.style.setProperty("--sold", share(Math.min(sold, pieces)));
+  track.style.setProperty("--over", share(over));
 }
 
-/** @param {Record<string, number>} numbers by the ids of their elements */
-function setNumbers(numbers) {
-  for (const [id, n] of Object.entries(numbers)) {
-    const element = find(document, `#${id}`);
-    if (element.textContent !== String(n)) element.textContent = String(n);
-  }
-}
-
-/** @param {NonNullable<State["demo"]["steps"]>} list */
-function showSteps(list) {
-  if (list.length === 0) return;
-  const shown = steps.querySelectorAll("li:not(.plan)").length;
-  if (shown === 0 || list.length < shown || steps.dataset.first !== list[0].at) steps.replaceChildren();
-  steps.dataset.first = list[0].at;
-  for (const step of list.slice(steps.children.length)) {
-    const item = document.createElement("li");
-    item.className = step.kind;
-    item.textContent = step.text;
-    steps.append(item);
-  }
-}
-
-/**
- * @param {string} text
- * @param {boolean} trouble
- */
+/** @param {string} text @param {boolean} trouble */
 function say(text, trouble) {
-  if (status.textContent !== text) status.textContent = text;
-  status.classList.toggle("trouble", trouble);
+  write("#status", text);
+  find("#status").classList.toggle("trouble", trouble);
 }
 
-/** @param {string} name */
-async function start(name) {
+async function look() {
   try {
-    const res = await fetch(`/demo/${name}`, { method: "POST" });
-    if (!res.ok && res.status !== 409) say(`The shop answers ${res.status} ${res.statusText}.`, true);
+    if (!document.hidden) show(await (await fetch("/sale")).json());
   } catch {
-    say("The shop does not answer.", true);
+    say("The shop does not answer. Trying again…", true);
   }
+  setTimeout(look, 150);
 }
 
 for (const button of buttons) {
   button.addEventListener("click", () => {
-    if (button.getAttribute("aria-disabled") !== "true") start(button.dataset.demo ?? "");
+    if (button.getAttribute("aria-disabled") !== "true") fetch(`/demo/${button.dataset.demo}`, { method: "POST" });
   });
 }
-find(document, "#origin").textContent = location.origin;
-
-/** @type {EventSource | undefined} */
-let source;
-
-/** Listens while the page is visible, because a browser has few connections to one host. */
-function listen() {
-  source?.close();
-  if (document.hidden) return;
-  const opened = new EventSource("/live");
-  source = opened;
-  opened.addEventListener("state", (event) => show(JSON.parse(event.data)));
-  opened.addEventListener("error", () => {
-    say(connected ? "The connection is lost. Trying again…" : "The shop does not answer. Trying again…", true);
-    if (opened.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
-  });
-}
-document.addEventListener("visibilitychange", listen);
-listen();
+write("#origin", location.origin);
+look();

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/example_service/shopv1"
+)
+
+// api is a shop behind its two servers.
+type api struct {
+	shop   *shop
+	locker *distlock.Locker
+	url    string
+	rpc    shopv1.ShopServiceClient
+}
+
+func newAPI(t *testing.T, c config, stock int) *api {
+	t.Helper()
+	sh, l := newTestShop(t, c, stock)
+	mux := http.NewServeMux()
+	shopRoutes(mux, sh, l, itemLock(c))
+	stockRoutes(mux, sh.stock)
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newGRPCServer(sh, l, itemLock(c))
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &api{sh, l, web.URL, shopv1.NewShopServiceClient(conn)}
+}
+
+// do sends a request and returns the status and the body.
+func do(t *testing.T, method, url, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is read
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(answer)
+}
+
+// Orders over HTTP, over gRPC and by calling the method take one lock.
+func TestThreeWaysSellTogether(t *testing.T) {
+	a := newAPI(t, testConfig, 20)
+	ways := []distlock.Func[order, receipt]{a.shop.place, a.orderHTTP(t), a.orderGRPC}
+	results := make(chan error, 60)
+	for i := range cap(results) {
+		way := ways[i%len(ways)]
+		go func() {
+			_, err := way(t.Context(), order{"tea", "u1", 1})
+			results <- err
+		}()
+	}
+	sold := 0
+	for range cap(results) {
+		switch err := <-results; {
+		case err == nil:
+			sold++
+		case !errors.Is(err, errSoldOut):
+			t.Error(err)
+		}
+	}
+	if it, err := a.shop.stock.get(t.Context(), "tea", 0); err != nil || it != (item{"tea", 0, 20}) || sold != 20 {
+		t.Errorf("%d sold, %+v, %v", sold, it, err)
+	}
+}
+
+// While another caller has the lock, each way to change an item is refused, and afterwards
+// each succeeds. So the path of HTTP, shop.proto and the methods declare one lock.
+func TestAllWaysTakeOneLock(t *testing.T) {
+	a := newAPI(t, config{wait: 100 * time.Millisecond}, 10)
+	one := order{"tea", "u1", 1}
+	put := func(context.Context) error {
+		if status, body := do(t, "PUT", a.url+"/items/tea", `{"stock":10}`); status != http.StatusOK {
+			return errors.New(body)
+		}
+		return nil
+	}
+	ways := map[string]func(context.Context) error{
+		"method":     func(ctx context.Context) error { _, err := a.shop.place(ctx, one); return err },
+		"HTTP order": func(ctx context.Context) error { _, err := a.orderHTTP(t)(ctx, one); return err },
+		"gRPC order": func(ctx context.Context) error { _, err := a.orderGRPC(ctx, one); return err },
+		"HTTP put":   put,
+		"gRPC set": func(ctx context.Context) error {
+			_, err := a.rpc.SetItem(ctx, &shopv1.SetItemRequest{Sku: "tea", Stock: 10})
+			return err
+		},
+	}
+	lease, err := a.locker.Acquire(t.Context(), "shop:item:tea", distlock.Opts{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, way := range ways {
+		if err := way(t.Context()); err == nil {
+			t.Errorf("%s succeeds while another caller has the lock", name)
+		}
+	}
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, way := range ways {
+		if err := way(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func (a *api) orderHTTP(t *testing.T) distlock.Func[order, receipt] {
+	return func(_ context.Context, o order) (r receipt, err error) {
+		body, err := json.Marshal(o)
+		if err != nil {
+			return r, err
+		}
+		status, answer := do(t, "POST", a.url+"/items/"+o.SKU+"/orders", string(body))
+		switch {
+		case status == http.StatusCreated:
+			return r, json.Unmarshal([]byte(answer), &r)
+		case strings.Contains(answer, "sold_out"):
+			return r, errSoldOut
+		}
+		return r, errors.New(answer)
+	}
+}
+
+func (a *api) orderGRPC(ctx context.Context, o order) (receipt, error) {
+	r, err := a.rpc.PlaceOrder(ctx, &shopv1.PlaceOrderRequest{Sku: o.SKU, Buyer: o.Buyer, Quantity: int32(o.Quantity)})
+	if status.Code(err) == codes.FailedPrecondition {
+		return receipt{}, errSoldOut
+	}
+	return receipt{OrderID: r.GetOrderId(), SKU: r.GetSku(), Remaining: int(r.GetRemaining()), Token: r.GetToken()}, err
+}
+
+// The answers to requests that cannot succeed.
+func TestAnswers(t *testing.T) {
+	a := newAPI(t, testConfig, 0)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", "/items/tea/orders", `{"buyer":"u1","quantity":1}`, 409, "sold_out"},
+		{"POST", "/items/coffee/orders", `{"buyer":"u1","quantity":1}`, 404, "unknown_sku"},
+		{"POST", "/items/tea/orders", `{"buyer":"u1","quantity":0}`, 400, "quantity: want at least 1, got 0"},
+		{"POST", "/items/tea/orders", `{"buyer":"","quantity":1}`, 400, "buyer: is empty"},
+		{"POST", "/items/tea/orders", `{"buyer":"u1","quantity":1,"x":1}`, 400, "unknown field"},
+		{"POST", "/items/a%20b/orders", `{"buyer":"u1","quantity":1}`, 400, "sku: want 1 to 64"},
+		{"PUT", "/items/tea", `{}`, 400, "stock: want 0 or more"},
+		{"GET", "/items/coffee", "", 404, "unknown_sku"},
+		{"GET", "/stock/tea?token=x", "", 400, "token: want a number"},
+		{"GET", "/healthz", "", 200, "ok"},
+	} {
+		if status, body := do(t, c.method, a.url+c.path, c.body); status != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, status, body)
+		}
+	}
+	for _, c := range []struct {
+		order *shopv1.PlaceOrderRequest
+		code  codes.Code
+	}{
+		{&shopv1.PlaceOrderRequest{Sku: "tea", Buyer: "u1", Quantity: 1}, codes.FailedPrecondition},
+		{&shopv1.PlaceOrderRequest{Sku: "coffee", Buyer: "u1", Quantity: 1}, codes.NotFound},
+		{&shopv1.PlaceOrderRequest{Sku: "tea", Buyer: "u1"}, codes.InvalidArgument},
+	} {
+		if _, err := a.rpc.PlaceOrder(t.Context(), c.order); status.Code(err) != c.code {
+			t.Errorf("%v: %v, want %v", c.order, err, c.code)
+		}
+	}
+}
+
+// A shop with the stock of another one sees its items and its fence.
+func TestRemoteStock(t *testing.T) {
+	a := newAPI(t, testConfig, 10)
+	remote, ctx := newRemoteStock(a.url), t.Context()
+	it, err := remote.get(ctx, "tea", 1<<62)
+	if err != nil || it != (item{"tea", 10, 0}) {
+		t.Errorf("%+v, %v", it, err)
+	}
+	if _, err := remote.sell(ctx, "tea", 1, 9, 1); !errors.Is(err, errFenced) {
+		t.Errorf("a late sale: %v", err)
+	}
+	if id, err := remote.sell(ctx, "tea", 1, 9, 1<<62); err != nil || id != 1 {
+		t.Errorf("%d, %v", id, err)
+	}
+	if _, err := remote.get(ctx, "coffee", 0); !errors.Is(err, errUnknownSKU) {
+		t.Error(err)
+	}
+	if err := remote.put(ctx, "coffee", 3, 0); err != nil {
+		t.Error(err)
+	}
+	if it, err := a.shop.stock.get(ctx, "coffee", 0); err != nil || it.Stock != 3 {
+		t.Errorf("%+v, %v", it, err)
+	}
+}

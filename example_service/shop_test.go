@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+var testConfig = config{think: time.Millisecond, wait: 10 * time.Second}
+
+// newTestShop returns a shop with one item, tea.
+func newTestShop(t *testing.T, c config, stock int) (*shop, *distlock.Locker) {
+	t.Helper()
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	sh := newShop(l, itemLock(c), newMemoryStock(), thinkFor(c.think))
+	if _, err := sh.reset(t.Context(), sale{"tea", stock}); err != nil {
+		t.Fatal(err)
+	}
+	return sh, l
+}
+
+// orderAll places n orders at once, and returns the receipts.
+func orderAll(t *testing.T, n int, place distlock.Func[order, receipt]) (sold []receipt) {
+	t.Helper()
+	var mu sync.Mutex
+	var ordering sync.WaitGroup
+	for i := range n {
+		ordering.Go(func() {
+			r, err := place(t.Context(), order{"tea", fmt.Sprint("u", i), 1})
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				sold = append(sold, r)
+			case !errors.Is(err, errSoldOut):
+				t.Error(err)
+			}
+		})
+	}
+	ordering.Wait()
+	return sold
+}
+
+// Under the lock the result is as if the orders came one after the other, and the token
+// rises with each.
+func TestLockedSaleIsExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sh, _ := newTestShop(t, testConfig, 100)
+		sold := orderAll(t, 500, sh.place)
+		it, err := sh.stock.get(t.Context(), "tea", 0)
+		if err != nil || it != (item{"tea", 0, 100}) || len(sold) != 100 {
+			t.Errorf("%d receipts, %+v, %v", len(sold), it, err)
+		}
+		slices.SortFunc(sold, func(a, b receipt) int { return int(a.OrderID - b.OrderID) })
+		for i, r := range sold {
+			if r.Remaining != 99-i || i > 0 && r.Token <= sold[i-1].Token {
+				t.Fatalf("order %d: %+v", i, r)
+			}
+		}
+	})
+}
+
+// Without the lock all orders read the same stock.
+func TestUnlockedSaleOversells(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sh, _ := newTestShop(t, testConfig, 100)
+		sold := orderAll(t, 500, sh.placeUnlocked)
+		it, err := sh.stock.get(t.Context(), "tea", 0)
+		if err != nil || it != (item{"tea", 99, 500}) || len(sold) != 500 {
+			t.Errorf("%d receipts, %+v, %v", len(sold), it, err)
+		}
+	})
+}
+
+// An order that loses its lock while it thinks writes nothing.
+func TestLostLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sh, l := newTestShop(t, testConfig, 10)
+		sh.think = func(ctx context.Context) error {
+			if _, err := l.ForceRelease(t.Context(), "shop:item:tea"); err != nil {
+				t.Error(err)
+			}
+			return thinkFor(time.Minute)(ctx)
+		}
+		if _, err := sh.place(t.Context(), order{"tea", "u1", 1}); !errors.Is(err, distlock.ErrLost) {
+			t.Errorf("the order ends with %v", err)
+		}
+		if it, err := sh.stock.get(t.Context(), "tea", 0); err != nil || it != (item{"tea", 10, 0}) {
+			t.Errorf("%+v, %v", it, err)
+		}
+	})
+}
+
+// A caller with a smaller token than the last one changes nothing.
+func TestFence(t *testing.T) {
+	s, ctx := newMemoryStock(), t.Context()
+	if err := s.put(ctx, "tea", 10, 5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.get(ctx, "tea", 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.sell(ctx, "tea", 1, 9, 6); !errors.Is(err, errFenced) {
+		t.Errorf("a late sale: %v", err)
+	}
+	if err := s.put(ctx, "tea", 3, 6); !errors.Is(err, errFenced) {
+		t.Errorf("a late reset: %v", err)
+	}
+	if it, err := s.get(ctx, "tea", 0); err != nil || it != (item{"tea", 10, 0}) {
+		t.Errorf("%+v, %v", it, err)
+	}
+}
