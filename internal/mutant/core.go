@@ -12,8 +12,6 @@ var core = []Mutant{
 		Edit{"watchdog.go", "if clock.Jumped(last, now) {", "if clock.Jumped(last, now) && false {"}),
 	root("batch-of-a-lease", "a request for several leases may take as long as the shortest", "TestBatchTakesAThirdOfItsShortestLease",
 		Edit{"watchdog.go", "timeout/3)", "timeout)"}),
-	root("fencing-unchecked", "Opts.Fencing accepts a lease without a token", "TestFencingOfWhatIsHere",
-		Edit{"acquire.go", "case o.Fencing && st.Grant().Token == 0:", "case o.Fencing && st.Grant().Token == 1:"}),
 	root("refused-renewal-not-repeated", "a renewal that the store refuses is not sent again soon", "TestRenewalsRefusedForAWhile",
 		Edit{"watchdog.go", "		w.reschedule(st, now.Add(retryPause(st.TTL())))\n", ""}),
 	root("lost-and-watched", "a lease that the store denies stays in the schedule", "TestLostLeaseIsNotWatched",

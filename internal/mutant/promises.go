@@ -28,7 +28,7 @@ var promises = []struct {
 		"state-tokens-not-reserved", "sequence-as-token", "token-of-the-last-owner", "own-counter",
 	}},
 	{"P4", "a resource that checks the token is safe, and so is a transaction with Guard", []string{
-		"fencing-unchecked", "guard-of-any-token",
+		"guard-of-any-token",
 	}},
 	{"P5", "after faults have ended, every waiter is served", []string{
 		"set-nx-retried", "no-poll", "skipped-as-nobody-heard", "grant-before-the-queue",
