@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -56,8 +57,16 @@ func TestNames(t *testing.T) {
 // Lua; of files without their directories; and goals as "make x".
 func declared(t *testing.T) map[string]bool {
 	t.Helper()
+	names, err := declaredOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+var declaredOnce = sync.OnceValues(func() (map[string]bool, error) {
 	names := map[string]bool{}
-	err := walk(func(name string) error {
+	return names, walk(func(name string) error {
 		names[path.Base(name)] = true
 		switch {
 		case path.Ext(name) == ".go":
@@ -74,11 +83,7 @@ func declared(t *testing.T) map[string]bool {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return names
-}
+})
 
 // addGo adds what a file of Go declares and imports.
 func addGo(names map[string]bool, name string) error {
