@@ -8,13 +8,10 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GOVULNCHECK := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
-LUAC ?= luac5.1
 VALKEY ?= valkey-server
 COUNT ?= 20
 FUZZTIME ?= 1m
-FUZZPART ?= 0/1
 PACKAGES ?= work
-CROSSPART ?= 0/1
 ENGINE ?= docker
 BENCHTIME ?= 1s
 DUR ?= 1m
@@ -22,6 +19,7 @@ SEED ?= 0
 BACKEND ?= redislock
 USERS ?= 1000
 LOOPS ?= 10
+STEPS ?=
 
 .PHONY: help
 help: ## Show what can be made
@@ -35,21 +33,21 @@ run: ## Serve the example shop on the embedded store
 
 .PHONY: test
 test: ## Run the quick tests of all modules
-	go run ./internal/retest work
+	.ci/test work
 
 .PHONY: test-oldest
 test-oldest: ## Run the quick tests of the library, otellock and promlock with the oldest versions that their go.mod allow
 	GOWORK=off go vet ./...
-	GOWORK=off go run ./internal/retest ./...
+	GOWORK=off .ci/test ./...
 	export GOWORK=off; for mod in otellock promlock; do go -C "$$mod" vet ./... && go -C "$$mod" test ./...; done
 
 .PHONY: check
 check: ## Run gofmt, go vet and the quick tests of the library: two minutes, with redis-server three. Installs nothing
 	@.ci/check
 
-.PHONY: check-full
-check-full: ## Run all that CI runs: the long tests, too, and the race detector (20 minutes). Installs nothing
-	.ci/check-full
+.PHONY: lab
+lab: ## Run all that takes long, hours in all, or the STEPS: torture, mutants, peers, … Ends with a table. Installs nothing
+	SEED=$(SEED) .ci/lab $(STEPS)
 
 .PHONY: format-check
 format-check: ## Fail if a file is not as gofmt writes it
@@ -57,11 +55,12 @@ format-check: ## Fail if a file is not as gofmt writes it
 
 .PHONY: test-long
 test-long: ## Run all tests, the long ones, too; a missing server is a failure
-	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go run ./internal/retest -timeout=20m work
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 .ci/test work -timeout=20m
 
 .PHONY: test-valkey
 test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH, or an absolute path
-	DISTLOCK_TEST_REDIS=$(VALKEY) go run ./internal/retest ./backend/redislock ./backend/redlock ./cmd/distlock
+	DISTLOCK_TEST_REDIS=$(VALKEY) .ci/test './backend/redislock ./backend/redlock ./cmd/distlock'
+	DISTLOCK_TEST_REDIS=$(VALKEY) DISTLOCK_TEST_LONG=1 .ci/test './backend/redislock ./backend/redlock' -run='^Test(Conformance|Script)'
 
 .PHONY: race
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
@@ -69,9 +68,7 @@ race: ## Run the quick tests under the race detector, COUNT times, shuffled
 
 .PHONY: test-weavers
 test-weavers: ## Run the woven example and the tests of what is refused, with two releases of the weaver
-	export GOWORK=off; go -C weave/example vet ./... && go -C weave/releases vet ./... && \
-		retest=$$(mktemp) && trap 'rm "$$retest"' EXIT && go build -o "$$retest" ./internal/retest && \
-		cd weave/releases && "$$retest" ./...
+	export GOWORK=off; go -C weave/example vet ./... && go -C weave/releases vet ./... && go -C weave/releases test ./...
 
 .PHONY: woven
 woven: ## Run the woven example and its tests with the weaver that its go.mod names
@@ -105,11 +102,9 @@ peers: ## Set the lock beside other libraries, on a redis-server of its own (20 
 	go run ./bench/peers
 
 .PHONY: fuzz
-fuzz: ## Fuzz every target for FUZZTIME; with FUZZPART=k/n those with the number k, modulo n
-	n=0; for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' work); do \
+fuzz: ## Fuzz every target for FUZZTIME
+	for pkg in $$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' work); do \
 		for target in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$pkg"/*_test.go | sed 's/^func //'); do \
-			n=$$((n + 1)); \
-			if [ $$((n % $(notdir $(FUZZPART)))) -ne $(patsubst %/,%,$(dir $(FUZZPART))) ]; then continue; fi; \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg"; \
 		done; \
 	done
@@ -126,13 +121,10 @@ mutants: ## Break the kit's rules one by one; a test must notice each
 lint: ## Run the linter
 	$(GOLANGCI) run $$(go list -m -f '{{.Dir}}/...')
 
-# luac reads every file, and luacheck what is sent to a server: an include alone uses names
-# of other files.
+# luacheck reads what is sent to a server: an include alone uses names of other files.
 .PHONY: lint-lua
-lint-lua: ## Check the Lua scripts (needs luac of Lua 5.1, and luacheck)
-	@for tool in $(LUAC) luacheck; do command -v "$$tool" >/dev/null || \
-		{ echo "lint-lua needs $$tool; on Debian: apt-get install lua5.1 lua-check"; exit 1; }; done
-	$(LUAC) -p $$(git ls-files '*.lua')
+lint-lua: ## Check the Lua scripts (needs luacheck)
+	@command -v luacheck >/dev/null || { echo "lint-lua needs luacheck; on Debian: apt-get install lua-check"; exit 1; }
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go run ./backend/internal/luascript/compose "$$dir" && \
 		luacheck --config .luacheckrc --no-color --quiet "$$dir"
 
@@ -146,20 +138,15 @@ vulnerabilities: ## Look for known security faults in what each module uses (nee
 
 SYSTEMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 freebsd/amd64 freebsd/arm64
 
-# The part k/n of a list: the words whose number is k, modulo n.
-part = n=0; for word in $(2); do \
-		if [ $$((n % $(notdir $(1)))) -eq $(patsubst %/,%,$(dir $(1))) ]; then echo "$$word"; fi; n=$$((n + 1)); \
-	done
-
 .PHONY: cross
-cross: ## Build cmd/distlock for every system; with CROSSPART=k/n for those with the number k, modulo n
-	for system in $$($(call part,$(CROSSPART),$(SYSTEMS))); do \
+cross: ## Build cmd/distlock for every system
+	for system in $(SYSTEMS); do \
 		echo "$$system"; CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} go build -o /dev/null ./cmd/distlock; \
 	done
 
 .PHONY: cross-vet
-cross-vet: ## Run go vet on PACKAGES as on Windows and on macOS, the tests included; with CROSSPART=k/n on those with the number k, modulo n
-	for system in $$($(call part,$(CROSSPART),windows darwin)); do echo "$$system"; GOOS=$$system go vet $(PACKAGES); done
+cross-vet: ## Run go vet on PACKAGES as on Windows and on macOS, the tests included
+	for system in windows darwin; do echo "$$system"; GOOS=$$system go vet $(PACKAGES); done
 
 .PHONY: binaries
 binaries: ## Write the archives of cmd/distlock for every system and their checksums to bin/release

@@ -72,14 +72,14 @@ var layers = []layer{
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"suite", "locktest", "root driver", ""},
-	{"modes", "internal/testmode internal/testmode/mutants-faults-proofs-torture-weaving.run-only-with.make-check-full", "", ""},
+	{"modes", "internal/testmode", "", ""},
 	{"processes", "internal/child", "modes", "golang.org/x/sys"},
-	{"testing", "internal/api internal/maven internal/mutant internal/prose internal/spoilnet internal/stall backend/redislock/internal/queuemodel", "modes processes", "golang.org/x/sys"},
+	{"testing", "internal/maven internal/mutant internal/prose internal/spoilnet internal/stall backend/redislock/internal/queuemodel", "modes processes", "golang.org/x/sys"},
 	{"shop", "example_service", "root http grpc page backends embedded processes messages", grpc + " " + goRedis},
 	{"kit", "internal/testkit", "root driver backends modes processes testing", uuidPath},
 	{"measured", "internal/lockmetrics/knownrun", "root driver backends kit", ""},
 	{"servers", "internal/etcdtest internal/redistest internal/sqltest internal/zktest", "modes processes testing", goRedis + " " + miniredis},
-	{"tools", "internal/matrix internal/release internal/retest backend/internal/luascript/compose", "modes testing scripts backends", ""},
+	{"tools", "internal/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
 	{"services", "grpcmw/internal/billv1 internal/cookbook/orderv1", "proto", grpc + " " + protobuf},
 	{"recipes", "internal/cookbook", "root http grpc services", grpc},
 }

@@ -5,68 +5,45 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
 
-const pages = "../docs/from"
+// sources are the directories with the code of the page, and the extension of their files.
+var sources = map[string]string{"from": ".go", "../interop/java/src/main/java/from": ".java"}
 
-// sections are the headings of each page, in this order. The first section has the code
-// before and after.
-var sections = []string{"Before and after", "What stands where", "Defaults", "Loss and outage", "Both at once", "What you lose"}
+var blocks = regexp.MustCompile("(?ms)^ *```(\\w+)\n(.*?)\n *```$")
 
-// sources are the directories with the code of the pages, by language, and the extension
-// of its files.
-var sources = map[string]struct{ dir, extension string }{
-	"go":   {"from", ".go"},
-	"java": {"../interop/java/src/main/java/from", ".java"},
-}
-
-// texts are the languages of blocks that nothing compiles: what a terminal shows, and code
-// that is quoted from elsewhere, which the page has to say.
-var texts = []string{"console", "text"}
-
-// TestPages: all pages have the same sections, and each line of code in them is also in a
-// file that is compiled.
-func TestPages(t *testing.T) {
+// TestMigrating: the page about moving to distlock has a diff for each example, and each
+// line of code in it is also in a file that is compiled. A block of text is code that
+// nothing compiles, which the page has to say.
+func TestMigrating(t *testing.T) {
 	t.Parallel()
-	known := map[string]map[string]bool{}
-	for _, page := range names(t) {
-		text := read(t, filepath.Join(pages, page))
-		var found []string
-		for _, m := range headings.FindAllStringSubmatch(text, -1) {
-			found = append(found, m[1])
+	text := read(t, "../docs/migrating.md")
+	known := lines(t)
+	diffs := 0
+	for _, block := range blocks.FindAllStringSubmatch(text, -1) {
+		switch block[1] {
+		case "text":
+			continue
+		case "diff":
+			diffs++
+		case "go":
+		default:
+			t.Errorf("a block of %q is neither compiled nor text", block[1])
 		}
-		if !slices.Equal(found, sections) {
-			t.Errorf("%s has the sections %q, want %q", page, found, sections)
-		}
-		compiled := 0
-		for _, block := range blocks.FindAllStringSubmatch(text, -1) {
-			language := block[1]
-			if slices.Contains(texts, language) {
-				continue
+		for line := range strings.Lines(block[2]) {
+			if block[1] == "diff" {
+				line = strings.TrimLeft(line, "+-")
 			}
-			if _, ok := sources[language]; !ok {
-				t.Errorf("%s has a block of %q, which is neither compiled nor listed as text", page, language)
-				continue
-			}
-			if known[language] == nil {
-				known[language] = lines(t, language)
-			}
-			compiled++
-			for line := range strings.Lines(block[2]) {
-				if !known[language][code(line)] {
-					t.Errorf("%s: not in %s: %s", page, sources[language].dir, line)
-				}
+			if !known[code(line)] {
+				t.Errorf("in no example: %s", line)
 			}
 		}
-		if compiled == 0 {
-			t.Errorf("%s has no code that is compiled", page)
-		}
-		if n := strings.Count(text, "```"); n != 2*len(blocks.FindAllString(text, -1)) {
-			t.Errorf("%s has %d fences, and a block of code that this test does not understand", page, n)
-		}
+	}
+	examples, err := filepath.Glob("from/*")
+	if err != nil || diffs != len(examples) {
+		t.Errorf("%d diffs for the examples %q, %v", diffs, examples, err)
 	}
 }
 
@@ -94,58 +71,22 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
-// TestIndex: the index has a link to each page, and to no other file of its directory.
-func TestIndex(t *testing.T) {
-	t.Parallel()
-	var linked []string
-	for _, m := range links.FindAllStringSubmatch(read(t, filepath.Join(pages, "README.md")), -1) {
-		linked = append(linked, m[1])
-	}
-	slices.Sort(linked)
-	if want := names(t); !slices.Equal(linked, want) {
-		t.Errorf("the index links to %q, want each of %q once", linked, want)
-	}
-}
-
-var (
-	headings = regexp.MustCompile(`(?m)^## (.*)$`)
-	blocks   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)\n```$")
-	links    = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
-)
-
-// names returns the names of the pages, without the index.
-func names(t *testing.T) []string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(pages, "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, path := range paths {
-		if name := filepath.Base(path); name != "README.md" {
-			found = append(found, name)
-		}
-	}
-	if len(found) == 0 {
-		t.Fatalf("there are no pages in %s", pages)
-	}
-	return found
-}
-
-// lines returns the lines of all files of a language.
-func lines(t *testing.T, language string) map[string]bool {
+// lines returns the lines of all sources.
+func lines(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
-	err := filepath.WalkDir(sources[language].dir, func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && filepath.Ext(path) == sources[language].extension {
-			for line := range strings.Lines(read(t, path)) {
-				found[code(line)] = true
+	for dir, extension := range sources {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == extension {
+				for line := range strings.Lines(read(t, path)) {
+					found[code(line)] = true
+				}
 			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return found
 }

@@ -48,8 +48,8 @@ type TB interface {
 	Cleanup(f func())
 }
 
-// Need handles the error of starting a program for a test. It marks the test as one in real
-// time if there is none. If the program is missing, it skips the test, unless [RealEnv]
+// Need handles the error of starting a program for a test, which is a test in real time:
+// see [testmode.InRealTime]. If the program is missing, it skips the test, unless [RealEnv]
 // forbids that. Any other error fails the test.
 func Need(tb TB, err error) {
 	tb.Helper()

@@ -3,6 +3,8 @@ package child
 import (
 	"os"
 	"sync"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // Shared is a server that all tests of a package use. The zero value is ready to use.
@@ -17,6 +19,7 @@ type Shared[S interface{ Kill() }] struct {
 // happens without the program.
 func (s *Shared[S]) Get(tb TB, launch func(dir string) (S, error)) S {
 	tb.Helper()
+	testmode.InRealTime(tb)
 	s.once.Do(func() {
 		if s.dir, s.err = os.MkdirTemp("", "server"); s.err == nil {
 			s.server, s.err = launch(s.dir)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // patience limits the wait for a server on a slow and busy machine.
@@ -40,6 +41,7 @@ func Start(tb testing.TB, args ...string) *Server {
 // run starts servers that are killed when the test ends.
 func run(tb testing.TB, n int, args []string) []*Server {
 	tb.Helper()
+	testmode.InRealTime(tb)
 	servers, err := launch(tb.TempDir(), n, args)
 	child.Need(tb, err)
 	for _, s := range servers {

@@ -1,11 +1,9 @@
-// Command matrix writes docs/matrix.md: which test proves the outcome of which fault on
-// which backend, and which mutants the tests detect. It reads the doc comments of the
-// tests, where a paragraph such as
+// Command matrix writes docs/matrix.md: how many tests prove the outcome of which fault on
+// which backend. It reads the doc comments of the tests, where a line such as
 //
-//	// Row 7 (redislock, redlock): the holder is told first. Fails if renewals are
-//	// never given up.
+//	// Row 7 (redislock, redlock): the holder is told first.
 //
-// says what the test proves, and which change of the code made it fail.
+// says what the test proves.
 package main
 
 import (

@@ -1,10 +1,5 @@
 package mutant
 
-import "slices"
-
-// All are the mutants in the order of the table in docs/matrix.md.
-var All = slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, requests, redisServers, mixedFleet, redisson, quorum, keys)
-
 // store has mutants of the requests of the Redis backend to its server.
 var store = []Mutant{
 	{
@@ -57,12 +52,6 @@ var store = []Mutant{
 		Package: "./backend/redislock", Test: "TestScriptAcquireRepeat",
 	},
 	{
-		Name:    "clock-set-back-fast",
-		Rule:    "the prefix issues the time as a token although the clock was set back",
-		Edits:   []Edit{{"backend/redislock/lua/acquire_fast.lua", "elseif #before == 16 and before < token and not string.find(before, '%D') then", "elseif #before == 16 then"}},
-		Package: "./backend/redislock", Test: "TestScriptClockSetBack",
-	},
-	{
 		Name:    "clock-set-back",
 		Rule:    "the time is issued as a token although the clock was set back",
 		Edits:   []Edit{{"backend/redislock/lua/includes/time.lua", "  if before >= token then", "  if before == token then"}},
@@ -75,27 +64,9 @@ var store = []Mutant{
 		Package: "./backend/redislock", Test: "TestScriptTombstone",
 	},
 	{
-		Name:    "tombstone-ignored-of-several",
-		Rule:    "the prefix grants one of several locks to an owner that has released it",
-		Edits:   []Edit{{"backend/redislock/lua/acquire_fast.lua", "(not busy or call('EXISTS', KEYS[n + i], KEYS[2 * n + i]) == 0)", "(not busy or call('EXISTS', KEYS[n + i]) == 0)"}},
-		Package: "./backend/redislock", Test: "TestScriptTombstone",
-	},
-	{
 		Name:    "tombstone-ignored",
 		Rule:    "a late attempt takes the lock for an owner that has released it",
 		Edits:   []Edit{{"backend/redislock/lua/acquire.lua", "  if refused and not mine then", "  if refused and mine then"}},
-		Package: "./backend/redislock", Test: "TestScriptTombstone",
-	},
-	{
-		Name:    "tombstone-not-written-fast",
-		Rule:    "the prefix of a release writes no tombstone for an owner in doubt",
-		Edits:   []Edit{{"backend/redislock/lua/release_fast.lua", "and ARGV[5] == '0' and sub(", "and sub("}},
-		Package: "./backend/redislock", Test: "TestScriptTombstone",
-	},
-	{
-		Name:    "tombstone-not-written-of-several",
-		Rule:    "the prefix of a release of several locks writes no tombstone for an owner in doubt",
-		Edits:   []Edit{{"backend/redislock/lua/release_fast.lua", "value and ARGV[3 * i + 2] == '0' and sub(", "value and sub("}},
 		Package: "./backend/redislock", Test: "TestScriptTombstone",
 	},
 	{
@@ -105,22 +76,10 @@ var store = []Mutant{
 		Package: "./backend/redislock", Test: "TestScriptTombstone",
 	},
 	{
-		Name:    "tombstones-stay",
-		Rule:    "the tombstones of an unused key stay in Redis",
-		Edits:   []Edit{{"backend/redislock/lua/includes/tombstone.lua", "  redis.call('PEXPIRE', gone, TOMBSTONE_TTL)\n", ""}},
-		Package: "./backend/redislock", Test: "TestScriptTombstone",
-	},
-	{
 		Name: "late-attempt-shortens",
 		Rule: "an attempt that arrives late shortens the lease",
 		Edits: []Edit{{"backend/redislock/lua/acquire.lua", "  redis.call('ZREM', queue, entry)\n  if redis.call('PTTL', lock) < tonumber(ttl) then",
 			"  redis.call('ZREM', queue, entry)\n  if true then"}},
-		Package: "./backend/redislock", Test: "TestScriptLateAttempt",
-	},
-	{
-		Name:    "late-attempt-shortens-a-share",
-		Rule:    "an attempt that arrives late shortens the lease of a reader",
-		Edits:   []Edit{{"backend/redislock/lua/includes/lock.lua", "if not present or tonumber(present) < ends then", "if present or not present then"}},
 		Package: "./backend/redislock", Test: "TestScriptLateAttempt",
 	},
 	{
@@ -177,32 +136,6 @@ var waiting = []Mutant{
 			"    if redis.call('PUBLISH', m[1], m[2]) == 0 then\n      redis.call('DEL', KEYS[1])\n    end"}},
 		Package: "./backend/redislock", Test: "TestScriptNobodyHears",
 	},
-	{
-		Name: "belief-from-the-message",
-		Rule: "a grant in a message counts from the arrival of the message",
-		Edits: []Edit{
-			{"backend/redislock/acquire.go", "if clock.Elapsed(asked, g.Sent) > window/2 {", "if asked = g.Sent; clock.Elapsed(asked, g.Sent) > window/2 {"},
-		},
-		Package: "./backend/redislock", Test: "TestVirtualLateMessageIsNoLease",
-	},
-	{
-		Name:    "old-message-believed",
-		Rule:    "a message is believed although it is older than the last refusal",
-		Edits:   []Edit{{"backend/redislock/acquire.go", "if !ok || g.Token <= issued {", "if !ok {"}},
-		Package: "./backend/redislock", Test: "TestOldMessageIsNotBelieved",
-	},
-	{
-		Name:    "claim-forgotten",
-		Rule:    "a lease that a message granted is renewed as late as any other",
-		Edits:   []Edit{{"internal/leasestate/state.go", "	return s.grant.Until.Sub(s.grant.Sent)\n", "	return s.grant.TTL\n"}},
-		Package: "./backend/redislock", Test: "TestVirtualMessageIsClaimed",
-	},
-	{
-		Name:    "claim-window-believed-as-a-lease",
-		Rule:    "a lease that a message granted lasts as long as any other, although it was not renewed",
-		Edits:   []Edit{{"internal/leasestate/state.go", "	return g.Until.Add(-clock.SafeTTL(g.TTL))\n", "	return g.Sent\n"}},
-		Package: "./backend/redislock", Test: "TestVirtualLateMessageIsNoLease",
-	},
 }
 
 // zooKeeper has mutants of the ZooKeeper backend.
@@ -223,18 +156,6 @@ var zooKeeper = []Mutant{
 		Package: "./backend/zklock", Test: "TestStolenName", Needs: "zookeeper",
 	},
 	{
-		Name:    "counter-outlives-its-node",
-		Rule:    "the next number is believed although the key's node was deleted and created again",
-		Edits:   []Edit{{"backend/zklock/link.go", "		l.counters.forget(e.Path)\n", ""}},
-		Package: "./backend/zklock", Test: "TestCounterRestarts", Needs: "zookeeper",
-	},
-	{
-		Name:    "counter-outlives-its-connection",
-		Rule:    "the next number is believed although the watch has ended with its connection",
-		Edits:   []Edit{{"backend/zklock/link.go", "		l.counters.forgetAll()\n", ""}},
-		Package: "./backend/zklock", Test: "TestCounterRestarts", Needs: "zookeeper",
-	},
-	{
 		Name:    "any-number-is-the-next",
 		Rule:    "a new node counts as the first although another process has created one before it",
 		Edits:   []Edit{{"backend/zklock/counters.go", "one.next == number", "one.next <= number"}},
@@ -251,35 +172,5 @@ var zooKeeper = []Mutant{
 		Rule:    "a key is kept although a lock of Curator has come that does not see it",
 		Edits:   []Edit{{"backend/zklock/renew.go", "case other != nil:", "case false:"}},
 		Package: "./backend/zklock", Test: "TestStrangers", Needs: "zookeeper",
-	},
-	{
-		Name:    "refused-node-counts-as-first",
-		Rule:    "the queue need not be read after a node that was refused because of a stranger",
-		Edits:   []Edit{{"backend/zklock/acquire.go", "tk.first = \"\" // the next node must read the queue\n", "\n"}},
-		Package: "./backend/zklock", Test: "TestStrangers", Needs: "zookeeper",
-	},
-	{
-		Name:    "own-node-is-a-stranger",
-		Rule:    "a node of this package counts as one of Curator",
-		Edits:   []Edit{{"backend/zklock/recipe.go", "if n.ours {", "if false {"}},
-		Package: "./backend/zklock", Test: "TestStranger",
-	},
-	{
-		Name:    "extension-after-a-revocation",
-		Rule:    "a process that was asked to give a key back extends its lock, and forgets that it was asked",
-		Edits:   []Edit{{"backend/zklock/link.go", "c.Set(path, data, version)", "c.Set(path, data, -1)"}},
-		Package: "./backend/zklock", Test: "TestRevokeIsNotLost", Needs: "zookeeper",
-	},
-	{
-		Name:    "revocation-hides-the-holder",
-		Rule:    "the message to a holder replaces its name",
-		Edits:   []Edit{{"backend/zklock/revoke.go", "		if n.ours {", "		if n.ours = false; n.ours {"}},
-		Package: "./backend/zklock", Test: "TestRevokeIsNotLost", Needs: "zookeeper",
-	},
-	{
-		Name:    "last-reader-counts-as-first",
-		Rule:    "the queue counts as empty when a node in it was deleted that was not the first",
-		Edits:   []Edit{{"backend/zklock/nodes.go", "if tk.first == tk.node {", "if true {"}},
-		Package: "./backend/zklock", Test: "TestCounterOfReaders", Needs: "zookeeper",
 	},
 }

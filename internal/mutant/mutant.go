@@ -22,6 +22,7 @@ import (
 // Mutant is one broken rule and the test that must fail because of it.
 type Mutant struct {
 	Name    string
+	Promise string // that of docs/reliability.md which it breaks, such as P3
 	Rule    string // the rule that is broken, in a few words
 	Edits   []Edit
 	Package string // the package of the test, such as ./backend/redislock

@@ -3,8 +3,6 @@ package mutant_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,10 +14,6 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// partEnv selects a part of the mutants: "2/3" is the second of three parts. CI runs one
-// part for each commit, because all of them take seven minutes.
-const partEnv = "DISTLOCK_TEST_MUTANTS"
-
 // TestMutant checks that the named test of each mutant fails.
 func TestMutant(t *testing.T) {
 	testmode.Long(t)
@@ -27,17 +21,8 @@ func TestMutant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, parts := 1, 1
-	if s := os.Getenv(partEnv); s != "" {
-		if _, err := fmt.Sscanf(s, "%d/%d", &part, &parts); err != nil || part < 1 || part > parts {
-			t.Fatalf("%s is %q: want a part such as 2/3", partEnv, s)
-		}
-	}
-	for i, m := range mutant.All {
-		t.Run(m.Name, func(t *testing.T) {
-			if i%parts != part-1 {
-				t.Skipf(testmode.LeftOut+"%s is %d/%d; make mutants runs all", partEnv, part, parts)
-			}
+	for _, m := range mutant.All {
+		t.Run(m.Promise+"/"+m.Name, func(t *testing.T) {
 			t.Parallel()
 			if err := missing(m.Needs); err != nil && !child.Required() {
 				t.Skipf(testmode.LeftOut+"%v", err)

@@ -1,168 +1,192 @@
 package prose
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// pages are those that name files and code for contributors.
-var pages = []string{"CONTRIBUTING.md", "docs/architecture.md", "docs/style.md", "docs/adr/*.md"}
+// named are the pages that name files and code for contributors.
+var named = regexp.MustCompile(`^(CONTRIBUTING|docs/architecture|docs/style|docs/adr/[^/]*)\.md$`)
 
 var (
-	drawing    = regexp.MustCompile("(?s)```text\n(.*?)\n```")
-	drawn      = regexp.MustCompile(`[\w/]+\.[A-Za-z]+|[A-Za-z]*[a-z](?:_[a-z]|[A-Z])\w+`)
 	span       = regexp.MustCompile("`([^`]+)`")
 	identifier = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 	fileName   = regexp.MustCompile(`^[\w.-]+\.(go|lua|md|mod|sum|txt|work|yml|yaml|proto)$`)
 	upperCase  = regexp.MustCompile(`^[A-Z_0-9]+$`)
 	testName   = regexp.MustCompile(`\b(Test|Fuzz|Benchmark|Example)[A-Z]\w*`)
+	command    = regexp.MustCompile(`(?m)^ *\$ (.*)$`)
 	goal       = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
+	luaName    = regexp.MustCompile(`(?m)^\s*local (?:function )?(\w+)`)
 )
 
-// What the pages for contributors have in backticks exists: files, directories, goals of
-// the Makefile, and names in Go and Lua. Names of Go are those of declarations, such as
-// Locker.acquire, driver.Queuer, release.go and ./backend/redislock. In commands, also in
-// those of code blocks, the directories, the goals and the tests exist. In drawings, which
-// are code blocks of text, it is so for words that are no words of English: with a dot, an
-// underscore, or a capital letter inside.
-func TestNamesInPages(t *testing.T) {
+// What a command in a page names exists: its directories, the goals of the Makefile, its
+// tests. In the pages for contributors this is so for what is in backticks, too: files, and
+// names in Go and Lua, such as Locker.acquire, driver.Queuer and release.go.
+func TestNames(t *testing.T) {
 	t.Parallel()
-	c := newChecker(t, *root)
-	for _, pattern := range pages {
-		names, err := filepath.Glob(filepath.Join(*root, pattern))
-		if err != nil || len(names) == 0 {
-			t.Errorf("%s: there is no such page", pattern)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
+	names := declared(t)
+	for page, text := range pages(t) {
+		for _, m := range command.FindAllStringSubmatch(text, -1) {
+			if !commandExists(m[1], names) {
+				t.Errorf("%s: %s: a directory, a goal or a test in it does not exist", page, m[1])
 			}
-			for _, problem := range c.page(name, text) {
-				t.Errorf("%s: %s", filepath.Base(name), problem)
+		}
+		for _, m := range span.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
+			words := strings.Join(strings.Fields(m[1]), " ")
+			if strings.Contains(words, " ") && !commandExists(words, names) || named.MatchString(page) && !known(words, names) {
+				t.Errorf("%s: `%s` does not exist", page, words)
 			}
 		}
 	}
 }
 
-// page returns what is wrong with the names in a page.
-func (c *checker) page(name string, text []byte) (problems []string) {
-	var prose strings.Builder
-	for _, l := range markdown(name, text) {
-		prose.WriteString(l.text + " ")
+// declared returns the names in the repository: of Go as x, Type.x, pkg.x and pkg.Type.x,
+// with those of packages, also outside the repository, which end with a dot or are paths; of
+// Lua; of files without their directories; and goals as "make x".
+func declared(t *testing.T) map[string]bool {
+	t.Helper()
+	names, err := declaredOnce()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, m := range span.FindAllStringSubmatch(prose.String(), -1) {
-		if !c.known(m[1]) {
-			problems = append(problems, "`"+m[1]+"` does not exist")
-		}
-	}
-	for _, m := range drawing.FindAllStringSubmatch(string(text), -1) {
-		for _, w := range drawn.FindAllString(m[1], -1) {
-			if !c.known(w) && !c.files[path.Base(w)] {
-				problems = append(problems, w+", in a drawing, does not exist")
-			}
-		}
-	}
-	for line := range strings.Lines(string(text)) {
-		if command, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); ok && !c.command(command) {
-			problems = append(problems, command+": a directory, a goal or a test in it does not exist")
-		}
-	}
-	return problems
+	return names
 }
 
-// known reports whether what is in backticks exists, as far as it names something.
-func (c *checker) known(s string) bool {
-	s, _, _ = strings.Cut(s, "(")
-	s = strings.TrimLeft(s, "*&")
-	switch {
-	case strings.Contains(s, " "):
-		return c.command(s)
-	case c.path("cmd/" + s):
+var declaredOnce = sync.OnceValues(func() (map[string]bool, error) {
+	names := map[string]bool{}
+	return names, walk(func(name string) error {
+		names[path.Base(name)] = true
+		switch {
+		case path.Ext(name) == ".go":
+			return addGo(names, name)
+		case path.Ext(name) == ".lua" || name == "Makefile":
+			text, err := os.ReadFile(filepath.Join(root, name))
+			for _, m := range luaName.FindAllStringSubmatch(string(text), -1) {
+				names[m[1]] = true
+			}
+			for _, m := range goal.FindAllStringSubmatch(string(text), -1) {
+				names["make "+m[1]] = true
+			}
+			return err
+		}
+		return nil
+	})
+})
+
+// addGo adds what a file of Go declares and imports.
+func addGo(names map[string]bool, name string) error {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	pkg := strings.TrimSuffix(file.Name.Name, "_test")
+	names[pkg], names["package "+pkg] = true, true
+	for _, i := range file.Imports {
+		if p, err := strconv.Unquote(i.Path.Value); err == nil && !strings.HasPrefix(p, "github.com/distlock-go/") {
+			names[p], names[path.Base(p)], names[path.Base(p)+"."] = true, true, true
+		}
+	}
+	add := func(of string, ids ...*ast.Ident) {
+		for _, id := range ids {
+			names[id.Name], names[pkg+"."+of+id.Name], names[of+id.Name] = true, true, true
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			of := ""
+			if n.Recv != nil {
+				of = strings.TrimLeft(types.ExprString(n.Recv.List[0].Type), "*")
+				of, _, _ = strings.Cut(of, "[")
+				of += "."
+			}
+			add(of, n.Name)
+			return false
+		case *ast.ValueSpec:
+			add("", n.Names...)
+		case *ast.TypeSpec:
+			add("", n.Name)
+			members := new(ast.FieldList)
+			switch t := n.Type.(type) {
+			case *ast.StructType:
+				members = t.Fields
+			case *ast.InterfaceType:
+				members = t.Methods
+			}
+			for _, m := range members.List {
+				add(n.Name.Name+".", m.Names...)
+			}
+		}
 		return true
-	case testName.MatchString(s) && !strings.HasSuffix(s, ".go"):
-		return c.command(s)
-	case strings.ContainsAny(s, ":=<>{}\"$…") || strings.HasPrefix(s, "-") || upperCase.MatchString(s):
-		return true
-	case fileName.MatchString(s):
-		return c.files[s] // in any directory
-	case strings.Contains(s, "/"):
-		return c.path(s)
-	case identifier.MatchString(s):
-		return c.name(s)
+	})
+	return nil
+}
+
+// commandExists reports whether the goals, directories and tests in a command exist.
+func commandExists(s string, names map[string]bool) bool {
+	s, _, _ = strings.Cut(s, " #")
+	words := strings.Fields(s)
+	for i, w := range words {
+		if dir := strings.Trim(w, "'"); words[0] == "go" && strings.HasPrefix(dir, "./") && !exists(strings.TrimSuffix(dir, "/...")) {
+			return false
+		}
+		if i > 0 && words[0] == "make" && !strings.ContainsAny(w, "=&\"") && !names["make "+w] {
+			return false
+		}
+	}
+	for _, test := range testName.FindAllString(s, -1) {
+		if strings.Contains(s, "-run") && !slices.ContainsFunc(slices.Collect(maps.Keys(names)), func(n string) bool { return strings.HasPrefix(n, test) }) {
+			return false
+		}
 	}
 	return true
 }
 
-// command reports whether the goals, directories and tests in a command exist.
-func (c *checker) command(s string) bool {
-	s, _, _ = strings.Cut(s, " #")
-	words := strings.Fields(s)
-	for i, w := range words {
-		if dir := strings.Trim(w, "'"); strings.HasPrefix(dir, "./") && !c.path(strings.TrimSuffix(dir, "/...")) {
-			return false
-		}
-		if i > 0 && words[0] == "make" && !strings.Contains(w, "=") && !slices.Contains(c.goals, w) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(testName.FindAllString(s, -1), func(test string) bool { return !c.declared[test] })
-}
-
-// path reports whether there is such a file or directory, or a package outside.
-func (c *checker) path(s string) bool {
-	if c.outside[s] {
+// known reports whether what is in backticks exists, as far as it names something.
+func known(s string, names map[string]bool) bool {
+	s, _, _ = strings.Cut(s, "(")
+	s = strings.TrimLeft(s, "*&")
+	first, _, _ := strings.Cut(s, ".")
+	switch {
+	case strings.Contains(s, " "):
+		return commandExists(s, names)
+	case exists(s) || exists("cmd/"+s) || names[s] || types.Universe.Lookup(s) != nil:
 		return true
+	case testName.MatchString(s) && !strings.HasSuffix(s, ".go"):
+		return names[testName.FindString(s)]
+	case strings.ContainsAny(s, ":=<>{}\"$…") || strings.HasPrefix(s, "-") || upperCase.MatchString(s):
+		return true
+	case fileName.MatchString(s) || strings.Contains(s, "/"):
+		return false
+	case identifier.MatchString(s):
+		return names[first+"."] && !names["package "+first] // of a package outside
 	}
-	found, err := filepath.Glob(filepath.Join(c.root, s))
-	return err == nil && len(found) > 0
-}
-
-// name reports whether a name is declared, or is that of a package.
-func (c *checker) name(s string) bool {
-	first, _, qualified := strings.Cut(s, ".")
-	if !qualified {
-		return c.declared[s] || c.packages[s] || c.outsideNames[s] || types.Universe.Lookup(s) != nil || c.path(s)
-	}
-	return c.declared[s] || c.outsideNames[first] && !c.packages[first] || path.Ext(s) != "" && c.path(s)
+	return true
 }
 
 func TestKnown(t *testing.T) {
 	t.Parallel()
-	c := newChecker(t, *root)
+	names := declared(t)
 	for s, want := range map[string]bool{
-		"Locker.acquire":                    true,
-		"Locker.acquires":                   false,
-		"driver.Queuer":                     true,
-		"driver.Queuer.Acquire":             true,
-		"driver.Queuers":                    false,
-		"redislock.Backend.Acquire(ctx, r)": true,
-		"*Lease":                            true,
-		"grant_next":                        true, // in Lua
-		"grant_last":                        false,
-		"time.Sleep":                        true,
-		"testing/synctest":                  true,
-		"backend/redislock/lua/*.lua":       true,
-		"backend/redislock/lua/queue.lua":   false,
-		"acquire.go":                        true,
-		"acquired.go":                       false,
-		"make lint":                         true,
-		"make lunch":                        false,
-		"go test -run TestLayers .":         true,
-		"go test -run TestLawyers .":        false,
-		"go test ./internal/prose/...":      true,
-		"go test ./internal/poetry":         false,
-		"TestMutant/incr-tokens":            true,
-		"{key}:queue":                       true, // names nothing that can be looked up
-		"DISTLOCK_TEST_LONG=1":              true,
+		"Locker.acquire": true, "Locker.acquires": false, "driver.Queuer.Acquire": true, "driver.Queuers": false,
+		"redislock.Backend.Acquire(ctx, r)": true, "*Lease": true, "grant_next": true, "grant_last": false, "time.Sleep": true,
+		"testing/synctest": true, "backend/redislock/lua/*.lua": true, "backend/redislock/lua/queue.lua": false,
+		"acquire.go": true, "acquired.go": false, "make lint": true, "make lunch": false, "go test -run TestLayers .": true,
+		"go test -run TestLawyers .": false, "go test ./internal/poetry": false, "DISTLOCK_TEST_LONG=1": true, "{key}:queue": true,
 	} {
-		if got := c.known(s); got != want {
+		if got := known(s, names); got != want {
 			t.Errorf("known(%q) = %t, want %t", s, got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // patience limits the wait for a server on a slow and busy machine.
@@ -46,6 +47,7 @@ func (e *Engine) StartWithClock(tb testing.TB, args ...string) *Server {
 
 func (e *Engine) start(tb testing.TB, withClock bool, args []string) *Server {
 	tb.Helper()
+	testmode.InRealTime(tb)
 	s := e.newServer(newDir(tb), args)
 	tb.Cleanup(s.Kill)
 	var err error

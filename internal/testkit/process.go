@@ -54,7 +54,7 @@ func StartChild(tb testing.TB, role string, order any, args ...string) *Process 
 	return StartProcess(tb, cmd)
 }
 
-// StartProcess starts a command, and marks the test with [testmode.InRealTime].
+// StartProcess starts a command, for a test in real time: see [testmode.InRealTime].
 func StartProcess(tb testing.TB, cmd *exec.Cmd) *Process {
 	tb.Helper()
 	testmode.InRealTime(tb)

@@ -1,5 +1,6 @@
-// Package testmode has the switch between the quick tests and all tests, and the mark
-// for tests that can fail on a busy machine. Only tests use it.
+// Package testmode says which tests run: those in virtual time always, those in real time
+// unless go test has -short, and those that take long only if an environment variable is
+// set. Only tests use it.
 package testmode
 
 import (
@@ -13,41 +14,35 @@ import (
 // conformance in real time, torture, and tests that compile much.
 const LongEnv = "DISTLOCK_TEST_LONG"
 
-// LeftOut is the prefix of the message of a skipped test that could run with the switch
-// or with a server that is missing.
+// LeftOut is the prefix of the message of a skipped test that could run with a switch, or
+// with a server that is missing.
 const LeftOut = "left out: "
-
-// Attribute and RealTime are the key and the value that a test in real time passes to
-// T.Attr.
-const (
-	Attribute = "time"
-	RealTime  = "real"
-)
 
 // Test is the part of testing.TB that this package needs.
 type Test interface {
 	Helper()
 	Skip(args ...any)
-	Attr(key, value string)
 }
 
-// Full reports whether all tests run.
+// Full reports whether the tests that take long run.
 func Full() bool { return os.Getenv(LongEnv) == "1" }
 
-// Long skips a test that takes long, unless all tests run.
+// Long skips a test that takes long, unless [LongEnv] is set.
 func Long(tb Test) {
 	tb.Helper()
 	if !Full() {
-		tb.Skip(LeftOut + "it takes long; " + LongEnv + "=1 runs it, make check-full runs all")
+		tb.Skip(LeftOut + "it takes long; " + LongEnv + "=1 runs it, make lab runs all")
 	}
 }
 
-// InRealTime marks a test that depends on processes and on the clock of the machine.
-// Such a test gets a second try in the full check. Starting a server marks the test, so
-// few tests call InRealTime themselves.
+// InRealTime skips a test under go test -short because it depends on processes and on the
+// clock of the machine, and so can fail on a busy one. What starts a server calls it, so
+// few tests do.
 func InRealTime(tb Test) {
 	tb.Helper()
-	tb.Attr(Attribute, RealTime)
+	if short := flag.Lookup("test.short"); short != nil && short.Value.String() == "true" {
+		tb.Skip(LeftOut + "it is in real time, and go test has -short")
+	}
 }
 
 // AtATime lets n parallel tests of a package run at a time, unless the command line says

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // Ensemble is three replicated servers.
@@ -18,6 +19,7 @@ type Ensemble struct {
 // when the test ends.
 func StartEnsemble(tb testing.TB, c Config) *Ensemble {
 	tb.Helper()
+	testmode.InRealTime(tb)
 	e, dir := new(Ensemble), tb.TempDir()
 	var processes []*child.Server
 	for id := 1; id <= 3; id++ {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // patience limits the wait for a server on a slow and busy machine.
@@ -51,6 +52,7 @@ type Server struct {
 // skipped if ZooKeeper is not installed; see [child.Need].
 func Start(tb testing.TB, c Config) *Server {
 	tb.Helper()
+	testmode.InRealTime(tb)
 	s, err := Launch(tb.TempDir(), c)
 	child.Need(tb, err)
 	tb.Cleanup(s.Kill)

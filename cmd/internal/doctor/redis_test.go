@@ -44,7 +44,6 @@ func TestRedisThatLosesLocks(t *testing.T) {
 	wantFindings(t, r, "fault eviction", "warning persistence", "warning replicas", "note authentication")
 	wantSeen(t, r, "eviction", "allkeys-lru", "distlock:clock")
 	documented(t, "redis-loses-locks", r)
-	documentedJSON(t, of(t, r, "eviction"))
 
 	r = examine(t, "redis://"+replica.Addr()+"/0", "")
 	wantFindings(t, r, "fault role", "fault writes", "warning persistence", "note authentication")

@@ -1,4 +1,4 @@
-// Package bsm has the code of docs/from/bsm-redislock.md.
+// Package bsm has code of docs/migrating.md.
 package bsm
 
 import (

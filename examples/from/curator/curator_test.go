@@ -1,4 +1,4 @@
-// Package curator has the code of docs/from/curator.md.
+// Package curator has code of docs/migrating.md.
 package curator
 
 import (

@@ -1,4 +1,4 @@
-// Package etcd has the code of docs/from/etcd.md.
+// Package etcd has code of docs/migrating.md.
 package etcd
 
 import (

@@ -1,4 +1,4 @@
-// Package zookeeper has the code of docs/from/go-zookeeper.md.
+// Package zookeeper has code of docs/migrating.md.
 package zookeeper
 
 import (

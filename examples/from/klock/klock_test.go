@@ -1,4 +1,4 @@
-// Package klock has the code of docs/from/klock.md.
+// Package klock has code of docs/migrating.md.
 package klock
 
 import (

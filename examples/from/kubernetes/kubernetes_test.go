@@ -1,4 +1,4 @@
-// Package kubernetes has the code of docs/from/kubernetes.md.
+// Package kubernetes has code of docs/migrating.md.
 package kubernetes
 
 import (

@@ -1,4 +1,4 @@
-// Package lock4j has the code of docs/from/lock4j.md.
+// Package lock4j has code of docs/migrating.md.
 package lock4j
 
 import (

@@ -1,4 +1,4 @@
-// Package postgresql has the code of docs/from/postgresql.md.
+// Package postgresql has code of docs/migrating.md.
 package postgresql
 
 import (

@@ -1,4 +1,4 @@
-// Package redisson has the code of docs/from/redisson.md.
+// Package redisson has code of docs/migrating.md.
 package redisson
 
 import (

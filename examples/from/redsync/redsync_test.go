@@ -1,4 +1,4 @@
-// Package redsync has the code of docs/from/redsync.md.
+// Package redsync has code of docs/migrating.md.
 package redsync
 
 import (

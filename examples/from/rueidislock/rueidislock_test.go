@@ -1,4 +1,4 @@
-// Package rueidislock has the code of docs/from/rueidislock.md.
+// Package rueidislock has code of docs/migrating.md.
 package rueidislock
 
 import (

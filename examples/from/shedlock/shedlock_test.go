@@ -1,4 +1,4 @@
-// Package shedlock has the code of docs/from/shedlock.md.
+// Package shedlock has code of docs/migrating.md.
 package shedlock
 
 import (

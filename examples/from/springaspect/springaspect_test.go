@@ -1,4 +1,4 @@
-// Package springaspect has the code of docs/from/spring-aspect.md.
+// Package springaspect has code of docs/migrating.md.
 package springaspect
 
 import (

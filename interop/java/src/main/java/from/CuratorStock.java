@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 
-/** The code of docs/from/curator.md. */
+/** Code of docs/migrating.md. */
 class CuratorStock {
     interface Stock {
         void reserve(String sku);

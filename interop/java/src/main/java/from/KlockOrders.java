@@ -3,7 +3,7 @@ package from;
 import org.springframework.boot.autoconfigure.klock.annotation.Klock;
 import org.springframework.boot.autoconfigure.klock.model.LockTimeoutStrategy;
 
-/** The code of docs/from/klock.md. */
+/** Code of docs/migrating.md. */
 class KlockOrders {
     record Order(long id) {}
 

@@ -2,7 +2,7 @@ package from;
 
 import com.baomidou.lock.annotation.Lock4j;
 
-/** The code of docs/from/lock4j.md. */
+/** Code of docs/migrating.md. */
 class Lock4jOrders {
     record Order(long id) {}
 

@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 
-/** The code of docs/from/redisson.md. */
+/** Code of docs/migrating.md. */
 class RedissonStock {
     interface Stock {
         void reserve(String sku);

@@ -4,7 +4,7 @@ import net.javacrumbs.shedlock.core.LockAssert;
 import net.javacrumbs.shedlock.spring.annotation.SchedulerLock;
 import org.springframework.scheduling.annotation.Scheduled;
 
-/** The code of docs/from/shedlock.md. */
+/** Code of docs/migrating.md. */
 class ShedLockReports {
     interface Reports {
         void write();

@@ -2,7 +2,7 @@ package from;
 
 import aspect.DistributedLock;
 
-/** The code of docs/from/spring-aspect.md. */
+/** Code of docs/migrating.md. */
 class SpringAspect {
     interface Stock {
         String reserve(String sku);
