@@ -62,7 +62,6 @@ var layers = []layer{
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"comments", "internal/directive", "root options", ""},
-	{"woven", "weave", "root options", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
 	{"http", "httpmw", "root keys", ""},
 	{"page", "lockui", "root", ""},
@@ -71,7 +70,7 @@ var layers = []layer{
 	{"examples", "example_annotation", "root", ""},
 
 	{"suite", "locktest", "root driver", ""},
-	{"modes", "internal/testmode internal/testmode/mutants-faults-proofs-torture-weaving.run-only-with.make-check-full", "", ""},
+	{"modes", "internal/testmode internal/testmode/mutants-faults-proofs-torture.run-only-with.make-check-full", "", ""},
 	{"processes", "internal/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/api internal/maven internal/mutant internal/prose internal/spoilnet internal/stall backend/redislock/internal/queuemodel", "modes processes", "golang.org/x/sys"},
 	{"kit", "internal/testkit", "root driver backends modes processes testing", uuidPath},

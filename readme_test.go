@@ -23,7 +23,6 @@ var examples = map[string][]string{
 	"docs/guide.md":      {"example*_test.go", "backend/sqllock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
 	"docs/operations.md": {"example_ping_test.go"},
 	"docs/testing.md":    {"example_testing_test.go"},
-	"docs/weaving.md":    {"weave/example/*.go"},
 }
 
 // Every line of code in these pages is also in an example, which compiles and runs.

@@ -40,9 +40,7 @@ func (g *generator) collect(f *ast.File, path string) {
 	for _, s := range sites {
 		sig, more := g.check.Check(s)
 		problems = append(problems, more...)
-		if !g.check.Weaves(s) {
-			src.sites = append(src.sites, &site{s, sig})
-		}
+		src.sites = append(src.sites, &site{s, sig})
 	}
 	g.problems = append(g.problems, problems...)
 	g.sameDecorator(src)
@@ -82,11 +80,9 @@ func (g *generator) collectTests(files []string) {
 		sites, problems := directive.Collect(f)
 		g.problems = append(g.problems, problems...)
 		for _, s := range sites {
-			if !g.check.Weaves(s) {
-				g.problems = append(g.problems, directive.Problem{
-					Pos: s.Lock.Pos, Message: "a directive in a test: nothing is generated for tests",
-				})
-			}
+			g.problems = append(g.problems, directive.Problem{
+				Pos: s.Lock.Pos, Message: "a directive in a test: nothing is generated for tests",
+			})
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // generate returns the files to write for the packages, or all errors in their
 // directives.
-func generate(dir string, patterns []string, woven bool) ([]*output, error) {
+func generate(dir string, patterns []string) ([]*output, error) {
 	listed, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.NeedName | packages.NeedFiles}, patterns...)
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func generate(dir string, patterns []string, woven bool) ([]*output, error) {
 	var files []*output
 	var errs []error
 	for _, p := range listed {
-		made, err := inPackage(dir, p, woven)
+		made, err := inPackage(dir, p)
 		files, errs = append(files, made...), append(errs, err)
 	}
 	return files, errors.Join(errs...)
@@ -32,7 +32,7 @@ func generate(dir string, patterns []string, woven bool) ([]*output, error) {
 
 // inPackage handles one package. Each package is loaded separately, because its
 // generated files are hidden while it is loaded, and other packages may need them.
-func inPackage(dir string, listed *packages.Package, woven bool) ([]*output, error) {
+func inPackage(dir string, listed *packages.Package) ([]*output, error) {
 	if len(listed.GoFiles) == 0 {
 		var errs []error
 		for _, e := range listed.Errors {
@@ -67,7 +67,7 @@ func inPackage(dir string, listed *packages.Package, woven bool) ([]*output, err
 		}
 		return file
 	}
-	g := &generator{home: home, rel: rel, check: directive.Checker{Fset: p.Fset, Pkg: p.Types, Info: p.TypesInfo, Woven: woven}}
+	g := &generator{home: home, rel: rel, check: directive.Checker{Fset: p.Fset, Pkg: p.Types, Info: p.TypesInfo}}
 	for _, f := range p.Syntax {
 		if name := p.Fset.File(f.FileStart).Name(); !slices.Contains(old, name) {
 			g.collect(f, name)

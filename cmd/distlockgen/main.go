@@ -2,7 +2,7 @@
 //
 // Usage:
 //
-//	distlockgen [-check] [-woven] [packages]
+//	distlockgen [-check] [packages]
 //	distlockgen -version
 //
 // A comment on an unexported function or method
@@ -22,9 +22,8 @@
 // Without the generated code the package does not compile, because Pay is missing. The
 // output for pay.go is pay_distlock.go; files without a comment in their source are
 // removed. With -check nothing is written, and the exit status is 1 if a file is not up
-// to date. With -woven, comments on exported functions are left to a weaver; without it
-// they are errors. Package patterns are those of the go command. The default is the
-// package in the current directory, for use as
+// to date. Package patterns are those of the go command. The default is the package in
+// the current directory, for use as
 //
 //	//go:generate go tool distlockgen
 package main
@@ -47,11 +46,10 @@ func run(dir string, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("distlockgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		_, _ = io.WriteString(stderr, "usage: distlockgen [-check] [-woven] [packages]\n")
+		_, _ = io.WriteString(stderr, "usage: distlockgen [-check] [packages]\n")
 		flags.PrintDefaults()
 	}
 	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
-	woven := flags.Bool("woven", false, "leave exported functions to a weaver")
 	printVersion := flags.Bool("version", false, "print the version")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -64,7 +62,7 @@ func run(dir string, args []string, stdout, stderr io.Writer) int {
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	files, err := generate(dir, patterns, *woven)
+	files, err := generate(dir, patterns)
 	for _, f := range files {
 		if *check {
 			err = errors.Join(err, f.check())

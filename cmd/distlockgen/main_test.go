@@ -69,14 +69,6 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestWoven checks that woven functions are left alone only with -woven.
-func TestWoven(t *testing.T) {
-	if out := must(t, "testdata/woven", 1); !strings.Contains(out, "woven.go:12:1: Pay is exported") {
-		t.Errorf("got %s", out)
-	}
-	must(t, "testdata/woven", 0, "-woven")
-}
-
 // module creates a module with the files and returns its directory.
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()

@@ -17,27 +17,19 @@ var analyzer = &analysis.Analyzer{
 		"They are reported if they are misplaced, misspelt, doubled, spaced, have unknown or\n" +
 		"senseless options, stand on a function without a context or an error, or if nothing\n" +
 		"was generated for them.",
-	URL:       "https://pkg.go.dev/github.com/distlock-go/distlock/cmd/distlockvet",
-	Run:       run,
-	FactTypes: []analysis.Fact{new(wovenFact)},
-}
-
-var woven bool
-
-func init() {
-	analyzer.Flags.BoolVar(&woven, "woven", false, "comments on exported functions are for a weaver")
+	URL: "https://pkg.go.dev/github.com/distlock-go/distlock/cmd/distlockvet",
+	Run: run,
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	c := &directive.Checker{Fset: pass.Fset, Pkg: pass.Pkg, Info: pass.TypesInfo, Woven: woven}
+	c := &directive.Checker{Fset: pass.Fset, Pkg: pass.Pkg, Info: pass.TypesInfo}
 	var problems, missing directive.Problems
-	weaves := false
 	for _, f := range pass.Files {
 		sites, found := directive.Collect(f)
 		problems = append(problems, found...)
 		test := strings.HasSuffix(pass.Fset.File(f.FileStart).Name(), "_test.go")
 		for _, s := range sites {
-			if test && !c.Weaves(s) {
+			if test {
 				problems = append(problems, directive.Problem{
 					Pos: s.Lock.Pos, Message: "a directive in a test: nothing is generated for tests",
 				})
@@ -45,10 +37,7 @@ func run(pass *analysis.Pass) (any, error) {
 			}
 			_, found := c.Check(s)
 			problems = append(problems, found...)
-			switch {
-			case c.Weaves(s):
-				weaves = true
-			case !generated(pass, s):
+			if !generated(pass, s) {
 				missing = append(missing, directive.Problem{
 					Pos: s.Lock.Pos, Message: s.Generated() + " is not generated for " + s.Name().Name + ": run distlockgen",
 				})
@@ -58,10 +47,6 @@ func run(pass *analysis.Pass) (any, error) {
 	if len(problems) == 0 { // otherwise nothing can be generated
 		problems = missing
 	}
-	if weaves {
-		pass.ExportPackageFact(new(wovenFact))
-	}
-	problems = append(problems, unguarded(pass)...)
 	for _, p := range problems.Sort(pass.Fset) {
 		pass.Reportf(p.Pos, "%s", p.Message)
 	}

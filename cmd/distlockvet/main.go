@@ -9,10 +9,6 @@
 //	go vet -vettool=$(go tool -n distlockvet) ./...
 //
 // distlockvet -version prints the version.
-//
-// With -distlock.woven, comments on exported functions are left to a weaver. Then the
-// main package of a program with such a comment, in any of its packages, must call
-// weave.Require: otherwise a build without the weaver would run without the locks.
 package main
 
 import (

@@ -92,27 +92,7 @@ func TestMissing(t *testing.T) {
 	golden(t, "missing.txt", out)
 }
 
-func TestWoven(t *testing.T) {
-	testmode.Long(t)
-	if out, err := vet(t, "./testdata/woven/shop"); err == nil || !strings.Contains(out, "shop.go:12:1: Pay is exported") {
-		t.Errorf("without the flag: %v\n%s", err, out)
-	}
-	if out, err := vet(t, "-distlock.woven", "./testdata/woven/shop", "./testdata/woven/guarded"); err != nil {
-		t.Errorf("guarded: %v\n%s", err, out)
-	}
-	out, err := vet(t, "-distlock.woven", "./testdata/woven/wrong")
-	if err == nil {
-		t.Error("go vet found nothing")
-	}
-	golden(t, "woven.txt", out)
-	want := "main.go:1:1: the program has woven directives (in github.com/distlock-go/distlock/cmd/distlockvet/testdata/woven/shop) but does not call weave.Require"
-	if out, err := vet(t, "-distlock.woven", "./testdata/woven/unguarded"); err == nil || !strings.Contains(out, want) {
-		t.Errorf("unguarded: %v\n%s\nwant %s", err, out, want)
-	}
-}
-
-// TestDirect checks that distlockvet by itself reports the same as under go vet, also
-// across packages.
+// TestDirect checks that distlockvet by itself reports the same as under go vet.
 func TestDirect(t *testing.T) {
 	testmode.Long(t)
 	for _, test := range []struct {
@@ -120,8 +100,6 @@ func TestDirect(t *testing.T) {
 		want string // "": nothing
 	}{
 		{[]string{"./testdata/missing"}, "testdata/missing/missing.go:"},
-		{[]string{"-distlock.woven", "./testdata/woven/unguarded"}, "does not call weave.Require"},
-		{[]string{"-distlock.woven", "./testdata/woven/guarded"}, ""},
 		{[]string{"../distlockgen/testdata/shop"}, ""},
 	} {
 		out, err := exec.CommandContext(t.Context(), tool, test.args...).CombinedOutput()

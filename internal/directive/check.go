@@ -20,16 +20,6 @@ type Checker struct {
 	Fset *token.FileSet
 	Pkg  *types.Package
 	Info *types.Info
-
-	// Woven leaves exported functions to a weaver. Without it a directive on an
-	// exported function is a problem, because others could call the function
-	// without its lock.
-	Woven bool
-}
-
-// Weaves reports whether the site is left to the weaver.
-func (c *Checker) Weaves(s *Site) bool {
-	return c.Woven && s.Func != nil && s.Name().IsExported()
 }
 
 // Check reports the problems of a directive with its function. The signature is
@@ -49,14 +39,6 @@ func (c *Checker) Check(s *Site) (*Signature, Problems) {
 		if a, ok := s.Lock.find("locker"); ok {
 			problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor")
 		}
-	case c.Weaves(s):
-		if a, ok := s.Lock.find("as"); ok {
-			problems.add(a.Pos, "as: nothing is generated for %s, which is exported and so woven", s.Name().Name)
-		}
-		if s.Lock.tab.IsValid() {
-			problems.add(s.Lock.tab, "a tab between options: the weaver takes it for a part of the value before it: write a space")
-		}
-		c.checkLocker(s, &problems)
 	default:
 		c.checkName(s, &problems)
 		c.checkLocker(s, &problems)

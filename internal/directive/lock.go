@@ -11,7 +11,6 @@ import (
 type Lock struct {
 	Pos  token.Pos // of the slashes
 	Args []Arg     // as written
-	tab  token.Pos // of the first tab between options, if there is one
 
 	Opts      distlock.Opts // without Params, Hasher and KeyFormat, which are expressions
 	Parts     []Part        // that take part in the key, as ordered in the directive; if none, see Opts.ParamLock

@@ -17,7 +17,7 @@ import (
 func Parse(comment string, pos token.Pos) (*Lock, Problems) {
 	var problems Problems
 	l := &Lock{Pos: pos}
-	l.Args, l.tab = split(strings.TrimPrefix(comment, Marker), pos+token.Pos(len(Marker)), &problems)
+	l.Args = split(strings.TrimPrefix(comment, Marker), pos+token.Pos(len(Marker)), &problems)
 	l.read(&problems)
 	if len(problems) == 0 {
 		l.validate(&problems)

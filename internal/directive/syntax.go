@@ -19,22 +19,21 @@ type Arg struct {
 	ValuePos token.Pos // of the first character of the value, after a quote
 }
 
-// split cuts text, which stands at pos, into options. It returns the position of the
-// first white space between them that is not a space as tab.
-func split(text string, pos token.Pos, problems *Problems) (args []Arg, tab token.Pos) {
+// split cuts text, which stands at pos, into options.
+func split(text string, pos token.Pos, problems *Problems) []Arg {
+	var args []Arg
 	s := lexer{text: text, pos: pos}
 	for s.space(); s.text != ""; s.space() {
 		if arg, ok := s.option(problems); ok {
 			args = append(args, arg)
 		}
 	}
-	return args, s.tab
+	return args
 }
 
 type lexer struct {
 	text string
 	pos  token.Pos
-	tab  token.Pos
 }
 
 func (s *lexer) take(n int) string {
@@ -44,11 +43,7 @@ func (s *lexer) take(n int) string {
 }
 
 func (s *lexer) space() {
-	from := s.pos
-	skipped := s.take(len(s.text) - len(strings.TrimLeftFunc(s.text, unicode.IsSpace)))
-	if n := len(skipped) - len(strings.TrimLeft(skipped, " ")); n < len(skipped) && s.tab == token.NoPos {
-		s.tab = from + token.Pos(n)
-	}
+	s.take(len(s.text) - len(strings.TrimLeftFunc(s.text, unicode.IsSpace)))
 }
 
 // word takes the text up to the next white space.

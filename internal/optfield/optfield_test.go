@@ -2,7 +2,6 @@ package optfield_test
 
 import (
 	"errors"
-	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
@@ -210,19 +209,5 @@ func TestFaults(t *testing.T) {
 	}
 	if optfield.Faults(nil) != nil || optfield.Faults(errors.New("other")) != nil {
 		t.Error("faults where there are none")
-	}
-}
-
-// Woven programs have the table in them, and no Go parser because of it.
-func TestImports(t *testing.T) {
-	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../../weave").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dep := range strings.FieldsSeq(string(out)) {
-		if strings.HasPrefix(dep, "go/") || strings.Contains(dep, "protobuf") || strings.Contains(dep, "grpc") {
-			t.Errorf("woven programs import %s", dep)
-		}
 	}
 }
