@@ -69,7 +69,7 @@ race: ## Run the quick tests under the race detector, COUNT times, shuffled
 
 .PHONY: vet-directives
 vet-directives: ## Check the //distlock:lock comments of the examples
-	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./cmd/distlockvet && \
+	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./gen/cmd/distlockvet && \
 		go vet -vettool="$$dir/distlockvet" ./example_annotation ./example_service
 
 .PHONY: bench
@@ -174,17 +174,17 @@ generate-check: generate ## Fail if the generated code is not up to date
 	git diff --exit-code
 	test -z "$$(git status --porcelain)"
 
-# cmd has no replace directive, because go install would refuse it, and go mod tidy
-# ignores the workspace: so it has one for as long as that takes. go mod tidy -e goes on
-# without a module that only the tests of a module in bench import, and that the
+# cmd and gen have no replace directives, because go install would refuse them, and go mod
+# tidy ignores the workspace: so they have some for as long as that takes. go mod tidy -e
+# goes on without a module that only the tests of a module in bench import, and that the
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
 	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock example_service examples interop internal/proof; do go -C "$$mod" mod tidy; done
 	go -C bench mod tidy -e
 	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/internal/backendurl"; \
-		trap 'for part in $$parts; do go -C cmd mod edit -dropreplace "$$part"; done' EXIT; \
-		for part in $$parts; do go -C cmd mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C cmd mod tidy
+		trap 'for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -dropreplace "$$part"; done; done' EXIT; \
+		for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C $$mod mod tidy; done
 
 .PHONY: tidy-check
 tidy-check: tidy ## Fail if a go.mod or go.sum was not tidy

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/distlock-go/distlock/cmd/internal/version"
+	"github.com/distlock-go/distlock/internal/version"
 )
 
 // execute is the program without the parts that belong to the process. It returns the

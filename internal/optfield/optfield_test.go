@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/directive"
 	"github.com/distlock-go/distlock/internal/optfield"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 )
@@ -40,24 +39,6 @@ func TestFieldsAreThoseOfOpts(t *testing.T) {
 		if f.Of(&o) != want {
 			t.Errorf("%s: Of returns a pointer to another field", f.Name)
 		}
-	}
-}
-
-// Directives have the same options, with param and key instead of params, and as and
-// locker, which are not fields of Opts.
-func TestDirectivesHaveTheSameOptions(t *testing.T) {
-	t.Parallel()
-	var want []string
-	for _, f := range optfield.All() {
-		if f.Name == "Params" {
-			want = append(want, "param", "key")
-			continue
-		}
-		want = append(want, f.Directive())
-	}
-	want = append(want, "as", "locker")
-	if got := directive.Options(); !slices.Equal(got, want) {
-		t.Errorf("directives have %q, want %q", got, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -134,7 +135,7 @@ func (c *checker) install(ctx context.Context) error {
 	}
 	imports := ""
 	for _, dir := range released {
-		if dir != "cmd" && !strings.HasPrefix(dir, "internal/") {
+		if dir != "cmd" && dir != "gen" && !strings.HasPrefix(dir, "internal/") {
 			if _, err := c.output(ctx, user, "go", "get", module(dir)+"@"+c.version); err != nil {
 				return err
 			}
@@ -159,16 +160,16 @@ func (c *checker) install(ctx context.Context) error {
 			_, _ = fmt.Fprint(c.out, line)
 		}
 	}
-	for _, command := range []string{"distlock", "distlockgen", "distlockvet"} {
-		if _, err := c.output(ctx, c.dir, "go", "install", module("cmd/"+command)+"@"+c.version); err != nil {
+	for _, command := range []string{"cmd/distlock", "gen/cmd/distlockgen", "gen/cmd/distlockvet"} {
+		if _, err := c.output(ctx, c.dir, "go", "install", module(command)+"@"+c.version); err != nil {
 			return err
 		}
-		line, err := c.output(ctx, c.dir, filepath.Join(c.dir, "bin", command), "-version")
+		line, err := c.output(ctx, c.dir, filepath.Join(c.dir, "bin", path.Base(command)), "-version")
 		if err != nil {
 			return err
 		}
 		_, _ = fmt.Fprint(c.out, line)
-		if !strings.HasPrefix(line, command+" "+c.version+" ") {
+		if !strings.HasPrefix(line, path.Base(command)+" "+c.version+" ") {
 			return fmt.Errorf("%s does not print the version %s: %s", command, c.version, line)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 const library = "github.com/distlock-go/distlock"
 
 // released are the directories of the modules that programs use: of the library, of what
-// cmd requires, and of the commands. The other modules are for this repository alone.
-var released = []string{".", "backend/etcdlock", "backend/sqllock", "otellock", "promlock", "internal/backendurl", "cmd"}
+// cmd requires, of the generator, and of the commands. The other modules are for this repository alone.
+var released = []string{".", "backend/etcdlock", "backend/sqllock", "otellock", "promlock", "internal/backendurl", "gen", "cmd"}
 
 // tags returns the tag of each released module, that of the library last: with it the
 // release is published.

@@ -147,8 +147,10 @@ func TestReleased(t *testing.T) {
 	if len(of) != 1 {
 		t.Errorf("the modules require several versions of each other: %v", of)
 	}
-	if strings.Contains(read(t, "cmd/go.mod"), "\nreplace ") {
-		t.Error("cmd/go.mod has a replace directive")
+	for _, dir := range []string{"cmd", "gen"} {
+		if strings.Contains(read(t, dir+"/go.mod"), "\nreplace ") {
+			t.Errorf("%s/go.mod has a replace directive", dir)
+		}
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
+// suffix ends the names of generated files.
+const suffix = "_distlock.go"
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // must runs the command in dir, checks the exit status, and returns the output.
@@ -72,7 +75,7 @@ func TestErrors(t *testing.T) {
 // module creates a module with the files and returns its directory.
 func module(t *testing.T, files map[string]string) string {
 	t.Helper()
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

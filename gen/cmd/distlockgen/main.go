@@ -34,7 +34,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/distlock-go/distlock/cmd/internal/version"
+	"github.com/distlock-go/distlock/gen/internal/generate"
+	"github.com/distlock-go/distlock/internal/version"
 )
 
 func main() {
@@ -62,15 +63,15 @@ func run(dir string, args []string, stdout, stderr io.Writer) int {
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
-	files, err := generate(dir, patterns)
+	files, err := generate.Packages(dir, patterns)
 	for _, f := range files {
 		if *check {
-			err = errors.Join(err, f.check())
+			err = errors.Join(err, f.Check())
 		}
 	}
 	if err == nil && !*check {
 		for _, f := range files {
-			err = errors.Join(err, f.write())
+			err = errors.Join(err, f.Write())
 		}
 	}
 	if err != nil {

@@ -7,12 +7,14 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/directive"
+	"github.com/distlock-go/distlock/gen/internal/directive"
+	"github.com/distlock-go/distlock/internal/optfield"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -77,6 +79,24 @@ func TestParse(t *testing.T) {
 	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||
 		fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", distlock.Opts{Value: "a", Mode: distlock.Shared}) {
 		t.Errorf("%+v, %v", l.Opts, problems)
+	}
+}
+
+// Directives have the same options, with param and key instead of params, and as and
+// locker, which are not fields of Opts.
+func TestDirectivesHaveTheSameOptions(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, f := range optfield.All() {
+		if f.Name == "Params" {
+			want = append(want, "param", "key")
+			continue
+		}
+		want = append(want, f.Directive())
+	}
+	want = append(want, "as", "locker")
+	if got := directive.Options(); !slices.Equal(got, want) {
+		t.Errorf("directives have %q, want %q", got, want)
 	}
 }
 

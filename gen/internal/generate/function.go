@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/distlock-go/distlock/internal/directive"
+	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
 // function writes the exported form of an annotated function or method.

@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"go/ast"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/directive"
+	"github.com/distlock-go/distlock/gen/internal/directive"
 	"github.com/distlock-go/distlock/internal/optfield"
 )
 

@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"go/ast"
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/distlock-go/distlock/internal/directive"
+	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
 // generator writes the files of one package.
@@ -87,8 +87,8 @@ func (g *generator) collectTests(files []string) {
 	}
 }
 
-func (g *generator) files() ([]*output, error) {
-	var made []*output
+func (g *generator) files() ([]*Output, error) {
+	var made []*Output
 	for _, src := range g.sources {
 		if len(src.sites) == 0 {
 			continue
@@ -98,23 +98,23 @@ func (g *generator) files() ([]*output, error) {
 			return nil, err
 		}
 		path := target(src.path)
-		made = append(made, &output{path: path, shown: g.rel(path), content: content})
+		made = append(made, &Output{path: path, shown: g.rel(path), content: content})
 	}
 	return made, nil
 }
 
 // stale returns the generated files without a source. A source that exists but is not
 // part of this build keeps its file.
-func (g *generator) stale(old []string, made []*output) []*output {
-	var gone []*output
+func (g *generator) stale(old []string, made []*Output) []*Output {
+	var gone []*Output
 	for _, path := range old {
 		from := strings.TrimSuffix(path, suffix) + ".go"
-		if slices.ContainsFunc(made, func(o *output) bool { return o.path == path }) {
+		if slices.ContainsFunc(made, func(o *Output) bool { return o.path == path }) {
 			continue
 		}
 		_, err := os.Stat(from)
 		if err != nil || slices.ContainsFunc(g.sources, func(s *source) bool { return s.path == from }) {
-			gone = append(gone, &output{path: path, shown: g.rel(path)})
+			gone = append(gone, &Output{path: path, shown: g.rel(path)})
 		}
 	}
 	return gone

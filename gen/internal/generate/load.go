@@ -1,4 +1,6 @@
-package main
+// Package generate writes the functions for //distlock:lock comments, and says which
+// files are old.
+package generate
 
 import (
 	"bytes"
@@ -11,17 +13,17 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/distlock-go/distlock/internal/directive"
+	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
-// generate returns the files to write for the packages, or all errors in their
-// directives.
-func generate(dir string, patterns []string) ([]*output, error) {
+// Packages returns the files to write for the packages that match the patterns, as the go
+// command in dir understands them, or all errors in their directives.
+func Packages(dir string, patterns []string) ([]*Output, error) {
 	listed, err := packages.Load(&packages.Config{Dir: dir, Mode: packages.NeedName | packages.NeedFiles}, patterns...)
 	if err != nil {
 		return nil, err
 	}
-	var files []*output
+	var files []*Output
 	var errs []error
 	for _, p := range listed {
 		made, err := inPackage(dir, p)
@@ -32,7 +34,7 @@ func generate(dir string, patterns []string) ([]*output, error) {
 
 // inPackage handles one package. Each package is loaded separately, because its
 // generated files are hidden while it is loaded, and other packages may need them.
-func inPackage(dir string, listed *packages.Package) ([]*output, error) {
+func inPackage(dir string, listed *packages.Package) ([]*Output, error) {
 	if len(listed.GoFiles) == 0 {
 		var errs []error
 		for _, e := range listed.Errors {

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/tools/go/analysis/multichecker"
 
-	"github.com/distlock-go/distlock/cmd/internal/version"
+	"github.com/distlock-go/distlock/internal/version"
 )
 
 func main() {

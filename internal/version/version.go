@@ -1,4 +1,4 @@
-// Package version says which version of this module a command was built from.
+// Package version says which version of its module a command was built from.
 package version
 
 import (
@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// Line returns what a command prints for -version: its name, the version of this
+// Line returns what a command prints for -version: its name, the version of its
 // module, and the toolchain that built it.
 func Line(command string) string {
 	info, _ := debug.ReadBuildInfo()

@@ -1,4 +1,4 @@
-package main
+package generate
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/distlock-go/distlock/internal/directive"
+	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
 // names manages the names in one generated file.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/tools/go/analysis"
 
-	"github.com/distlock-go/distlock/internal/directive"
+	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
 var analyzer = &analysis.Analyzer{
@@ -17,7 +17,7 @@ var analyzer = &analysis.Analyzer{
 		"They are reported if they are misplaced, misspelt, doubled, spaced, have unknown or\n" +
 		"senseless options, stand on a function without a context or an error, or if nothing\n" +
 		"was generated for them.",
-	URL: "https://pkg.go.dev/github.com/distlock-go/distlock/cmd/distlockvet",
+	URL: "https://pkg.go.dev/github.com/distlock-go/distlock/gen/cmd/distlockvet",
 	Run: run,
 }
 
