@@ -84,7 +84,7 @@ func (c *checker) known(s string) bool {
 	switch {
 	case strings.Contains(s, " "):
 		return c.command(s)
-	case c.path("cmd/"+s), c.path("gen/cmd/"+s):
+	case c.path("cmd/" + s), c.path("gen/cmd/" + s):
 		return true
 	case testName.MatchString(s) && !strings.HasSuffix(s, ".go"):
 		return c.command(s)

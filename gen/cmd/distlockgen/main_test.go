@@ -194,6 +194,68 @@ func TestFresh(t *testing.T) {
 	}
 }
 
+// TestPackagesInComments checks that expressions can use packages that the source does not
+// import: of the library, of the module, of the standard library, and by a name that
+// another file gives to one.
+func TestPackagesInComments(t *testing.T) {
+	files := map[string]string{
+		"shop.go": `package fresh
+
+import (
+	"context"
+
+	"github.com/distlock-go/distlock"
+)
+
+var locker *distlock.Locker
+
+//distlock:lock prefix:shop: value:reserve paramLock keyFormat:javakey.Aspect
+func reserve(ctx context.Context, sku string) error { return nil }
+
+//distlock:lock value:pay paramLock hasher:digest.Short
+func pay(ctx context.Context, order int64) error { return nil }
+
+//distlock:lock value:move key:strconv.FormatInt(to,2) key:text.Title(from)
+func move(ctx context.Context, from string, to int64) error { return nil }
+
+func use(ctx context.Context) error { return errors(Reserve(ctx, "a"), Pay(ctx, 1), Move(ctx, "b", 2)) }
+`,
+		"other.go": `package fresh
+
+import (
+	everything "errors"
+	text "strings"
+)
+
+func errors(all ...error) error { return everything.Join(all...) }
+
+func upper(s string) string { return text.ToUpper(s) }
+`,
+		"internal/digest/digest.go": "package digest\n\nimport \"github.com/distlock-go/distlock\"\n\nvar Short = distlock.Plain()\n",
+		"main/main.go":              "package main\n\nfunc main() {}\n",
+	}
+	dir := module(t, files)
+	must(t, dir, 0)
+	must(t, dir, 0, "-check")
+	if out, err := golang(t, dir, "vet", "."); err != nil {
+		t.Errorf("go vet: %v\n%s", err, out)
+	}
+	made := generatedIn(t, dir)[filepath.Join(dir, "shop_distlock.go")]
+	for _, path := range []string{"\"example.com/fresh/internal/digest\"", "\"github.com/distlock-go/distlock/javakey\"", "\"strconv\"", "text \"strings\""} {
+		if !strings.Contains(made, "\t"+path+"\n") {
+			t.Errorf("it does not import %s:\n%s", path, made)
+		}
+	}
+
+	files["second/digest/digest.go"] = files["internal/digest/digest.go"]
+	dir = module(t, files)
+	want := "shop.go:14:44: digest is the name of several packages: import one of them in a file of this package: " +
+		"example.com/fresh/internal/digest, example.com/fresh/second/digest"
+	if out := must(t, dir, 1); !strings.Contains(out, want) {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
 func generatedIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -2,8 +2,8 @@
 // one: comments that are misplaced, misspelt, duplicated, or have a space after the
 // slashes, so that the compiler treats them as text; comments with unknown or
 // contradictory options; on functions without a context or an error; and comments
-// without generated code. Run it by itself, or with the go command, which caches its
-// results:
+// whose generated code is missing or is not what distlockgen would write now. Run it by
+// itself, or with the go command, which caches its results:
 //
 //	distlockvet ./...
 //	go vet -vettool=$(go tool -n distlockvet) ./...

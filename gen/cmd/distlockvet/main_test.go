@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/distlock-go/distlock/gen/internal/generate"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 
@@ -66,13 +68,78 @@ func golden(t *testing.T, name, got string) {
 }
 
 // TestWrong checks that go vet reports the same mistakes as the generator, with the
-// same words and positions, also in tests.
+// same words and positions, also in tests. Only the generator looks for the packages that
+// the comments name.
 func TestWrong(t *testing.T) {
-	out, err := vet(t, "../distlockgen/testdata/wrong")
-	if err == nil {
-		t.Error("go vet found nothing")
+	const dir = "../distlockgen/testdata/wrong/"
+	out, _ := vet(t, dir)
+	want, err := os.ReadFile(dir + "want.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	golden(t, "wrong.txt", out)
+	undefined := regexp.MustCompile(`(?m)^.*undefined: nowhere\n`)
+	if got := strings.ReplaceAll(out, dir, ""); got != undefined.ReplaceAllString(string(want), "") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestOld checks that a comment is reported whose generated code was written for another
+// one, and generated code whose comment is gone.
+func TestOld(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const source = `package old
+
+import (
+	"context"
+
+	"github.com/distlock-go/distlock"
+)
+
+var locker *distlock.Locker
+
+//distlock:lock value:pay paramLock keyFormat:javakey.Aspect
+func pay(ctx context.Context, order string) error { return nil }
+`
+	// The directory is inside the module, so that the workspace has it.
+	dir, err := os.MkdirTemp(filepath.Join(root, "gen", "cmd", "distlockvet", "testdata"), "old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "pay.go"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(source)
+	files, err := generate.Packages(dir, []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if err := f.Write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pattern := "./testdata/" + filepath.Base(dir)
+	if out, err := vet(t, pattern); err != nil {
+		t.Fatalf("up to date: %v\n%s", err, out)
+	}
+	for _, change := range []struct{ from, to, want string }{
+		{" paramLock", " paramLock keyTimeout:1m", "pay.go:11:1: pay_distlock.go is not up to date"},
+		{"javakey.Aspect", "digest.Short", "pay.go:11:1: pay_distlock.go is not up to date"}, // a package that nothing imports
+		{"order string", "item string", "pay.go:11:1: pay_distlock.go is not up to date"},
+		{"//distlock:lock value:pay paramLock keyFormat:javakey.Aspect\n", "", "pay_distlock.go:3:1: the comments for this file are gone"},
+	} {
+		write(strings.Replace(source, change.from, change.to, 1))
+		if out, err := vet(t, pattern); err == nil || !strings.Contains(out, change.want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s in place of %s: %v\n%swant %s", change.to, change.from, err, out, change.want)
+		}
+	}
 }
 
 // TestRight checks that valid directives are not reported.

@@ -166,7 +166,7 @@ func (s *Site) LockerOf(receiver string) string {
 func (c *Checker) checkLocker(s *Site, problems *Problems) {
 	e := s.Lock.Locker
 	if e == nil {
-		receiver := s.receiver()
+		receiver := s.Receiver()
 		if s.Func.Recv != nil && receiver == "" {
 			return // the compiler reports it
 		}
@@ -188,17 +188,6 @@ func (c *Checker) checkLocker(s *Site, problems *Problems) {
 			problems.add(e.Pos, "locker: %s is a %s, not a *distlock.Locker", e.Text, types.TypeString(tv.Type, types.RelativeTo(c.Pkg)))
 		}
 	}
-}
-
-// receiver returns the receiver's name, or "".
-func (s *Site) receiver() string {
-	if s.Func == nil || s.Func.Recv == nil || len(s.Func.Recv.List) == 0 || len(s.Func.Recv.List[0].Names) == 0 {
-		return ""
-	}
-	if name := s.Func.Recv.List[0].Names[0].Name; name != "_" {
-		return name
-	}
-	return ""
 }
 
 // evalError is an error of the type checker in an expression.

@@ -1,6 +1,9 @@
 package directive
 
-import "go/ast"
+import (
+	"go/ast"
+	"slices"
+)
 
 // Site is a function or a method of an interface with its directive.
 type Site struct {
@@ -73,8 +76,16 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 	if doc == nil {
 		return
 	}
-	for _, comment := range doc.List {
-		if k, _ := classify(comment.Text); k != genuine {
+	for i, comment := range doc.List {
+		if written, ok := annotation(doc.List[i:]); ok && (isDirective(comment) || !slices.ContainsFunc(doc.List, isDirective)) {
+			c.owned[comment] = true
+			lock, problems := parseAnnotation(written, comment.Pos())
+			site.Lock = lock
+			c.problems = append(c.problems, problems...)
+			c.sites = append(c.sites, site)
+			return
+		}
+		if !isDirective(comment) {
 			continue
 		}
 		c.owned[comment] = true
@@ -89,14 +100,20 @@ func (c *collector) take(doc *ast.CommentGroup, site *Site) {
 	}
 }
 
+func isDirective(c *ast.Comment) bool {
+	k, _ := classify(c.Text)
+	return k == genuine
+}
+
 // rest checks all other comments.
 func (c *collector) rest() {
 	for _, group := range c.file.Comments {
 		for _, comment := range group.List {
 			switch k, fault := classify(comment.Text); {
+			case c.owned[comment]:
 			case k == wrong:
 				c.problems.add(comment.Pos(), "%s", fault)
-			case k == genuine && !c.owned[comment]:
+			case k == genuine:
 				c.problems.add(comment.Pos(), "misplaced directive: it must stand directly above a function or a method of an interface")
 			}
 		}

@@ -42,6 +42,22 @@ func (e *Expr) At(pos token.Pos) token.Pos {
 	return e.Pos + pos - 1
 }
 
+// Exprs returns all expressions.
+func (l *Lock) Exprs() []*Expr {
+	var all []*Expr
+	for _, p := range l.Parts {
+		if p.Expr != nil {
+			all = append(all, p.Expr)
+		}
+	}
+	for _, e := range []*Expr{l.Hasher, l.KeyFormat, l.Locker} {
+		if e != nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // Text returns the name or the expression.
 func (p Part) Text() string {
 	if p.Expr != nil {

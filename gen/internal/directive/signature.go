@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // Signature is what tools need to know about a function under a lock.
@@ -64,6 +65,55 @@ func (s *Site) readSignature(info *types.Info, problems *Problems) *Signature {
 	return sig
 }
 
+// Receiver returns the name of the receiver, or "".
+func (s *Site) Receiver() string {
+	if s.Func == nil || s.Func.Recv == nil || len(s.Func.Recv.List) == 0 || len(s.Func.Recv.List[0].Names) == 0 {
+		return ""
+	}
+	if name := s.Func.Recv.List[0].Names[0].Name; name != "_" {
+		return name
+	}
+	return ""
+}
+
+// TypeParams returns the type parameters that a call of the function needs.
+func (s *Site) TypeParams() []string {
+	list := s.Type().TypeParams
+	if s.Interface != nil {
+		list = s.Interface.TypeParams
+	}
+	return fieldNames(list)
+}
+
+// Locals returns the names that the signature declares.
+func (s *Site) Locals() map[string]bool {
+	local := map[string]bool{}
+	for _, name := range slices.Concat(s.TypeParams(), fieldNames(s.Type().Params), fieldNames(s.Type().Results), []string{s.Receiver()}) {
+		local[name] = true
+	}
+	return local
+}
+
+// Visible returns the names of [Site.Locals] that the expression e can use.
+func (s *Site) Visible(e *Expr) map[string]bool {
+	if e == s.Lock.Hasher || e == s.Lock.KeyFormat { // evaluated outside the function
+		return nil
+	}
+	return s.Locals()
+}
+
+func fieldNames(list *ast.FieldList) []string {
+	var all []string
+	if list != nil {
+		for _, field := range list.List {
+			for _, name := range field.Names {
+				all = append(all, name.Name)
+			}
+		}
+	}
+	return all
+}
+
 // IsContext reports whether t is context.Context.
 func IsContext(t types.Type) bool { return isNamed(t, "context", "Context") }
 
@@ -79,8 +129,13 @@ func isNamed(t types.Type, pkg, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
 }
 
+func hasMethod(t types.Type, name string) bool {
+	m, _, _ := types.LookupFieldOrMethod(t, true, nil, name)
+	return m != nil
+}
+
 // unkeyable returns why no value of type t can take part in a key, or "". It finds
-// types that would be refused at every call, but does not look into structs.
+// types that would be refused at every call, but does not look into the fields of structs.
 func unkeyable(t types.Type) string {
 	if t == nil {
 		return ""
@@ -91,10 +146,15 @@ func unkeyable(t types.Type) string {
 	if _, generic := types.Unalias(t).(*types.TypeParam); generic {
 		return ""
 	}
-	if m, _, _ := types.LookupFieldOrMethod(t, true, nil, "LockKey"); m != nil {
+	if hasMethod(t, "LockKey") {
 		return ""
 	}
 	switch u := t.Underlying().(type) {
+	case *types.Struct:
+		if u.NumFields() > 0 && !hasMethod(t, "MarshalText") && !hasMethod(t, "ProtoReflect") &&
+			!slices.ContainsFunc(slices.Collect(u.Fields()), func(f *types.Var) bool { return f.Exported() || f.Embedded() }) {
+			return t.String() + " has only unexported fields, which cannot take part in a key: give it a method LockKey() string"
+		}
 	case *types.Signature, *types.Chan:
 		return t.String() + " cannot take part in a key"
 	case *types.Basic:

@@ -19,7 +19,7 @@ func (f *file) decorator(sites []*site) {
 	generics, args := "", ""
 	if list := face.TypeParams; list != nil {
 		generics = f.typeParameters(list)
-		args = "[" + strings.Join(first.typeParamNames(), ", ") + "]"
+		args = "[" + strings.Join(first.TypeParams(), ", ") + "]"
 	}
 	constructor := "new" + strings.ToUpper(name[:1]) + name[1:]
 	if ast.IsExported(name) {

@@ -17,7 +17,7 @@ func (f *file) function(s *site) {
 	full, recv, receiver, call := name, "", "", name
 	f.enter(s)
 	if s.Func.Recv != nil {
-		if recv = s.receiver(); recv == "" {
+		if recv = s.Receiver(); recv == "" {
 			recv = f.variable("recv")
 		}
 		typ := s.Func.Recv.List[0].Type
@@ -28,7 +28,7 @@ func (f *file) function(s *site) {
 	generics := ""
 	if list := s.Func.Type.TypeParams; list != nil {
 		generics = f.typeParameters(list)
-		call += "[" + strings.Join(s.typeParamNames(), ", ") + "]"
+		call += "[" + strings.Join(s.TypeParams(), ", ") + "]"
 	}
 	var words strings.Builder
 	words.WriteString("lock")

@@ -13,7 +13,7 @@ import (
 
 // generator writes the files of one package.
 type generator struct {
-	home     string
+	home     string // the directory of the package; "" if cgo's files are not looked for
 	rel      func(file string) string
 	check    directive.Checker
 	sources  []*source
@@ -36,19 +36,31 @@ type site struct {
 func (g *generator) collect(f *ast.File, path string) {
 	src := &source{path: path, file: f}
 	sites, problems := directive.Collect(f)
-	broken := len(problems) > 0
 	for _, s := range sites {
-		sig, more := g.check.Check(s)
-		problems = append(problems, more...)
-		src.sites = append(src.sites, &site{s, sig})
+		src.sites = append(src.sites, &site{Site: s})
 	}
-	g.problems = append(g.problems, problems...)
-	g.sameDecorator(src)
-	g.sources = append(g.sources, src)
-	if !broken && len(src.sites) > 0 && filepath.Dir(path) != g.home {
-		g.problems = append(g.problems, directive.Problem{
+	if len(problems) == 0 && len(src.sites) > 0 && g.home != "" && filepath.Dir(path) != g.home {
+		problems = append(problems, directive.Problem{
 			Pos: src.sites[0].Lock.Pos, Message: "the file is rewritten before it is compiled (cgo): move the function to another one",
 		})
+	}
+	g.problems = append(g.problems, problems...)
+	g.sources = append(g.sources, src)
+}
+
+// checkAll checks the directives of all sources, but for those that name a package whose
+// path is not known.
+func (g *generator) checkAll(unknown []string) {
+	for _, src := range g.sources {
+		for _, s := range src.sites {
+			if slices.ContainsFunc(unknown, func(name string) bool { return g.uses(s, name) }) {
+				continue
+			}
+			var problems directive.Problems
+			s.sig, problems = g.check.Check(s.Site)
+			g.problems = append(g.problems, problems...)
+		}
+		g.sameDecorator(src)
 	}
 }
 
@@ -80,9 +92,7 @@ func (g *generator) collectTests(files []string) {
 		sites, problems := directive.Collect(f)
 		g.problems = append(g.problems, problems...)
 		for _, s := range sites {
-			g.problems = append(g.problems, directive.Problem{
-				Pos: s.Lock.Pos, Message: "a directive in a test: nothing is generated for tests",
-			})
+			g.problems = append(g.problems, inTest(s))
 		}
 	}
 }

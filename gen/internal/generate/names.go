@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/distlock-go/distlock/gen/internal/directive"
 )
 
 // names manages the names in one generated file.
@@ -51,12 +49,8 @@ func (g *generator) namesOf(src *source) *names {
 		for _, node := range s.types() {
 			n.use(node, s.typeParams())
 		}
-		for _, e := range s.exprs() {
-			hidden := s.locals()
-			if e == s.Lock.Hasher || e == s.Lock.KeyFormat { // evaluated outside the function
-				hidden = nil
-			}
-			n.use(e.Node, hidden)
+		for _, e := range s.Lock.Exprs() {
+			n.use(e.Node, s.Visible(e))
 		}
 	}
 	return n
@@ -65,7 +59,7 @@ func (g *generator) namesOf(src *source) *names {
 // learn takes all names that appear in the site.
 func (n *names) learn(s *site) {
 	maps.Copy(n.taken, s.mentioned())
-	maps.Copy(n.bound, s.locals())
+	maps.Copy(n.bound, s.Locals())
 }
 
 // enter begins a function for the sites. Its variables must not hide their names.
@@ -88,7 +82,7 @@ func (s *site) mentioned() map[string]bool {
 		}
 	}
 	nodes := s.types()
-	for _, e := range s.exprs() {
+	for _, e := range s.Lock.Exprs() {
 		nodes = append(nodes, e.Node)
 	}
 	for _, node := range nodes {
@@ -114,67 +108,12 @@ func (s *site) types() []ast.Node {
 	return nodes
 }
 
-func (s *site) exprs() []*directive.Expr {
-	var all []*directive.Expr
-	for _, p := range s.Lock.Parts {
-		if p.Expr != nil {
-			all = append(all, p.Expr)
-		}
-	}
-	for _, e := range []*directive.Expr{s.Lock.Hasher, s.Lock.KeyFormat, s.Lock.Locker} {
-		if e != nil {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
-// locals returns the names that the function's signature declares.
-func (s *site) locals() map[string]bool {
-	local := s.typeParams()
-	for _, p := range slices.Concat(s.sig.Params, s.sig.Results) {
-		local[p.Name] = true
-	}
-	if name := s.receiver(); name != "" {
-		local[name] = true
-	}
-	return local
-}
-
 func (s *site) typeParams() map[string]bool {
 	local := map[string]bool{}
-	for _, name := range s.typeParamNames() {
+	for _, name := range s.TypeParams() {
 		local[name] = true
 	}
 	return local
-}
-
-// typeParamNames returns the type parameters that a call of the function needs.
-func (s *site) typeParamNames() []string {
-	list := s.Type().TypeParams
-	if s.Interface != nil {
-		list = s.Interface.TypeParams
-	}
-	var all []string
-	if list != nil {
-		for _, field := range list.List {
-			for _, name := range field.Names {
-				all = append(all, name.Name)
-			}
-		}
-	}
-	return all
-}
-
-// receiver returns the name of the receiver, or "".
-func (s *site) receiver() string {
-	if s.Func == nil || s.Func.Recv == nil || len(s.Func.Recv.List[0].Names) == 0 {
-		return ""
-	}
-	if name := s.Func.Recv.List[0].Names[0].Name; name != "_" {
-		return name
-	}
-	return ""
 }
 
 // use imports the packages that a type or an expression of the source file needs, under
@@ -214,7 +153,7 @@ func (n *names) useName(name string) {
 	case nil:
 		return
 	case *types.PkgName:
-		i = imported{name, obj.Imported().Path(), n.written[obj.Imported().Path()]}
+		i = imported{name, obj.Imported().Path(), n.written[obj.Imported().Path()] || name != obj.Imported().Name()}
 	default: // from a dot import
 		if obj.Pkg() == nil {
 			return

@@ -72,6 +72,23 @@ func (s *service) misspelt(ctx context.Context) error { return nil }
 //distlock:lock value:a
 type misplaced struct{}
 
+type opaque struct{ id int }
+
+//distlock:lock value:a param:o
+func (s *service) onlyUnexported(ctx context.Context, o opaque) error { return nil }
+
+// Pasted from Java.
+//
+//	@DistributedLock(prefix = "shop:", value = "reserve", paramLock = true,
+//	        keyTimeout = 10000, retryCount = 0, retryInterval = 200, fairness = 1)
+func (s *service) Pasted(ctx context.Context, sku string) error { return nil }
+
+//distlock:lock prefix = "shop:", value = "two words", paramLock = false
+func (s *service) pasted(ctx context.Context, sku string) error { return nil }
+
+//distlock:lock value:elsewhere key:nowhere.Name(sku)
+func (s *service) noPackage(ctx context.Context, sku string) error { return nil }
+
 type payer interface {
 	//distlock:lock value:a locker:l
 	Pay(ctx context.Context, id int) error
