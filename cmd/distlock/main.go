@@ -17,11 +17,13 @@ package main
 
 import (
 	"context"
+	"log"
 	"log/slog"
 	"os"
 )
 
 func main() {
 	slog.SetLogLoggerLevel(slog.LevelWarn) // the clients of stores log each connection
+	log.SetOutput(newHider(os.Stderr, os.Args))
 	os.Exit(execute(context.Background(), os.Args, os.Stdout, os.Stderr))
 }

@@ -29,7 +29,7 @@ var topColumns = []column{
 	{keyColumn.title, func(l *distlock.KeyInfo, h *distlock.HolderInfo) string { return shortened(keyColumn.cell(l, h)) }}, modeColumn, heldColumn, waitingColumn, leftColumn, holderColumn, sinceColumn, tokenColumn, ownerColumn,
 }
 
-func topCommand(stdout io.Writer) *cli.Command {
+func topCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:  "top",
 		Usage: "show the locks in the terminal, again every second",
@@ -66,7 +66,7 @@ func topCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 			defer closeAll() //nolint:errcheck // nothing was written
-			t := &top{limit: limit, interval: interval}
+			t := &top{limit: limit, interval: interval, hide: hide}
 			t.inspect = func(ctx context.Context) ([]distlock.KeyInfo, error) {
 				return locker.Inspect(ctx, c.String("prefix"), limit+1)
 			}
@@ -79,6 +79,7 @@ func topCommand(stdout io.Writer) *cli.Command {
 type top struct {
 	limit    int
 	interval time.Duration
+	hide     func(string) string // the passwords in an error
 	inspect  func(ctx context.Context) ([]distlock.KeyInfo, error) // one more than limit, if there are more
 
 	locks []distlock.KeyInfo
@@ -180,9 +181,9 @@ func (t *top) lines(now time.Time) []string {
 	case t.err == nil:
 		head = t.summary()
 	case t.asked.IsZero():
-		head = "the store does not answer: " + oneLine(t.err.Error())
+		head = "the store does not answer: " + oneLine(t.hide(t.err.Error()))
 	default:
-		head = fmt.Sprintf("the store has not answered since %s: %s", t.asked.Format(time.TimeOnly), oneLine(t.err.Error()))
+		head = fmt.Sprintf("the store has not answered since %s: %s", t.asked.Format(time.TimeOnly), oneLine(t.hide(t.err.Error())))
 	}
 	var table strings.Builder
 	_ = writeTable(&table, topColumns, t.locks) // a Builder does not fail

@@ -24,7 +24,7 @@ func heldFor(key string, waiting int, d time.Duration) distlock.KeyInfo {
 
 func TestTopSorts(t *testing.T) {
 	t.Parallel()
-	v := &top{limit: 100}
+	v := &top{limit: 100, hide: strings.Clone}
 	v.update(moment, []distlock.KeyInfo{
 		{Key: "a", Waiting: 1}, heldFor("b", 0, time.Minute), heldFor("c", 0, time.Hour), heldFor("d", 3, time.Second), {Key: "e", Held: 1}, heldFor("f", 0, time.Hour),
 	}, nil)
@@ -45,7 +45,7 @@ e exclusive 1 0 - - - - -`
 // A long key leaves room for the other columns.
 func TestTopShortensKeys(t *testing.T) {
 	t.Parallel()
-	v := &top{limit: 100}
+	v := &top{limit: 100, hide: strings.Clone}
 	fits := strings.Repeat("é", 50)
 	v.update(moment, []distlock.KeyInfo{heldFor("orders:"+strings.Repeat("x", 200)+"/42", 2, 1), heldFor(fits, 1, 1)}, nil)
 	got := v.shown(moment)
@@ -73,7 +73,7 @@ func TestTopShowsThatThereAreMore(t *testing.T) {
 // The table of before stays while the store does not answer.
 func TestTopShowsThatTheStoreFails(t *testing.T) {
 	t.Parallel()
-	v := &top{limit: 100}
+	v := &top{limit: 100, hide: strings.Clone}
 	down := errors.New("dial tcp 127.0.0.1:6379:\nrefused")
 	first := func() string { line, _, _ := strings.Cut(v.shown(moment.Add(5*time.Second)), "\n"); return line }
 	if got := first(); got != "10:12:35 waiting for the store (q ends)" {
