@@ -36,6 +36,7 @@ func newApp(args []string, stdout io.Writer, stderr *hider) *cli.Command {
 			lsCommand(stdout),
 			topCommand(stdout, stderr.hide),
 			releaseCommand(stdout),
+			keyCommand(stdout),
 			doctorCommand(stdout, stderr.hide),
 		},
 		Flags: []cli.Flag{

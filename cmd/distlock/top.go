@@ -79,7 +79,7 @@ func topCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 type top struct {
 	limit    int
 	interval time.Duration
-	hide     func(string) string // the passwords in an error
+	hide     func(string) string                                   // the passwords in an error
 	inspect  func(ctx context.Context) ([]distlock.KeyInfo, error) // one more than limit, if there are more
 
 	locks []distlock.KeyInfo
