@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -48,6 +49,11 @@ func TestKeyIsThatOfTheLibrary(t *testing.T) {
 		if code := execute(t.Context(), args, &out, &out); code != exitOK || out.String() != want+"\n" {
 			t.Errorf("%q: exit code %d, %q; want %s", c.args, code, out.String(), want)
 		}
+	}
+	var documented strings.Builder
+	execute(t.Context(), []string{"distlock", "key", "-prefix", "shop:", "-value", "pay", "42"}, &documented, &documented)
+	if readme, err := os.ReadFile("README.md"); err != nil || !strings.Contains(string(readme), "-value pay 42\n"+documented.String()) {
+		t.Errorf("README.md does not have %q (%v)", documented.String(), err)
 	}
 	for _, args := range [][]string{{}, {"-value", "a b"}, {"-value", "a", "-plain"}, {"-value", "a", `[` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `]`}} {
 		var out strings.Builder
