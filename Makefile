@@ -66,19 +66,10 @@ test-valkey: ## Run the quick tests that start a Redis on VALKEY: a name in PATH
 race: ## Run the quick tests under the race detector, COUNT times, shuffled
 	go test -race -shuffle=on -count=$(COUNT) work
 
-.PHONY: test-weavers
-test-weavers: ## Run the woven example and the tests of what is refused, with two releases of the weaver
-	export GOWORK=off; go -C weave/example vet ./... && go -C weave/releases vet ./... && go -C weave/releases test ./...
-
-.PHONY: woven
-woven: ## Run the woven example and its tests with the weaver that its go.mod names
-	export GOWORK=off; cd weave/example && go tool orchestrion go run . && go tool orchestrion go test ./...
-
 .PHONY: vet-directives
 vet-directives: ## Check the //distlock:lock comments of the examples
-	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./cmd/distlockvet && \
-		go vet -vettool="$$dir/distlockvet" ./example_annotation ./example_service && \
-		GOWORK=off go -C weave/example vet -vettool="$$dir/distlockvet" -distlock.woven ./...
+	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./gen/cmd/distlockvet && \
+		go vet -vettool="$$dir/distlockvet" ./example_annotation ./example_service
 
 .PHONY: bench
 bench: ## Run the Go benchmarks
@@ -172,17 +163,17 @@ generate-check: generate ## Fail if the generated code is not up to date
 	git diff --exit-code
 	test -z "$$(git status --porcelain)"
 
-# cmd has no replace directive, because go install would refuse it, and go mod tidy
-# ignores the workspace: so it has one for as long as that takes. go mod tidy -e goes on
-# without a module that only the tests of a module in bench import, and that the
+# cmd and gen have no replace directives, because go install would refuse them, and go mod
+# tidy ignores the workspace: so they have some for as long as that takes. go mod tidy -e
+# goes on without a module that only the tests of a module in bench import, and that the
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock examples interop internal/proof weave/example weave/releases; do go -C "$$mod" mod tidy; done
+	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock examples interop internal/proof; do go -C "$$mod" mod tidy; done
 	go -C bench mod tidy -e
 	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/internal/backendurl"; \
-		trap 'for part in $$parts; do go -C cmd mod edit -dropreplace "$$part"; done' EXIT; \
-		for part in $$parts; do go -C cmd mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C cmd mod tidy
+		trap 'for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -dropreplace "$$part"; done; done' EXIT; \
+		for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C $$mod mod tidy; done
 
 .PHONY: tidy-check
 tidy-check: tidy ## Fail if a go.mod or go.sum was not tidy

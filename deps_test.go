@@ -44,7 +44,7 @@ const (
 // layers are all packages of the module, the lowest first. A layer uses only layers above
 // it in the table.
 var layers = []layer{
-	{"basics", "internal/backoff internal/clock internal/rolling internal/text", "", ""},
+	{"basics", "internal/backoff internal/clock internal/rolling internal/text internal/version", "", ""},
 	{"owners", "internal/owner", "", uuidPath},
 	{"keys", "internal/keyenc", "basics", ""},
 	{"driver", "driver", "basics owners", ""},
@@ -61,8 +61,6 @@ var layers = []layer{
 
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
-	{"comments", "internal/directive", "root options", ""},
-	{"woven", "weave", "root options", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
 	{"http", "httpmw", "root keys", ""},
 	{"page", "lockui", "root", ""},

@@ -13,8 +13,10 @@
 //
 // [Wrap] locks a function of one request, [Call] and [Locker.Do] any other,
 // [Locker.Acquire] what cannot be a function. [Locker.DoAll] takes several keys,
-// [Locker.Lead] elects a leader. Packages httpmw and grpcmw lock routes and methods,
-// backend/... has stores, and driver is for their authors.
+// [Locker.Lead] elects a leader. Packages httpmw and grpcmw lock routes and methods, also of
+// gin and echo; backend/... has stores, with Guard of sqllock for the lock and the data in
+// one transaction. For tests, backend/memlock locks in one process, and locktest is the
+// suite for authors of stores, as driver is.
 //
 // # Guarantees
 //

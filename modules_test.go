@@ -14,7 +14,8 @@ import (
 // TestModuleOutside writes a module that pins the oldest versions of grpc and chi that
 // this module allows, and imports httpmw and redislock: go mod tidy leaves both versions
 // as they are, and adds nothing that only the other backends, the commands, the
-// benchmarks or the proofs need. A higher version in go.mod is a higher version for all users.
+// benchmarks or the proofs need. Nor does the generator raise a
+// version. A higher version in go.mod is a higher version for all users.
 func TestModuleOutside(t *testing.T) {
 	testmode.Long(t)
 	root, err := os.Getwd()
@@ -62,4 +63,19 @@ func TestModuleOutside(t *testing.T) {
 		}
 	}
 	golang("build", "-o", filepath.Join(dir, "program"), ".")
+
+	// The generator as a tool of that module. It may raise what belongs to Go's tools.
+	gen := modulePath + "/gen"
+	golang("mod", "edit", "-require", gen+"@v0.0.0", "-replace", gen+"="+filepath.Join(root, "gen"),
+		"-tool", gen+"/cmd/distlockgen", "-tool", gen+"/cmd/distlockvet")
+	golang("mod", "tidy")
+	with := golang("list", "-m", "all")
+	for line := range strings.Lines(all) {
+		if !strings.HasPrefix(line, "golang.org/x/") && !strings.HasPrefix(line, modulePath) && !strings.Contains(with, line) {
+			t.Errorf("with the generator it does not have %s", line)
+		}
+	}
+	if out := golang("tool", "distlockgen", "-version"); !strings.HasPrefix(out, "distlockgen ") {
+		t.Errorf("the generator printed %q", out)
+	}
 }

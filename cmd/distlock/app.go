@@ -8,13 +8,15 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/distlock-go/distlock/cmd/internal/version"
+	"github.com/distlock-go/distlock/internal/version"
 )
 
 // execute is the program without the parts that belong to the process. It returns the
 // exit code. An error is one line on stderr.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	err := newApp(args, stdout, stderr).Run(ctx, args)
+	hidden := newHider(stderr, args)
+	stderr = hidden
+	err := newApp(args, stdout, hidden).Run(ctx, args)
 	if err == nil {
 		return exitOK
 	}
@@ -25,16 +27,17 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-func newApp(args []string, stdout, stderr io.Writer) *cli.Command {
+func newApp(args []string, stdout io.Writer, stderr *hider) *cli.Command {
 	app := &cli.Command{
 		Name:  "distlock",
 		Usage: "run a command under a lock that several machines share",
 		Commands: []*cli.Command{
 			runCommand(args, stderr),
 			lsCommand(stdout),
-			topCommand(stdout),
+			topCommand(stdout, stderr.hide),
 			releaseCommand(stdout),
-			doctorCommand(stdout),
+			keyCommand(stdout),
+			doctorCommand(stdout, stderr.hide),
 		},
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "version", HideDefault: true, Local: true, Usage: "print the version"},

@@ -13,7 +13,7 @@ import (
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
 )
 
-func doctorCommand(stdout io.Writer) *cli.Command {
+func doctorCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "examine the store: what stands between it and the promises of the locks",
@@ -47,6 +47,9 @@ func doctorCommand(stdout io.Writer) *cli.Command {
 			report, err := doctor.Examine(ctx, rawURL, c.String("prefix"))
 			if err != nil {
 				return err
+			}
+			for i := range report.Findings { // a server may quote what it got
+				report.Findings[i].Seen = hide(report.Findings[i].Seen)
 			}
 			if c.Bool("json") {
 				err = writeReportJSON(stdout, report)

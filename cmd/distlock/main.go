@@ -6,6 +6,7 @@
 //	distlock run -key deploy -- ./deploy.sh production
 //	distlock run -key nightly -wait 0 -E 0 -min-hold 10m -- ./report.sh
 //	distlock ls
+//	distlock key -prefix shop: -value pay 42
 //	distlock top
 //	distlock release -ask -key deploy
 //	distlock release -force -key deploy
@@ -17,11 +18,13 @@ package main
 
 import (
 	"context"
+	"log"
 	"log/slog"
 	"os"
 )
 
 func main() {
 	slog.SetLogLoggerLevel(slog.LevelWarn) // the clients of stores log each connection
+	log.SetOutput(newHider(os.Stderr, os.Args))
 	os.Exit(execute(context.Background(), os.Args, os.Stdout, os.Stderr))
 }

@@ -232,10 +232,17 @@ func (r *runner) acquire(
 	}
 }
 
-// refuse reports that another holder has the key, with details from the store. If that
-// is not an error it prints them only with -v: cron sends a mail for any output.
+// refuse reports that another holder has the key, or another kind of lock, with details from
+// the store. If that is not an error it prints them only with -v: cron sends a mail for any
+// output.
 func (r *runner) refuse(why error) error {
 	err := fmt.Errorf("another holder has %s", printable(r.key))
+	foreign := errors.Is(why, distlock.ErrForeign)
+	if foreign {
+		const kind = "held by another kind of lock"
+		_, which, _ := strings.Cut(why.Error(), kind)
+		err = fmt.Errorf("%s is %s%s", printable(r.key), kind, which)
+	}
 	if held, ok := errors.AsType[*distlock.HeldError](why); ok {
 		err = fmt.Errorf("%w: %s", err, strings.TrimPrefix(held.Error(), distlock.ErrNotAcquired.Error()+": "))
 	}
@@ -243,7 +250,11 @@ func (r *runner) refuse(why error) error {
 		err = fmt.Errorf("%w: waited for %v", err, r.opts.MaxWait)
 	}
 	if r.conflict == exitOK {
-		r.tell("%v", err)
+		if foreign { // it may stay for ever
+			r.warn("%v", err)
+		} else {
+			r.tell("%v", err)
+		}
 		return &exitError{code: exitOK}
 	}
 	return &exitError{r.conflict, err}

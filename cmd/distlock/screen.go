@@ -70,13 +70,13 @@ func (s *screen) close() {
 	s.restore()
 }
 
-// draw shows the lines.
-func (s *screen) draw(lines []string) {
+// draw shows the lines for the width of the terminal.
+func (s *screen) draw(lines func(width int) []string) {
 	width, height, err := term.GetSize(int(s.out.Fd()))
 	if err != nil || width < 1 || height < 1 {
 		width, height = 80, 24 // a terminal that does not know it
 	}
-	_, _ = s.out.WriteString(page(lines, width, height)) // an error means that the terminal is gone
+	_, _ = s.out.WriteString(page(lines(width), width, height)) // an error means that the terminal is gone
 }
 
 // page returns what draws the lines on a terminal of this size. Lines that are too long

@@ -24,12 +24,19 @@ const (
 	answerTime = 10 * time.Second
 )
 
-// topColumns begin with what changes: the end of a line is cut on a narrow terminal.
-var topColumns = []column{
-	{keyColumn.title, func(l *distlock.KeyInfo, h *distlock.HolderInfo) string { return shortened(keyColumn.cell(l, h)) }}, modeColumn, heldColumn, waitingColumn, leftColumn, holderColumn, sinceColumn, tokenColumn, ownerColumn,
+// topColumns returns the columns for a terminal of that width. They begin with the keys,
+// the waiters and the holders, which fit on it; the end of a line may be cut.
+func topColumns(width int) []column {
+	most := max(16, min(50, (width-len(waitingColumn.title)-len("    "))/2))
+	short := func(c column) column {
+		return column{c.title, func(l *distlock.KeyInfo, h *distlock.HolderInfo) string { return shortened(c.cell(l, h), most) }}
+	}
+	return []column{
+		short(keyColumn), waitingColumn, short(holderColumn), leftColumn, modeColumn, heldColumn, sinceColumn, tokenColumn, ownerColumn,
+	}
 }
 
-func topCommand(stdout io.Writer) *cli.Command {
+func topCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 	return &cli.Command{
 		Name:  "top",
 		Usage: "show the locks in the terminal, again every second",
@@ -66,7 +73,7 @@ func topCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 			defer closeAll() //nolint:errcheck // nothing was written
-			t := &top{limit: limit, interval: interval}
+			t := &top{limit: limit, interval: interval, hide: hide}
 			t.inspect = func(ctx context.Context) ([]distlock.KeyInfo, error) {
 				return locker.Inspect(ctx, c.String("prefix"), limit+1)
 			}
@@ -79,6 +86,7 @@ func topCommand(stdout io.Writer) *cli.Command {
 type top struct {
 	limit    int
 	interval time.Duration
+	hide     func(string) string                                   // the passwords in an error
 	inspect  func(ctx context.Context) ([]distlock.KeyInfo, error) // one more than limit, if there are more
 
 	locks []distlock.KeyInfo
@@ -125,25 +133,25 @@ func (t *top) run(ctx context.Context, out *os.File) error {
 		case update := <-answers:
 			update()
 			asking = false
-			s.draw(t.lines(time.Now()))
+			s.draw(t.now)
 		case <-tick.C:
 			if !asking {
 				asking = true
 				go ask()
 			}
-			s.draw(t.lines(time.Now())) // the terminal may have another size
+			s.draw(t.now) // the terminal may have another size
 		}
 	}
 }
 
-// shortened returns the beginning and the end of a long key, which would push the other
-// columns off the screen.
-func shortened(key string) string {
-	const most, begin = 50, 20
-	runes := []rune(key)
+// shortened returns the beginning and the end of a text that is longer than most
+// characters: it would push the other columns off the screen.
+func shortened(text string, most int) string {
+	runes := []rune(text)
 	if len(runes) <= most {
-		return key
+		return text
 	}
+	begin := most * 2 / 5
 	return string(runes[:begin]) + "…" + string(runes[len(runes)-(most-begin-1):])
 }
 
@@ -171,8 +179,10 @@ func heldSince(l distlock.KeyInfo) time.Time {
 	return oldest
 }
 
-// lines returns what the screen shows: a line about the store, and the table.
-func (t *top) lines(now time.Time) []string {
+func (t *top) now(width int) []string { return t.lines(time.Now(), width) }
+
+// lines returns what a screen of that width shows: a line about the store, and the table.
+func (t *top) lines(now time.Time, width int) []string {
 	var head string
 	switch {
 	case t.err == nil && t.asked.IsZero():
@@ -180,12 +190,12 @@ func (t *top) lines(now time.Time) []string {
 	case t.err == nil:
 		head = t.summary()
 	case t.asked.IsZero():
-		head = "the store does not answer: " + oneLine(t.err.Error())
+		head = "the store does not answer: " + oneLine(t.hide(t.err.Error()))
 	default:
-		head = fmt.Sprintf("the store has not answered since %s: %s", t.asked.Format(time.TimeOnly), oneLine(t.err.Error()))
+		head = fmt.Sprintf("the store has not answered since %s: %s", t.asked.Format(time.TimeOnly), oneLine(t.hide(t.err.Error())))
 	}
 	var table strings.Builder
-	_ = writeTable(&table, topColumns, t.locks) // a Builder does not fail
+	_ = writeTable(&table, topColumns(width), t.locks) // a Builder does not fail
 	lines := strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n")
 	return append([]string{now.Format(time.TimeOnly) + "  " + head, ""}, lines...) // the header is headerLine
 }

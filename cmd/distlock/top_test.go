@@ -15,7 +15,7 @@ var moment = time.Date(2026, 11, 22, 10, 12, 30, 0, time.Local)
 
 // shown returns what the screen shows, with single spaces.
 func (t *top) shown(now time.Time) string {
-	return regexp.MustCompile(` +`).ReplaceAllString(strings.Join(t.lines(now), "\n"), " ")
+	return regexp.MustCompile(` +`).ReplaceAllString(strings.Join(t.lines(now, 120), "\n"), " ")
 }
 
 func heldFor(key string, waiting int, d time.Duration) distlock.KeyInfo {
@@ -24,19 +24,19 @@ func heldFor(key string, waiting int, d time.Duration) distlock.KeyInfo {
 
 func TestTopSorts(t *testing.T) {
 	t.Parallel()
-	v := &top{limit: 100}
+	v := &top{limit: 100, hide: strings.Clone}
 	v.update(moment, []distlock.KeyInfo{
 		{Key: "a", Waiting: 1}, heldFor("b", 0, time.Minute), heldFor("c", 0, time.Hour), heldFor("d", 3, time.Second), {Key: "e", Held: 1}, heldFor("f", 0, time.Hour),
 	}, nil)
 	const want = `10:12:31 keys: 6, holders: 5, waiting: 4 (q ends)
 
-KEY MODE HELD WAITING LEFT HOLDER SINCE TOKEN OWNER
-d exclusive 1 3 7s web 2026-11-22 10:12:29 - 0f
-a exclusive 0 1 - - - - -
-c exclusive 1 0 7s web 2026-11-22 09:12:30 - 0f
-f exclusive 1 0 7s web 2026-11-22 09:12:30 - 0f
-b exclusive 1 0 7s web 2026-11-22 10:11:30 - 0f
-e exclusive 1 0 - - - - -`
+KEY WAITING HOLDER LEFT MODE HELD SINCE TOKEN OWNER
+d 3 web 7s exclusive 1 2026-11-22 10:12:29 - 0f
+a 1 - - exclusive 0 - - -
+c 0 web 7s exclusive 1 2026-11-22 09:12:30 - 0f
+f 0 web 7s exclusive 1 2026-11-22 09:12:30 - 0f
+b 0 web 7s exclusive 1 2026-11-22 10:11:30 - 0f
+e 0 - - exclusive 1 - - -`
 	if got := v.shown(moment.Add(time.Second)); got != want {
 		t.Errorf("got\n%s", got)
 	}
@@ -45,17 +45,31 @@ e exclusive 1 0 - - - - -`
 // A long key leaves room for the other columns.
 func TestTopShortensKeys(t *testing.T) {
 	t.Parallel()
-	v := &top{limit: 100}
+	v := &top{limit: 100, hide: strings.Clone}
 	fits := strings.Repeat("é", 50)
 	v.update(moment, []distlock.KeyInfo{heldFor("orders:"+strings.Repeat("x", 200)+"/42", 2, 1), heldFor(fits, 1, 1)}, nil)
 	got := v.shown(moment)
 	for _, want := range []string{
-		"\norders:" + strings.Repeat("x", 13) + "…" + strings.Repeat("x", 26) + "/42 exclusive",
-		"\n" + fits + " exclusive",
+		"\norders:" + strings.Repeat("x", 13) + "…" + strings.Repeat("x", 26) + "/42 2 web",
+		"\n" + fits + " 1 web",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("without %q:\n%s", want, got)
 		}
+	}
+}
+
+// A terminal of 80 columns shows key, waiters and holder, however long they are.
+func TestTopShowsTheHolderOn80Columns(t *testing.T) {
+	t.Parallel()
+	v := &top{limit: 100, hide: strings.Clone}
+	long := heldFor("shop:pay:"+strings.Repeat("0123456789abcdef", 4), 12, time.Minute)
+	long.Holders[0].Holder = "orders-7d9f8b6c5-x2x4z.shop.svc.cluster.local/1"
+	v.update(moment, []distlock.KeyInfo{long}, nil)
+	lines := v.lines(moment, 80)
+	shown := strings.Fields(cut(lines[len(lines)-1], 80))
+	if len(shown) < 3 || !strings.HasSuffix(shown[0], "cdef") || shown[1] != "12" || !strings.HasSuffix(shown[2], "cluster.local/1") {
+		t.Errorf("it shows %q", shown)
 	}
 }
 
@@ -73,7 +87,7 @@ func TestTopShowsThatThereAreMore(t *testing.T) {
 // The table of before stays while the store does not answer.
 func TestTopShowsThatTheStoreFails(t *testing.T) {
 	t.Parallel()
-	v := &top{limit: 100}
+	v := &top{limit: 100, hide: strings.Clone}
 	down := errors.New("dial tcp 127.0.0.1:6379:\nrefused")
 	first := func() string { line, _, _ := strings.Cut(v.shown(moment.Add(5*time.Second)), "\n"); return line }
 	if got := first(); got != "10:12:35 waiting for the store (q ends)" {
@@ -88,7 +102,7 @@ func TestTopShowsThatTheStoreFails(t *testing.T) {
 	if got := first(); got != "10:12:35 the store has not answered since 10:12:30: dial tcp 127.0.0.1:6379: refused" {
 		t.Errorf("no answer any more: %s", got)
 	}
-	if !strings.Contains(v.shown(moment), "\na exclusive 1 0 ") {
+	if !strings.Contains(v.shown(moment), "\na 0 web ") {
 		t.Error("the table is gone")
 	}
 	v.update(moment.Add(6*time.Second), nil, nil)

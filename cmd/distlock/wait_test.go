@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 // TestWait waits for a lock as run does, in virtual time.
@@ -76,6 +78,28 @@ func TestWait(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		})
+	}
+}
+
+// A key of another kind of lock has no holder that does the work: the message says so, also
+// with -E 0.
+func TestForeignIsNotAnotherHolder(t *testing.T) {
+	for conflict, code := range map[int]int{7: 7, exitOK: exitOK} {
+		synctest.Test(t, func(t *testing.T) {
+			store := testkit.NewStore()
+			store.Fail(fmt.Errorf("%w: a hash", distlock.ErrForeign), testkit.Try)
+			locker := testkit.NewLocker(t, store.Only(0), distlock.Config{})
+			var out strings.Builder
+			r := &runner{key: "deploy", conflict: conflict, opts: distlock.Opts{RetryCount: 1}, stderr: &out}
+			_, err := r.acquire(t.Context(), func(error) {}, locker, nil)
+			exit, ok := errors.AsType[*exitError](err)
+			if !ok || exit.code != code {
+				t.Fatalf("got %v, want exit code %d", err, code)
+			}
+			if text := out.String() + exit.Error(); !strings.Contains(text, "deploy is held by another kind of lock: a hash") {
+				t.Errorf("said %q", text)
+			}
 		})
 	}
 }

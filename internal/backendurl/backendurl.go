@@ -81,8 +81,8 @@ var schemes = []scheme{
 
 // Open opens the backend that rawURL names and checks that it answers, which takes at
 // most a few seconds. In a database without tables for locks it creates them. An error
-// is one line that names rawURL without user and password. It wraps [ErrURL] if rawURL
-// is invalid.
+// is one line that names rawURL without user, password and parameters, and quotes nothing
+// of a value that it cannot read. It wraps [ErrURL] if rawURL is invalid.
 func Open(ctx context.Context, rawURL string) (*Backend, error) {
 	s, err := find(rawURL)
 	var b *Backend
@@ -90,7 +90,7 @@ func Open(ctx context.Context, rawURL string) (*Backend, error) {
 		b, err = s.open(ctx, rawURL)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("backend %q: %w", redact(rawURL), err)
+		return nil, refused(rawURL, err)
 	}
 	return b, nil
 }

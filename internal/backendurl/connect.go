@@ -31,7 +31,7 @@ func (s *Store) Close() error { return s.end() }
 func Connect(ctx context.Context, rawURL string) (*Store, error) {
 	s, err := connect(ctx, rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("backend %q: %w", redact(rawURL), err)
+		return nil, refused(rawURL, err)
 	}
 	return s, nil
 }

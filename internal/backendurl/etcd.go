@@ -116,7 +116,7 @@ func parseEtcd(rawURL string) (config clientv3.Config, prefix string, err error)
 	prefix = strings.Trim(u.path, "/")
 	switch {
 	case strings.Contains(u.path, "//"):
-		return config, "", fmt.Errorf("invalid prefix %q", u.path)
+		return config, "", errors.New("the prefix has two slashes in a row")
 	case prefix == "":
 		return config, etcdlock.DefaultPrefix, nil
 	}

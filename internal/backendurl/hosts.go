@@ -66,16 +66,16 @@ func parseHost(host, defaultPort string) (string, error) {
 	}
 	u, err := url.Parse("//" + host)
 	if err != nil {
-		return "", errors.Unwrap(err) // the caller adds the URL
+		return "", unquoted(err)
 	}
 	port := u.Port()
 	switch {
 	case u.Hostname() == "":
-		return "", fmt.Errorf("%q has no host", host)
+		return "", errors.New("a host is missing before its port")
 	case strings.ContainsAny(u.Hostname(), "[]"):
-		return "", fmt.Errorf("invalid host %q", host)
+		return "", errors.New("invalid host")
 	case strings.ContainsRune(u.Hostname(), ':') && host[0] != '[':
-		return "", fmt.Errorf("too many colons in %q; an IPv6 address needs brackets", host)
+		return "", errors.New("too many colons in a host; an IPv6 address needs brackets")
 	case port == "":
 		port = defaultPort
 	}
@@ -91,11 +91,13 @@ func (u *hostURL) parseTail(tail string) (err error) {
 		return errors.New("unexpected #; percent-encode it if it belongs to the password")
 	}
 	path, query, _ := strings.Cut(tail, "?")
-	if u.path, err = url.PathUnescape(path); err != nil {
-		return err
+	if u.path, err = url.PathUnescape(path); err == nil {
+		u.query, err = url.ParseQuery(query)
 	}
-	u.query, err = url.ParseQuery(query)
-	return err
+	if err != nil {
+		return unquoted(err)
+	}
+	return nil
 }
 
 // login returns user and password, both of which the store needs if it has users. Both
@@ -114,7 +116,7 @@ func (u *hostURL) login() (user, password string, err error) {
 func (u *hostURL) database() (string, error) {
 	name := strings.TrimPrefix(u.path, "/")
 	if strings.ContainsAny(name, "/\x00") {
-		return "", fmt.Errorf("invalid database name %q", name)
+		return "", errors.New("the name of the database has a slash or a zero byte")
 	}
 	return name, nil
 }

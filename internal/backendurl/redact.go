@@ -2,7 +2,10 @@ package backendurl
 
 import (
 	"errors"
-	"regexp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -10,33 +13,115 @@ import (
 // uncertain.
 var errNotEncoded = errors.New("not a URL; special characters in user and password must be percent-encoded")
 
+const (
+	hidden   = "xxxxx" // replaces user and password
+	unshown  = "…"     // replaces what cannot be read
+	minWidth = 4       // of a secret that is replaced in other texts, which has to differ from their words
+)
+
 // Name returns rawURL for reports, without the parts that may be secret: user, password
 // and parameters.
-func Name(rawURL string) string {
-	name, _, _ := strings.Cut(redact(rawURL), "?")
-	return strings.Replace(name, hidden+"@", "", 1)
+func Name(rawURL string) string { return strings.Replace(redact(rawURL), hidden+"@", "", 1) }
+
+// redact returns what may be shown of a value: of a URL its scheme, its hosts and its
+// path. If the value cannot be read, any part of it may be a password, and redact returns
+// the scheme alone, or not even that.
+func redact(rawURL string) string {
+	s, err := find(rawURL)
+	switch {
+	case err != nil:
+		return unshown
+	case s.form == "":
+		return rawURL
+	case s.prefix == sqlitePrefix:
+		path, err := parseSQLite(rawURL)
+		if err != nil {
+			path = unshown
+		}
+		return sqlitePrefix + path
+	}
+	u, err := parseHosts(rawURL, "1")
+	if err != nil || strings.ContainsAny(u.path, " =&;") {
+		return s.prefix + unshown
+	}
+	shown, _, _ := strings.Cut(rawURL, "?")
+	if i := strings.LastIndexByte(shown, '@'); i >= 0 {
+		return s.prefix + hidden + shown[i:]
+	}
+	return shown
 }
 
-// hidden replaces user and password.
-const hidden = "xxxxx"
-
-// secretParameter is a parameter that may be a password.
-var secretParameter = regexp.MustCompile(`(?i)([?&][^=&]*pass[^=&]*=)[^&]*`)
-
-// redact removes user and password from a URL, valid or not: everything up to the last
-// @, so that no part of a password with reserved characters is left. The user is
-// removed too, because passwords are often put there by mistake. The path of a SQLite
-// database may have an @, and has no password before it.
-func redact(rawURL string) string {
-	rawURL = secretParameter.ReplaceAllString(rawURL, "${1}"+hidden)
-	at := strings.LastIndexByte(rawURL, '@')
-	path, isPath := cutPrefixFold(rawURL, sqlitePrefix)
-	if at < 0 || isPath && !strings.HasPrefix(path, "//") {
-		return rawURL
+// Hide returns text without what is secret in rawURL, which may be any text.
+func Hide(text, rawURL string) string {
+	if strings.ContainsAny(rawURL, ":@=") { // otherwise it is a word, which other texts may have
+		quoted := strconv.Quote(rawURL)
+		text = strings.NewReplacer(rawURL, redact(rawURL), quoted[1:len(quoted)-1], redact(rawURL)).Replace(text)
 	}
-	scheme, rest, isURL := strings.Cut(rawURL, "://")
-	if !isURL || len(rest) < len(rawURL)-at {
-		return hidden + rawURL[at:]
+	return hideSecrets(text, rawURL)
+}
+
+func hideSecrets(text, rawURL string) string {
+	for _, secret := range secrets(rawURL) {
+		if len(secret) >= minWidth {
+			text = strings.ReplaceAll(text, secret, hidden)
+		}
 	}
-	return scheme + "://" + hidden + rawURL[at:]
+	return text
+}
+
+// secrets returns the parts of a URL that a server or a client could quote, and that must
+// not be shown: the password or else the user, and the values of parameters that are
+// not those of this package.
+func secrets(rawURL string) []string {
+	_, rest, _ := strings.Cut(rawURL, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	var all []string
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		user, password, ok := strings.Cut(rest[:i], ":")
+		if !ok {
+			password = user
+		}
+		all = append(all, password)
+	}
+	for parameter := range strings.SplitSeq(query, "&") {
+		if name, value, ok := strings.Cut(parameter, "="); ok && !slices.Contains(shownParameters, name) {
+			all = append(all, value)
+		}
+	}
+	for _, secret := range slices.Clone(all) {
+		if decoded, err := url.PathUnescape(secret); err == nil {
+			all = append(all, decoded)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// shownParameters are parameters whose values are not secret.
+var shownParameters = append([]string{
+	tlsParameter, zkTimeout, "record", "db", "protocol", "max_retries", "pool_size", "min_idle_conns", "max_idle_conns",
+	"dial_timeout", "read_timeout", "write_timeout", "pool_timeout", "conn_max_idle_time", "conn_max_lifetime",
+}, postgresParameters...)
+
+// refused is an error about rawURL, which it names without user and password.
+func refused(rawURL string, err error) error {
+	return &hiddenError{fmt.Sprintf("backend %q: %s", redact(rawURL), hideSecrets(err.Error(), rawURL)), err}
+}
+
+// hiddenError is an error whose text is shown without secrets.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.err }
+
+// unquoted returns an error of [net/url] without the part of the URL that it quotes.
+func unquoted(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	text, _, _ := strings.Cut(err.Error(), `"`)
+	return errors.New(strings.TrimSpace(text))
 }

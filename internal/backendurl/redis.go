@@ -76,7 +76,7 @@ func parseRedis(rawURL string) (*redis.Options, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Unwrap(err) // the caller adds the URL
+		return nil, unquoted(err)
 	}
 	if u.Fragment != "" || strings.HasSuffix(rawURL, "#") {
 		return nil, errors.New("unexpected #; percent-encode it if it belongs to the password")
@@ -91,7 +91,7 @@ func parseRedis(rawURL string) (*redis.Options, error) {
 	}
 	_, port, err := net.SplitHostPort(opts.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("invalid host %q", u.Host)
+		return nil, errors.New("invalid host")
 	}
 	if err := checkPort(port); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func printable(err error) error {
 // checkPort refuses ports on which no server can listen.
 func checkPort(port string) error {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("invalid port %q", port)
+		return errors.New("invalid port: want a number from 1 to 65535")
 	}
 	return nil
 }

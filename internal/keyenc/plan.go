@@ -277,7 +277,7 @@ func (made planner) structure(p *typePlan, bare bool) {
 		p.op, p.refused = opRefuse, err
 		return
 	case len(fields) == 0 && t.NumField() > 0 && !bare && !emptyMessage(t):
-		p.refuse(t.String() + " has no field that takes part in a key; give it a method LockKey() string or leave it out with `lock:\"-\"`")
+		p.refuse(t.String() + " has no field that takes part in a key: unexported fields do not; give it a method LockKey() string or leave it out with `lock:\"-\"`")
 		return
 	}
 	p.op = opStruct

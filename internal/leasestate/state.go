@@ -262,19 +262,22 @@ func (s *State[H]) Check(now time.Time) error {
 // Expire ends the lease because its time has run out, and returns why it is over.
 func (s *State[H]) Expire(now time.Time) error {
 	s.mu.Lock()
-	var err error
+	why := fmt.Sprintf("the lease of %v ran out", s.grant.TTL)
+	if late := clock.Elapsed(s.sent, now) - s.safeTTL; late > unnoticed {
+		why += fmt.Sprintf(" %v ago, while this process was stopped or its clock was set", text.Duration(late))
+	}
 	switch {
 	case s.maxHold > 0 && clock.Elapsed(s.began, now) >= s.maxHold:
-		err = fmt.Errorf("%w: held for MaxHold, %v", driver.ErrLost, s.maxHold)
+		why = fmt.Sprintf("held for MaxHold, %v", s.maxHold)
 	case s.renewalErr != nil: // text only, because the cause of a loss must not make the loss match other errors
-		err = fmt.Errorf("%w: the lease of %v ran out; the last renewal failed %v ago: %s",
-			driver.ErrLost, s.grant.TTL, text.Duration(now.Sub(s.renewalErr.at)), s.renewalErr.why)
-	default:
-		err = fmt.Errorf("%w: the lease of %v ran out", driver.ErrLost, s.grant.TTL)
+		why += fmt.Sprintf("; the last renewal failed %v ago: %s", text.Duration(now.Sub(s.renewalErr.at)), s.renewalErr.why)
 	}
 	s.mu.Unlock()
-	return s.Lose(err)
+	return s.Lose(fmt.Errorf("%w: %s", driver.ErrLost, why))
 }
+
+// unnoticed is how long the end of a lease may stay without notice in a process that runs.
+const unnoticed = time.Second
 
 // Lose ends the lease against the will of its holders, and tells them, unless it is over
 // already. It returns why the lease is over.

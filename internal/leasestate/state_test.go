@@ -282,6 +282,25 @@ func TestLeaseExpires(t *testing.T) {
 	}
 }
 
+// A process that was stopped learns for how long it has not had the lease.
+func TestLossSaysHowLateItIsNoticed(t *testing.T) {
+	for late, want := range map[time.Duration]string{
+		time.Second:      "lock lost: the lease of 10s ran out",
+		12 * time.Second: "lock lost: the lease of 10s ran out 12s ago, while this process was stopped or its clock was set",
+	} {
+		t.Run(late.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := newLease(t, writer, limits, false)
+				s.assign("a", 0)
+				time.Sleep(clock.SafeTTL(ttl) + late)
+				if err := s.Check(time.Now()); err == nil || err.Error() != want {
+					t.Errorf("%v, want %s", err, want)
+				}
+			})
+		})
+	}
+}
+
 func TestExtendMovesTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		safe := clock.SafeTTL(ttl)

@@ -2,8 +2,6 @@
 // [distlock.Opts], with their names in directives, on the command line and in
 // .proto files. Directives, distlockgen, distlock run and grpcmw take their options
 // from it.
-//
-// Woven programs read it when they start, so it must not import a Go parser.
 package optfield
 
 import (

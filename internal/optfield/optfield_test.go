@@ -2,7 +2,6 @@ package optfield_test
 
 import (
 	"errors"
-	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/directive"
 	"github.com/distlock-go/distlock/internal/optfield"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 )
@@ -41,24 +39,6 @@ func TestFieldsAreThoseOfOpts(t *testing.T) {
 		if f.Of(&o) != want {
 			t.Errorf("%s: Of returns a pointer to another field", f.Name)
 		}
-	}
-}
-
-// Directives have the same options, with param and key instead of params, and as and
-// locker, which are not fields of Opts.
-func TestDirectivesHaveTheSameOptions(t *testing.T) {
-	t.Parallel()
-	var want []string
-	for _, f := range optfield.All() {
-		if f.Name == "Params" {
-			want = append(want, "param", "key")
-			continue
-		}
-		want = append(want, f.Directive())
-	}
-	want = append(want, "as", "locker")
-	if got := directive.Options(); !slices.Equal(got, want) {
-		t.Errorf("directives have %q, want %q", got, want)
 	}
 }
 
@@ -210,19 +190,5 @@ func TestFaults(t *testing.T) {
 	}
 	if optfield.Faults(nil) != nil || optfield.Faults(errors.New("other")) != nil {
 		t.Error("faults where there are none")
-	}
-}
-
-// Woven programs have the table in them, and no Go parser because of it.
-func TestImports(t *testing.T) {
-	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "../../weave").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dep := range strings.FieldsSeq(string(out)) {
-		if strings.HasPrefix(dep, "go/") || strings.Contains(dep, "protobuf") || strings.Contains(dep, "grpc") {
-			t.Errorf("woven programs import %s", dep)
-		}
 	}
 }

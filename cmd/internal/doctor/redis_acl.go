@@ -159,9 +159,37 @@ func (s *redisServer) access(ctx context.Context, prefix string) []Finding {
 	}
 	return append(findings,
 		scripts(refusalOf(results["eval"]), refusalOf(results["evalsha"])), writes(results["set"]),
-		aclCommands(user, missing), aclOptional(user, missing),
+		aclCommands(user, missing, behind(results, prefix, keys)), aclOptional(user, missing),
 		s.keys(ctx, user, prefix, keys),
 		aclChannels(user, refusalOf(results["publish"]), refusalOf(results["subscribe"])))
+}
+
+// behind returns the rules for what cannot be tried, because the user may not run other
+// commands. They are in the advice all the same: otherwise the
+// next examination would ask for them.
+func behind(results map[string]error, prefix string, keys probeKeys) []string {
+	var rules []string
+	if prefix != "" && (refusalOf(results["get"]) == noCommand || refusalOf(results["set"]) == noCommand) {
+		patterns := keyPatterns(prefix, keys)
+		for _, key := range []string{keys.lock, keys.queue, keys.gone, clockKey} {
+			rules = append(rules, "'"+patterns[key]+"'")
+		}
+	}
+	if refusalOf(results["publish"]) == noCommand {
+		rules = append(rules, "'&"+inbox+"*'")
+	}
+	if _, tried := results["getset"]; !tried {
+		rules = append(rules, "+getset")
+	}
+	return rules
+}
+
+// keyPatterns returns the rule of the ACL for each key.
+func keyPatterns(prefix string, keys probeKeys) map[string]string {
+	name := "~" + tag(prefix) + "{" + prefix + "*}"
+	return map[string]string{
+		keys.lock: "~" + prefix + "*", keys.queue: name + ":queue", keys.gone: name + ":gone", clockKey: "~distlock:clock*",
+	}
 }
 
 // keys examines which keys the user may use. The arguments are wrong: the server says
@@ -258,7 +286,9 @@ func writes(err error) Finding {
 	return ok("writes", "the server takes them")
 }
 
-func aclCommands(user string, missing []refused) Finding {
+// aclCommands decides on the commands that were refused. The rules behind them are part of
+// the advice.
+func aclCommands(user string, missing []refused, behind []string) Finding {
 	var rules []string
 	for _, m := range missing {
 		if m.lack == "" {
@@ -269,7 +299,7 @@ func aclCommands(user string, missing []refused) Finding {
 		return ok("acl-commands", "the user %s may run all that locks need", user)
 	}
 	return fault("acl-commands", fmt.Sprintf("the user %s may not run what locks need: %s", user, strings.ReplaceAll(strings.Join(rules, " "), "+", "")),
-		"ACL SETUSER "+user+" "+strings.Join(rules, " "))
+		"ACL SETUSER "+user+" "+strings.Join(append(behind, rules...), " "))
 }
 
 func aclOptional(user string, missing []refused) Finding {
@@ -294,10 +324,7 @@ func aclOptional(user string, missing []refused) Finding {
 
 // aclKeys decides on the keys that were refused.
 func aclKeys(user, prefix string, keys probeKeys, refused []string) Finding {
-	name := "~" + tag(prefix) + "{" + prefix + "*}"
-	patterns := map[string]string{
-		keys.lock: "~" + prefix + "*", keys.queue: name + ":queue", keys.gone: name + ":gone", clockKey: "~distlock:clock*",
-	}
+	patterns := keyPatterns(prefix, keys)
 	if len(refused) == 0 {
 		return ok("acl-keys", "the user %s may use the keys of locks with the prefix %q", user, prefix)
 	}

@@ -97,6 +97,23 @@ func TestRedisACL(t *testing.T) {
 	redistest.SetUser(t, admin, rules("+config|get", "+wait", "+scan", "+zcount", "+zrangebyscore"))
 	wantFindings(t, examine(t, rawURL, ""), "note replicas", "warning acl-keys")
 
+	// Whatever is missing, one round of advice is enough.
+	for _, few := range []string{"+ping", "+ping +get", "+ping +set ~shop:*", "+ping +@read +@write +eval +evalsha", "+ping +publish"} {
+		redistest.SetUser(t, admin, strings.Fields("resetkeys resetchannels -@all +config|get "+few))
+		for _, f := range examine(t, rawURL, "shop:").Findings {
+			if advice, ok := strings.CutPrefix(f.Do, "ACL SETUSER "); ok {
+				args := []any{"acl", "setuser"}
+				for _, rule := range strings.Fields(advice) {
+					args = append(args, strings.Trim(rule, "'"))
+				}
+				if err := admin.Do(t.Context(), args...).Err(); err != nil {
+					t.Fatalf("%s: %v", f.Do, err)
+				}
+			}
+		}
+		wantFindings(t, examine(t, rawURL, "shop:"), "note replicas")
+	}
+
 	// Each command by itself.
 	for _, rule := range rules() {
 		name, isCommand := strings.CutPrefix(rule, "+")

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/distlock-go/distlock/internal/backendurl"
+)
+
+// hider writes texts without the passwords of stores. It is between this process and
+// everything that it prints about a store: errors, logs of clients and reports.
+type hider struct {
+	w         io.Writer
+	addresses []string
+	passwords []string
+}
+
+// newHider returns a hider for the addresses in the environment and in args, also where no
+// address is expected.
+func newHider(w io.Writer, args []string) *hider {
+	h := &hider{w: w, addresses: []string{os.Getenv(backendEnv)}}
+	for _, arg := range args {
+		_, value, _ := strings.Cut(arg, "=") // of -backend=URL
+		h.addresses = append(h.addresses, value, arg)
+	}
+	h.addresses = slices.DeleteFunc(h.addresses, func(a string) bool { return !strings.ContainsAny(a, ":@=") })
+	if password := os.Getenv("PGPASSWORD"); len(password) > 3 {
+		h.passwords = append(h.passwords, password)
+	}
+	return h
+}
+
+// Write implements [io.Writer]. Each text is written at once.
+func (h *hider) Write(p []byte) (int, error) {
+	_, err := io.WriteString(h.w, h.hide(string(p)))
+	return len(p), err
+}
+
+func (h *hider) hide(text string) string {
+	for _, a := range h.addresses {
+		text = backendurl.Hide(text, a)
+	}
+	for _, p := range h.passwords {
+		text = strings.ReplaceAll(text, p, "xxxxx")
+	}
+	return text
+}

@@ -1,0 +1,30 @@
+// Command distlockvet reports //distlock:lock comments that have no effect or a wrong
+// one: comments that are misplaced, misspelt, duplicated, or have a space after the
+// slashes, so that the compiler treats them as text; comments with unknown or
+// contradictory options; on functions without a context or an error; and comments
+// whose generated code is missing or is not what distlockgen would write now. Run it by
+// itself, or with the go command, which caches its results:
+//
+//	distlockvet ./...
+//	go vet -vettool=$(go tool -n distlockvet) ./...
+//
+// distlockvet -version prints the version.
+package main
+
+import (
+	"os"
+
+	"golang.org/x/tools/go/analysis/multichecker"
+
+	"github.com/distlock-go/distlock/internal/version"
+)
+
+func main() {
+	// This is not a flag of the analyzer, because the go command asks for its flags,
+	// too.
+	if len(os.Args) == 2 && (os.Args[1] == "-version" || os.Args[1] == "--version") {
+		_, _ = os.Stdout.WriteString(version.Line("distlockvet"))
+		return
+	}
+	multichecker.Main(analyzer)
+}

@@ -1,0 +1,125 @@
+package directive_test
+
+import (
+	"flag"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/gen/internal/directive"
+	"github.com/distlock-go/distlock/internal/optfield"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// All errors of a file are reported at once, each with its line and column.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "testdata/wrong.go", nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, problems := directive.Collect(f)
+	got := strings.ReplaceAll(problems.Text(fset, filepath.Base), strings.Join(directive.Options(), ", "), "(all options)")
+	const golden = "testdata/wrong.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	all := `//distlock:lock prefix:shop: value:pay paramLock keyTimeout:10s retryCount:2 retryInterval:200ms maxWait:3s ` +
+		`permits:3	param:orderID key:r.User.ID key:'fmt.Sprintf("%04d", n)' key:"m['a']" keyFormat:javakey.Aspect ` +
+		`maxHold:1m minHold:500ms fencing noWatchdog:true maxWaiters:7 as:PayLocked locker:s.locker`
+	l, problems := directive.Parse(all, 1)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if want := (distlock.Opts{
+		Prefix: "shop:", Value: "pay", ParamLock: true, KeyTimeout: 10 * time.Second, RetryCount: 2,
+		RetryInterval: 200 * time.Millisecond, MaxWait: 3 * time.Second, Permits: 3, MaxHold: time.Minute, MinHold: 500 * time.Millisecond,
+		Fencing: true, NoWatchdog: true, MaxWaiters: 7,
+	}); fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", want) {
+		t.Errorf("%+v\nwant %+v", l.Opts, want)
+	}
+	var parts []string
+	for _, p := range l.Parts {
+		parts = append(parts, p.Text())
+		if at := int(p.Pos) - 1; !strings.HasPrefix(all[at:], p.Text()) {
+			t.Errorf("%s is said to be at %q", p.Text(), all[at:])
+		}
+	}
+	if got, want := strings.Join(parts, "|"), `orderID|r.User.ID|fmt.Sprintf("%04d", n)|m['a']`; got != want {
+		t.Errorf("parts %s, want %s", got, want)
+	}
+	if l.KeyFormat.Text != "javakey.Aspect" || l.Locker.Text != "s.locker" || l.As != "PayLocked" {
+		t.Errorf("key format %q, locker %q, as %q", l.KeyFormat.Text, l.Locker.Text, l.As)
+	}
+	if l, problems := directive.Parse("//distlock:lock value:a paramLock hasher:distlock.Plain()", 1); len(problems) > 0 || l.Hasher.Text != "distlock.Plain()" {
+		t.Errorf("%+v, %v", l, problems)
+	}
+	if l, problems := directive.Parse("//distlock:lock value:a mode:shared paramLock:false fencing:false", 1); len(problems) > 0 ||
+		fmt.Sprintf("%+v", l.Opts) != fmt.Sprintf("%+v", distlock.Opts{Value: "a", Mode: distlock.Shared}) {
+		t.Errorf("%+v, %v", l.Opts, problems)
+	}
+}
+
+// Directives have the same options, with param and key instead of params, and as and
+// locker, which are not fields of Opts.
+func TestDirectivesHaveTheSameOptions(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, f := range optfield.All() {
+		if f.Name == "Params" {
+			want = append(want, "param", "key")
+			continue
+		}
+		want = append(want, f.Directive())
+	}
+	want = append(want, "as", "locker")
+	if got := directive.Options(); !slices.Equal(got, want) {
+		t.Errorf("directives have %q, want %q", got, want)
+	}
+}
+
+// Each problem of Parse has a position in the comment.
+func FuzzParse(f *testing.F) {
+	for _, args := range []string{
+		" prefix:shop: value:pay paramLock", ` value:a key:'f("x", y)' key:r.User.ID`, " value=a", ` "`, " value:a keyTimeout:", "\tvalue:\xff",
+	} {
+		f.Add(args)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		comment := directive.Marker + args
+		l, problems := directive.Parse(comment, 1)
+		for _, p := range problems {
+			if p.Pos < 1 || int(p.Pos) > len(comment)+1 || p.Message == "" {
+				t.Errorf("%q: problem %q at %d", comment, p.Message, p.Pos)
+			}
+		}
+		if len(problems) > 0 {
+			return
+		}
+		if err := l.Opts.Validate(); err != nil {
+			t.Errorf("%q: no problems, but %v", comment, err)
+		}
+	})
+}
