@@ -64,7 +64,7 @@ var layers = []layer{
 	{"comments", "internal/directive", "root options", ""},
 	{"woven", "weave", "root options", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
-	{"http", "httpmw", "root keys", ""},
+	{"http", "httpmw", "root keys parts", ""},
 	{"page", "lockui", "root", ""},
 	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
