@@ -144,3 +144,30 @@ func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
 		t.Error("not released")
 	}
 }
+
+// TestPreflight: a browser asks without the parts of the request that are the key. Any other
+// OPTIONS is locked like every request.
+func TestPreflight(t *testing.T) {
+	s := testkit.NewStore()
+	h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.Header("X-Order"), opts())(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	for _, c := range []struct {
+		method, origin, asks string
+		want                 int
+	}{
+		{"OPTIONS", "https://shop.example", "POST", http.StatusNoContent},
+		{"OPTIONS", "https://shop.example", "", http.StatusBadRequest},
+		{"OPTIONS", "", "POST", http.StatusBadRequest},
+		{"POST", "https://shop.example", "POST", http.StatusBadRequest},
+	} {
+		r := httptest.NewRequest(c.method, "/", nil)
+		r.Header.Set("Origin", c.origin)
+		r.Header.Set("Access-Control-Request-Method", c.asks)
+		if got := record(h, r); got.status != c.want {
+			t.Errorf("%+v: %d %s", c, got.status, got.body)
+		}
+	}
+	if len(s.Attempts()) != 0 {
+		t.Errorf("keys %q", s.Attempts())
+	}
+}
