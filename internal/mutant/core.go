@@ -99,7 +99,7 @@ var core = []Mutant{
 	root("close-without-end", "Close continues to release while the store is silent", "TestCloseOfManyIsBounded",
 		Edit{"release.go", "if time.Now().After(deadline) {", "if time.Now().After(deadline) && false {"}),
 	root("wait-untold", "the time of a wait without success is not reported", "TestHooksAreToldTheWait",
-		Edit{"acquire.go", "Wait: time.Since(start), Err: err", "Wait: 0, Err: err"}),
+		Edit{"acquire.go", "l.tellFailed(ctx, key, o, time.Since(start), err)", "l.tellFailed(ctx, key, o, 0, err)"}),
 }
 
 var (
