@@ -61,6 +61,9 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 			_, err := l.Site(distlock.Opts{Value: "f", ParamLock: true}).Acquire(ctx, distlock.Skip)
 			return err
 		}, distlock.CodeKey, "", false},
+		"closed": {func(ctx context.Context, l *distlock.Locker) error {
+			return errors.Join(l.Close(), l.Do(ctx, "k", distlock.Opts{}, run))
+		}, distlock.CodeClosed, "k", false},
 		"a Site that does not fit": {func(ctx context.Context, l *distlock.Locker) error {
 			return distlock.NewSite("f", distlock.Opts{Value: "f", Mode: distlock.Shared}).On(l).Do(ctx, nil, run)
 		}, distlock.CodeOptions, "", true},
