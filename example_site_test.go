@@ -15,7 +15,7 @@ func ExampleSite_Do() {
 
 	site := locker.Site(distlock.Opts{Prefix: "shop:", Value: "transfer", ParamLock: true})
 	transfer := func(ctx context.Context, from, to string, amount int) error {
-		return site.Do(ctx, []any{from, to}, func(ctx context.Context) error {
+		return site.Do(ctx, []any{from, to}, func(context.Context) error {
 			fmt.Println("transfer", amount, "from", from, "to", to)
 			return nil
 		})

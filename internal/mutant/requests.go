@@ -5,14 +5,14 @@ var requests = []Mutant{
 	{
 		Name: "json-in-another-case",
 		Rule: "a JSON key in another case is another key",
-		Edits: []Edit{{"httpmw/json.go", "case !strings.EqualFold(field, name):",
-			"case field != name:"}},
+		Edits: []Edit{{"httpmw/json.go", "case !bytes.EqualFold(field, []byte(name)):",
+			"case string(field) != name:"}},
 		Package: "./httpmw", Test: "TestJSONField",
 	},
 	{
 		Name: "json-in-any-case",
 		Rule: "a JSON key in another case is the field",
-		Edits: []Edit{{"httpmw/json.go", "		case field != name:\n			return nil, \"appears in another spelling\"\n",
+		Edits: []Edit{{"httpmw/json.go", "		case string(field) != name:\n			return nil, \"appears in another spelling\"\n",
 			""}},
 		Package: "./httpmw", Test: "TestJSONField",
 	},
@@ -68,8 +68,8 @@ var requests = []Mutant{
 	{
 		Name: "each-viewer-asks-the-store",
 		Rule: "a hundred viewers cost the store a hundred times the requests",
-		Edits: []Edit{{"lockui/watch.go", "	if !ok {\n		if len(h.watches) == maxWatches {",
-			"	if ok = false; !ok {\n		if len(h.watches) == maxWatches {"}},
+		Edits: []Edit{{"lockui/watch.go", "	if !ok {\n		ctx, stop :=",
+			"	if ok = false; !ok {\n		ctx, stop :="}},
 		Package: "./lockui", Test: "TestOnePollForAllViewers",
 	},
 }
