@@ -46,13 +46,25 @@ func (l *Locker) tellStart(ctx context.Context, key string, o *Opts) context.Con
 	return ctx
 }
 
+// refuse tells the hooks of an acquisition that is refused before it begins, because of its
+// options or its key, and returns err: nobody else may look at it, as with a scheduler's job.
+func (l *Locker) refuse(ctx context.Context, key string, o *Opts, err error) error {
+	ctx = l.tellStart(ctx, key, o)
+	l.tellFailed(ctx, key, o, 0, err)
+	return err
+}
+
+func (l *Locker) tellFailed(ctx context.Context, key string, o *Opts, wait time.Duration, err error) {
+	if h := l.cfg.Hooks.Failed; h != nil {
+		h(ctx, FailedInfo{LockInfo: o.info(key), Wait: wait, Err: err})
+	}
+}
+
 // tellOutcome calls the hook for the outcome of an acquisition, and returns the outcome.
 func (l *Locker) tellOutcome(ctx context.Context, key string, o *Opts, start time.Time, s *Lease, err error) (*Lease, error) {
 	if err != nil {
 		err = o.notAcquired(key, err)
-		if h := l.cfg.Hooks.Failed; h != nil {
-			h(ctx, FailedInfo{LockInfo: o.info(key), Wait: time.Since(start), Err: err})
-		}
+		l.tellFailed(ctx, key, o, time.Since(start), err)
 		return nil, err
 	}
 	if h := l.cfg.Hooks.Acquired; h != nil {

@@ -63,6 +63,9 @@ func CodeOf(err error) Code {
 // mayPass reports whether another attempt, in this process or another, may succeed.
 func (c Code) mayPass() bool { return CodeClosed <= c && c <= CodeNotAcquired }
 
+// isFault reports whether another attempt fails too, until the program or the request is changed.
+func (c Code) isFault() bool { return CodeOptions <= c && c <= CodeNoFencing }
+
 // String returns the name of the code in lower case, such as "not_acquired".
 func (c Code) String() string {
 	if c < 0 || int(c) >= len(codes) {

@@ -10,7 +10,8 @@ import (
 type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
 
 // Wrap returns fn under a lock, as [Locker.Do] runs it. A response that fn returned
-// although the lease was lost comes with an error that wraps [ErrLost].
+// although the lease was lost comes with an error that wraps [ErrLost]. Below a holder of
+// the same key, calls do not exclude each other: see [Opts].OneReentry.
 //
 // Wrap panics if l or fn is nil, if o is invalid (see [Opts.Validate]), if o.Params
 // takes another type than Req, or if Req can never be made into a key. The result does

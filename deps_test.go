@@ -62,7 +62,7 @@ var layers = []layer{
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
-	{"http", "httpmw", "root keys", ""},
+	{"http", "httpmw", "root keys parts", ""},
 	{"page", "lockui", "root", ""},
 	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},

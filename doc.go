@@ -75,7 +75,10 @@
 //
 // The function's context carries the lease: code that locks the same key below it
 // re-enters at once. A goroutine that may outlive the call uses [Detach]; with the
-// call's own context it would get ErrLost, never silently a lock of its own. A lease
+// call's own context it would get ErrLost, never silently a lock of its own. A re-entry
+// excludes nobody below the same holder: two goroutines of one call that lock its key are
+// both inside, as are readers below a writer, and calls below one permit or a set of keys.
+// [Opts].OneReentry refuses the second one. A lease
 // does not travel over the network: a locked call that makes a remote call for the same
 // key waits for itself, until a deadline or MaxWait, and the error says that this process
 // holds the key. Lock in only one of the two places, or call within the process.

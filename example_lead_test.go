@@ -23,7 +23,7 @@ func ExampleLocker_Lead() {
 		night := time.NewTicker(time.Millisecond) // a short night
 		defer night.Stop()
 
-		err := locker.Lead(ctx, "report", distlock.Opts{Prefix: "leader:"}, func(ctx context.Context) error {
+		err := locker.Lead(ctx, "report", distlock.Opts{Prefix: "leader:", Value: "report"}, func(ctx context.Context) error {
 			lease, _ := distlock.FromContext(ctx)
 			for {
 				select {

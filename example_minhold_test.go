@@ -23,6 +23,7 @@ func ExampleOpts_minHold() {
 
 		err := locker.Do(ctx, "report", distlock.Opts{
 			Prefix:     "cron:",
+			Value:      "report",         // the name in metrics is cron:report
 			RetryCount: 1,                // skip if another process has it
 			MinHold:    10 * time.Minute, // longer than clocks differ, shorter than the period
 		}, report)

@@ -183,6 +183,27 @@ func surviveHook(
 	}
 }
 
+// A lock that no caller got, because Acquired panicked, is not kept for MinHold.
+func TestPanicInAcquiredEndsMinHold(t *testing.T) {
+	for _, keys := range [][]string{{"k"}, {"a", "k"}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := testkit.NewStore()
+			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
+				Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
+					if i.Key == "k" {
+						panic("a hook")
+					}
+				},
+			}})
+			func() {
+				defer func() { _ = recover() }()
+				_ = l.DoAll(t.Context(), keys, distlock.Opts{MinHold: time.Hour}, func(context.Context) error { t.Error("it ran"); return nil })
+			}()
+			mustBeFree(t, s, keys...)
+		})
+	}
+}
+
 // The hook of each key gets the outcome for that key.
 func TestReleasedOfSeveral(t *testing.T) {
 	var e events

@@ -23,7 +23,7 @@ import (
 type Hooks struct {
 	Start    func(ctx context.Context, i StartInfo) context.Context // an acquisition begins
 	Acquired func(ctx context.Context, i AcquiredInfo)              // a lock was acquired, or re-entered
-	Failed   func(ctx context.Context, i FailedInfo)                // an acquisition ended without the lock
+	Failed   func(ctx context.Context, i FailedInfo)                // an acquisition ended without the lock, also one that was refused
 	Renewed  func(ctx context.Context, i RenewedInfo)               // a lease was renewed, or the store failed to renew it
 	Lost     func(ctx context.Context, i LostInfo)                  // a lease ended before its release
 	Released func(ctx context.Context, i ReleasedInfo)              // a lease, lost or not, was released, or a re-entry ended
@@ -33,7 +33,7 @@ type Hooks struct {
 // LockInfo describes the lock of a hook.
 type LockInfo struct {
 	Name    string // Opts.Prefix + Opts.Value, or "unnamed" if both are empty
-	Key     string
+	Key     string // empty if no key could be made
 	Mode    Mode
 	Permits int // of a semaphore; 0: not a semaphore
 }

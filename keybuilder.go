@@ -85,6 +85,9 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 	if params == Skip {
 		return "", true, nil
 	}
+	if fault, ok := params.(keyenc.Fault); ok {
+		return "", false, fault.Err
+	}
 	if b.fixed != "" {
 		return b.fixed, false, nil
 	}

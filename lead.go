@@ -33,7 +33,7 @@ import (
 // autoRequeue.
 func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {
-		return noFunction(o.Prefix + key)
+		return l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
 	}
 	interval := max(o.withDefaults().RetryInterval, 1) // options may be refused yet
 	for {

@@ -47,6 +47,8 @@ type Lease struct {
 	untie     func() bool // ends a re-entry's link to the context of the lease it re-entered
 	acquired  atomic.Bool // state and assigned do not change any more
 	ended     atomic.Bool // its holder gave it back; the state may go on with another
+	entered   atomic.Bool // a re-entry of it with OneReentry is inside
+	alone     bool        // it is such a re-entry
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
 
 	mu       sync.Mutex // taken by Release and Revoked
@@ -231,8 +233,11 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 	if !s.state.Class().Sharing.Covers(o.sharing()) {
 		return nil, ErrUpgrade
 	}
+	if o.OneReentry && !s.entered.CompareAndSwap(false, true) {
+		return nil, errEntered
+	}
 	in := &Lease{
-		locker: s.locker, name: o.name(), state: s.state,
+		locker: s.locker, name: o.name(), state: s.state, alone: o.OneReentry,
 		assigned: leasestate.Assignment{Token: s.assigned.Token, Since: time.Now()}, outer: innermost, reentered: s,
 	}
 	in.ctx.lease, in.ctx.parent = in, ctx
@@ -241,10 +246,16 @@ func (s *Lease) reenter(ctx context.Context, innermost *Lease, o *Opts) (*Lease,
 	return in, nil
 }
 
-// leave ends a re-entry.
+// errEntered refuses a re-entry for which another one would have to end first.
+var errEntered = fmt.Errorf("%w: another call below the same holder is inside", ErrNotAcquired)
+
+// endReentry ends a re-entry.
 func (s *Lease) endReentry() error {
 	err := s.over()
 	s.ended.Store(true)
+	if s.alone {
+		s.reentered.entered.Store(false)
+	}
 	s.untie()
 	s.cancel(leasestate.ErrReleased)
 	return s.fail("release", err)

@@ -69,14 +69,15 @@ func New(b driver.Backend, cfg Config) *Locker {
 // [Lease]. If the lease is lost, the context is cancelled with cause [ErrLost]: fn
 // should stop, and the outcome of its work is in doubt. Do releases the lock when fn
 // returns, panics or calls [runtime.Goexit]. Below a function that runs under this key
-// already, fn runs at once under the same lease.
+// already, fn runs at once under the same lease. Hooks and metrics see the name o.Prefix +
+// o.Value, not the key: set o.Value to what the key is about.
 //
 // If the lock is not acquired, fn does not run, and the error is an [*Error]. Otherwise
 // the error is that of fn, with that of a lost lease or a failed release joined behind
 // it. Commit a database transaction inside fn, before the next holder reads.
 func (l *Locker) Do(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return noFunction(o.Prefix + key)
+		return l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
 	}
 	s, err := l.Acquire(ctx, key, o)
 	if err != nil {
@@ -92,7 +93,7 @@ func Call[T any](
 	ctx context.Context, l *Locker, key string, o Opts, fn func(ctx context.Context) (T, error),
 ) (result T, err error) {
 	if fn == nil {
-		return result, noFunction(o.Prefix + key)
+		return result, l.refuse(ctx, o.Prefix+key, &o, noFunction(o.Prefix+key))
 	}
 	s, err := l.Acquire(ctx, key, o)
 	if err != nil {
@@ -106,17 +107,22 @@ func Call[T any](
 // function for [Locker.Do]. The caller must release the lease and pass on its Context.
 func (l *Locker) Acquire(ctx context.Context, key string, o Opts) (*Lease, error) {
 	full := o.Prefix + key
-	if err := o.validateGivenKey(); err != nil {
-		return nil, &Error{Op: "options", Key: full, Err: err}
-	}
-	if err := l.supports(&o); err != nil {
-		return nil, &Error{Op: "options", Key: full, Err: err}
-	}
-	if err := checkKey(full); err != nil {
-		return nil, err
+	if err := l.check(full, &o); err != nil {
+		return nil, l.refuse(ctx, full, &o, err)
 	}
 	o = o.withDefaults()
 	return l.acquire(ctx, full, &o, nil)
+}
+
+// check returns an error if a lock with a key from the caller cannot be taken under o.
+func (l *Locker) check(key string, o *Opts) error {
+	if err := o.validateGivenKey(); err != nil {
+		return &Error{Op: "options", Key: key, Err: err}
+	}
+	if err := l.supports(o); err != nil {
+		return &Error{Op: "options", Key: key, Err: err}
+	}
+	return checkKey(key)
 }
 
 // supports returns an error if o asks for what the backend cannot do.

@@ -2,11 +2,14 @@ package distlock
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 )
 
-// LogHooks returns hooks that log lost leases and failed renewals as warnings, and
-// everything else on the debug level. It panics if log is nil.
+// LogHooks returns hooks that log as warnings lost leases, failed renewals, and what only a
+// change of the program helps: refused options, a refused key of [Locker.Do], and others. A
+// refused key of parameters is the fault of a request. It and everything else are logged on
+// the debug level. LogHooks panics if log is nil.
 func LogHooks(log *slog.Logger) Hooks {
 	if log == nil {
 		panic("distlock: LogHooks: nil Logger")
@@ -26,7 +29,11 @@ func LogHooks(log *slog.Logger) Hooks {
 				slog.Bool("reentrant", i.Reentrant), slog.Bool("handed_over", i.HandedOver))
 		},
 		Failed: func(ctx context.Context, i FailedInfo) {
-			line(ctx, slog.LevelDebug, "lock not acquired", &i.LockInfo, slog.Duration("wait", i.Wait), slog.Any("err", i.Err))
+			level := slog.LevelDebug
+			if CodeOf(i.Err).isFault() && (i.Key != "" || !errors.Is(i.Err, ErrKey)) {
+				level = slog.LevelWarn
+			}
+			line(ctx, level, "lock not acquired", &i.LockInfo, slog.Duration("wait", i.Wait), slog.Any("err", i.Err))
 		},
 		Renewed: func(ctx context.Context, i RenewedInfo) {
 			renewal := []slog.Attr{slog.Uint64("token", i.Token), slog.Duration("held", i.Held), slog.Duration("left", i.Left)}

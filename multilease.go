@@ -32,7 +32,11 @@ const maxSet = 1000
 func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiLease, error) {
 	full, err := l.fullKeys(keys, &o)
 	if err != nil {
-		return nil, err
+		key := ""
+		if e := new(Error); errors.As(err, &e) {
+			key = e.Key
+		}
+		return nil, l.refuse(ctx, key, &o, err)
 	}
 	o = o.withDefaults()
 	m := &MultiLease{prefix: o.Prefix, ctx: ctx, leases: make([]*Lease, 0, len(full))}
@@ -74,7 +78,7 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 // [MultiLease.Context].
 func (l *Locker) DoAll(ctx context.Context, keys []string, o Opts, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return noFunction("")
+		return l.refuse(ctx, "", &o, noFunction(""))
 	}
 	m, err := l.AcquireAll(ctx, keys, o)
 	if err != nil {

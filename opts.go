@@ -88,6 +88,10 @@ type Opts struct {
 	// MinHold of the outer call. At most MaxHold. ShedLock calls it lockAtLeastFor.
 	MinHold time.Duration
 
+	// OneReentry refuses a re-entry while another one is inside below the same holder, at
+	// once and with [ErrNotAcquired]. The default lets all of them in, at the same time.
+	OneReentry bool
+
 	// Fencing demands a fencing token: without one, the acquisition fails at once with
 	// [ErrNoFencing]. Set it if the resource checks [Lease.Token], which would be 0.
 	Fencing bool

@@ -111,20 +111,20 @@ func lockAsToldBy(t *testing.T, o distlock.Opts) {
 // invalid field. Valid options must work, and others must panic.
 func FuzzOpts(f *testing.F) {
 	const ms, year = int64(time.Millisecond), int64(366 * 24 * time.Hour)
-	f.Add("p:", "v", byte(0), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0, int64(0))
-	f.Add("", "", byte(1), ms-1, -ms, year+1, year, -1, -1, 2, -1, -ms)
-	f.Add("p", strings.Repeat("x", 167), byte(1), ms, ms, ms, ms, 1, 1, 1, 0, ms)
-	f.Add("p:", strings.Repeat("x", 102), byte(3), year, year, year, year, 2, 1, 0, 1_000_000, year)
-	f.Add("p:", strings.Repeat("x", 197), byte(5), ms, ms, 3*ms, 2*ms, 2, 1, 0, 3, 2*ms)
-	f.Add("{p", "}", byte(1), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0, int64(0))
-	f.Add("{p}", "\n", byte(7), int64(1500000), int64(-1<<63), int64(1<<63-1), 4*ms, math.MaxInt, math.MinInt, 1, 1, year+1)
-	f.Add("p\xff", "é\u0085", byte(24), int64(0), int64(0), int64(0), int64(0), 3, 2, -1, 1_000_001, int64(0))
+	f.Add("p:", "v", byte(0), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0, int64(0), true)
+	f.Add("", "", byte(1), ms-1, -ms, year+1, year, -1, -1, 2, -1, -ms, false)
+	f.Add("p", strings.Repeat("x", 167), byte(1), ms, ms, ms, ms, 1, 1, 1, 0, ms, false)
+	f.Add("p:", strings.Repeat("x", 102), byte(3), year, year, year, year, 2, 1, 0, 1_000_000, year, true)
+	f.Add("p:", strings.Repeat("x", 197), byte(5), ms, ms, 3*ms, 2*ms, 2, 1, 0, 3, 2*ms, true)
+	f.Add("{p", "}", byte(1), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0, int64(0), false)
+	f.Add("{p}", "\n", byte(7), int64(1500000), int64(-1<<63), int64(1<<63-1), 4*ms, math.MaxInt, math.MinInt, 1, 1, year+1, false)
+	f.Add("p\xff", "é\u0085", byte(24), int64(0), int64(0), int64(0), int64(0), 3, 2, -1, 1_000_001, int64(0), false)
 	hashers := []distlock.Hasher{nil, distlock.Plain(), distlock.HasherFunc(func([]byte) string { return "x" }), distlock.HasherFunc(nil)}
-	f.Fuzz(func(t *testing.T, prefix, value string, how byte, lease, interval, most, least int64, count, waiters, mode, permits int, wait int64) {
+	f.Fuzz(func(t *testing.T, prefix, value string, how byte, lease, interval, most, least int64, count, waiters, mode, permits int, wait int64, alone bool) {
 		o := distlock.Opts{
 			Prefix: prefix, Value: value, ParamLock: how&1 != 0, Hasher: hashers[how>>1&3], NoWatchdog: how&8 != 0, Fencing: how&16 != 0,
 			KeyTimeout: time.Duration(lease), RetryInterval: time.Duration(interval), MaxHold: time.Duration(most), MinHold: time.Duration(least),
-			MaxWait: time.Duration(wait), RetryCount: count, MaxWaiters: waiters, Mode: distlock.Mode(mode), Permits: permits,
+			MaxWait: time.Duration(wait), RetryCount: count, MaxWaiters: waiters, Mode: distlock.Mode(mode), Permits: permits, OneReentry: alone,
 		}
 		err := o.Validate()
 		wrong := faults(o)

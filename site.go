@@ -120,7 +120,7 @@ func (s *Site) Key(params any) (string, error) {
 func (s *Site) Acquire(ctx context.Context, params any) (*Lease, error) {
 	key, err := s.Key(params)
 	if err != nil {
-		return nil, err
+		return nil, s.tell(ctx, err)
 	}
 	return s.locker.acquire(ctx, key, &s.opts, nil)
 }
@@ -129,7 +129,7 @@ func (s *Site) Acquire(ctx context.Context, params any) (*Lease, error) {
 // result of Params is [Skip], it runs fn without a lock.
 func (s *Site) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
-		return noFunction(s.opts.Value)
+		return s.tell(ctx, noFunction(s.opts.Value))
 	}
 	lease, err := s.begin(ctx, params)
 	if err != nil {
@@ -146,11 +146,23 @@ func (s *Site) Do(ctx context.Context, params any, fn func(ctx context.Context) 
 // runs under the lease's context and ends with a deferred finish.
 func (s *Site) begin(ctx context.Context, params any) (*Lease, error) {
 	if s.err != nil {
-		return nil, s.err
+		return nil, s.tell(ctx, s.err)
 	}
 	key, skip, err := s.keys.build(params)
-	if skip || err != nil {
-		return nil, err
+	switch {
+	case skip:
+		return nil, nil //nolint:nilnil // no lock is not an error
+	case err != nil:
+		return nil, s.tell(ctx, err)
+	default:
+		return s.locker.acquire(ctx, key, &s.opts, nil)
 	}
-	return s.locker.acquire(ctx, key, &s.opts, nil)
+}
+
+// tell tells the hooks of an acquisition without a key, and returns err.
+func (s *Site) tell(ctx context.Context, err error) error {
+	if s.locker == nil {
+		return err
+	}
+	return s.locker.refuse(ctx, "", &s.opts, err)
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -45,12 +47,12 @@ func (c *call) fit(desc protoreflect.MethodDescriptor) error {
 	return checkKey(c.key, desc.Input())
 }
 
-// run runs fn under the lock for req. It returns the result of fn unchanged, unless
-// that is a success without the lock.
+// run runs fn under the lock for req. It returns the result of fn unchanged, unless the lock
+// was lost and fn succeeded, or stopped because of that.
 func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.Context) error) error {
 	params, err := c.params(ctx, req)
 	if err != nil {
-		return m.refuse(ctx, c, err)
+		params = keyenc.Fault{Err: err} // the hooks are told, and Do returns err
 	}
 	var ran bool
 	var fnErr error
@@ -62,11 +64,18 @@ func (m *middleware) run(ctx context.Context, c *call, req any, fn func(context.
 	switch {
 	case !ran:
 		return m.refuse(ctx, c, err)
-	case m.verified && fnErr == nil && errors.Is(err, distlock.ErrLost):
+	case errors.Is(err, distlock.ErrLost) && (fnErr == nil || stopped(ctx, fnErr)):
 		return StatusError(ctx, err)
 	default: // what err says comes too late; the hooks have it
 		return fnErr
 	}
+}
+
+// stopped reports whether err, of a handler that has lost its lock, only says so. Its context
+// was cancelled, not the caller's: gRPC would answer with Canceled, which some proxies repeat.
+func stopped(caller context.Context, err error) bool {
+	canceled := errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
+	return canceled && caller.Err() == nil || errors.Is(err, distlock.ErrLost) && !hasStatus(err)
 }
 
 // params calls the Key and refuses parameters that are missing, which all calls would

@@ -74,13 +74,14 @@
 // A call that does not get its lock ends with one of these, made by [StatusError], or by
 // the function given to [WithErrorHandler]. It is called once, and only if the handler does
 // not run. Each status has an ErrorInfo with the reason. A call with RetryInfo in its
-// status can be repeated, because nothing was done.
+// status can be repeated, because nothing was done. After LOCK_LOST a call must not be
+// repeated until its outcome is known: no retry policy should contain FailedPrecondition.
 //
 //	InvalidArgument     LOCK_KEY          the request does not say what to lock
 //	Aborted             LOCK_BUSY         another holder has the lock, and the wait ended; RetryInfo
 //	ResourceExhausted   LOCK_QUEUE_FULL   too many calls wait already; RetryInfo
 //	Unavailable         LOCK_UNAVAILABLE  the store failed, or the Locker is closed; RetryInfo
-//	Unavailable         LOCK_LOST         the lock was lost: the outcome is in doubt
+//	FailedPrecondition  LOCK_LOST         the lock was lost: the outcome is in doubt
 //	Canceled            LOCK_BUSY         the caller's own context ended during the wait
 //	DeadlineExceeded    LOCK_BUSY         the same
 //	Internal            LOCK_INTERNAL     anything else
@@ -91,10 +92,10 @@
 // # Losing the lock
 //
 // If a lease is lost while the handler runs, its context is cancelled, and the outcome is in
-// doubt. The handler should call [distlock.Lease.Check] before it commits, and decides about
-// the answer. An error of the handler is never replaced. With [WithVerified] a success
-// becomes Unavailable with LOCK_LOST if the lease did not last. A loss, or a failed release,
-// is reported to [distlock.Hooks] in any case.
+// doubt. The handler should call [distlock.Lease.Check] before it commits. If it succeeds all
+// the same, or returns the error of its context or of Check, the call ends with LOCK_LOST. No
+// other error of a handler is replaced. For a stream only the status changes; messages
+// that were sent are sent. A loss, or a failed release, is reported to [distlock.Hooks].
 //
 // # Clients
 //

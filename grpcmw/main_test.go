@@ -196,7 +196,7 @@ var (
 	busy        = want{codes.Aborted, "busy with another call", grpcmw.ReasonBusy, distlock.DefaultRetryInterval}
 	queueFull   = want{codes.ResourceExhausted, "too many calls are waiting", grpcmw.ReasonQueueFull, distlock.DefaultRetryInterval}
 	unavailable = want{codes.Unavailable, "locks are temporarily unavailable", grpcmw.ReasonUnavailable, distlock.DefaultRetryInterval}
-	lost        = want{codes.Unavailable, "the lock was lost: the outcome is in doubt", grpcmw.ReasonLost, 0}
+	lost        = want{codes.FailedPrecondition, "the lock was lost: the outcome is in doubt", grpcmw.ReasonLost, 0}
 	canceled    = want{codes.Canceled, "ended before the lock was got", grpcmw.ReasonBusy, 0}
 	deadline    = want{codes.DeadlineExceeded, "ended before the lock was got", grpcmw.ReasonBusy, 0}
 	internal    = want{codes.Internal, "internal error", grpcmw.ReasonInternal, 0}

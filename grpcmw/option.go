@@ -24,15 +24,3 @@ func WithErrorHandler(f ErrorHandler) Option {
 }
 
 func defaultError(ctx context.Context, _ string, err error) error { return StatusError(ctx, err) }
-
-// WithVerified makes a success depend on the lock: if the lease was lost before the
-// handler returned, the call ends with Unavailable and LOCK_LOST although the handler,
-// or the server of a client, reported success. Their errors are not changed. The
-// [ErrorHandler] is not called, because the handler has run. For a stream only the
-// final status changes; messages that were sent are sent.
-//
-// The outcome is then in doubt. Take care with retry policies that repeat every
-// Unavailable.
-func WithVerified() Option {
-	return func(m *middleware) { m.verified = true }
-}

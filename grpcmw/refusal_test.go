@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -299,14 +300,13 @@ func TestErrorFunc(t *testing.T) {
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, more := range [][]grpcmw.Option{{mine}, {mine, grpcmw.WithVerified()}} {
-		s.Memory().Drop(keyOf(t, "7"))
-		client := startUnary(t, l, func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-			steal(ctx, t, s)
-			return ok(ctx, r)
-		}, rules(unaryCall, messageKey), more...)
-		_, _ = client.UnaryCall(t.Context(), message("7")) // judged by calls
-	}
+	s.Memory().Drop(keyOf(t, "7"))
+	client = startUnary(t, l, func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+		steal(ctx, t, s)
+		return ok(ctx, r)
+	}, rules(unaryCall, messageKey), mine)
+	_, err = client.UnaryCall(t.Context(), message("7"))
+	wantStatus(t, err, lost)
 	if calls != 2 {
 		t.Errorf("called %d times", calls)
 	}
@@ -324,4 +324,23 @@ func TestErrorsMatchInTheProcess(t *testing.T) {
 	// Wrapped once more, the error still does not send the key to the client.
 	wrapped := fmt.Errorf("outer: %w", err)
 	wantStatus(t, wrapped, want{codes.Aborted, "outer: rpc error: code = Aborted desc = busy with another call", grpcmw.ReasonBusy, 10 * time.Second})
+}
+
+// TestFaultsOfKeysReachTheHooks: also the errors of a Key, as the ErrorHandler gets them.
+func TestFaultsOfKeysReachTheHooks(t *testing.T) {
+	own := status.Error(codes.PermissionDenied, "own")
+	for name, key := range map[string]grpcmw.Key{
+		"missing": grpcmw.Metadata("x"), "nothing": constant(nil), "not to be encoded": constant(func() {}),
+		"own": grpcmw.KeyFunc(func(context.Context, string, any) (any, error) { return nil, own }),
+	} {
+		var told, handled []error
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
+			Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+		}})
+		handler := grpcmw.WithErrorHandler(func(_ context.Context, _ string, err error) error { handled = append(handled, err); return err })
+		i := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, key), handler)
+		if _, err := direct(t.Context(), i, unaryCall, message("7"), nil); len(told) != 1 || !slices.Equal(told, handled) || err != told[0] { //nolint:errorlint // the same
+			t.Errorf("%s: the hook was told %v, the ErrorHandler %v", name, told, handled)
+		}
+	}
 }

@@ -102,9 +102,8 @@ func (r *rule) describe(method string) (protoreflect.MethodDescriptor, error) {
 
 // middleware is what all interceptors share.
 type middleware struct {
-	calls    map[string]*call
-	fail     ErrorHandler
-	verified bool
+	calls map[string]*call
+	fail  ErrorHandler
 }
 
 // wire makes the rules into a middleware and panics with all errors in them.

@@ -35,9 +35,10 @@ type answer struct {
 	retry  bool // with RetryInfo: nothing was done
 }
 
-// answers has the statuses; that of all other codes is internal.
+// answers has the statuses; that of all other codes is internal. A lost lock has the code
+// that no retry policy contains: docs/operations.md has the table.
 var answers = map[distlock.Code]answer{
-	distlock.CodeLost:        {codes.Unavailable, "the lock was lost: the outcome is in doubt", ReasonLost, false},
+	distlock.CodeLost:        {codes.FailedPrecondition, "the lock was lost: the outcome is in doubt", ReasonLost, false},
 	distlock.CodeKey:         {codes.InvalidArgument, "invalid request", ReasonKey, false},
 	distlock.CodeClosed:      {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
 	distlock.CodeUnavailable: {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},

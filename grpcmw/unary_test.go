@@ -68,7 +68,7 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 		}
 		return ok(ctx, r)
 	}
-	client := startUnary(t, l, h, rules(unaryCall, grpcmw.Params(constant(distlock.Skip), messageKey)), grpcmw.WithVerified())
+	client := startUnary(t, l, h, rules(unaryCall, grpcmw.Params(constant(distlock.Skip), messageKey)))
 	if _, err := client.EmptyCall(t.Context(), &testpb.Empty{}); err != nil {
 		t.Error(err)
 	}
@@ -84,57 +84,57 @@ func TestMethodsWithoutARuleAndSkipRunWithoutALock(t *testing.T) {
 	}
 }
 
-// TestLosses loses the locks of calls, with and without WithVerified.
+// TestLosses: a call that has lost its lock is in doubt, unless the handler says more. The
+// error of its context alone would be Canceled, which proxies repeat.
 func TestLosses(t *testing.T) {
-	own := status.Error(codes.FailedPrecondition, "sold out")
+	own := status.New(codes.Unavailable, "sold out")
+	fine := func(context.Context, *testing.T, *testkit.Store) {}
 	for _, c := range []struct {
-		explanation     string
-		happen          func(ctx context.Context, t *testing.T, s *testkit.Store)
-		err             error
-		loose, verified want // reason "": not ours
+		explanation string
+		happen      func(ctx context.Context, t *testing.T, s *testkit.Store)
+		answer      func(ctx context.Context) error
+		want        want // reason "": not ours
 	}{
-		{"lost, then a success", lose, nil, want{}, lost},
-		{"found by the release", steal, nil, want{}, lost},
-		{
-			"lost, then an error", lose, own,
-			want{codes.FailedPrecondition, "sold out", "", 0}, want{codes.FailedPrecondition, "sold out", "", 0},
-		},
-		{"cannot be given back", func(_ context.Context, _ *testing.T, s *testkit.Store) { s.Fail(errBroken, testkit.Release) }, nil, want{}, want{}},
-		{"all is well", func(context.Context, *testing.T, *testkit.Store) {}, nil, want{}, want{}},
+		{"lost, then a success", lose, nil, lost},
+		{"found by the release", steal, nil, lost},
+		{"lost, then an error", lose, func(context.Context) error { return own.Err() }, want{own.Code(), "sold out", "", 0}},
+		{"lost, then the context's error", lose, context.Context.Err, lost},
+		{"lost, then that of a call below", lose, func(ctx context.Context) error { return status.FromContextError(ctx.Err()).Err() }, lost},
+		{"lost, then that of Check", lose, func(ctx context.Context) error {
+			lease, _ := distlock.FromContext(ctx)
+			return fmt.Errorf("pay: %w", lease.Check())
+		}, lost},
+		{"cancelled, but not lost", fine, func(context.Context) error { return context.Canceled }, want{codes.Canceled, "context canceled", "", 0}},
+		{"cannot be given back", func(_ context.Context, _ *testing.T, s *testkit.Store) { s.Fail(errBroken, testkit.Release) }, nil, want{}},
+		{"all is well", fine, nil, want{}},
 	} {
-		for _, verified := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/verified=%v", c.explanation, verified), func(t *testing.T) {
-				s := testkit.NewStore()
-				expected, more := c.loose, []grpcmw.Option(nil)
-				if verified {
-					expected, more = c.verified, []grpcmw.Option{grpcmw.WithVerified()}
+		t.Run(c.explanation, func(t *testing.T) {
+			s := testkit.NewStore()
+			client := startUnary(t, testkit.NewLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
+				c.happen(ctx, t, s)
+				if c.answer != nil {
+					return nil, c.answer(ctx)
 				}
-				client := startUnary(t, testkit.NewLocker(t, s, distlock.Config{}), func(ctx context.Context, r *testpb.SimpleRequest) (*testpb.SimpleResponse, error) {
-					c.happen(ctx, t, s)
-					if c.err != nil {
-						return nil, c.err
-					}
-					return ok(ctx, r)
-				}, rules(unaryCall, messageKey), more...)
-				resp, err := client.UnaryCall(t.Context(), message("7"))
-				s.Fail(nil)
-				switch {
-				case expected.reason != "":
-					wantStatus(t, err, expected)
-				case status.Code(err) != expected.code || status.Convert(err).Message() != expected.message:
-					t.Errorf("%v, %v", resp, err)
-				case err == nil && resp.Username != "done":
-					t.Errorf("%v", resp)
-				}
-			})
-		}
+				return ok(ctx, r)
+			}, rules(unaryCall, messageKey))
+			resp, err := client.UnaryCall(t.Context(), message("7"))
+			s.Fail(nil)
+			switch {
+			case c.want.reason != "":
+				wantStatus(t, err, c.want)
+			case status.Code(err) != c.want.code || status.Convert(err).Message() != c.want.message:
+				t.Errorf("%v, %v", resp, err)
+			case err == nil && resp.Username != "done":
+				t.Errorf("%v", resp)
+			}
+		})
 	}
 }
 
 func TestTheHandlersErrorIsItself(t *testing.T) {
 	s := testkit.NewStore()
 	own := errors.New("own")
-	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey), grpcmw.WithVerified())
+	i := grpcmw.UnaryServerInterceptor(testkit.NewLocker(t, s, distlock.Config{}), rules(unaryCall, messageKey))
 	resp, err := direct(t.Context(), i, unaryCall, message("7"), func(ctx context.Context, _ any) (any, error) {
 		lose(ctx, t, s)
 		return "beside it", own

@@ -17,7 +17,7 @@ import (
 	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-var tooLarge = problem(http.StatusBadRequest, httpmw.TypeBodyTooLarge, "Request body too large", "the body is too large")
+var tooLarge = problem(http.StatusRequestEntityTooLarge, httpmw.TypeBodyTooLarge, "Request body too large", "the body is too large")
 
 func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 	body := ` {"id" : "7", "pad":"` + strings.Repeat("x", 100_000) + "\"}\r\n "

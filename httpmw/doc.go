@@ -38,18 +38,24 @@
 // handler does not run.
 //
 //	400  the request does not say what to lock           TypeBadKey
-//	400  the body is larger than the limit               TypeBodyTooLarge
 //	409  another holder has the lock, and the wait ended TypeBusy
+//	413  the body is larger than the limit               TypeBodyTooLarge
+//	424  the lock was lost: the outcome is in doubt      TypeLost
 //	429  too many requests wait already                  TypeQueueFull
 //	503  the store of the locks failed, or is closed     TypeUnavailable
-//	503  the lock was lost: the outcome is in doubt      TypeLost
 //	500  anything else
 //
-// After a 409, 429 or TypeUnavailable, which have Retry-After, the client may repeat the
-// request, because nothing was done. If the context of a request ends during the wait,
+// After a 409, 429 or 503, which have Retry-After, a client or a proxy may repeat the
+// request, because nothing was done. After a 424 they must not, until the outcome is known. If the context of a request ends during the wait,
 // because the client left or a deadline passed, the answer is TypeBusy, or TypeUnavailable
 // if the store was failing: a client may still be there, and an access log should not show
 // a success. Answers do not name keys, owners and servers.
+//
+// # Preflights
+//
+// A CORS preflight (OPTIONS with Origin and Access-Control-Request-Method) has no key, and
+// goes on to the handler without a lock. OPTIONS must have no effects: do not mount a handler
+// that does its work whatever the method is.
 //
 // # Waiting
 //
@@ -71,15 +77,17 @@
 // # Losing the lock
 //
 // If a lease is lost while the handler runs, the request's context is cancelled, and the
-// outcome is in doubt. The handler should call [distlock.Lease.Check] before it commits,
-// and decides about the response. With [WithVerified] the response is held back until the
-// handler has returned, and replaced by a 503 if the lease did not last. A loss, or a
-// failed release, is reported to [distlock.Hooks] in any case.
+// outcome is in doubt. The handler should call [distlock.Lease.Check] before it commits.
+// Once the lease is over, no success begins: a handler that then writes its first byte, or
+// returns without having written, is answered with TypeLost. An error of the handler, with a
+// status from 400 on, is its own. A response that began before the loss, or before this
+// process could know of it, is not changed. A loss, or a failed release, is reported to
+// [distlock.Hooks].
 //
 // # Websockets and streams
 //
-// Without WithVerified the handler gets the original [http.ResponseWriter], with Flush,
-// Hijack, ReadFrom and the rest. The lock is held while the handler runs, so a websocket or
+// The handler's [http.ResponseWriter] has Flush, Hijack, ReadFrom, and Unwrap for
+// [http.ResponseController]. The lock is held while the handler runs, so a websocket or
 // an event stream holds it until it ends. A handler that hijacks the connection, hands it
 // to another goroutine and returns has released the lock. net/http does not cancel the
 // context of a hijacked request when the client leaves, so watch the connection too.

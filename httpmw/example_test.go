@@ -1,6 +1,7 @@
 package httpmw_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,23 +23,47 @@ func post(h http.Handler, path, body string) {
 	fmt.Println(w.Code, strings.TrimSpace(w.Body.String()))
 }
 
+// shop is what the handler of the README works with.
+type shop struct {
+	priceOf func(ctx context.Context, order string) int
+	book    func(order string, price int)
+}
+
+// routes is the recipe of the README.
+func (s *shop) routes(lock func(http.Handler) http.Handler) http.Handler {
+	r := chi.NewRouter()
+	r.With(lock).Post("/orders/{id}/pay", func(w http.ResponseWriter, r *http.Request) {
+		order := r.PathValue("id")
+		price := s.priceOf(r.Context(), order) // the context is cancelled if the lock is lost
+		lease, _ := distlock.FromContext(r.Context())
+		if lease.Check() != nil {
+			return // the lock was lost: write nothing, and the client gets 424
+		}
+		s.book(order, price)
+		fmt.Fprintln(w, "paid", order)
+	})
+	return r
+}
+
 // Example_chi locks one route by a part of its path.
 func Example_chi() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
+	s := &shop{
+		priceOf: func(context.Context, string) int { return 7 },
+		book:    func(order string, price int) { fmt.Println("order", order, "costs", price) },
+	}
 
-	r := chi.NewRouter()
-	r.With(httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{
+	lock := httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{
 		Prefix: "shop:", Value: "pay",
 		MaxWait: 3 * time.Second, // do not let clients wait forever
-	})).Post("/orders/{id}/pay", func(w http.ResponseWriter, r *http.Request) {
-		// r.Context() is cancelled if the lock is lost.
-		fmt.Fprintln(w, "paid", r.PathValue("id"))
 	})
+	r := s.routes(lock)
 
 	post(r, "/orders/42/pay", "")
 	post(r, "/orders/x/pay", "")
 	// Output:
+	// order 42 costs 7
 	// 200 paid 42
 	// 400 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeBadKey","title":"Invalid request","status":400,"detail":"path value \"id\" is not an integer"}
 }
@@ -75,28 +100,6 @@ func ExampleJSONField() {
 	// Output:
 	// 200 {"shop": "north", "order": {"id": 42}}
 	// 400 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeBadKey","title":"Invalid request","status":400,"detail":"body field \"order.id\" appears in another spelling"}
-}
-
-// ExampleWithVerified holds the response back until it is certain that the lock
-// lasted as long as the handler.
-func ExampleWithVerified() {
-	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer locker.Close()
-
-	h := httpmw.Lock(locker, httpmw.Header("Account"), distlock.Opts{
-		Value: "transfer", RetryCount: 3, MaxHold: 500 * time.Millisecond,
-	}, httpmw.WithVerified(64<<10))(
-		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			<-r.Context().Done() // a handler that takes too long, and does not care
-			fmt.Fprintln(w, "transferred")
-		}))
-
-	r := httptest.NewRequest("POST", "/transfers", nil)
-	r.Header.Set("Account", "7")
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
-	fmt.Println(w.Code, w.Body)
-	// Output: 503 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeLost","title":"Outcome in doubt","status":503,"detail":"the lock was lost before the request was finished"}
 }
 
 // ExampleWithErrorHandler answers some errors in a form of its own, and leaves the rest to

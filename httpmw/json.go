@@ -86,38 +86,81 @@ func (f *jsonField) find(data []byte) (any, error) {
 
 func (f *jsonField) bad(fault string) error { return &distlock.KeyError{Detail: f.what + " " + fault} }
 
-// member returns the value of a field of the object in data, or what is wrong. It looks
-// at all fields, and compares names as encoding/json does when it fills a struct.
+// member returns the value of a field of the object in data, which is valid JSON, or what is
+// wrong. It looks at all fields, and compares names as encoding/json does when it fills a
+// struct. It is quick, because clients choose the body: a decoder takes 0.2 s for a megabyte.
 func member(data []byte, name string) (value json.RawMessage, fault string) {
 	const missing = "is missing"
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+	at := space(data, 0)
+	if data[at] != '{' {
 		return nil, missing
 	}
-	for dec.More() {
-		token, err := dec.Token()
-		field, ok := token.(string)
-		if err != nil || !ok {
-			return nil, missing
+	for at = space(data, at+1); data[at] != '}'; {
+		end := valueEnd(data, at)
+		field := data[at+1 : end-1]
+		if bytes.IndexByte(field, '\\') >= 0 {
+			var text string
+			if err := json.Unmarshal(data[at:end], &text); err != nil {
+				return nil, missing
+			}
+			field = []byte(text)
 		}
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return nil, missing
-		}
+		at = space(data, space(data, end)+1) // behind the colon
+		end = valueEnd(data, at)
 		switch {
-		case !strings.EqualFold(field, name):
-		case field != name:
+		case !bytes.EqualFold(field, []byte(name)):
+		case string(field) != name:
 			return nil, "appears in another spelling"
 		case value != nil:
 			return nil, "appears more than once"
 		default:
-			value = v
+			value = data[at:end]
+		}
+		if at = space(data, end); data[at] == ',' {
+			at = space(data, at+1)
 		}
 	}
 	if value == nil {
 		return nil, missing
 	}
 	return value, ""
+}
+
+// space returns where the white space at i ends.
+func space(data []byte, i int) int {
+	for i < len(data) && (data[i] == ' ' || data[i] == '\t' || data[i] == '\n' || data[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// valueEnd returns where the value at i of valid JSON ends.
+func valueEnd(data []byte, i int) int {
+	for depth := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		case ',', ':', ' ', '\t', '\n', '\r':
+			continue
+		default: // a number or a word
+			for i+1 < len(data) && strings.IndexByte(",:]} \t\n\r", data[i+1]) < 0 {
+				i++
+			}
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return i
 }
 
 // scalar returns the value of valid JSON that is not an object or a list, or what is

@@ -173,3 +173,29 @@ func FuzzJSONField(f *testing.F) {
 		}
 	})
 }
+
+// TestJSONFieldOfManyFields: a body with as many fields as fit costs no memory for each.
+func TestJSONFieldOfManyFields(t *testing.T) {
+	body := `{"order":{` + strings.Repeat(`"a":1,`, 170_000) + `"id":7}}`
+	key := httpmw.JSONField("order.id")
+	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+	n := testing.AllocsPerRun(5, func() {
+		if v, err := key(r); v != int64(7) || err != nil {
+			t.Fatal(v, err)
+		}
+	})
+	if n > 100 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkJSONFieldOfManyFields(b *testing.B) {
+	body := `{"order":{` + strings.Repeat(`"a":1,`, 170_000) + `"id":7}}`
+	key := httpmw.JSONField("order.id")
+	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
+	for b.Loop() {
+		if _, err := key(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

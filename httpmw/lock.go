@@ -48,43 +48,49 @@ type middleware struct {
 	key  KeyFunc
 	site *distlock.Site
 
-	fail        ErrorHandler
-	maxBody     int64 // read before the lock is taken; 0: not read
-	maxResponse int   // held back until the lease was verified; 0: not held back
+	fail    ErrorHandler
+	maxBody int64 // read before the lock is taken; 0: not read
 
 	wiring mistakes
 }
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	params, err := m.params(r)
-	if err != nil {
-		if isWiring(err) {
-			m.wiring.tell(r, err)
-		}
-		m.fail(w, r, err)
+	if isPreflight(r) {
+		next.ServeHTTP(w, r)
 		return
 	}
-	out := w
-	var held *heldResponse
-	if m.maxResponse > 0 && params != distlock.Skip {
-		held = newHeldResponse(w, m.maxResponse)
-		out = held
+	params, err := m.params(r)
+	if isWiring(err) {
+		m.wiring.tell(r, err)
+	}
+	if err != nil {
+		params = keyenc.Fault{Err: err} // the hooks are told, and Do returns err
 	}
 	ran := false
+	var out *response
 	err = m.site.Do(r.Context(), params, func(ctx context.Context) error {
 		ran = true
+		if params == distlock.Skip {
+			next.ServeHTTP(w, r.WithContext(ctx))
+			return nil
+		}
+		lease, _ := distlock.FromContext(ctx)
+		out = newResponse(w, lease)
 		next.ServeHTTP(out, r.WithContext(ctx))
 		return nil
 	})
 	switch {
 	case !ran:
 		m.fail(w, r, err)
-	case held == nil: // what err says comes too late; the hooks have it
-	case errors.Is(err, distlock.ErrLost):
-		lost.ServeHTTP(w, r)
-	default:
-		held.send()
+	case out != nil && !out.begun && errors.Is(err, distlock.ErrLost):
+		out.replace(err)
 	}
+}
+
+// isPreflight reports whether a browser asks, for a page of another origin, which requests it
+// may send. It asks without the path values, headers and body of the request.
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
 // params calls the KeyFunc and refuses parameters that are missing, which all requests

@@ -3,7 +3,6 @@ package httpmw_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -15,33 +14,6 @@ import (
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-func TestALossIsTheHandlersBusiness(t *testing.T) {
-	for name, lose := range map[string]func(*testing.T, *testkit.Store){
-		"stolen":        func(t *testing.T, s *testkit.Store) { t.Helper(); s.Steal(t, keyOf(t, "7")) },
-		"store is down": func(_ *testing.T, s *testkit.Store) { s.Fail(errBroken, testkit.Release) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := testkit.NewStore()
-			var released error
-			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-				Released: func(_ context.Context, i distlock.ReleasedInfo) { released = i.Err },
-			}})
-			h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				lose(t, s)
-				w.WriteHeader(http.StatusAccepted)
-				fmt.Fprint(w, "done")
-			}))
-			if got := record(h, httptest.NewRequest("GET", "/", nil)); got.status != http.StatusAccepted || got.body != "done" {
-				t.Errorf("answer %d %s", got.status, got.body)
-			}
-			if released == nil {
-				t.Error("the hook was not told")
-			}
-			s.Fail(nil)
-		})
-	}
-}
 
 func TestTheRequestHasTheLeasesContext(t *testing.T) {
 	s := testkit.NewStore()
@@ -62,19 +34,6 @@ func TestTheRequestHasTheLeasesContext(t *testing.T) {
 	}))
 	r := httptest.NewRequest("GET", "/", nil)
 	record(h, r.WithContext(context.WithValue(r.Context(), ctxKey{}, "v")))
-}
-
-// TestTheResponseWriterIsUntouched is about Flusher, Hijacker, ReaderFrom and
-// whatever else it may be.
-func TestTheResponseWriterIsUntouched(t *testing.T) {
-	w := httptest.NewRecorder()
-	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
-	h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(got http.ResponseWriter, _ *http.Request) {
-		if got != http.ResponseWriter(w) {
-			t.Errorf("a %T", got)
-		}
-	}))
-	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 }
 
 func TestNestedLocks(t *testing.T) {
@@ -101,36 +60,34 @@ func TestNestedLocks(t *testing.T) {
 }
 
 func TestPanicsPassThroughAndRelease(t *testing.T) {
-	for _, option := range [][]httpmw.Option{nil, {httpmw.WithVerified(100)}} {
-		for _, value := range []any{"boom", http.ErrAbortHandler, errors.New("boom")} {
-			s := testkit.NewStore()
-			l := testkit.NewLocker(t, s, distlock.Config{})
-			h := httpmw.Lock(l, constant("7"), opts(), option...)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("X", "set before")
-				panic(value)
-			}))
-			w := httptest.NewRecorder()
-			func() {
-				defer func() {
-					if got := recover(); got != value { // net/http compares with == too
-						t.Errorf("panic %v, want %v", got, value)
-					}
-				}()
-				h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	for _, value := range []any{"boom", http.ErrAbortHandler, errors.New("boom")} {
+		s := testkit.NewStore()
+		l := testkit.NewLocker(t, s, distlock.Config{})
+		h := httpmw.Lock(l, constant("7"), opts())(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X", "set before")
+			panic(value)
+		}))
+		w := httptest.NewRecorder()
+		func() {
+			defer func() {
+				if got := recover(); got != value { // net/http compares with == too
+					t.Errorf("panic %v, want %v", got, value)
+				}
 			}()
-			if !s.Free(t, keyOf(t, "7")) || w.Body.Len() != 0 {
-				t.Errorf("after %v: free %v, body %q", value, s.Free(t, keyOf(t, "7")), w.Body)
-			}
+			h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		}()
+		if !s.Free(t, keyOf(t, "7")) || w.Body.Len() != 0 {
+			t.Errorf("after %v: free %v, body %q", value, s.Free(t, keyOf(t, "7")), w.Body)
+		}
 
-			// On a real server the connection ends, and the next request is served.
-			srv := serve(t, h)
-			if resp, err := srv.Client().Get(srv.URL); err == nil {
-				t.Errorf("%v: an answer: %v", value, resp.Status)
-				resp.Body.Close()
-			}
-			if !s.Free(t, keyOf(t, "7")) {
-				t.Errorf("%v: not released", value)
-			}
+		// On a real server the connection ends, and the next request is served.
+		srv := serve(t, h)
+		if resp, err := srv.Client().Get(srv.URL); err == nil {
+			t.Errorf("%v: an answer: %v", value, resp.Status)
+			resp.Body.Close()
+		}
+		if !s.Free(t, keyOf(t, "7")) {
+			t.Errorf("%v: not released", value)
 		}
 	}
 }
@@ -185,5 +142,32 @@ func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
 	}
 	if !s.Free(t, keyOf(t, 7)) {
 		t.Error("not released")
+	}
+}
+
+// TestPreflight: a browser asks without the parts of the request that are the key. Any other
+// OPTIONS is locked like every request.
+func TestPreflight(t *testing.T) {
+	s := testkit.NewStore()
+	h := httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.Header("X-Order"), opts())(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	for _, c := range []struct {
+		method, origin, asks string
+		want                 int
+	}{
+		{"OPTIONS", "https://shop.example", "POST", http.StatusNoContent},
+		{"OPTIONS", "https://shop.example", "", http.StatusBadRequest},
+		{"OPTIONS", "", "POST", http.StatusBadRequest},
+		{"POST", "https://shop.example", "POST", http.StatusBadRequest},
+	} {
+		r := httptest.NewRequest(c.method, "/", nil)
+		r.Header.Set("Origin", c.origin)
+		r.Header.Set("Access-Control-Request-Method", c.asks)
+		if got := record(h, r); got.status != c.want {
+			t.Errorf("%+v: %d %s", c, got.status, got.body)
+		}
+	}
+	if len(s.Attempts()) != 0 {
+		t.Errorf("keys %q", s.Attempts())
 	}
 }

@@ -20,7 +20,13 @@ import (
 	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	testkit.BeChild(roles)
+	goleak.VerifyTestMain(m)
+}
+
+// roles are those of child processes, on systems that can stop one.
+var roles = map[string]func(*testkit.Child) error{}
 
 // errBroken is the error of a store that fails. Clients must not see it.
 var errBroken = errors.New("dial tcp 10.1.2.3:6379: refused")
@@ -135,7 +141,7 @@ var (
 	busy        = problem(http.StatusConflict, httpmw.TypeBusy, "Busy with another request", "")
 	queueFull   = problem(http.StatusTooManyRequests, httpmw.TypeQueueFull, "Too many requests are waiting", "")
 	unavailable = problem(http.StatusServiceUnavailable, httpmw.TypeUnavailable, "Temporarily unavailable", "")
-	lost        = problem(http.StatusServiceUnavailable, httpmw.TypeLost, "Outcome in doubt", "the lock was lost before the request was finished")
+	lost        = problem(http.StatusFailedDependency, httpmw.TypeLost, "Outcome in doubt", "the lock was lost before the request was finished")
 	internal    = problem(http.StatusInternalServerError, "about:blank", "Internal Server Error", "")
 )
 

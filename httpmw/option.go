@@ -37,24 +37,6 @@ func WithBodyFirst(maxBytes int64) Option {
 	return func(m *middleware) { m.maxBody = maxBytes }
 }
 
-// WithVerified holds the response back until the handler has returned and the lock was
-// released. If the lease was lost by then, the response is dropped, because another
-// handler may have run at the same time, and the client gets a problem with status 503
-// and [TypeLost]. The ErrorHandler is not called, because the handler has run.
-//
-// The response, without its headers, may have maxBytes. Beyond that the handler's Write
-// fails, and the answer is a problem with status 500: no part of an unverified response
-// is ever sent. The handler cannot flush or hijack; [http.ResponseController] returns
-// [http.ErrNotSupported]. Informational responses (1xx) are dropped, trailers work. The
-// lock is not held while the response is sent.
-//
-// The default is to pass the [http.ResponseWriter] through unchanged. WithVerified
-// panics if maxBytes is not positive.
-func WithVerified(maxBytes int) Option {
-	mustBePositive("WithVerified", int64(maxBytes))
-	return func(m *middleware) { m.maxResponse = maxBytes }
-}
-
 func mustBePositive(name string, n int64) {
 	if n <= 0 {
 		panic("httpmw: " + name + ": the limit is not positive: " + strconv.FormatInt(n, 10))

@@ -19,7 +19,7 @@ const (
 	// acceptable. Status 400. Repeating it does not help.
 	TypeBadKey = types + "TypeBadKey"
 
-	// TypeBodyTooLarge: the body is larger than the server reads. Status 400.
+	// TypeBodyTooLarge: the body is larger than the server reads. Status 413.
 	TypeBodyTooLarge = types + "TypeBodyTooLarge"
 
 	// TypeBusy: another holder has the lock. Nothing was done. Status 409 with
@@ -35,8 +35,8 @@ const (
 	TypeUnavailable = types + "TypeUnavailable"
 
 	// TypeLost: the handler began, but the lock did not last until its end. Whether the
-	// request took effect is in doubt. Status 503 without Retry-After: find out before
-	// repeating what must not happen twice.
+	// request took effect is in doubt: find out before repeating what must not happen
+	// twice. Status 424 without Retry-After, which no proxy repeats by itself.
 	TypeLost = types + "TypeLost"
 )
 
@@ -69,15 +69,11 @@ var internal = Problem{
 	Status: http.StatusInternalServerError,
 }
 
+// lost has a status that machines in between do not repeat: they repeat 5xx, and of 4xx 408,
+// 409, 425, 429 and others. docs/operations.md has the table.
 var lost = Problem{
-	Type: TypeLost, Title: "Outcome in doubt", Status: http.StatusServiceUnavailable,
+	Type: TypeLost, Title: "Outcome in doubt", Status: http.StatusFailedDependency,
 	Detail: "the lock was lost before the request was finished",
-}
-
-var tooLong = Problem{
-	Type: "about:blank", Title: http.StatusText(http.StatusInternalServerError),
-	Status: http.StatusInternalServerError,
-	Detail: "the response is too large",
 }
 
 // problems has the answer for each code of [distlock.CodeOf]; the answer for all others
@@ -115,7 +111,7 @@ func ProblemOf(err error) Problem {
 // describeKey adds what the client may know of a bad key.
 func describeKey(p *Problem, err error) {
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
-		p.Type, p.Title = TypeBodyTooLarge, "Request body too large"
+		p.Type, p.Title, p.Status = TypeBodyTooLarge, "Request body too large", http.StatusRequestEntityTooLarge
 	}
 	if k := new(distlock.KeyError); errors.As(err, &k) {
 		p.Detail = k.Detail

@@ -3,8 +3,11 @@ package httpmw_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -250,15 +253,30 @@ func TestErrorHandler(t *testing.T) {
 	if err := held.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	steal := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s.Steal(t, keyOf(t, "7"))
-		w.WriteHeader(http.StatusAccepted)
-	})
-	for _, more := range [][]httpmw.Option{{mine}, {mine, httpmw.WithVerified(100)}} {
-		s.Memory().Drop(keyOf(t, "7"))
-		record(httpmw.Lock(l, constant("7"), opts(), more...)(steal), httptest.NewRequest("GET", "/", nil))
-	}
+	steal := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.Steal(t, keyOf(t, "7")) })
+	wantProblem(t, record(httpmw.Lock(l, constant("7"), opts(), mine)(steal), httptest.NewRequest("GET", "/", nil)), lost, "")
 	if calls != 1 {
 		t.Errorf("called %d times", calls)
+	}
+}
+
+// TestFaultsOfKeysReachTheHooks: also the errors of a KeyFunc, as the ErrorHandler gets them.
+func TestFaultsOfKeysReachTheHooks(t *testing.T) {
+	own := errors.New("own")
+	for name, key := range map[string]httpmw.KeyFunc{
+		"missing": httpmw.Header("X"), "nothing": constant(nil), "wiring": httpmw.PathValue("id"),
+		"own": func(*http.Request) (any, error) { return nil, own }, "not to be encoded": constant(func() {}),
+	} {
+		var told, handled []error
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
+			Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+		}})
+		h := httpmw.Lock(l, key, opts(), httpmw.WithErrorHandler(func(_ http.ResponseWriter, _ *http.Request, err error) { handled = append(handled, err) }))
+		r := httptest.NewRequest("GET", "/", nil)
+		r = r.WithContext(context.WithValue(r.Context(), http.ServerContextKey, &http.Server{ErrorLog: log.New(io.Discard, "", 0)}))
+		record(h(never(t)), r)
+		if len(told) != 1 || !slices.Equal(told, handled) {
+			t.Errorf("%s: the hook was told %v, the ErrorHandler %v", name, told, handled)
+		}
 	}
 }

@@ -29,7 +29,6 @@ func TestMistakesArePanicsWhenItIsWired(t *testing.T) {
 		}},
 		{"no Handler", "httpmw: Lock: nil Handler", func() { httpmw.Lock(l, key, opts())(nil) }},
 		{"no ErrorHandler", "httpmw: WithErrorHandler: nil ErrorHandler", func() { httpmw.WithErrorHandler(nil) }},
-		{"nothing to hold back", "httpmw: WithVerified: the limit is not positive: 0", func() { httpmw.WithVerified(0) }},
 		{"no body", "httpmw: WithBodyFirst: the limit is not positive: -1", func() { httpmw.WithBodyFirst(-1) }},
 		{"no JSON body", "httpmw: WithMaxBody: the limit is not positive: 0", func() { httpmw.WithMaxBody(0) }},
 		{"no path value", "httpmw: PathValue: empty name", func() { httpmw.PathValue("") }},

@@ -47,8 +47,8 @@
 // changed; a renewal is a change. The event "unavailable" says that the store does not
 // answer, as {"error": "unavailable"}; the next "locks" says that it answers again. The
 // store is asked twice a second for each prefix, however many clients look at it, and
-// only while one does. At most 100 prefixes are watched at the same time; for further
-// ones the answer is 503. The streams end with [Handler.Close], which a server calls when
+// only while one does. With more than 100 prefixes it is asked less often for each, 200 times
+// a second in all. The streams end with [Handler.Close], which a server calls when
 // it shuts down, because [net/http.Server.Shutdown] waits for them:
 //
 //	server.RegisterOnShutdown(ui.Close)

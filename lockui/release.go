@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 )
@@ -51,15 +52,7 @@ func keyToRelease(w http.ResponseWriter, r *http.Request) (key string, err error
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	switch typ, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); typ {
 	case "application/json":
-		var body struct {
-			Key string `json:"key"`
-		}
-		d := json.NewDecoder(r.Body)
-		d.DisallowUnknownFields()
-		if err = d.Decode(&body); err == nil && d.More() {
-			err = errors.New("more than one value")
-		}
-		key = body.Key
+		key, err = keyOf(r.Body)
 	case "application/x-www-form-urlencoded":
 		err = r.ParseForm()
 		key = r.PostForm.Get("key")
@@ -76,6 +69,28 @@ func keyToRelease(w http.ResponseWriter, r *http.Request) (key string, err error
 		return "", badRequest("the body cannot be parsed")
 	case key == "":
 		return "", badRequest("key is missing")
+	}
+	return key, nil
+}
+
+// keyOf returns the value of {"key": "…"}. It refuses whatever another parser might read
+// differently: a second "key", "KEY", or anything behind the object.
+func keyOf(body io.Reader) (key string, err error) {
+	d := json.NewDecoder(body)
+	for _, want := range []json.Token{json.Delim('{'), "key", nil, json.Delim('}')} {
+		got, err := d.Token()
+		text, isText := got.(string)
+		switch {
+		case err != nil:
+			return "", err
+		case want == nil && isText:
+			key = text
+		case got != want:
+			return "", errors.New("not an object with one key")
+		}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return "", errors.Join(errors.New("more than an object"), err)
 	}
 	return key, nil
 }

@@ -4,19 +4,19 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/distlock-go/distlock"
 )
 
 const (
-	// pollInterval is the pause between two requests to the store.
+	// pollInterval is the pause between two requests to the store for a prefix.
 	pollInterval = 500 * time.Millisecond
 
-	// maxWatches limits how many prefixes are watched at the same time: clients choose
-	// them, and each costs the store requests.
-	maxWatches = 100
+	// manyWatches is how many prefixes are watched that often. Clients choose them, and each
+	// costs the store requests: with more of them the pauses are longer, and the store
+	// gets no more requests.
+	manyWatches = 100
 
 	// jitter is how much the end of a lease may seem to move although it does not.
 	// Renewals move it further.
@@ -52,9 +52,6 @@ func (h *Handler) join(ctx context.Context, prefix string) (*watch, error) {
 	defer h.mu.Unlock()
 	w, ok := h.watches[prefix]
 	if !ok {
-		if len(h.watches) == maxWatches {
-			return nil, &problem{http.StatusServiceUnavailable, "too many prefixes are watched already"}
-		}
 		ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // others may look for longer than this client
 		w = &watch{prefix: prefix, stop: stop, changed: make(chan struct{})}
 		h.watches[prefix] = w
@@ -98,9 +95,16 @@ func (h *Handler) poll(ctx context.Context, w *watch) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pollInterval):
+		case <-time.After(h.pause()):
 		}
 	}
+}
+
+// pause returns how long to wait until the store is asked again for a prefix.
+func (h *Handler) pause() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return pollInterval * time.Duration(max(len(h.watches), manyWatches)) / manyWatches
 }
 
 func (h *Handler) publish(w *watch, next state) {

@@ -18,8 +18,8 @@ const (
 	exitFaults      = 1  // doctor: there are faults
 	exitUsage       = 64 // EX_USAGE
 	exitUnavailable = 69 // EX_UNAVAILABLE: the store failed, and the command was not run
+	exitLost        = 70 // EX_SOFTWARE: the lock was lost, and the work is in doubt; not 75, EX_TEMPFAIL, which programs repeat
 	exitOS          = 71 // EX_OSERR
-	exitLost        = 75 // EX_TEMPFAIL: the lock was lost, and the work may be incomplete
 	exitNotExec     = 126
 	exitNotFound    = 127
 	exitSignal      = 128

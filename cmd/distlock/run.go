@@ -26,9 +26,9 @@ without DISTLOCK_BACKEND, and the lock is released when it has ended. Without th
 The exit code is the command's own, or 128+n if signal n ended it. Otherwise:
   1    another holder has the key (-E changes that)
   64   a mistake on the command line
-  69   the store of the locks could not be reached, or failed
+  69   the store of the locks could not be reached, or failed: the command did not run
+  70   the lock was lost: the command was stopped, or ended before the loss was known
   71   the command could not be started
-  75   the lock was lost: the command was stopped, or ended before the loss was known
   126  the command is not executable       127  there is no such command
 
 If the lock cannot be renewed, it ends LEASE after the last renewal began, and by then the command must
@@ -265,7 +265,7 @@ func (r *runner) refuse(why error) error {
 func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code int, lost error) {
 	if err := lease.Check(); err != nil {
 		r.warn("the command was not started: %v", err)
-		return exitLost, err
+		return exitUnavailable, err
 	}
 	cmd := &exec.Cmd{Path: r.path, Args: r.argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	cmd.Env = environment(lease)

@@ -20,7 +20,9 @@
 //
 // The scheduler of a leader that loses the leadership is shut down, and the next leader
 // starts its own. The context of a handler is cancelled, with cause [distlock.ErrLost],
-// and its error is an ErrLost, so that asynq repeats the task.
+// and its error is an ErrLost, so that asynq repeats the task. Every task has to bear that,
+// because asynq repeats one whose worker crashes, too. One that cannot returns
+// [asynq.SkipRetry] with its error, and somebody has to look.
 package asynqlock
 
 import (

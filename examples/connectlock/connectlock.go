@@ -24,7 +24,8 @@
 //	InvalidArgument    the message does not say what to lock
 //	Aborted            another call has the lock, and the wait ended
 //	ResourceExhausted  too many calls are waiting
-//	Unavailable        the store of the locks failed, or the lock was lost
+//	Unavailable        the store of the locks failed
+//	FailedPrecondition the lock was lost: the outcome is in doubt, so do not repeat the call
 //	Canceled           the caller's context ended the wait
 //	DeadlineExceeded   its deadline did
 //	Internal           anything else
@@ -32,7 +33,8 @@
 // # When the lock is lost
 //
 // The context of the handler is cancelled, with cause [distlock.ErrLost]. If the handler
-// succeeds all the same, the client gets Unavailable, because the outcome is in doubt.
+// succeeds all the same, or returns the error of its context or of [distlock.Lease.Check], the
+// client gets FailedPrecondition, because the outcome is in doubt.
 package connectlock
 
 import (
@@ -121,7 +123,8 @@ func (i interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) con
 	}
 }
 
-// run runs a handler under its lock. The handler's own error is returned unchanged.
+// run runs a handler under its lock. The handler's own error is returned unchanged, unless it
+// only says that the lock was lost.
 func (c call) run(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (resp connect.AnyResponse, err error) {
 	params, err := c.key(ctx, req)
 	if err != nil {
@@ -140,13 +143,20 @@ func (c call) run(ctx context.Context, req connect.AnyRequest, next connect.Unar
 	switch {
 	case !ran:
 		return nil, Error(ctx, err)
+	case errors.Is(err, distlock.ErrLost) && (handlerErr == nil || stopped(ctx, handlerErr)):
+		return nil, Error(ctx, err)
 	case handlerErr != nil:
 		return nil, handlerErr
-	case errors.Is(err, distlock.ErrLost):
-		return nil, Error(ctx, err)
 	default: // a release that failed comes too late; the hooks have it
 		return resp, nil
 	}
+}
+
+// stopped reports whether err, of a handler that has lost its lock, only says so: its context
+// was cancelled, not the caller's.
+func stopped(caller context.Context, err error) bool {
+	canceled := errors.Is(err, context.Canceled) || connect.CodeOf(err) == connect.CodeCanceled
+	return canceled && caller.Err() == nil || errors.Is(err, distlock.ErrLost) && !errors.As(err, new(*connect.Error))
 }
 
 // answer is what the client gets for a code of [distlock.CodeOf].
@@ -158,7 +168,7 @@ type answer struct {
 }
 
 var answers = map[distlock.Code]answer{
-	distlock.CodeLost:        {connect.CodeUnavailable, "the lock was lost: the outcome is in doubt", "LOCK_LOST", false},
+	distlock.CodeLost:        {connect.CodeFailedPrecondition, "the lock was lost: the outcome is in doubt", "LOCK_LOST", false},
 	distlock.CodeKey:         {connect.CodeInvalidArgument, "invalid request", "LOCK_KEY", false},
 	distlock.CodeClosed:      {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},
 	distlock.CodeUnavailable: {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},

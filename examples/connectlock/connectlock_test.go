@@ -95,19 +95,27 @@ func TestLoss(t *testing.T) {
 	defer l.Close()
 	own := connect.NewError(connect.CodeNotFound, errors.New("no such order"))
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
-		if r.Msg.GetValue() == "unknown" {
-			return nil, own
-		}
 		lease, _ := distlock.FromContext(ctx)
 		if _, err := l.ForceRelease(ctx, lease.Key()); err != nil {
 			return nil, err
 		}
 		_ = lease.Refresh(ctx) // it notices
 		<-ctx.Done()
-		return connect.NewResponse(&emptypb.Empty{}), nil
+		switch r.Msg.GetValue() {
+		case "unknown":
+			return nil, own
+		case "stopped":
+			return nil, ctx.Err()
+		case "checked":
+			return nil, fmt.Errorf("pay: %w", lease.Check())
+		default:
+			return connect.NewResponse(&emptypb.Empty{}), nil
+		}
 	})
-	if err := call(t.Context(), client, "42"); connect.CodeOf(err) != connect.CodeUnavailable {
-		t.Errorf("a call that lost its lock: %v", err)
+	for _, order := range []string{"42", "stopped", "checked"} {
+		if err := call(t.Context(), client, order); connect.CodeOf(err) != connect.CodeFailedPrecondition {
+			t.Errorf("a call that lost its lock: %s: %v", order, err)
+		}
 	}
 	if err := call(t.Context(), client, "unknown"); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Errorf("the handler's own error: %v", err)

@@ -27,19 +27,24 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/examples/jobkey"
 )
 
-// Once returns a job that runs fn if no other process runs it. The key is o.Prefix and
-// o.Value; the job does not wait for it, so o.RetryCount is set to 1. The context of fn is
-// a child of ctx, and is cancelled when the lock is lost. The logger gets errors, and at
-// the level Info that the job was skipped. Once panics if o is invalid.
+// Once returns a job that runs fn if no other process runs it. o.Value is the name of the
+// job, and the key o.Prefix and what [jobkey.Of] makes of it. The job does not wait for the
+// key, so o.RetryCount is set to 1. The context of fn is a child of ctx, and is cancelled when
+// the lock is lost. The logger gets errors, and at the level Info that the job was skipped.
+// Once panics if o is invalid.
 func Once(ctx context.Context, l *distlock.Locker, o distlock.Opts, logger cron.Logger, fn func(context.Context) error) cron.Job {
 	o.RetryCount = 1
-	site := l.Site(o)
+	jobkey.Check(l, o)
+	if o.Value == "" {
+		panic("cronlock: Once: Opts.Value is empty: it is the name of the job")
+	}
 	name := o.Prefix + o.Value
 	return cron.FuncJob(func() {
 		ran := false
-		err := site.Do(ctx, nil, func(ctx context.Context) error {
+		err := l.Do(ctx, jobkey.Of(o.Value), o, func(ctx context.Context) error {
 			ran = true
 			return fn(ctx)
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/examples/cronlock"
+	"github.com/distlock-go/distlock/examples/jobkey"
 )
 
 // Two processes have the same crontab. The report runs in one of them.
@@ -111,4 +112,31 @@ func TestOwnError(t *testing.T) {
 	if !errors.Is(logger.err, busy) || logger.skipped.Load() != 0 {
 		t.Errorf("logged: %v, skipped %d", logger.err, logger.skipped.Load())
 	}
+}
+
+// TestName: a job may have any name, and excludes the job of that name in another adapter.
+func TestName(t *testing.T) {
+	l := distlock.New(memlock.New(), distlock.Config{})
+	defer l.Close()
+	held, err := l.TryAcquire(t.Context(), jobkey.Of("Daily report"), distlock.Opts{Prefix: "cron:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs int
+	logger := new(log)
+	job := cronlock.Once(t.Context(), l, distlock.Opts{Prefix: "cron:", Value: "Daily report"}, logger, func(context.Context) error { runs++; return nil })
+	job.Run()
+	if runs != 0 || logger.skipped.Load() != 1 {
+		t.Errorf("it ran %d times beside the other, and was skipped %d times", runs, logger.skipped.Load())
+	}
+	_ = held.Release(t.Context())
+	if job.Run(); runs != 1 || logger.err != nil {
+		t.Errorf("it ran %d times, %v", runs, logger.err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a job without a name: no panic")
+		}
+	}()
+	cronlock.Once(t.Context(), l, distlock.Opts{Prefix: "cron:"}, logger, nil)
 }

@@ -14,15 +14,17 @@
 //
 // The context of the request, c.Request.Context(), is cancelled, with cause
 // [distlock.ErrLost]. The [gin.Context] itself ends with it if the engine has
-// ContextWithFallback. The handler should call [distlock.Lease.Check] before it commits, and
-// decides about the response.
+// ContextWithFallback. The handler should call [distlock.Lease.Check] before it commits. A
+// success that it begins to write after the loss is replaced by 424; an error is its own.
 //
 // The answers to requests that do not get their lock are those of httpmw: 409, 429, 503 or
-// 400, as problem JSON; further handlers are not called. [httpmw.WithVerified] cannot be
-// used, because gin's handlers write to a [gin.ResponseWriter] of its own.
+// 400, as problem JSON; further handlers are not called.
 package ginlock
 
 import (
+	"bufio"
+	"io"
+	"net"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -31,8 +33,6 @@ import (
 // Use returns a gin middleware of one for net/http, such as that of httpmw.Lock. The path's
 // parameters are also the path values of the request, so httpmw.PathValue and PathInt find
 // them. It belongs to a route, or to a group with the parameters in its path.
-//
-// It panics at the first request if the middleware replaces the [http.ResponseWriter].
 func Use(middleware func(http.Handler) http.Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		before := c.Request
@@ -43,15 +43,51 @@ func Use(middleware func(http.Handler) http.Handler) gin.HandlerFunc {
 		}
 		ran := false
 		middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if w != http.ResponseWriter(c.Writer) {
-				panic("ginlock: the middleware replaces the ResponseWriter, as httpmw.WithVerified does")
-			}
 			ran = true
-			c.Request = r
+			own := c.Writer
+			defer func() { c.Writer = own }()
+			c.Request, c.Writer = r, &writer{own, w}
 			c.Next()
 		})).ServeHTTP(c.Writer, before)
 		if !ran {
 			c.Abort()
 		}
 	}
+}
+
+// writer is gin's writer, and what is sent passes through that of the middleware.
+type writer struct {
+	gin.ResponseWriter
+	through http.ResponseWriter
+}
+
+// WriteHeaderNow sends the status, which gin keeps until then.
+func (w *writer) WriteHeaderNow() {
+	if !w.Written() {
+		w.through.WriteHeader(w.Status())
+		w.ResponseWriter.WriteHeaderNow()
+	}
+}
+
+// Write implements [http.ResponseWriter].
+func (w *writer) Write(p []byte) (int, error) {
+	w.WriteHeaderNow()
+	return w.through.Write(p)
+}
+
+// WriteString implements [io.StringWriter].
+func (w *writer) WriteString(s string) (int, error) {
+	w.WriteHeaderNow()
+	return io.WriteString(w.through, s)
+}
+
+// Flush implements [http.Flusher].
+func (w *writer) Flush() {
+	w.WriteHeaderNow()
+	_ = http.NewResponseController(w.through).Flush()
+}
+
+// Hijack implements [http.Hijacker].
+func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w.through).Hijack()
 }

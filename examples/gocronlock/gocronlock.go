@@ -9,7 +9,7 @@
 // With one scheduler there is no need for a lock. With the same scheduler in several
 // processes, so that the jobs run also if one of them is down, each of them starts each
 // job: the lock lets one of them do it, and gocron counts the others as skipped. The key
-// is the name of the job. A [gocron.Elector] is the other way: one process runs all jobs.
+// is made of the job's name, whatever that is: see package jobkey. A [gocron.Elector] is the other way: one process runs all jobs.
 //
 // The clocks of machines differ, and jobs with a duration begin when their process does:
 // set MinHold to longer than the starts differ, and to shorter than the period.
@@ -25,6 +25,7 @@
 package gocronlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -32,6 +33,7 @@ import (
 	"github.com/go-co-op/gocron/v2"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/examples/jobkey"
 )
 
 // Locker implements [gocron.Locker]. It is safe for concurrent use.
@@ -45,10 +47,12 @@ type Locker struct {
 
 var _ gocron.Locker = (*Locker)(nil)
 
-// New returns a Locker. The key of a job is o.Prefix and the job's name. A job does not
-// wait for its key, so o.RetryCount is set to 1.
+// New returns a Locker. The key of a job is o.Prefix and what [jobkey.Of] makes of its name;
+// hooks and metrics see the name itself, or o.Value. A job does not wait for its key, so
+// o.RetryCount is set to 1. New panics if o is invalid.
 func New(l *distlock.Locker, o distlock.Opts) *Locker {
 	o.RetryCount = 1
+	jobkey.Check(l, o)
 	return &Locker{locker: l, opts: o, held: make(map[string]*distlock.Lease)}
 }
 
@@ -57,7 +61,9 @@ func New(l *distlock.Locker, o distlock.Opts) *Locker {
 func (l *Locker) Lock(ctx context.Context, name string) (gocron.Lock, error) {
 	// When the scheduler shuts down it ends ctx, and the lock has to last until the job has
 	// returned.
-	lease, err := l.locker.Acquire(context.WithoutCancel(ctx), name, l.opts)
+	o := l.opts
+	o.Value = cmp.Or(o.Value, name)
+	lease, err := l.locker.Acquire(context.WithoutCancel(ctx), jobkey.Of(name), o)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package gocronlock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -123,4 +124,50 @@ func TestWrongName(t *testing.T) {
 			t.Error("no error")
 		}
 	})
+}
+
+// TestNames: a job runs whatever it is called, also if gocron names it by its function, and
+// the hooks see that name.
+func TestNames(t *testing.T) {
+	for _, name := range []string{"report", "Daily report", "cleanup {{.Tenant}}", "sync\tusers", "отчёт", strings.Repeat("x", 1_000), ""} {
+		synctest.Test(t, func(t *testing.T) {
+			var runs atomic.Int32
+			var told atomic.Value
+			l := distlock.New(memlock.New(), distlock.Config{Hooks: distlock.Hooks{
+				Acquired: func(_ context.Context, i distlock.AcquiredInfo) { told.Store(i.Name) },
+			}})
+			s, err := gocron.NewScheduler(gocron.WithDistributedLocker(gocronlock.New(l, distlock.Opts{Prefix: "cron:"})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var opts []gocron.JobOption
+			if name != "" {
+				opts = append(opts, gocron.WithName(name))
+			}
+			job, err := s.NewJob(gocron.DurationJob(time.Minute), gocron.NewTask(func() { runs.Add(1) }), opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Start()
+			time.Sleep(90 * time.Second)
+			if err := errors.Join(s.Shutdown(), l.Close()); err != nil {
+				t.Error(err)
+			}
+			if runs.Load() != 1 || told.Load() != "cron:"+job.Name() {
+				t.Errorf("%.20q ran %d times, as %.30q", job.Name(), runs.Load(), told.Load())
+			}
+		})
+	}
+}
+
+// TestWrongOptions: they are found when the program starts, not by each job.
+func TestWrongOptions(t *testing.T) {
+	l := distlock.New(memlock.New(), distlock.Config{})
+	defer l.Close()
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	gocronlock.New(l, distlock.Opts{Prefix: "my jobs:"})
 }

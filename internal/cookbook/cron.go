@@ -11,6 +11,7 @@ import (
 func Nightly(ctx context.Context, locker *distlock.Locker, report func(ctx context.Context) error) error {
 	err := locker.Do(ctx, "report", distlock.Opts{
 		Prefix:     "cron:",
+		Value:      "report",         // the name in metrics is cron:report
 		RetryCount: 1,                // do not wait
 		MinHold:    10 * time.Minute, // longer than the clocks differ, shorter than the period
 	}, report)

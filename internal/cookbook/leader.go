@@ -26,7 +26,7 @@ type Outbox interface {
 // SendMails sends the mails of the outbox in their order while this process is the
 // leader. Run it in every process. It returns when ctx ends.
 func SendMails(ctx context.Context, locker *distlock.Locker, box Outbox, send func(context.Context, Mail) error) error {
-	opts := distlock.Opts{Prefix: "leader:", Fencing: true}
+	opts := distlock.Opts{Prefix: "leader:", Value: "outbox", Fencing: true}
 	return locker.Lead(ctx, "outbox", opts, func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)
 		term := lease.Token()

@@ -24,7 +24,7 @@ func Migrate(ctx context.Context, locker *distlock.Locker, db Schema, want int) 
 	if version, err := db.Version(ctx); err != nil || version >= want {
 		return err // most starts need no lock
 	}
-	opts := distlock.Opts{Prefix: "migrate:", MaxWait: 10 * time.Minute}
+	opts := distlock.Opts{Prefix: "migrate:", Value: "shop", MaxWait: 10 * time.Minute}
 	return locker.Do(ctx, "shop", opts, func(ctx context.Context) error {
 		for {
 			version, err := db.Version(ctx) // again: another instance may have migrated meanwhile

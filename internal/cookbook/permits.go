@@ -11,6 +11,7 @@ import (
 func Export(ctx context.Context, locker *distlock.Locker, export func(ctx context.Context) error) error {
 	return locker.Do(ctx, "export", distlock.Opts{
 		Prefix:  "shop:",
+		Value:   "export", // the name in metrics is shop:export
 		Permits: 4,
 		MaxWait: time.Minute,
 		MaxHold: 10 * time.Minute, // an export that hangs does not keep its permit
@@ -22,6 +23,7 @@ func Export(ctx context.Context, locker *distlock.Locker, export func(ctx contex
 func CallBank(ctx context.Context, locker *distlock.Locker, call func(ctx context.Context) error) error {
 	return locker.Do(ctx, "bank", distlock.Opts{
 		Prefix:  "shop:",
+		Value:   "bank",
 		Permits: 4,
 		MinHold: time.Second,
 		MaxWait: 10 * time.Second,

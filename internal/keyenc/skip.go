@@ -11,6 +11,10 @@ const Skip skip = "distlock.Skip"
 
 type skip string
 
+// Fault stands for parameters that a middleware could not make: a Site returns Err, after
+// its hooks have been told.
+type Fault struct{ Err error }
+
 // Missing reports whether params is not a value: nil, an empty string, list or
 // map, or a list with such a part. Zero and false are values. Middlewares refuse
 // missing parameters, which come from strangers: otherwise all requests that

@@ -28,8 +28,8 @@ type Field struct {
 }
 
 // fields are in the order of [distlock.Opts]. Those without Usage are not flags:
-// the key of distlock run is one text, a command has no parameters, and its process
-// has one waiter and renews its lease.
+// the key of distlock run is one text, a command has no parameters and no calls below it,
+// and its process has one waiter and renews its lease.
 var fields = []Field{
 	{Name: "Prefix", Of: func(o *distlock.Opts) any { return &o.Prefix }},
 	{Name: "Value", Of: func(o *distlock.Opts) any { return &o.Value }},
@@ -69,6 +69,7 @@ var fields = []Field{
 		Name: "MinHold", Of: func(o *distlock.Opts) any { return &o.MinHold },
 		Usage: "keep the key for `TIME` from the start, even if the command is quicker: once per period",
 	},
+	{Name: "OneReentry", Of: func(o *distlock.Opts) any { return &o.OneReentry }},
 	{
 		Name: "Fencing", Of: func(o *distlock.Opts) any { return &o.Fencing },
 		Usage: "fail if the store has no token for DISTLOCK_TOKEN",

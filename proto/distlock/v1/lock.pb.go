@@ -128,6 +128,9 @@ type Lock struct {
 	// Keeps the key for at least this long after it was acquired. By default it is
 	// released at once.
 	MinHold *durationpb.Duration `protobuf:"bytes,10,opt,name=min_hold,json=minHold,proto3" json:"min_hold,omitempty"`
+	// Refuses a re-entry while another one is inside below the same holder. By default
+	// they run at the same time.
+	OneReentry bool `protobuf:"varint,15,opt,name=one_reentry,json=oneReentry,proto3" json:"one_reentry,omitempty"`
 	// Requires a fencing token: with a backend without tokens the call fails.
 	Fencing bool `protobuf:"varint,11,opt,name=fencing,proto3" json:"fencing,omitempty"`
 	// Makes the lease a fixed one that is not renewed.
@@ -245,6 +248,13 @@ func (x *Lock) GetMinHold() *durationpb.Duration {
 	return nil
 }
 
+func (x *Lock) GetOneReentry() bool {
+	if x != nil {
+		return x.OneReentry
+	}
+	return false
+}
+
 func (x *Lock) GetFencing() bool {
 	if x != nil {
 		return x.Fencing
@@ -293,7 +303,7 @@ var File_distlock_v1_lock_proto protoreflect.FileDescriptor
 
 const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
-	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xaa\x04\n" +
+	"\x16distlock/v1/lock.proto\x12\vdistlock.v1\x1a google/protobuf/descriptor.proto\x1a\x1egoogle/protobuf/duration.proto\"\xcb\x04\n" +
 	"\x04Lock\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x12\x16\n" +
@@ -308,7 +318,9 @@ const file_distlock_v1_lock_proto_rawDesc = "" +
 	"\apermits\x18\b \x01(\rR\apermits\x124\n" +
 	"\bmax_hold\x18\t \x01(\v2\x19.google.protobuf.DurationR\amaxHold\x124\n" +
 	"\bmin_hold\x18\n" +
-	" \x01(\v2\x19.google.protobuf.DurationR\aminHold\x12\x18\n" +
+	" \x01(\v2\x19.google.protobuf.DurationR\aminHold\x12\x1f\n" +
+	"\vone_reentry\x18\x0f \x01(\bR\n" +
+	"oneReentry\x12\x18\n" +
 	"\afencing\x18\v \x01(\bR\afencing\x12\x1f\n" +
 	"\vno_watchdog\x18\f \x01(\bR\n" +
 	"noWatchdog\x12\x1f\n" +
