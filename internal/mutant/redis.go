@@ -5,15 +5,15 @@ var redisServers = []Mutant{
 	{
 		Name: "owner-by-its-beginning",
 		Rule: "a renewal only compares the beginning of the owner",
-		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif value and holds(value, owner) then",
-			"elseif value and string.sub(value, 1, #owner) == owner then"}},
+		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif not value or not holds(value, owner) then",
+			"elseif not value or string.sub(value, 1, #owner) ~= owner then"}},
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
 	},
 	{
 		Name: "owner-by-its-uuid",
 		Rule: "a renewal only compares the random part of the owner",
-		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif value and holds(value, owner) then",
-			"elseif value and string.sub(value, 1, 36) == string.sub(owner, 1, 36) then"}},
+		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif not value or not holds(value, owner) then",
+			"elseif not value or string.sub(value, 1, 36) ~= string.sub(owner, 1, 36) then"}},
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
 	},
 	{
