@@ -183,6 +183,24 @@ func surviveHook(
 	}
 }
 
+// If the hook Acquired panics or exits, no caller gets the lock: its MinHold does not count.
+func TestHookThatPanicsLeavesNoMinHold(t *testing.T) {
+	for name, how := range map[string]func(){"panic": func() { panic("lame") }, "exit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			hooked(t, lame("Acquired", how), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					defer func() { _ = recover() }()
+					_, _ = l.Acquire(context.WithValue(t.Context(), ctxKey{}, "lame"), "b", distlock.Opts{MinHold: time.Hour})
+				}()
+				<-done
+				mustBeFree(t, s, "b")
+			})
+		})
+	}
+}
+
 // The hook of each key gets the outcome for that key.
 func TestReleasedOfSeveral(t *testing.T) {
 	var e events
