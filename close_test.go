@@ -3,6 +3,7 @@ package distlock_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -168,6 +169,31 @@ func TestCloseCleansUpWhileAHolderGoesOn(t *testing.T) {
 		wantIs(t, l.Close())
 		if d := time.Since(start); d != 2*time.Second || !s.Free(t, "k") {
 			t.Errorf("free %v after %v", s.Free(t, "k"), d)
+		}
+	})
+}
+
+// A lease was handed over to a waiter that has not run since: Close comes first. The waiter
+// gets an error, and the lease goes back to the store.
+func TestLeaseHandedOverDuringCloseIsReleased(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the waiter runs when Close waits
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		l := distlock.New(s, distlock.Config{})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+		result := make(chan error, 1)
+		go func() {
+			_, err := l.Acquire(t.Context(), "k", distlock.Opts{KeyTimeout: time.Hour})
+			result <- err
+		}()
+		synctest.Wait()
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, l.Close())
+		if err := <-result; err != nil { // nil if it has run before Close all the same
+			wantIs(t, err, distlock.ErrClosed)
+		}
+		if !s.Free(t, "k") {
+			t.Error("the key stays held")
 		}
 	})
 }

@@ -183,23 +183,20 @@ func surviveHook(
 	}
 }
 
-// A lock that no caller got, because Acquired panicked, is not kept for MinHold.
-func TestPanicInAcquiredEndsMinHold(t *testing.T) {
-	for _, keys := range [][]string{{"k"}, {"a", "k"}} {
-		synctest.Test(t, func(t *testing.T) {
-			s := testkit.NewStore()
-			l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{
-				Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
-					if i.Key == "k" {
-						panic("a hook")
-					}
-				},
-			}})
-			func() {
-				defer func() { _ = recover() }()
-				_ = l.DoAll(t.Context(), keys, distlock.Opts{MinHold: time.Hour}, func(context.Context) error { t.Error("it ran"); return nil })
-			}()
-			mustBeFree(t, s, keys...)
+// If the hook Acquired panics or exits, no caller gets the lock: its MinHold does not count.
+func TestHookThatPanicsLeavesNoMinHold(t *testing.T) {
+	for name, how := range map[string]func(){"panic": func() { panic("lame") }, "exit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			hooked(t, lame("Acquired", how), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					defer func() { _ = recover() }()
+					_, _ = l.Acquire(context.WithValue(t.Context(), ctxKey{}, "lame"), "b", distlock.Opts{MinHold: time.Hour})
+				}()
+				<-done
+				mustBeFree(t, s, "b")
+			})
 		})
 	}
 }

@@ -236,7 +236,7 @@ func (b *batch) lease(ctx context.Context, key string, o *Opts, left *backoff.Bu
 		err = usable(&s.ctx, g)
 	}
 	if err == nil {
-		err = l.accept(ctx, s, g, o.class(), o, false)
+		err = l.accept(ctx, s, g, o.class(), o)
 	} else {
 		l.releaseInBackground(g)
 		err = l.refusal(ctx, &s.budget, err)

@@ -37,6 +37,15 @@ var allMutants = []mutant{
 			return s.Backend.TryAcquireAll(ctx, rs)
 		}
 	}},
+	{"late-set-shortens", []string{"late/shortens-nothing"}, func(s *spoiled) {
+		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
+			grants, err := s.Backend.TryAcquireAll(ctx, rs)
+			for _, g := range grants {
+				s.shorten(g, err)
+			}
+			return grants, err
+		}
+	}},
 	{"one-lease-for-all", []string{"all/each-ends"}, func(s *spoiled) {
 		s.acquireAll = func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
 			own := make([]driver.Request, len(rs))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/redistest"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testkit"
@@ -164,3 +165,44 @@ func TestOwnersInDoubtAreForgotten(t *testing.T) {
 
 // scriptCall matches a call of any script, for a network that delays one.
 func scriptCall(written []byte) bool { return bytes.Contains(written, []byte("evalsha")) }
+
+// The connection breaks when a renewal was sent, and the renewal is repeated with success. The
+// first copy arrives when the owner has released, and the key is kept for MinHold.
+func TestLateRenewalLeavesMinHold(t *testing.T) {
+	t.Parallel()
+	s := realServer(t)
+	n := spoilnet.TCP(s.real.Addr())
+	b := newBackend(t, s.real.Client(t, func(o *redis.Options) { o.Dialer = n.DialContext }))
+	for _, r := range []driver.Request{request(lockKey), {Key: "shared", Owner: "reader", Mode: driver.Shared, TTL: testTTL}} {
+		g := testkit.MustTry(t, b, r)
+		renewed := func() error {
+			if r := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; r.Status != driver.Renewed {
+				return fmt.Errorf("renewal: %v, %w", r.Status, r.Err)
+			}
+			return nil
+		}
+		if err := renewed(); err != nil { // a connection for renewals
+			t.Fatal(err)
+		}
+		n.HoldAt(scriptCall)
+		result := make(chan error, 1)
+		go func() { result <- renewed() }()
+		testkit.Eventually(t, "it was sent", func() bool { return n.Held() == 1 })
+		n.Break()
+		if err := <-result; err != nil {
+			t.Fatal(err)
+		}
+		g.TTL, g.Retain = time.Hour, true
+		if err := renewed(); err != nil {
+			t.Fatal(err)
+		}
+		before := s.commandCalls(t, "evalsha")
+		if err := n.Deliver(); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Eventually(t, "it arrived", func() bool { return s.commandCalls(t, "evalsha") == before+1 })
+		if left := s.PTTL(t.Context(), g.Key).Val(); left < time.Hour/2 {
+			t.Errorf("%s is kept for %v, want an hour", g.Key, left)
+		}
+	}
+}

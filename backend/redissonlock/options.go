@@ -38,12 +38,13 @@ func WithOpTimeout(d time.Duration) Option {
 	return func(o *options) { o.opTimeout = d }
 }
 
-// WithTokenTTL sets how long the token counter of a lock is kept after the last acquisition.
-// By default it is kept without a limit, as RFencedLock keeps it: RFencedLock begins with 1
-// again if the counter is gone. Use this option if no Java program uses RFencedLock with these
-// locks, and if there are so many keys that their counters would fill the server. Tokens of
-// this package continue to rise, because they follow the server's clock. WithTokenTTL panics
-// if d is less than a millisecond.
+// WithTokenTTL sets how long the token counter of a lock is kept after the last acquisition, or
+// after the server's clock has passed the last token, if the clock was set back. By default it
+// is kept without a limit, as RFencedLock keeps it: RFencedLock begins with 1 again if the
+// counter is gone. Use this option if no Java program uses RFencedLock with these locks, and if
+// there are so many keys that their counters would fill the server. Tokens of this package
+// continue to rise, because they follow the server's clock. WithTokenTTL panics if d is less
+// than a millisecond.
 func WithTokenTTL(d time.Duration) Option {
 	rediskit.CheckDuration("redissonlock", "WithTokenTTL", d)
 	return func(o *options) { o.tokenTTL = d }

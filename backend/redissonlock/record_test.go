@@ -155,6 +155,16 @@ func TestTokenTTL(t *testing.T) {
 		if g := mustTry(t, b, request(lockKey)); g.Token <= first.LastToken {
 			t.Errorf("token %d after %d", g.Token, first.LastToken)
 		}
+
+		// The clock was an hour ahead, and was corrected.
+		ahead := time.Now().Add(time.Hour).UnixMicro()
+		c.Set(t.Context(), counterKey, ahead, time.Minute)
+		c.Del(t.Context(), lockKey)
+		mustRelease(t, b, mustTry(t, b, request(lockKey)))
+		time.Sleep(time.Hour)
+		if g := mustTry(t, b, request(lockKey)); g.Token <= uint64(ahead)+1 {
+			t.Errorf("token %d after %d, which the clock has not passed", g.Token, ahead+1)
+		}
 	})
 }
 
@@ -310,15 +320,19 @@ func TestForcedOwnerIsRefused(t *testing.T) {
 	})
 }
 
-// A late copy of an attempt does not shorten the lease that was renewed since.
+// A late copy of an attempt or a renewal does not shorten the lease that was extended since.
 func TestLateAttemptShortensNoLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, c := virtual(t)
 		r := request(lockKey)
 		g := mustTry(t, b, r)
-		g.TTL = time.Minute // as for MinHold
+		late := g
+		g.TTL, g.Retain = time.Minute, true
 		if got := renew(t, b, g); got != driver.Renewed {
 			t.Fatal(got)
+		}
+		if got := renew(t, b, late); got != driver.Renewed {
+			t.Error(got)
 		}
 		again := mustTry(t, b, r)
 		if left := c.PTTL(t.Context(), lockKey).Val(); left != time.Minute {

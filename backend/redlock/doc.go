@@ -25,7 +25,8 @@
 // hash tag (the names for a key such as {order}:1 begin with the tag: {order}{{order}:1}:token),
 //
 //   - {key}:token, "first last holder released", only with WithTokens: the tokens that were
-//     minted last. It is kept for 15 minutes after the last use.
+//     minted last. It is kept for 15 minutes after the last use, and for as long after the
+//     clock of the node has passed the last of them.
 //   - {key}:gone:owner, rarely: a tombstone. The owner has released while one of its
 //     attempts had no reply, and the node refuses that attempt. It is kept for a minute, or
 //     for the lease if that is longer. {key}:gone:owner#n is the tombstone of one failed
@@ -87,8 +88,9 @@
 // stored on a quorum, and each of these nodes must still have the lock for this owner. Then
 // it is given out. Every later quorum has a node in common with that one. If that node has
 // lost its counter, or has an old one, it did not count for a longest lease, and the clocks
-// have moved on. So tokens rise if the clocks of the nodes differ by less than a longest
-// lease.
+// have moved on. So tokens rise if no node loses its data, whatever the clocks show. If a node
+// does, they rise if the clocks have differed by less than a longest lease: as long as the last
+// tokens are further ahead of the clocks, do not let a node lose its data.
 //
 // # Messages
 //

@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,4 +143,48 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 	release(t, b, g)
 	quiet(t, b)
 	f.allFree(t)
+}
+
+// All connections break when a request was sent, and it is repeated with success. The first
+// copies arrive when the owner has released, and the key is kept for MinHold.
+func TestLateCopiesLeaveMinHold(t *testing.T) {
+	t.Parallel()
+	for name, late := range map[string]string{"of an attempt": redlock.AcquireHash, "of a renewal": redlock.RenewHash} {
+		t.Run(name, func(t *testing.T) {
+			f := realFleet(t, 3)
+			b, networks := spoilt(t, f, 10*time.Second)
+			f.warm(t, b)
+			for _, n := range networks {
+				n.HoldAt(callOf(late))
+			}
+			g := shorter(request(), 20*time.Second).Grant()
+			result := make(chan error, 1)
+			go func() {
+				_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+				if err == nil && status(t, b, g) != driver.Renewed {
+					err = driver.ErrLost
+				}
+				result <- err
+			}()
+			breakAll(t, networks, (*spoilnet.Network).Held)
+			if err := <-result; err != nil {
+				t.Fatal(err)
+			}
+			g.TTL, g.Retain = redlock.DefaultMaxLease, true
+			if s := status(t, b, g); s != driver.Renewed {
+				t.Fatal(s)
+			}
+			retained := func() bool {
+				return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
+			}
+			testkit.Eventually(t, "all nodes keep the key", retained)
+			for _, n := range networks {
+				deliver(t, n)
+			}
+			_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
+			if mustBeHeld(t, err); !retained() {
+				t.Error("a late copy has shortened the time")
+			}
+		})
+	}
 }

@@ -123,6 +123,36 @@ func TestVirtualTokensAheadOfClocks(t *testing.T) {
 	})
 }
 
+// The clock of one node was two hours ahead when tokens were minted, and was corrected. Then
+// the key is not used for longer than the retention: the counters are kept until the clocks
+// have passed the tokens.
+func TestVirtualTokensOutliveAClockThatWasAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b := f.backend(t, redlock.WithTokens())
+		ahead := time.Now().Add(2 * time.Hour).UnixMicro()
+		for _, i := range []int{0, 1} { // the node with that clock, and another one of its quorum
+			f.admins[i].Set(t.Context(), "{"+lockKey+"}:token", fmt.Sprintf("%d %d x x", ahead, ahead), time.Minute)
+		}
+		var last uint64
+		for _, pause := range []time.Duration{0, 16 * time.Minute, 2*time.Hour - time.Minute, 3 * time.Hour} {
+			time.Sleep(pause)
+			g := acquire(t, b, request())
+			if g.Token <= last || g.Token <= uint64(ahead) {
+				t.Errorf("token %d after a pause of %v, want more than %d and %d", g.Token, pause, last, ahead)
+			}
+			last = g.Token
+			release(t, b, g)
+			synctest.Wait()
+		}
+		for i, c := range f.admins {
+			if left := c.PTTL(t.Context(), "{"+lockKey+"}:token").Val(); left != 15*time.Minute {
+				t.Errorf("node %d keeps the counter for %v when its clock has passed the token", i, left)
+			}
+		}
+	})
+}
+
 // If the lock is lost before its tokens are on a quorum, they are not used.
 func TestTokensNotKept(t *testing.T) {
 	f := realFleet(t, 3)

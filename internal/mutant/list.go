@@ -20,8 +20,8 @@ var store = []Mutant{
 	{
 		Name: "renewal-recreates",
 		Rule: "a renewal creates a key that is gone",
-		Edits: []Edit{{"backend/redislock/lua/renew.lua", "      return tostring(redis.call('PEXPIRE', lock, ttl))\n",
-			"      return tostring(redis.call('PEXPIRE', lock, ttl))\n    elseif not value then\n      redis.call('SET', lock, owner .. ' 1', 'PX', ttl)\n      return '1'\n"}},
+		Edits: []Edit{{"backend/redislock/lua/renew.lua", "    elseif not value or not holds(value, owner) then\n",
+			"    elseif not value then\n      redis.call('SET', lock, owner .. ' 1', 'PX', ttl)\n      return '1'\n    elseif not holds(value, owner) then\n"}},
 		Package: "./backend/redislock", Test: "TestScriptRenew",
 	},
 	{

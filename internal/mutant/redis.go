@@ -5,8 +5,8 @@ var redisServers = []Mutant{
 	{
 		Name: "owner-by-its-beginning",
 		Rule: "a renewal only compares the beginning of the owner",
-		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif value and holds(value, owner) then",
-			"elseif value and string.sub(value, 1, #owner) == owner then"}},
+		Edits: []Edit{{"backend/redislock/lua/renew.lua", "elseif not value or not holds(value, owner) then",
+			"elseif not value or string.sub(value, 1, #owner) ~= owner then"}},
 		Package: "./backend/redislock", Test: "TestOwnersAreComparedAsAWhole",
 	},
 	{

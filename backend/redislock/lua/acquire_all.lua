@@ -55,7 +55,9 @@ end
 
 local token = issue(before)
 for i = 1, n do
-  redis.call('SET', KEYS[i], ARGV[1 + i] .. ' ' .. token, 'PX', ARGV[1])
+  -- An owner that has the lock may have extended its lease since: this attempt may be late.
+  local ttl = math.max(redis.call('PTTL', KEYS[i]), tonumber(ARGV[1]))
+  redis.call('SET', KEYS[i], ARGV[1 + i] .. ' ' .. token, 'PX', string.format('%.0f', ttl))
   --- @if MIXED
   taken(KEYS[2 * n + i], 'x', ARGV[1])
   --- @end

@@ -65,10 +65,13 @@ if mine == 0 then
 elseif redis.call('PTTL', lock) < ttl then -- a late attempt never shortens the lease
   redis.call('PEXPIRE', lock, ttl)
 end
-local token = math.max(tonumber(last) + tokens, micros())
+local now = micros()
+local token = math.max(tonumber(last) + tokens, now)
 if counter_ttl == '0' then
   redis.call('SET', counter, string.format('%.0f', token))
 else
-  redis.call('SET', counter, string.format('%.0f', token), 'PX', counter_ttl)
+  -- Not before the clock has passed the token, if it was set back.
+  local lead = math.ceil((token - now) / 1000)
+  redis.call('SET', counter, string.format('%.0f', token), 'PX', string.format('%.0f', counter_ttl + lead))
 end
 return { 1, token }
