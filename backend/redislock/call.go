@@ -21,17 +21,7 @@ type calls struct {
 	workers *rediskit.Workers
 	server  *rediskit.Server // the server that errors name first
 
-	listener   *rediskit.Listener // nil if there is none
 	background *rediskit.Background
-}
-
-// leave ends a connection of the client if err is what the server of the key says of itself.
-func (c *calls) leave(s *rediskit.Server, client redis.UniversalClient, key string, err error) bool {
-	refused := s.Leave(client, key, err)
-	if refused {
-		c.listener.Renew()
-	}
-	return refused
 }
 
 // noAnswer returns the error of an operation that the server did not answer in time. It is
@@ -77,7 +67,7 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client red
 	defer diagnosis.Stop()
 	c.workers.Run(func() {
 		v, err := op(waiting, client)
-		c.leave(s, client, "", err)
+		s.Leave(client, "", err)
 		if causeUnknown(err) {
 			c.diagnose(s)
 			err = s.NoAnswer(err, c.limit)

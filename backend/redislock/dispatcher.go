@@ -215,9 +215,7 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, inline b
 		d.sendCalls(ctx, client, batch, results, left, most)
 	}
 	for i := range results {
-		if d.leave(server, client, batch[i].keys[0], results[i].Err) {
-			break
-		}
+		server.Leave(client, batch[i].keys[0], results[i].Err)
 	}
 	if inline {
 		return results

@@ -93,14 +93,13 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 				}
 			}
 		})
-		left := false
 		for n, i := range batch {
 			r := driver.RenewResult{Err: err}
 			if err == nil {
 				r = answers[n]
 				r.Err = at.server.Explain(r.Err)
 			}
-			left = left || b.calls.leave(at.server, own, grants[i].Key, r.Err)
+			at.server.Leave(own, grants[i].Key, r.Err)
 			report(i, r)
 		}
 		if err != nil {

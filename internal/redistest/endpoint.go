@@ -38,3 +38,29 @@ func (e *Endpoint) Client() *redis.Client {
 		}
 	})
 }
+
+// EachMove runs test once for each [Refusal] of a server that is alone, with so many
+// clients. move makes their servers refuse, and the addresses lead to other servers, which are
+// empty. A refusal lasts on the connections that exist.
+func EachMove(t *testing.T, n int, test func(t *testing.T, clients []*redis.Client, move func())) {
+	t.Helper()
+	for _, refusal := range Refusals() {
+		if refusal.Cluster {
+			continue
+		}
+		t.Run(refusal.Error, func(t *testing.T) {
+			t.Parallel()
+			clients, moves := make([]*redis.Client, n), make([]func(), n)
+			for i := range n {
+				from, to := Start(t), Start(t)
+				e := NewEndpoint(t, from)
+				clients[i], moves[i] = e.Client(), func() { refusal.Begin(t, from); e.Lead(to) }
+			}
+			test(t, clients, func() {
+				for _, move := range moves {
+					move()
+				}
+			})
+		})
+	}
+}

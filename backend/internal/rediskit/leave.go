@@ -26,27 +26,19 @@ const ofKeys = " WRONGTYPE NOPERM CROSSSLOT NOSCRIPT MOVED ASK TRYAGAIN READONLY
 // a name, and the old server keeps its connections. go-redis alone uses them for ever.
 //
 // The connection is the one that the client would use next. The key says which server of a
-// Cluster or a Ring it is; without a key none of their connections is ended. Leave reports whether err is about the server; then the
-// messages of the server are in question, too.
-func (s *Server) Leave(client redis.UniversalClient, key string, err error) bool {
-	if err == nil {
-		return false
-	}
+// Cluster or a Ring it is; without a key, none of their connections is ended.
+func (s *Server) Leave(client redis.UniversalClient, key string, err error) {
 	var reply redis.Error
-	if FateOf(err) != Replied || !errors.As(err, &reply) || errors.Is(err, redis.Nil) {
-		return false
+	if err == nil || FateOf(err) != Replied || !errors.As(err, &reply) || errors.Is(err, redis.Nil) {
+		return
 	}
-	code, _, _ := strings.Cut(reply.Error(), " ")
-	if code == "READONLY" {
-		return true
-	}
-	if strings.Contains(ofKeys, " "+code+" ") {
-		return false
+	if code, _, _ := strings.Cut(reply.Error(), " "); strings.Contains(ofKeys, " "+code+" ") {
+		return
 	}
 	switch client.(type) {
 	case *redis.ClusterClient, *redis.Ring:
 		if key == "" {
-			return true
+			return
 		}
 	}
 	s.mu.Lock()
@@ -63,7 +55,6 @@ func (s *Server) Leave(client redis.UniversalClient, key string, err error) bool
 			_ = client.Process(ctx, c)
 		})
 	}
-	return true
 }
 
 // unwritable is a command that cannot be written. go-redis closes the connection that it

@@ -17,7 +17,6 @@ type link struct {
 	client   redis.UniversalClient
 	changed  chan struct{} // room for one: there is something in added
 	heard    atomic.Bool   // there was traffic since the last check
-	stale    atomic.Bool   // to be replaced at the next check
 	worked   bool          // there was traffic at all
 
 	added []string // channels to subscribe; guarded by the mutex of the Listener
@@ -76,10 +75,12 @@ func (k *link) run(ctx context.Context) {
 }
 
 // send subscribes channels, and checks the connection from time to time. It closes sub if
-// the server does not answer.
+// the server does not answer, and after [ListenFor].
 func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}) {
 	t := time.NewTicker(PingEvery)
 	defer t.Stop()
+	end := time.NewTimer(ListenFor)
+	defer end.Stop()
 	pinged := false
 	for {
 		select {
@@ -91,11 +92,10 @@ func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}
 				return
 			}
 			continue
-		case <-t.C:
-		}
-		if k.stale.Load() {
+		case <-end.C:
 			_ = sub.Close()
 			return
+		case <-t.C:
 		}
 		k.tidy(ctx, sub)
 		switch {

@@ -36,6 +36,10 @@ const (
 	// network drops all packets.
 	PingEvery = 3 * time.Second
 
+	// ListenFor is how long a connection is used. The address may lead to another server by
+	// then, while the old one keeps its connections and receives no messages any more.
+	ListenFor = 5 * time.Minute
+
 	// reconnectPause is the pause between attempts to connect.
 	reconnectPause = 250 * time.Millisecond
 )
@@ -103,19 +107,6 @@ func (l *Listener) Subscribed(name string) bool {
 	defer l.mu.Unlock()
 	ch := l.channels[name]
 	return ch != nil && ch.live
-}
-
-// Renew has each connection replaced within [PingEvery]. It is called when the server has
-// said that it does not serve: see [Server.Leave]. On a nil Listener it does nothing.
-func (l *Listener) Renew() {
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, k := range l.links {
-		k.stale.Store(true)
-	}
 }
 
 // place gives the channels to the links of their servers.
