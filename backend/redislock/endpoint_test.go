@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,47 @@ func TestEndpointMoves(t *testing.T) {
 			testkit.Eventually(t, what, done)
 		}
 	})
+}
+
+// The password of the server changes, and its connections end. Once the client is given the
+// new one, all operations and the messages work: nothing is authenticated once for ever.
+func TestPasswordChanges(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--requirepass", "old")
+	admin := s.Client(t, func(o *redis.Options) { o.Password = "old" })
+	var password atomic.Value
+	password.Store("old")
+	b := newBackend(t, s.Client(t, func(o *redis.Options) {
+		o.CredentialsProvider = func() (string, string) { return "", password.Load().(string) } //nolint:forcetypeassert // strings only
+	}), redislock.WithOpTimeout(10*time.Second))
+	other := newBackend(t, admin)
+	held, leaving := mustTry(t, b, request(lockKey)), mustTry(t, b, request("leaving"))
+	next := mustTry(t, other, request("next"))
+	r := request("next")
+	r.Backoff = driver.NewBackoff(time.Hour, 0)
+	waiting := make(chan error, 1)
+	go func() { _, err := b.Acquire(t.Context(), r); waiting <- err }()
+	listens := func() bool {
+		return len(admin.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()) == 1
+	}
+	testkit.Eventually(t, "it listens", listens)
+
+	noError(t, admin.ConfigSet(t.Context(), "requirepass", "new").Err())
+	for _, kind := range []string{"normal", "pubsub"} {
+		noError(t, admin.ClientKillByFilter(t.Context(), "TYPE", kind, "SKIPME", "yes").Err())
+	}
+	if err := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0].Err; !redis.HasErrorPrefix(err, "WRONGPASS") {
+		t.Errorf("a renewal with the old password: %v", err)
+	}
+	password.Store("new")
+	if r := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0]; r.Status != driver.Renewed {
+		t.Errorf("a renewal: %+v", r)
+	}
+	mustRelease(t, b, leaving)
+	noError(t, b.Ping(t.Context()))
+	testkit.Eventually(t, "it listens again", listens)
+	mustRelease(t, other, next)
+	noError(t, <-waiting)
 }
 
 func isHeld(err error) bool { return errors.Is(err, driver.ErrNotAcquired) }
