@@ -210,7 +210,6 @@
 // zrangebyscore; SCAN shows the names of all keys. [WithReleaseMessage] needs its channels.
 // Without getset, to acquire a lock takes the server
 // longer. Without subscribe, waiters poll. Without ping, a dead connection of the
-// inbox is noticed later. Without info, there is no warning about eviction, and Ping does
-// not notice a replica. Without type, errors do not contain the type of a foreign lock. In a
+// inbox is noticed later. Without info, there is no warning about eviction. Without type, errors do not contain the type of a foreign lock. In a
 // Cluster add +cluster|slots, and +command, because without it go-redis logs warnings.
 package redislock

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
@@ -13,38 +14,88 @@ import (
 
 var _ driver.Pinger = (*Backend)(nil)
 
-// Ping asks every server that keeps keys: the single server, the master that Sentinel
-// names, all masters of a Cluster, or all shards of a Ring that are up. One round trip
-// shows that the server answers this user and, if the user may run INFO, that it is not
-// a replica. Ping does not notice that the memory of a server is full, or that a slot
-// of a Cluster has no master. It takes at most the operation timeout, or twice as long
-// if it asks a Cluster for its masters first. If several servers fail, it returns one
-// of the errors.
+// pingKey is the beginning of the keys that Ping takes. The ACL rules for the clocks permit
+// them, and no lock can have them.
+const pingKey = clockKey + ":{ping}:"
+
+// Ping takes a key of its own on every server that keeps keys, and gives it back: on the
+// single server, the master that Sentinel names, all masters of a Cluster that have slots, or
+// all shards of a Ring that are up. It takes the key for itself alone and then as a reader,
+// with the scripts and over the connections of a lock. So it fails where a lock would: on a
+// replica, if the memory is full, if the user may not call a command, or if the replicas of
+// [WithWaitReplicas] do not confirm. It does not notice that the user may not access the keys
+// of the locks. It takes at most four times the operation timeout, and once more for a Cluster
+// that has to name its masters. If several servers fail, it returns one of the errors.
 func (b *Backend) Ping(ctx context.Context) error {
-	masters, err := b.topology.masters(ctx, b.calls)
+	keys, err := b.pingKeys(ctx)
 	if err != nil {
 		return err
 	}
-	if len(masters) == 0 {
+	if len(keys) == 0 {
 		return b.calls.server.Explain(errors.New("no server is known that has keys"))
 	}
-	errs := make([]error, len(masters))
+	b.evictionOnce.Do(b.checkEviction)
+	errs := make([]error, len(keys))
 	var all sync.WaitGroup
-	for i, master := range masters {
-		server := b.calls.server
-		if plain, ok := master.(*redis.Client); ok && master != b.calls.client {
-			server = b.dispatcher.siteFor(plain).server
-		}
-		all.Go(func() {
-			_, errs[i] = callAt(ctx, b.calls, server, func(ctx context.Context, _ redis.UniversalClient) (struct{}, error) {
-				return struct{}{}, rediskit.Ping(ctx, master)
-			})
-		})
+	for i, key := range keys {
+		all.Go(func() { errs[i] = b.pingWith(ctx, key) })
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
+	for _, e := range errs {
+		if err == nil || rediskit.Answered(err) && !rediskit.Answered(e) { // a dead server is the reason of CLUSTERDOWN
+			err = e
+		}
+	}
+	return err
+}
+
+// pingKeys returns a key for each server.
+func (b *Backend) pingKeys(ctx context.Context) (keys []string, err error) {
+	find := b.topology.finder()
+	if find == nil {
+		return []string{pingKey}, nil
+	}
+	masters, err := b.topology.masters(ctx, b.calls)
+	missing := make(map[redis.UniversalClient]bool, len(masters))
+	for _, master := range masters {
+		missing[master] = true
+	}
+	for _, clock := range slotClocks() {
+		if len(missing) == 0 || err != nil {
+			break
+		}
+		if clock == clockKey {
+			continue // it has no tag
+		}
+		if master, e := find(ctx, clock); e == nil && missing[master] {
+			delete(missing, master)
+			keys = append(keys, clock+":")
+		}
+	}
+	return keys, err
+}
+
+// pingWith takes a key that begins with prefix, and gives it back.
+func (b *Backend) pingWith(ctx context.Context, prefix string) error {
+	owner := uuid.NewString()
+	key := prefix + owner
+	r := request{keys: [3]string{key, key + queueSuffix, key + ":gone"}, owner: owner}
+	for _, r.share = range []string{share(driver.Exclusive, 0), share(driver.Shared, 0)} {
+		take, giveBack := r, r
+		take.script, take.mode, take.ttl, take.once = b.scripts.acquire, modeTry, b.opts.opTimeout.Milliseconds(), true
+		giveBack.script, giveBack.inDoubt = b.scripts.release, rediskit.Flag(false)
+		if b.opts.mixed() {
+			giveBack.announcement = noAnnouncement
+		}
+		a := b.dispatcher.do(ctx, &take)
+		if a.Err != nil {
+			return a.Err
+		}
+		if n := b.opts.replicas.n; a.Value.confirmed < n {
+			return b.opts.replicas.unconfirmed(a.Value.confirmed)
+		}
+		if a = b.dispatcher.do(ctx, &giveBack); a.Err != nil {
+			return a.Err
 		}
 	}
 	return nil

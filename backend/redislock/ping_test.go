@@ -3,7 +3,9 @@ package redislock_test
 import (
 	"context"
 	"regexp"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,8 +20,8 @@ func TestPing(t *testing.T) {
 	eachServer(t, func(t *testing.T, s server) {
 		b := newBackend(t, s.Client)
 		noError(t, b.Ping(t.Context()))
-		if n := len(s.Keys(t.Context(), "*").Val()); n != 0 {
-			t.Errorf("it left %d keys", n)
+		if keys := s.Keys(t.Context(), "*").Val(); !slices.Equal(keys, []string{"distlock:clock"}) {
+			t.Errorf("it left %q", keys)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -57,6 +59,26 @@ func TestPingFails(t *testing.T) {
 		// It has no master, but it is a replica.
 		noError(t, c.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
 		readable(t, "a replica", newBackend(t, c).Ping(t.Context()), `^redislock: `+regexp.QuoteMeta(s.Addr())+`: READONLY`)
+	})
+	t.Run("refusals", func(t *testing.T) {
+		t.Parallel()
+		s := realServer(t)
+		b := newBackend(t, s.real.Client(t, redistest.AsUser))
+		for _, rule := range []string{"-evalsha", "-zadd", "-del", "-zrem", "-set"} {
+			redistest.SetUser(t, s.Client, append(documentedRules(t), rule))
+			readable(t, "with "+rule, b.Ping(t.Context()), "^redislock: .*; the documentation of package redislock has the ACL rules that locks need$")
+		}
+		redistest.SetUser(t, s.Client, append(documentedRules(t), "-info"))
+		for setting, code := range map[string]string{"min-replicas-to-write": "NOREPLICAS", "maxmemory": "OOM"} {
+			noError(t, s.ConfigSet(t.Context(), setting, "1").Err())
+			readable(t, setting, b.Ping(t.Context()), "^redislock: .*"+code)
+			noError(t, s.ConfigSet(t.Context(), setting, "0").Err())
+		}
+		unconfirmed := newBackend(t, s.real.Client(t, redistest.AsUser), redislock.WithWaitReplicas(1, 10*time.Millisecond))
+		redistest.SetUser(t, s.Client, append(documentedRules(t), "+wait"))
+		readable(t, "without the replicas", unconfirmed.Ping(t.Context()), "0 of 1|replica")
+		noError(t, s.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
+		readable(t, "a replica that may not be asked", b.Ping(t.Context()), "READONLY .*; the address leads to a replica, and locks need the master$")
 	})
 	t.Run("not allowed", func(t *testing.T) {
 		t.Parallel()

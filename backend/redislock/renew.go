@@ -84,9 +84,10 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 		batch := group[:min(maxRenewBatch, len(group))]
 		group = group[len(batch):]
 
-		answers, err := callAt(ctx, b.calls, at.server, func(ctx context.Context, _ redis.UniversalClient) ([]driver.RenewResult, error) {
+		own := b.calls.own.Client()
+		answers, err := callAt(ctx, b.calls, at.server, own, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
 			for repeats := 0; ; repeats++ {
-				answers, err := b.renewBatch(ctx, b.calls.own.Client(), grants, batch)
+				answers, err := b.renewBatch(ctx, c, grants, batch)
 				if !rediskit.Broken(err) || repeats == maxRepeats || ctx.Err() != nil {
 					return answers, err
 				}
@@ -98,6 +99,7 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 				r = answers[n]
 				r.Err = at.server.Explain(r.Err)
 			}
+			at.server.Leave(own, grants[i].Key, r.Err)
 			report(i, r)
 		}
 		if err != nil {

@@ -146,6 +146,7 @@ func (c *scriptCall) parse(results []dispatch.Result[reply]) {
 		r.Value.line, text, more = strings.Cut(text, "\n")
 		switch {
 		case more != (n < len(c.which)-1):
+			r.OutcomeKnown = false
 			r.Err = fmt.Errorf("redislock: a script answered with %d lines or more instead of %d", n+1, len(c.which))
 		case strings.HasPrefix(r.Value.line, "-"):
 			r.Err = replyError(r.Value.line[1:])

@@ -43,6 +43,7 @@ func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, e
 	answers := make(chan answer, 1)
 	rediskit.Call(limited, b.workers, b.background, op, func(v T, err error) { answers <- answer{v, err} })
 	a := <-answers
+	b.server.Leave(b.client, "", a.err)
 	return a.value, b.explain(ctx, a.err)
 }
 
@@ -89,6 +90,7 @@ func (b *Backend) run(ctx context.Context, client redis.UniversalClient, s *luas
 			case b.isRedirect(err) && rediskit.Sleep(ctx, redirectPause):
 			case rediskit.Broken(err) && repeats < maxRepeats && ctx.Err() == nil:
 			default:
+				b.server.Leave(client, keys[0], err)
 				return r, err
 			}
 		}

@@ -80,6 +80,7 @@ func (b *Backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 	}
 	results := make([]driver.RenewResult, len(batch))
 	for n, cmd := range cmds {
+		b.server.Leave(b.own.Client(), calls[n].Keys[0], cmd.Err())
 		switch extended, err := cmd.Int64(); {
 		case err != nil:
 			results[n].Err = b.explain(ctx, err)

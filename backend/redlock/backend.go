@@ -102,8 +102,9 @@ func (b *Backend) Close() error {
 // Features implements [driver.Backend]. MaxTTL is the value of [WithMaxLease].
 func (b *Backend) Features() driver.Features { return driver.Features{MaxTTL: b.opts.maxLease} }
 
-// Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers.
-// Otherwise the error says which nodes do not answer, and why.
+// Ping implements [driver.Pinger]. It returns nil if a quorum of the nodes answers, and takes
+// writes. A node that never had a lock is not asked for a write. Otherwise the error says
+// which nodes fail, and why.
 func (b *Backend) Ping(ctx context.Context) error { return b.nodes.ping(ctx, b.quorum) }
 
 // TryAcquire makes one attempt on all nodes at once. It returns when a quorum has granted

@@ -120,6 +120,7 @@ func sendOver[T any](ctx context.Context, n *node, client func() redis.Universal
 		if probe {
 			n.probing.Store(false)
 		}
+		n.server.Leave(client(), "", err)
 		done(r.value, !r.doubt && rediskit.FateOf(err) != rediskit.Unknown, n.explainUnanswered(err, limit))
 	})
 }

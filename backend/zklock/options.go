@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"crypto/fips140"
 	"crypto/sha1" //nolint:gosec // ZooKeeper's digest scheme uses it
 	"encoding/base64"
 	"errors"
@@ -170,8 +171,12 @@ func WithACL(acl ...zk.ACL) Option {
 }
 
 // DigestACL returns an entry for [WithACL] that gives perms to a user of the digest
-// scheme.
+// scheme. It panics with GODEBUG=fips140=only, which forbids the SHA-1 of the scheme:
+// [WithDigest] alone, or an entry of the scheme "auth", does without it.
 func DigestACL(perms int32, user, password string) zk.ACL {
+	if fips140.Enforced() {
+		panic("zklock: DigestACL: GODEBUG=fips140=only forbids the SHA-1 of ZooKeeper's digest scheme; use WithDigest without WithACL, or an entry of the scheme \"auth\"")
+	}
 	sum := sha1.Sum([]byte(user + ":" + password)) //nolint:gosec // the scheme demands it
 	return zk.ACL{Perms: perms, Scheme: "digest", ID: user + ":" + base64.StdEncoding.EncodeToString(sum[:])}
 }

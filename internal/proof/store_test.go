@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
@@ -92,8 +93,11 @@ func (a address) backend(network *spoilnet.Network) (driver.Backend, func() erro
 		}
 		return errors.Join(errs...)
 	}
-	if a.Kind == "redlock" {
+	switch a.Kind {
+	case "redlock":
 		return newRedlock(clients), end, nil
+	case "redissonlock":
+		return redissonlock.New(clients[0]), end, nil
 	}
 	return redislock.New(clients[0], redislock.WithOpTimeout(5*time.Second)), end, nil
 }
@@ -162,11 +166,12 @@ func (s *store) open(tb testing.TB, n *spoilnet.Network) driver.Backend {
 }
 
 var starts = map[string]func(t *testing.T) *store{
-	"redislock": func(t *testing.T) *store { return startRedis(t, "redislock", 1, redistest.Start) },
-	"redlock":   func(t *testing.T) *store { return startRedis(t, "redlock", 3, redistest.Start) },
-	"zklock":    startZooKeeper,
-	"etcdlock":  startEtcd,
-	"sqllock":   startPostgres,
+	"redislock":    func(t *testing.T) *store { return startRedis(t, "redislock", 1, redistest.Start) },
+	"redlock":      func(t *testing.T) *store { return startRedis(t, "redlock", 3, redistest.Start) },
+	"redissonlock": func(t *testing.T) *store { return startRedis(t, "redissonlock", 1, redistest.Start) },
+	"zklock":       startZooKeeper,
+	"etcdlock":     startEtcd,
+	"sqllock":      startPostgres,
 }
 
 // eachStore runs f on a store of each of the given kinds, in parallel, because the

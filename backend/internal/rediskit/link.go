@@ -75,10 +75,12 @@ func (k *link) run(ctx context.Context) {
 }
 
 // send subscribes channels, and checks the connection from time to time. It closes sub if
-// the server does not answer.
+// the server does not answer, and after [ListenFor].
 func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}) {
 	t := time.NewTicker(PingEvery)
 	defer t.Stop()
+	end := time.NewTimer(ListenFor)
+	defer end.Stop()
 	pinged := false
 	for {
 		select {
@@ -90,6 +92,9 @@ func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}
 				return
 			}
 			continue
+		case <-end.C:
+			_ = sub.Close()
+			return
 		case <-t.C:
 		}
 		k.tidy(ctx, sub)

@@ -36,6 +36,10 @@ const (
 	// network drops all packets.
 	PingEvery = 3 * time.Second
 
+	// ListenFor is how long a connection is used. The address may lead to another server by
+	// then, while the old one keeps its connections and receives no messages any more.
+	ListenFor = 5 * time.Minute
+
 	// reconnectPause is the pause between attempts to connect.
 	reconnectPause = 250 * time.Millisecond
 )

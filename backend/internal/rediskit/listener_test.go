@@ -164,6 +164,23 @@ func refuse(m *miniredis.Miniredis, which func(cmd string, args []string) bool) 
 	})
 }
 
+// The address may lead to another server later, although the connection works: it is made anew
+// from time to time.
+func TestListenerConnectsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _, c := listener(t)
+		var a heard
+		defer l.Subscribe("a", a.message, a.look)()
+		a.want(t, "the subscription works", "look")
+		time.Sleep(rediskit.ListenFor - time.Second)
+		a.want(t, "it is used")
+		time.Sleep(2 * time.Second)
+		a.want(t, "it was made anew", "look")
+		publish(t, c, "a", "1")
+		a.want(t, "a message", "1")
+	})
+}
+
 // The user may not send a ping. The refusal is an answer, too, so the connection is alive.
 func TestListenerWithoutPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

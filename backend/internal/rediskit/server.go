@@ -32,6 +32,7 @@ type Server struct {
 	began  time.Time // asking
 	found  error
 	when   time.Time // of found
+	left   time.Time // the last time that Leave ended a connection
 }
 
 // NewServer returns the Server of the client. If the client has several, it is the one that
@@ -66,8 +67,8 @@ func dialer(dial func(ctx context.Context, network, addr string) (net.Conn, erro
 	return func(ctx context.Context) (net.Conn, error) { return dial(ctx, "tcp", addr) }
 }
 
-// Explain adds to err what the operator needs: the package, the address, and whether a
-// password is missing. The error is one line and wraps err.
+// Explain adds to err what the operator needs: the package, the address, and what helps if a
+// password or a right is missing, or if the server is a replica. The error is one line and wraps err.
 func (s *Server) Explain(err error) error {
 	if err == nil || errors.As(err, new(*explained)) {
 		return err
@@ -109,6 +110,10 @@ func (s *Server) text(err error) string {
 		text = "NOAUTH the server wants a password: " + text
 	case errors.Is(err, io.EOF):
 		text = "the server closed the connection: " + text
+	case redis.HasErrorPrefix(err, "READONLY"):
+		text += "; the address leads to a replica, and locks need the master"
+	case redis.HasErrorPrefix(err, "NOPERM"), strings.Contains(text, "can't run this command"), strings.Contains(text, "ACL failure in script"):
+		text += "; the documentation of package " + s.pkg + " has the ACL rules that locks need"
 	}
 	if s.addr != "" && !strings.Contains(text, s.addr) {
 		text = s.addr + ": " + text

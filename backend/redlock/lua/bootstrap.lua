@@ -2,11 +2,13 @@
 --
 -- KEYS: 1 the marker of the node.
 -- ARGV: 1 is "1" to set the marker if there is none, "0" only to ask.
--- Returns 1 if the node had a marker, or 0.
+-- Returns 1 if the node had a marker, or 0. Even to ask is a command that writes, and changes
+-- nothing: a node that takes no locks, such as a replica, must not answer.
 
 --- @include "includes/run_id.lua"
 
 if redis.call('EXISTS', KEYS[1]) == 1 then
+  redis.call('SET', KEYS[1], '', 'NX')
   return 1
 end
 if ARGV[1] == '1' then

@@ -1,0 +1,87 @@
+package redislock_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// The address of a server leads to another one, and the old server refuses, for example
+// because it has become a replica. Its connections stay open.
+//
+// Row 19 (redislock): each operation comes to the new server. Fails if a
+// connection to a server that refuses is used again, as go-redis does after most errors, or
+// if a script hides the error in its reply.
+func TestEndpointMoves(t *testing.T) {
+	redistest.EachMove(t, 1, func(t *testing.T, clients []*redis.Client, move func()) {
+		b := newBackend(t, clients[0], redislock.WithOpTimeout(10*time.Second))
+		held, extended, leaving := mustTry(t, b, request("held")), mustTry(t, b, request("extended")), mustTry(t, b, request("leaving"))
+		move()
+		lost := func(err error) bool { return errors.Is(err, driver.ErrLost) }
+		for what, done := range map[string]func() bool{
+			"a renewal":        func() bool { return driver.RenewAll(t.Context(), b, []driver.Grant{held})[0].Status == driver.Lost },
+			"an extension":     func() bool { _, err := b.Extend(t.Context(), extended, 1); return lost(err) },
+			"a release":        func() bool { return lost(b.Release(t.Context(), leaving)) },
+			"a place given up": func() bool { r := request("place"); return b.Release(t.Context(), r.Grant()) == nil },
+			"an attempt":       func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
+			"all of some keys": func() bool { _, err := b.TryAcquireAll(t.Context(), requestAll()); return err == nil || isHeld(err) },
+			"a ping":           func() bool { return b.Ping(t.Context()) == nil },
+			"a revocation":     func() bool { _, err := b.Revoke(t.Context(), "free"); return err == nil },
+			"an inspection":    func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
+			"force":            func() bool { _, err := b.ForceRelease(t.Context(), "none"); return err == nil },
+		} {
+			testkit.Eventually(t, what, done)
+		}
+	})
+}
+
+// The password of the server changes, and its connections end. Once the client is given the
+// new one, all operations and the messages work: nothing is authenticated once for ever.
+func TestPasswordChanges(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--requirepass", "old")
+	admin := s.Client(t, func(o *redis.Options) { o.Password = "old" })
+	var password atomic.Value
+	password.Store("old")
+	b := newBackend(t, s.Client(t, func(o *redis.Options) {
+		o.CredentialsProvider = func() (string, string) { return "", password.Load().(string) } //nolint:forcetypeassert // strings only
+	}), redislock.WithOpTimeout(10*time.Second))
+	other := newBackend(t, admin)
+	held, leaving := mustTry(t, b, request(lockKey)), mustTry(t, b, request("leaving"))
+	next := mustTry(t, other, request("next"))
+	r := request("next")
+	r.Backoff = driver.NewBackoff(time.Hour, 0)
+	waiting := make(chan error, 1)
+	go func() { _, err := b.Acquire(t.Context(), r); waiting <- err }()
+	listens := func() bool {
+		return len(admin.PubSubChannels(t.Context(), redislock.DefaultInboxPrefix+"*").Val()) == 1
+	}
+	testkit.Eventually(t, "it listens", listens)
+
+	noError(t, admin.ConfigSet(t.Context(), "requirepass", "new").Err())
+	for _, kind := range []string{"normal", "pubsub"} {
+		noError(t, admin.ClientKillByFilter(t.Context(), "TYPE", kind, "SKIPME", "yes").Err())
+	}
+	if err := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0].Err; !redis.HasErrorPrefix(err, "WRONGPASS") {
+		t.Errorf("a renewal with the old password: %v", err)
+	}
+	password.Store("new")
+	if r := driver.RenewAll(t.Context(), b, []driver.Grant{held})[0]; r.Status != driver.Renewed {
+		t.Errorf("a renewal: %+v", r)
+	}
+	mustRelease(t, b, leaving)
+	noError(t, b.Ping(t.Context()))
+	testkit.Eventually(t, "it listens again", listens)
+	mustRelease(t, other, next)
+	noError(t, <-waiting)
+}
+
+func isHeld(err error) bool { return errors.Is(err, driver.ErrNotAcquired) }
