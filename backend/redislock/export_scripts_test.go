@@ -31,13 +31,12 @@ var (
 
 // Other scripts.
 var (
-	RenewScript      = renewScript
-	AcquireAllScript = plainScripts.acquireAll
-	Sources          = []string{
+	RenewScript = renewScript
+	Sources     = []string{
 		plainScripts.acquire.Source(), plainScripts.release.Source(), renewScript.Source(),
-		plainScripts.acquireAll.Source(), plainScripts.forceRelease.Source(), inspectScript.Source(),
+		plainScripts.forceRelease.Source(), inspectScript.Source(),
 		mixedScripts.acquire.Source(), mixedScripts.release.Source(),
-		mixedScripts.acquireAll.Source(), mixedScripts.forceRelease.Source(),
+		mixedScripts.forceRelease.Source(),
 	}
 )
 

@@ -167,14 +167,6 @@ func TestVirtualRoomEndsExtensions(t *testing.T) {
 			t.Errorf("without the option: %v", err)
 		}
 		give(t, b, g)
-		time.Sleep(100 * time.Millisecond)
-		both := []driver.Request{request("other"), patient()}
-		_, err := b.TryAcquireAll(t.Context(), both)
-		keptFree(t, err, roomFor-100*time.Millisecond)
-		time.Sleep(roomFor - 100*time.Millisecond)
-		if _, err := b.TryAcquireAll(t.Context(), both); err != nil {
-			t.Error(err)
-		}
 	})
 }
 

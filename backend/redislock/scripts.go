@@ -15,7 +15,7 @@ var luaFiles embed.FS
 // the same keys. The frequent case comes first in those of acquire and release: it returns
 // before the server has defined the functions that the other cases need.
 type scripts struct {
-	acquire, release, acquireAll, forceRelease *luascript.Script
+	acquire, release, forceRelease *luascript.Script
 }
 
 var (
@@ -27,7 +27,7 @@ var (
 )
 
 func loadScripts(mixed bool) *scripts {
-	return &scripts{load("acquire", mixed), load("release", mixed), load("acquire_all", mixed), load("force_release", mixed)}
+	return &scripts{load("acquire", mixed), load("release", mixed), load("force_release", mixed)}
 }
 
 func load(name string, mixed bool) *luascript.Script {

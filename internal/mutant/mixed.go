@@ -20,8 +20,6 @@ var mixedFleet = []Mutant{
 		Edit{acquireLua, "        note_busy(gone, issued_at(value), math.max(redis.call('PTTL', lock), 0))\n", ""}),
 	inRedislock("room-is-taken", "an attempt takes a key that is left free for others", "TestVirtualRoomKeepsTheOrder",
 		Edit{acquireLua, "    kind = 'x' -- as if it were held\n", ""}),
-	inRedislock("room-is-taken-with-others", "an attempt for several keys takes one that is left free for others", "TestVirtualRoomEndsExtensions",
-		Edit{"backend/redislock/lua/acquire_all.lua", "  if free_for then\n", "  if false then\n"}),
 	inRedislock("room-forgets-the-head", "the first waiter is not told that the key is left free, and comes back when it polls", "TestVirtualRoomKeepsTheOrder",
 		Edit{roomLua, "    return { entry and { ARGV[3] .. inbox, owner } }, nil\n", "    return { false and { ARGV[3] .. inbox, entry and owner } }, nil\n"}),
 	inRedislock("room-without-end", "a time in the future is believed, so a key is left free for as long as the clock was set back", "TestRoomClockSetBack",
