@@ -214,9 +214,9 @@ func (l *Locker) takeOver(s *Lease, key string, c compat.Class, o *Opts, st *lea
 func (l *Locker) acquireRemote(ctx context.Context, s *Lease, key string, c compat.Class, o *Opts) error {
 	r := l.request(key, o)
 	r.Backoff = &s.budget
-	g, abandoned, err := l.takeGrant(ctx, s, r, o.RetryCount != 1)
+	g, err := l.takeGrant(ctx, s, r, o.RetryCount != 1)
 	if err == nil {
-		err = l.accept(ctx, s, g, c, o, abandoned)
+		err = l.accept(ctx, s, g, c, o)
 	}
 	if err != nil {
 		l.queue.Exit(key, c.Sharing.Mode == Shared)
@@ -232,9 +232,8 @@ func (l *Locker) request(key string, o *Opts) driver.Request {
 	}
 }
 
-// accept makes the grant the lease of s. abandoned reports that an attempt for it ended
-// without an answer.
-func (l *Locker) accept(ctx context.Context, s *Lease, g driver.Grant, c compat.Class, o *Opts, abandoned bool) error {
+// accept makes the grant the lease of s.
+func (l *Locker) accept(ctx context.Context, s *Lease, g driver.Grant, c compat.Class, o *Opts) error {
 	if o.Fencing && g.Token == 0 {
 		if err := l.sendRelease(ctx, g); err != nil && !errors.Is(err, ErrLost) {
 			l.releaseInBackground(g)
@@ -243,7 +242,7 @@ func (l *Locker) accept(ctx context.Context, s *Lease, g driver.Grant, c compat.
 	}
 	limits := leasestate.NewLimits(l.cfg.HandOvers, l.cfg.HandOverTime, l.extender != nil, &l.roundTrip)
 	st, now := new(leaseState), time.Now()
-	st.Init(now, g, c, limits, abandoned, (*Lease).lost)
+	st.Init(now, g, c, limits, (*Lease).lost)
 	s.assign(st, now, g.Sent, o.MaxHold)
 	l.watchdog.add(st) // before anything runs under it
 	if c.Sharing.Mode == Shared {

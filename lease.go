@@ -105,14 +105,11 @@ func (s *Lease) Until() time.Time {
 // [ErrUnavailable] without an answer; then the lease is as valid as it was.
 func (s *Lease) Refresh(ctx context.Context) error {
 	st := s.state
-	st.StartRequest() // before the check, so that a concurrent release knows of it
 	if err := s.over(); err != nil {
-		st.EndRequest(true)
 		return s.fail("refresh", err)
 	}
 	sent := time.Now()
 	r := driver.RenewAll(ctx, s.locker.backend, []driver.Grant{st.Grant()})[0]
-	st.EndRequest(r.Status != driver.Unknown)
 	switch r.Status {
 	case driver.Renewed:
 		st.Extend(sent)

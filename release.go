@@ -75,9 +75,7 @@ func (l *Locker) extend(st *leaseState) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(l.bg, min(extendTimeout, st.TTL()))
 		defer cancel()
-		st.StartRequest()
 		g, err := l.extender.Extend(ctx, st.LastGrant(), leasestate.Tokens(l.cfg.HandOvers))
-		st.EndRequest(err == nil || errors.Is(err, ErrNotAcquired) || errors.Is(err, ErrLost))
 		switch {
 		case err == nil:
 			st.Extend(g.Sent)
@@ -168,17 +166,14 @@ func (l *Locker) releaseOrRetain(ctx context.Context, s *Lease, lost error) erro
 	if pending := s.state.ExtendRequested(); pending != nil {
 		<-pending // it extends the lease
 	}
-	inFlight := s.state.InFlight()
 	own, end := l.outlive(ctx, g)
 	defer end()
 	err := l.retain(own, g, left)
 	switch {
-	case err == nil && inFlight:
-		l.retainInBackground(s, true, min(left, renewalPause(g.TTL)))
 	case err == nil:
 		l.releaseAfter(left, g)
 	case !errors.Is(err, ErrLost):
-		l.retainInBackground(s, false, releaseInterval)
+		l.retainInBackground(s)
 	}
 	return err
 }
@@ -209,7 +204,7 @@ func (l *Locker) outlive(ctx context.Context, g driver.Grant) (context.Context, 
 // on changes nothing. The error wraps ErrLost if the store says that this owner does not
 // have the key.
 func (l *Locker) retain(ctx context.Context, g driver.Grant, left time.Duration) error {
-	g.TTL = left
+	g.TTL, g.Retain = left, true
 	switch r := driver.RenewAll(ctx, l.backend, []driver.Grant{g})[0]; r.Status {
 	case driver.Renewed:
 		return nil
@@ -252,43 +247,31 @@ func (l *Locker) releaseInBackground(g driver.Grant) {
 	})
 }
 
-// retainInBackground continues, after the pause, until it is certain how long the store
-// keeps the key of s. Close ends it.
+// retainInBackground asks the store again to keep the key of s, until it answers or the
+// lease has run out. Close ends it.
 //
-// If the store has not answered, it asks again until the lease has run out. If the store
-// has answered and keeps the key, an earlier request may still reach it: a request that
-// extends the lease and was in progress or abandoned without an answer. It is unknown how
-// long a network delays such a request. When it arrives, the key expires one lease later,
-// which may be too early. So the time is sent again as often as a lease is renewed. One
-// case remains: if this process ends before, or cannot reach the store for the length of a
-// lease after the request arrived, the key expires too early.
-func (l *Locker) retainInBackground(s *Lease, kept bool, pause time.Duration) {
+// One answer is enough. An earlier request of this owner may still reach the store, but no
+// such request shortens a lease. If it lengthens this one, the release in the end comes first.
+func (l *Locker) retainInBackground(s *Lease) {
 	st := s.state
 	_, began := st.Holder()
 	sent := st.Sent()
 	l.life.background(func() {
-		for l.sleep(l.life.ctx, pause, nil) {
+		for l.sleep(l.life.ctx, releaseInterval+rand.N(releaseInterval), nil) {
 			left := keepFor(began, s.minHold)
-			if left == 0 || !kept && time.Since(sent) >= st.TTL() {
+			if left == 0 || time.Since(sent) >= st.TTL() {
 				l.releaseAfter(left, st.LastGrant())
 				return
 			}
-			inFlight := st.InFlight()
 			ctx, cancel := context.WithTimeout(l.life.ctx, min(releaseTimeout, st.TTL()))
 			err := l.retain(ctx, st.LastGrant(), left)
 			cancel()
 			switch {
-			case err == nil && !inFlight:
+			case err == nil:
 				l.releaseAfter(left, st.LastGrant())
 				return
-			case err == nil:
-				kept, pause = true, min(left, renewalPause(st.TTL()))
 			case errors.Is(err, ErrLost):
 				return
-			case kept:
-				pause = min(left, retryPause(st.TTL()))
-			default:
-				pause = releaseInterval + rand.N(releaseInterval)
 			}
 		}
 	})

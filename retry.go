@@ -25,9 +25,7 @@ var errSilent = errors.New("no answer by the end of MaxWait")
 
 // takeGrant asks the backend until it grants the key, the budget is spent, ctx ends or the
 // Locker is closed. What a failure may leave in the store is released in the background.
-// abandoned reports that an attempt got no answer: it may still reach the store, and then
-// set the lease anew.
-func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait bool) (_ driver.Grant, abandoned bool, _ error) {
+func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait bool) (driver.Grant, error) {
 	queues := wait && l.queuer != nil
 	uncertain := queues  // whether something is left in the store: a place in its queue, or a grant
 	told := false        // the waiters in this process were told what the store answered
@@ -57,11 +55,10 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 			if told {
 				l.tellWaiters(r.Key, nil, 0)
 			}
-			return g, abandoned, nil
+			return g, nil
 		}
 		held := errors.Is(err, ErrNotAcquired)
 		uncertain = uncertain || !held
-		abandoned = abandoned || !held
 		switch {
 		case held:
 			backendErr = nil
@@ -90,7 +87,7 @@ func (l *Locker) takeGrant(ctx context.Context, s *Lease, r driver.Request, wait
 		if uncertain {
 			l.releaseInBackground(r.Grant())
 		}
-		return driver.Grant{}, false, l.refusal(ctx, &s.budget, l.markLocal(r.Key, err))
+		return driver.Grant{}, l.refusal(ctx, &s.budget, l.markLocal(r.Key, err))
 	}
 }
 

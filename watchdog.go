@@ -231,7 +231,6 @@ func (w *watchdog) due(now time.Time) (expired []*leaseState) {
 		case !renewable || st.watch.renewing || st.watch.renewAt.After(now): // its end has moved on
 		default:
 			st.watch.renewing = true
-			st.StartRequest()
 			batch = append(batch, st)
 		}
 		w.insert(st)
@@ -277,7 +276,6 @@ func (w *watchdog) renewed(st *leaseState, sent time.Time, r driver.RenewResult)
 	failed := false
 	w.mu.Lock()
 	st.watch.renewing = false
-	st.EndRequest(r.Status != driver.Unknown)
 	switch r.Status {
 	case driver.Renewed:
 		st.Extend(sent)

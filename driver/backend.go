@@ -11,6 +11,11 @@ import (
 // operations (a hung server must not hang a caller beyond a few seconds, nor
 // beyond its context), and must return soon after ctx ends.
 //
+// A request can reach the store late, after others of the same owner: networks delay, and
+// clients repeat. So no request may shorten a lease. Wherever a method extends a lease to
+// TTL from now, the lease of an owner that would last longer must stay as it is. The only
+// exception is Renew of a grant with [Grant].Retain.
+//
 // A Backend belongs to one Locker, which closes it if it is an [io.Closer].
 type Backend interface {
 	// Features returns what the backend supports. The answer must not change.
@@ -19,8 +24,8 @@ type Backend interface {
 	// TryAcquire makes one attempt and never waits for a holder.
 	//
 	// It must be idempotent for one Owner: an owner that already holds the key
-	// succeeds, with a lease of TTL from now. The tokens must not be smaller than at
-	// first. This makes a lost reply harmless.
+	// succeeds, with a lease of at least TTL from now. The tokens must not be smaller
+	// than at first. This makes a lost reply harmless.
 	//
 	// If another owner holds the key, the error must wrap [ErrNotAcquired]; a
 	// [*HeldError] also says when to look again and names the holder. If the key
@@ -31,15 +36,15 @@ type Backend interface {
 	TryAcquire(ctx context.Context, r Request) (Grant, error)
 
 	// Renew extends each grant to a full TTL from now, in as few round trips as it
-	// can. It must report one result for each grant, by its index, as soon as the
+	// can, and shortens none. It must report one result for each grant, by its index, as soon as the
 	// result is known: the silence of one server must not delay the results of
 	// another. It may call report from several goroutines at once, but must not call
 	// it after it has returned. A grant without a report is [Unknown].
 	//
-	// The TTL is that of the grant. For MinHold it differs from the one that was first
-	// asked for, and may be longer or shorter; a backend that cannot take any TTL
-	// declares [Features].MaxTTL. A grant that is gone must be reported [Lost] and
-	// must never be created anew.
+	// The TTL is that of the grant. With [Grant].Retain it differs from the one that was
+	// first asked for: the lease must then end TTL from now, whether that is later than
+	// before or sooner. A backend that cannot take any TTL declares [Features].MaxTTL. A
+	// grant that is gone must be reported [Lost] and must never be created anew.
 	Renew(ctx context.Context, grants []Grant, report func(i int, r RenewResult))
 
 	// Release gives the key back if g.Owner still has it, and gives up the owner's
@@ -89,8 +94,8 @@ type Queuer interface {
 // store's queue. While a Locker hands a key from one goroutine to the next, it then
 // asks whether it may continue, instead of giving the key back to find out.
 type Extender interface {
-	// Extend extends g to a full TTL from now and issues more tokens: as many as
-	// asked for or fewer, but at least one, each larger than all before, of which
+	// Extend extends g to a full TTL from now, shortens nothing, and issues more tokens: as
+	// many as asked for or fewer, but at least one, each larger than all before, of which
 	// g.LastToken is the last of g.Owner. It returns g with the new tokens and the new
 	// time of sending.
 	//

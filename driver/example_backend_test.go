@@ -23,6 +23,13 @@ type row struct {
 	token   uint64    // never becomes smaller
 }
 
+// extend never shortens a lease: the request may be late.
+func (r *row) extend(end time.Time) {
+	if end.After(r.expires) {
+		r.expires = end
+	}
+}
+
 var _ driver.Backend = (*tableLock)(nil)
 
 func newTableLock() *tableLock { return &tableLock{rows: make(map[string]row)} }
@@ -42,10 +49,11 @@ func (b *tableLock) TryAcquire(ctx context.Context, r driver.Request) (driver.Gr
 	if held && old.owner != r.Owner {
 		return driver.Grant{}, &driver.HeldError{RetryAfter: old.expires.Sub(now), Holder: driver.HolderOf(old.owner)}
 	}
-	if !held {
-		old.token++ // a new grant; otherwise the owner gets the same token again
+	if !held { // otherwise the owner gets the same token again
+		old = row{owner: r.Owner, token: old.token + 1}
 	}
-	b.rows[r.Key] = row{owner: r.Owner, expires: now.Add(r.TTL), token: old.token}
+	old.extend(now.Add(r.TTL))
+	b.rows[r.Key] = old
 	g.Token, g.LastToken = old.token, old.token
 	return g, nil
 }
@@ -62,7 +70,10 @@ func (b *tableLock) Renew(ctx context.Context, grants []driver.Grant, report fun
 		case old.owner != g.Owner || !now.Before(old.expires):
 			report(i, driver.RenewResult{Status: driver.Lost})
 		default:
-			old.expires = now.Add(g.TTL)
+			if g.Retain {
+				old.expires = time.Time{} // it may be shortened
+			}
+			old.extend(now.Add(g.TTL))
 			b.rows[g.Key] = old
 			report(i, driver.RenewResult{Status: driver.Renewed})
 		}

@@ -84,6 +84,11 @@ type Grant struct {
 
 	// Contended reports whether other owners wait in the store's queue.
 	Contended bool
+
+	// Retain is set by the Locker for the last Renew of an owner that is done, because of
+	// MinHold: the store keeps the key for TTL from then on, and no longer. A late copy
+	// of an earlier request may lengthen that by a lease.
+	Retain bool
 }
 
 // Sharing returns the part of g that says which holders the key can have at the same

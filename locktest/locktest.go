@@ -102,6 +102,7 @@ var groups = []group{
 	{"idempotence", idempotenceCases},
 	{"expiry", expiryCases},
 	{"renewal", renewalCases},
+	{"late", lateCases},
 	{"loss", lossCases},
 	{"release", releaseCases},
 	{"tokens", tokensCases},

@@ -125,6 +125,15 @@ var extendMutants = []mutant{
 			return more, err
 		}
 	}},
+	{"late-extend-shortens", []string{"late/shortens-nothing"}, func(s *spoiled) {
+		s.extends()
+		honest := s.extend
+		s.extend = func(ctx context.Context, g driver.Grant, tokens int) (driver.Grant, error) {
+			more, err := honest(ctx, g, tokens)
+			s.shorten(g, err)
+			return more, err
+		}
+	}},
 	{"extends-while-others-wait", []string{
 		"extend/others-wait", "extend/others-wait-elsewhere", "extend/refusal-changes-nothing",
 	}, func(s *spoiled) {

@@ -286,22 +286,39 @@ var renewMutants = []mutant{
 			return driver.RenewAll(ctx, s.Backend, grants)
 		}
 	}},
-	{"never-shortens", []string{"renewal/shorter-than-before"}, func(s *spoiled) {
-		var b book
-		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
-			if err == nil {
-				b.add(*g)
-			}
-			return err
-		})
+	{"never-shortens", []string{"renewal/retain-for-less"}, func(s *spoiled) {
 		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
 			grants = slices.Clone(grants)
-			for i, g := range grants {
-				first, _ := b.get(g.Key, g.Owner)
-				grants[i].TTL = max(g.TTL, first.TTL)
+			for i := range grants {
+				grants[i].Retain = false
 			}
 			return driver.RenewAll(ctx, s.Backend, grants)
 		}
+	}},
+	{"late-renewal-shortens", []string{"late/shortens-nothing"}, func(s *spoiled) {
+		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
+			grants = slices.Clone(grants)
+			for i := range grants {
+				grants[i].Retain = true
+			}
+			return driver.RenewAll(ctx, s.Backend, grants)
+		}
+	}},
+	{"late-renewal-takes-the-key", []string{"late/others"}, func(s *spoiled) {
+		s.renewals(func(grants []driver.Grant, results []driver.RenewResult) []driver.RenewResult {
+			for i, g := range grants {
+				if results[i].Status == driver.Lost {
+					s.Drop(g.Key)
+				}
+			}
+			return results
+		})
+	}},
+	{"late-attempt-shortens", []string{"late/shortens-nothing"}, func(s *spoiled) {
+		s.answer(func(_ driver.Request, g *driver.Grant, err error) error {
+			s.shorten(*g, err)
+			return err
+		})
 	}},
 	{"lost-for-want-of-time", []string{"renewal/cancelled-context"}, func(s *spoiled) {
 		s.renew = func(ctx context.Context, grants []driver.Grant) []driver.RenewResult {
@@ -311,6 +328,13 @@ var renewMutants = []mutant{
 			return driver.RenewAll(ctx, s.Backend, grants)
 		}
 	}},
+}
+
+// shorten sets the lease of a grant to its TTL from now.
+func (s *spoiled) shorten(g driver.Grant, err error) {
+	if g.Retain = true; err == nil {
+		driver.RenewAll(context.Background(), s.Backend, []driver.Grant{g})
+	}
 }
 
 // renewals changes the results of an honest renewal.

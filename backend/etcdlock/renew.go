@@ -54,7 +54,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 				if err == nil && exist[i] {
 					err = r.lock.session.fresh(op, sent)
 				}
-				report(r.index, b.renewed(r.lock, exist[i], err, sent, grants[r.index].TTL))
+				report(r.index, b.renewed(r.lock, exist[i], err, sent, &grants[r.index]))
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func (b *Backend) exist(ctx context.Context, places queue) ([]bool, error) {
 }
 
 // renewed records the outcome of a renewal and returns it.
-func (b *Backend) renewed(l lock, exists bool, err error, sent time.Time, ttl time.Duration) driver.RenewResult {
+func (b *Backend) renewed(l lock, exists bool, err error, sent time.Time, asked *driver.Grant) driver.RenewResult {
 	if l.session.hasEnded() || errors.Is(err, errLeaseGone) || err == nil && !exists {
 		b.table.remove(l.ticket, false)
 		return driver.RenewResult{Status: driver.Lost}
@@ -90,7 +90,7 @@ func (b *Backend) renewed(l lock, exists bool, err error, sent time.Time, ttl ti
 		return driver.RenewResult{Err: err}
 	}
 	g := l.grant
-	g.Sent, g.TTL = sent, ttl
+	g.Sent, g.TTL, g.Retain = sent, asked.TTL, asked.Retain
 	if !b.table.extend(l.ticket, g) {
 		return driver.RenewResult{Status: driver.Lost}
 	}

@@ -98,16 +98,14 @@ func (t *table) setHeld(tk *ticket, s *session, g *driver.Grant) bool {
 		return false
 	}
 	tk.queued = false
-	left := g.TTL - time.Since(g.Sent)
 	if tk.held {
 		g.Token, g.LastToken = tk.grant.Token, tk.grant.LastToken
-		tk.timer.Reset(left)
-	} else {
-		tk.held, tk.since = true, g.Sent
-		tk.timer = time.AfterFunc(left, func() { t.expire(tk) })
-		t.held[tk.path] = tk
+		tk.extend(*g)
+		return true
 	}
-	tk.grant = *g
+	tk.held, tk.since, tk.grant = true, g.Sent, *g
+	tk.timer = time.AfterFunc(time.Until(tk.end()), func() { t.expire(tk) })
+	t.held[tk.path] = tk
 	return true
 }
 
@@ -166,8 +164,7 @@ func (t *table) extend(tk *ticket, g driver.Grant) bool {
 	if !tk.held || tk.expired(time.Now()) {
 		return false
 	}
-	tk.grant = g
-	tk.timer.Reset(g.TTL - time.Since(g.Sent))
+	tk.extend(g)
 	return true
 }
 

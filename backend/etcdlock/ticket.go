@@ -40,5 +40,18 @@ func (tk *ticket) isGone() bool {
 	}
 }
 
+// extend records that g was confirmed. It shortens the lease only with [driver.Grant].Retain:
+// the answer may be late.
+func (tk *ticket) extend(g driver.Grant) {
+	if !g.Retain && g.Sent.Add(g.TTL).Before(tk.end()) {
+		g.Sent, g.TTL = tk.grant.Sent, tk.grant.TTL
+	}
+	tk.grant = g
+	tk.timer.Reset(time.Until(tk.end()))
+}
+
+// end returns when the lease ends.
+func (tk *ticket) end() time.Time { return tk.grant.Sent.Add(tk.grant.TTL) }
+
 // expired reports whether the lease has ended.
-func (tk *ticket) expired(now time.Time) bool { return now.Sub(tk.grant.Sent) >= tk.grant.TTL }
+func (tk *ticket) expired(now time.Time) bool { return !now.Before(tk.end()) }

@@ -45,6 +45,13 @@ func (h *holder) revoke() {
 	}
 }
 
+// extend extends the lease, and never shortens it: the request may be late.
+func (h *holder) extend(end time.Time) {
+	if end.After(h.expires) {
+		h.expires = end
+	}
+}
+
 func (h *holder) heldAt(now time.Time) bool { return now.Before(h.expires) }
 
 // admits reports whether one more holder with that sharing may have the key.

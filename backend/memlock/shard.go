@@ -58,7 +58,7 @@ func (s *shard) acquire(r *driver.Request, now time.Time) (driver.Grant, *driver
 	if e == nil {
 		e = s.insert(r.Key, now)
 	} else if i := e.find(r.Owner); i >= 0 {
-		e.holders[i].expires = now.Add(r.TTL)
+		e.holders[i].extend(now.Add(r.TTL))
 		s.setTimer(e, now)
 		return e.grant(&e.holders[i], sharing, r.TTL, now), nil
 	}
@@ -106,7 +106,11 @@ func (s *shard) renew(g *driver.Grant) driver.RenewStatus {
 	if i < 0 || !e.holders[i].heldAt(now) {
 		return driver.Lost
 	}
-	e.holders[i].expires = now.Add(g.TTL)
+	if end := now.Add(g.TTL); g.Retain {
+		e.holders[i].expires = end
+	} else {
+		e.holders[i].extend(end)
+	}
 	s.setTimer(e, now)
 	return driver.Renewed
 }

@@ -57,6 +57,7 @@ type ScriptOp struct {
 	Mode       string // try, enqueue or extend
 	InDoubt    bool
 	Share      string // r or p<n>: see lock.lua
+	Retain     bool
 }
 
 // Caller is what a script call knows of the Backend.
@@ -83,7 +84,7 @@ func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) (
 		keys[i] = o.Key
 		switch s.Name {
 		case renewScript.Name:
-			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Share)
+			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Share, rediskit.Flag(o.Retain))
 			continue
 		case plainScripts.acquire.Name:
 			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Mode, o.Share)

@@ -126,7 +126,7 @@ func (b *Backend) renewBatch(ctx context.Context, c redis.UniversalClient, grant
 
 func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver.Grant, batch []int) ([]driver.RenewResult, error) {
 	keys := make([]string, 0, len(batch))
-	args := make([]any, 0, 3*len(batch))
+	args := make([]any, 0, 4*len(batch))
 	for _, i := range batch {
 		keys = append(keys, grants[i].Key)
 		args = appendRenewal(args, grants[i])
@@ -148,7 +148,7 @@ func renewScripted(ctx context.Context, c redis.UniversalClient, grants []driver
 
 // appendRenewal appends the arguments of renew.lua for g.
 func appendRenewal(args []any, g driver.Grant) []any {
-	return append(args, g.Owner, g.TTL.Milliseconds(), share(g.Mode, g.Permits))
+	return append(args, g.Owner, g.TTL.Milliseconds(), share(g.Mode, g.Permits), rediskit.Flag(g.Retain))
 }
 
 // renewPipelined sends one script call for each lock. It fails if no call was answered.

@@ -56,7 +56,7 @@ func TestScriptAcquireRepeat(t *testing.T) {
 	})
 }
 
-// An attempt that arrives late does not shorten the lease.
+// An attempt that arrives late does not shorten the lease, and neither does a renewal.
 func TestScriptLateAttempt(t *testing.T) {
 	eachScripts(t, func(_ *testing.T, s scripts) {
 		s.take("a1")
@@ -65,6 +65,10 @@ func TestScriptLateAttempt(t *testing.T) {
 		s.ttl(lockKey, time.Minute)
 		s.extend("a1", "1")
 		s.ttl(lockKey, time.Minute)
+		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: testTTL})
+		s.ttl(lockKey, time.Minute)
+		s.renewed([]string{"1"}, redislock.ScriptOp{Key: lockKey, Owner: "a1", TTL: testTTL, Retain: true})
+		s.ttl(lockKey, testTTL)
 		s.release("a1", 1)
 
 		for _, share := range []string{reads, "p1"} {

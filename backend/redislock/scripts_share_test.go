@@ -141,24 +141,27 @@ func TestScriptRenewShared(t *testing.T) {
 		s.ends("r c1", -time.Microsecond)
 		s.Set(ctx, "k2", "r a1", time.Minute)
 		s.RPush(ctx, "k3", "r a1")
-		renew := func(ttl time.Duration) {
+		renew := func(ttl time.Duration, retain bool) {
 			t.Helper()
 			var ops []redislock.ScriptOp
 			for _, o := range [][3]string{
 				{lockKey, "a1", reads}, {"k2", "a1", reads}, {"k3", "a1", reads}, {"k4", "a1", reads},
 				{lockKey, "a1", "p2"}, {lockKey, "c1", reads}, {lockKey, "d1", reads}, {lockKey, "a1", ""},
 			} {
-				ops = append(ops, redislock.ScriptOp{Key: o[0], Owner: o[1], Share: o[2], TTL: ttl})
+				ops = append(ops, redislock.ScriptOp{Key: o[0], Owner: o[1], Share: o[2], TTL: ttl, Retain: retain})
 			}
 			s.renewed([]string{"1", "0", "0", "0", "0", "0", "0", "0"}, ops...)
 		}
-		renew(20 * time.Second)
+		renew(20*time.Second, false)
 		s.lease("r a1", 20*time.Second)
 		s.lease("r b1", 30*time.Second)
 		s.ttl(lockKey, 30*time.Second)
-		renew(60 * time.Second)
+		renew(60*time.Second, false)
 		s.ttl(lockKey, 60*time.Second)
-		renew(10 * time.Second) // shorter, as Grant.TTL may be
+		renew(10*time.Second, false) // late
+		s.lease("r a1", 60*time.Second)
+		s.ttl(lockKey, 60*time.Second)
+		renew(10*time.Second, true)
 		s.lease("r a1", 10*time.Second)
 		s.ttl(lockKey, 30*time.Second)
 		if n := s.Exists(ctx, "k4").Val(); n != 0 {

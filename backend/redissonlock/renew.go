@@ -62,7 +62,7 @@ func (b *Backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 	calls := make([]luascript.Call, len(batch))
 	for n, i := range batch {
 		g := grants[i]
-		calls[n] = luascript.Call{Keys: []string{g.Key}, Args: []any{g.Owner, g.TTL.Milliseconds()}}
+		calls[n] = luascript.Call{Keys: []string{g.Key}, Args: []any{g.Owner, g.TTL.Milliseconds(), rediskit.Flag(g.Retain)}}
 	}
 	cmds, err := call(ctx, b, func(ctx context.Context) (cmds []*rediskit.Cmd, err error) {
 		for repeats := 0; ; repeats++ {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -83,10 +84,10 @@ func (v *renewal) send(ctx context.Context, n *node, group []int) {
 	part := group[:min(batch, len(group))]
 	rest := group[len(part):]
 	keys := make([]string, 0, len(part))
-	args := make([]any, 0, 2*len(part))
+	args := make([]any, 0, 3*len(part))
 	for _, i := range part {
 		keys = append(keys, v.grants[i].Key)
-		args = append(args, v.grants[i].Owner, millis(nodeTTL(v.grants[i].TTL)))
+		args = append(args, v.grants[i].Owner, millis(nodeTTL(v.grants[i].TTL)), rediskit.Flag(v.grants[i].Retain))
 	}
 	op := func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
 		return run(ctx, c, renewScript, len(part), keys, args)

@@ -162,7 +162,8 @@ func (e *entry) issue(n int) int64 {
 }
 
 // acquire grants the key to the request if it can. An owner that has the key gets more
-// tokens and a full TTL: the reply before may have been lost. The entry must be pruned.
+// tokens and at least a full TTL: the reply before may have been lost. The entry must be
+// pruned.
 func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	ends := e.now + r.TTL.Microseconds()
 	m := e.find(r.Owner)
@@ -171,10 +172,10 @@ func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	case m != nil && m.isTombstone():
 		return driver.Grant{}, false
 	case e.owner == r.Owner:
-		e.expires = ends
+		e.expires = max(e.expires, ends)
 		g = grantOf(r, e.issue(r.Tokens))
 	case m != nil && m.holds():
-		m.token, m.expires = e.issue(r.Tokens), ends
+		m.token, m.expires = e.issue(r.Tokens), max(m.expires, ends)
 		g = grantOf(r, m.token)
 	case !e.admits(r):
 		return driver.Grant{}, false

@@ -70,10 +70,13 @@ func (b *Backend) renew(ctx context.Context, by *renewals, batch []renewal) (map
 	}
 	i := bits.Len(uint(len(batch) - 1))
 	renew, read := by.renew[i], by.read[i]
-	v := make(values, 3<<i)
+	v := make(values, 4<<i)
 	for i := range 1 << i {
 		g, no := batch[min(i, len(batch)-1)].g, strconv.Itoa(i)
-		v["key"+no], v["owner"+no], v["ttl"+no] = g.Key, g.Owner, g.TTL.Microseconds()
+		v["key"+no], v["owner"+no], v["ttl"+no], v["kept"+no] = g.Key, g.Owner, g.TTL.Microseconds(), int64(1)
+		if g.Retain {
+			v["kept"+no] = int64(0)
+		}
 	}
 	var renewed map[keyOwner]bool
 	err := b.do(ctx, forRenewal, func(ctx context.Context, c *sql.Conn) error {

@@ -29,7 +29,8 @@ func newRenewals(d Dialect, t table, name string) *renewals {
 	return r
 }
 
-// renewTemplates returns the templates for n grants.
+// renewTemplates returns the templates for n grants. The parameter kept is 1, so that a
+// renewal that is late shortens no lease, or 0 for the last one of an owner, which may.
 func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 	rows := func(row, separator string) string {
 		all := make([]string, n)
@@ -40,15 +41,17 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 	}
 	switch d {
 	case Postgres:
-		return "UPDATE " + name + " AS l SET expires = {now} + g.ttl FROM (VALUES " + rows("(:key#, :owner#, :ttl#)", ", ") + ") AS g (k, o, ttl) " +
+		return "UPDATE " + name + " AS l SET expires = {max}(l.expires * g.kept, {now} + g.ttl) " +
+			"FROM (VALUES " + rows("(:key#, :owner#, :ttl#, :kept#)", ", ") + ") AS g (k, o, ttl, kept) " +
 			"WHERE l.lock_key = g.k AND l.owner = g.o AND l.token > 0 AND l.expires > {now} RETURNING l.lock_key, l.owner", ""
 	case SQLite:
-		return "UPDATE " + name + " SET expires = {now} + g.ttl " +
-			"FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl FROM (VALUES " + rows("(:key#, :owner#, :ttl#)", ", ") + ")) AS g " +
+		return "UPDATE " + name + " SET expires = {max}(expires * g.kept, {now} + g.ttl) " +
+			"FROM (SELECT column1 AS k, column2 AS o, column3 AS ttl, column4 AS kept " +
+			"FROM (VALUES " + rows("(:key#, :owner#, :ttl#, :kept#)", ", ") + ")) AS g " +
 			"WHERE lock_key = g.k AND owner = g.o AND token > 0 AND expires > {now} RETURNING lock_key, owner", ""
 	default:
-		return "UPDATE " + name + " AS l JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl", " UNION ALL ") + ") AS g " +
-				"ON l.lock_key = g.k AND l.owner = g.o SET l.expires = {now} + g.ttl WHERE l.token > 0 AND l.expires > {now}",
+		return "UPDATE " + name + " AS l JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
+				"ON l.lock_key = g.k AND l.owner = g.o SET l.expires = {max}(l.expires * g.kept, {now} + g.ttl) WHERE l.token > 0 AND l.expires > {now}",
 			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
 				"AND token > 0 AND expires > {now}"
 	}

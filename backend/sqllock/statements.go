@@ -80,8 +80,9 @@ func newStatements(d Dialect, t table) *statements {
 	return &statements{
 		dialect: d, table: t,
 
-		// In MySQL the statement sets the columns one after the other, and the result has
-		// no rows: LAST_INSERT_ID passes the token.
+		// An attempt of the holder may be late, and shortens no lease. In MySQL the statement
+		// sets the columns one after the other, and the result has no rows: LAST_INSERT_ID
+		// passes the token.
 		acquire: pick(byDialect{
 			0: `INSERT INTO {lock} AS l (lock_key, owner, prior_token, token, since, expires, busy)
 VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0)
@@ -89,7 +90,7 @@ ON CONFLICT (lock_key) DO UPDATE SET
   prior_token = CASE WHEN l.owner = '' THEN l.token ELSE l.prior_token END,
   token = {max}(l.token + :tokens, {now}),
   since = CASE WHEN l.owner = '' THEN {now} ELSE l.since END,
-  expires = {now} + :ttl,
+  expires = CASE WHEN l.owner = '' THEN {now} + :ttl ELSE {max}(l.expires, {now} + :ttl) END,
   owner = excluded.owner
 WHERE ` + free + ` OR ` + own + `
 RETURNING token`,
@@ -97,14 +98,14 @@ RETURNING token`,
   prior_token = IF(l.owner = '', l.token, l.prior_token),
   token = LAST_INSERT_ID({max}(l.token + :tokens, {now})),
   since = IF(l.owner = '', {now}, l.since),
-  expires = {now} + :ttl,
+  expires = IF(l.owner = '', {now} + :ttl, {max}(l.expires, {now} + :ttl)),
   owner = :owner
 WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `)`,
 		}),
 		extend: pick(byDialect{
-			0: `UPDATE {lock} AS l SET token = {max}(l.token + :tokens, {now}), expires = {now} + :ttl
+			0: `UPDATE {lock} AS l SET token = {max}(l.token + :tokens, {now}), expires = {max}(l.expires, {now} + :ttl)
 WHERE l.lock_key = :key AND l.busy = 0 AND ` + own + ` RETURNING token`,
-			MySQL: `UPDATE {lock} AS l SET token = LAST_INSERT_ID({max}(l.token + :tokens, {now})), expires = {now} + :ttl
+			MySQL: `UPDATE {lock} AS l SET token = LAST_INSERT_ID({max}(l.token + :tokens, {now})), expires = {max}(l.expires, {now} + :ttl)
 WHERE l.lock_key = :key AND l.busy = 0 AND ` + own,
 		}),
 		release: pick(byDialect{

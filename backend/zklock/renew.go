@@ -51,7 +51,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	for range min(len(renewals), maxRenewals) {
 		workers.Go(func() {
 			for r := range jobs {
-				report(r.index, b.renew(op, r.lock, grants[r.index].TTL, sent, err))
+				report(r.index, b.renew(op, r.lock, &grants[r.index], sent, err))
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 }
 
 // renew renews one lock. The error says why the leader has not answered, if it has not.
-func (b *Backend) renew(ctx context.Context, lock heldLock, ttl time.Duration, sent time.Time, err error) driver.RenewResult {
+func (b *Backend) renew(ctx context.Context, lock heldLock, asked *driver.Grant, sent time.Time, err error) driver.RenewResult {
 	lost := driver.RenewResult{Status: driver.Lost}
 	var stat zk.Stat
 	var names []string
@@ -88,7 +88,7 @@ func (b *Backend) renew(ctx context.Context, lock heldLock, ttl time.Duration, s
 		err = b.link.explain(errNoSession)
 	default:
 		g := lock.grant
-		g.Sent, g.TTL = sent, ttl
+		g.Sent, g.TTL, g.Retain = sent, asked.TTL, asked.Retain
 		if b.table.extend(lock.ticket, g, lock.version) {
 			return driver.RenewResult{Status: driver.Renewed}
 		}

@@ -140,6 +140,9 @@ func (t *table) setHeld(tk *ticket, s *session, g driver.Grant) bool {
 	if tk.heldNode != tk.node {
 		tk.version = 0
 	}
+	if tk.held {
+		g = tk.extended(g)
+	}
 	tk.grant, tk.heldNode, tk.heldSession, tk.queued = g, tk.node, s, false
 	if tk.held {
 		heap.Fix(&t.expiries, tk.index)
@@ -195,7 +198,7 @@ func (t *table) extend(tk *ticket, g driver.Grant, version int32) bool {
 	if !tk.held || tk.expired(time.Now()) {
 		return false
 	}
-	tk.grant, tk.version = g, max(tk.version, version)
+	tk.grant, tk.version = tk.extended(g), max(tk.version, version)
 	heap.Fix(&t.expiries, tk.index)
 	t.reschedule()
 	return true

@@ -49,9 +49,6 @@ type State[H comparable] struct {
 
 	sharers   map[H]struct{} // the holders of a shared lease
 	attaching int            // holders on their way to share the lease
-
-	inFlight  int  // requests in progress that extend the lease
-	abandoned bool // such a request ended without an answer: it may still reach the store
 }
 
 // renewalErr is a renewal that failed.
@@ -68,17 +65,17 @@ type Assignment struct {
 }
 
 // Init makes s the state of a new lease, which this process gets now and which no holder
-// has yet. abandoned reports that an attempt to get the lease ended without an answer. When
-// the lease is lost, lost is called once for each holder, before Detach or Release of that
-// holder can return, and must not use the state. What it returns is called afterwards.
-func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, abandoned bool, lost func(h H, err error) (tell func())) {
+// has yet. When the lease is lost, lost is called once for each holder, before Detach or
+// Release of that holder can return, and must not use the state. What it returns is called
+// afterwards.
+func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits, lost func(h H, err error) (tell func())) {
 	s.grant, s.class, s.limits, s.safeTTL, s.lost = g, c, l, clock.SafeTTL(g.TTL), lost
 	s.since = s.age(now)
 	s.sent, s.enough = Start(g), s.safeTTL/2
 	if !g.Until.IsZero() {
 		s.enough, s.provisional = g.Until.Sub(g.Sent)/2, true
 	}
-	s.abandoned, s.tokens = abandoned, tokenRange{token: g.Token, last: g.LastToken, began: s.since}
+	s.tokens = tokenRange{token: g.Token, last: g.LastToken, began: s.since}
 	if c.Shares() {
 		s.attaching = 1
 	}
@@ -374,29 +371,6 @@ func (s *State[H]) Sent() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
-}
-
-// StartRequest records that a request which extends the lease is about to be sent.
-func (s *State[H]) StartRequest() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inFlight++
-}
-
-// EndRequest records that such a request has ended, with an answer or without.
-func (s *State[H]) EndRequest(answered bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inFlight--
-	s.abandoned = s.abandoned || !answered
-}
-
-// InFlight reports whether a request that extends the lease may still reach the store. It
-// does not count requests for which StartRequest was not called yet.
-func (s *State[H]) InFlight() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.inFlight > 0 || s.abandoned
 }
 
 // Extend records that a request which extends the lease was sent then, and was confirmed.

@@ -42,7 +42,7 @@ func newLease(t *testing.T, c compat.Class, l leasestate.Limits, tokens bool) *l
 	if tokens {
 		g.Token, g.LastToken = 1, 4
 	}
-	s.Init(time.Now(), g, c, l, false, func(h string, err error) func() {
+	s.Init(time.Now(), g, c, l, func(h string, err error) func() {
 		return func() { s.told = append(s.told, fmt.Sprint(h, ": ", err)) }
 	})
 	return s
@@ -317,37 +317,6 @@ func TestFixedLeaseIsNotRenewable(t *testing.T) {
 	})
 }
 
-func TestRequestsInFlight(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, limits, false)
-		want := func(want bool) {
-			t.Helper()
-			if s.InFlight() != want {
-				t.Errorf("in flight: %v", !want)
-			}
-		}
-		want(false)
-		s.StartRequest()
-		s.StartRequest()
-		s.EndRequest(true)
-		want(true)
-		s.EndRequest(true)
-		want(false)
-		s.StartRequest()
-		s.EndRequest(false)
-		want(true)
-		s.StartRequest()
-		s.EndRequest(true)
-		want(true) // the one without an answer may still arrive
-
-		attempt := new(leasestate.State[string])
-		attempt.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now()}, writer, limits, true, nil)
-		if !attempt.InFlight() {
-			t.Error("an attempt without an answer is forgotten")
-		}
-	})
-}
-
 // The end of a lease moves when a holder with a MaxHold comes or goes.
 func TestAssignTellsWhetherTheEndMoves(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -397,7 +366,7 @@ func TestManyHolders(t *testing.T) {
 		told, tokens := map[int]int{}, map[uint64]int{}
 		g := driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1000}
 		l := leasestate.Limits{HandOvers: 1000, MaxTime: time.Hour}
-		s.Init(time.Now(), g, reader, l, false, func(h int, _ error) func() {
+		s.Init(time.Now(), g, reader, l, func(h int, _ error) func() {
 			return func() {
 				mu.Lock()
 				defer mu.Unlock()

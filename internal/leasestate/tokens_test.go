@@ -71,7 +71,7 @@ func TestHandOversAreBounded(t *testing.T) {
 					g := driver.Grant{Key: "k", Owner: "o", TTL: class.TTL, Sent: time.Now()}
 					time.Sleep(time.Minute) // the answer is late, which does not count
 					l := leasestate.Limits{HandOvers: c.handOvers, MinTime: c.minTime, MaxTime: time.Hour}
-					s.Init(time.Now(), g, class, l, false, nil)
+					s.Init(time.Now(), g, class, l, nil)
 					s.assign("first", 0)
 					s.handsOver(c.first)
 					time.Sleep(c.pause)
@@ -157,7 +157,7 @@ func TestWhenMoreTokensAreAskedFor(t *testing.T) {
 				s := &lease{t: t}
 				g := driver.Grant{TTL: 10 * time.Hour, Sent: time.Now(), Token: min(c.tokens, 1), LastToken: c.tokens}
 				l := leasestate.Limits{HandOvers: c.handOvers, MinTime: c.minTime, MaxTime: time.Hour, Extend: true}
-				s.Init(time.Now(), g, compat.Class{TTL: g.TTL}, l, false, nil)
+				s.Init(time.Now(), g, compat.Class{TTL: g.TTL}, l, nil)
 				s.assign("first", 0)
 				for range c.want {
 					s.asks(false)
@@ -201,7 +201,7 @@ func TestTimeCountsFromTheLastAnswer(t *testing.T) {
 func TestMoreTokensAreNotAskedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		contended := &lease{t: t}
-		contended.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Contended: true}, writer, limits, false, nil)
+		contended.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Contended: true}, writer, limits, nil)
 		mute := newLease(t, writer, leasestate.Limits{HandOvers: limits.HandOvers, MaxTime: limits.MaxTime}, false)
 		for name, s := range map[string]*lease{"other owners wait": contended, "the store cannot be asked": mute} {
 			s.assign("first", 0)

@@ -3,8 +3,9 @@
 -- the set.
 --
 -- KEYS: the locks.
--- ARGV: for each lock the owner, the time to live in milliseconds, and the share: see
---   includes/lock.lua.
+-- ARGV: for each lock the owner, the time to live in milliseconds, the share: see
+--   includes/lock.lua; and 1 if the lease ends after that time even if it was longer. Otherwise
+--   the request may be late, and shortens no lease.
 --
 -- Returns a line for each lock: 1 if it was extended, 0 if not, or -<error>.
 
@@ -22,15 +23,18 @@ local function failed(reply)
 end
 
 local function renew(i)
-  local lock, owner, ttl, share = KEYS[i], ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+  local lock, owner, ttl = KEYS[i], ARGV[4 * i - 3], ARGV[4 * i - 2]
+  local share, retain = ARGV[4 * i - 1], ARGV[4 * i] == '1'
   if share == '' then
     local value = redis.pcall('GET', lock)
     if type(value) == 'table' then
       return failed(value)
-    elseif value and holds(value, owner) then
-      return tostring(redis.call('PEXPIRE', lock, ttl))
+    elseif not value or not holds(value, owner) then
+      return '0'
+    elseif retain or redis.call('PTTL', lock) < tonumber(ttl) then
+      redis.call('PEXPIRE', lock, ttl)
     end
-    return '0'
+    return '1'
   end
 
   local ends = redis.pcall('ZSCORE', lock, member(share, owner))
@@ -41,7 +45,10 @@ local function renew(i)
   end
   -- First a command that Redis does not refuse when it is out of memory.
   redis.call('PEXPIRE', lock, ttl)
-  redis.call('ZADD', lock, 'XX', string.format('%.0f', time() + ttl * 1000), member(share, owner))
+  local new = time() + ttl * 1000
+  if retain or tonumber(ends) < new then
+    redis.call('ZADD', lock, 'XX', string.format('%.0f', new), member(share, owner))
+  end
   expire_with_last(lock)
   return '1'
 end

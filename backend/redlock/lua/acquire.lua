@@ -16,7 +16,7 @@
 --- @include "includes/data_age.lua"
 --- @include "includes/counter.lua"
 
-local owner, generation, ttl, minting = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4] == '1'
+local owner, generation, ttl, minting = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == '1'
 
 local current = redis.pcall('GET', KEYS[1])
 if type(current) == 'table' and string.sub(current.err, 1, 9) == 'WRONGTYPE' then
@@ -51,6 +51,9 @@ end
 
 local now = micros()
 local age = data_age(KEYS[5], now)
+if mine then
+  ttl = math.max(ttl, redis.call('PTTL', KEYS[1])) -- a late attempt never shortens the lease
+end
 local code
 if mine and mine >= generation then
   redis.call('PEXPIRE', KEYS[1], ttl)
