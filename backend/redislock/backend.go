@@ -63,6 +63,7 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
 	}
+	b.calls.listener = b.inbox.listener
 	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), topology: t, mixed: o.mixed(), interval: o.pollers.Milliseconds()}
 	if args.mixed {
 		b.scripts = mixedScripts

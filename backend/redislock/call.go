@@ -21,7 +21,17 @@ type calls struct {
 	workers *rediskit.Workers
 	server  *rediskit.Server // the server that errors name first
 
+	listener   *rediskit.Listener // nil if there is none
 	background *rediskit.Background
+}
+
+// leave ends a connection of the client if err is what the server of the key says of itself.
+func (c *calls) leave(s *rediskit.Server, client redis.UniversalClient, key string, err error) bool {
+	refused := s.Leave(client, key, err)
+	if refused {
+		c.listener.Renew()
+	}
+	return refused
 }
 
 // noAnswer returns the error of an operation that the server did not answer in time. It is
@@ -47,11 +57,11 @@ type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
 // call runs op. Errors name the first server of the client.
 func call[T any](ctx context.Context, c *calls, op operation[T]) (T, error) {
-	return callAt(ctx, c, c.server, op)
+	return callAt(ctx, c, c.server, c.client, op)
 }
 
-// callAt runs op. Errors name the given server.
-func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, op operation[T]) (T, error) {
+// callAt runs op with the client. Errors name the given server.
+func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, client redis.UniversalClient, op operation[T]) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
 		return none, err
@@ -66,7 +76,8 @@ func callAt[T any](ctx context.Context, c *calls, s *rediskit.Server, op operati
 	diagnosis := time.AfterFunc(c.limit/2, func() { c.diagnose(s) })
 	defer diagnosis.Stop()
 	c.workers.Run(func() {
-		v, err := op(waiting, c.client)
+		v, err := op(waiting, client)
+		c.leave(s, client, "", err)
 		if causeUnknown(err) {
 			c.diagnose(s)
 			err = s.NoAnswer(err, c.limit)

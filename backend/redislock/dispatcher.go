@@ -207,15 +207,20 @@ func (d *dispatcher) send(ctx context.Context, server *rediskit.Server, inline b
 	if again := d.alone(batch, results, left); len(again) > 0 {
 		d.sendCalls(ctx, client, batch, results, again, 1)
 	}
-	if inline {
-		return results
-	}
 	for range maxRepeats {
 		left = broken(batch, results, left)
-		if len(left) == 0 || ctx.Err() != nil {
+		if inline || len(left) == 0 || ctx.Err() != nil {
 			break
 		}
 		d.sendCalls(ctx, client, batch, results, left, most)
+	}
+	for i := range results {
+		if d.leave(server, client, batch[i].keys[0], results[i].Err) {
+			break
+		}
+	}
+	if inline {
+		return results
 	}
 	if !rediskit.Answered(results[0].Err) {
 		rediskit.Reload(d.topology.client)

@@ -36,8 +36,8 @@ func (b *Backend) Ping(ctx context.Context) error {
 			server = b.dispatcher.siteFor(plain).server
 		}
 		all.Go(func() {
-			_, errs[i] = callAt(ctx, b.calls, server, func(ctx context.Context, _ redis.UniversalClient) (struct{}, error) {
-				return struct{}{}, rediskit.Ping(ctx, master)
+			_, errs[i] = callAt(ctx, b.calls, server, master, func(ctx context.Context, c redis.UniversalClient) (struct{}, error) {
+				return struct{}{}, rediskit.Ping(ctx, c)
 			})
 		})
 	}

@@ -84,20 +84,23 @@ func (b *Backend) renewAt(ctx context.Context, grants []driver.Grant, group []in
 		batch := group[:min(maxRenewBatch, len(group))]
 		group = group[len(batch):]
 
-		answers, err := callAt(ctx, b.calls, at.server, func(ctx context.Context, _ redis.UniversalClient) ([]driver.RenewResult, error) {
+		own := b.calls.own.Client()
+		answers, err := callAt(ctx, b.calls, at.server, own, func(ctx context.Context, c redis.UniversalClient) ([]driver.RenewResult, error) {
 			for repeats := 0; ; repeats++ {
-				answers, err := b.renewBatch(ctx, b.calls.own.Client(), grants, batch)
+				answers, err := b.renewBatch(ctx, c, grants, batch)
 				if !rediskit.Broken(err) || repeats == maxRepeats || ctx.Err() != nil {
 					return answers, err
 				}
 			}
 		})
+		left := false
 		for n, i := range batch {
 			r := driver.RenewResult{Err: err}
 			if err == nil {
 				r = answers[n]
 				r.Err = at.server.Explain(r.Err)
 			}
+			left = left || b.calls.leave(at.server, own, grants[i].Key, r.Err)
 			report(i, r)
 		}
 		if err != nil {

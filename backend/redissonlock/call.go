@@ -43,6 +43,7 @@ func call[T any](ctx context.Context, b *Backend, op func(context.Context) (T, e
 	answers := make(chan answer, 1)
 	rediskit.Call(limited, b.workers, b.background, op, func(v T, err error) { answers <- answer{v, err} })
 	a := <-answers
+	b.leave(b.client, "", a.err)
 	return a.value, b.explain(ctx, a.err)
 }
 
@@ -89,10 +90,20 @@ func (b *Backend) run(ctx context.Context, client redis.UniversalClient, s *luas
 			case b.isRedirect(err) && rediskit.Sleep(ctx, redirectPause):
 			case rediskit.Broken(err) && repeats < maxRepeats && ctx.Err() == nil:
 			default:
+				b.leave(client, keys[0], err)
 				return r, err
 			}
 		}
 	})
+}
+
+// leave ends a connection of the client if err is what the server of the key says of itself.
+func (b *Backend) leave(client redis.UniversalClient, key string, err error) bool {
+	refused := b.server.Leave(client, key, err)
+	if refused {
+		b.listener.Renew()
+	}
+	return refused
 }
 
 // isRedirect reports whether a Cluster refused a script for the moment: the slot is moving,

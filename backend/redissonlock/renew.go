@@ -79,7 +79,9 @@ func (b *Backend) renewBatch(ctx context.Context, grants []driver.Grant, batch [
 		return nil, err
 	}
 	results := make([]driver.RenewResult, len(batch))
+	left := false
 	for n, cmd := range cmds {
+		left = left || b.leave(b.own.Client(), calls[n].Keys[0], cmd.Err())
 		switch extended, err := cmd.Int64(); {
 		case err != nil:
 			results[n].Err = b.explain(ctx, err)

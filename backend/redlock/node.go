@@ -120,6 +120,9 @@ func sendOver[T any](ctx context.Context, n *node, client func() redis.Universal
 		if probe {
 			n.probing.Store(false)
 		}
+		if n.server.Leave(client(), "", err) {
+			n.listener.Renew()
+		}
 		done(r.value, !r.doubt && rediskit.FateOf(err) != rediskit.Unknown, n.explainUnanswered(err, limit))
 	})
 }

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ type Refusal struct {
 func Refusals() []Refusal {
 	return []Refusal{
 		{Error: "OOM", begin: settings(map[string]string{"maxmemory": "1"})},
+		{Error: "MISCONF", begin: unsaved},
 		{Error: "NOREPLICAS", begin: settings(map[string]string{"min-replicas-to-write": "1"})},
 		{Error: "READONLY", begin: orphaned(nil)},
 		{Error: "MASTERDOWN", begin: orphaned(settings(map[string]string{"replica-serve-stale-data": "no"}))},
@@ -91,6 +93,15 @@ func settings(to map[string]string) func(tb testing.TB, admin *redis.Client) fun
 			}
 		}
 	}
+}
+
+// unsaved makes the server fail to save its data: its directory is gone.
+func unsaved(tb testing.TB, admin *redis.Client) func() {
+	tb.Helper()
+	must(tb, os.RemoveAll(admin.ConfigGet(tb.Context(), "dir").Val()["dir"]))
+	end := settings(map[string]string{"save": "3600 1"})(tb, admin)
+	must(tb, admin.BgSave(tb.Context()).Err())
+	return end
 }
 
 // orphaned makes the server a replica of a master that does not exist. The server keeps

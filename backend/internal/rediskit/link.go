@@ -17,6 +17,7 @@ type link struct {
 	client   redis.UniversalClient
 	changed  chan struct{} // room for one: there is something in added
 	heard    atomic.Bool   // there was traffic since the last check
+	stale    atomic.Bool   // to be replaced at the next check
 	worked   bool          // there was traffic at all
 
 	added []string // channels to subscribe; guarded by the mutex of the Listener
@@ -91,6 +92,10 @@ func (k *link) send(ctx context.Context, sub *redis.PubSub, done <-chan struct{}
 			}
 			continue
 		case <-t.C:
+		}
+		if k.stale.Load() {
+			_ = sub.Close()
+			return
 		}
 		k.tidy(ctx, sub)
 		switch {

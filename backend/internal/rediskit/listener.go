@@ -105,6 +105,19 @@ func (l *Listener) Subscribed(name string) bool {
 	return ch != nil && ch.live
 }
 
+// Renew has each connection replaced within [PingEvery]. It is called when the server has
+// said that it does not serve: see [Server.Leave]. On a nil Listener it does nothing.
+func (l *Listener) Renew() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range l.links {
+		k.stale.Store(true)
+	}
+}
+
 // place gives the channels to the links of their servers.
 func (l *Listener) place(ctx context.Context, names ...string) {
 	for len(names) > 0 && ctx.Err() == nil {

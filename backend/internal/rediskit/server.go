@@ -32,6 +32,7 @@ type Server struct {
 	began  time.Time // asking
 	found  error
 	when   time.Time // of found
+	left   time.Time // the last time that Leave ended a connection
 }
 
 // NewServer returns the Server of the client. If the client has several, it is the one that

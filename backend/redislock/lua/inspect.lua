@@ -22,7 +22,7 @@ local function get(...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
     if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then
-      error(reply.err)
+      return redis.call(...) -- fails again, with the error of the server as it is
     end
     return nil, true
   end

@@ -54,7 +54,10 @@ local function release(i)
     end
   end
   if not mine then
-    redis.pcall('ZREM', queue, entry_of(owner, share)) -- a queue of another type has no entries
+    local left = redis.pcall('ZREM', queue, entry_of(owner, share))
+    if type(left) == 'table' and string.sub(left.err, 1, 9) ~= 'WRONGTYPE' then
+      return '-' .. left.err
+    end
   end
 
   local repeated = false

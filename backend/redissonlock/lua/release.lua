@@ -31,11 +31,20 @@ if mine == 1 then
   redis.call('DEL', lock)
   heard, rw_heard = publish(ARGV[3], ARGV[4], ARGV[5])
 end
-if in_doubt then
-  if type(redis.pcall('ZSCORE', gone, owner)) == 'string' then -- not an error
+if in_doubt or mine ~= 1 then
+  local known = in_doubt and type(redis.pcall('ZSCORE', gone, owner)) == 'string' -- not an error
+  -- Each release writes: a server that has become a replica must not answer it.
+  local ok, refused = pcall(in_doubt and add_tombstone or trim, gone, owner)
+  if not ok then
+    refused = type(refused) == 'table' and refused.err or refused
+    -- A value of another type stays: then acquire.lua fails.
+    if not string.find(refused, 'WRONGTYPE', 1, true) then
+      return redis.error_reply(refused)
+    end
+  end
+  if known then
     mine = 1
   end
-  pcall(add_tombstone, gone, owner) -- a value of another type stays: then acquire.lua fails
 end
 if mine == 1 then
   return { 1, heard, rw_heard }
