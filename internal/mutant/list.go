@@ -3,7 +3,7 @@ package mutant
 import "slices"
 
 // All are the mutants in the order of the table in docs/matrix.md.
-var All = slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, requests, redisServers, mixedFleet, redisson, quorum, keys)
+var All = slices.Concat(store, process, core, queue, leaseState, waiting, zooKeeper, etcd, requests, redisServers, redisson, quorum, keys)
 
 // store has mutants of the requests of the Redis backend to its server.
 var store = []Mutant{
