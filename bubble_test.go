@@ -26,9 +26,6 @@ func bubble(t *testing.T, f func(t *testing.T, l *distlock.Locker, s *testkit.St
 	})
 }
 
-// joint returns a view of s that can take several keys in one step.
-func joint(s *testkit.Store) driver.Backend { return s.Only(testkit.Queuing | testkit.Joint) }
-
 // extending returns a view of s that extends grants. It does not know its waiters, so a test
 // refuses in its place.
 func extending(s *testkit.Store) driver.Backend { return s.Only(testkit.Queuing | testkit.Extending) }

@@ -105,11 +105,9 @@ func TestHookThatPanics(t *testing.T) {
 	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
 		for _, hook := range []string{"none", "Start", "Acquired", "Failed", "Released", "Resigned"} {
 			for name, operation := range operations {
-				for _, abilities := range []testkit.Ability{testkit.Queuing, testkit.Queuing | testkit.Joint} {
-					t.Run(name+"/"+hook+"/"+how, func(t *testing.T) {
-						synctest.Test(t, func(t *testing.T) { surviveHook(t, lame(hook, end), operation, abilities) })
-					})
-				}
+				t.Run(name+"/"+hook+"/"+how, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { surviveHook(t, lame(hook, end), operation) })
+				})
 			}
 		}
 	}
@@ -117,11 +115,10 @@ func TestHookThatPanics(t *testing.T) {
 
 func surviveHook(
 	t *testing.T, h distlock.Hooks, operation func(context.Context, *distlock.Locker, func(context.Context) error),
-	abilities testkit.Ability,
 ) {
 	t.Helper()
 	s := testkit.NewStore()
-	l := distlock.New(s.Only(abilities), distlock.Config{Hooks: h})
+	l := distlock.New(s, distlock.Config{Hooks: h})
 	var mu sync.Mutex
 	holders, served := 0, 0
 	inside := func(context.Context) error {

@@ -22,7 +22,6 @@ type Locker struct {
 	extender driver.Extender // the same
 	waker    driver.Waker    // the same
 	revoker  driver.Revoker  // the same
-	all      driver.AllAcquirer
 	features driver.Features
 	cfg      Config
 	queue    *localqueue.Queue[*leaseState]
@@ -59,7 +58,6 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l.extender, _ = b.(driver.Extender)
 	l.waker, _ = b.(driver.Waker)
 	l.revoker, _ = b.(driver.Revoker)
-	l.all, _ = b.(driver.AllAcquirer)
 	l.features = b.Features()
 	l.bg, l.stopBg = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	return l

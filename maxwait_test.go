@@ -96,9 +96,7 @@ func TestMaxWaitAtTheGate(t *testing.T) {
 
 // The wait for another process, in the store's queue or by polling.
 func TestMaxWaitInTheStore(t *testing.T) {
-	for how, abilities := range map[string]testkit.Ability{
-		"poll": 0, "queue": testkit.Queuing, "together": testkit.Queuing | testkit.Joint,
-	} {
+	for how, abilities := range map[string]testkit.Ability{"poll": 0, "queue": testkit.Queuing} {
 		for name, acquire := range acquisitions {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/backoff"
 )
 
@@ -20,10 +18,8 @@ const maxSet = 1000
 // none: if one is not acquired, it releases the others before it returns, and MinHold
 // does not keep them. A key that is given twice is taken once.
 //
-// If no other owner holds or waits for a key, all are taken in one step, if the store
-// supports it ([driver.AllAcquirer]); otherwise one after the other in the order of the
-// full keys, so two calls never wait for each other, unless their callers hold other
-// locks. Leases are renewed meanwhile. RetryCount, RetryInterval, MaxWait and ctx limit
+// The keys are taken one after the other in the order of the full keys. So two calls never
+// wait for each other, unless their callers hold other locks. Leases are renewed meanwhile. RetryCount, RetryInterval, MaxWait and ctx limit
 // the wait for all keys together; with RetryCount 1 every key is tried once, until one
 // is busy. Keys that ctx holds are re-entered.
 //
@@ -48,15 +44,8 @@ func (l *Locker) AcquireAll(ctx context.Context, keys []string, o Opts) (*MultiL
 			m.undo(ctx)
 		}
 	}()
-	b := l.acquireBatch(ctx, full, &o, &left)
-	defer b.end()
 	for _, key := range full {
-		var s *Lease
-		if b.has(key) {
-			s, err = b.acquire(m.ctx, key, &o, &left)
-		} else {
-			s, err = l.acquire(m.ctx, key, &o, &left)
-		}
+		s, err := l.acquire(m.ctx, key, &o, &left)
 		if err == nil {
 			m.add(s)
 			if s.reentered == nil {
@@ -119,147 +108,6 @@ func (l *Locker) lostMeanwhile(o *Opts, key string, lost error) error {
 		return o.notAcquired(key, ErrClosed)
 	}
 	return o.notAcquired(key, fmt.Errorf("%w: meanwhile %w", ErrNotAcquired, lost))
-}
-
-// batch has keys that were acquired in one step of the store, and to which the caller is
-// admitted in this process, until leases are made of them. A nil batch is empty.
-type batch struct {
-	locker *Locker
-	began  time.Time
-	grants map[string]driver.Grant // that no lease has yet
-}
-
-// acquireBatch tries to acquire all keys in one step of the store, without waiting. That
-// works if no other caller holds or waits for one of them, in this process or elsewhere. If
-// it does not work, acquireBatch returns nil: each key has to be acquired by itself, which
-// also tells which holder has it.
-func (l *Locker) acquireBatch(ctx context.Context, keys []string, o *Opts, left *backoff.Budget) *batch {
-	if l.all == nil || len(keys) < 2 || o.sharing() != (driver.Sharing{}) || ctx.Err() != nil {
-		return nil
-	}
-	if innermost, ok := FromContext(ctx); ok {
-		for _, key := range keys {
-			if innermost.find(l, key) != nil {
-				return nil
-			}
-		}
-	}
-	if !l.life.begin() {
-		return nil
-	}
-	b := &batch{locker: l, began: time.Now(), grants: make(map[string]driver.Grant, len(keys))}
-	grants := l.tryAcquireAll(ctx, keys, o, left)
-	if grants == nil {
-		l.life.done(nil)
-		return nil
-	}
-	for _, g := range grants {
-		b.grants[g.Key] = g
-	}
-	return b
-}
-
-// tryAcquireAll enters the queue of each key and asks the store once. If a key is not to be
-// had, it leaves the queues and returns nil.
-func (l *Locker) tryAcquireAll(ctx context.Context, keys []string, o *Opts, left *backoff.Budget) (grants []driver.Grant) {
-	admitted := 0
-	defer func() { // also if the backend panics
-		if grants == nil {
-			for _, key := range keys[:admitted] {
-				l.queue.Exit(key, false)
-			}
-		}
-	}()
-	for _, key := range keys {
-		if _, _, err := l.queue.Enter(key, o.class(), 0); err != nil {
-			return nil
-		}
-		admitted++
-	}
-	rs := make([]driver.Request, len(keys))
-	for i, key := range keys {
-		rs[i] = l.request(key, o)
-	}
-	attempt, limit := within(ctx, left)
-	defer limit.end()
-	granted, err := l.all.TryAcquireAll(attempt, rs)
-	if err == nil {
-		for _, g := range granted {
-			if err = usable(ctx, g); err != nil {
-				break
-			}
-		}
-	}
-	switch {
-	case err == nil:
-		return granted
-	case !errors.Is(err, ErrNotAcquired) && !errors.Is(err, errors.ErrUnsupported):
-		for i := range rs {
-			l.releaseInBackground(rs[i].Grant())
-		}
-	}
-	return nil
-}
-
-func (b *batch) has(key string) bool {
-	if b == nil {
-		return false
-	}
-	_, ok := b.grants[key]
-	return ok
-}
-
-// acquire is [Locker].acquire for a key that b has.
-func (b *batch) acquire(ctx context.Context, key string, o *Opts, left *backoff.Budget) (*Lease, error) {
-	ctx = b.locker.tellStart(ctx, key, o)
-	s, err := b.lease(ctx, key, o, left)
-	return b.locker.tellOutcome(ctx, key, o, b.began, s, err)
-}
-
-// lease makes a lease of the grant for the key. If it fails, end releases the key, or lease
-// has done so.
-func (b *batch) lease(ctx context.Context, key string, o *Opts, left *backoff.Budget) (*Lease, error) {
-	l := b.locker
-	if !l.life.begin() {
-		return nil, ErrClosed
-	}
-	if ctx.Err() != nil {
-		l.life.done(nil)
-		return nil, ended(ctx, nil)
-	}
-	g := b.grants[key]
-	delete(b.grants, key)
-	outer, _ := FromContext(ctx)
-	s := l.newLease(ctx, outer, o, left)
-	err := ErrClosed
-	if l.life.register(s, key) {
-		err = usable(&s.ctx, g)
-	}
-	if err == nil {
-		err = l.accept(ctx, s, g, o.class(), o)
-	} else {
-		l.releaseInBackground(g)
-		err = l.refusal(ctx, &s.budget, err)
-	}
-	if err != nil {
-		l.queue.Exit(key, false)
-		s.cancel(err)
-		l.life.done(s)
-		return nil, err
-	}
-	return s, nil
-}
-
-// end releases the keys that no lease has.
-func (b *batch) end() {
-	if b == nil {
-		return
-	}
-	for key, g := range b.grants {
-		b.locker.releaseInBackground(g)
-		b.locker.queue.Exit(key, false)
-	}
-	b.locker.life.done(nil)
 }
 
 // MultiLease is several held locks. It is safe for concurrent use.

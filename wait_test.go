@@ -31,7 +31,7 @@ func TestHooksAreToldTheWait(t *testing.T) {
 			waits = nil
 		}
 
-		l := testkit.NewLocker(t, joint(s), distlock.Config{Hooks: distlock.Hooks{Failed: failed}})
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Failed: failed}})
 		release := other(t, s, "k")
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -39,14 +39,11 @@ func TestHooksAreToldTheWait(t *testing.T) {
 		wantIs(t, err, distlock.ErrNotAcquired, context.DeadlineExceeded)
 		want("failed", 5*time.Second, 1)
 
-		l = testkit.NewLocker(t, joint(s), distlock.Config{Hooks: distlock.Hooks{Acquired: acquired}})
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Acquired: acquired}})
 		time.AfterFunc(3*time.Second, release)
 		wantIs(t, testkit.MustAcquire(t, l, "k", distlock.Opts{}).Release(t.Context()))
 		want("acquired", 3*time.Second, 1)
 
-		s.Delay(time.Second, testkit.All)
-		wantIs(t, mustAcquireAll(t, l, t.Context(), "a", "b", "c").Release(t.Context()))
-		want("together", time.Second, 3)
 	})
 }
 

@@ -118,18 +118,6 @@ type Waker interface {
 	Wake(ctx context.Context, key string) <-chan struct{}
 }
 
-// AllAcquirer is an ability of a [Backend] that can take several keys in one step. The
-// Locker tries this first when it is asked for several keys.
-type AllAcquirer interface {
-	// TryAcquireAll makes one attempt for all requests. No two of them are for the
-	// same key or by the same owner. Either each is granted, as by TryAcquire, or
-	// nothing has changed. If another owner has one of the keys, or waits for it, the
-	// error must wrap [ErrNotAcquired]. If these keys cannot be taken in one step, the
-	// error wraps [errors.ErrUnsupported], and nothing has changed either. With any
-	// other error the outcome is unknown.
-	TryAcquireAll(ctx context.Context, rs []Request) ([]Grant, error)
-}
-
 // Pinger is an ability of a [Backend] that can check whether its store answers.
 type Pinger interface {
 	// Ping returns nil if the store could grant a lock now, as far as one round

@@ -3,7 +3,7 @@
 // alone.
 //
 // A store is a [Backend]. Its optional abilities are interfaces that the same type
-// implements: [Queuer], [Extender], [Waker], [AllAcquirer], [Inspector], [Revoker] and [Pinger]. What else
+// implements: [Queuer], [Extender], [Waker], [Inspector], [Revoker] and [Pinger]. What else
 // it can do, and its limits, it declares in [Features].
 //
 // A Backend speaks the protocol of one store. Retries, the schedule of renewals,

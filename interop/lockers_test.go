@@ -35,23 +35,14 @@ func (a *agent) locker(kind string) (*distlock.Locker, error) {
 	return a.lockers[name], nil
 }
 
-// releaseMessage wakes Spring Integration's waiters, with the registry key reg.
-var releaseMessage = redislock.WithReleaseMessage(func(key string) (channel, message string) {
-	return "reg-channel:" + key, key
-})
-
 func (a *agent) backend(name string) (driver.Backend, error) {
 	session := zklock.WithSessionTimeout(a.lease)
 	claim := redislock.WithClaimWindow(5 * time.Second) // for a machine that is too busy
 	switch name {
 	case "redislock.lock":
 		return redislock.New(a.redis, claim), nil
-	case "redislock.message":
-		return redislock.New(a.redis, claim, releaseMessage), nil
-	case "redislock.pollers":
-		return redislock.New(a.redis, claim, redislock.WithPollers(100*time.Millisecond)), nil
-	case "redislock.both":
-		return redislock.New(a.redis, claim, redislock.WithPollers(100*time.Millisecond), releaseMessage), nil
+	case "redislock.free":
+		return redislock.New(a.redis, claim, redislock.WithFreeRelease()), nil
 	case "redissonlock.lock":
 		return redissonlock.New(a.redis), nil
 	case "zklock.lock":

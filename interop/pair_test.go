@@ -24,9 +24,7 @@ type pair struct {
 // labels are the names of our kinds of locks in the tables.
 var labels = map[string]string{
 	"redislock.lock":    "`redislock`",
-	"redislock.message": "`redislock`, `WithReleaseMessage`",
-	"redislock.pollers": "`redislock`, `WithPollers`",
-	"redislock.both":    "`redislock`, `WithPollers`, `WithReleaseMessage`",
+	"redislock.free":    "`redislock`, `WithFreeRelease`",
 	"redislock.shared":  "`redislock`, `Shared`",
 	"redissonlock.lock": "`redissonlock`",
 	"zklock.lock":       "`zklock`",

@@ -16,7 +16,7 @@ var stringPairs = []pair{
 	{theirs: "Jedis, `SET NX PX`", record: "string, UUID", java: "jedis.lock", ours: "redislock.lock", goWakes: polling, javaWakes: polling},
 	{theirs: "Spring Integration, `SPIN_LOCK`", record: "string, UUID", java: "integration.spin", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: polling},
 	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.lock", goKey: prefix("reg:"), goWakes: polling, javaWakes: asleep},
-	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.message", goKey: prefix("reg:"), goWakes: polling, javaWakes: message},
+	{theirs: "Spring Integration, `PUB_SUB_LOCK`", record: "string, UUID", java: "integration.pubsub", ours: "redislock.free", goKey: prefix("reg:"), goWakes: polling, javaWakes: asleep},
 	{theirs: "ShedLock", record: "string, `ADDED:…@host:uuid`", java: "shedlock.plain", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
 	{theirs: "ShedLock, `safeUpdate`", record: "string, `ADDED:…@host:uuid`", java: "shedlock.safe", ours: "redislock.lock", goKey: prefix("job-lock:prod:"), goWakes: polling},
 	{theirs: "lock4j, `@Lock4j` with the RedisTemplate executor", record: "string, 32 hex digits", java: "lock4j.method", ours: "redislock.lock", goKey: lock4jKey, goWakes: polling, javaWakes: polling},

@@ -28,14 +28,13 @@ type fixture struct {
 	*testing.T
 	Features
 	backend   driver.Backend
-	queue     driver.Queuer      // nil if the backend is not one
-	extender  driver.Extender    // nil if the backend is not one
-	waker     driver.Waker       // nil if the backend is not one
-	revoker   driver.Revoker     // nil if the backend is not one
-	inspector driver.Inspector   // nil if the backend is not one
-	acquirer  driver.AllAcquirer // nil if the backend is not one
-	ctx       context.Context    //nolint:containedctx // that of the case, as testing.T has one
-	held      map[string]func()  // by owner: releases what the case has not released
+	queue     driver.Queuer     // nil if the backend is not one
+	extender  driver.Extender   // nil if the backend is not one
+	waker     driver.Waker      // nil if the backend is not one
+	revoker   driver.Revoker    // nil if the backend is not one
+	inspector driver.Inspector  // nil if the backend is not one
+	ctx       context.Context   //nolint:containedctx // that of the case, as testing.T has one
+	held      map[string]func() // by owner: releases what the case has not released
 	closed    map[io.Closer]bool
 
 	mu       sync.Mutex
@@ -50,7 +49,6 @@ func newFixture(t *testing.T, newBackend func(t *testing.T) driver.Backend, feat
 	f.closeLater(f.backend)
 	f.queue, _ = f.backend.(driver.Queuer)
 	f.extender, _ = f.backend.(driver.Extender)
-	f.acquirer, _ = f.backend.(driver.AllAcquirer)
 	f.waker, _ = f.backend.(driver.Waker)
 	f.revoker, _ = f.backend.(driver.Revoker)
 	f.inspector, _ = f.backend.(driver.Inspector)

@@ -83,9 +83,6 @@ func (f *fixture) eachLateRequest(do func(g driver.Grant, arrives func())) {
 	if f.extender != nil {
 		requests = append(requests, func(r driver.Request) { _, _ = f.extender.Extend(f.Context(), r.Grant(), 4) })
 	}
-	if f.acquirer != nil {
-		requests = append(requests, func(r driver.Request) { _, _ = f.acquirer.TryAcquireAll(f.Context(), []driver.Request{r}) })
-	}
 	for _, ask := range modes {
 		for _, send := range requests {
 			r := ask(f.key(), long)

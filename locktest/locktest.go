@@ -114,7 +114,6 @@ var groups = []group{
 	{"wake", wakeCases},
 	{"inspect", inspectCases},
 	{"revoke", revokeCases},
-	{"all", allCases},
 	{"locker", lockerCases},
 	{"lease", leaseCases},
 }
@@ -137,7 +136,6 @@ const (
 	needsInspect need = "a backend that is a driver.Inspector"
 	needsWake    need = "a backend that is a driver.Waker"
 	needsRevoke  need = "a backend that is a driver.Revoker"
-	needsAll     need = "a backend that is a driver.AllAcquirer"
 	needsPing    need = "a backend that is a driver.Pinger"
 	needsLimit   need = "a backend with driver.Features.MaxTTL"
 	needsTokens  need = "fencing tokens (Features.NoTokens is set)"
@@ -163,7 +161,6 @@ func (c *testCase) exec(t *testing.T, newBackend func(t *testing.T) driver.Backe
 		needsInspect: f.inspector == nil,
 		needsWake:    f.waker == nil,
 		needsRevoke:  f.revoker == nil,
-		needsAll:     f.acquirer == nil,
 		needsPing:    !pings,
 		needsLimit:   can.MaxTTL == 0,
 		needsTokens:  f.NoTokens,

@@ -32,7 +32,6 @@ type spoiled struct {
 	renew               renewFunc
 	reports             reportFunc // if not nil it is used instead of renew
 	release             releaseFunc
-	acquireAll          acquireAllFunc
 	extend              extendFunc // nil: it is not an Extender
 	wake                wakeFunc   // nil: it is not a Waker
 	revoke              revokeFunc
@@ -45,7 +44,7 @@ func newSpoiled(m *mutant) *spoiled {
 	b := memlock.New()
 	s := &spoiled{
 		Backend: b, tryAcquire: b.TryAcquire, acquire: b.Acquire, renew: renewing(b), release: b.Release,
-		acquireAll: b.TryAcquireAll, revoke: b.Revoke,
+		revoke: b.Revoke,
 	}
 	s.peer = s
 	m.spoil(s)

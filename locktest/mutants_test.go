@@ -15,7 +15,7 @@ import (
 )
 
 var mutants = slices.Concat(acquireMutants, leaseMutants, tokenMutants, renewMutants, reportMutants, releaseMutants, queueMutants,
-	sharedMutants, semaphoreMutants, extendMutants, allMutants, limitMutants, featuresMutants, wakeMutants, revokeMutants)
+	sharedMutants, semaphoreMutants, extendMutants, limitMutants, featuresMutants, wakeMutants, revokeMutants)
 
 var acquireMutants = []mutant{
 	{"everyone-gets-it", []string{"exclusion/one-holder", "exclusion/goroutines", "locker/exclusive"}, func(s *spoiled) {

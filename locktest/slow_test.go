@@ -54,12 +54,6 @@ func (s *slow) Acquire(ctx context.Context, r driver.Request) (driver.Grant, err
 	return s.Backend.Acquire(ctx, r)
 }
 
-func (s *slow) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
-	s.stall()
-	defer s.stall()
-	return s.Backend.TryAcquireAll(ctx, rs)
-}
-
 func (s *slow) Renew(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	s.stall()
 	defer s.stall()

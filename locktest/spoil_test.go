@@ -8,8 +8,7 @@ import (
 )
 
 type (
-	acquireFunc    func(ctx context.Context, r driver.Request) (driver.Grant, error)
-	acquireAllFunc func(ctx context.Context, rs []driver.Request) ([]driver.Grant, error)
+	acquireFunc func(ctx context.Context, r driver.Request) (driver.Grant, error)
 
 	renewFunc   func(ctx context.Context, grants []driver.Grant) []driver.RenewResult
 	reportFunc  func(ctx context.Context, grants []driver.Grant, report func(int, driver.RenewResult))
@@ -25,10 +24,6 @@ func (s *spoiled) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 
 func (s *spoiled) Acquire(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	return s.acquire(ctx, r)
-}
-
-func (s *spoiled) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
-	return s.acquireAll(ctx, rs)
 }
 
 func (s *spoiled) Features() driver.Features {

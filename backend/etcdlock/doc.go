@@ -18,7 +18,7 @@
 // front of its own, so a release wakes exactly one waiter. To take a free key is one
 // request, and to release it is another one. A process that has several such requests in
 // flight sends others together, in one transaction. [Backend] meets the contracts of
-// [driver.Backend], [driver.Queuer], [driver.Extender], [driver.AllAcquirer],
+// [driver.Backend], [driver.Queuer], [driver.Extender],
 // [driver.Inspector] and [driver.Pinger].
 //
 // # Guarantees

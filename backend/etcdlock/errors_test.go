@@ -38,11 +38,10 @@ func calls(ctx context.Context, b *etcdlock.Backend, key string) map[string]erro
 	r := testkit.NewRequest(key)
 	_, try := b.TryAcquire(ctx, r)
 	_, acquire := b.Acquire(ctx, testkit.NewRequest(key))
-	_, all := b.TryAcquireAll(ctx, []driver.Request{testkit.NewRequest(key)})
 	_, inspect := b.Inspect(ctx, "", 1)
 	_, force := b.ForceRelease(ctx, key)
 	return map[string]error{
-		"TryAcquire": try, "Acquire": acquire, "TryAcquireAll": all, "Inspect": inspect, "ForceRelease": force,
+		"TryAcquire": try, "Acquire": acquire, "Inspect": inspect, "ForceRelease": force,
 		"Ping": b.Ping(ctx), "Release": b.Release(ctx, testkit.NewRequest(key).Grant()),
 	}
 }

@@ -94,14 +94,6 @@ var attempts = map[string]func(b *etcdlock.Backend, r driver.Request) (driver.Gr
 	"Acquire": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
 		return b.Acquire(context.Background(), r)
 	},
-	"TryAcquireAll": func(b *etcdlock.Backend, r driver.Request) (driver.Grant, error) {
-		other := testkit.NewRequest(r.Key + "/other")
-		grants, err := b.TryAcquireAll(context.Background(), []driver.Request{other, r})
-		if err != nil {
-			return driver.Grant{}, errors.Join(err, b.Release(context.Background(), other.Grant()))
-		}
-		return grants[1], b.Release(context.Background(), grants[0])
-	},
 }
 
 func forEachAttempt(t *testing.T, test func(t *testing.T, try func(*etcdlock.Backend, driver.Request) (driver.Grant, error))) {

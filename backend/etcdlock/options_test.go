@@ -2,7 +2,6 @@ package etcdlock_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +46,7 @@ func TestRequestsAreChecked(t *testing.T) {
 		change(&r)
 		_, err := b.TryAcquire(context.Background(), r)
 		_, err2 := b.Acquire(context.Background(), r)
-		_, err3 := b.TryAcquireAll(context.Background(), []driver.Request{r})
-		for _, err := range []error{err, err2, err3} {
+		for _, err := range []error{err, err2} {
 			if err == nil || err.Error() != "etcdlock: "+want {
 				t.Errorf("%v, want %q", err, want)
 			}
@@ -66,26 +64,6 @@ func TestOtherKindOfLockByTheSameOwner(t *testing.T) {
 		t.Errorf("an owner that asks for another kind of lock: %v", err)
 	}
 	testkit.MustRelease(t, b, g)
-}
-
-// A transaction has a limit. More keys are taken one after the other, by the Locker.
-func TestTooManyKeysAtOnce(t *testing.T) {
-	t.Parallel()
-	b := newBackend(t, newClient(t, shared.Server(t).Addr()))
-	rs := make([]driver.Request, 101)
-	for i := range rs {
-		rs[i] = testkit.NewRequest(t.Name() + "/" + strings.Repeat("x", i))
-	}
-	if _, err := b.TryAcquireAll(context.Background(), rs); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("%d keys at once: %v", len(rs), err)
-	}
-	grants, err := b.TryAcquireAll(context.Background(), rs[:100])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range grants {
-		testkit.MustRelease(t, b, g)
-	}
 }
 
 // Without a prefix, the Backend still tells its keys from its own data.

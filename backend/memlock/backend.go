@@ -12,12 +12,11 @@ import (
 )
 
 var (
-	_ driver.Backend     = (*Backend)(nil)
-	_ driver.Queuer      = (*Backend)(nil)
-	_ driver.AllAcquirer = (*Backend)(nil)
-	_ driver.Inspector   = (*Backend)(nil)
-	_ driver.Pinger      = (*Backend)(nil)
-	_ driver.Revoker     = (*Backend)(nil)
+	_ driver.Backend   = (*Backend)(nil)
+	_ driver.Queuer    = (*Backend)(nil)
+	_ driver.Inspector = (*Backend)(nil)
+	_ driver.Pinger    = (*Backend)(nil)
+	_ driver.Revoker   = (*Backend)(nil)
 )
 
 // Backend is a store of locks in memory. It is safe for concurrent use. Make one with
@@ -64,40 +63,6 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 		return driver.Grant{}, held
 	}
 	return g, nil
-}
-
-// TryAcquireAll implements [driver.AllAcquirer].
-func (b *Backend) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	var needed [shardCount]bool
-	for i := range rs {
-		needed[b.shardIndex(rs[i].Key)] = true
-	}
-	for i := range b.shards { // always in this order
-		if needed[i] {
-			b.shards[i].mu.Lock()
-		}
-	}
-	defer func() {
-		for i := range b.shards {
-			if needed[i] {
-				b.shards[i].mu.Unlock()
-			}
-		}
-	}()
-	now := time.Now()
-	for i := range rs {
-		if _, held := b.shard(rs[i].Key).check(&rs[i], now); held != nil {
-			return nil, held
-		}
-	}
-	grants := make([]driver.Grant, len(rs))
-	for i := range rs {
-		grants[i], _ = b.shard(rs[i].Key).acquire(&rs[i], now)
-	}
-	return grants, nil
 }
 
 // Acquire implements [driver.Queuer]. If the key is granted at the moment at which ctx

@@ -29,7 +29,7 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 
 // refusal is what the server says when another owner has the key.
 type refusal struct {
-	left   time.Duration // of the present lease, or until there is another reason to look; 0 if unknown
+	left   time.Duration // of the present lease; 0 if unknown
 	issued uint64        // the last token that was issued before
 }
 
@@ -157,7 +157,7 @@ func (b *Backend) attempt(ctx context.Context, r driver.Request, mode string) (d
 	// attempt was sent twice, the other request could still take the key, and no caller
 	// would have it.
 	a := b.dispatcher.do(ctx, &request{
-		script: b.scripts.acquire, keys: lockKeys(r.Key), owner: r.Owner, share: share(r.Mode, r.Permits),
+		script: acquireScript, keys: lockKeys(r.Key), owner: r.Owner, share: share(r.Mode, r.Permits),
 		ttl: r.TTL.Milliseconds(), mode: mode, once: mode == modeTry || b.opts.replicas.n > 0,
 	})
 	if !a.OutcomeKnown {
@@ -192,12 +192,6 @@ func (b *Backend) parseReply(r driver.Request, a dispatch.Result[reply]) (driver
 	case "0":
 		if held, issued := parseRefusal(rest); held != nil {
 			return driver.Grant{}, refusal{held.RetryAfter, issued}, held
-		}
-	case "3":
-		look, rest, _ := strings.Cut(rest, " ")
-		ms, err := strconv.ParseInt(look, 10, 64)
-		if held, issued := parseRefusal(rest); held != nil && err == nil {
-			return driver.Grant{}, refusal{time.Duration(ms) * time.Millisecond, issued}, held
 		}
 	case "2":
 		return driver.Grant{}, refusal{}, fmt.Errorf("redislock: the owner does not have the key: %w", driver.ErrLost)

@@ -22,7 +22,6 @@ var (
 // Locker, with [New].
 type Backend struct {
 	opts       options
-	scripts    *scripts
 	topology   topology
 	dispatcher *dispatcher
 	calls      *calls
@@ -53,7 +52,6 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 	t := newTopology(client)
 	b := &Backend{
 		opts:       o,
-		scripts:    plainScripts,
 		topology:   t,
 		inbox:      newInbox(client, o.inboxPrefix, uuid.NewString(), bg),
 		background: bg,
@@ -63,9 +61,9 @@ func New(client redis.UniversalClient, opts ...Option) *Backend {
 			server:     rediskit.NewServer("redislock", client, bg),
 		},
 	}
-	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), topology: t, mixed: o.mixed(), interval: o.pollers.Milliseconds()}
-	if args.mixed {
-		b.scripts = mixedScripts
+	args := &processArgs{inbox: b.inbox.id, prefix: o.inboxPrefix, claim: o.claimWindow.Milliseconds(), topology: t}
+	if !o.freeRelease {
+		args.pass = args.claim
 	}
 	b.dispatcher = newDispatcher(b.calls, b.topology, args, o.replicas)
 	return b

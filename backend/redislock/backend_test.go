@@ -182,3 +182,10 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

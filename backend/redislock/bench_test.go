@@ -34,7 +34,6 @@ func BenchmarkLockUnlock(b *testing.B) {
 			}
 			b.Run("bare", func(b *testing.B) { onOwnKeys(b, goroutines, bare) })
 			b.Run("redislock", func(b *testing.B) { onOwnKeys(b, goroutines, full()) })
-			b.Run("pollers", func(b *testing.B) { onOwnKeys(b, goroutines, full(redislock.WithPollers(pollEvery))) })
 		})
 	}
 }

@@ -53,17 +53,6 @@ func TestConformanceEmbedded(t *testing.T) {
 	})
 }
 
-// The suite passes in a mixed fleet, too, in which a key that was busy is left free for a while.
-func TestConformanceMixed(t *testing.T) {
-	conform(t, locktest.Features{Bubble: true, Settle: 30 * time.Millisecond}, func(t *testing.T) func() redis.UniversalClient {
-		s := embedded.Start()
-		t.Cleanup(func() { _ = s.Close() })
-		return func() redis.UniversalClient { return s.Client() }
-	}, redislock.WithPollers(10*time.Millisecond), redislock.WithReleaseMessage(func(key string) (channel, message string) {
-		return "released", key
-	}))
-}
-
 func TestConformanceRedis(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()

@@ -42,8 +42,7 @@
 //     a minute after the last attempt of the last waiter.
 //   - {key}:gone is a sorted set of tombstones: owners that were released while an attempt
 //     was in doubt. ForceRelease adds the owner that it takes the lock away from, and a name
-//     of its own. The set is kept for 15 minutes after the last of them. With [WithPollers]
-//     the members "busy since" and "free since" are there, too, for a few seconds.
+//     of its own. The set is kept for 15 minutes after the last of them.
 //
 // Each server has one more key for all its locks: distlock:clock, the last token that
 // the server issued. It does not expire, and a lock cannot have this key. In a
@@ -115,27 +114,9 @@
 // a waiter of this package polls every RetryInterval while another library has the key, and
 // gets it after a few intervals.
 //
-// [WithPollers] makes room for such clients. After a second in which the key was not free for
-// long enough, a release leaves it free for a little longer than their interval. Beside two
-// processes with eight busy goroutines each, a client that polls every 100 ms gets the key
-// after 1.1 to 1.3 s, each time; the others have it for about an eighth of the time less.
-// Without the option it gets nothing. The key is also left free after readers and holders of
-// permits, after ForceRelease, and after a lease that ended by itself while others waited. One
-// lease is never cut short. While the key is left free:
-//
-//   - attempts that do not wait are refused, as if the key were held; the time left is that
-//     in which the key stays free;
-//   - waiters queue as ever. The first is told to ask at the end of that time, and then gets
-//     the key, unless another library has it; then it asks once in each interval;
-//   - the end of a process, a lost message or a waiter that gives up changes nothing: the
-//     server knows when the time is over, and then any attempt grants the key to the first
-//     waiter.
-//
-// A process without the option, or of an older release, takes a key that is left free. Nothing
-// else is different for it, so the processes can get the option one by one.
-//
-// [WithReleaseMessage] wakes clients that wait for a message instead, such as those of Spring
-// Integration in the mode PUB_SUB_LOCK. Without it they sleep through a release.
+// [WithFreeRelease] gives such clients a chance: a release then leaves the key free, and the
+// first waiter is told to make an attempt. Hand-overs inside a process stay as they are. The
+// processes can get the option one by one.
 //
 // Revoke sends a message to each holder, in a channel that begins like the inboxes. It may be
 // lost.
@@ -207,7 +188,7 @@
 // are ~{shop}{{shop}:*}:queue and ~{shop}{{shop}:*}:gone.
 //
 // [WithWaitReplicas] also needs wait. Inspection and Revoke also need scan, zcount and
-// zrangebyscore; SCAN shows the names of all keys. [WithReleaseMessage] needs its channels.
+// zrangebyscore; SCAN shows the names of all keys.
 // Without getset, to acquire a lock takes the server
 // longer. Without subscribe, waiters poll. Without ping, a dead connection of the
 // inbox is noticed later. Without info, there is no warning about eviction. Without type, errors do not contain the type of a foreign lock. In a

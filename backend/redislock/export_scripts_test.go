@@ -18,32 +18,22 @@ type Scripts struct{ Acquire, Release *luascript.Script }
 
 // The scripts of the Backend, and the same without their fast prefixes.
 var (
-	FastScripts = Scripts{plainScripts.acquire, plainScripts.release}
-	SlowScripts = Scripts{withoutPrefix(plainScripts.acquire, nil), withoutPrefix(plainScripts.release, nil)}
-)
-
-// The same for a mixed fleet.
-var (
-	FastMixedScripts = Scripts{mixedScripts.acquire, mixedScripts.release}
-	SlowMixedScripts = Scripts{withoutPrefix(mixedScripts.acquire, mixedConstants), withoutPrefix(mixedScripts.release, mixedConstants)}
-	mixedConstants   = luascript.Constants{"MIXED": true}
+	FastScripts = Scripts{acquireScript, releaseScript}
+	SlowScripts = Scripts{withoutPrefix(acquireScript), withoutPrefix(releaseScript)}
 )
 
 // Other scripts.
 var (
-	RenewScript      = renewScript
-	AcquireAllScript = plainScripts.acquireAll
-	Sources          = []string{
-		plainScripts.acquire.Source(), plainScripts.release.Source(), renewScript.Source(),
-		plainScripts.acquireAll.Source(), plainScripts.forceRelease.Source(), inspectScript.Source(),
-		mixedScripts.acquire.Source(), mixedScripts.release.Source(),
-		mixedScripts.acquireAll.Source(), mixedScripts.forceRelease.Source(),
+	RenewScript = renewScript
+	Sources     = []string{
+		acquireScript.Source(), releaseScript.Source(), renewScript.Source(),
+		forceReleaseScript.Source(), inspectScript.Source(),
 	}
 )
 
 // withoutPrefix replaces the fast prefix of a script by one that answers nothing.
-func withoutPrefix(s *luascript.Script, c luascript.Constants) *luascript.Script {
-	prefix := luascript.Load(luaFiles, strings.Replace(s.Name, ".lua", "_fast.lua", 1), c).Source()
+func withoutPrefix(s *luascript.Script) *luascript.Script {
+	prefix := luascript.Load(luaFiles, strings.Replace(s.Name, ".lua", "_fast.lua", 1), nil).Source()
 	rest, ok := strings.CutPrefix(s.Source(), prefix)
 	if !ok {
 		panic(s.Name + " has no fast prefix")
@@ -66,9 +56,6 @@ type Caller struct {
 	Client        redis.UniversalClient
 	Inbox, Prefix string
 	Claim         time.Duration
-	Mixed         bool          // the scripts are for a mixed fleet
-	Interval      time.Duration // at which other libraries poll
-	Channel       string        // of what a release says; the message is the key
 }
 
 // Run runs a script once for all locks. It returns the lines of the reply, and the errors
@@ -87,7 +74,7 @@ func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) (
 		case renewScript.Name:
 			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Share, rediskit.Flag(o.Retain))
 			continue
-		case plainScripts.acquire.Name:
+		case acquireScript.Name:
 			args = append(args, o.Owner, o.TTL.Milliseconds(), o.Mode, o.Share)
 		default:
 			args = append(args, o.Owner, rediskit.Flag(o.InDoubt), o.Share)
@@ -95,14 +82,6 @@ func (c Caller) Run(ctx context.Context, s *luascript.Script, ops ...ScriptOp) (
 		for k, name := range lockKeys(o.Key) {
 			keys[k*n+i] = name
 		}
-	}
-	if c.Mixed {
-		for _, o := range ops {
-			if s.Name != plainScripts.acquire.Name {
-				args = append(args, c.Channel, o.Key)
-			}
-		}
-		args = append(args, c.Interval.Milliseconds())
 	}
 	text, err := s.Run(ctx, c.Client, keys, args...).Text()
 	if err != nil {

@@ -4,7 +4,7 @@ import "github.com/distlock-go/distlock/backend/internal/rediskit"
 
 // Internals for the tests of scripts and leaks.
 var (
-	ReleaseSource = plainScripts.release.Source()
+	ReleaseSource = releaseScript.Source()
 	LockKeys      = lockKeys
 )
 

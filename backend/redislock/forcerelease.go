@@ -19,8 +19,7 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 		return false, err
 	}
 	a := b.dispatcher.do(ctx, &request{
-		script: b.scripts.forceRelease, keys: lockKeys(key), owner: uuid.NewString(), inDoubt: rediskit.Flag(false),
-		announcement: b.opts.announcement(key),
+		script: forceReleaseScript, keys: lockKeys(key), owner: uuid.NewString(), inDoubt: rediskit.Flag(false),
 	})
 	switch {
 	case isLine(a.Err, "NOLOCK"):

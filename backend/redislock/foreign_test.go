@@ -51,9 +51,7 @@ func TestForeignLock(t *testing.T) {
 			renewed(t, driver.RenewAll(ctx, b, []driver.Grant{g}), all(driver.Lost))
 			matches(t, "Release", b.Release(ctx, g), driver.ErrLost)
 		}
-		_, err := b.TryAcquireAll(ctx, []driver.Request{request("a"), request(lockKey), request("z")})
-		check("TryAcquireAll", err)
-		_, err = b.ForceRelease(ctx, lockKey)
+		_, err := b.ForceRelease(ctx, lockKey)
 		check("ForceRelease", err)
 		_, err = b.Extend(ctx, request(lockKey).Grant(), 1)
 		matches(t, "Extend", err, driver.ErrLost)
@@ -285,11 +283,8 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 			})
 			check("a waiter", err, "web-3/1432")
 		}
-		_, err := b.TryAcquireAll(t.Context(), []driver.Request{request("a"), request(lockKey)})
-		check("TryAcquireAll", err, "web-3/1432")
-
 		s.Set(t.Context(), lockKey, "of redislock or Spring", r.TTL)
-		_, err = b.TryAcquire(t.Context(), request(lockKey))
+		_, err := b.TryAcquire(t.Context(), request(lockKey))
 		check("another kit's", err, "")
 	})
 }

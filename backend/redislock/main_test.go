@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testkit.BeChild(map[string]func(*testkit.Child) error{"readers": beReaders, "crowd": beCrowd})
+	testkit.BeChild(map[string]func(*testkit.Child) error{"readers": beReaders})
 	testmode.AtATime(4)
 	// go-redis tries to reach a dead server once a second, and notices only then that
 	// the client was closed.

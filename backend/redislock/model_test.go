@@ -24,14 +24,6 @@ const (
 	// Long, so that keys expire only by a step of the model.
 	modelTTL   = time.Hour
 	modelClaim = modelTTL / 2
-
-	// In a mixed fleet a key is left free for 75 seconds, after ten minutes.
-	modelInterval = time.Minute
-	modelStretch  = 10 * time.Minute
-
-	busySince, freeSince = "busy since", "free since" // in goneKey
-
-	strangersValue = "5cde2b63-25ed-4a09-b6b1-1a4ac41f8a4a"
 )
 
 // modelled is a server on which scripts follow the model. The owner that stands for
@@ -42,9 +34,9 @@ type modelled struct {
 	lives [q.Most]int // of the processes
 }
 
-func newModelled(t *testing.T, s scripts, mixed bool) *modelled {
+func newModelled(t *testing.T, s scripts) *modelled {
 	t.Helper()
-	s.t, s.mixed, s.interval = t, mixed, modelInterval
+	s.t = t
 	return &modelled{scripts: s, heard: s.hearFor(modelClaim)}
 }
 
@@ -65,9 +57,7 @@ func (m *modelled) put(s q.Server) {
 	pipe.Del(ctx, lockKey, queueKey)
 	pipe.Del(ctx, goneKey)
 	pipe.Set(ctx, redislock.ClockKey, token(1), 0)
-	if s.Lock == q.Stranger {
-		pipe.Set(ctx, lockKey, strangersValue, modelTTL)
-	} else if s.Lock != q.Nobody {
+	if s.Lock != q.Nobody {
 		ttl := modelTTL
 		if s.Promised {
 			ttl = modelClaim
@@ -78,9 +68,6 @@ func (m *modelled) put(s q.Server) {
 		if s.Tombstones.Has(o) {
 			pipe.ZAdd(ctx, goneKey, redis.Z{Score: float64(time.Now().UnixMicro()), Member: m.name(o)})
 		}
-	}
-	if s.Room {
-		pipe.ZAdd(ctx, goneKey, redis.Z{Score: float64(m.now()), Member: freeSince})
 	}
 	for i, o := range s.Queue.List() {
 		pipe.ZAdd(ctx, queueKey, redis.Z{Score: float64(i), Member: m.entry(o)})
@@ -102,25 +89,9 @@ func (m *modelled) reset() {
 	m.Set(m.t.Context(), redislock.ClockKey, token(1), 0)
 }
 
-// since makes the stretch of use be over or not, as the call says.
-func (m *modelled) since(before q.Server, c q.Call) {
-	m.t.Helper()
-	if !m.mixed || before.Room {
-		return
-	}
-	began := m.now()
-	if c.Over {
-		began -= modelStretch.Microseconds()
-	}
-	if err := m.ZAdd(m.t.Context(), goneKey, redis.Z{Score: float64(began), Member: busySince}).Err(); err != nil {
-		m.t.Fatal(err)
-	}
-}
-
 // apply applies a step to the server, and compares the reply.
-func (m *modelled) apply(before q.Server, s q.Step) error {
+func (m *modelled) apply(s q.Step) error {
 	m.t.Helper()
-	m.since(before, s.Call)
 	owner, ctx := m.name(s.Call.Owner), m.t.Context()
 	op := redislock.ScriptOp{Key: lockKey, Owner: owner, TTL: modelTTL, InDoubt: s.Call.InDoubt}
 	pick := acquires
@@ -135,12 +106,6 @@ func (m *modelled) apply(before q.Server, s q.Step) error {
 		return m.Del(ctx, lockKey).Err()
 	case q.End:
 		return m.Del(ctx, queueKey).Err()
-	case q.RoomEnds:
-		return m.ZRem(ctx, goneKey, freeSince).Err()
-	case q.Intrude:
-		return m.Set(ctx, lockKey, strangersValue, modelTTL).Err()
-	case q.Withdraw:
-		return m.Del(ctx, lockKey).Err()
 	default:
 		return nil
 	}
@@ -166,9 +131,6 @@ func (m *modelled) apply(before q.Server, s q.Step) error {
 	var told []string
 	if o := s.Reply.Told; o != q.Nobody {
 		told = []string{"in:" + m.name(o)[:1] + " " + m.name(o)}
-		if s.Reply.Wakes {
-			told[0] += "?"
-		}
 	}
 	if got := m.heard(); !slices.Equal(got, told) {
 		return fmt.Errorf("the messages are %q instead of %q", got, told)
@@ -191,9 +153,7 @@ func (m *modelled) read() (q.Server, error) {
 		owners[m.name(o)] = o
 		owners[m.entry(o)] = o
 	}
-	if lock.Val() == strangersValue {
-		s.Lock = q.Stranger
-	} else if lock.Err() == nil {
+	if lock.Err() == nil {
 		owner, _, _ := strings.Cut(lock.Val(), " ")
 		if s.Lock = owners[owner]; s.Lock == q.Nobody {
 			return s, fmt.Errorf("%q has the lock, and has ended", lock.Val())
@@ -214,7 +174,6 @@ func (m *modelled) read() (q.Server, error) {
 			s.Tombstones |= 1 << o
 		}
 	}
-	s.Room = slices.Contains(gone.Val(), freeSince) && !slices.Contains(gone.Val(), busySince)
 	return s, nil
 }
 
@@ -222,7 +181,7 @@ func (m *modelled) read() (q.Server, error) {
 // gets a new owner.
 func (m *modelled) follow(before q.State, s q.Step) error {
 	m.t.Helper()
-	if err := m.apply(before.Server, s); err != nil {
+	if err := m.apply(s); err != nil {
 		return err
 	}
 	for i := range before.Processes {
@@ -256,11 +215,6 @@ func TestModelSteps(t *testing.T) {
 	takeSteps(t, atLeast, models...)
 }
 
-// The same in a mixed fleet.
-func TestModelStepsMixed(t *testing.T) {
-	takeSteps(t, 500, q.Model{Processes: 2, Rules: q.Protocol, Faults: q.Anything | q.Poller, Mixed: true})
-}
-
 func takeSteps(t *testing.T, atLeast int, models ...q.Model) {
 	t.Helper()
 	type question struct {
@@ -287,10 +241,10 @@ func takeSteps(t *testing.T, atLeast int, models ...q.Model) {
 	t.Logf("%d steps", len(steps))
 
 	eachScripts(t, func(t *testing.T, s scripts) {
-		m := newModelled(t, s, models[0].Mixed)
+		m := newModelled(t, s)
 		for i, step := range steps {
 			m.put(from[i])
-			err := m.apply(from[i], step)
+			err := m.apply(step)
 			if err == nil {
 				err = m.compare(step.After)
 			}
@@ -311,15 +265,10 @@ func TestModelWalks(t *testing.T) {
 	takeWalks(t, walks, length, q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything})
 }
 
-// The same in a mixed fleet.
-func TestModelWalksMixed(t *testing.T) {
-	takeWalks(t, 20, 50, q.Model{Processes: 3, Rules: q.Protocol, Faults: q.Anything | q.Poller, Mixed: true})
-}
-
 func takeWalks(t *testing.T, walks uint64, length int, model q.Model) {
 	t.Helper()
 	eachScripts(t, func(t *testing.T, s scripts) {
-		m := newModelled(t, s, model.Mixed)
+		m := newModelled(t, s)
 		for seed := range walks {
 			m.reset()
 			rnd := rand.New(rand.NewPCG(seed, seed))

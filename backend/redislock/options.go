@@ -27,13 +27,8 @@ type options struct {
 	opTimeout   time.Duration
 	logger      *slog.Logger
 	replicas    replicas
-
-	pollers time.Duration // see WithPollers; 0 if there are none
-	message func(key string) (channel, message string)
+	freeRelease bool
 }
-
-// mixed reports whether clients of other libraries wait for keys, too.
-func (o *options) mixed() bool { return o.pollers > 0 || o.message != nil }
 
 func newOptions(opts []Option) options {
 	o := options{
@@ -86,4 +81,19 @@ func WithLogger(l *slog.Logger) Option {
 		panic("redislock: WithLogger: nil logger")
 	}
 	return func(o *options) { o.logger = l }
+}
+
+// WithFreeRelease gives clients of other libraries that wait for the same keys a fair
+// chance. A release then leaves the key free, and tells the first waiter to make an attempt:
+// whoever comes first gets the key. By default a release passes the key to the first waiter
+// inside the server, so a client that polls never finds it free while others wait. A
+// hand-over inside the process is not affected: [distlock.Config.HandOverTime] limits it.
+//
+// A waiter of this package that loses the race keeps its place in the queue, and tries again
+// after its RetryInterval or at the next release. If the first waiter has died, the next one
+// gets the key after its own RetryInterval.
+//
+// [distlock.Config.HandOverTime]: https://pkg.go.dev/github.com/distlock-go/distlock#Config
+func WithFreeRelease() Option {
+	return func(o *options) { o.freeRelease = true }
 }

@@ -50,10 +50,6 @@ func tellsWhy(t *testing.T, c redis.UniversalClient, pattern string) {
 	g := r.Grant()
 	readable(t, "Renew", driver.RenewAll(t.Context(), b, []driver.Grant{g})[0].Err, "^redislock: "+pattern)
 	readable(t, "Release", b.Release(t.Context(), g), "^redislock: "+pattern)
-	_, err = b.TryAcquireAll(t.Context(), []driver.Request{request("a"), request("b")})
-	if strings.Contains(pattern, "NOAUTH") || err == nil || !strings.Contains(err.Error(), "unsupported") {
-		readable(t, "TryAcquireAll", err, "^redislock: "+pattern)
-	}
 	_, err = b.Inspect(t.Context(), lockKey, 1)
 	readable(t, "Inspect", err, "^redislock: "+pattern)
 	_, err = b.ForceRelease(t.Context(), lockKey)

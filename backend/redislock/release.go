@@ -25,8 +25,8 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	}
 	doubt := b.inDoubt.Of(g.Owner)
 	a := b.dispatcher.do(ctx, &request{
-		script: b.scripts.release, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
-		inDoubt: rediskit.Flag(doubt != 0), announcement: b.opts.announcement(g.Key),
+		script: releaseScript, keys: lockKeys(g.Key), owner: g.Owner, share: share(g.Mode, g.Permits),
+		inDoubt: rediskit.Flag(doubt != 0),
 	})
 	if !a.OutcomeKnown {
 		doubt |= rediskit.ReleaseInDoubt

@@ -25,8 +25,6 @@ type request struct {
 	inDoubt string // for release.lua: a flag
 	share   string // for both: see share
 
-	announcement *announcement // for release.lua in a mixed fleet
-
 	once bool // it must not be sent twice
 }
 
@@ -88,20 +86,14 @@ func callsFor(batch []*request, which []int, most int) []scriptCall {
 // processArgs are the arguments that are the same in every script call of a Backend.
 type processArgs struct {
 	inbox, prefix string
-	claim         int64
+	claim         int64 // the claim window in milliseconds
+	pass          int64 // that of a lock that a release passes on; 0: it leaves the lock free
 	topology      topology
-
-	mixed    bool  // the scripts are those for a mixed fleet
-	interval int64 // at which other libraries poll, in milliseconds
 }
 
 // command returns the command of the call: EVAL with the source, otherwise EVALSHA.
 func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *rediskit.Cmd {
-	size := 7 + 7*len(c.requests)
-	if p.mixed {
-		size += 1 + 2*len(c.requests)
-	}
-	args := make([]any, 0, size)
+	args := make([]any, 0, 7+7*len(c.requests))
 	if source {
 		args = append(args, "eval", c.script.Source())
 	} else {
@@ -113,24 +105,15 @@ func (c *scriptCall) command(ctx context.Context, p *processArgs, source bool) *
 			args = append(args, &r.keys[k])
 		}
 	}
-	args = append(args, p.topology.clockFor(c.requests[0].keys[0]), &p.inbox, &p.claim, &p.prefix)
+	claim := &p.claim
+	if c.requests[0].mode == "" {
+		claim = &p.pass
+	}
+	args = append(args, p.topology.clockFor(c.requests[0].keys[0]), &p.inbox, claim, &p.prefix)
 	for _, r := range c.requests {
 		args = r.appendArgs(args)
 	}
-	if p.mixed {
-		args = p.appendMixed(args, c.requests)
-	}
 	return rediskit.NewCmd(ctx, args...)
-}
-
-// appendMixed appends the arguments that scripts have only in a mixed fleet.
-func (p *processArgs) appendMixed(args []any, requests []*request) []any {
-	for _, r := range requests {
-		if r.mode == "" {
-			args = append(args, &r.announcement.channel, &r.announcement.message)
-		}
-	}
-	return append(args, &p.interval)
 }
 
 // parse splits the reply into the results of the requests.

@@ -11,33 +11,20 @@ import (
 //go:embed lua
 var luaFiles embed.FS
 
-// scripts are those that differ in a mixed fleet, where clients of other libraries wait for
-// the same keys. The frequent case comes first in those of acquire and release: it returns
-// before the server has defined the functions that the other cases need.
-type scripts struct {
-	acquire, release, acquireAll, forceRelease *luascript.Script
-}
-
+// The frequent case comes first in the scripts acquire and release: it returns before the
+// server has defined the functions that the other cases need.
 var (
-	plainScripts = loadScripts(false)
-	mixedScripts = loadScripts(true)
-
-	renewScript   = load("renew", false)
-	inspectScript = load("inspect", false)
+	acquireScript      = load("acquire")
+	releaseScript      = load("release")
+	forceReleaseScript = load("force_release")
+	renewScript        = load("renew")
+	inspectScript      = load("inspect")
 )
 
-func loadScripts(mixed bool) *scripts {
-	return &scripts{load("acquire", mixed), load("release", mixed), load("acquire_all", mixed), load("force_release", mixed)}
-}
-
-func load(name string, mixed bool) *luascript.Script {
-	constants := luascript.Constants{
+func load(name string) *luascript.Script {
+	return luascript.Load(luaFiles, "lua/"+name+".lua", luascript.Constants{
 		"QUEUE_TTL": queueTTL.Milliseconds(), "TOMBSTONE_TTL": rediskit.TombstoneTTL.Milliseconds(),
-	}
-	if mixed {
-		constants["MIXED"] = true
-	}
-	return luascript.Load(luaFiles, "lua/"+name+".lua", constants)
+	})
 }
 
 // queueSuffix is in the name of a queue, behind the key in braces.

@@ -28,9 +28,6 @@ const (
 type scripts struct {
 	server
 	t *testing.T
-
-	mixed    bool          // those for a mixed fleet
-	interval time.Duration // at which other libraries poll
 }
 
 // run runs a script once for the locks. The inbox is that of the first owner.
@@ -40,16 +37,11 @@ func (s scripts) run(pick func(redislock.Scripts) *luascript.Script, ops ...redi
 
 func (s scripts) runFor(claim time.Duration, pick func(redislock.Scripts) *luascript.Script, ops ...redislock.ScriptOp) ([]string, error) {
 	which := redislock.FastScripts
-	switch {
-	case s.mixed && s.slow:
-		which = redislock.SlowMixedScripts
-	case s.mixed:
-		which = redislock.FastMixedScripts
-	case s.slow:
+	if s.slow {
 		which = redislock.SlowScripts
 	}
 	c := redislock.Caller{
-		Client: s.Client, Inbox: ops[0].Owner[:1], Prefix: "in:", Claim: claim, Mixed: s.mixed, Interval: s.interval,
+		Client: s.Client, Inbox: ops[0].Owner[:1], Prefix: "in:", Claim: claim,
 	}
 	if !s.several {
 		return c.Run(s.t.Context(), pick(which), ops...)

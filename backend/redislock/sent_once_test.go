@@ -51,9 +51,6 @@ func (u unsteady) warm(t *testing.T) {
 		mustRelease(t, u.b, mustTry(t, u.b, ask(lockKey)))
 		mustRelease(t, u.b, must(u.b.Acquire(t.Context(), ask(lockKey))))
 	}
-	for _, g := range must(u.b.TryAcquireAll(t.Context(), requestAll())) {
-		mustRelease(t, u.b, g)
-	}
 }
 
 // keepBack runs attempt in a goroutine. What it sends first does not arrive, and then its
@@ -175,27 +172,6 @@ func TestLateAttemptTakesNothing(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// The same for an attempt to take several keys.
-func TestLateAttemptTakesNoneOfSeveral(t *testing.T) {
-	t.Parallel()
-	u := newUnsteady(t)
-	held := mustTry(t, u.other, request(lockKey))
-	rs := requestAll()
-	var err error
-	<-u.keepBack(t, func() { _, err = u.b.TryAcquireAll(t.Context(), rs) })
-	if err == nil {
-		t.Fatal("all were granted while another has one")
-	}
-	for _, r := range rs {
-		u.giveUp(t, r, err)
-	}
-	mustRelease(t, u.other, held)
-	u.deliver(t)
-	for _, r := range rs {
-		u.free(t, r.Key)
 	}
 }
 

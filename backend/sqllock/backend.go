@@ -14,12 +14,11 @@ import (
 )
 
 var (
-	_ driver.Backend     = (*Backend)(nil)
-	_ driver.Queuer      = (*Backend)(nil)
-	_ driver.Extender    = (*Backend)(nil)
-	_ driver.AllAcquirer = (*Backend)(nil)
-	_ driver.Inspector   = (*Backend)(nil)
-	_ driver.Pinger      = (*Backend)(nil)
+	_ driver.Backend   = (*Backend)(nil)
+	_ driver.Queuer    = (*Backend)(nil)
+	_ driver.Extender  = (*Backend)(nil)
+	_ driver.Inspector = (*Backend)(nil)
+	_ driver.Pinger    = (*Backend)(nil)
 )
 
 var errBadConn = sqldriver.ErrBadConn

@@ -107,8 +107,6 @@ func tellsWhy(t *testing.T, b *sqllock.Backend, words ...string) {
 	}
 	_, err = b.Acquire(t.Context(), r)
 	fails(t, "Acquire", err, words...)
-	_, err = b.TryAcquireAll(t.Context(), []driver.Request{r, request("another", time.Minute)})
-	fails(t, "TryAcquireAll", err, words...)
 	g := r.Grant()
 	renewed := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
 	fails(t, "Renew", renewed.Err, words...)
@@ -246,8 +244,6 @@ func TestRequestRefused(t *testing.T) {
 		r := request("key", time.Minute)
 		change(&r)
 		_, err := b.TryAcquire(t.Context(), r)
-		fails(t, what, err)
-		_, err = b.TryAcquireAll(t.Context(), []driver.Request{r})
 		fails(t, what, err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestDeadlock: another transaction has locked the row of one key and asks for that of
-// another, which is the order opposite to that of a Backend that takes both. The database
+// another, which is the order opposite to that of a Backend that renews both. The database
 // undoes what the Backend did.
 //
 // Row 32 (sqllock): the Backend repeats it, and its caller does not notice. Fails if a
@@ -48,9 +48,7 @@ func TestDeadlock(t *testing.T) {
 			of := onServer(t, d.database, d.engine.Shared(t))
 			b, db := of.open(t), of.pool(t)
 			of.server.Exec(t, of.name, "CREATE TABLE ballast (n int)")
-			for _, key := range []string{"a", "b"} {
-				testkit.MustRelease(t, b, testkit.MustTry(t, b, request(key, time.Minute)))
-			}
+			grants := []driver.Grant{testkit.MustTry(t, b, request("a", time.Minute)), testkit.MustTry(t, b, request("b", time.Minute))}
 			for try := range 10 {
 				before := d.deadlocks()
 				tx, err := db.BeginTx(t.Context(), nil)
@@ -62,13 +60,8 @@ func TestDeadlock(t *testing.T) {
 						t.Fatalf("%s: %v", sql, err)
 					}
 				}
-				var grants []driver.Grant
-				done := make(chan error, 1)
-				go func() {
-					var err error
-					grants, err = b.TryAcquireAll(context.WithoutCancel(t.Context()), []driver.Request{request("a", time.Minute), request("b", time.Minute)})
-					done <- err
-				}()
+				done := make(chan []driver.RenewResult, 1)
+				go func() { done <- driver.RenewAll(context.WithoutCancel(t.Context()), b, grants) }()
 				testkit.Eventually(t, "the Backend waits for the row", func() bool {
 					var n int
 					if err := db.QueryRowContext(t.Context(), d.waits).Scan(&n); err != nil {
@@ -78,11 +71,10 @@ func TestDeadlock(t *testing.T) {
 				})
 				_, undone := tx.ExecContext(t.Context(), lockRow+"a' FOR UPDATE")
 				_ = tx.Rollback()
-				if err := <-done; err != nil {
-					t.Fatalf("TryAcquireAll: %v", err)
-				}
-				for _, g := range grants {
-					testkit.MustRelease(t, b, g)
+				for _, r := range <-done {
+					if r.Status != driver.Renewed {
+						t.Fatalf("Renew: %v, %v", r.Status, r.Err)
+					}
 				}
 				switch {
 				case undone == nil && d.deadlocks() != before:

@@ -18,7 +18,7 @@
 // A key is a row with its holder, the end of the lease and the last fencing token. To
 // acquire, renew or release a key is one statement. Sharing, waiting, and taking over a
 // lease that has ended are short transactions that lock the row first. [Backend] meets the
-// contracts of [driver.Backend], [driver.Queuer], [driver.Extender], [driver.AllAcquirer],
+// contracts of [driver.Backend], [driver.Queuer], [driver.Extender],
 // [driver.Inspector] and [driver.Pinger].
 //
 // # Guarantees

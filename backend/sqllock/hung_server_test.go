@@ -45,10 +45,6 @@ func TestServerStopped(t *testing.T) {
 				_, err := b.TryAcquire(t.Context(), request("other", time.Minute))
 				return err
 			},
-			"TryAcquireAll": func(b *sqllock.Backend) error {
-				_, err := b.TryAcquireAll(t.Context(), []driver.Request{request("all1", time.Minute), request("all2", time.Minute)})
-				return err
-			},
 			"Acquire": func(b *sqllock.Backend) error {
 				r := request("held", time.Minute)
 				r.Backoff = driver.NewBackoff(time.Hour, 0)

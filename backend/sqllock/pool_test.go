@@ -174,13 +174,6 @@ func everyCall(t *testing.T, b *sqllock.Backend, db *sql.DB) {
 	if r := driver.RenewAll(t.Context(), b, []driver.Grant{next})[0]; r.Status != driver.Lost {
 		t.Errorf("Renew after ForceRelease: %v, %v", r.Status, r.Err)
 	}
-	all, err := b.TryAcquireAll(t.Context(), []driver.Request{request("b", time.Minute), request("a", time.Minute)})
-	if err != nil {
-		t.Fatalf("TryAcquireAll: %v", err)
-	}
-	for _, g := range all {
-		testkit.MustRelease(t, b, g)
-	}
 	if err := b.Sweep(t.Context()); err != nil {
 		t.Errorf("the sweep: %v", err)
 	}

@@ -14,7 +14,6 @@ type Ability int
 // The abilities of a view that [Store.Only] makes.
 const (
 	Queuing   Ability = 1 << iota // driver.Queuer
-	Joint                         // driver.AllAcquirer
 	Extending                     // driver.Extender
 	Waking                        // driver.Waker
 )
@@ -32,12 +31,6 @@ func (s *Store) Only(abilities Ability) driver.Backend {
 			plain
 			driver.Queuer
 		}{p, s}
-	case Queuing | Joint:
-		return struct {
-			plain
-			driver.Queuer
-			joint
-		}{p, s, joint{s}}
 	case Queuing | Extending:
 		return struct {
 			plain
@@ -69,22 +62,6 @@ func (p plain) Renew(ctx context.Context, grants []driver.Grant, report func(int
 func (p plain) Release(ctx context.Context, g driver.Grant) error { return p.s.Release(ctx, g) }
 
 func (p plain) Close() error { return p.s.Close() }
-
-type joint struct{ s *Store }
-
-// TryAcquireAll implements [driver.AllAcquirer].
-func (j joint) TryAcquireAll(ctx context.Context, rs []driver.Request) ([]driver.Grant, error) {
-	c := attempt(All, rs...)
-	if err := j.s.enter(ctx, c); err != nil {
-		return nil, err
-	}
-	var err error
-	c.Grants, err = j.s.Backend.(driver.AllAcquirer).TryAcquireAll(ctx, c.Requests)
-	if err := j.s.leave(ctx, c, err); err != nil {
-		return nil, err
-	}
-	return c.Grants, nil
-}
 
 type extending struct{ s *Store }
 

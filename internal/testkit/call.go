@@ -14,7 +14,6 @@ type Op string
 const (
 	Try     Op = "try"     // TryAcquire
 	Wait    Op = "wait"    // Acquire
-	All     Op = "all"     // TryAcquireAll
 	Extend  Op = "extend"  // Extend
 	Renew   Op = "renew"   // Renew
 	Release Op = "release" // Release

@@ -22,8 +22,8 @@ var ErrSilent = errors.New("silent")
 type Hook func(ctx context.Context, c *Call) error
 
 // Store is a store that records its calls, and that a test can make fail, hang, lie or lose
-// replies. A Store itself has the abilities of a [memlock.Backend], without acquiring
-// several keys in one step; [Store.Only] chooses others. It is safe for concurrent use.
+// replies. A Store itself has the abilities of a [memlock.Backend]; [Store.Only] chooses
+// others. It is safe for concurrent use.
 type Store struct {
 	// Backend is the store that does the work.
 	driver.Backend
@@ -147,10 +147,10 @@ func (s *Store) Calls(ops ...Op) []Call {
 	})
 }
 
-// Attempts returns the keys of the attempts so far: of Try, Wait and All.
+// Attempts returns the keys of the attempts so far: of Try and Wait.
 func (s *Store) Attempts() []string {
 	var keys []string
-	for _, c := range s.Calls(Try, Wait, All) {
+	for _, c := range s.Calls(Try, Wait) {
 		for _, r := range c.Requests {
 			keys = append(keys, r.Key)
 		}
@@ -219,7 +219,7 @@ func (s *Store) leave(ctx context.Context, c *Call, err error) error {
 	if err != nil {
 		return err
 	}
-	if tokens != nil && slices.Contains([]Op{Try, Wait, All, Extend}, c.Op) {
+	if tokens != nil && slices.Contains([]Op{Try, Wait, Extend}, c.Op) {
 		c.limitTokens(*tokens)
 	}
 	if after != nil {

@@ -156,13 +156,12 @@ func TestHang(t *testing.T) {
 func TestOnly(t *testing.T) {
 	s := testkit.NewStore()
 	for _, want := range []testkit.Ability{
-		0, testkit.Queuing, testkit.Queuing | testkit.Joint, testkit.Queuing | testkit.Extending, testkit.Waking,
+		0, testkit.Queuing, testkit.Queuing | testkit.Extending, testkit.Waking,
 	} {
 		var got testkit.Ability
 		b := s.Only(want)
 		for ability, has := range map[testkit.Ability]bool{
 			testkit.Queuing:   is[driver.Queuer](b),
-			testkit.Joint:     is[driver.AllAcquirer](b),
 			testkit.Extending: is[driver.Extender](b),
 			testkit.Waking:    is[driver.Waker](b),
 		} {
@@ -177,7 +176,7 @@ func TestOnly(t *testing.T) {
 			t.Errorf("a view of %#b has more abilities", want)
 		}
 	}
-	if is[driver.AllAcquirer](s) || is[driver.Extender](s) || is[driver.Waker](s) {
+	if is[driver.Extender](s) || is[driver.Waker](s) {
 		t.Error("the store has abilities that only a view has")
 	}
 	s.SetFeatures(driver.Features{MaxTTL: time.Second})
@@ -211,23 +210,6 @@ func TestExtend(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-}
-
-// All keys of a joint request are granted, or none.
-func TestJoint(t *testing.T) {
-	s := testkit.NewStore()
-	j := s.Only(testkit.Queuing | testkit.Joint).(driver.AllAcquirer)
-	held := take(t, s, "b")
-	both := []driver.Request{request("a", "us"), request("b", "us")}
-	if _, err := j.TryAcquireAll(t.Context(), both); !errors.Is(err, driver.ErrNotAcquired) || !s.Free(t, "a") {
-		t.Errorf("%v, free %v", err, s.Free(t, "a"))
-	}
-	if err := s.Release(t.Context(), held); err != nil {
-		t.Fatal(err)
-	}
-	if grants, err := j.TryAcquireAll(t.Context(), both); err != nil || len(grants) != 2 || s.Free(t, "a") || s.Free(t, "b") {
-		t.Errorf("%v, %v", grants, err)
-	}
 }
 
 // A watch says at once that it works, then after each release.

@@ -37,7 +37,7 @@ func startFleet(t *testing.T) *fleet {
 	if f.spring, err = url.Parse(f.jvm.Line()); err != nil {
 		t.Fatal(err)
 	}
-	f.shop = newShop(f.rdb, redislock.WithPollers(poll))
+	f.shop = newShop(f.rdb, redislock.WithFreeRelease())
 	t.Cleanup(f.shop.close)
 	f.serve(t, f.shop)
 	return f

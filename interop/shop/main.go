@@ -46,7 +46,7 @@ func serve(ctx context.Context, redisAddr, javaURL, addr string) error {
 	}
 	rdb := redis.NewClient(&redis.Options{Addr: redisAddr})
 	defer rdb.Close() //nolint:errcheck // nothing is lost
-	s := newShop(rdb, redislock.WithPollers(poll))
+	s := newShop(rdb, redislock.WithFreeRelease())
 	defer s.close()
 	go s.report(ctx)
 

@@ -11,26 +11,21 @@ import (
 	"strings"
 )
 
-const (
-	constantsLine = "--- @constants"
-	endLine       = "--- @end"
-)
+const constantsLine = "--- @constants"
 
 var (
 	includeLine = regexp.MustCompile(`^--- @include "([^"]+)"$`)
 	directive   = regexp.MustCompile(`^--+\s*@`)
-	ifLine      = regexp.MustCompile(`^--- @if (not )?(\w+)$`)
 	longBracket = regexp.MustCompile(`\[=*\[`)
-	function    = regexp.MustCompile(`(?ms)^local function (\w+)\(.*?^end\n`) //nolint:gocritic // the second ^ is the beginning of a line
 )
 
 // compose returns the text of the script in the file name.
 func compose(fsys fs.FS, name string, constants Constants) (string, error) {
-	c := composer{fsys: fsys, constants: constants, open: map[string]bool{}}
+	c := composer{fsys: fsys, open: map[string]bool{}}
 	if err := c.add(name); err != nil {
 		return "", err
 	}
-	text, err := define(prune(c.text.String()), constants)
+	text, err := define(c.text.String(), constants)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
@@ -43,10 +38,9 @@ func compose(fsys fs.FS, name string, constants Constants) (string, error) {
 
 // composer holds the text of a script while it grows.
 type composer struct {
-	fsys      fs.FS
-	constants Constants
-	open      map[string]bool // for each file that was begun: the text does not have all of it
-	text      strings.Builder
+	fsys fs.FS
+	open map[string]bool // for each file that was begun: the text does not have all of it
+	text strings.Builder
 }
 
 // add appends the file, with what it includes, unless the text has it.
@@ -61,40 +55,15 @@ func (c *composer) add(name string) error {
 	if err != nil {
 		return err
 	}
-	number, condition := 0, []string(nil)
+	number := 0
 	for line := range strings.Lines(string(file)) {
 		number++
-		line = strings.TrimRight(line, " \t\r\n")
-		begins := match(ifLine, strings.TrimLeft(line, " \t"))
-		ends := strings.TrimLeft(line, " \t") == endLine
-		switch {
-		case begins != nil && condition != nil, ends && condition == nil:
-			err = errors.New("a condition in another, or an end without a condition")
-		case begins != nil:
-			condition = begins
-		case ends:
-			condition = nil
-		case c.true(condition):
-			err = c.addLine(path.Dir(name), line)
-		}
-		if err != nil {
+		if err := c.addLine(path.Dir(name), strings.TrimRight(line, " \t\r\n")); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, number, err)
 		}
 	}
-	if condition != nil {
-		return fmt.Errorf("%s: the condition %s has no end", name, condition[0])
-	}
 	c.open[name] = false
 	return nil
-}
-
-// true reports whether the lines under a condition, a match of ifLine, belong to the text.
-func (c *composer) true(condition []string) bool {
-	if condition == nil {
-		return true
-	}
-	_, given := c.constants[condition[2]]
-	return given == (condition[1] == "")
 }
 
 func (c *composer) addLine(dir, indented string) error {
@@ -104,7 +73,7 @@ func (c *composer) addLine(dir, indented string) error {
 	case include != nil:
 		return c.add(path.Join(dir, include[1]))
 	case line != constantsLine && match(directive, line) != nil:
-		return fmt.Errorf("%s is neither an include nor a condition nor the line of the constants", line)
+		return fmt.Errorf("%s is neither an include nor the line of the constants", line)
 	case strings.Contains(line, "[[") || strings.Contains(line, "[=") && longBracket.MatchString(line):
 		return errors.New("a long bracket")
 	case line == constantsLine:
@@ -122,17 +91,6 @@ func match(re *regexp.Regexp, line string) []string {
 		return nil
 	}
 	return re.FindStringSubmatch(line)
-}
-
-// prune drops the functions that the text below them does not use.
-func prune(text string) string {
-	for _, at := range slices.Backward(function.FindAllStringSubmatchIndex(text, -1)) {
-		name, below := text[at[2]:at[3]], text[at[1]:]
-		if !uses(below, name) {
-			text = text[:at[0]] + below
-		}
-	}
-	return text
 }
 
 // define replaces the line of the constants by those that the text uses.

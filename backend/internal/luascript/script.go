@@ -5,18 +5,13 @@
 //
 //	--- @include "includes/queue.lua"
 //	--- @constants
-//	--- @if NAME
-//	--- @end
 //
 // The first stands for the text of a file, whose path is relative to the file that has the
 // line. A file is inserted once, at the first line that names it. The second stands for the
-// constants that Go passes: one local for each that the script uses below the line. What is
-// between the last two is left out unless Go passes a constant of that name; "--- @if not
-// NAME" is the opposite. So one file can be two scripts.
+// constants that Go passes: one local for each that the script uses below the line.
 //
-// What a script does not need is not sent to the server: functions of an include that it does
-// not use, comments that fill a line, and leading blanks. So strings and comments in long
-// brackets are refused.
+// Comments that fill a line and leading blanks are not sent to the server. So strings and
+// comments in long brackets are refused.
 package luascript
 
 import (

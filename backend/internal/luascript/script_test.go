@@ -33,18 +33,6 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestLoadCondition(t *testing.T) {
-	fsys := fstest.MapFS{"main.lua": {Data: []byte("local n = 1\n  --- @if MORE\n  n = n + 1\n  --- @end\n  --- @if not MORE\n  n = n - 1\n  --- @end\nreturn n\n")}}
-	for want, c := range map[string]luascript.Constants{
-		"local n = 1\nn = n - 1\nreturn n\n": nil,
-		"local n = 1\nn = n + 1\nreturn n\n": {"MORE": true},
-	} {
-		if got := luascript.Load(fsys, "main.lua", c).Source(); got != want {
-			t.Errorf("with %v the script is %q, want %q", c, got, want)
-		}
-	}
-}
-
 func TestLoadPanics(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, want string
@@ -56,10 +44,6 @@ func TestLoadPanics(t *testing.T) {
 		"string in brackets":   {"return [==[ one\n-- two ]==]", "main.lua:1: a long bracket"},
 		"constant too early":   {"return LIMIT\n--- @constants", "main.lua: LIMIT is used, but not below a line"},
 		"no line of constants": {"return LIMIT", "main.lua: LIMIT is used, but not below a line"},
-		"no end":               {"--- @if LIMIT\nreturn 1", "main.lua: the condition --- @if LIMIT has no end"},
-		"no condition":         {"return 1\n--- @end", "main.lua:2: a condition in another, or an end"},
-		"nested conditions":    {"--- @if LIMIT\n--- @if LIMIT", "main.lua:2: a condition in another, or an end"},
-		"malformed condition":  {"--- @if LIMIT == 1\n--- @end", "main.lua:1: --- @if LIMIT == 1 is neither"},
 		"two of them":          {"--- @constants\n--- @constants", "main.lua: the line of the constants is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {

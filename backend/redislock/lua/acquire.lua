@@ -3,8 +3,7 @@
 -- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
 --   then for each lock: the owner, the time to live in milliseconds, the mode, and the
---   share: see includes/lock.lua; then, only for a mixed fleet, the interval in milliseconds
---   at which other libraries poll. The modes are:
+--   share: see includes/lock.lua. The modes are:
 --     try      do not queue
 --     enqueue  queue if the lock is not granted
 --     extend   extend the owner's lease and issue new tokens, unless others wait; for
@@ -14,8 +13,6 @@
 --   1 <last token before> <last token> <1 if others wait, else 0>
 --   0 <milliseconds left, negative if not known> <last token issued> [<microseconds since
 --     the only holder got it, negative if not known> <the name of that holder>]
---   3 <milliseconds after which to look again>, and then as after 0: the key is left free, or
---     is held by another library, which sends no message. Only for a mixed fleet.
 --   2                  the owner does not have the lock that is to be extended
 --   -<error>
 --
@@ -29,9 +26,6 @@
 --- @include "includes/tombstone.lua"
 --- @include "includes/queue.lua"
 --- @include "includes/refusal.lua"
---- @if MIXED
---- @include "includes/room.lua"
---- @end
 --- @include "includes/each.lua"
 
 local n = (#KEYS - 1) / 3
@@ -78,11 +72,6 @@ local function attempt(i)
   if err then
     return '-' .. err
   elseif mode == 'extend' then
-    --- @if MIXED
-    if value and holds(value, owner) and stretch_over(gone, value) then
-      return refusal(redis.call('PTTL', lock), '0')
-    end
-    --- @end
     return extend(lock, queue, value, owner, ttl)
   elseif kind == 'x' and mode == 'try' and not holds(value, owner) then
     return refusal(redis.call('PTTL', lock), '0', value)
@@ -110,14 +99,6 @@ local function attempt(i)
   end
 
   local messages = {}
-  --- @if MIXED
-  local was_free = not kind
-  local free_for = was_free and room(gone, queue)
-  if free_for then
-    kind = 'x' -- as if it were held
-  end
-  full = not was_free and kind ~= 'x' and stretch_over(gone) and lock
-  --- @end
   if kind ~= 'x' then
     local first = head(queue)
     if mine or (not first or first == entry) and admits(lock, kind, share) then
@@ -149,11 +130,6 @@ local function attempt(i)
         expire_with_last(lock)
       end
     end
-    --- @if MIXED
-    if was_free and kind then
-      taken(gone, kind, ttl)
-    end
-    --- @end
   end
 
   local line
@@ -164,17 +140,6 @@ local function attempt(i)
       enqueue(queue, entry)
     end
     line = refusal(time_left(lock, kind, share, mode), before, value)
-    --- @if MIXED
-    if free_for then
-      line = '3 ' .. free_for .. ' ' .. free_for .. ' ' .. before
-    elseif mode == 'enqueue' and INTERVAL > 0 and value then
-      if issued_at(value) then
-        note_busy(gone, issued_at(value), math.max(redis.call('PTTL', lock), 0))
-      elseif head(queue) == entry then
-        line = '3 ' .. INTERVAL / 1000 .. string.sub(line, 2)
-      end
-    end
-    --- @end
   end
   publish(messages)
   return line

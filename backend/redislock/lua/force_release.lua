@@ -2,8 +2,8 @@
 --
 -- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
---   then for each lock: a fresh name for this call, and two values that are not used; then,
---   only for a mixed fleet, as in release.lua.
+--   then for each lock: a fresh name for this call, and two values that are not used.
+--   The claim window is as in release.lua.
 --
 -- Returns a line for each lock:
 --   1  the lock was held, or this is a repeated call
@@ -15,9 +15,6 @@
 --- @include "includes/lock.lua"
 --- @include "includes/tombstone.lua"
 --- @include "includes/queue.lua"
---- @if MIXED
---- @include "includes/room.lua"
---- @end
 --- @include "includes/ownership.lua"
 --- @include "includes/each.lua"
 
@@ -55,16 +52,7 @@ local function force_release(i)
     end
   end
   add_tombstone(gone, name)
-  --- @if MIXED
-  local messages, after = pass_on(lock, queue, gone, nil, nil, kind ~= nil, value)
-  publish(messages)
-  if not after then
-    announce(i)
-  end
-  --- @end
-  --- @if not MIXED
-  publish((grant_next(lock, queue)))
-  --- @end
+  publish(pass_on(lock, queue))
   return kind and '1' or '2'
 end
 

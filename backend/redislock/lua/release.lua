@@ -3,9 +3,7 @@
 -- KEYS: n locks, their n queues, their n sets of tombstones, the clock.
 -- ARGV: the inbox of the caller, the claim window in milliseconds, the prefix of inboxes;
 --   then for each lock: the owner, 1 if an attempt of the owner is in doubt, and the share:
---   see includes/lock.lua; then, only for a mixed fleet, for each lock a channel, which may
---   be empty, and the message that is sent there if the lock is free; and the interval in
---   milliseconds at which other libraries poll.
+--   see includes/lock.lua. With a claim window of 0 a release leaves a lock free.
 --
 -- Returns a line for each lock:
 --   1  this owner had it, or this is a repeated call of an owner in doubt
@@ -19,9 +17,6 @@
 --- @include "includes/lock.lua"
 --- @include "includes/tombstone.lua"
 --- @include "includes/queue.lua"
---- @if MIXED
---- @include "includes/room.lua"
---- @end
 --- @include "includes/each.lua"
 
 local n = (#KEYS - 1) / 3
@@ -71,15 +66,7 @@ local function release(i)
   -- cannot be granted now is granted to a waiter that asks.
   local held = kind
   if kind ~= 'x' then
-    --- @if MIXED
-    local ok, messages, after = pcall(pass_on, lock, queue, gone, kind, owner, mine and not kind, value)
-    if not after then
-      announce(i)
-    end
-    --- @end
-    --- @if not MIXED
-    local ok, messages = pcall(grant_next, lock, queue, kind, owner)
-    --- @end
+    local ok, messages = pcall(pass_on, lock, queue, kind, owner)
     if ok then
       publish(messages)
     end

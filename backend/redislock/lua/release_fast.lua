@@ -6,25 +6,9 @@ local answers = {}
 do
   local KEYS, ARGV, call, sub = KEYS, ARGV, redis.call, string.sub -- locals are faster than globals
   local n = (#KEYS - 1) / 3
-  --- @if MIXED
-
-  -- ordinary reports whether the lock has no message, and nothing about a stretch has to be
-  -- recorded: a lock that is held for less than a hundredth of the interval at a time is free
-  -- often enough.
-  local function ordinary(i, value)
-    if ARGV[2 + 3 * n + 2 * i] ~= '' or call('EXISTS', KEYS[2 * n + i]) == 1 then
-      return false
-    end
-    local t, token = call('TIME'), tonumber(sub(value, -16))
-    return ARGV[#ARGV] == '0' or token ~= nil and t[1] * 1000000 + t[2] - token < ARGV[#ARGV] * 10
-  end
-  --- @end
   if n == 1 then
     local value, owner = redis.pcall('GET', KEYS[1]), ARGV[4]
     if type(value) == 'string' and ARGV[5] == '0' and sub(value, 1, #owner + 1) == owner .. ' '
-      --- @if MIXED
-      and ordinary(1, value)
-      --- @end
       and call('EXISTS', KEYS[2]) == 0 then
       call('DEL', KEYS[1])
       return '1'
@@ -37,9 +21,6 @@ do
     for i = 1, n do
       local owner, value = ARGV[3 * i + 1], values[i]
       if value and ARGV[3 * i + 2] == '0' and sub(value, 1, #owner + 1) == owner .. ' '
-        --- @if MIXED
-        and ordinary(i, value)
-        --- @end
         and (not busy or call('EXISTS', KEYS[n + i]) == 0) then
         answers[i] = '1'
         done = done + 1

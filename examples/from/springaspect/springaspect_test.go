@@ -26,7 +26,7 @@ type stockFunc func() string
 func (f stockFunc) Reserve(context.Context, string) (string, error) { return f(), nil }
 
 func newLocker(rdb redis.UniversalClient) *distlock.Locker {
-	backend := redislock.New(rdb, redislock.WithPollers(400*time.Millisecond))
+	backend := redislock.New(rdb, redislock.WithFreeRelease())
 	locker := distlock.New(backend, distlock.Config{})
 	return locker
 }

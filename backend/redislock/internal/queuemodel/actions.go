@@ -5,16 +5,13 @@ type Op uint8
 
 // The operations.
 const (
-	None     Op = iota
-	Try         // acquire.lua, mode t
-	Acquire     // acquire.lua, mode q
-	Release     // release.lua
-	Expire      // the lease or the claim window expires
-	End         // the queue expires
-	Retract     // of a model that trusts PUBLISH's count: the message had no receiver
-	RoomEnds    // the time for which the key is left free
-	Intrude     // a client of another library takes the key
-	Withdraw    // it gives the key back, or its lease expires
+	None    Op = iota
+	Try        // acquire.lua, mode t
+	Acquire    // acquire.lua, mode q
+	Release    // release.lua
+	Expire     // the lease or the claim window expires
+	End        // the queue expires
+	Retract    // of a model that trusts PUBLISH's count: the message had no receiver
 )
 
 // Call is an operation for an owner.
@@ -22,7 +19,6 @@ type Call struct {
 	Op      Op
 	Owner   Owner
 	InDoubt bool
-	Over    bool // the key has passed from owner to owner for a stretch
 }
 
 // Step is one event.
@@ -40,9 +36,9 @@ type Step struct {
 func (s *Server) do(c Call, r Rule) Reply {
 	switch c.Op {
 	case Try, Acquire:
-		return s.acquire(c.Owner, c.Op == Acquire, c.Over, r)
+		return s.acquire(c.Owner, c.Op == Acquire, r)
 	case Release:
-		return s.release(c.Owner, c.InDoubt && r.has(InDoubtTold), c.Over, r)
+		return s.release(c.Owner, c.InDoubt && r.has(InDoubtTold), r)
 	case Expire:
 		s.free()
 	case End:
@@ -50,12 +46,6 @@ func (s *Server) do(c Call, r Rule) Reply {
 	case Retract:
 		s.free()
 		return Reply{Told: s.grantNext(Nobody)}
-	case RoomEnds:
-		s.Room = false
-	case Intrude:
-		s.Lock = Stranger
-	case Withdraw:
-		s.free()
 	case None:
 	}
 	return Reply{}
@@ -79,17 +69,8 @@ func (m Model) Steps(s State, visit func(Step)) {
 	st.server()
 }
 
-// step adds a step: the call is made, and then the process handles its reply. In a mixed fleet
-// the stretch may be over or not.
+// step adds a step: the call is made, and then the process handles its reply.
 func (st *stepper) step(what Step, then func(p *Process, r Reply)) {
-	st.add(what, then)
-	if op := what.Call.Op; st.Mixed && (op == Try || op == Acquire || op == Release) {
-		what.Call.Over = true
-		st.add(what, then)
-	}
-}
-
-func (st *stepper) add(what Step, then func(p *Process, r Reply)) {
 	if what.Fault&^st.Faults != 0 {
 		return
 	}
@@ -206,15 +187,7 @@ func (st *stepper) network(o Owner) {
 // server expires locks and queues.
 func (st *stepper) server() {
 	srv := &st.from.Server
-	if srv.Room {
-		st.step(Step{What: "the room ends", Fair: true, Call: Call{Op: RoomEnds}}, nil)
-	}
-	if srv.Lock == Nobody {
-		st.step(Step{What: "another library takes the lock", Fault: Poller, Call: Call{Op: Intrude}}, nil)
-	}
-	if srv.Lock == Stranger {
-		st.step(Step{What: "another library gives the lock back", Fair: true, Call: Call{Op: Withdraw}}, nil)
-	} else if o := srv.Lock; o != Nobody {
+	if o := srv.Lock; o != Nobody {
 		// While a process trusts its lease, its own deadline comes first. It does not
 		// know about a claim window.
 		if srv.Promised {

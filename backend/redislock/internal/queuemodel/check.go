@@ -10,7 +10,6 @@ const (
 	LiveRefused  = "a live owner is refused"
 	PlaceLost    = "a waiter has lost its place"
 	QueueJumped  = "a later waiter got the lock"
-	RoomTaken    = "the lock is taken in the time in which it is left free"
 	NeverServed  = "process 1 waits, and can never be served"
 	NeverClean   = "the key can never return to its unused state"
 )
@@ -48,10 +47,7 @@ func (s *State) brokenBy(st *Step, processes int) string {
 		leaver = st.Call.Owner
 	}
 
-	if after.Lock != before.Lock && after.Lock != Nobody && after.Lock != Stranger {
-		if before.Room {
-			return RoomTaken
-		}
+	if after.Lock != before.Lock && after.Lock != Nobody {
 		for _, first := range before.Queue.List() {
 			if first == leaver {
 				continue

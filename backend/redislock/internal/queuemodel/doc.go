@@ -8,8 +8,7 @@
 // of the Backend knows, and its requests and messages in flight. [Step] is an event: a
 // process acquires, polls, claims, abandons or releases; a lease, a claim window or the
 // queue expires; a message arrives or is lost; a reply is lost and the call repeated; a
-// request arrives late; a process crashes. In a mixed fleet a client of another library takes
-// and releases the lock, and after a stretch of use the lock is left free: see room.lua.
+// request arrives late; a process crashes.
 //
 // [Explore] visits every reachable state, nearest first, and looks for violations:
 //
@@ -17,7 +16,6 @@
 //     another or to no owner;
 //   - a live owner is refused, or waits behind itself;
 //   - an owner has released the lock and still has it, or a place in the queue;
-//   - a process gets a lock in the time in which it is left free;
 //   - a newcomer passes a waiter, or a waiter loses its place;
 //   - in a state without further faults or newcomers, a waiter cannot be served any
 //     more;
@@ -38,7 +36,7 @@
 //
 // Time is not modelled: a lease can expire at any moment, with one exception. The lease
 // of a process that trusts it does not expire, because the deadline of the process
-// comes first. A stretch can be over at any moment. Tokens and the extension of leases are
+// comes first. Tokens and the extension of leases are
 // not modelled either; the test that runs the scripts checks tokens along the steps.
 // Renewals have no effect without time. Shared locks, forced releases (force.lua) and the
 // loss of data are left out as well.

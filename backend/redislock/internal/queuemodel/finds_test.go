@@ -15,42 +15,35 @@ func TestModelFinds(t *testing.T) {
 		processes int
 		faults    q.Fault
 		want      string
-		mixed     bool
 	}{
 		// Without these a waiter waits without end.
-		{"no polling", q.Polls, 2, q.Anything, q.NeverServed, false},
-		{"the head of the queue gets no help", q.HelpsHead, 2, q.Anything, q.NeverServed, false},
+		{"no polling", q.Polls, 2, q.Anything, q.NeverServed},
+		{"the head of the queue gets no help", q.HelpsHead, 2, q.Anything, q.NeverServed},
 		// These spare waiters the polling.
-		{"a release does not pass on", q.Polls | q.PassesOn, 2, nearlyWell, q.NeverServed, false},
-		{"a late release does not pass on", q.Polls | q.LateReleaseHelps, 2, nearlyWell, q.NeverServed, false},
-		{"a grant that was never claimed is not passed on", q.Polls | q.PassesUnclaimed, 2, nearlyWell, q.NeverServed, false},
+		{"a release does not pass on", q.Polls | q.PassesOn, 2, nearlyWell, q.NeverServed},
+		{"a late release does not pass on", q.Polls | q.LateReleaseHelps, 2, nearlyWell, q.NeverServed},
+		{"a grant that was never claimed is not passed on", q.Polls | q.PassesUnclaimed, 2, nearlyWell, q.NeverServed},
 
 		// Without these there are two holders.
-		{"the deadline counts from the reply", q.LateGrantsRefused, 2, q.Anything, q.TwoHolders, false},
-		{"a release deletes any lock", q.ChecksOwner, 2, 0, q.TwoHolders, false},
-		{"a claim does not extend", q.ClaimExtends, 2, q.Anything, q.TwoHolders, false},
+		{"the deadline counts from the reply", q.LateGrantsRefused, 2, q.Anything, q.TwoHolders},
+		{"a release deletes any lock", q.ChecksOwner, 2, 0, q.TwoHolders},
+		{"a claim does not extend", q.ClaimExtends, 2, q.Anything, q.TwoHolders},
 
 		// Without these data remains.
-		{"an owner that has released is not refused", q.GoneRefused, 2, q.Anything, q.LeftBehind, false},
-		{"a release does not report attempts in flight", q.InDoubtTold, 2, q.Anything, q.LeftBehind, false},
-		{"a release does not leave the queue", q.LeavesQueue, 2, q.Anything, q.LeftBehind, false},
+		{"an owner that has released is not refused", q.GoneRefused, 2, q.Anything, q.LeftBehind},
+		{"a release does not report attempts in flight", q.InDoubtTold, 2, q.Anything, q.LeftBehind},
+		{"a release does not leave the queue", q.LeavesQueue, 2, q.Anything, q.LeftBehind},
 
 		// Without these the order changes.
-		{"a lock is taken back if its message had no receiver", q.UnheardKept, 2, q.Anything, q.PlaceLost, false},
-		{"a repeated request goes to the end of the queue", q.KeepsTicket, 3, q.Anything, q.PlaceLost, false},
-		{"a newcomer takes a free lock", q.QueueFirst, 2, q.Anything, q.QueueJumped, false},
+		{"a lock is taken back if its message had no receiver", q.UnheardKept, 2, q.Anything, q.PlaceLost},
+		{"a repeated request goes to the end of the queue", q.KeepsTicket, 3, q.Anything, q.PlaceLost},
+		{"a newcomer takes a free lock", q.QueueFirst, 2, q.Anything, q.QueueJumped},
 
 		// A repeated attempt: the first reply was lost.
-		{"an owner does not know its lock", q.KnowsOwner, 1, q.Anything, q.BehindItself, false},
-
-		// In a mixed fleet, where a lock is left free after a stretch of use.
-		{"a lock that is left free is taken", q.RoomKept, 2, 0, q.RoomTaken, true},
-		{"the head is not told of a lock that is left free", q.Polls | q.RoomTold, 2, 0, q.NeverServed, true},
-		{"the next head is not told of a lock that is left free", q.Polls | q.RoomToldAgain, 3, 0, q.NeverServed, true},
-		{"a waiter is not told when to look again", q.Polls | q.LooksAgain, 2, 0, q.NeverServed, true},
+		{"an owner does not know its lock", q.KnowsOwner, 1, q.Anything, q.BehindItself},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := q.Model{Processes: c.processes, Rules: q.Protocol &^ c.without, Faults: c.faults, Mixed: c.mixed}
+			m := q.Model{Processes: c.processes, Rules: q.Protocol &^ c.without, Faults: c.faults}
 			_, violation := q.Explore(m, nil)
 			if violation == nil {
 				t.Fatal("nothing was found")

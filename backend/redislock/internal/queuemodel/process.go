@@ -57,7 +57,7 @@ func (p *Process) answer(a Answer) {
 	switch {
 	case a == Granted:
 		p.Phase = Answered
-	case woken, a == LookAgain: // when there is a reason to
+	case woken:
 		p.Phase = Asking
 	default:
 		p.Phase = Waiting

@@ -38,14 +38,6 @@ const (
 	LateReleaseHelps
 	// UnheardKept: a lock stays passed on even if its message had no receiver.
 	UnheardKept
-	// RoomKept: in a mixed fleet, a lock that is left free is not taken or passed on.
-	RoomKept
-	// RoomTold: the head of the queue is told when a lock is left free.
-	RoomTold
-	// RoomToldAgain: so is the next one when the head gives up.
-	RoomToldAgain
-	// LooksAgain: a refusal in that time says when to look again.
-	LooksAgain
 
 	// Protocol is all rules.
 	Protocol Rule = 1<<iota - 1
@@ -71,10 +63,8 @@ const (
 	// Outage: a queue expires although its owners are alive.
 	Outage
 
-	// Anything is all faults but the next.
+	// Anything is all faults.
 	Anything Fault = 1<<iota - 1
-	// Poller: a client of another library takes the lock whenever it is free.
-	Poller Fault = 1 << (iota - 1)
 )
 
 // Model is what to explore.
@@ -82,5 +72,4 @@ type Model struct {
 	Processes int // at most Most
 	Rules     Rule
 	Faults    Fault
-	Mixed     bool // after a stretch of use the lock is left free for a while
 }

@@ -9,11 +9,8 @@ const Most = 4
 // from 1.
 type Owner uint8
 
-// Owners that are not processes.
-const (
-	Nobody   Owner = 0        // the absence of an owner
-	Stranger Owner = Most + 1 // a client of another library; it has no process here
-)
+// Nobody is the absence of an owner.
+const Nobody Owner = 0
 
 // Owners is a set of owners.
 type Owners uint8
@@ -54,7 +51,6 @@ type Server struct {
 	Promised   bool   // the key lives for a claim window, not for a lease
 	Queue      Queue  // {key}:queue
 	Tombstones Owners // {key}:gone, owners that left with an attempt in flight
-	Room       bool   // {key}:gone says that the lock is left free
 }
 
 // Answer is the first word of a script's reply.
@@ -66,10 +62,6 @@ const (
 	Held    Answer = "0"
 	Refused Answer = "-GONE"
 
-	// LookAgain is Held, but the owner comes back without a message: the lock is left
-	// free, or another library has it and the owner is at the head of the queue.
-	LookAgain Answer = "3"
-
 	WasMine   Answer = "1" // of a release
 	WasOthers Answer = "0"
 	WasFree   Answer = "2"
@@ -79,11 +71,10 @@ const (
 type Reply struct {
 	Answer Answer
 	Told   Owner // receiver of a message
-	Wakes  bool  // the message says only that the receiver should ask
 }
 
 // acquire does what acquire.lua does for one lock.
-func (s *Server) acquire(o Owner, queues, over bool, r Rule) Reply {
+func (s *Server) acquire(o Owner, queues bool, r Rule) Reply {
 	switch {
 	case s.Lock == o && r.has(KnowsOwner):
 		s.Queue.remove(o)
@@ -97,12 +88,6 @@ func (s *Server) acquire(o Owner, queues, over bool, r Rule) Reply {
 		return Reply{Answer: Refused}
 	}
 	told := Nobody
-	if s.Lock == Nobody && s.leftFree(over, r) {
-		if queues {
-			s.enqueue(o, r)
-		}
-		return Reply{Answer: s.later(r)}
-	}
 	if s.Lock == Nobody {
 		if head := s.Queue[0]; head == Nobody || head == o || !r.has(QueueFirst) {
 			s.Lock, s.Promised = o, false
@@ -115,26 +100,8 @@ func (s *Server) acquire(o Owner, queues, over bool, r Rule) Reply {
 	}
 	if queues {
 		s.enqueue(o, r)
-		if s.Lock == Stranger && s.Queue[0] == o {
-			return Reply{Answer: s.later(r)}
-		}
 	}
 	return Reply{Answer: Held, Told: told}
-}
-
-// leftFree reports whether the free lock must stay free. It begins the room if the stretch is
-// over and others wait.
-func (s *Server) leftFree(over bool, r Rule) bool {
-	s.Room = s.Room || over && s.Queue[0] != Nobody
-	return s.Room && r.has(RoomKept)
-}
-
-// later is the answer to an owner that should look again.
-func (s *Server) later(r Rule) Answer {
-	if r.has(LooksAgain) {
-		return LookAgain
-	}
-	return Held
 }
 
 func (s *Server) enqueue(o Owner, r Rule) {
@@ -147,7 +114,7 @@ func (s *Server) enqueue(o Owner, r Rule) {
 }
 
 // release does what release.lua does for one lock.
-func (s *Server) release(o Owner, inDoubt, over bool, r Rule) Reply {
+func (s *Server) release(o Owner, inDoubt bool, r Rule) Reply {
 	current, unclaimed := s.Lock, s.Promised
 	mine := current == o || current != Nobody && !r.has(ChecksOwner)
 	again := inDoubt && s.Tombstones.Has(o)
@@ -160,20 +127,9 @@ func (s *Server) release(o Owner, inDoubt, over bool, r Rule) Reply {
 		s.Tombstones = s.Tombstones.with(o)
 	}
 	var reply Reply
-	switch {
-	case mine && over:
-		s.Room = true
-		if r.has(RoomTold) {
-			reply.Told = s.head(o)
-		}
-	case current == Nobody && s.leftFree(over, r):
-		if r.has(RoomToldAgain) {
-			reply.Told = s.head(o)
-		}
-	case mine && r.has(PassesOn) && (!unclaimed || r.has(PassesUnclaimed)), current == Nobody && r.has(LateReleaseHelps):
+	if mine && r.has(PassesOn) && (!unclaimed || r.has(PassesUnclaimed)) || current == Nobody && r.has(LateReleaseHelps) {
 		reply.Told = s.grantNext(o)
 	}
-	reply.Wakes = s.Room && reply.Told != Nobody
 	switch {
 	case mine || again:
 		reply.Answer = WasMine

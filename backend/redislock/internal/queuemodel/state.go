@@ -36,7 +36,7 @@ func (s *State) tidy(processes int) {
 
 // key is equal for states that differ only in the names of the processes, except the
 // first: it is watched, and what is true of it is true of all.
-type key [Most + 1]uint32
+type key [Most]uint32
 
 func (s *State) key(processes int) key {
 	var k key
@@ -44,12 +44,6 @@ func (s *State) key(processes int) key {
 		k[i] = s.part(&s.Processes[i], Owner(i+1))
 	}
 	slices.Sort(k[1:processes])
-	if s.Server.Room {
-		k[Most] |= 1
-	}
-	if s.Server.Lock == Stranger {
-		k[Most] |= 2
-	}
 	return k
 }
 

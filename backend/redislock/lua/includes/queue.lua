@@ -27,20 +27,11 @@ local function head(queue, leaving)
   end
 end
 
---- @if MIXED
-local full -- a lock that no other may join, because its holders have had it for a stretch
---- @end
-
 -- admits reports whether a request may join the present holders.
 local function admits(lock, kind, share)
   if not kind then
     return true
   end
-  --- @if MIXED
-  if full == lock then
-    return false
-  end
-  --- @end
   return kind == string.sub(share, 1, 1)
     and (kind == 'r' or redis.call('ZCARD', lock) < tonumber(string.sub(share, 2)))
 end
@@ -107,6 +98,17 @@ local function grant_next(lock, queue, kind, leaving, own)
     end
   end
   return messages, kind, own_tokens
+end
+
+-- pass_on grants the lock to waiters after an owner has left, and returns the messages for
+-- publish. With a claim window of 0 it leaves a free lock free: the first waiter gets a
+-- message without tokens, which tells it to make an attempt.
+local function pass_on(lock, queue, kind, leaving)
+  if ARGV[2] ~= '0' or kind then
+    return (grant_next(lock, queue, kind, leaving))
+  end
+  local entry, inbox, owner = head(queue, leaving)
+  return { entry and { ARGV[3] .. inbox, owner } }
 end
 
 -- publish sends the messages. It comes last in a script: Redis does not roll back.
