@@ -97,13 +97,20 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 // issue executes a statement that issues tokens for r. It returns the last of them, or 0
 // if the statement has changed nothing.
 func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (last int64, err error) {
-	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		last, err = b.issueIn(ctx, c, s, acquireValues(r))
+	do := func(ctx context.Context, q querier) error {
+		last, err = b.issueIn(ctx, q, s, acquireValues(r))
 		if err != nil && s == b.sql.acquire && !undone(err) && (code(err) == "" || b.broken(err)) {
 			b.doubtAttempt(r.Owner)
 		}
 		return err
-	})
+	}
+	if b.dialect == SQLite {
+		// It costs nothing there, and fails on a connection on which the application has left
+		// a transaction open.
+		err = b.transact(ctx, forAttempt, do)
+	} else {
+		err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error { return do(ctx, c) })
+	}
 	return last, err
 }
 

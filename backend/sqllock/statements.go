@@ -41,6 +41,9 @@ type statements struct {
 	takeTurn    *statement // lets one process at a time look for rows to delete
 	version     *statement
 
+	mark     *statement // changes the row with the version by itself, as acquire does
+	readMark *statement
+
 	renewKeys    *renewals
 	renewMembers *renewals
 }
@@ -81,7 +84,8 @@ func newStatements(d Dialect, t table) *statements {
 		dialect: d, table: t,
 
 		// In MySQL the statement sets the columns one after the other, and the result has
-		// no rows: LAST_INSERT_ID passes the token.
+		// no rows: LAST_INSERT_ID passes the token. It must commit by itself: in a session
+		// that does not do that, it takes nothing, and a transaction decides.
 		acquire: pick(byDialect{
 			0: `INSERT INTO {lock} AS l (lock_key, owner, prior_token, token, since, expires, busy)
 VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0)
@@ -99,7 +103,7 @@ RETURNING token`,
   since = IF(l.owner = '', {now}, l.since),
   expires = {now} + :ttl,
   owner = :owner
-WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `)`,
+WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `) AND @@autocommit = 1`,
 		}),
 		extend: pick(byDialect{
 			0: `UPDATE {lock} AS l SET token = {max}(l.token + :tokens, {now}), expires = {now} + :ttl
@@ -115,7 +119,7 @@ WHERE l.lock_key = :key AND l.busy = 0 AND ` + own,
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND set_config('synchronous_commit', 'off', true) = 'off'
   AND (l.guarded = 0 OR EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {skip}))`,
 			MySQL: `UPDATE {lock} AS l SET owner = '', expires = {now}
-WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0`,
+WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0 AND @@autocommit = 1`,
 			SQLite: `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`,
 		}),
@@ -178,6 +182,8 @@ FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(swee
 		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND busy = 0 AND ` + unused),
 		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval`),
 		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
+		mark:     one(`UPDATE {lock} SET prior_token = :token WHERE lock_key = ''`),
+		readMark: one(`SELECT prior_token FROM {lock} WHERE lock_key = ''`),
 
 		renewKeys:    newRenewals(d, t, t.lock),
 		renewMembers: newRenewals(d, t, t.member),
