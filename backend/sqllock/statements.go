@@ -29,6 +29,7 @@ type statements struct {
 	notify    *statement // in PostgreSQL
 
 	guard       *statement
+	parts       *statement // in PostgreSQL: how many parts of the transaction have written
 	guardMember *statement // whether a token is of an owner that shares the key
 	addGuard    *statement // in MySQL: the row that Guard locks
 	setGuarded  *statement // notes that Guard was called for the key
@@ -161,11 +162,16 @@ VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
 		notify:    one(`SELECT pg_notify(:channel, :message)`),
 
 		guard: pick(byDialect{
-			Postgres: `SELECT guarded FROM {lock} WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE`,
-			MySQL:    `SELECT 1 FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
+			// The outer query reads what has locked the row when the inner one has.
+			Postgres: `WITH l AS (SELECT lock_key, guarded FROM {lock}
+  WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE)
+SELECT guarded + CASE (SELECT CAST(CAST(r.xmax AS text) AS bigint) FROM {lock} AS r WHERE r.lock_key = l.lock_key)
+  WHEN txid_current() % 4294967296 THEN 0 ELSE ` + strconv.Itoa(manyLockers) + ` END FROM l`,
+			MySQL: `SELECT 1 FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
 			SQLite: `UPDATE {lock} SET owner = owner WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token
 RETURNING 1`,
 		}),
+		parts:       one(`SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock'`),
 		guardMember: one(`SELECT token FROM {member} WHERE lock_key = :key AND prior_token < :token AND token >= :token`),
 		addGuard: one(`INSERT INTO {guard} (lock_key, closed) VALUES (:key, :token)
 ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),
