@@ -18,16 +18,16 @@ import (
 // far leaves none.
 func TestAttemptInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
-		mode   driver.Mode
-		all    bool
-		breaks string // the statement that begins with this has no answer
-		doubt  bool
+		permits int
+		all     bool
+		breaks  string // the statement that begins with this has no answer
+		doubt   bool
 	}{
-		"a statement":          {driver.Exclusive, false, "INSERT INTO \"distlock\" AS l", true},
-		"a commit":             {driver.Shared, false, "COMMIT", true},
-		"a transaction":        {driver.Shared, false, "WITH l AS", false},
-		"a commit for all":     {driver.Exclusive, true, "COMMIT", true},
-		"a transaction of all": {driver.Exclusive, true, "WITH l AS", false},
+		"a statement":          {0, false, "INSERT INTO \"distlock\" AS l", true},
+		"a commit":             {2, false, "COMMIT", true},
+		"a transaction":        {2, false, "WITH l AS", false},
+		"a commit for all":     {0, true, "COMMIT", true},
+		"a transaction of all": {0, true, "WITH l AS", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAttemptInDoubt(t *testing.T) {
 					return nil
 				}
 				r := request("key", time.Minute)
-				r.Mode = c.mode
+				r.Permits = c.permits
 				var err error
 				if c.all {
 					_, err = b.TryAcquireAll(t.Context(), []driver.Request{r})
