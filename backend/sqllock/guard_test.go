@@ -363,12 +363,21 @@ func TestGuardWithoutConnections(t *testing.T) {
 	})
 }
 
+// waitsForWriter returns the options of a Backend for operations that have to fail in SQLite
+// because a transaction writes.
+func waitsForWriter(d database) []sqllock.Option {
+	if d.dialect == sqllock.SQLite {
+		return []sqllock.Option{sqllock.WithOpTimeout(300 * time.Millisecond)}
+	}
+	return slow(nil)
+}
+
 // The holder gives the lock back while its guarded transaction is open, and another caller of
 // the process waits. It gets the key when the transaction has ended, as one elsewhere does.
 func TestGuardBeforeHandOver(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.open(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond))
+		b := d.open(t, dsn, waitsForWriter(d)...)
 		l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
 		t.Cleanup(func() { _ = l.Close() })
 		o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
@@ -433,7 +442,7 @@ func TestGuardAfterHandOver(t *testing.T) {
 func TestGuardBelowSavepoint(t *testing.T) {
 	each(t, func(t *testing.T, d database, dsn string) {
 		db := shop(t, d, dsn)
-		b := d.opened(t, dsn, sqllock.WithOpTimeout(300*time.Millisecond))
+		b := d.opened(t, dsn, waitsForWriter(d)...)
 		var g driver.Grant
 		testkit.Eventually(t, "it has the key", func() (ok bool) {
 			var err error
