@@ -26,6 +26,7 @@ type entry struct {
 	exists  bool
 	guarded bool // Guard was called for the key; not in SQLite
 	frozen  bool // Guard keeps the exclusive holder, even if its lease has ended
+	patient bool // the request does not overtake a waiter that may only be late
 
 	owner   string // the exclusive holder, or empty
 	prior   int64  // the last token before the holder had the key
@@ -111,7 +112,7 @@ func (e *entry) held() (n int, s driver.Sharing) {
 // lapses returns when others may overtake a waiter, unless it looks before. While another
 // owner has the key for itself, the waiter has nothing to look for, and looks seldom.
 func (e *entry) lapses(m *member) int64 {
-	if e.owner != "" {
+	if e.owner != "" || e.patient {
 		return m.expires + awayAfter
 	}
 	return min(m.expires+awayAfter, max(m.expires, e.expires)+turnLasts)

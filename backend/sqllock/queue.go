@@ -16,6 +16,10 @@ import (
 // exclusive holder, others need to know sooner, and a waiter says so at almost each look.
 const touchInterval = time.Second
 
+// looksToOvertake is how often a waiter looks at a key that no exclusive owner has before it
+// overtakes another one. Where everything is slow, the other may only be late.
+const looksToOvertake = 3
+
 // Acquire implements [driver.Queuer]. Its place in the queue is a row, and it looks at
 // intervals whether its turn has come: the first in the queue often, the others seldom. A
 // release in this process wakes it, and with [WithListener] a release in any.
@@ -44,8 +48,12 @@ func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (dr
 	g, held, err := b.attempt(ctx, r)
 	var touched time.Time // when the place was last said to be in use; zero before there is one
 	var first time.Time   // since when it is the first in the queue; zero if it is not
+	open := 0             // how many looks have found no exclusive owner, one after the other
 	for err == nil && held != nil {
 		looked := time.Now()
+		if open++; held.owner != "" {
+			open = 0
+		}
 		switch {
 		case held.ahead(r.Owner) > 0:
 			first = time.Time{}
@@ -70,7 +78,7 @@ func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (dr
 				return driver.Grant{}, err
 			}
 		}
-		g, held, err = b.look(ctx, r, &touched)
+		g, held, err = b.look(ctx, r, &touched, open < looksToOvertake-1)
 	}
 	return g, err
 }
@@ -96,13 +104,16 @@ func (b *Backend) await(ctx context.Context, w *waiter, d time.Duration) error {
 
 // look finds out whether the owner's turn has come, and tries if it has. It returns the
 // key as it is if not. The first call takes a place in the queue.
-func (b *Backend) look(ctx context.Context, r *driver.Request, touched *time.Time) (driver.Grant, *entry, error) {
+func (b *Backend) look(ctx context.Context, r *driver.Request, touched *time.Time, patient bool) (driver.Grant, *entry, error) {
 	if !touched.IsZero() {
 		e, err := b.peek(ctx, forAttempt, r.Key)
 		if err != nil {
 			return driver.Grant{}, nil, err
 		}
-		if !e.mayGrant(r) && e.find(r.Owner) != nil {
+		e.patient = patient
+		may := e.mayGrant(r)
+		e.patient = false
+		if !may && e.find(r.Owner) != nil {
 			due := touchInterval
 			if e.owner == "" {
 				due /= 10
@@ -115,7 +126,7 @@ func (b *Backend) look(ctx context.Context, r *driver.Request, touched *time.Tim
 		}
 	}
 	*touched = time.Now()
-	return b.decide(ctx, r, true)
+	return b.decide(ctx, r, true, patient)
 }
 
 // touch says that the owner's waiter is still there.
@@ -148,8 +159,8 @@ func (b *Backend) interval(e *entry, r *driver.Request, inVain time.Duration) ti
 	if left := e.heldError(r.Sharing()).RetryAfter; ahead == 0 && left > 0 {
 		d = min(d, left+time.Millisecond)
 	}
-	if at := e.opens(r); at > e.now {
-		d = min(d, micros(at-e.now)+time.Millisecond)
+	if at := e.opens(r); at > 0 {
+		d = min(d, 100*time.Millisecond+rand.N(200*time.Millisecond), max(50*time.Millisecond, micros(at-e.now)+time.Millisecond))
 	}
 	return d
 }
