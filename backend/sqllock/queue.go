@@ -16,8 +16,8 @@ import (
 // exclusive holder, others need to know sooner, and a waiter says so at almost each look.
 const touchInterval = time.Second
 
-// looksToOvertake is how often a waiter looks at a key that no exclusive owner has before it
-// overtakes another one. Where everything is slow, the other may only be late.
+// looksToOvertake is how often a waiter finds only other waiters in its way before it overtakes
+// them. Where everything is slow, they may only be late.
 const looksToOvertake = 3
 
 // Acquire implements [driver.Queuer]. Its place in the queue is a row, and it looks at
@@ -48,10 +48,10 @@ func (b *Backend) acquire(ctx context.Context, r *driver.Request, w *waiter) (dr
 	g, held, err := b.attempt(ctx, r)
 	var touched time.Time // when the place was last said to be in use; zero before there is one
 	var first time.Time   // since when it is the first in the queue; zero if it is not
-	open := 0             // how many looks have found no exclusive owner, one after the other
+	open := 0             // how many looks, one after the other, have found only waiters in the way
 	for err == nil && held != nil {
 		looked := time.Now()
-		if open++; held.owner != "" {
+		if open++; held.opens(r) == 0 {
 			open = 0
 		}
 		switch {
