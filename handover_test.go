@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/leasestate"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
 
@@ -388,5 +389,22 @@ func TestReleasedLeaseDoesNotComeBackWithTheHold(t *testing.T) {
 		wantIs(t, held.Release(t.Context()))
 		all.Wait()
 		wantIs(t, inner.Release(t.Context()), distlock.ErrLost)
+	})
+}
+
+// A backend has bound the lease to its holder, because only the store knows when the next one
+// may begin: the lease goes back to the store. The next lease of the key is handed over again.
+func TestBoundLeaseIsNotHandedOver(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		bind, _ := held.Context().Value(leasestate.Binder{}).(func())
+		bind()
+		var all sync.WaitGroup
+		line(t, &all, l, 3, distlock.Opts{}, func(context.Context, int) {})
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if n, released := len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)); n != 2 || released != 2 {
+			t.Errorf("%d acquisitions and %d releases in the store, want 2 of each", n, released)
+		}
 	})
 }

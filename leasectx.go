@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
 // leaseCtx is the context of a lease: derived from its parent, and cancelled when the lease
@@ -52,7 +54,8 @@ func (c *leaseCtx) Err() error {
 	return c.used().Err() // from now on the same
 }
 
-// Value returns the lease for this package's key. A key of type *int may be the unexported
+// Value returns the lease for this package's key, and for a backend what keeps the lease
+// from being handed over. A key of type *int may be the unexported
 // one by which the context package finds a context that it can cancel, so the context that
 // can be cancelled has to be made. Every other value is the parent's. If the package gave
 // its key another type, a context derived from c would need a goroutine.
@@ -60,6 +63,8 @@ func (c *leaseCtx) Value(key any) any {
 	switch key.(type) {
 	case leaseKey:
 		return c.lease
+	case leasestate.Binder:
+		return c.lease.state.Bind
 	case *int:
 		return c.used().Value(key)
 	default:

@@ -82,11 +82,8 @@ func (b *Backend) pingWith(ctx context.Context, prefix string) error {
 	r := request{keys: [3]string{key, key + queueSuffix, key + ":gone"}, owner: owner}
 	for _, r.share = range []string{share(driver.Exclusive, 0), share(driver.Shared, 0)} {
 		take, giveBack := r, r
-		take.script, take.mode, take.ttl, take.once = b.scripts.acquire, modeTry, b.opts.opTimeout.Milliseconds(), true
-		giveBack.script, giveBack.inDoubt = b.scripts.release, rediskit.Flag(false)
-		if b.opts.mixed() {
-			giveBack.announcement = noAnnouncement
-		}
+		take.script, take.mode, take.ttl, take.once = acquireScript, modeTry, b.opts.opTimeout.Milliseconds(), true
+		giveBack.script, giveBack.inDoubt = releaseScript, rediskit.Flag(false)
 		a := b.dispatcher.do(ctx, &take)
 		if a.Err != nil {
 			return a.Err

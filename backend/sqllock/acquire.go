@@ -46,7 +46,7 @@ func (b *Backend) attempt(ctx context.Context, r *driver.Request) (driver.Grant,
 	if !e.mayGrant(r) {
 		return driver.Grant{}, e, nil
 	}
-	return b.decide(ctx, r, false)
+	return b.decide(ctx, r, false, false)
 }
 
 func acquireValues(r *driver.Request) values {
@@ -55,12 +55,13 @@ func acquireValues(r *driver.Request) values {
 
 // decide makes one attempt in a transaction, which can also take over a lease that has
 // ended, add one holder to others, and give the request a place in the queue.
-func (b *Backend) decide(ctx context.Context, r *driver.Request, queued bool) (g driver.Grant, held *entry, err error) {
+func (b *Backend) decide(ctx context.Context, r *driver.Request, queued, patient bool) (g driver.Grant, held *entry, err error) {
 	sent := time.Now()
 	decided := false
 	err = b.change(ctx, forAttempt, r.Key, true, nil, func(e *entry) {
 		var ok bool
 		decided = true
+		e.patient = patient
 		if g, ok = e.acquire(r); ok {
 			held = nil
 			return
@@ -68,6 +69,7 @@ func (b *Backend) decide(ctx context.Context, r *driver.Request, queued bool) (g
 		if held = e; queued {
 			e.enqueue(r)
 		}
+		e.patient = false
 	})
 	if err != nil && decided { // otherwise the commit was not sent
 		b.doubtAttempt(r.Owner)
@@ -97,13 +99,20 @@ func (e *entry) mayGrant(r *driver.Request) bool {
 // issue executes a statement that issues tokens for r. It returns the last of them, or 0
 // if the statement has changed nothing.
 func (b *Backend) issue(ctx context.Context, s *statement, r *driver.Request) (last int64, err error) {
-	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		last, err = b.issueIn(ctx, c, s, acquireValues(r))
+	do := func(ctx context.Context, q querier) error {
+		last, err = b.issueIn(ctx, q, s, acquireValues(r))
 		if err != nil && s == b.sql.acquire && !undone(err) && (code(err) == "" || b.broken(err)) {
 			b.doubtAttempt(r.Owner)
 		}
 		return err
-	})
+	}
+	if b.dialect == SQLite {
+		// It costs nothing there, and fails on a connection on which the application has left
+		// a transaction open.
+		err = b.transact(ctx, forAttempt, do)
+	} else {
+		err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error { return do(ctx, c) })
+	}
 	return last, err
 }
 

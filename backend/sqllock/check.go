@@ -2,16 +2,20 @@ package sqllock
 
 import (
 	"context"
+	crand "crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/text"
 )
 
 // Ping implements [driver.Pinger]. It returns nil if the database answers, has the tables,
-// and is not a standby or read-only for another reason.
+// and does what a lock needs in the sessions of the pool: it changes a row, sees the change
+// in another session, and runs a transaction that leaves nothing behind. The error says what
+// is wrong with a session, and what to do. The first call of a Backend checks the same.
 func (b *Backend) Ping(ctx context.Context) error {
 	if err := b.ready(ctx); err != nil {
 		return err
@@ -60,21 +64,28 @@ func (b *Backend) checkOnce(ctx context.Context) error {
 	return nil
 }
 
-// check reads the version of the tables, and whether they can be written. If it cannot
-// read, it finds out why.
+// check reads the version of the tables, and does once what a lock does. If it cannot read,
+// it finds out why.
 func (b *Backend) check(ctx context.Context) error {
+	err := b.checkTables(ctx)
+	if err == nil {
+		err = b.tryStatement(ctx)
+	}
+	if err == nil {
+		err = b.tryTransaction(ctx)
+	}
+	return err
+}
+
+func (b *Backend) checkTables(ctx context.Context) error {
 	var version int64
-	err := b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		var mode string
-		err := c.QueryRowContext(ctx, b.dialect.syntax().mode).Scan(&mode)
-		switch {
-		case err != nil:
-			if is := b.actualDialect(ctx, c); is != 0 {
-				return fmt.Errorf("the database is %v, and the dialect %v", is, b.dialect)
-			}
+	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		err := b.dialect.fits(ctx, c)
+		if is := b.actualDialect(ctx, c, err); is != 0 {
+			return fmt.Errorf("the database is %v, and the dialect %v", is, b.dialect)
+		}
+		if err != nil {
 			return err
-		case mode == "on":
-			return errReadOnly
 		}
 		// In MySQL another process may have created the table and not yet added the row.
 		for range 10 {
@@ -95,14 +106,78 @@ func (b *Backend) check(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// fits returns why a session cannot be used for locks, as far as its settings say that.
+func (d Dialect) fits(ctx context.Context, session Tx) error {
+	var mode sql.NullString
+	err := session.QueryRowContext(ctx, d.syntax().mode).Scan(&mode)
+	if why := unfit[mode.String]; err == nil && why != "" {
+		err = fmt.Errorf("%w: %s", errUnfit, why)
+	}
 	return err
 }
 
-// actualDialect returns the dialect that the database understands; 0 if none.
-func (b *Backend) actualDialect(ctx context.Context, c *sql.Conn) Dialect {
+// tryStatement changes a row with a statement that commits by itself, as an acquisition
+// does, and looks for the change in another session. Without it the statement is part of a
+// transaction, and undone with it: another process would get the key, too.
+func (b *Backend) tryStatement(ctx context.Context) error {
+	read := func(ctx context.Context, c *sql.Conn, mark *int64) error {
+		return c.QueryRowContext(ctx, b.sql.readMark.text).Scan(mark)
+	}
+	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
+		var before, after int64
+		if err := read(ctx, c, &before); err != nil {
+			return err
+		}
+		if _, err := c.ExecContext(ctx, b.sql.mark.text, b.sql.mark.args(values{"token": rand.Int64()})...); err != nil {
+			return err
+		}
+		if b.db.Stats().MaxOpenConnections == 1 {
+			return nil // there is no other session that could get the key
+		}
+		err := b.pool.use(ctx, forRelease, func(other *sql.Conn) error { return read(ctx, other, &after) })
+		switch {
+		case noTable(err):
+			err = fmt.Errorf("%w: another one does not have the tables: has each a database in memory?", errUnfit)
+		case err == nil && before == after:
+			err = fmt.Errorf("%w: another one does not see what it writes: a transaction was left open there", errUnfit)
+		}
+		if errors.Is(err, errUnfit) {
+			finish(ctx, c, "ROLLBACK")
+		}
+		return err
+	})
+}
+
+// tryTransaction does in one transaction all that those of locks do, and leaves nothing.
+func (b *Backend) tryTransaction(ctx context.Context) error {
+	v := values{
+		"key": "distlock:check:" + crand.Text(), "owner": "-", "ttl": int64(0), "tokens": int64(1), "retention": -time.Hour.Microseconds(),
+		"ticket": int64(1), "sharing": int64(0), "prior": int64(0), "token": int64(0), "since": int64(0), "expires": int64(0), "busy": int64(0),
+	}
+	all := []*statement{b.sql.create, b.sql.setKey, b.sql.addMember, b.sql.setMember, b.sql.touch, b.sql.delMember}
+	if b.dialect == MySQL {
+		all = append(all, b.sql.addGuard, b.sql.close, b.sql.delGuard)
+	}
+	return b.transact(ctx, forAttempt, func(ctx context.Context, q querier) error {
+		for _, s := range append(all, b.sql.delKey) {
+			if _, err := q.ExecContext(ctx, s.text, s.args(v)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// actualDialect returns the dialect that the database understands, if it is not that of the
+// Backend, with which there was an error; 0 if none.
+func (b *Backend) actualDialect(ctx context.Context, c *sql.Conn, failed error) Dialect {
 	for _, d := range []Dialect{Postgres, MySQL, SQLite} {
-		var mode string
-		if d != b.dialect && c.QueryRowContext(ctx, d.syntax().mode).Scan(&mode) == nil {
+		if failed == nil || errors.Is(failed, errUnfit) || d == b.dialect {
+			continue
+		}
+		if err := d.fits(ctx, c); err == nil || errors.Is(err, errUnfit) {
 			return d
 		}
 	}

@@ -51,7 +51,7 @@ type syntax struct {
 	skip   string // ends a read that locks rows as a removal does, and passes over those that it cannot lock
 	key    string // the type of keys and owners: compared byte by byte
 	with   string // ends a CREATE TABLE of rows that change often
-	mode   string // a query that works on this database only: "on" if nothing can be written
+	mode   string // a query that works on this database only: a key of unfit, or anything else
 }
 
 func (d Dialect) syntax() *syntax {
@@ -60,13 +60,14 @@ func (d Dialect) syntax() *syntax {
 		return &syntax{
 			name: "PostgreSQL", now: "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)",
 			max: "greatest", quote: `"`, shared: "FOR NO KEY UPDATE", skip: "FOR UPDATE SKIP LOCKED",
-			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", mode: "SELECT current_setting('transaction_read_only')",
+			key: `text COLLATE "C"`, with: " WITH (fillfactor = 50)", mode: "SELECT CASE WHEN pg_is_in_recovery() THEN 'standby' WHEN current_setting('transaction_read_only') = 'on' THEN 'read-only' END",
 		}
 	case MySQL:
 		return &syntax{
 			name: "MySQL", now: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			max: "greatest", quote: "`", shared: "FOR UPDATE", skip: "FOR UPDATE SKIP LOCKED",
-			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT IF(@@global.read_only, 'on', 'off')",
+			key: "varbinary(255)", with: " ENGINE=InnoDB", mode: "SELECT CASE WHEN @@autocommit = 0 THEN 'autocommit' WHEN @@sql_mode LIKE '%EMPTY_STRING_IS_NULL%' THEN 'empty' " +
+				"WHEN @@global.read_only THEN 'read-only' END",
 		}
 	case SQLite:
 		return &syntax{

@@ -55,8 +55,8 @@
 // hundredths of a second, after a long wait every fifth, and the others less often. A
 // release in the same process wakes the one that is next. On PostgreSQL, [WithListener]
 // lets a release in one process wake the next waiter in another, and waiters then look
-// seldom. A place whose waiter has not looked for 5 s is passed over, and deleted after a
-// minute.
+// seldom. A free key is kept for 0.6 s for waiters that do not look, because their process
+// was killed, and only once for each of them. Their places are deleted after a minute.
 //
 // # SQLite
 //

@@ -8,10 +8,13 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// How long a place in the queue lasts without its waiter, in microseconds. A waiter asks
-// again at least every touchInterval.
+// How long a place in the queue lasts without its waiter, in microseconds.
 const (
-	awayAfter = int64(5 * time.Second / time.Microsecond)  // others may overtake it
+	// turnLasts is how long a key that no exclusive holder has is kept for a waiter that
+	// may have died. It is that of a message in redislock. A waiter looks several times in it.
+	turnLasts = int64(600 * time.Millisecond / time.Microsecond)
+
+	awayAfter = int64(5 * time.Second / time.Microsecond)  // others may overtake it in any case
 	deadAfter = int64(60 * time.Second / time.Microsecond) // it is deleted, and so is a tombstone
 )
 
@@ -23,12 +26,13 @@ type entry struct {
 	exists  bool
 	guarded bool // Guard was called for the key; not in SQLite
 	frozen  bool // Guard keeps the exclusive holder, even if its lease has ended
+	patient bool // the request does not overtake a waiter that may only be late
 
 	owner   string // the exclusive holder, or empty
 	prior   int64  // the last token before the holder had the key
 	token   int64  // the last token that was issued
 	since   int64
-	expires int64
+	expires int64 // when its lease ends; without an exclusive holder, when an owner last left
 	busy    int64
 
 	members []member // in order of arrival
@@ -64,11 +68,23 @@ func (e *entry) prune() {
 
 func (e *entry) pruneMembers() {
 	e.members = slices.DeleteFunc(e.members, func(m member) bool {
-		if m.holds() {
-			return m.expires <= e.now
+		if !m.holds() {
+			return m.expires <= e.now-deadAfter
 		}
-		return m.expires <= e.now-deadAfter
+		if m.expires > e.now {
+			return false
+		}
+		e.left(m.expires)
+		return true
 	})
+}
+
+// left notes that an owner has left the key, so that the time of the waiters to look
+// begins. The end of an exclusive lease says that by itself.
+func (e *entry) left(at int64) {
+	if e.owner == "" {
+		e.expires = max(e.expires, at)
+	}
 }
 
 func (e *entry) find(owner string) *member {
@@ -93,13 +109,25 @@ func (e *entry) held() (n int, s driver.Sharing) {
 	return n, s
 }
 
+// lapses returns when others may overtake a waiter, unless it looks before. While another
+// owner has the key for itself, the waiter has nothing to look for, and looks seldom.
+func (e *entry) lapses(m *member) int64 {
+	if e.owner != "" || e.patient {
+		return m.expires + awayAfter
+	}
+	return min(m.expires+awayAfter, max(m.expires, e.expires)+turnLasts)
+}
+
+// counts reports whether m waits, and others may not overtake it.
+func (e *entry) counts(m *member) bool { return m.waits() && e.lapses(m) > e.now }
+
 // admitted returns the waiters that may have the key now, in order of arrival. Waiters
 // that are away do not count: the others overtake them.
 func (e *entry) admitted() (owners []string) {
 	n, s := e.held()
 	for i := range e.members {
 		m := &e.members[i]
-		if !m.waits() || m.expires <= e.now-awayAfter {
+		if !e.counts(m) {
 			continue
 		}
 		if !s.Admits(n, m.sharing) {
@@ -120,7 +148,7 @@ func (e *entry) admits(r *driver.Request) bool {
 		if m.owner == r.Owner {
 			break
 		}
-		if !m.waits() || m.expires <= e.now-awayAfter {
+		if !e.counts(m) {
 			continue
 		}
 		if !s.Admits(n, m.sharing) {
@@ -148,11 +176,44 @@ func (e *entry) ahead(owner string) (n int) {
 		if m.owner == owner {
 			break
 		}
-		if m.waits() && m.expires > e.now-awayAfter {
+		if e.counts(m) {
 			n++
 		}
 	}
 	return n
+}
+
+// opens returns when the owner of r may have the key, if none of the waiters before it
+// looks; 0 if a holder keeps it from that.
+func (e *entry) opens(r *driver.Request) (at int64) {
+	n, s := e.held()
+	if !s.Admits(n, r.Sharing()) {
+		return 0
+	}
+	for i := range e.members {
+		m := &e.members[i]
+		if m.owner == r.Owner {
+			break
+		}
+		if e.counts(m) {
+			at = max(at, e.lapses(m))
+		}
+	}
+	return at
+}
+
+// overtake notes that the owner gets the key before waiters that are away. Each of them
+// keeps its place, and costs the others no time again unless it looks.
+func (e *entry) overtake(owner string) {
+	for i := range e.members {
+		m := &e.members[i]
+		if m.owner == owner {
+			return
+		}
+		if m.waits() && !e.counts(m) {
+			m.expires = min(m.expires, e.now-awayAfter)
+		}
+	}
 }
 
 // issue issues n tokens and returns the last of them.
@@ -180,10 +241,12 @@ func (e *entry) acquire(r *driver.Request) (g driver.Grant, ok bool) {
 	case !e.admits(r):
 		return driver.Grant{}, false
 	case r.Sharing() == driver.Sharing{}:
+		e.overtake(r.Owner)
 		e.leave(r.Owner)
 		e.owner, e.prior, e.since, e.expires = r.Owner, prior, e.now, ends
 		g = grantOf(r, e.issue(r.Tokens))
 	default:
+		e.overtake(r.Owner)
 		if m == nil {
 			m = e.join(r)
 		}
@@ -240,7 +303,11 @@ func (e *entry) release(owner string) bool {
 		e.owner, e.expires = "", e.now
 		return true
 	}
-	return e.leave(owner)
+	found := e.leave(owner)
+	if found {
+		e.left(e.now)
+	}
+	return found
 }
 
 // addTombstone gives the owner, which was released, a tombstone.
@@ -254,7 +321,7 @@ func (e *entry) addTombstone(owner string) {
 // force takes the key from all holders. It reports whether there were any.
 func (e *entry) force() bool {
 	n, _ := e.held()
-	if e.owner != "" {
+	if n > 0 {
 		e.owner, e.expires = "", e.now
 	}
 	e.members = slices.DeleteFunc(e.members, func(m member) bool { return m.holds() })

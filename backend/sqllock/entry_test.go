@@ -50,33 +50,84 @@ func TestEntryAdmits(t *testing.T) {
 	}
 }
 
-// A waiter that has not asked for a while is overtaken, keeps its place for much longer,
-// and loses it in the end.
+// A free key is kept for a waiter that does not look for 0.6 s, and for it once. The waiter
+// keeps its place for much longer, and loses it in the end.
+//
+// Row 3 (sqllock): however many waiters have died, a free key is kept for them for 0.6 s, not
+// more. Fails if each of them takes that time, or takes it again.
 func TestEntryOvertakesWhatIsAway(t *testing.T) {
+	for _, s := range sharings {
+		e := &entry{now: second}
+		turn := func(want ...string) {
+			t.Helper()
+			e.prune()
+			if got := e.admitted(); len(got) == 0 || !slices.Equal(got[:1], want) {
+				t.Errorf("%+v: the turn is that of %q, want %q", s, got, want)
+			}
+		}
+		e.mustAcquire(t, "holder", s)
+		for _, owner := range []string{"dead", "dead, too", "alive", "last"} {
+			e.enqueue(ask(owner, driver.Sharing{}))
+		}
+		e.now += 4 * second
+		e.enqueue(ask("alive", driver.Sharing{}))
+		e.release("holder")
+		e.now += turnLasts - 1
+		turn("dead")
+		if _, ok := e.acquire(ask("alive", driver.Sharing{})); ok {
+			t.Error("the third waiter overtakes the first")
+		}
+		if at := e.opens(ask("alive", driver.Sharing{})); at != e.now+1 {
+			t.Errorf("the key opens in %v", micros(at-e.now))
+		}
+		e.enqueue(ask("alive", driver.Sharing{})) // it is not the first yet, and it is there
+		e.now++
+		turn("alive")
+		if _, ok := e.acquire(ask("last", driver.Sharing{})); ok {
+			t.Error("a waiter overtakes one that is there")
+		}
+		e.mustAcquire(t, "alive", s)
+		e.release("alive")
+		turn("last")
+		e.enqueue(ask("dead", driver.Sharing{})) // it is back
+		turn("dead")
+		e.now += deadAfter
+		if e.prune(); len(e.members) != 0 {
+			t.Errorf("the places %+v last forever", e.members)
+		}
+	}
+}
+
+// A writer that has died keeps readers from the readers that have the key for no longer than
+// from a free key. One that looks keeps them out.
+func TestEntryOvertakesAmongHolders(t *testing.T) {
+	reader := driver.Sharing{Mode: driver.Shared}
+	e := &entry{now: second}
+	e.mustAcquire(t, "holder", reader)
+	e.enqueue(ask("writer", driver.Sharing{}))
+	e.enqueue(ask("reader", reader))
+	for range 3 {
+		e.now += turnLasts - 1
+		if _, ok := e.acquire(ask("reader", reader)); ok {
+			t.Error("a reader overtakes a writer that is there")
+		}
+		e.enqueue(ask("writer", driver.Sharing{}))
+	}
+	e.now += turnLasts
+	e.mustAcquire(t, "reader", reader)
+}
+
+// While an exclusive owner has the key, a waiter looks seldom, and counts as there for 5 s.
+func TestEntryWaitsBehindAnOwner(t *testing.T) {
 	e := &entry{now: second}
 	e.mustAcquire(t, "holder", driver.Sharing{})
 	e.enqueue(ask("first", driver.Sharing{}))
-	e.now += awayAfter - second
-	e.enqueue(ask("second", driver.Sharing{}))
-	e.release("holder")
-	if _, ok := e.acquire(ask("second", driver.Sharing{})); ok {
-		t.Error("the second waiter overtakes the first")
+	e.now += awayAfter - 1
+	if e.ahead("") != 1 || e.waiting("") != 1 {
+		t.Error("a waiter does not count")
 	}
-	if got := e.admitted(); !slices.Equal(got, []string{"first"}) {
-		t.Errorf("the turn is that of %q", got)
-	}
-	e.now += second
-	e.prune()
-	if got := e.admitted(); !slices.Equal(got, []string{"second"}) {
-		t.Errorf("when the first waiter is away the turn is that of %q", got)
-	}
-	e.enqueue(ask("first", driver.Sharing{})) // it is back
-	if got := e.admitted(); !slices.Equal(got, []string{"first"}) {
-		t.Errorf("when the first waiter is back the turn is that of %q", got)
-	}
-	e.now += deadAfter
-	if e.prune(); len(e.members) != 0 {
-		t.Errorf("the places %+v last forever", e.members)
+	if e.now++; e.ahead("") != 0 || e.waiting("") != 0 {
+		t.Error("a waiter counts forever")
 	}
 }
 
@@ -242,7 +293,11 @@ func (e *entry) room(owner string, s driver.Sharing) bool {
 		if m.owner == owner {
 			break
 		}
-		if m.waits() && e.now-m.expires < awayAfter {
+		patience := awayAfter
+		if e.owner == "" && e.now-e.expires >= turnLasts {
+			patience = turnLasts
+		}
+		if m.waits() && e.now-m.expires < patience {
 			all = append(all, m.sharing)
 			if n := len(all) - 1; !all[max(n-1, 0)].Admits(n, m.sharing) {
 				return false

@@ -25,9 +25,35 @@ var (
 	errReleased = fmt.Errorf("sqllock: %w: released while waiting", driver.ErrNotAcquired)
 	errNoAnswer = errors.New("no answer")
 	errNoConn   = errors.New("no connection of the pool is free")
-	errReadOnly = errors.New("the database is read-only: is it a standby?")
+	errUnfit    = errors.New("a session of the pool cannot be used for locks")
 	errGuarded  = errors.New("a transaction that was guarded with the lease has not ended")
 )
+
+// unfit says why sessions cannot be used for locks, and what to do.
+var unfit = map[string]string{
+	"standby": "the database is read-only, because it is a standby: connect to the primary, with pgx by target_session_attrs=read-write",
+	"read-only": "the database is read-only in this session: connect to the primary, or set default_transaction_read_only (PostgreSQL) " +
+		"or read_only (MySQL) to off",
+	"autocommit": "autocommit is off: remove it from the data source name, init_connect and the server's settings, or use Open with a " +
+		"data source name of its own",
+	"empty": "sql_mode has EMPTY_STRING_IS_NULL: remove it",
+}
+
+// remedy returns what to do about an error of the database that comes from its settings or
+// from the user's; "" if that is not known.
+func remedy(err error) string {
+	switch code(err) {
+	case "25006", "1290", "1792", "1836":
+		return "connect to the primary, or let the session write"
+	case "42501", "1044", "1142", "1143":
+		return "the user needs SELECT, INSERT, UPDATE and DELETE on the tables of the locks"
+	case "26000", "42P05":
+		return "behind a pooler in transaction mode, set default_query_exec_mode=exec for pgx"
+	case "1568":
+		return "a transaction was left open on a connection of the pool, or autocommit is off"
+	}
+	return ""
+}
 
 // storeError says at which database an operation failed, and why.
 type storeError struct {
@@ -66,6 +92,9 @@ func (b *Backend) failure(ctx context.Context, err error) error {
 	case timeout:
 		e.err, e.cause = errNoAnswer, err
 	}
+	if r := remedy(err); r != "" && e.cause == nil {
+		e.cause = errors.New(r)
+	}
 	return e
 }
 
@@ -102,7 +131,7 @@ func code(err error) string {
 // because of a conflict with another one, or that it has not begun it.
 func undone(err error) bool {
 	switch code(err) {
-	case "40001", "40P01", "1213", "1205", "SQLITE_BUSY":
+	case "40001", "40P01", "55P03", "1213", "1205", "SQLITE_BUSY":
 		return true
 	}
 	return errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
@@ -116,7 +145,7 @@ func (b *Backend) broken(err error) bool {
 		if b.dialect == SQLite {
 			return false // it has no network
 		}
-		for _, e := range []error{errNoAnswer, errNoConn, errGuarded, errReadOnly, context.Canceled, context.DeadlineExceeded} {
+		for _, e := range []error{errNoAnswer, errNoConn, errGuarded, errUnfit, context.Canceled, context.DeadlineExceeded} {
 			if errors.Is(err, e) {
 				return false
 			}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/distlock-go/distlock/internal/leasestate"
 )
 
 // Tx is a transaction of the application on the database that has the locks: a [*sql.Tx],
@@ -21,7 +23,7 @@ type Lease interface {
 	Token() uint64
 }
 
-// Guard makes tx depend on the lease: if it returns nil, no other owner gets the key
+// Guard makes tx depend on the lease: if it returns nil, no other holder gets the key
 // before tx has ended, even if the lease ends before. Otherwise the transaction must be
 // rolled back. The error matches [ErrStale] if the lease is not the newest, which the
 // database decides and no clock. So a holder that was stopped in front of its write, for
@@ -29,10 +31,18 @@ type Lease interface {
 //
 // The lease must be exclusive, and tx must be on the same database as the tables of the
 // locks. Call Guard first in the transaction, and commit before the lock is released: a
-// release waits for tx. While tx is open, the holder's renewals go on in PostgreSQL and
+// release waits for tx. For that, the lease is not handed over to the next caller in this
+// process, but given back to the database. In PostgreSQL, Guard below a savepoint fails,
+// because a rollback to the savepoint would undo it. In MySQL a rollback to a savepoint may
+// do that, too: call Guard again after it, which fails if the key was taken meanwhile. While tx is open, the holder's renewals go on in PostgreSQL and
 // MySQL. SQLite has one writer at a time, so there they wait for tx. The first call for a
 // key notes that in its row, on a connection of the Backend.
 func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
+	if l, ok := lease.(interface{ Context() context.Context }); ok {
+		if bind, ok := l.Context().Value(leasestate.Binder{}).(func()); ok {
+			bind() // before the check: a lease that is handed over until then is over
+		}
+	}
 	if l, ok := lease.(interface{ Check() error }); ok {
 		// The next holder in this process may have a token of the same grant.
 		if err := l.Check(); err != nil {
@@ -51,6 +61,12 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	v := values{"key": key, "token": token}
 	var mark int64 // 0 if a release may still pass over what the statement has locked
 	err := tx.QueryRowContext(ctx, b.sql.guard.text, b.sql.guard.args(v)...).Scan(&mark)
+	if err == nil && mark >= manyLockers {
+		if err := b.belowSavepoint(ctx, tx); err != nil {
+			return err
+		}
+		mark -= manyLockers
+	}
 	switch {
 	case err == nil && mark != 0:
 		return nil
@@ -65,6 +81,24 @@ func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 		return fmt.Errorf("sqllock: Guard: a lease that is shared: %w", errors.ErrUnsupported)
 	}
 	return ErrStale
+}
+
+// manyLockers is added to what the statement of PostgreSQL returns unless the transaction
+// itself is all that has locked the row: another one has, too, or it is below a savepoint.
+const manyLockers = 2
+
+// belowSavepoint fails if a part of the transaction, which began at a savepoint, has written
+// or locked something, as Guard has.
+func (b *Backend) belowSavepoint(ctx context.Context, tx Tx) error {
+	var parts int
+	err := tx.QueryRowContext(ctx, b.sql.parts.text).Scan(&parts)
+	if err == nil && parts > 1 {
+		err = errors.New("below a savepoint, and a rollback to it would undo this: call Guard first in the transaction")
+	}
+	if err != nil {
+		return fmt.Errorf("sqllock: Guard: %w", err)
+	}
+	return nil
 }
 
 // prepareGuard notes that Guard was called for the key: from then on, what takes the key

@@ -362,3 +362,119 @@ func TestGuardWithoutConnections(t *testing.T) {
 		testkit.MustRelease(t, b, g)
 	})
 }
+
+// waitsForWriter returns the options of a Backend for operations that have to fail in SQLite
+// because a transaction writes.
+func waitsForWriter(d database) []sqllock.Option {
+	if d.dialect == sqllock.SQLite {
+		return []sqllock.Option{sqllock.WithOpTimeout(300 * time.Millisecond)}
+	}
+	return slow(nil)
+}
+
+// The holder gives the lock back while its guarded transaction is open, and another caller of
+// the process waits. It gets the key when the transaction has ended, as one elsewhere does.
+func TestGuardBeforeHandOver(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.open(t, dsn, waitsForWriter(d)...)
+		l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
+		t.Cleanup(func() { _ = l.Close() })
+		o := distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond}
+		lease := testkit.MustAcquire(t, l, "key", o)
+		tx := begin(t, db, sql.LevelDefault)
+		if err := b.Guard(t.Context(), tx, lease); err != nil {
+			t.Fatal(err)
+		}
+		next := startWaiter(t, l, "key", o)
+		testkit.Eventually(t, "the next caller waits", func() bool {
+			_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
+			return errors.Is(err, distlock.ErrQueueFull)
+		})
+		if err := lease.Release(t.Context()); !errors.Is(err, distlock.ErrUnavailable) {
+			t.Errorf("Release before the transaction has ended: %v", err)
+		}
+		next.mustWait(t)
+		if _, err := b.TryAcquire(t.Context(), request("key", time.Minute)); err == nil {
+			t.Error("another owner got the key")
+		}
+		next.mustWait(t)
+		commit(t, tx)
+		if err := next.served(t).Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The lease is over by its own Check, because it was handed over: Guard refuses it, although
+// its token is of the grant that the next holder has.
+func TestGuardAfterHandOver(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.open(t, dsn, slow(nil)...)
+		l := distlock.New(b, distlock.Config{HandOverTime: time.Hour})
+		t.Cleanup(func() { _ = l.Close() })
+		o := distlock.Opts{KeyTimeout: time.Minute}
+		lease := testkit.MustAcquire(t, l, "key", o)
+		next := startWaiter(t, l, "key", o)
+		testkit.Eventually(t, "the next caller waits", func() bool {
+			_, err := l.Acquire(t.Context(), "key", distlock.Opts{MaxWaiters: 1, MaxWait: time.Millisecond})
+			return errors.Is(err, distlock.ErrQueueFull)
+		})
+		if err := lease.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		holder := next.served(t)
+		tx := begin(t, db, sql.LevelDefault)
+		if err := b.Guard(t.Context(), tx, lease); !errors.Is(err, sqllock.ErrStale) {
+			t.Errorf("Guard with a lease that was handed over: %v", err)
+		}
+		if err := b.Guard(t.Context(), tx, holder); err != nil {
+			t.Errorf("Guard of the holder: %v", err)
+		}
+		commit(t, tx)
+	})
+}
+
+// A rollback to a savepoint would undo Guard below it, at least in PostgreSQL, which knows that
+// and refuses. In the others the second call notices if the key was taken meanwhile. A
+// savepoint that is released is no hindrance, and neither is another transaction.
+func TestGuardBelowSavepoint(t *testing.T) {
+	each(t, func(t *testing.T, d database, dsn string) {
+		db := shop(t, d, dsn)
+		b := d.opened(t, dsn, waitsForWriter(d)...)
+		var g driver.Grant
+		testkit.Eventually(t, "it has the key", func() (ok bool) {
+			var err error
+			g, err = b.TryAcquire(t.Context(), request("key", time.Minute))
+			return err == nil
+		})
+		tx := begin(t, db, sql.LevelDefault)
+		exec(t, tx, "SAVEPOINT a")
+		exec(t, tx, "UPDATE stock SET count = count - 1")
+		exec(t, tx, "RELEASE SAVEPOINT a")
+		if err := b.Guard(t.Context(), tx, granted{g}); err != nil {
+			t.Error(err)
+		}
+		if d.dialect != sqllock.SQLite {
+			commit(t, guard(t, b, db, g)) // both have locked the row
+		}
+		commit(t, tx)
+
+		tx = begin(t, db, sql.LevelDefault)
+		exec(t, tx, "SAVEPOINT a")
+		err := b.Guard(t.Context(), tx, granted{g})
+		if d.dialect == sqllock.Postgres {
+			fails(t, "Guard below a savepoint", err, "savepoint")
+			return
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		exec(t, tx, "ROLLBACK TO SAVEPOINT a")
+		released := b.Release(t.Context(), g) == nil
+		if err := b.Guard(t.Context(), tx, granted{g}); errors.Is(err, sqllock.ErrStale) != released {
+			t.Errorf("Guard again, when the key was given back (%v): %v", released, err)
+		}
+	})
+}

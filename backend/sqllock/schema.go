@@ -96,7 +96,7 @@ const createTimeout = 10 * time.Second
 
 // CreateTable creates the tables unless they exist. Several processes may call it at the
 // same time. It needs the permission to create tables; a Backend needs only to read and
-// write them.
+// write them. It fails if the session cannot be used for locks.
 func CreateTable(ctx context.Context, db *sql.DB, d Dialect, opts ...Option) error {
 	o, err := newOptions(opts)
 	if err != nil {
@@ -127,6 +127,9 @@ func create(ctx context.Context, db *sql.DB, d Dialect, statements []string) err
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // without effect after the commit
+	if err := d.fits(ctx, tx); err != nil {
+		return err
+	}
 	if d == Postgres {
 		// IF NOT EXISTS fails while another transaction creates a table of the same name.
 		statements = append([]string{"SELECT pg_advisory_xact_lock(hashtext('github.com/distlock-go/distlock'))"}, statements...)

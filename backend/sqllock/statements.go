@@ -29,6 +29,7 @@ type statements struct {
 	notify    *statement // in PostgreSQL
 
 	guard       *statement
+	parts       *statement // in PostgreSQL: how many parts of the transaction have written
 	guardMember *statement // whether a token is of an owner that shares the key
 	addGuard    *statement // in MySQL: the row that Guard locks
 	setGuarded  *statement // notes that Guard was called for the key
@@ -40,6 +41,9 @@ type statements struct {
 	delKey      *statement
 	takeTurn    *statement // lets one process at a time look for rows to delete
 	version     *statement
+
+	mark     *statement // changes the row with the version by itself, as acquire does
+	readMark *statement
 
 	renewKeys    *renewals
 	renewMembers *renewals
@@ -82,7 +86,8 @@ func newStatements(d Dialect, t table) *statements {
 
 		// An attempt of the holder may be late, and shortens no lease. In MySQL the statement
 		// sets the columns one after the other, and the result has no rows: LAST_INSERT_ID
-		// passes the token.
+		// passes the token. It must commit by itself: in a session that does not do that, it
+		// takes nothing, and a transaction decides.
 		acquire: pick(byDialect{
 			0: `INSERT INTO {lock} AS l (lock_key, owner, prior_token, token, since, expires, busy)
 VALUES (:key, :owner, {now} - :tokens, {now}, {now}, {now} + :ttl, 0)
@@ -100,7 +105,7 @@ RETURNING token`,
   since = IF(l.owner = '', {now}, l.since),
   expires = IF(l.owner = '', {now} + :ttl, {max}(l.expires, {now} + :ttl)),
   owner = :owner
-WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `)`,
+WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `) AND @@autocommit = 1`,
 		}),
 		extend: pick(byDialect{
 			0: `UPDATE {lock} AS l SET token = {max}(l.token + :tokens, {now}), expires = {max}(l.expires, {now} + :ttl)
@@ -116,7 +121,7 @@ WHERE l.lock_key = :key AND l.busy = 0 AND ` + own,
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND set_config('synchronous_commit', 'off', true) = 'off'
   AND (l.guarded = 0 OR EXISTS (SELECT 1 FROM {lock} WHERE lock_key = :key {skip}))`,
 			MySQL: `UPDATE {lock} AS l SET owner = '', expires = {now}
-WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0`,
+WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0 AND @@autocommit = 1`,
 			SQLite: `UPDATE {lock} AS l SET owner = '', expires = {now}
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`,
 		}),
@@ -158,11 +163,16 @@ VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
 		notify:    one(`SELECT pg_notify(:channel, :message)`),
 
 		guard: pick(byDialect{
-			Postgres: `SELECT guarded FROM {lock} WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE`,
-			MySQL:    `SELECT 1 FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
+			// The outer query reads what has locked the row when the inner one has.
+			Postgres: `WITH l AS (SELECT lock_key, guarded FROM {lock}
+  WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token FOR KEY SHARE)
+SELECT guarded + CASE (SELECT CAST(CAST(r.xmax AS text) AS bigint) FROM {lock} AS r WHERE r.lock_key = l.lock_key)
+  WHEN txid_current() % 4294967296 THEN 0 ELSE ` + strconv.Itoa(manyLockers) + ` END FROM l`,
+			MySQL: `SELECT 1 FROM {guard} WHERE lock_key = :key AND closed < :token LOCK IN SHARE MODE`,
 			SQLite: `UPDATE {lock} SET owner = owner WHERE lock_key = :key AND owner <> '' AND prior_token < :token AND token >= :token
 RETURNING 1`,
 		}),
+		parts:       one(`SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'transactionid' AND mode = 'ExclusiveLock'`),
 		guardMember: one(`SELECT token FROM {member} WHERE lock_key = :key AND prior_token < :token AND token >= :token`),
 		addGuard: one(`INSERT INTO {guard} (lock_key, closed) VALUES (:key, :token)
 ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),
@@ -179,6 +189,8 @@ FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(swee
 		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND busy = 0 AND ` + unused),
 		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval`),
 		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
+		mark:     one(`UPDATE {lock} SET prior_token = :token WHERE lock_key = ''`),
+		readMark: one(`SELECT prior_token FROM {lock} WHERE lock_key = ''`),
 
 		renewKeys:    newRenewals(d, t, t.lock),
 		renewMembers: newRenewals(d, t, t.member),

@@ -19,7 +19,7 @@ func TestSweep(t *testing.T) {
 		db := shop(t, d, dsn)
 		b := d.opened(t, dsn, sqllock.WithRetention(time.Hour))
 		old := make(map[string]driver.Grant)
-		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted"} {
+		for _, key := range []string{"unused", "held", "crashed", "waited-for", "deserted", "ahead"} {
 			old[key] = testkit.MustTry(t, b, request(key, time.Minute))
 		}
 		for i := range 600 { // more than a page
@@ -33,7 +33,7 @@ func TestSweep(t *testing.T) {
 				t.Fatalf("Acquire: %v", err)
 			}
 		}
-		for _, key := range []string{"unused", "waited-for", "deserted"} {
+		for _, key := range []string{"unused", "waited-for", "deserted", "ahead"} {
 			testkit.MustRelease(t, b, old[key])
 		}
 		const long = "2 * 3600000000"
@@ -41,6 +41,8 @@ func TestSweep(t *testing.T) {
 		exec(t, db, "UPDATE distlock SET expires = expires - "+long+" WHERE lock_key <> ''")
 		exec(t, db, "UPDATE distlock SET expires = expires + 2 * "+long+" WHERE lock_key = 'held'")
 		exec(t, db, "UPDATE distlock_member SET expires = expires - "+long+" WHERE lock_key = 'deserted'")
+		// The clock was set back: it has passed the end of the lease, and not the token.
+		exec(t, db, "UPDATE distlock SET token = token + 2 * "+long+" - 1000000 WHERE lock_key = 'ahead'")
 		last := scan(t, db, "SELECT token FROM distlock WHERE lock_key = 'unused'")
 		recent := testkit.MustTry(t, b, request("recent", time.Minute))
 		testkit.MustRelease(t, b, recent)
@@ -48,7 +50,7 @@ func TestSweep(t *testing.T) {
 		if err := b.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for key, want := range map[string]string{"unused": "0", "more599": "0", "crashed": "0", "deserted": "0", "held": "1", "waited-for": "1", "recent": "1"} {
+		for key, want := range map[string]string{"unused": "0", "more599": "0", "crashed": "0", "deserted": "0", "held": "1", "ahead": "1", "waited-for": "1", "recent": "1"} {
 			if got := scan(t, db, "SELECT count(*) FROM distlock WHERE lock_key = '"+key+"'"); got != want {
 				t.Errorf("%s rows of the key %s, want %s", got, key, want)
 			}

@@ -35,7 +35,7 @@ func openPostgres(ctx context.Context, rawURL string) (*Backend, error) {
 	}
 	var opts []sqllock.Option
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		opts = append(opts, sqllock.WithListener(pglisten.New(config)))
+		opts = append(opts, sqllock.WithListener(pglisten.New(config, readAgain(rawURL))))
 	}
 	return openSQL(ctx, db, sqllock.Postgres, opts...)
 }
@@ -46,7 +46,19 @@ func postgresDB(rawURL string) (*sql.DB, *pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	return sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), config, nil
+	return sql.OpenDB(postgresConnector{stdlib.GetConnector(*config, stdlib.OptionBeforeConnect(readAgain(rawURL)))}), config, nil
+}
+
+// readAgain returns what parses the URL before each connection: what it takes from files,
+// such as .pgpass and certificates, may be new.
+func readAgain(rawURL string) func(context.Context, *pgx.ConnConfig) error {
+	return func(_ context.Context, config *pgx.ConnConfig) error {
+		fresh, err := ParsePostgres(rawURL)
+		if err == nil {
+			*config = *fresh
+		}
+		return err
+	}
 }
 
 // postgresConnector opens connections. If it cannot, the error is one line, without the

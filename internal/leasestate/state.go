@@ -49,6 +49,8 @@ type State[H comparable] struct {
 
 	sharers   map[H]struct{} // the holders of a shared lease
 	attaching int            // holders on their way to share the lease
+
+	bound bool // see Bind
 }
 
 // renewalErr is a renewal that failed.
@@ -187,6 +189,17 @@ func (s *State[H]) Transfer(now time.Time) (ok bool, pending <-chan struct{}) {
 	return true, nil
 }
 
+// Binder is the key by which the context of a lease has the method [State.Bind] of its state.
+type Binder struct{}
+
+// Bind keeps the lease from another holder in this process: from now on Transfer returns
+// false. A transaction that depends on the lease may be open, which only the store knows.
+func (s *State[H]) Bind() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bound = true
+}
+
 // Attach lets one more reader share the lease, without a round trip to the store. It
 // returns false, and changes nothing, if Transfer would. After Attach the caller must call
 // Assign or Detach.
@@ -227,7 +240,7 @@ func (s *State[H]) Detach(h H) (last bool, over error) {
 // it: it is not over, goes on for a while, and other processes have not waited for long.
 // The caller has the mutex.
 func (s *State[H]) transferable(now time.Time) bool {
-	return s.over == nil && s.left(now) > 0 && !s.class.Fixed && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
+	return s.over == nil && !s.bound && s.left(now) > 0 && !s.class.Fixed && s.safeTTL-clock.Elapsed(s.sent, now) >= s.enough &&
 		s.age(now)-s.since < s.limits.MaxTime
 }
 

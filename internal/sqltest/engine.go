@@ -58,6 +58,9 @@ var Postgres = &Engine{
 			"-D", s.data(), "-p", strconv.Itoa(s.Ports[0]),
 			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
 			"-c", "fsync=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB",
+			// A server that ends waits for a client that has connected and says nothing, for
+			// a minute by default.
+			"-c", "authentication_timeout=10s",
 		}
 	},
 	clientArgs: func(s *Server, database string) []string {

@@ -22,6 +22,7 @@ const (
 // Listener is a [sqllock.Listener] that uses pgx.
 type Listener struct {
 	config   *pgx.ConnConfig
+	before   []func(context.Context, *pgx.ConnConfig) error
 	interval time.Duration
 	timeout  time.Duration
 }
@@ -31,8 +32,12 @@ var _ sqllock.Listener = (*Listener)(nil)
 // New returns a listener that connects to the database of config, which [pgx.ParseConfig]
 // has made. It has to be the database with the table of the locks. A pooler in between,
 // such as PgBouncer, must not be in transaction mode: it does not pass messages on.
-func New(config *pgx.ConnConfig) *Listener {
-	return &Listener{config: config.Copy(), interval: checkInterval, timeout: checkTimeout}
+//
+// Names of hosts are resolved for each connection. Each of beforeConnect is called before each
+// connection with a copy of config, which it may change: for a password or a certificate that
+// ends, as with stdlib.OptionBeforeConnect.
+func New(config *pgx.ConnConfig, beforeConnect ...func(context.Context, *pgx.ConnConfig) error) *Listener {
+	return &Listener{config: config.Copy(), before: beforeConnect, interval: checkInterval, timeout: checkTimeout}
 }
 
 // Listen implements [sqllock.Listener].
@@ -62,7 +67,13 @@ func (l *Listener) Listen(ctx context.Context, channel string, listening func(),
 func (l *Listener) connect(ctx context.Context, channel string) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	c, err := pgx.ConnectConfig(ctx, l.config)
+	config := l.config.Copy()
+	for _, before := range l.before {
+		if err := before(ctx, config); err != nil {
+			return nil, err
+		}
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}

@@ -151,3 +151,33 @@ func TestListenWithoutServer(t *testing.T) {
 		network.CloseCut()
 	}
 }
+
+// A password that ends is asked for before each connection, as all of the configuration.
+func TestListenerAsksBeforeEachConnection(t *testing.T) {
+	t.Parallel()
+	l, exec := database(t)
+	exec("CREATE ROLE new_" + exec("SELECT current_database()") + " LOGIN")
+	l.config.User = "old" // which is not known
+	asked := 0
+	l.before = append(l.before, func(_ context.Context, c *pgx.ConnConfig) error {
+		if asked++; c.User != "old" {
+			t.Errorf("the copy has the user %q", c.User)
+		}
+		c.User = "new_" + c.Database
+		return nil
+	})
+	for n := range 2 {
+		r := start(t, l)
+		next(t, "it listens", r.listening)
+		r.end()
+		next(t, "it ends", r.ended)
+		if asked != n+1 {
+			t.Errorf("asked %d times for %d connections", asked, n+1)
+		}
+	}
+	refused := errors.New("no password")
+	l.before = append(l.before, func(context.Context, *pgx.ConnConfig) error { return refused })
+	if err := next(t, "it fails", start(t, l).ended); !errors.Is(err, refused) {
+		t.Errorf("Listen without a password: %v", err)
+	}
+}

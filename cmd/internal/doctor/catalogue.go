@@ -43,6 +43,7 @@ var Catalogue = []Check{
 	{"table-engine", server, "MySQL", "An engine without transactions neither excludes two owners nor survives a crash (P1)."},
 	{"isolation", server, "PostgreSQL, MySQL", "Operations that conflict are repeated. With a strict level there are more of them (P5)."},
 	{"autocommit", server, "MySQL", "An operation that is one statement has to commit by itself (P1)."},
+	{"session", server, "PostgreSQL, MySQL, SQLite", "Settings of the user, the database or the driver decide whether a session can write, and whether that is committed (P1, P5)."},
 	{"pooler", server, "PostgreSQL", "Behind a pooler in transaction mode, statements that a session has prepared do not exist, and a NOTIFY does not arrive (P5)."},
 	{"idle-in-transaction", server, "PostgreSQL", "A process that hangs in a transaction with Guard keeps the key from all others (P5, P7)."},
 	{"file-system", server, "SQLite", "On a network file system SQLite's locks do not work, and two processes may write at the same time (P1)."},

@@ -39,6 +39,9 @@ func examineMySQL(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	if writable(findings) {
 		findings = append(findings, d.privileges(ctx))
 	}
+	if writable(findings) {
+		findings = append(findings, d.session(ctx))
+	}
 	findings = append(findings,
 		flushLog(d.variable(ctx, "innodb_flush_log_at_trx_commit")),
 		flushMethod(d.variable(ctx, "innodb_flush_method")),

@@ -36,6 +36,9 @@ func examinePostgres(ctx context.Context, db *sql.DB) ([]Finding, error) {
 	if writable(findings) {
 		findings = append(findings, d.privileges(ctx))
 	}
+	if writable(findings) {
+		findings = append(findings, d.session(ctx))
+	}
 
 	findings = append(findings,
 		postgresSync(d.setting(ctx, "fsync") == "on"),

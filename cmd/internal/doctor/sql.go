@@ -71,6 +71,11 @@ func (d database) schema(ctx context.Context, existing []string) Finding {
 			return unseen("tables", "the version of the tables", err)
 		}
 	}
+	if err != nil {
+		if s := d.session(ctx); strings.Contains(s.Seen, "session") {
+			return s // it cannot see the row
+		}
+	}
 	return tables(missing, version)
 }
 
@@ -145,6 +150,18 @@ func privileges(user string, refused []string) Finding {
 	return fault("privileges", user+" may not "+strings.Join(refused, ", "), strings.Join(grants, " "))
 }
 
+// session does in the pool once what a lock does, as each program does before its first one.
+func (d database) session(ctx context.Context) Finding {
+	b, err := sqllock.New(d.db, d.dialect)
+	if err == nil {
+		err = errors.Join(b.Ping(ctx), b.Close())
+	}
+	if err != nil {
+		return fault("session", oneLine(err), "what the error says")
+	}
+	return ok("session", "it does what a lock needs")
+}
+
 // quotedUser returns a user as SQL has it.
 func quotedUser(user string) string {
 	name, host, hasHost := strings.Cut(user, "@")
@@ -196,7 +213,7 @@ func (d database) timing(ctx context.Context, now string, writable bool) []Findi
 // writable reports whether findings say that the tables can be written.
 func writable(findings []Finding) bool {
 	for _, f := range findings {
-		if f.Severity == Fault && (f.ID == "tables" || f.ID == "role" || f.ID == "privileges") {
+		if f.Severity == Fault && slices.Contains([]string{"tables", "role", "autocommit", "privileges", "session"}, f.ID) {
 			return false
 		}
 	}

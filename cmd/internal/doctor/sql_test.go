@@ -78,6 +78,12 @@ func TestMariaDB(t *testing.T) {
 	wantFindings(t, r, "fault privileges", "note replicas")
 	wantSeen(t, r, "privileges", "may not DELETE ON distlock_member, UPDATE ON distlock_guard, DELETE ON distlock_guard")
 
+	s.Exec(t, db, "SET GLOBAL sql_mode = 'EMPTY_STRING_IS_NULL'")
+	r = examine(t, rawURL, "")
+	wantFindings(t, r, "fault session", "note replicas")
+	wantSeen(t, r, "session", "sql_mode has EMPTY_STRING_IS_NULL: remove it")
+	s.Exec(t, db, "SET GLOBAL sql_mode = DEFAULT")
+
 	s.Exec(t, db, "ALTER TABLE distlock_guard ENGINE=MyISAM")
 	s.Exec(t, db, "SET GLOBAL innodb_flush_log_at_trx_commit = 0")
 	s.Exec(t, db, "SET GLOBAL autocommit = OFF")

@@ -41,6 +41,7 @@ func examineSQLite(ctx context.Context, db *sql.DB, file string) ([]Finding, err
 	}
 	findings = append(findings, d.schema(ctx, names), sqliteWritable(d.canWrite(ctx)))
 	if writable(findings) {
+		findings = append(findings, d.session(ctx))
 		findings = append(findings, d.timing(ctx, "", true)...)
 	}
 	return findings, nil

@@ -1,0 +1,153 @@
+package sqllock_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// The connection breaks when the statement that decides an attempt was sent. The attempt may
+// still arrive, so the release of its owner leaves a tombstone. An attempt that did not get so
+// far leaves none.
+func TestAttemptInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		permits int
+		all     bool
+		breaks  string // the statement that begins with this has no answer
+		doubt   bool
+	}{
+		"a statement":          {0, false, "INSERT INTO \"distlock\" AS l", true},
+		"a commit":             {2, false, "COMMIT", true},
+		"a transaction":        {2, false, "WITH l AS", false},
+		"a commit for all":     {0, true, "COMMIT", true},
+		"a transaction of all": {0, true, "WITH l AS", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &script{}
+				b := s.open(t, 4)
+				if err := b.Ping(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				s.before = func(_ int, query string) error {
+					if strings.HasPrefix(query, c.breaks) {
+						return io.ErrUnexpectedEOF
+					}
+					return nil
+				}
+				r := request("key", time.Minute)
+				r.Permits = c.permits
+				var err error
+				if c.all {
+					_, err = b.TryAcquireAll(t.Context(), []driver.Request{r})
+				} else {
+					_, err = b.TryAcquire(t.Context(), r)
+				}
+				if !unknown(err) {
+					t.Fatalf("an attempt without an answer: %v", err)
+				}
+				s.before = nil
+				testkit.MustRelease(t, b, r.Grant())
+				if got := s.index("INSERT INTO \"distlock_member\"", r.Owner, "tombstone") >= 0; got != c.doubt {
+					t.Errorf("the release leaves a tombstone: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// A release has no answer, and the next one finds nothing. That is not a loss.
+func TestReleaseInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		b := s.open(t, 4)
+		g := request("key", time.Minute).Grant()
+		g.Token, g.LastToken = 1, 1
+		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("the release of a lease that was taken away: %v", err)
+		}
+		broken := false
+		s.before = func(_ int, query string) error {
+			if strings.Contains(query, "SET owner = ''") && !broken {
+				broken = true
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		}
+		if err := b.Release(t.Context(), g); err != nil || !broken {
+			t.Errorf("the release after one without an answer: %v, %v", err, broken)
+		}
+	})
+}
+
+// The reserved connection is broken. The renewal opens another one.
+func TestReservedConnectionBreaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		b := s.open(t, 2)
+		g := request("key", time.Minute).Grant()
+		renewed := func() int {
+			used := 0
+			s.before = func(conn int, query string) error {
+				if used = max(used, conn); strings.Contains(query, "FROM (VALUES") && conn <= 2 {
+					return io.ErrUnexpectedEOF
+				}
+				return nil
+			}
+			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
+				t.Errorf("Renew: %v, %v", got.Status, got.Err)
+			}
+			return used
+		}
+		if used := renewed(); used != 3 {
+			t.Errorf("%d connections, want another than the two that broke", used)
+		}
+	})
+}
+
+// A guarded transaction keeps the key although the lease of its holder has ended.
+func TestGuardedLeaseThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, guarded := range []bool{true, false} {
+			s := &script{owner: "holder", over: true, guarded: guarded}
+			_, err := s.open(t, 4).TryAcquire(t.Context(), request("key", time.Minute))
+			if errors.Is(err, driver.ErrNotAcquired) != guarded || !guarded && err != nil {
+				t.Errorf("guarded %v: %v", guarded, err)
+			}
+		}
+	})
+}
+
+// The owner of a waiter is released in the moment before the waiter takes its place. The waiter
+// gives the place back.
+func TestReleaseBeforeThePlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{owner: "holder"}
+		b := s.open(t, 4)
+		if err := b.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := request("key", time.Minute)
+		s.before = func(_ int, query string) error {
+			if strings.HasPrefix(query, "BEGIN") {
+				s.before = nil
+				return b.Release(context.WithoutCancel(t.Context()), r.Grant())
+			}
+			return nil
+		}
+		if _, err := b.Acquire(t.Context(), r); !errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("Acquire of an owner that was released: %v", err)
+		}
+		place, released := s.index("INSERT INTO \"distlock_member\"", r.Owner), s.index("SET owner = ''", r.Owner)
+		if place < 0 || released < place {
+			t.Errorf("the place was taken with statement %d, the last release is statement %d", place, released)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package sqllock_test
+
+import (
+	"context"
+	"database/sql"
+	sqldriver "database/sql/driver"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/sqllock"
+)
+
+// script is a driver of database/sql that answers as PostgreSQL with one key does, or as a
+// test says. It does no I/O, so its tests can run in virtual time.
+type script struct {
+	// Each statement goes to before. It returns an error, with which the connection breaks, or
+	// nil.
+	before func(conn int, query string) error
+
+	owner   string // of the key; its lease has ended if over is set
+	over    bool
+	guarded bool // a guarded transaction is open
+
+	mu    sync.Mutex
+	conns int
+	marks int64
+	done  []string // statements with their parameters
+}
+
+// open returns a Backend on at most n connections.
+func (s *script) open(t *testing.T, n int) *sqllock.Backend {
+	t.Helper()
+	db := sql.OpenDB(s)
+	db.SetMaxOpenConns(n)
+	b, err := sqllock.New(db, sqllock.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(b.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// index returns the place of the last statement that has all the texts; -1 if none has.
+func (s *script) index(texts ...string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, query := range slices.Backward(s.done) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(query, text) }) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Connect implements [sqldriver.Connector].
+func (s *script) Connect(context.Context) (sqldriver.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns++
+	return &scriptConn{s: s, n: s.conns}, nil
+}
+
+// Driver implements [sqldriver.Connector].
+func (s *script) Driver() sqldriver.Driver { return nil }
+
+type scriptConn struct {
+	s      *script
+	n      int
+	broken bool
+}
+
+// IsValid implements [sqldriver.Validator].
+func (c *scriptConn) IsValid() bool { return !c.broken }
+
+var errScript = errors.New("not in the script")
+
+func (c *scriptConn) Prepare(string) (sqldriver.Stmt, error) { return nil, errScript }
+func (c *scriptConn) Begin() (sqldriver.Tx, error)           { return nil, errScript }
+func (c *scriptConn) Close() error                           { return nil }
+
+func (c *scriptConn) ExecContext(_ context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Result, error) {
+	rows, err := c.answer(query, args)
+	return sqldriver.RowsAffected(len(rows)), err
+}
+
+func (c *scriptConn) QueryContext(_ context.Context, query string, args []sqldriver.NamedValue) (sqldriver.Rows, error) {
+	rows, err := c.answer(query, args)
+	return &scriptRows{rows}, err
+}
+
+type scriptRows struct{ rows [][]sqldriver.Value }
+
+func (r *scriptRows) Close() error { return nil }
+
+func (r *scriptRows) Columns() []string {
+	if len(r.rows) == 0 {
+		return nil
+	}
+	return make([]string, len(r.rows[0]))
+}
+
+func (r *scriptRows) Next(row []sqldriver.Value) error {
+	if len(r.rows) == 0 {
+		return io.EOF
+	}
+	copy(row, r.rows[0])
+	r.rows = r.rows[1:]
+	return nil
+}
+
+// answer returns the rows that a statement returns, or has changed.
+func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqldriver.Value, error) {
+	s := c.s
+	if s.before != nil {
+		if err := s.before(c.n, query); err != nil {
+			c.broken = true
+			return nil, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := query
+	for _, a := range args {
+		if v, ok := a.Value.(string); ok {
+			text += " " + v
+		} else if a.Value == int64(-1) {
+			text += " tombstone"
+		}
+	}
+	s.done = append(s.done, text)
+	now, guarded := time.Now().UnixMicro(), int64(0)
+	if s.guarded {
+		guarded = 1
+	}
+	key := []sqldriver.Value{s.owner, int64(0), now, now, now + int64(time.Hour/time.Microsecond), int64(0), guarded, now}
+	if s.over {
+		key[4] = now
+	}
+	row := func(values ...sqldriver.Value) ([][]sqldriver.Value, error) { return [][]sqldriver.Value{values}, nil }
+	has := func(text string) bool { return strings.Contains(query, text) }
+	switch {
+	case has("pg_is_in_recovery"):
+		return row(nil)
+	case has("SELECT token FROM") && has("lock_key = ''"):
+		return row(int64(1))
+	case has("SELECT prior_token"):
+		s.marks++
+		return row(s.marks)
+	case has("SKIP LOCKED") && s.guarded, has("SELECT owner, ticket"): // the row is locked; no members
+		return nil, nil
+	case has("LEFT JOIN"):
+		return row(append(key, "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
+	case has("WITH l AS (SELECT *"):
+		return row(key...)
+	case has("FROM (VALUES"): // a renewal
+		return row(args[0].Value, args[1].Value)
+	}
+	return nil, nil
+}
