@@ -51,6 +51,7 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	mendLogin(client)
 	b := &Backend{opts: o, client: client, making: make(chan struct{}, 1)}
 	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket), slots: make(map[string]*slots)}
