@@ -29,6 +29,7 @@ type Backend struct {
 	client  *clientv3.Client
 	current atomic.Pointer[session] // nil before the first
 	term    atomic.Uint64           // the newest term that is known: see fresh
+	stream  atomic.Int64            // of watches: see watch
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
@@ -95,19 +96,27 @@ func (b *Backend) run(f func()) {
 	}
 }
 
-// Ping implements [driver.Pinger]. It returns nil if a majority of the servers answers and
-// none has raised an alarm, such as NOSPACE.
+// Ping implements [driver.Pinger]. It does what a lock does: it gets a lease of etcd if the
+// Backend has none yet, and creates and deletes a key below the prefix. The error names
+// what is missing, such as a permission, or space.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.opContext(ctx)
 	defer end()
-	resp, err := b.client.AlarmList(op)
-	if err != nil {
+	for op.Err() == nil {
+		s, err := b.session(op)
+		if err != nil {
+			return err
+		}
+		c := creation{path: s.path + "/ping", dir: s.path + "/", value: valueExclusive}
+		if _, _, err = b.create(op, s, s.fence.Load(), c); errors.Is(err, errFence) {
+			continue
+		}
+		if err == nil {
+			_, err = b.batcher.do(op, clientv3.OpDelete(c.path), c.path)
+		}
 		return b.explain(op, err)
 	}
-	if len(resp.Alarms) > 0 {
-		return b.serverError(fmt.Sprintf("the server %x has raised the alarm %v", resp.Alarms[0].MemberID, resp.Alarms[0].Alarm), nil)
-	}
-	return nil
+	return b.explain(op, op.Err())
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
