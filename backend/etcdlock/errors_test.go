@@ -8,7 +8,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
@@ -94,63 +93,4 @@ func TestClosed(t *testing.T) {
 	if fences, err := c.Get(context.Background(), etcdlock.FenceOf(b), clientv3.WithCountOnly()); err != nil || fences.Count > 0 {
 		t.Errorf("the fence is left in etcd: %v", err)
 	}
-}
-
-// A user of etcd needs the permission to read and write below the prefix, and no other.
-func TestPermissions(t *testing.T) {
-	t.Parallel()
-	s := etcdtest.Start(t)
-	ctx := context.Background()
-	root := newClient(t, s.Addr())
-	must := func(_ any, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	must(root.RoleAdd(ctx, "root"))
-	must(root.UserAdd(ctx, "root", "secret"))
-	must(root.UserGrantRole(ctx, "root", "root"))
-	must(root.RoleAdd(ctx, "locks"))
-	must(root.RoleGrantPermission(ctx, "locks", "shop/", clientv3.GetPrefixRangeEnd("shop/"), clientv3.PermissionType(clientv3.PermReadWrite)))
-	must(root.UserAdd(ctx, "app", "secret"))
-	must(root.UserGrantRole(ctx, "app", "locks"))
-	must(root.AuthEnable(ctx))
-	open := func(user string) *clientv3.Client {
-		c, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()}, Username: user, Password: "secret", Logger: zap.NewNop()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		return c
-	}
-	app := open("app")
-	b := newBackend(t, app, etcdlock.WithPrefix("shop/"))
-	if err := b.Ping(ctx); err != nil {
-		t.Errorf("Ping: %v", err)
-	}
-	g := testkit.MustTry(t, b, testkit.NewRequest("order"))
-	if r := testkit.Renewed(t, b, g); r.Status != driver.Renewed {
-		t.Errorf("renewal: %v, %v", r.Status, r.Err)
-	}
-	w := make(chan driver.Grant, 1)
-	go func() {
-		next, err := b.Acquire(ctx, testkit.NewRequest("order"))
-		if err != nil {
-			t.Errorf("Acquire: %v", err)
-		}
-		w <- next
-	}()
-	testkit.Eventually(t, "the waiter has a place", func() bool {
-		infos, err := b.Inspect(ctx, "order", 1)
-		return err == nil && len(infos) == 1 && infos[0].Waiting == 1
-	})
-	testkit.MustRelease(t, b, g)
-	testkit.MustRelease(t, b, <-w)
-	denied := newBackend(t, app, etcdlock.WithPrefix("other/"))
-	_, err := denied.TryAcquire(ctx, testkit.NewRequest("order"))
-	checkError(t, "TryAcquire outside of the prefix", err, "etcdlock: "+s.Addr()+": ", "permission denied")
-	anonymous := newBackend(t, newClient(t, s.Addr()), etcdlock.WithPrefix("shop/"))
-	_, err = anonymous.TryAcquire(ctx, testkit.NewRequest("order"))
-	checkError(t, "TryAcquire without a user", err, "etcdlock: "+s.Addr()+": ", "user name is empty")
 }
