@@ -2,6 +2,7 @@ package etcdlock_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,9 +199,10 @@ func TestAnswerInAnEndedSession(t *testing.T) {
 		b, s := newVirtual(t, f)
 		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
 		r := testkit.NewRequest("k")
+		var tries sync.WaitGroup
 		try := func() (arrive func()) {
 			arrive = s.holdNext("Txn")
-			go b.TryAcquire(context.Background(), r) //nolint:errcheck // it is given up
+			tries.Go(func() { _, _ = b.TryAcquire(context.Background(), r) }) // it is given up
 			synctest.Wait()
 			return arrive
 		}
@@ -217,7 +219,7 @@ func TestAnswerInAnEndedSession(t *testing.T) {
 		synctest.Wait()
 		etcdlock.WaitForSweeper(t, b)
 		second()
-		synctest.Wait()
+		tries.Wait()
 		etcdlock.WaitForSweeper(t, b)
 		if left := f.places("k"); len(left) > 0 {
 			t.Errorf("left in etcd: %q", left)
@@ -317,9 +319,10 @@ func TestReleaseInTheBatchOfAWaiter(t *testing.T) {
 		b, s := newVirtual(t, f)
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
 		var arrive []func()
+		var flight sync.WaitGroup
 		for _, key := range []string{"1", "2", "3", "4"} {
 			arrive = append(arrive, s.holdNext("Txn"))
-			go b.TryAcquire(context.Background(), testkit.NewRequest(key)) //nolint:errcheck // it fills the flight
+			flight.Go(func() { testkit.MustTry(t, b, testkit.NewRequest(key)) })
 			synctest.Wait()
 		}
 		start := time.Now()
@@ -339,6 +342,7 @@ func TestReleaseInTheBatchOfAWaiter(t *testing.T) {
 		for _, f := range arrive {
 			f()
 		}
+		flight.Wait()
 		testkit.MustRelease(t, b, next)
 	})
 }
