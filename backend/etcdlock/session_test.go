@@ -23,8 +23,8 @@ func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 // keep-alives.
 func TestLocksEndBeforeTheSession(t *testing.T) {
 	const long = time.Hour
-	for name, spoil := range map[string]func(f *fake){
-		"keep-alives are lost": func(f *fake) {
+	for name, spoil := range map[string]func(t *testing.T, b *etcdlock.Backend, f *fake){
+		"keep-alives are lost": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
 			f.slow(func(keepAlive bool) time.Duration {
 				if keepAlive {
 					return long
@@ -32,7 +32,7 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 				return 0
 			})
 		},
-		"the lease is granted slowly": func(f *fake) {
+		"the lease is granted slowly": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
 			f.slow(func(keepAlive bool) time.Duration {
 				if keepAlive {
 					return long
@@ -40,7 +40,7 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 				return 4900 * time.Millisecond
 			})
 		},
-		"keep-alives are slow": func(f *fake) {
+		"keep-alives are slow": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
 			first := true
 			f.slow(func(keepAlive bool) time.Duration {
 				switch {
@@ -54,13 +54,18 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 				}
 			})
 		},
-		"another server leads": func(f *fake) { time.AfterFunc(7*time.Second, f.elect) },
+		"another server leads": func(t *testing.T, b *etcdlock.Backend, f *fake) {
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
+			time.Sleep(7 * time.Second) // the stream of the keep-alives is open
+			f.elect()
+			time.Sleep(15 * time.Second) // the old leader answers, and no other
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := startFake(t)
 				b, _ := newVirtual(t, f)
-				spoil(f)
+				spoil(t, b, f)
 				for start, step := time.Now(), time.Duration(0); time.Since(start) < 40*time.Second; step += 100 * time.Millisecond {
 					g, err := b.TryAcquire(t.Context(), testkit.NewRequest("k"))
 					if err == nil {
@@ -319,10 +324,10 @@ func TestReleaseInTheBatchOfAWaiter(t *testing.T) {
 		b, s := newVirtual(t, f)
 		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
 		var arrive []func()
-		var flight sync.WaitGroup
+		var others sync.WaitGroup
 		for _, key := range []string{"1", "2", "3", "4"} {
 			arrive = append(arrive, s.holdNext("Txn"))
-			flight.Go(func() { testkit.MustTry(t, b, testkit.NewRequest(key)) })
+			others.Go(func() { testkit.MustTry(t, b, testkit.NewRequest(key)) })
 			synctest.Wait()
 		}
 		start := time.Now()
@@ -342,7 +347,7 @@ func TestReleaseInTheBatchOfAWaiter(t *testing.T) {
 		for _, f := range arrive {
 			f()
 		}
-		flight.Wait()
+		others.Wait()
 		testkit.MustRelease(t, b, next)
 	})
 }
