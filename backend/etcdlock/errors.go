@@ -95,19 +95,19 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 
 // remedy returns what an operator can do about an error of etcd, or "".
 func (b *Backend) remedy(err error) string {
-	switch err {
-	case rpctypes.ErrPermissionDenied:
+	switch {
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
 		return fmt.Sprintf("; the user %q needs a role that may read and write the keys with the prefix %q: "+
 			"etcdctl role grant-permission ROLE readwrite --prefix %[2]q", b.client.Username, b.opts.prefix)
-	case rpctypes.ErrUserEmpty:
+	case errors.Is(err, rpctypes.ErrUserEmpty):
 		return "; the servers have authentication enabled: the client needs Username and Password"
-	case rpctypes.ErrAuthFailed:
+	case errors.Is(err, rpctypes.ErrAuthFailed):
 		return fmt.Sprintf("; the client's Username is %q", b.client.Username)
-	case rpctypes.ErrNoSpace:
+	case errors.Is(err, rpctypes.ErrNoSpace):
 		return "; the servers have raised the alarm NOSPACE: compact, defragment, then etcdctl alarm disarm"
-	case rpctypes.ErrCorrupt:
+	case errors.Is(err, rpctypes.ErrCorrupt):
 		return "; the servers have raised the alarm CORRUPT: replace the member with the wrong data"
-	case errLearner:
+	case errors.Is(err, errLearner):
 		return "; an endpoint is a learner: promote it, or name other members"
 	default:
 		return ""

@@ -63,7 +63,7 @@ func startFake(tb testing.TB) *fake {
 	s := grpc.NewServer()
 	etcdserverpb.RegisterKVServer(s, f)
 	etcdserverpb.RegisterLeaseServer(s, f)
-	go s.Serve(f.listener) //nolint:errcheck // it ends with Stop
+	go s.Serve(f.listener)
 	tb.Cleanup(func() {
 		s.Stop()
 		f.mu.Lock()

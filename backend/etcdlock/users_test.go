@@ -26,6 +26,7 @@ const password = "secret"
 
 // mustDo ends the test if a request of the administrator fails.
 func mustDo(tb testing.TB) func(_ any, err error) {
+	tb.Helper()
 	return func(_ any, err error) {
 		tb.Helper()
 		if err != nil {
@@ -159,7 +160,7 @@ func TestTokenEnds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer old.Close() //nolint:errcheck // nothing is lost
+				defer old.Close()
 				_, err = old.Get(context.Background(), etcdlock.DefaultPrefix)
 				return err != nil
 			})
