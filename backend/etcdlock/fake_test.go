@@ -270,13 +270,13 @@ func (f *fake) Txn(_ context.Context, r *etcdserverpb.TxnRequest) (*etcdserverpb
 	return resp.GetResponseTxn(), err
 }
 
-func (f *fake) LeaseGrant(ctx context.Context, r *etcdserverpb.LeaseGrantRequest) (*etcdserverpb.LeaseGrantResponse, error) {
+func (f *fake) LeaseGrant(_ context.Context, r *etcdserverpb.LeaseGrantRequest) (*etcdserverpb.LeaseGrantResponse, error) {
 	f.mu.Lock()
 	id, ttl := int64(len(f.leases))+f.revision<<8, time.Duration(r.TTL)*time.Second
 	f.leases[id] = &fakeLease{ttl, time.Now().Add(ttl), time.AfterFunc(ttl, func() { f.revoke(id) })}
 	resp := &etcdserverpb.LeaseGrantResponse{Header: f.header(), ID: id, TTL: r.TTL}
 	f.mu.Unlock()
-	f.wait(ctx, false)
+	time.Sleep(f.pause(false))
 	return resp, nil
 }
 
@@ -285,17 +285,18 @@ func (f *fake) LeaseRevoke(_ context.Context, r *etcdserverpb.LeaseRevokeRequest
 	return &etcdserverpb.LeaseRevokeResponse{}, nil
 }
 
-func (f *fake) wait(ctx context.Context, keepAlive bool) {
+// pause returns what the answer waits for.
+func (f *fake) pause(keepAlive bool) time.Duration {
 	f.mu.Lock()
-	delay := f.delay
-	f.mu.Unlock()
-	if delay != nil {
-		select {
-		case <-time.After(delay(keepAlive)):
-		case <-ctx.Done():
-		}
+	defer f.mu.Unlock()
+	if f.delay == nil {
+		return 0
 	}
+	return f.delay(keepAlive)
 }
+
+// lost is the delay of a keep-alive that does not arrive.
+const lost = -1
 
 // slow sets what the answers to Grant and to keep-alives wait for.
 func (f *fake) slow(delay func(keepAlive bool) time.Duration) {
@@ -314,6 +315,10 @@ func (f *fake) LeaseKeepAlive(stream grpc.BidiStreamingServer[etcdserverpb.Lease
 		if err != nil {
 			return err
 		}
+		pause := f.pause(true)
+		if pause == lost {
+			continue
+		}
 		resp := &etcdserverpb.LeaseKeepAliveResponse{ID: r.ID}
 		f.mu.Lock()
 		resp.Header = f.header()
@@ -327,7 +332,7 @@ func (f *fake) LeaseKeepAlive(stream grpc.BidiStreamingServer[etcdserverpb.Lease
 			resp.TTL = int64(l.ttl / time.Second)
 		}
 		f.mu.Unlock()
-		f.wait(stream.Context(), true)
+		time.Sleep(pause)
 		if err := stream.Send(resp); err != nil {
 			return err
 		}

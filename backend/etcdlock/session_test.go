@@ -22,12 +22,11 @@ func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 // A lock ends before etcd ends the lease that it depends on, whatever happens to the
 // keep-alives.
 func TestLocksEndBeforeTheSession(t *testing.T) {
-	const long = time.Hour
 	for name, spoil := range map[string]func(t *testing.T, b *etcdlock.Backend, f *fake){
 		"keep-alives are lost": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
 			f.slow(func(keepAlive bool) time.Duration {
 				if keepAlive {
-					return long
+					return lost
 				}
 				return 0
 			})
@@ -35,7 +34,7 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 		"the lease is granted slowly": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
 			f.slow(func(keepAlive bool) time.Duration {
 				if keepAlive {
-					return long
+					return lost
 				}
 				return 4900 * time.Millisecond
 			})
@@ -50,7 +49,7 @@ func TestLocksEndBeforeTheSession(t *testing.T) {
 					first = false
 					return 4900 * time.Millisecond
 				default:
-					return long
+					return lost
 				}
 			})
 		},
