@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/driver"
@@ -100,8 +101,8 @@ func (b *Backend) run(f func()) {
 }
 
 // Ping implements [driver.Pinger]. It does what a lock does: it gets a lease of etcd if the
-// Backend has none yet, and creates and deletes a key below the prefix. The error names
-// what is missing, such as a permission, or space.
+// Backend has none yet, and writes and reads a key below the prefix, which ends with the
+// Backend. The error names what is missing, such as a permission, or space.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.opContext(ctx)
 	defer end()
@@ -110,14 +111,13 @@ func (b *Backend) Ping(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		c := creation{path: s.path + "/ping", dir: s.path + "/", value: valueExclusive}
-		if _, _, err = b.create(op, s, s.fence.Load(), c); errors.Is(err, errFence) {
-			continue
+		_, err = b.client.Txn(op).Then(
+			clientv3.OpPut(s.path+"/ping", "", clientv3.WithLease(s.id)), clientv3.OpGet(s.path, clientv3.WithPrefix()),
+		).Commit()
+		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			return b.explain(op, err)
 		}
-		if err == nil {
-			_, err = b.batcher.do(op, clientv3.OpDelete(c.path), c.path)
-		}
-		return b.explain(op, err)
+		s.end()
 	}
 	return b.explain(op, op.Err())
 }

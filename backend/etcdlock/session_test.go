@@ -347,3 +347,28 @@ func TestReleaseInTheBatchOfAWaiter(t *testing.T) {
 		testkit.MustRelease(t, b, next)
 	})
 }
+
+// A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with the
+// Backend.
+func TestPingAfterTheSessionWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, _ := newVirtual(t, f)
+		for range 2 {
+			if err := b.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(f.keys); n != 2 {
+				t.Errorf("%d keys, want the fence and that of Ping", n)
+			}
+			lease, _ := f.lastLease()
+			f.revoke(lease)
+		}
+		if err := b.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := b.Close(); err != nil || len(f.keys) > 0 {
+			t.Errorf("%d keys are left: %v", len(f.keys), err)
+		}
+	})
+}
