@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/driver"
@@ -28,6 +29,7 @@ type Backend struct {
 	client  *clientv3.Client
 	current atomic.Pointer[session] // nil before the first
 	term    atomic.Uint64           // the newest term that is known: see fresh
+	stream  atomic.Int64            // of watches: see watch
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
@@ -42,6 +44,9 @@ type Backend struct {
 
 // New returns a Backend that keeps locks on the servers of client, which the caller closes
 // after the Backend. New sends nothing. It fails if an option is invalid.
+//
+// If the client has a user, New replaces client.Auth. Call it before other goroutines use
+// the client.
 func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 	if client == nil {
 		return nil, errors.New("etcdlock: nil client")
@@ -50,6 +55,7 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	mendLogin(client)
 	b := &Backend{opts: o, client: client, making: make(chan struct{}, 1)}
 	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket), slots: make(map[string]*slots)}
@@ -93,19 +99,26 @@ func (b *Backend) run(f func()) {
 	}
 }
 
-// Ping implements [driver.Pinger]. It returns nil if a majority of the servers answers and
-// none has raised an alarm, such as NOSPACE.
+// Ping implements [driver.Pinger]. It does what a lock does: it gets a lease of etcd if the
+// Backend has none yet, and writes and reads a key below the prefix, which ends with the
+// Backend. The error names what is missing, such as a permission, or space.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.opContext(ctx)
 	defer end()
-	resp, err := b.client.AlarmList(op)
-	if err != nil {
-		return b.explain(op, err)
+	for op.Err() == nil {
+		s, err := b.session(op)
+		if err != nil {
+			return err
+		}
+		_, err = b.client.Txn(op).Then(
+			clientv3.OpPut(s.path+"/ping", "", clientv3.WithLease(s.id)), clientv3.OpGet(s.path, clientv3.WithPrefix()),
+		).Commit()
+		if !errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			return b.explain(op, err)
+		}
+		s.end()
 	}
-	if len(resp.Alarms) > 0 {
-		return b.serverError(fmt.Sprintf("the server %x has raised the alarm %v", resp.Alarms[0].MemberID, resp.Alarms[0].Alarm), nil)
-	}
-	return nil
+	return b.explain(op, op.Err())
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,

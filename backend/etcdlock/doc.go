@@ -63,12 +63,33 @@
 // The places of a key are below the prefix, "distlock/" by default, the name that
 // [EscapeKey] returns, and a slash. Anything else that is written there counts as a place.
 // The value of a place says what it asks for, and names the owner. The Backend writes
-// nothing without a lease. With authentication the user needs the permission to read and
-// write all keys with the prefix.
+// nothing without a lease.
 //
 // A cluster that has raised the alarm NOSPACE refuses new locks. Locks that are held are
 // renewed and released. [Backend.Ping] reports the alarm. Each lock is a write to etcd's
 // history, so the cluster needs --auto-compaction-retention, as for every other use.
+//
+// # Users
+//
+// With authentication the user needs the permission to read and write all keys with the
+// prefix. A restart of the servers, and a token that has expired or was revoked, cost
+// nothing: the client logs in again. Servers before 3.5 refuse that of the client library
+// alone, at least in its version 3.7.3: its requests then hang until their deadlines.
+// [New] mends this for the whole client, by a wrapper around its Auth.
+//
+// The client sends the password of its Config for as long as it lives. A program whose
+// password changes wraps the client's Auth, too, before New:
+//
+//	type login struct{ clientv3.Auth }
+//
+//	func (l login) Authenticate(ctx context.Context, name, _ string) (*clientv3.AuthenticateResponse, error) {
+//		return l.Auth.Authenticate(ctx, name, readPassword())
+//	}
+//
+//	client.Auth = login{client.Auth}
+//
+// The client looks up the names of its endpoints at each dial. A certificate that is renewed
+// is read again if the TLS of its Config has GetClientCertificate.
 //
 // # concurrency.Mutex
 //

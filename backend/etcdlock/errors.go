@@ -27,6 +27,7 @@ var (
 	errNotHeld      = fmt.Errorf("etcdlock: the owner does not have the key: %w", driver.ErrLost)
 	errFence        = errors.New("etcdlock: the fence was written")
 	errLeaseGone    = errors.New("etcdlock: the lease of etcd has ended")
+	errLearner      = rpctypes.Error(rpctypes.ErrGRPCNotSupportedForLearner)
 )
 
 // serverError says at which servers a request failed, and why.
@@ -74,7 +75,7 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 			cause = status.Convert(err).Message()
 			return b.serverError(cause, nil)
 		}
-		return b.serverError(known.Error(), err)
+		return b.serverError(known.Error()+b.remedy(known), err)
 	}
 	if b.client.ActiveConnection().GetState() != connectivity.Ready {
 		cause = b.connectionError()
@@ -90,6 +91,27 @@ func (b *Backend) explain(ctx context.Context, err error) error {
 		return b.serverError(cause, nil)
 	}
 	return ctx.Err()
+}
+
+// remedy returns what an operator can do about an error of etcd, or "".
+func (b *Backend) remedy(err error) string {
+	switch {
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		return fmt.Sprintf("; the user %q needs a role that may read and write the keys with the prefix %q: "+
+			"etcdctl role grant-permission ROLE readwrite --prefix %[2]q", b.client.Username, b.opts.prefix)
+	case errors.Is(err, rpctypes.ErrUserEmpty):
+		return "; the servers have authentication enabled: the client needs Username and Password"
+	case errors.Is(err, rpctypes.ErrAuthFailed):
+		return fmt.Sprintf("; the client's Username is %q", b.client.Username)
+	case errors.Is(err, rpctypes.ErrNoSpace):
+		return "; the servers have raised the alarm NOSPACE: compact, defragment, then etcdctl alarm disarm"
+	case errors.Is(err, rpctypes.ErrCorrupt):
+		return "; the servers have raised the alarm CORRUPT: replace the member with the wrong data"
+	case errors.Is(err, errLearner):
+		return "; an endpoint is a learner: promote it, or name other members"
+	default:
+		return ""
+	}
 }
 
 func (b *Backend) serverError(cause string, err error) error {

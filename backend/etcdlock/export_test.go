@@ -35,6 +35,9 @@ func Crash(b *Backend) {
 	b.table.stopTimers()
 }
 
+// MendLogin does to a client what New does to it.
+var MendLogin = mendLogin
+
 // FenceOf returns the name of the fence of the Backend's session.
 func FenceOf(b *Backend) string { return b.current.Load().path }
 

@@ -24,11 +24,18 @@ type spoiler struct {
 	method string // the end of the name of the method to spoil; "" if there is none
 	late   bool   // keep the request for send; otherwise send it, and lose the answer
 	kept   []func() error
+	hold   chan struct{} // not nil: send the request when it is closed, and return the answer
 }
 
 func (s *spoiler) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	s.mu.Lock()
 	spoil, late := s.method != "" && strings.HasSuffix(method, s.method), s.late
+	if hold := s.hold; spoil && hold != nil {
+		s.method, s.hold = "", nil
+		s.mu.Unlock()
+		<-hold
+		return invoke(context.WithoutCancel(ctx), method, req, reply, cc, opts...)
+	}
 	if spoil {
 		s.method = ""
 		if late {
@@ -50,6 +57,15 @@ func (s *spoiler) spoilNext(method string, late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.method, s.late = "/"+method, late
+}
+
+// holdNext keeps the next request of a method until release is called. Its caller waits.
+func (s *spoiler) holdNext(method string) (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hold := make(chan struct{})
+	s.method, s.hold = "/"+method, hold
+	return sync.OnceFunc(func() { close(hold) })
 }
 
 // send sends the requests that were kept.

@@ -66,6 +66,9 @@ func TestSessionLost(t *testing.T) {
 			if err := spoil(c, lease); err != nil {
 				t.Fatal(err)
 			}
+			if err := b.Ping(context.Background()); err != nil {
+				t.Errorf("Ping: %v", err)
+			}
 			for i, result := range driver.RenewAll(context.Background(), b, grants) {
 				if result.Status != driver.Lost {
 					t.Errorf("renewal of grant %d: %v, %v", i, result.Status, result.Err)

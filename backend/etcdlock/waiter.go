@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -86,11 +88,21 @@ func (w *waiter) unchanged(ctx context.Context) bool {
 // watch returns when the place at path was deleted after a revision, or when the history
 // was compacted since. If the watch fails for another reason, such as a server
 // without a leader, it returns after a pause.
+//
+// All watches share one stream. A server with users checks the token with which the stream
+// was opened, and refuses each watch after the token has ended. The client hears of it in a
+// reply and keeps the stream. So watches after a failure use another stream, which the
+// metadata of their context makes the client open.
 func (b *Backend) watch(ctx context.Context, path string, after int64) {
+	stream := b.stream.Load()
+	ctx = metadata.AppendToOutgoingContext(ctx, "distlock-stream", strconv.FormatInt(stream, 10))
 	for resp := range b.client.Watch(ctx, path, clientv3.WithRev(after+1), clientv3.WithFilterPut()) {
 		if len(resp.Events) > 0 || resp.CompactRevision != 0 {
 			return
 		}
+	}
+	if ctx.Err() == nil {
+		b.stream.CompareAndSwap(stream, stream+1)
 	}
 	select {
 	case <-time.After(watchPause):

@@ -6,6 +6,7 @@
 package zktest
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -97,6 +98,9 @@ func (s *Server) command() (*exec.Cmd, error) {
 		"maxClientCnxns=0",
 		"maxSessionTimeout=600000",
 	}
+	if err := dropEmptyLogs(data); err != nil {
+		return nil, err
+	}
 	if s.ensemble != nil {
 		if err := os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(s.id)), 0o600); err != nil {
 			return nil, err
@@ -117,6 +121,18 @@ func (s *Server) command() (*exec.Cmd, error) {
 	cmd := exec.Command(java, args...)
 	cmd.Dir = dir
 	return cmd, nil
+}
+
+// dropEmptyLogs deletes logs of transactions without the header of 16 bytes. A server that is
+// killed when it begins a log leaves one, and does not start with it.
+func dropEmptyLogs(data string) error {
+	logs, err := filepath.Glob(filepath.Join(data, "version-2", "log.*"))
+	for _, log := range logs {
+		if info, e := os.Stat(log); e == nil && info.Size() < 16 {
+			err = errors.Join(err, os.Remove(log))
+		}
+	}
+	return err
 }
 
 // ready reports whether the server serves clients. The command ruok says that the server

@@ -19,11 +19,13 @@ type store interface {
 }
 
 // insist repeats a request of the administrator until it succeeds: after an earlier fault
-// its connection may be broken, or a new leader not be ready.
+// its connection may be broken, or a new leader not be ready. A repetition must not fail
+// because an earlier request was applied. A client waits for longer after each connection
+// that it does not get.
 func insist(tb testing.TB, f func(ctx context.Context) error) {
 	tb.Helper()
 	var err error
-	for start := time.Now(); time.Since(start) < 20*time.Second; time.Sleep(50 * time.Millisecond) {
+	for start := time.Now(); time.Since(start) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		err = f(ctx)
 		cancel()

@@ -54,6 +54,12 @@ func torture(t *testing.T, backend string) {
 	r.run(p, length)
 	r.heal()
 	left := r.waitEmpty()
+	if s, ok := r.store.(*etcdStore); ok {
+		var how string
+		if !testkit.Within(30*time.Second, func() bool { how = s.differ(t); return how == "" }) {
+			t.Errorf("the servers have different data: %s", how)
+		}
+	}
 	h, err := r.history()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,374 @@
+package etcdlock_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// newVirtual returns a Backend with a session of 20 s, and what spoils its requests.
+func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
+	t.Helper()
+	s := new(spoiler)
+	return newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(5*time.Second)), s
+}
+
+// A lock ends before etcd ends the lease that it depends on, whatever happens to the
+// keep-alives.
+func TestLocksEndBeforeTheSession(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, b *etcdlock.Backend, f *fake){
+		"keep-alives are lost": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
+			f.slow(func(keepAlive bool) time.Duration {
+				if keepAlive {
+					return lost
+				}
+				return 0
+			})
+		},
+		"the lease is granted slowly": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
+			f.slow(func(keepAlive bool) time.Duration {
+				if keepAlive {
+					return lost
+				}
+				return 4900 * time.Millisecond
+			})
+		},
+		"keep-alives are slow": func(_ *testing.T, _ *etcdlock.Backend, f *fake) {
+			first := true
+			f.slow(func(keepAlive bool) time.Duration {
+				switch {
+				case !keepAlive:
+					return 0
+				case first:
+					first = false
+					return 4900 * time.Millisecond
+				default:
+					return lost
+				}
+			})
+		},
+		"another server leads": func(t *testing.T, b *etcdlock.Backend, f *fake) {
+			testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
+			time.Sleep(7 * time.Second) // the stream of the keep-alives is open
+			f.elect()
+			time.Sleep(15 * time.Second) // the old leader answers, and no other
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := startFake(t)
+				b, _ := newVirtual(t, f)
+				spoil(t, b, f)
+				for start, step := time.Now(), time.Duration(0); time.Since(start) < 40*time.Second; step += 100 * time.Millisecond {
+					g, err := b.TryAcquire(t.Context(), testkit.NewRequest("k"))
+					if err == nil {
+						if _, ends := f.lastLease(); g.Sent.Add(g.TTL).After(ends) {
+							t.Errorf("after %v: the lock ends %v after the lease", time.Since(start), g.Sent.Add(g.TTL).Sub(ends))
+						}
+						testkit.MustRelease(t, b, g)
+					}
+					time.Sleep(step % (21 * time.Second)) // after a long one, only an old keep-alive counts
+				}
+				f.slow(nil)
+				testkit.Eventually(t, "it works again", func() bool {
+					g, err := b.TryAcquire(t.Context(), testkit.NewRequest("again"))
+					return err == nil && b.Release(t.Context(), g) == nil
+				})
+			})
+		})
+	}
+}
+
+// The server that has answered the keep-alives does not lead any more. A lock is renewed
+// by a keep-alive to another one.
+func TestKeepAlivesLeaveADeposedServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, _ := newVirtual(t, f)
+		time.Sleep(time.Second)
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		time.Sleep(7 * time.Second) // the stream of the keep-alives is open
+		f.elect()
+		if r := testkit.Renewed(t, b, g); r.Status != driver.Renewed {
+			t.Errorf("renewal: %v, %v", r.Status, r.Err)
+		}
+	})
+}
+
+// etcd ends the session of a waiter. It has a place in the new session soon, in front of
+// those that come later.
+func TestWaiterMovesToTheNewSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		holder, _ := newVirtual(t, f)
+		g := testkit.MustTry(t, holder, testkit.NewRequest("k"))
+		b, _ := newVirtual(t, f)
+		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
+		synctest.Wait()
+		lease, _ := f.lastLease()
+		f.revoke(lease)
+		if n := len(f.places("k")); n != 1 {
+			t.Fatalf("%d places without that of the waiter", n)
+		}
+		time.Sleep(8 * time.Second) // the interval of the keep-alives
+		if n := len(f.places("k")); n != 2 {
+			t.Errorf("%d places", n)
+		}
+		testkit.MustRelease(t, holder, g)
+		testkit.MustRelease(t, b, w.Served(t))
+	})
+}
+
+// An operator deletes the place of a waiter, and nothing else. The waiter has another one
+// when it looks.
+func TestWaiterLooksForItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, _ := newVirtual(t, f)
+		r := testkit.NewRequest("k")
+		r.TTL = 5 * time.Second
+		g := testkit.MustTry(t, b, r)
+		held := f.places("k")[0]
+		wait := testkit.NewRequest("k")
+		wait.Backoff = driver.NewBackoff(time.Second, 0)
+		w := testkit.StartWaiter(t, b, wait)
+		synctest.Wait()
+		for _, path := range f.places("k") {
+			if path != held {
+				f.delete(path)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		if n := len(f.places("k")); n != 2 {
+			t.Errorf("%d places", n)
+		}
+		testkit.MustRelease(t, b, g)
+		testkit.MustRelease(t, b, w.Served(t))
+	})
+}
+
+// A lease that nobody renews ends in time, and its place is deleted.
+func TestLeaseEndsWithoutRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, _ := newVirtual(t, f)
+		r := testkit.NewRequest("k")
+		r.TTL = time.Second
+		testkit.MustTry(t, b, r)
+		time.Sleep(r.TTL - time.Millisecond)
+		testkit.MustBeBusy(t, b, "k")
+		time.Sleep(2 * time.Millisecond)
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("k")))
+	})
+}
+
+// An owner gives up while its request is under way. The request creates nothing when it
+// arrives.
+func TestRequestUnderWayIsFenced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, s := newVirtual(t, f)
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
+		r := testkit.NewRequest("k")
+		arrive := s.holdNext("Txn")
+		tried := make(chan error, 1)
+		go func() {
+			_, err := b.TryAcquire(context.Background(), r)
+			tried <- err
+		}()
+		synctest.Wait()
+		testkit.MustRelease(t, b, r.Grant())
+		etcdlock.WaitForSweeper(t, b)
+		arrive()
+		if err := <-tried; err == nil {
+			t.Error("an owner that has given up has the key")
+		}
+		if left := f.places("k"); len(left) > 0 {
+			t.Errorf("left in etcd: %q", left)
+		}
+	})
+}
+
+// A request of a session that has ended is answered, while one of the next session is under
+// way. The owner gives up: the second one still creates nothing.
+func TestAnswerInAnEndedSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, s := newVirtual(t, f)
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
+		r := testkit.NewRequest("k")
+		var tries sync.WaitGroup
+		try := func() (arrive func()) {
+			arrive = s.holdNext("Txn")
+			tries.Go(func() { _, _ = b.TryAcquire(context.Background(), r) }) // it is given up
+			synctest.Wait()
+			return arrive
+		}
+		first := try()
+		lease, _ := f.lastLease()
+		f.revoke(lease)
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("next session")))
+		second := try()
+		first() // this attempt goes on in the next session, and has the key
+		synctest.Wait()
+		testkit.MustRelease(t, b, r.Grant())
+		etcdlock.WaitForSweeper(t, b)
+		second()
+		tries.Wait()
+		etcdlock.WaitForSweeper(t, b)
+		if left := f.places("k"); len(left) > 0 {
+			t.Errorf("left in etcd: %q", left)
+		}
+	})
+}
+
+// The place of a holder is deleted, and a late request of the holder creates it again, behind
+// the next owner's. The holder is told, and the next owner has the key.
+func TestPlaceCreatedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, s := newVirtual(t, f)
+		testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("session")))
+		r := testkit.NewRequest("k")
+		s.spoilNext("Txn", true)
+		w := testkit.NewRequest("k")
+		if _, err := b.TryAcquire(t.Context(), r); err == nil {
+			t.Fatal("an attempt without an answer succeeded")
+		}
+		g := testkit.MustTry(t, b, r)
+		next := testkit.StartWaiter(t, b, w)
+		synctest.Wait()
+		if held, err := b.ForceRelease(t.Context(), "k"); !held || err != nil {
+			t.Fatal(held, err)
+		}
+		other := next.Served(t)
+		f.delete(f.places("k")[0]) // the late request demands that the key is free
+		s.send(t)
+		if got := testkit.Renewed(t, b, g); got.Status != driver.Lost {
+			t.Errorf("renewal of a lock that was lost: %v, %v", got.Status, got.Err)
+		}
+		if got := testkit.Renewed(t, b, other); got.Status != driver.Lost {
+			t.Errorf("renewal of another lock that was lost: %v, %v", got.Status, got.Err)
+		}
+	})
+}
+
+// A request to delete the place of a holder arrives after the holder has released the key.
+// The next owner has a place with the same name, and keeps it.
+func TestDeletionSparesTheNextPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, _ := newVirtual(t, f)
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		name := f.places("k")[0]
+		operator, s := newVirtual(t, f)
+		arrive := s.holdNext("Txn")
+		forced := make(chan bool, 1)
+		go func() {
+			held, err := operator.ForceRelease(context.Background(), "k")
+			if err != nil {
+				t.Error(err)
+			}
+			forced <- held
+		}()
+		synctest.Wait()
+		testkit.MustRelease(t, b, g)
+		next := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		if f.places("k")[0] != name {
+			t.Fatal("it has another name: the test shows nothing")
+		}
+		arrive()
+		if <-forced {
+			t.Error("ForceRelease has taken the key from somebody")
+		}
+		if got := testkit.Renewed(t, b, next); got.Status != driver.Renewed {
+			t.Errorf("the next owner's renewal: %v, %v", got.Status, got.Err)
+		}
+	})
+}
+
+// The deletion of a place arrives after another one, and after the next owner has the key.
+func TestLateDeletionSparesTheNextOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, s := newVirtual(t, f)
+		r := testkit.NewRequest("k")
+		r.TTL = time.Second
+		testkit.MustTry(t, b, r)
+		s.spoilNext("Txn", true) // that of the sweeper
+		time.Sleep(r.TTL + time.Millisecond)
+		etcdlock.WaitForSweeper(t, b)
+		next := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		s.send(t)
+		if got := testkit.Renewed(t, b, next); got.Status != driver.Renewed {
+			t.Errorf("the next owner's renewal: %v, %v", got.Status, got.Err)
+		}
+	})
+}
+
+// The release of a holder and the place of a waiter are in one batch. The waiter is served
+// at once.
+func TestReleaseInTheBatchOfAWaiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, s := newVirtual(t, f)
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		var arrive []func()
+		var others sync.WaitGroup
+		for _, key := range []string{"1", "2", "3", "4"} {
+			arrive = append(arrive, s.holdNext("Txn"))
+			others.Go(func() { testkit.MustTry(t, b, testkit.NewRequest(key)) })
+			synctest.Wait()
+		}
+		start := time.Now()
+		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
+		synctest.Wait()
+		released := make(chan error, 1)
+		go func() { released <- b.Release(context.Background(), g) }()
+		synctest.Wait()
+		arrive[0]() // its successor is the batch
+		next := w.Served(t)
+		if d := time.Since(start); d > 0 {
+			t.Errorf("the waiter is served after %v", d)
+		}
+		if err := <-released; err != nil {
+			t.Error(err)
+		}
+		for _, f := range arrive {
+			f()
+		}
+		others.Wait()
+		testkit.MustRelease(t, b, next)
+	})
+}
+
+// A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with the
+// Backend.
+func TestPingAfterTheSessionWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, _ := newVirtual(t, f)
+		for range 2 {
+			if err := b.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(f.keys); n != 2 {
+				t.Errorf("%d keys, want the fence and that of Ping", n)
+			}
+			lease, _ := f.lastLease()
+			f.revoke(lease)
+		}
+		if err := b.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := b.Close(); err != nil || len(f.keys) > 0 {
+			t.Errorf("%d keys are left: %v", len(f.keys), err)
+		}
+	})
+}

@@ -1,0 +1,223 @@
+package etcdlock_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/etcdlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+const password = "secret"
+
+// mustDo ends the test if a request of the administrator fails.
+func mustDo(tb testing.TB) func(_ any, err error) {
+	tb.Helper()
+	return func(_ any, err error) {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// startWithUsers starts a server with the users root, shop, whose role may read and write
+// the keys of this package, and guest, who may do nothing.
+func startWithUsers(tb testing.TB, args ...string) *etcdtest.Server {
+	tb.Helper()
+	s := etcdtest.Start(tb, args...)
+	admin, must, ctx := newClient(tb, s.Addr()), mustDo(tb), context.Background()
+	for user, role := range map[string]string{"root": "root", "shop": "locks", "guest": "nothing"} {
+		must(admin.UserAdd(ctx, user, password))
+		must(admin.RoleAdd(ctx, role))
+		must(admin.UserGrantRole(ctx, user, role))
+	}
+	must(admin.RoleGrantPermission(ctx, "locks", etcdlock.DefaultPrefix, clientv3.GetPrefixRangeEnd(etcdlock.DefaultPrefix), clientv3.PermissionType(clientv3.PermReadWrite)))
+	must(admin.AuthEnable(ctx))
+	return s
+}
+
+// clientOf returns the client of a user.
+func clientOf(tb testing.TB, s *etcdtest.Server, user string) *clientv3.Client {
+	tb.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()}, Username: user, Password: password, Logger: zap.NewNop()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// A user needs no more than a role that may read and write the keys below the prefix. The
+// error for another user says what is missing, at the first use and in Ping.
+func TestRoleSuffices(t *testing.T) {
+	t.Parallel()
+	s := startWithUsers(t)
+	ctx, must := t.Context(), func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	lockerOf := func(c *clientv3.Client, opts ...etcdlock.Option) *distlock.Locker {
+		locker := distlock.New(newBackend(t, c, opts...), distlock.Config{})
+		t.Cleanup(func() { _ = locker.Close() })
+		return locker
+	}
+	shop := lockerOf(clientOf(t, s, "shop"))
+	must(shop.Ping(ctx))
+	must(shop.Do(ctx, "report", distlock.Opts{}, func(ctx context.Context) error {
+		lease, _ := distlock.FromContext(ctx)
+		if err := lease.Refresh(ctx); err != nil {
+			return err
+		}
+		locks, err := shop.Inspect(ctx, "", 10)
+		if err == nil && len(locks) != 1 {
+			t.Errorf("Inspect: %+v", locks)
+		}
+		if _, err := shop.TryAcquire(context.Background(), "report", distlock.Opts{}); !errors.Is(err, distlock.ErrNotAcquired) {
+			t.Errorf("TryAcquire of a held key: %v", err)
+		}
+		return err
+	}))
+	must(shop.DoAll(ctx, []string{"a", "b"}, distlock.Opts{Mode: distlock.Shared}, func(context.Context) error { return nil }))
+
+	for name, refused := range map[string]struct {
+		locker *distlock.Locker
+		says   []string
+	}{
+		"without a role":    {lockerOf(clientOf(t, s, "guest")), []string{"permission denied", `"guest"`, `readwrite --prefix "distlock/"`}},
+		"with another role": {lockerOf(clientOf(t, s, "shop"), etcdlock.WithPrefix("other/")), []string{"permission denied", `readwrite --prefix "other/"`}},
+		"without a user":    {lockerOf(newClient(t, s.Addr())), []string{"user name is empty", "needs Username and Password"}},
+	} {
+		_, err := refused.locker.TryAcquire(ctx, "report", distlock.Opts{})
+		for what, err := range map[string]error{"TryAcquire": err, "Ping": refused.locker.Ping(ctx)} {
+			checkError(t, what+" "+name, err, append(refused.says, "etcdlock: "+s.Addr()+": ")...)
+			if !errors.Is(err, distlock.ErrUnavailable) {
+				t.Errorf("%s %s: %v", what, name, err)
+			}
+		}
+	}
+}
+
+// The token of the user ends, while a lock is held and another owner waits for it. Nothing
+// is lost.
+func TestTokenEnds(t *testing.T) {
+	t.Parallel()
+	jwt := "--auth-token=jwt,sign-method=RS256,ttl=1s," + jwtKeys(t)
+	for name, test := range map[string]struct {
+		args []string
+		end  func(s *etcdtest.Server, root *clientv3.Client) (password string)
+	}{
+		"expired": {[]string{jwt}, func(*etcdtest.Server, *clientv3.Client) string { return password }},
+		"restart": {nil, func(s *etcdtest.Server, root *clientv3.Client) string {
+			// The server reads again what has come after the last write on the disk, logins included.
+			mustDo(t)(root.Put(context.Background(), "last", "write"))
+			s.Shutdown(t, os.Interrupt)
+			s.Restart(t)
+			return password
+		}},
+		"revoked": {nil, func(_ *etcdtest.Server, root *clientv3.Client) string {
+			mustDo(t)(root.UserChangePassword(context.Background(), "shop", password))
+			return password
+		}},
+		"new password": {nil, func(_ *etcdtest.Server, root *clientv3.Client) string {
+			mustDo(t)(root.UserChangePassword(context.Background(), "shop", "new"))
+			return "new"
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startWithUsers(t, test.args...)
+			root := clientOf(t, s, "root")
+			etcdlock.MendLogin(root)
+			c := clientOf(t, s, "shop")
+			logins := &logins{Auth: c.Auth}
+			c.Auth = logins
+			b := newBackend(t, c)
+			g, other := testkit.MustTry(t, b, testkit.NewRequest("k")), testkit.MustTry(t, b, testkit.NewRequest("other"))
+			w := startWaiter(t, b, root, testkit.NewRequest("k"))
+			const watchers = "etcd_debugging_mvcc_watcher_total"
+			testkit.Eventually(t, "it watches", func() bool { return s.Metric(t, watchers) == 1 })
+			token := logins.token.Load().(string)
+			logins.password.Store(test.end(s, root))
+			testkit.Eventually(t, "the token has ended", func() bool {
+				old, err := clientv3.New(clientv3.Config{Endpoints: []string{s.Addr()}, Token: token, Logger: zap.NewNop()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer old.Close()
+				_, err = old.Get(context.Background(), etcdlock.DefaultPrefix)
+				return err != nil
+			})
+			// The watch of this one would be on the stream of the other.
+			next := startWaiter(t, b, root, testkit.NewRequest("other"))
+			testkit.Eventually(t, "both watch", func() bool { return s.Metric(t, watchers) == 2 })
+			testkit.Eventually(t, "the lease is renewed", func() bool {
+				r := testkit.Renewed(t, b, g)
+				if r.Status == driver.Lost {
+					t.Fatal("the lease is lost")
+				}
+				return r.Status == driver.Renewed
+			})
+			testkit.MustRelease(t, b, g)
+			testkit.MustRelease(t, b, other)
+			testkit.MustRelease(t, b, w.Served(t))
+			testkit.MustRelease(t, b, next.Served(t))
+		})
+	}
+}
+
+// logins is the Auth of a client whose password may change.
+type logins struct {
+	clientv3.Auth
+
+	password atomic.Value // what the present password is, once it is set
+	token    atomic.Value // the last
+}
+
+func (l *logins) Authenticate(ctx context.Context, name, password string) (*clientv3.AuthenticateResponse, error) {
+	if now, ok := l.password.Load().(string); ok {
+		password = now
+	}
+	resp, err := l.Auth.Authenticate(ctx, name, password)
+	if err == nil {
+		l.token.Store(resp.Token)
+	}
+	return resp, err
+}
+
+// jwtKeys writes a pair of keys, and returns the options that name their files.
+func jwtKeys(tb testing.TB) string {
+	tb.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	write := func(kind string, der []byte) string {
+		path := filepath.Join(tb.TempDir(), "key")
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			tb.Fatal(err)
+		}
+		return path
+	}
+	return "pub-key=" + write("PUBLIC KEY", public) + ",priv-key=" + write("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key))
+}
