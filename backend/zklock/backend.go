@@ -31,9 +31,9 @@ type Backend struct {
 }
 
 // New returns a Backend that keeps locks on the servers of one ensemble. Each server is
-// a host and a port. New resolves the names and begins to connect. It does not wait for
-// the connection: if no server can be reached, the calls fail. It fails if a name cannot
-// be resolved or an option is invalid.
+// a host and a port. New begins to connect. It does not wait for the connection: if no
+// server can be reached, the calls fail. The names are looked up again for each connection:
+// a server may move, and a name may be unknown at first. New fails if an option is invalid.
 func New(servers []string, opts ...Option) (*Backend, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("zklock: no servers")
@@ -43,7 +43,7 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{opts: o, background: newBackground()}
-	if b.link, err = newLink(servers, &b.opts); err != nil {
+	if b.link, err = newLink(b.background.ctx, servers, &b.opts); err != nil {
 		return nil, err
 	}
 	b.watches = newWatches(b.link)

@@ -10,6 +10,8 @@ var (
 	errNoAnswer      = errors.New("no answer")
 	errNoSession     = errors.New("no session")
 	errNoCredentials = errors.New("no credentials were given, see WithDigest")
+	errRefusedAuth   = errors.New("the server refuses the digest scheme of WithDigest: see its providers and enforce.auth.schemes")
+	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client")
 )
 
 // serverError says at which server an operation failed, and why.

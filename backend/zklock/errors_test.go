@@ -59,12 +59,8 @@ func TestOutageTexts(t *testing.T) {
 			`zklock: no session: dial tcp ` + dead + `: connect: connection refused`,
 		},
 		{
-			"wrong host", // known when the Backend is made
-			func(*testing.T) error {
-				_, err := zklock.New([]string{"zk..invalid:2181"}) // not a valid name, so no DNS server is asked
-				return errors.Join(err, distlock.ErrUnavailable)
-			},
-			`zklock: lookup zk\.\.invalid: no such host`,
+			"wrong host", unreachable("zk..invalid:2181", time.Second), // not a valid name, so no DNS server is asked
+			`zklock: zk\.\.invalid:2181: no session within 1s: dial tcp: lookup zk\.\.invalid: no such host`,
 		},
 		{
 			"silent", unreachable(silent(t), 200*time.Millisecond),
