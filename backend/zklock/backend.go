@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -156,6 +159,39 @@ func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
 		return nil, err
 	}
 	return parseQueue(names)
+}
+
+// stranger returns a child of a key's node beside which a node of kind k must not be: one
+// that does not see it, or an ephemeral node of another program, which is a lock with a rule
+// that is not known. The children have the names, of which q is the queue.
+func (b *Backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
+	if s := findStranger(names, q, k); s != nil {
+		return s, nil
+	}
+	var others []string
+	var stats []*pending[zk.Stat]
+	for _, name := range names {
+		if _, ok := parseNode(name); !ok {
+			others, stats = append(others, name), append(stats, b.link.stat(parent+"/"+name))
+		}
+	}
+	for i, name := range others {
+		stat, err := stats[i].wait(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case isEphemeral(&stat):
+			return newStranger(name, "the %s %q of another program, which may not see other locks", ephemeralNode, name), nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// isEphemeral reports whether a node ends with a session. The server has the kinds of other
+// nodes in the same field: containers, and nodes with a TTL, whose first byte is 0xff.
+func isEphemeral(stat *zk.Stat) bool {
+	owner := stat.EphemeralOwner
+	return owner != 0 && owner != math.MinInt64 && uint64(owner)>>56 != 0xff
 }
 
 // lose gives up the ticket of an owner that has lost the key.

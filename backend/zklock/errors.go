@@ -2,8 +2,17 @@ package zklock
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/distlock-go/distlock/driver"
 )
+
+const ephemeralNode = "ephemeral node"
+
+// errEphemeral: another program has an ephemeral node at the path of the key's node. Such
+// a node cannot have children.
+var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 var (
 	errClosed        = errors.New("zklock: the Backend is closed")

@@ -3,20 +3,11 @@ package zklock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/distlock-go/distlock/driver"
 )
-
-const ephemeralNode = "ephemeral node"
-
-// errEphemeral: another program has an ephemeral node at the path of the key's node. Such
-// a node cannot have children.
-var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 // nodes creates, finds and deletes the nodes of tickets.
 type nodes struct {
@@ -234,6 +225,20 @@ func (n *nodes) deleteOrphan(path string) {
 		})
 		n.unmarkDeleting(path)
 	})
+}
+
+// withdraw deletes the node of tk, which the caller has locked and whose owner remains. After
+// an error it continues in the background.
+func (n *nodes) withdraw(ctx context.Context, tk *ticket) error {
+	path := tk.node
+	tk.node, tk.first = "", ""
+	n.markDeleting(path)
+	if _, err := n.link.remove(path).wait(ctx); err != nil {
+		n.deleteOrphan(path)
+		return err
+	}
+	n.unmarkDeleting(path)
+	return nil
 }
 
 // markDeleting records that the deletion of a node has begun. Until unmarkDeleting is

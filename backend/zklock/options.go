@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Defaults of the options.
@@ -47,13 +50,14 @@ type options struct {
 	dial           DialFunc
 	logger         *slog.Logger
 	exclusive      string // the tag of exclusive locks
+	shared         string // the tag of shared locks
 	err            error  // of the first invalid option
 }
 
 func newOptions(opts []Option) (options, error) {
 	o := options{
 		root: DefaultRoot, sessionTimeout: DefaultSessionTimeout, opTimeout: DefaultOpTimeout,
-		dial: net.DialTimeout, lookup: net.DefaultResolver.LookupHost, logger: slog.New(slog.DiscardHandler), exclusive: tagLock,
+		dial: net.DialTimeout, lookup: net.DefaultResolver.LookupHost, logger: slog.New(slog.DiscardHandler), exclusive: tagLock, shared: tagRead,
 	}
 	for _, opt := range opts {
 		if opt == nil {
@@ -74,6 +78,18 @@ func newOptions(opts []Option) (options, error) {
 		}
 	}
 	return o, nil
+}
+
+// kindOf returns what the nodes of owners ask for.
+func (o *options) kindOf(s driver.Sharing) kind {
+	switch {
+	case s.Permits > 0:
+		return kind{tagPermit + strconv.Itoa(s.Permits) + tagEnd, s}
+	case s.Mode == driver.Shared:
+		return kind{o.shared, s}
+	default:
+		return kind{o.exclusive, s}
+	}
 }
 
 // refuse makes New fail because of an option.
@@ -242,7 +258,7 @@ func WithLogger(l *slog.Logger) Option {
 // InterProcessReadWriteLock sees them as write locks. By default its InterProcessMutex sees
 // them. All processes that share a lock must use the same names.
 func WithReadWriteNames() Option {
-	return func(o *options) { o.exclusive = tagWrite }
+	return func(o *options) { o.exclusive, o.shared = tagWrite, tagRead }
 }
 
 // WithLatchNames names the nodes of exclusive locks so that Curator's LeaderLatch sees them
@@ -251,5 +267,12 @@ func WithReadWriteNames() Option {
 //
 // [distlock.Locker.Lead]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Lead
 func WithLatchNames() Option {
-	return func(o *options) { o.exclusive = tagLatch }
+	return func(o *options) { o.exclusive, o.shared = tagLatch, tagRead }
+}
+
+// WithKazooNames names the nodes so that kazoo's Lock, WriteLock and ReadLock, in Python, see
+// them. Its Lock does not see readers: programs that share a lock with readers use its
+// WriteLock. All processes that share a lock must use the same names.
+func WithKazooNames() Option {
+	return func(o *options) { o.exclusive, o.shared = tagKazoo, tagKazooR }
 }

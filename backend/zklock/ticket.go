@@ -38,6 +38,15 @@ type ticket struct {
 	index       int          // in the heap of expiries
 }
 
+// obstacle is why a ticket's owner does not get the key now.
+type obstacle struct {
+	session   *session
+	watch     []string  // the paths of the nodes to wait for
+	own       string    // the path of the ticket's node; "" if there can be none
+	createdAt time.Time // when the creation of that node was requested
+	first     string    // the path of the first node in the queue
+}
+
 // lock locks the ticket, to work on its node. It returns false if ctx ends first.
 func (tk *ticket) lock(ctx context.Context) bool {
 	select {
