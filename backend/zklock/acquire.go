@@ -99,6 +99,12 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 			tk.node, tk.inDoubt = "", false // the node ended with its session
 			b.table.setLost(tk)
 		}
+		if !b.trial.passed.Load() {
+			created, err := b.trial.begin(b.nodes).wait(ctx)
+			if err != nil && (created || !errors.Is(err, zk.ErrNoAuth)) { // the key's node may exist
+				return driver.Grant{}, obstacle{}, err
+			}
+		}
 		if err := b.nodes.find(ctx, tk, s); err != nil {
 			return driver.Grant{}, obstacle{}, err
 		}

@@ -31,6 +31,7 @@ type Backend struct {
 	nodes      *nodes
 	watches    *watches
 	background *background
+	trial      trial
 }
 
 // New returns a Backend that keeps locks on the servers of one ensemble. Each server is
@@ -72,11 +73,20 @@ func (b *Backend) Close() error {
 }
 
 // Ping implements [driver.Pinger]. It returns nil if there is a session and the leader
-// answers.
+// answers. Until that was successful once, it also creates, reads, writes and deletes a node
+// below the root, with the ACL of the locks: the error names the permission that is missing.
+// With [WithPath] a user that may create no nodes below the root is not tested.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
-	return b.link.confirm(op)
+	if err := b.link.confirm(op); err != nil || b.trial.passed.Load() {
+		return err
+	}
+	created, err := b.trial.begin(b.nodes).wait(op)
+	if !created && b.opts.path != nil && errors.Is(err, zk.ErrNoAuth) {
+		return nil
+	}
+	return err
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,

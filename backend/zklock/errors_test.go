@@ -69,12 +69,12 @@ func TestOutageTexts(t *testing.T) {
 		{
 			"no password",
 			func(t *testing.T) error { return refused(t, password) },
-			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: no credentials were given, see WithDigest`,
+			`zklock: 127\.0\.0\.1:\d+: no permission to read "/owned-[^"]*": zk: not authenticated: no credentials were given, see WithDigest`,
 		},
 		{
 			"wrong password", // for ZooKeeper this is another user
 			func(t *testing.T) error { return refused(t, password, zklock.WithDigest("shop", "guess")) },
-			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: the nodes' ACL does not name the user "shop" with this password`,
+			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: the ACL does not give it to the user "shop" with this password, see WithACL`,
 		},
 		{
 			"killed under a holder",

@@ -240,7 +240,7 @@ func (l *link) children(path string) *pending[[]string] {
 		if errors.Is(err, zk.ErrNoNode) {
 			return nil, nil
 		}
-		return names, err
+		return names, denied(err, "read", path)
 	})
 }
 
@@ -283,7 +283,7 @@ func (l *link) content(path string) *pending[content] {
 		case errors.Is(err, zk.ErrNoNode):
 			return content{}, nil
 		case err != nil:
-			return content{}, err
+			return content{}, denied(err, "read", path)
 		default:
 			return content{data, *stat}, nil
 		}
@@ -295,7 +295,7 @@ func (l *link) set(path string, data []byte, version int32) *pending[zk.Stat] {
 	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
 		stat, err := c.Set(path, data, version)
 		if err != nil {
-			return zk.Stat{}, err
+			return zk.Stat{}, denied(err, "write", path)
 		}
 		return *stat, nil
 	})
@@ -308,7 +308,7 @@ func (l *link) remove(path string) *pending[bool] {
 		if errors.Is(err, zk.ErrNoNode) {
 			return false, nil
 		}
-		return err == nil, err
+		return err == nil, denied(err, "delete", path)
 	})
 }
 
@@ -361,7 +361,9 @@ func (l *link) explain(err error) error {
 	case errors.Is(err, zk.ErrNoAuth) && user == "":
 		e.cause = errNoCredentials
 	case errors.Is(err, zk.ErrNoAuth):
-		e.cause = fmt.Errorf("the nodes' ACL does not name the user %q with this password", user)
+		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see WithACL", user)
+	case refusals[err.Error()] != "":
+		e.cause = errors.New(refusals[err.Error()])
 	}
 	return e
 }

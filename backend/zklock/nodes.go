@@ -35,6 +35,7 @@ func (n *nodes) create(ctx context.Context, tk *ticket, s *session) *pending[cre
 			sent := time.Now()
 			tk.createdAt = sent
 			node, err := c.Create(path, tk.data(), zk.FlagEphemeralSequential, n.opts.acl)
+			err = denied(err, "create in", tk.parent)
 			switch {
 			case err == nil:
 				tk.node, tk.session, tk.inDoubt = node, s, false

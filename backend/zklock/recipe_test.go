@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
@@ -117,7 +118,7 @@ func TestStrangerWhileWaiting(t *testing.T) {
 	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
-	key := "stranger-" + guid
+	key := "stranger-" + uuid.NewString() // some nodes stay, and the test may run again
 	keepParent(t, admin, key)
 	plant(t, admin, parentOf(key)+"/config", 0) // not ephemeral: not a lock
 	g := testkit.MustTry(t, b, testkit.NewRequest(key))

@@ -1,0 +1,404 @@
+package zktest
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Kinds of requests, for [Virtual.On].
+const (
+	OpConnect     = 0 // the first request on a connection
+	OpCreate      = 1
+	OpDelete      = 2
+	OpExists      = 3
+	OpGetData     = 4
+	OpSetData     = 5
+	OpSync        = 9
+	OpPing        = 11
+	OpGetChildren = 12
+	opContainer   = 19
+	OpSetAuth     = 100
+	opSetWatches  = 101
+	opClose       = -11
+)
+
+// Fate is what a [Virtual] does with a request.
+type Fate int
+
+// Fates.
+const (
+	Serve  Fate = iota
+	Drop        // it is not executed, and there is no answer
+	Mute        // it is executed, and there is no answer
+	Defer       // it is executed before the next OpSync, and there is no answer
+	Refuse      // the answer is that the authentication has failed
+	HangUp      // the connection is closed
+)
+
+const (
+	codeNoNode     = -101
+	codeBadVersion = -103
+	codeExists     = -110
+	codeAuthFailed = -115
+)
+
+// Virtual is a ZooKeeper server in the memory of a test, for bubbles of testing/synctest:
+// its sessions end in virtual time. It has what a lock needs, and no ACLs. The zero value is
+// ready to use. A network of package spoilnet can be between it and its clients.
+type Virtual struct {
+	// On, if it is set, is called with each request before it is served. The path is that of
+	// the node, or the credentials of OpSetAuth. It may block: the connection then
+	// waits.
+	On func(op int32, path string) Fate
+
+	// KeepDead lets nodes outlive their sessions, as a server shows them that lags behind.
+	KeepDead bool
+
+	mu       sync.Mutex
+	zxid     int64
+	last     int64 // the ID of the session that began last
+	sessions map[int64]*time.Timer
+	nodes    map[string]*virtualNode
+	deferred []func()
+	created  []string
+	watches  map[string][]*virtualConn
+}
+
+type virtualNode struct {
+	data                []byte
+	czxid, mzxid, owner int64
+	ctime               time.Time
+	version, sequence   int32
+	children            int32
+}
+
+// Dial opens a connection to the server, for spoilnet.To.
+func (v *Virtual) Dial() (net.Conn, error) {
+	client, server := net.Pipe()
+	c := &virtualConn{v: v, conn: server, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	go c.write()
+	go c.read()
+	return client, nil
+}
+
+// Expire ends all sessions. Their clients learn it when they connect again.
+func (v *Virtual) Expire() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for id := range maps.Clone(v.sessions) {
+		v.expire(id)
+	}
+}
+
+// Created returns the paths of all nodes that were ever created below a path.
+func (v *Virtual) Created(below string) (paths []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, p := range v.created {
+		if strings.HasPrefix(p, below+"/") {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// Children returns the paths of the nodes below a path.
+func (v *Virtual) Children(of string) (paths []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for p := range v.nodes {
+		if path.Dir(p) == of {
+			paths = append(paths, p)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// expire ends a session.
+func (v *Virtual) expire(id int64) {
+	v.sessions[id].Stop()
+	delete(v.sessions, id)
+	if v.KeepDead {
+		return
+	}
+	for p, n := range maps.Clone(v.nodes) {
+		if n.owner == id {
+			v.remove(p)
+		}
+	}
+}
+
+func (v *Virtual) remove(p string) {
+	v.zxid++
+	delete(v.nodes, p)
+	if parent := v.nodes[path.Dir(p)]; parent != nil {
+		parent.children--
+	}
+	v.fire(p, 2)
+}
+
+// fire sends an event to those that watch a node.
+func (v *Virtual) fire(p string, event int32) {
+	for _, c := range v.watches[p] {
+		c.send(packet{}.with32(-1).with64(-1).with32(0).with32(event).with32(3).withBytes([]byte(p)))
+	}
+	delete(v.watches, p)
+}
+
+// connect returns the session of a client that had a session with this ID, or 0.
+func (v *Virtual) connect(id int64, timeout time.Duration) int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if id != 0 {
+		if t := v.sessions[id]; t == nil || !t.Stop() {
+			return 0
+		}
+	} else {
+		v.last++
+		id = v.last
+	}
+	if v.sessions == nil {
+		v.sessions, v.nodes, v.watches = map[int64]*time.Timer{}, map[string]*virtualNode{"/": {}}, map[string][]*virtualConn{}
+	}
+	v.sessions[id] = time.AfterFunc(timeout, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.sessions[id] != nil {
+			v.expire(id)
+		}
+	})
+	return id
+}
+
+// virtualConn is a connection of a client.
+type virtualConn struct {
+	v       *Virtual
+	conn    net.Conn
+	session int64
+	timeout time.Duration
+
+	mu     sync.Mutex
+	out    []packet
+	wake   chan struct{}
+	closed chan struct{}
+}
+
+func (c *virtualConn) send(p packet) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out = append(c.out, packet{}.withBytes(p))
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *virtualConn) write() {
+	for {
+		c.mu.Lock()
+		out := c.out
+		c.out = nil
+		c.mu.Unlock()
+		for _, p := range out {
+			if _, err := c.conn.Write(p); err != nil {
+				return
+			}
+		}
+		select {
+		case <-c.wake:
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+func (c *virtualConn) read() {
+	defer close(c.closed)
+	defer c.conn.Close() //nolint:errcheck // nothing is lost
+	for first := true; ; first = false {
+		var length [4]byte
+		if _, err := io.ReadFull(c.conn, length[:]); err != nil {
+			return
+		}
+		p := make(packet, binary.BigEndian.Uint32(length[:]))
+		if _, err := io.ReadFull(c.conn, p); err != nil {
+			return
+		}
+		if !c.serve(p, first) {
+			return
+		}
+	}
+}
+
+// serve serves a request. It returns false if the connection is to be closed.
+func (c *virtualConn) serve(p packet, first bool) bool {
+	v := c.v
+	if first {
+		if v.on(OpConnect, "") != Serve {
+			return false
+		}
+		_, _ = p.int32(), p.int64()
+		timeout := p.int32()
+		c.timeout = time.Duration(timeout) * time.Millisecond
+		c.session = v.connect(p.int64(), c.timeout)
+		c.send(packet{}.with32(0).with32(timeout).with64(c.session).withBytes(make([]byte, 16)))
+		return true
+	}
+	xid, op := p.int32(), p.int32()
+	name := ""
+	switch arguments := p; op {
+	case OpSetAuth:
+		_, _ = arguments.int32(), arguments.text()
+		name = arguments.text()
+	case OpPing, opSetWatches, opClose:
+	default:
+		name = arguments.text()
+	}
+	fate := v.on(op, name)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if t := v.sessions[c.session]; t == nil {
+		return false
+	} else if op != opClose {
+		t.Reset(c.timeout)
+	}
+	switch fate {
+	case Drop:
+		return true
+	case HangUp:
+		return false
+	case Refuse:
+		c.send(packet{}.with32(xid).with64(v.zxid).with32(codeAuthFailed))
+		return true
+	case Defer:
+		v.deferred = append(v.deferred, func() { v.execute(c, op, p) })
+		return true
+	}
+	if op == OpSync {
+		for _, f := range v.deferred {
+			f()
+		}
+		v.deferred = nil
+	}
+	body, code := v.execute(c, op, p)
+	if fate != Mute {
+		c.send(append(packet{}.with32(xid).with64(v.zxid).with32(code), body...))
+	}
+	if op == opClose {
+		v.expire(c.session)
+	}
+	return true
+}
+
+func (v *Virtual) on(op int32, name string) Fate {
+	if v.On == nil {
+		return Serve
+	}
+	return v.On(op, name)
+}
+
+// execute executes a request, and returns the answer.
+func (v *Virtual) execute(c *virtualConn, op int32, p packet) (body packet, code int32) {
+	switch op {
+	case OpPing, OpSetAuth, opClose:
+		return nil, 0
+	case opSetWatches:
+		p.int64()
+		for range 2 {
+			for _, name := range p.texts() {
+				if v.nodes[name] == nil {
+					c.send(packet{}.with32(-1).with64(-1).with32(0).with32(2).with32(3).withBytes([]byte(name)))
+				} else {
+					v.watches[name] = append(v.watches[name], c)
+				}
+			}
+		}
+		return nil, 0
+	}
+	name := p.text()
+	n := v.nodes[name]
+	switch {
+	case op == OpSync:
+		return packet{}.withBytes([]byte(name)), 0
+	case op == OpCreate || op == opContainer:
+		data := p.bytes()
+		for range p.int32() { // the ACL
+			_, _, _ = p.int32(), p.text(), p.text()
+		}
+		return v.create(c, name, data, p.int32())
+	case n == nil:
+		return nil, codeNoNode
+	case op == OpDelete:
+		v.remove(name)
+		return nil, 0
+	case op == OpSetData:
+		data, version := p.bytes(), p.int32()
+		if version >= 0 && version != n.version {
+			return nil, codeBadVersion
+		}
+		v.zxid++
+		n.data, n.mzxid = data, v.zxid
+		n.version++
+		v.fire(name, 3)
+		return n.stat(), 0
+	}
+	if p.bool() {
+		v.watches[name] = append(v.watches[name], c)
+	}
+	switch op {
+	case OpExists:
+		return n.stat(), 0
+	case OpGetData:
+		return append(packet{}.withBytes(n.data), n.stat()...), 0
+	case OpGetChildren:
+		var names packet
+		count := int32(0)
+		for child := range v.nodes {
+			if child != "/" && path.Dir(child) == name {
+				names, count = names.withBytes([]byte(path.Base(child))), count+1
+			}
+		}
+		return slices.Concat(packet{}.with32(count), names, n.stat()), 0
+	default:
+		panic(fmt.Sprintf("zktest: a request of kind %d", op))
+	}
+}
+
+func (v *Virtual) create(c *virtualConn, name string, data []byte, flags int32) (body packet, code int32) {
+	parent := v.nodes[path.Dir(name)]
+	if parent == nil {
+		return nil, codeNoNode
+	}
+	if flags&2 != 0 && flags < 4 { // sequential
+		name += fmt.Sprintf("%010d", parent.sequence)
+	}
+	if v.nodes[name] != nil {
+		return nil, codeExists
+	}
+	v.zxid++
+	n := &virtualNode{data: data, czxid: v.zxid, mzxid: v.zxid, ctime: time.Now()}
+	if flags&1 != 0 {
+		n.owner = c.session
+	}
+	parent.sequence++
+	parent.children++
+	v.nodes[name] = n
+	v.created = append(v.created, name)
+	return packet{}.withBytes([]byte(name)), 0
+}
+
+func (n *virtualNode) stat() packet {
+	ms := n.ctime.UnixMilli()
+	return packet{}.with64(n.czxid).with64(n.mzxid).with64(ms).with64(ms).with32(n.version).with32(n.sequence).with32(0).
+		with64(n.owner).with32(int32(len(n.data))).with32(n.children).with64(cmp.Or(n.mzxid, n.czxid))
+}
