@@ -22,10 +22,11 @@ type hosts struct {
 	ctx    context.Context //nolint:containedctx // ends when the Backend is closed
 	lookup func(ctx context.Context, host string) ([]string, error)
 
-	servers []string // each is a host and a port
-	round   []string // the addresses that are still to be tried
-	last    string   // the address that was tried last
-	failed  bool     // there was no connection since the round before began
+	servers []string  // each is a host and a port
+	round   []string  // the addresses that are still to be tried
+	last    string    // the address that was tried last
+	failed  bool      // there was no connection since the round before began
+	since   time.Time // when a connection began last
 }
 
 // Init implements [zk.HostProvider]. It looks nothing up.
@@ -46,11 +47,15 @@ func (h *hosts) Init(servers []string) error {
 // Len implements [zk.HostProvider].
 func (h *hosts) Len() int { return len(h.servers) }
 
+// shortConnection is the time that a connection lasts at least before the next one is opened
+// without a pause. A server may end each connection at once, because of its credentials.
+const shortConnection = time.Second
+
 // Next implements [zk.HostProvider]. The library waits for a second if retryStart is true.
 func (h *hosts) Next() (server string, retryStart bool) {
 	if len(h.round) == 0 {
 		h.round = h.resolve()
-		retryStart = h.failed || h.round[0] == h.last
+		retryStart = h.failed || h.round[0] == h.last || time.Since(h.since) < shortConnection
 		h.failed = true
 	}
 	h.last, h.round = h.round[0], h.round[1:]
@@ -58,7 +63,7 @@ func (h *hosts) Next() (server string, retryStart bool) {
 }
 
 // Connected implements [zk.HostProvider].
-func (h *hosts) Connected() { h.round, h.failed = nil, false }
+func (h *hosts) Connected() { h.round, h.failed, h.since = nil, false, time.Now() }
 
 // resolve returns the addresses of the servers in a random order, the one that was tried
 // last at the end. For a name that is not known it returns the name: to dial it is an error

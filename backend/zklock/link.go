@@ -102,10 +102,7 @@ func (l *link) onEvent(e zk.Event) {
 	switch e.State {
 	case zk.StateHasSession:
 		id, timeout := l.latest.session()
-		if l.current != nil && l.current.id != id {
-			l.endSession()
-		}
-		if l.current == nil {
+		if l.current == nil { // otherwise it continues: the end of a session is an event of its own
 			l.current = &session{id: id, timeout: timeout, ended: make(chan struct{})}
 		}
 		if l.user != "" && !l.authenticated {

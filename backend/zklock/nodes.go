@@ -71,14 +71,10 @@ func nothingDone(err error) bool {
 }
 
 // abandon waits for the result of create in place of its caller, and unlocks tk. If tk
-// was given up by then, it deletes the node.
+// was given up by then, a deletion waits for that.
 func (n *nodes) abandon(tk *ticket, creation *pending[created]) {
 	<-creation.done
-	gone := tk.isGone()
 	tk.unlock()
-	if gone {
-		n.deleteInBackground(tk)
-	}
 }
 
 // find looks for the node of tk if its creation is in doubt because the reply was lost.

@@ -71,6 +71,7 @@ type Virtual struct {
 	deferred []func()
 	created  []string
 	watches  map[string][]*virtualConn
+	conns    []net.Conn
 }
 
 type virtualNode struct {
@@ -85,9 +86,22 @@ type virtualNode struct {
 func (v *Virtual) Dial() (net.Conn, error) {
 	client, server := net.Pipe()
 	c := &virtualConn{v: v, conn: server, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.conns = append(v.conns, server)
 	go c.write()
 	go c.read()
 	return client, nil
+}
+
+// Kill closes all connections, also those on which a write is blocked.
+func (v *Virtual) Kill() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.conns {
+		_ = c.Close() // it may be closed already
+	}
+	v.conns = nil
 }
 
 // Expire ends all sessions. Their clients learn it when they connect again.
@@ -193,10 +207,13 @@ type virtualConn struct {
 	closed chan struct{}
 }
 
-func (c *virtualConn) send(p packet) {
+func (c *virtualConn) send(p packet) { c.add(packet{}.withBytes(p)) }
+
+// add adds a packet to those that are to be written; nil closes the connection.
+func (c *virtualConn) add(p packet) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.out = append(c.out, packet{}.withBytes(p))
+	c.out = append(c.out, p)
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -210,6 +227,9 @@ func (c *virtualConn) write() {
 		c.out = nil
 		c.mu.Unlock()
 		for _, p := range out {
+			if p == nil {
+				_ = c.conn.Close() // the reader ends
+			}
 			if _, err := c.conn.Write(p); err != nil {
 				return
 			}
@@ -252,6 +272,9 @@ func (c *virtualConn) serve(p packet, first bool) bool {
 		c.timeout = time.Duration(timeout) * time.Millisecond
 		c.session = v.connect(p.int64(), c.timeout)
 		c.send(packet{}.with32(0).with32(timeout).with64(c.session).withBytes(make([]byte, 16)))
+		if c.session == 0 {
+			c.add(nil)
+		}
 		return true
 	}
 	xid, op := p.int32(), p.int32()
