@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,8 +56,7 @@ func newVirtual(t *testing.T, server *zktest.Virtual, opts ...zklock.Option) *vi
 
 // newSession ends the session. The server still shows its nodes.
 func (v *virtual) newSession() {
-	v.server.KeepDead = true
-	v.server.Expire()
+	v.server.Expire(true)
 	v.server.Kill()
 	synctest.Wait()
 }
@@ -101,12 +100,12 @@ func (v *virtual) acrossSessions(f func()) {
 func TestSessionIsOver(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On = func(op int32, _ string) zktest.Fate {
+		v.server.On(func(op int32, _ string) zktest.Fate {
 			if op == zktest.OpConnect { // the server says that the session is over, and is gone
 				v.network.Refuse(true)
 			}
 			return zktest.Serve
-		}
+		})
 		v.newSession()
 		start := time.Now()
 		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost || time.Since(start) != 0 {
@@ -121,12 +120,12 @@ func TestSessionEndsDuringRenewal(t *testing.T) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
 		v.network.Refuse(true)
 		v.newSession()
-		v.server.On = func(op int32, _ string) zktest.Fate {
+		v.server.On(func(op int32, _ string) zktest.Fate {
 			if op == zktest.OpConnect {
 				v.network.Refuse(true)
 			}
 			return zktest.Serve
-		}
+		})
 		time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
 		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost {
 			t.Errorf("a renewal in which the session ended: %+v", got)
@@ -215,26 +214,26 @@ func TestCreatedInTheNextSession(t *testing.T) {
 func TestLeaderMustAnswer(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
-		v.server.On = func(op int32, _ string) zktest.Fate {
+		v.server.On(func(op int32, _ string) zktest.Fate {
 			if op == zktest.OpSync {
 				return zktest.Drop
 			}
 			return zktest.Serve
-		}
+		})
 		if got := testkit.Renewed(t, v, g); got.Status != driver.Unknown || got.Err == nil {
 			t.Errorf("a renewal without the leader: %+v", got)
 		}
 
 		// The creation reaches the leader, and this server later.
-		v.server.On = nil
+		v.server.On(nil)
 		mustWork(t, v.Backend, "other") // creates the key's node
 		r := testkit.NewRequest("other")
-		v.server.On = func(op int32, path string) zktest.Fate {
+		v.server.On(func(op int32, path string) zktest.Fate {
 			if op == zktest.OpCreate && strings.Contains(path, r.Owner) {
 				return zktest.Defer
 			}
 			return zktest.Serve
-		}
+		})
 		if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
 			t.Errorf("TryAcquire without an answer: %v", err)
 		}
@@ -252,12 +251,12 @@ func TestGivenUpInFlight(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
 		mustWork(t, v.Backend, "key") // creates the key's node
 		r := testkit.NewRequest("key")
-		v.server.On = func(op int32, path string) zktest.Fate {
+		v.server.On(func(op int32, path string) zktest.Fate {
 			if op == zktest.OpCreate && strings.Contains(path, r.Owner) {
 				time.Sleep(5 * time.Second)
 			}
 			return zktest.Serve
-		}
+		})
 		if _, err := v.TryAcquire(t.Context(), r); err == nil {
 			t.Error("TryAcquire without an answer succeeds")
 		}
@@ -294,7 +293,7 @@ func TestWaiterInTheNextSession(t *testing.T) {
 		r.Backoff = driver.NewBackoff(time.Hour, 0)
 		w := testkit.StartWaiter(t, v, r)
 		synctest.Wait()
-		v.server.Expire()
+		v.server.Expire(false)
 		start := time.Now()
 		v.network.Kill()
 		w.Served(t)
@@ -304,66 +303,84 @@ func TestWaiterInTheNextSession(t *testing.T) {
 	})
 }
 
+// locked is a value that the test and the goroutines of a client or a server use.
+type locked[T any] struct {
+	mu sync.Mutex
+	v  T
+}
+
+func (l *locked[T]) set(v T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.v = v
+}
+
+func (l *locked[T]) get() T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.v
+}
+
 // TestNamesAreLookedUpAgain: a server moves to another address and keeps its name. A name
 // that is not known is not an error while another one is.
 func TestNamesAreLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		at := "10.0.0.1"
+		at := locked[string]{v: "10.0.0.1"}
 		lookup := func(_ context.Context, host string) ([]string, error) {
-			if host != "zk" || at == "" {
+			if host != "zk" || at.get() == "" {
 				return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 			}
-			return []string{at}, nil
+			return []string{at.get()}, nil
 		}
 		server := new(zktest.Virtual)
-		n := spoilnet.To(server.Dial)
-		b := newBackend(t, []string{"later:2181", "zk:2181"}, zklock.WithLookup(lookup), zklock.WithOpTimeout(10*time.Second),
-			zklock.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
-				if address != at+":2181" {
-					return nil, fmt.Errorf("nothing is at %s", address)
-				}
-				return n.DialTimeout(network, address, timeout)
-			}))
+		dial := func(_, address string, _ time.Duration) (net.Conn, error) {
+			if address != at.get()+":2181" {
+				return nil, fmt.Errorf("nothing is at %s", address)
+			}
+			return server.Dial()
+		}
+		b := newBackend(t, []string{"later:2181", "zk:2181"}, zklock.WithLookup(lookup), zklock.WithDialer(dial),
+			zklock.WithOpTimeout(10*time.Second))
 		g := testkit.MustTry(t, b, testkit.NewRequest("key"))
-		for _, at = range []string{"10.0.0.2", "10.0.0.3"} {
-			n.Kill()
+		for _, address := range []string{"10.0.0.2", "10.0.0.3"} {
+			at.set(address)
+			server.Kill()
 			synctest.Wait()
 			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
-				t.Errorf("at %s: %+v", at, got)
+				t.Errorf("at %s: %+v", address, got)
 			}
 		}
-		at = ""
-		n.Kill()
+		at.set("")
+		server.Kill()
 		synctest.Wait()
-		_, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
-		if err == nil || !strings.Contains(err.Error(), "nothing is at") {
+		if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil || !strings.Contains(err.Error(), "nothing is at") {
 			t.Errorf("without a known name: %v", err)
 		}
 	})
 }
 
 // TestCredentialsAreReadAgain: each connection has the credentials of its time. If there are
-// none, the error says why.
+// none, or the server refuses them, the error says why.
 func TestCredentialsAreReadAgain(t *testing.T) {
-	password, broken := "1", error(nil)
-	option := zklock.WithDigestFunc(func() (string, string, error) { return "shop", password, broken })
+	var password locked[string]
+	var broken locked[error]
+	option := zklock.WithDigestFunc(func() (string, string, error) { return "shop", password.get(), broken.get() })
 	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		var got []string
-		fate := zktest.Serve
-		v.server.On = func(op int32, credentials string) zktest.Fate {
-			if op != zktest.OpSetAuth {
-				return zktest.Serve
+		var got locked[string]
+		v.server.On(func(op int32, credentials string) zktest.Fate {
+			if op == zktest.OpSetAuth {
+				got.set(credentials)
 			}
-			got = append(got, credentials)
-			return fate
-		}
-		for _, password = range []string{"2", "longer than before", ""} {
+			return zktest.Serve
+		})
+		for _, p := range []string{"2", "longer than before", ""} {
+			password.set(p)
 			v.network.Kill()
 			mustWork(t, v.Backend, "key")
-		}
-		if want := []string{"shop:2", "shop:longer than before", "shop:"}; !slices.Equal(got, want) {
-			t.Errorf("credentials %q, want %q", got, want)
+			if got.get() != "shop:"+p {
+				t.Errorf("credentials %q, and the password is %q", got.get(), p)
+			}
 		}
 		mustSay := func(want string) {
 			t.Helper()
@@ -373,16 +390,17 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
-		broken = errors.New("vault is sealed")
+		broken.set(errors.New("vault is sealed"))
 		mustSay("credentials: vault is sealed")
-		broken, fate = nil, zktest.Refuse
-		mustSay("the server refuses the digest scheme")
-		v.server.On = func(op int32, _ string) zktest.Fate {
-			if op == zktest.OpConnect {
-				return zktest.HangUp
-			}
-			return zktest.Serve
+		broken.set(nil)
+		for op, fate := range map[int32]zktest.Fate{zktest.OpSetAuth: zktest.Refuse, zktest.OpConnect: zktest.HangUp} {
+			v.server.On(func(o int32, _ string) zktest.Fate {
+				if o == op {
+					return fate
+				}
+				return zktest.Serve
+			})
+			mustSay(map[int32]string{zktest.OpSetAuth: "the server refuses the digest scheme", zktest.OpConnect: "read-only"}[op])
 		}
-		mustSay("read-only")
 	}, option)
 }

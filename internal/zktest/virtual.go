@@ -55,15 +55,8 @@ const (
 // its sessions end in virtual time. It has what a lock needs, and no ACLs. The zero value is
 // ready to use. A network of package spoilnet can be between it and its clients.
 type Virtual struct {
-	// On, if it is set, is called with each request before it is served. The path is that of
-	// the node, or the credentials of OpSetAuth. It may block: the connection then
-	// waits.
-	On func(op int32, path string) Fate
-
-	// KeepDead lets nodes outlive their sessions, as a server shows them that lags behind.
-	KeepDead bool
-
 	mu       sync.Mutex
+	decide   func(op int32, path string) Fate
 	zxid     int64
 	last     int64 // the ID of the session that began last
 	sessions map[int64]*time.Timer
@@ -80,6 +73,15 @@ type virtualNode struct {
 	ctime               time.Time
 	version, sequence   int32
 	children            int32
+}
+
+// On lets decide choose the fate of each request from now on; nil serves all. The path is that
+// of the node, or the credentials of OpSetAuth. The function may block: the connection then
+// waits.
+func (v *Virtual) On(decide func(op int32, path string) Fate) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.decide = decide
 }
 
 // Dial opens a connection to the server, for spoilnet.To.
@@ -104,12 +106,13 @@ func (v *Virtual) Kill() {
 	v.conns = nil
 }
 
-// Expire ends all sessions. Their clients learn it when they connect again.
-func (v *Virtual) Expire() {
+// Expire ends all sessions. Their clients learn it when they connect again. If keep is true,
+// their nodes stay, as a server shows them that lags behind.
+func (v *Virtual) Expire(keep bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for id := range maps.Clone(v.sessions) {
-		v.expire(id)
+		v.expire(id, keep)
 	}
 }
 
@@ -138,11 +141,11 @@ func (v *Virtual) Children(of string) (paths []string) {
 	return paths
 }
 
-// expire ends a session.
-func (v *Virtual) expire(id int64) {
+// expire ends a session, and deletes its nodes unless keep is true.
+func (v *Virtual) expire(id int64, keep bool) {
 	v.sessions[id].Stop()
 	delete(v.sessions, id)
-	if v.KeepDead {
+	if keep {
 		return
 	}
 	for p, n := range maps.Clone(v.nodes) {
@@ -188,7 +191,7 @@ func (v *Virtual) connect(id int64, timeout time.Duration) int64 {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		if v.sessions[id] != nil {
-			v.expire(id)
+			v.expire(id, false)
 		}
 	})
 	return id
@@ -318,16 +321,19 @@ func (c *virtualConn) serve(p packet, first bool) bool {
 		c.send(append(packet{}.with32(xid).with64(v.zxid).with32(code), body...))
 	}
 	if op == opClose {
-		v.expire(c.session)
+		v.expire(c.session, false)
 	}
 	return true
 }
 
 func (v *Virtual) on(op int32, name string) Fate {
-	if v.On == nil {
+	v.mu.Lock()
+	decide := v.decide
+	v.mu.Unlock()
+	if decide == nil {
 		return Serve
 	}
-	return v.On(op, name)
+	return decide(op, name)
 }
 
 // execute executes a request, and returns the answer.
