@@ -1,0 +1,91 @@
+package zklock_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// TestMissingPermission: a user that lacks one permission is refused by Ping, and before it
+// has its first lock. The error names the permission.
+//
+// Row 17 (zklock): the error names the permission that is missing, and no lock is granted that
+// cannot be given back. Fails if only the answer of the leader is tried.
+func TestMissingPermission(t *testing.T) {
+	t.Parallel()
+	addr := []string{shared.Server(t).Addr()}
+	for perm, want := range map[int32]string{
+		zk.PermCreate: "no permission to create ", zk.PermRead: "no permission to read ",
+		zk.PermWrite: "no permission to write ", zk.PermDelete: "no permission to delete in ",
+	} {
+		t.Run(strings.Fields(want)[3], func(t *testing.T) {
+			t.Parallel()
+			root := "/lacks-" + uuid.NewString()
+			b := newBackend(t, addr, zklock.WithRoot(root), zklock.WithDigest("shop", "secret"),
+				zklock.WithACL(zklock.DigestACL(zk.PermAll&^perm, "shop", "secret")))
+			for range 2 {
+				_, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
+				mustLack(t, err, want+`"`+root)
+				mustLack(t, b.Ping(t.Context()), want+`"`+root)
+			}
+		})
+	}
+
+	// The root does not exist, and the user may not create it.
+	admin := newAdmin(t, addr...)
+	above := "/closed-" + uuid.NewString()
+	if _, err := admin.Create(above, nil, 0, zk.WorldACL(zk.PermRead|zk.PermAdmin)); err != nil {
+		t.Fatal(err)
+	}
+	root := above + "/locks"
+	want := `no permission to create "` + root + `"`
+	b := newBackend(t, addr, zklock.WithRoot(root))
+	mustLack(t, b.Ping(t.Context()), want)
+	_, err := b.TryAcquire(t.Context(), testkit.NewRequest("key"))
+	mustLack(t, err, want)
+
+	// The nodes of keys exist, and the user may create no others.
+	if _, err := admin.SetACL(above, zk.WorldACL(zk.PermAll), -1); err != nil {
+		t.Fatal(err)
+	}
+	plant(t, admin, root, 0)
+	plant(t, admin, root+"/key", 0)
+	if _, err := admin.SetACL(root, zk.WorldACL(zk.PermRead), -1); err != nil {
+		t.Fatal(err)
+	}
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key")))
+	if err := newBackend(t, addr, zklock.WithRoot(root), zklock.WithPath(func(key string) string { return key })).Ping(t.Context()); err != nil {
+		t.Errorf("Ping where the nodes of the keys exist: %v", err)
+	}
+}
+
+func mustLack(tb testing.TB, err error, want string) {
+	tb.Helper()
+	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "see With") {
+		tb.Errorf("%v, want %s", err, want)
+	}
+}
+
+// TestTrialLeavesNothing: a trial is made once, and its node is deleted.
+func TestTrialLeavesNothing(t *testing.T) {
+	t.Parallel()
+	b, _, requests := counted(t, shared.Server(t).Addr(), zklock.WithRoot("/trial-"+uuid.NewString()))
+	if err := b.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := requests.Load()
+	if err := b.Ping(t.Context()); err != nil || requests.Load() != before+1 {
+		t.Errorf("the second Ping: %v, %d requests", err, requests.Load()-before)
+	}
+	infos, err := b.Inspect(t.Context(), "", 10)
+	if err != nil || len(infos) != 0 {
+		t.Errorf("Inspect after a trial: %+v, %v", infos, err)
+	}
+}
