@@ -228,7 +228,7 @@ func (n *nodes) deleteOrphan(path string) {
 // an error it continues in the background.
 func (n *nodes) withdraw(ctx context.Context, tk *ticket) error {
 	path := tk.node
-	tk.node, tk.first = "", ""
+	tk.node = ""
 	n.markDeleting(path)
 	if _, err := n.link.remove(path).wait(ctx); err != nil {
 		n.deleteOrphan(path)

@@ -25,7 +25,7 @@ type ticket struct {
 	session   *session  // the session of the node
 	createdAt time.Time // when the creation of the node was requested
 	inDoubt   bool      // there may be a node with an unknown path
-	first     string    // path of the first node in the queue, when the queue was last read; "" if there was a stranger
+	first     string    // path of the first node in the queue, when the queue was last read
 
 	// The table's mutex guards these.
 	queued      bool         // the ticket is kept while another owner has the key

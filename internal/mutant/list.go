@@ -253,12 +253,6 @@ var zooKeeper = []Mutant{
 		Package: "./backend/zklock", Test: "TestStrangers", Needs: "zookeeper",
 	},
 	{
-		Name:    "refused-node-counts-as-first",
-		Rule:    "the queue need not be read after a node that was refused because of a stranger",
-		Edits:   []Edit{{"backend/zklock/acquire.go", "tk.first = \"\" // the next node must read the queue\n", "\n"}},
-		Package: "./backend/zklock", Test: "TestStrangers", Needs: "zookeeper",
-	},
-	{
 		Name:    "own-node-is-a-stranger",
 		Rule:    "a node of this package counts as one of Curator",
 		Edits:   []Edit{{"backend/zklock/recipe.go", "if n.ours {", "if false {"}},
