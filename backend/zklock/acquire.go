@@ -228,7 +228,7 @@ func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (p
 		return position{}, err
 	}
 	for _, n := range placequeue.Blockers(q, i) {
-		if n.kind.tag == tagPlain {
+		if n.kind.tag == tagPlain && p.stranger == nil {
 			p.stranger = &stranger{n.name, errHeld}
 		}
 		path := tk.parent + "/" + n.name

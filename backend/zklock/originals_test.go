@@ -73,27 +73,27 @@ func TestOriginals(t *testing.T) {
 			key := "original: " + name
 			o.path = parentOf(key)
 			keepParent(t, newAdmin(t, addr), key)
-			var inside atomic.Int32
-			count := 0 // the lock guards it
+			var inside, count atomic.Int32
 			work := func() {
 				if n := inside.Add(1); n != 1 {
 					t.Errorf("%d have the lock", n)
 				}
-				count++
+				count.Add(1)
 				inside.Add(-1)
 			}
 			var wg sync.WaitGroup
 			for range users {
-				o.conn = newAdmin(t, addr)
+				user := o
+				user.conn = newAdmin(t, addr)
 				wg.Go(func() {
 					for range rounds {
-						node, err := o.lock()
+						node, err := user.lock()
 						if err != nil {
 							t.Error(err)
 							return
 						}
 						work()
-						if err := o.conn.Delete(node, -1); err != nil {
+						if err := user.conn.Delete(node, -1); err != nil {
 							t.Error(err)
 						}
 					}
@@ -117,8 +117,8 @@ func TestOriginals(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if count != 2*users*rounds {
-				t.Errorf("counted %d, want %d", count, 2*users*rounds)
+			if n := count.Load(); n != 2*users*rounds {
+				t.Errorf("%d turns, want %d", n, 2*users*rounds)
 			}
 		})
 	}

@@ -72,20 +72,3 @@ func mustLack(tb testing.TB, err error, want string) {
 		tb.Errorf("%v, want %s", err, want)
 	}
 }
-
-// TestTrialLeavesNothing: a trial is made once, and its node is deleted.
-func TestTrialLeavesNothing(t *testing.T) {
-	t.Parallel()
-	b, _, requests := counted(t, shared.Server(t).Addr(), zklock.WithRoot("/trial-"+uuid.NewString()))
-	if err := b.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	before := requests.Load()
-	if err := b.Ping(t.Context()); err != nil || requests.Load() != before+1 {
-		t.Errorf("the second Ping: %v, %d requests", err, requests.Load()-before)
-	}
-	infos, err := b.Inspect(t.Context(), "", 10)
-	if err != nil || len(infos) != 0 {
-		t.Errorf("Inspect after a trial: %+v, %v", infos, err)
-	}
-}

@@ -393,14 +393,38 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 		broken.set(errors.New("vault is sealed"))
 		mustSay("credentials: vault is sealed")
 		broken.set(nil)
-		for op, fate := range map[int32]zktest.Fate{zktest.OpSetAuth: zktest.Refuse, zktest.OpConnect: zktest.HangUp} {
-			v.server.On(func(o int32, _ string) zktest.Fate {
-				if o == op {
-					return fate
+		for _, c := range []struct {
+			op   int32
+			fate zktest.Fate
+			want string
+		}{
+			{zktest.OpSetAuth, zktest.Refuse, "the server refuses the digest scheme"},
+			{zktest.OpConnect, zktest.HangUp, "read-only"},
+		} {
+			v.server.On(func(op int32, _ string) zktest.Fate {
+				if op == c.op {
+					return c.fate
 				}
 				return zktest.Serve
 			})
-			mustSay(map[int32]string{zktest.OpSetAuth: "the server refuses the digest scheme", zktest.OpConnect: "read-only"}[op])
+			mustSay(c.want)
 		}
 	}, option)
+}
+
+// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do not.
+func TestTrialIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVirtual(t, new(zktest.Virtual))
+		for range 2 {
+			if err := v.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			mustWork(t, v.Backend, "key")
+		}
+		if all, left := v.server.Created(parentOf("")), v.server.Children(parentOf("")); len(all) != 1 || len(left) != 0 {
+			t.Errorf("created %q, left %q", all, left)
+		}
+	})
 }
