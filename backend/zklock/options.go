@@ -178,8 +178,9 @@ func WithDigest(user, password string) Option {
 
 // WithDigestFunc is [WithDigest] for credentials that change. The function is called before
 // each connection is opened, on a goroutine of the Backend, and should return within a
-// second. If it fails, so does the connection, and the next one calls it again. A nil
-// function is refused.
+// second. If it fails, so does the connection, and the next one calls it again. For ZooKeeper
+// another password is another user: [WithACL] must name it before it is used. A nil function
+// is refused.
 func WithDigestFunc(credentials func() (user, password string, err error)) Option {
 	return func(o *options) {
 		if credentials == nil {
