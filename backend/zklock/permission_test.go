@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
@@ -11,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/zktest"
 )
 
 // TestMissingPermission: a user that lacks one permission is refused by Ping, and before it
@@ -71,4 +73,21 @@ func mustLack(tb testing.TB, err error, want string) {
 	if !errors.Is(err, zk.ErrNoAuth) || errors.Is(err, driver.ErrNotAcquired) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "see With") {
 		tb.Errorf("%v, want %s", err, want)
 	}
+}
+
+// TestTrialIsMadeOnce: the first Ping creates a node and deletes it, and later calls do not.
+func TestTrialIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVirtual(t, new(zktest.Virtual))
+		for range 2 {
+			if err := v.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			mustWork(t, v.Backend, "key")
+		}
+		if all, left := v.server.Created(parentOf("")), v.server.Children(parentOf("")); len(all) != 1 || len(left) != 0 {
+			t.Errorf("created %q, left %q", all, left)
+		}
+	})
 }
