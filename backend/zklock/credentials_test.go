@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -51,11 +52,16 @@ func TestCredentialsAreReadAgain(t *testing.T) {
 			{zktest.OpSetAuth, zktest.Refuse, "the server refuses the digest scheme"},
 			{zktest.OpConnect, zktest.HangUp, "read-only"},
 		} {
+			var refused atomic.Int32
 			v.server.On(func(op int32, _ string) zktest.Fate {
-				if op == c.op {
-					return c.fate
+				if op != c.op {
+					return zktest.Serve
 				}
-				return zktest.Serve
+				if refused.Add(1) == 100 { // no time passes meanwhile
+					t.Error("the client does not pause between its connections")
+					v.network.Refuse(true)
+				}
+				return c.fate
 			})
 			mustSay(c.want)
 		}
