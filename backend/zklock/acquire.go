@@ -73,15 +73,6 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	}
 }
 
-// obstacle is why a ticket's owner does not get the key now.
-type obstacle struct {
-	session   *session
-	watch     []string  // the paths of the nodes to wait for
-	own       string    // the path of the ticket's node; "" if there can be none
-	createdAt time.Time // when the creation of that node was requested
-	first     string    // the path of the first node in the queue
-}
-
 // attempt makes sure that tk has a node in the queue, and grants the key if it is the
 // owner's turn. Otherwise it returns an obstacle, and the error is errHeld or wraps
 // [driver.ErrForeign].
@@ -107,6 +98,12 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		if tk.node != "" && tk.session != s {
 			tk.node, tk.inDoubt = "", false // the node ended with its session
 			b.table.setLost(tk)
+		}
+		if !b.trial.passed.Load() {
+			created, err := b.trial.begin(b.nodes).wait(ctx)
+			if err != nil && (created || !errors.Is(err, zk.ErrNoAuth)) { // the key's node may exist
+				return driver.Grant{}, obstacle{}, err
+			}
 		}
 		if err := b.nodes.find(ctx, tk, s); err != nil {
 			return driver.Grant{}, obstacle{}, err
@@ -141,9 +138,12 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 			tk.node, tk.inDoubt = "", true
 			b.table.setLost(tk)
 		case p.stranger != nil: // it does not matter which of them is first
-			tk.first = "" // the next node must read the queue
+			b.table.setLost(tk)
+			if err := b.nodes.withdraw(ctx, tk); err != nil {
+				return driver.Grant{}, obstacle{}, err
+			}
 			path := tk.parent + "/" + p.stranger.name
-			return driver.Grant{}, obstacle{s, []string{path}, tk.node, tk.createdAt, p.first}, p.stranger.err
+			return driver.Grant{}, obstacle{session: s, watch: []string{path}, first: p.first}, p.stranger.err
 		case len(p.orphans) > 0: // an owner must not wait for itself
 			for _, path := range p.orphans {
 				if _, err := b.link.remove(path).wait(ctx); err != nil {
@@ -184,7 +184,7 @@ func (b *Backend) grant(tk *ticket, r *driver.Request, s *session, p *position, 
 // position is where a ticket's node stands in the queue.
 type position struct {
 	exists     bool      // the node exists and belongs to the present session
-	stranger   *stranger // a node that does not see it
+	stranger   *stranger // a node beside which it must not be
 	blockers   []string  // the paths of the nodes that it waits for
 	orphans    []string  // the blockers that have the same owner
 	first      string    // the path of the first node in the queue
@@ -221,10 +221,16 @@ func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (p
 		return position{}, nil
 	}
 	p := position{
-		exists: true, stranger: findStranger(names, q, tk.kind), createZxid: stat.Czxid, first: tk.parent + "/" + q[0].name,
+		exists: true, createZxid: stat.Czxid, first: tk.parent + "/" + q[0].name,
 		contended: i < len(q)-1, alone: createZxid != 0 && len(q) == 1,
 	}
+	if p.stranger, err = b.stranger(ctx, tk.parent, names, q, tk.kind); err != nil {
+		return position{}, err
+	}
 	for _, n := range placequeue.Blockers(q, i) {
+		if n.kind.tag == tagPlain && p.stranger == nil {
+			p.stranger = &stranger{n.name, errHeld}
+		}
 		path := tk.parent + "/" + n.name
 		p.blockers = append(p.blockers, path)
 		if n.guid == tk.guid {

@@ -3,12 +3,14 @@ package zklock_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/internal/testkit"
 )
 
 type quiet struct{}
@@ -62,6 +64,16 @@ func byNumber(names []string) []string {
 		return 1
 	})
 	return names
+}
+
+// watched waits until a client of the shared server watches a node whose path begins so.
+func watched(t *testing.T, path string) {
+	t.Helper()
+	server := shared.Server(t)
+	testkit.Eventually(t, "it is watched", func() bool {
+		paths, err := server.Ask("wchp")
+		return err == nil && strings.Contains(paths, path)
+	})
 }
 
 func plant(t *testing.T, admin *zk.Conn, path string, flags int32) string {

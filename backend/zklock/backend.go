@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -28,12 +31,13 @@ type Backend struct {
 	nodes      *nodes
 	watches    *watches
 	background *background
+	trial      trial
 }
 
 // New returns a Backend that keeps locks on the servers of one ensemble. Each server is
-// a host and a port. New resolves the names and begins to connect. It does not wait for
-// the connection: if no server can be reached, the calls fail. It fails if a name cannot
-// be resolved or an option is invalid.
+// a host and a port. New begins to connect. It does not wait for the connection: if no
+// server can be reached, the calls fail. The names are looked up again for each connection:
+// a server may move, and a name may be unknown at first. New fails if an option is invalid.
 func New(servers []string, opts ...Option) (*Backend, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("zklock: no servers")
@@ -43,7 +47,7 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{opts: o, background: newBackground()}
-	if b.link, err = newLink(servers, &b.opts); err != nil {
+	if b.link, err = newLink(b.background.ctx, servers, &b.opts); err != nil {
 		return nil, err
 	}
 	b.watches = newWatches(b.link)
@@ -69,11 +73,20 @@ func (b *Backend) Close() error {
 }
 
 // Ping implements [driver.Pinger]. It returns nil if there is a session and the leader
-// answers.
+// answers. Until that was successful once, it also creates, reads, writes and deletes a node
+// below the root, with the ACL of the locks: the error names the permission that is missing.
+// With [WithPath] a user that may create no nodes below the root is not tested.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
-	return b.link.confirm(op)
+	if err := b.link.confirm(op); err != nil || b.trial.passed.Load() {
+		return err
+	}
+	created, err := b.trial.begin(b.nodes).wait(op)
+	if !created && b.opts.path != nil && errors.Is(err, zk.ErrNoAuth) {
+		return nil
+	}
+	return err
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
@@ -156,6 +169,39 @@ func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
 		return nil, err
 	}
 	return parseQueue(names)
+}
+
+// stranger returns a child of a key's node beside which a node of kind k must not be: one
+// that does not see it, or an ephemeral node of another program, which is a lock with a rule
+// that is not known. The children have the names, of which q is the queue.
+func (b *Backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
+	if s := findStranger(names, q, k); s != nil {
+		return s, nil
+	}
+	var others []string
+	var stats []*pending[zk.Stat]
+	for _, name := range names {
+		if _, ok := parseNode(name); !ok {
+			others, stats = append(others, name), append(stats, b.link.stat(parent+"/"+name))
+		}
+	}
+	for i, name := range others {
+		stat, err := stats[i].wait(ctx)
+		switch {
+		case err != nil:
+			return nil, err
+		case isEphemeral(&stat):
+			return newStranger(name, "the %s %q of another program, which may not see other locks", ephemeralNode, name), nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
+}
+
+// isEphemeral reports whether a node ends with a session. The server has the kinds of other
+// nodes in the same field: containers, and nodes with a TTL, whose first byte is 0xff.
+func isEphemeral(stat *zk.Stat) bool {
+	owner := stat.EphemeralOwner
+	return owner != 0 && owner != math.MinInt64 && uint64(owner)>>56 != 0xff
 }
 
 // lose gives up the ticket of an owner that has lost the key.

@@ -101,7 +101,7 @@ func TestCuratorForeign(t *testing.T) {
 				}
 				r.Owner, r.Backoff = testkit.NewRequest(key).Owner, nil
 				w := testkit.StartWaiter(t, b, r)
-				testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, path)) == 2 })
+				watched(t, path+"/")
 				c.must("released", "release", tc.theirs, path)
 				testkit.MustRelease(t, b, w.Served(t))
 			})

@@ -1,13 +1,9 @@
 package zklock_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"io"
 	"net"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/zklock"
@@ -18,65 +14,12 @@ import (
 	"github.com/distlock-go/distlock/internal/zktest"
 )
 
-// curator is a program in Java that takes locks with Curator's recipes.
-type curator struct {
-	t   *testing.T
-	in  io.Writer
-	out *bufio.Scanner
-}
-
-func startCurator(t *testing.T, addr string) *curator {
+// startCurator starts a program in Java that takes locks with Curator's recipes.
+func startCurator(t *testing.T, addr string) *peer {
 	t.Helper()
 	java, path, err := zktest.ClassPath("curator-recipes", "curator-framework", "curator-client", "zookeeper", "guava", "slf4j-api", "slf4j-nop")
 	child.Need(t, err)
-	cmd := exec.Command(java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "testdata/Curator.java", addr)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close() // ends the program
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("Curator: %v: %s", err, &stderr)
-		}
-	})
-	c := &curator{t, in, bufio.NewScanner(out)}
-	if answer := c.answer(); answer != "ready" {
-		t.Fatalf("Curator says %q", answer)
-	}
-	return c
-}
-
-func (c *curator) send(verb, kind, path string) {
-	c.t.Helper()
-	if _, err := fmt.Fprintln(c.in, verb, kind, path); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-func (c *curator) answer() string {
-	c.t.Helper()
-	if !c.out.Scan() {
-		c.t.Fatalf("Curator says nothing: %v", c.out.Err())
-	}
-	return c.out.Text()
-}
-
-func (c *curator) must(want, verb, kind, path string) {
-	c.t.Helper()
-	c.send(verb, kind, path)
-	if got := c.answer(); got != want {
-		c.t.Errorf("Curator: %s %s %s: %s, want %s", verb, kind, path, got, want)
-	}
+	return startPeer(t, exec.Command(java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "testdata/Curator.java", addr))
 }
 
 // TestCurator: Curator's recipes and this package share locks and one queue.

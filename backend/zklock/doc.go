@@ -50,7 +50,12 @@
 // The key's node is below the root, "/distlock" by default. Its name is that of
 // [EscapeKey]. It is a container: the server deletes it some time after the last lock in
 // it. With [WithDigest] all nodes belong to that user; [WithACL] gives them to others. The
-// user needs the permissions to create, read, write and delete, on the root, too.
+// user needs the permissions to create, read, write and delete, on the root, too. Before the
+// first lock, and in [Backend.Ping], a node below the root is created, read, written and
+// deleted once: an error names the permission that is missing.
+//
+// For each connection the names of the servers are looked up, and the credentials of
+// [WithDigestFunc] read, again. So does a [DialFunc] that reads its certificates.
 //
 // Usually an owner reads the queue after it has created its node. If the process has taken
 // the key repeatedly while the queue was empty, the number of the new node tells that it
@@ -60,27 +65,37 @@
 // people. Data that another program has written there is shown as the name if it is
 // printable and short.
 //
-// # Curator
+// # Other programs
 //
-// The nodes have names that Apache Curator's recipes order with their own. Which recipe
-// shares a lock on the path of a key depends on the names of the exclusive locks:
+// The nodes have names that the recipes of Apache Curator, in Java, or of kazoo, in Python,
+// order with their own. Which recipe shares a lock on the path of a key depends on the names:
 //
-//	by default            InterProcessMutex, LeaderSelector
-//	WithReadWriteNames    InterProcessReadWriteLock: its read locks are shared locks
-//	WithLatchNames        LeaderLatch
+//	by default            Curator's InterProcessMutex, LeaderSelector; go-zookeeper's Lock
+//	WithReadWriteNames    Curator's InterProcessReadWriteLock: its read locks are shared locks
+//	WithLatchNames        Curator's LeaderLatch
+//	WithKazooNames        kazoo's Lock, WriteLock and ReadLock
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes
 // that share it must choose the same names. Curator's locks are re-entrant for a thread of
 // Java. Its Revoker asks a holder of this package, which [distlock.Lease.Revoked] tells, and
 // [distlock.Locker.Revoke] asks a holder of Curator's that is revocable.
 //
+// Locks that are written by hand often have ephemeral sequential nodes named lock…: the first
+// of all children has the lock. They share the lock, too: an owner waits while such a node is
+// in front of its own, and they wait for the nodes in front of theirs. Some compare the names
+// and not the numbers. An owner that waits for such a lock therefore has no node meanwhile,
+// and its place in the queue is a new one when it tries again. The program must look at all
+// children: one that looks only at its own names is not noticed by this package.
+//
 // A recipe sees no nodes but its own: a write lock of Curator ignores an InterProcessMutex,
 // and permits, which only this package has, are ignored by all recipes. So this package
-// looks for nodes of Curator that would ignore its own. While there are any, no owner gets
-// the key: the error wraps [driver.ErrForeign] and names the recipe, at once or, for a
-// caller that waits, at the end of the wait. If such a node comes while an owner has the
+// looks for nodes that would ignore its own: those of other recipes, and every ephemeral
+// child of a key's node whose name it does not know. While there are any, no owner gets
+// the key: the error wraps [driver.ErrForeign] and names the recipe or the node, at once or,
+// for a caller that waits, at the end of the wait. If such a node comes while an owner has the
 // key, both have the lock until the owner's next renewal, a third of its KeyTimeout later
-// at most. That ends the lease with an error that names the recipe.
+// at most. That ends the lease with an error that says why. Children that are not ephemeral
+// are no locks.
 //
 // The same holds for InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. Their nodes are
 // below the node "leases" of the path: while it exists, no owner gets the key, even if the

@@ -2,15 +2,44 @@ package zklock
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/driver"
 )
+
+const ephemeralNode = "ephemeral node"
+
+// errEphemeral: another program has an ephemeral node at the path of the key's node. Such
+// a node cannot have children.
+var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 var (
 	errClosed        = errors.New("zklock: the Backend is closed")
 	errNoAnswer      = errors.New("no answer")
 	errNoSession     = errors.New("no session")
 	errNoCredentials = errors.New("no credentials were given, see WithDigest")
+	errRefusedAuth   = errors.New("the server refuses the digest scheme of WithDigest: see its providers and enforce.auth.schemes")
+	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client")
 )
+
+// refusals are the errors of servers for which the client library has no text.
+var refusals = map[string]string{
+	"unknown error: -119": "the server is read-only: it has no majority",
+	"unknown error: -124": "the server demands authentication with SASL, which the client library does not have",
+	"unknown error: -125": "the quota of the nodes is used up",
+	"unknown error: -127": "the server is overloaded and drops requests",
+}
+
+// denied names the permission that a request lacks.
+func denied(err error, permission, path string) error {
+	if errors.Is(err, zk.ErrNoAuth) {
+		return fmt.Errorf("no permission to %s %q: %w", permission, path, err)
+	}
+	return err
+}
 
 // serverError says at which server an operation failed, and why.
 type serverError struct {

@@ -59,12 +59,8 @@ func TestOutageTexts(t *testing.T) {
 			`zklock: no session: dial tcp ` + dead + `: connect: connection refused`,
 		},
 		{
-			"wrong host", // known when the Backend is made
-			func(*testing.T) error {
-				_, err := zklock.New([]string{"zk..invalid:2181"}) // not a valid name, so no DNS server is asked
-				return errors.Join(err, distlock.ErrUnavailable)
-			},
-			`zklock: lookup zk\.\.invalid: no such host`,
+			"wrong host", unreachable("zk..invalid:2181", time.Second), // not a valid name, so no DNS server is asked
+			`zklock: zk\.\.invalid:2181: no session within 1s: dial tcp: lookup zk\.\.invalid: no such host`,
 		},
 		{
 			"silent", unreachable(silent(t), 200*time.Millisecond),
@@ -73,12 +69,12 @@ func TestOutageTexts(t *testing.T) {
 		{
 			"no password",
 			func(t *testing.T) error { return refused(t, password) },
-			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: no credentials were given, see WithDigest`,
+			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: no credentials were given, see WithDigest`,
 		},
 		{
 			"wrong password", // for ZooKeeper this is another user
 			func(t *testing.T) error { return refused(t, password, zklock.WithDigest("shop", "guess")) },
-			`zklock: 127\.0\.0\.1:\d+: zk: not authenticated: the nodes' ACL does not name the user "shop" with this password`,
+			`zklock: 127\.0\.0\.1:\d+: no permission to .* "/.*": zk: not authenticated: the ACL does not give it to the user "shop" with this password, see WithACL`,
 		},
 		{
 			"killed under a holder",

@@ -44,6 +44,11 @@ func Stranger(names []string, own string) (string, error) {
 	return "", nil
 }
 
+// WithLookup replaces the lookup of names.
+func WithLookup(lookup func(ctx context.Context, host string) ([]string, error)) Option {
+	return func(o *options) { o.lookup = lookup }
+}
+
 // GUID returns the UUID that represents an owner.
 func GUID(owner string) string { return guidOf(owner) }
 

@@ -35,15 +35,23 @@ func (b *Backend) heldError(ctx context.Context, key string, o obstacle) *driver
 	return held
 }
 
-// lastHeldError is heldError for the end of a wait. It works even if ctx has ended.
-func (b *Backend) lastHeldError(ctx context.Context, tk *ticket, o obstacle) *driver.HeldError {
+// lastHeldError is heldError for the end of a wait. It works even if ctx has ended. If there
+// is a stranger by now, it returns that error.
+func (b *Backend) lastHeldError(ctx context.Context, tk *ticket, o obstacle) error {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), min(lastLookTimeout, b.opts.opTimeout))
 	defer end()
 	names, err := b.link.children(tk.parent).wait(ctx)
 	if err != nil {
 		return &driver.HeldError{}
 	}
-	if q, err := parseQueue(names); err == nil && len(q) > 0 && q[0].guid != tk.guid {
+	q, err := parseQueue(names)
+	if err != nil {
+		return &driver.HeldError{}
+	}
+	if other, err := b.stranger(ctx, tk.parent, names, q, tk.kind); err == nil && other != nil {
+		return other.err
+	}
+	if len(q) > 0 && q[0].guid != tk.guid {
 		o.first = tk.parent + "/" + q[0].name
 		return b.heldError(ctx, tk.id.key, o)
 	}

@@ -19,8 +19,8 @@ const maxInspections = 64
 // Inspect implements [driver.Inspector]. It reads the names of all keys, and the queue of
 // each key with the prefix. It does not know when the leases of other processes end. For a
 // lock of another process that was extended it shows the first token of the first grant.
-// An ephemeral node of another program at the path of a key is foreign, because it cannot
-// contain locks, and so is a semaphore of Curator.
+// An ephemeral node of another program, at the path of a key or below it, is foreign, and so
+// is a semaphore of Curator.
 //
 // With [WithPath] it needs [WithKeyOf]. Without that it only knows the key that is the
 // prefix. If that key is free, the error wraps [errors.ErrUnsupported].
@@ -172,8 +172,14 @@ func (b *Backend) inspectForeign(ctx context.Context, k keyNode, names []string)
 		info.Foreign, info.Held, info.Holders = semaphoreRecipe, 1, make([]driver.HolderInfo, 1)
 		return info, nil
 	}
-	node, err := b.link.content(k.path).wait(ctx)
-	if err == nil && node.stat.EphemeralOwner != 0 {
+	path := k.path
+	if other, err := b.stranger(ctx, k.path, names, nil, kind{}); err != nil {
+		return info, err
+	} else if other != nil {
+		path += "/" + other.name
+	}
+	node, err := b.link.content(path).wait(ctx)
+	if err == nil && isEphemeral(&node.stat) {
 		info.Foreign, info.Held = ephemeralNode, 1
 		info.Holders = []driver.HolderInfo{{Holder: holderName(node.data), Since: time.UnixMilli(node.stat.Ctime)}}
 	}

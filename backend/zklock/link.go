@@ -41,16 +41,17 @@ type link struct {
 	up            chan struct{}
 	isUp          bool
 	authenticated bool
+	user          string // that the latest connection has; "" if it has no credentials
 	lastAddr      string // of the server that was tried last
 	lastErr       error  // the last failure; nil if there was none since the last session
 }
 
-func newLink(servers []string, o *options) (*link, error) {
+func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
 	l := &link{
 		opts: o, started: make(chan struct{}), done: make(chan struct{}), up: make(chan struct{}),
 		counters: counters{byParent: make(map[string]*counter)},
 	}
-	conn, _, err := zk.Connect(servers, o.sessionTimeout,
+	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(&hosts{ctx: ctx, lookup: o.lookup}),
 		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(logger{o.logger}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
@@ -69,19 +70,23 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	l.mu.Lock()
 	l.lastAddr = address
 	l.mu.Unlock()
-	c, err := l.opts.dial(network, address, timeout)
+	var c net.Conn
+	user, auth, err := l.opts.auth()
+	if err == nil {
+		c, err = l.opts.dial(network, address, timeout)
+	}
 	if err != nil {
 		l.setFailure(address, err)
 		return nil, err
 	}
 	s := &sniffer{
-		Conn: c, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
+		Conn: c, auth: auth, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
 		createZxids: &l.createZxids, wantsWatch: l.counters.wantsWatch,
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.latest = s
+	l.latest, l.user = s, user
 	return s, nil
 }
 
@@ -97,13 +102,10 @@ func (l *link) onEvent(e zk.Event) {
 	switch e.State {
 	case zk.StateHasSession:
 		id, timeout := l.latest.session()
-		if l.current != nil && l.current.id != id {
-			l.endSession()
-		}
-		if l.current == nil {
+		if l.current == nil { // otherwise it continues: the end of a session is an event of its own
 			l.current = &session{id: id, timeout: timeout, ended: make(chan struct{})}
 		}
-		if l.opts.user != "" && !l.authenticated {
+		if l.user != "" && !l.authenticated {
 			go l.authenticate()
 			return
 		}
@@ -119,15 +121,11 @@ func (l *link) onEvent(e zk.Event) {
 }
 
 // authenticate sends the credentials, once. On later connections the client library
-// repeats them before it sends anything else.
+// repeats that before it sends anything else. The sniffer replaces the empty credentials
+// by those of its connection.
 func (l *link) authenticate() {
 	<-l.started
-	if err := l.conn.AddAuth("digest", []byte(l.opts.user+":"+l.opts.password)); err != nil {
-		if errors.Is(err, zk.ErrAuthFailed) {
-			l.mu.Lock()
-			l.lastErr = err
-			l.mu.Unlock()
-		}
+	if err := l.conn.AddAuth("digest", nil); err != nil {
 		return // the next connection tries again
 	}
 	l.mu.Lock()
@@ -239,7 +237,7 @@ func (l *link) children(path string) *pending[[]string] {
 		if errors.Is(err, zk.ErrNoNode) {
 			return nil, nil
 		}
-		return names, err
+		return names, denied(err, "read", path)
 	})
 }
 
@@ -282,7 +280,7 @@ func (l *link) content(path string) *pending[content] {
 		case errors.Is(err, zk.ErrNoNode):
 			return content{}, nil
 		case err != nil:
-			return content{}, err
+			return content{}, denied(err, "read", path)
 		default:
 			return content{data, *stat}, nil
 		}
@@ -294,7 +292,7 @@ func (l *link) set(path string, data []byte, version int32) *pending[zk.Stat] {
 	return begin(l, func(c *zk.Conn) (zk.Stat, error) {
 		stat, err := c.Set(path, data, version)
 		if err != nil {
-			return zk.Stat{}, err
+			return zk.Stat{}, denied(err, "write", path)
 		}
 		return *stat, nil
 	})
@@ -307,7 +305,7 @@ func (l *link) remove(path string) *pending[bool] {
 		if errors.Is(err, zk.ErrNoNode) {
 			return false, nil
 		}
-		return err == nil, err
+		return err == nil, denied(err, "delete", path)
 	})
 }
 
@@ -346,7 +344,7 @@ func (l *link) explain(err error) error {
 		return errClosed
 	}
 	l.mu.Lock()
-	addr, cause := l.lastAddr, l.lastErr
+	addr, cause, user := l.lastAddr, l.lastErr, l.user
 	l.mu.Unlock()
 	e := &serverError{addr: addr, err: err}
 	switch {
@@ -357,10 +355,12 @@ func (l *link) explain(err error) error {
 	case errors.Is(err, errNoSession), errors.Is(err, zk.ErrConnectionClosed), errors.Is(err, zk.ErrNoServer),
 		errors.Is(err, zk.ErrSessionExpired):
 		e.cause = cause
-	case errors.Is(err, zk.ErrNoAuth) && l.opts.user == "":
+	case errors.Is(err, zk.ErrNoAuth) && user == "":
 		e.cause = errNoCredentials
 	case errors.Is(err, zk.ErrNoAuth):
-		e.cause = fmt.Errorf("the nodes' ACL does not name the user %q with this password", l.opts.user)
+		e.cause = fmt.Errorf("the ACL does not give it to the user %q with this password, see WithACL", user)
+	case refusals[err.Error()] != "":
+		e.cause = errors.New(refusals[err.Error()])
 	}
 	return e
 }

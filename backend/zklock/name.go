@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"bytes"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,31 +17,26 @@ import (
 const (
 	prefix    = "_c_"
 	mark      = "go-"
-	tagLock   = "lock-"    // InterProcessMutex, LeaderSelector
-	tagRead   = "__READ__" // InterProcessReadWriteLock
-	tagWrite  = "__WRIT__" // InterProcessReadWriteLock
-	tagLatch  = "latch-"   // LeaderLatch
-	tagPermit = "__PERMIT" // a permit of three, as in __PERMIT3__; Curator has no such name
-	tagEnd    = "__"       // the end of tagPermit
+	tagLock   = "lock-"     // InterProcessMutex, LeaderSelector
+	tagRead   = "__READ__"  // InterProcessReadWriteLock
+	tagWrite  = "__WRIT__"  // InterProcessReadWriteLock
+	tagLatch  = "latch-"    // LeaderLatch
+	tagKazoo  = "__lock__"  // kazoo's Lock and WriteLock
+	tagKazooR = "__rlock__" // kazoo's ReadLock
+	tagPlain  = "lock"      // a name that begins with this, of a program without a recipe's names
+	tagPermit = "__PERMIT"  // a permit of three, as in __PERMIT3__; Curator has no such name
+	tagEnd    = "__"        // the end of tagPermit
 	uuidLen   = len("9f0a3c52-7c1e-4e59-8a86-7d1d1a4b7c11")
 	numberLen = 10 // the server pads the number with zeros to this length
 )
+
+// plainName matches names that begin with tagPlain and are none of Curator's recipes.
+var plainName = regexp.MustCompile(`^lock([^-].*|-.*\D)?\d{10}$`)
 
 // kind is what a node asks for.
 type kind struct {
 	tag     string
 	sharing driver.Sharing
-}
-
-func (o *options) kindOf(s driver.Sharing) kind {
-	switch {
-	case s.Permits > 0:
-		return kind{tagPermit + strconv.Itoa(s.Permits) + tagEnd, s}
-	case s.Mode == driver.Shared:
-		return kind{tagRead, s}
-	default:
-		return kind{o.exclusive, s}
-	}
 }
 
 // node is a node in the queue of a key, as its name describes it.
@@ -75,10 +71,14 @@ func parseNode(name string) (node, bool) {
 		}
 		n.kind, number = kind{tagPermit + text + tagEnd, driver.Sharing{Permits: permits}}, after
 	} else {
-		for _, k := range []kind{{tag: tagLock}, {tagRead, driver.Sharing{Mode: driver.Shared}}, {tag: tagWrite}, {tag: tagLatch}} {
+		shared := driver.Sharing{Mode: driver.Shared}
+		for _, k := range []kind{{tag: tagLock}, {tagRead, shared}, {tag: tagWrite}, {tag: tagLatch}, {tag: tagKazoo}, {tagKazooR, shared}} {
 			if i := strings.LastIndex(rest, k.tag); i >= 0 {
 				n.kind, number = k, rest[i+len(k.tag):]
 			}
+		}
+		if plainName.MatchString(name) {
+			n.kind, number = kind{tag: tagPlain}, name[len(name)-numberLen:]
 		}
 	}
 	if len(number) < numberLen {
@@ -117,6 +117,11 @@ func ownerOf(guid, name string) string {
 
 // maxHolderName bounds the name of a holder that another program has written.
 const maxHolderName = 64
+
+// revokeMessage is the data of a node if its owner is asked to give the key back. Curator's
+// Revoker writes it, and its recipes compare all of the data with it. In a node of this
+// package the name of the holder follows if this package has written it.
+const revokeMessage = "__REVOKE__"
 
 // holderName returns the name of the holder in the data of a node, or "" if the data is
 // not a name: other programs in the same queue may write anything. Curator writes the

@@ -3,20 +3,11 @@ package zklock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/distlock-go/distlock/driver"
 )
-
-const ephemeralNode = "ephemeral node"
-
-// errEphemeral: another program has an ephemeral node at the path of the key's node. Such
-// a node cannot have children.
-var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
 
 // nodes creates, finds and deletes the nodes of tickets.
 type nodes struct {
@@ -44,6 +35,7 @@ func (n *nodes) create(ctx context.Context, tk *ticket, s *session) *pending[cre
 			sent := time.Now()
 			tk.createdAt = sent
 			node, err := c.Create(path, tk.data(), zk.FlagEphemeralSequential, n.opts.acl)
+			err = denied(err, "create in", tk.parent)
 			switch {
 			case err == nil:
 				tk.node, tk.session, tk.inDoubt = node, s, false
@@ -79,14 +71,10 @@ func nothingDone(err error) bool {
 }
 
 // abandon waits for the result of create in place of its caller, and unlocks tk. If tk
-// was given up by then, it deletes the node.
+// was given up by then, a deletion waits for that.
 func (n *nodes) abandon(tk *ticket, creation *pending[created]) {
 	<-creation.done
-	gone := tk.isGone()
 	tk.unlock()
-	if gone {
-		n.deleteInBackground(tk)
-	}
 }
 
 // find looks for the node of tk if its creation is in doubt because the reply was lost.
@@ -234,6 +222,20 @@ func (n *nodes) deleteOrphan(path string) {
 		})
 		n.unmarkDeleting(path)
 	})
+}
+
+// withdraw deletes the node of tk, which the caller has locked and whose owner remains. After
+// an error it continues in the background.
+func (n *nodes) withdraw(ctx context.Context, tk *ticket) error {
+	path := tk.node
+	tk.node = ""
+	n.markDeleting(path)
+	if _, err := n.link.remove(path).wait(ctx); err != nil {
+		n.deleteOrphan(path)
+		return err
+	}
+	n.unmarkDeleting(path)
+	return nil
 }
 
 // markDeleting records that the deletion of a node has begun. Until unmarkDeleting is

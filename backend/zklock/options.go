@@ -1,6 +1,7 @@
 package zklock
 
 import (
+	"context"
 	"crypto/fips140"
 	"crypto/sha1" //nolint:gosec // ZooKeeper's digest scheme uses it
 	"encoding/base64"
@@ -8,10 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/distlock-go/distlock/driver"
 )
 
 // Defaults of the options.
@@ -26,8 +30,9 @@ const (
 	maxSessionTimeout = 24 * time.Hour
 )
 
-// DialFunc opens a connection to a server. It may be called concurrently and should
-// return within the timeout.
+// DialFunc opens a connection to a server. It is called for each connection, with an address
+// that was just looked up, or with the name of a server if that is not known. It may be
+// called concurrently and should return within the timeout.
 type DialFunc func(network, address string, timeout time.Duration) (net.Conn, error)
 
 // Option changes a default of [New]. If its value is invalid, New returns an error that
@@ -40,18 +45,20 @@ type options struct {
 	keyOf          func(path string) (key string, ok bool)
 	sessionTimeout time.Duration
 	opTimeout      time.Duration
-	user, password string
+	credentials    func() (user, password string, err error) // nil if there are none
 	acl            []zk.ACL
+	lookup         func(ctx context.Context, host string) ([]string, error)
 	dial           DialFunc
 	logger         *slog.Logger
 	exclusive      string // the tag of exclusive locks
+	shared         string // the tag of shared locks
 	err            error  // of the first invalid option
 }
 
 func newOptions(opts []Option) (options, error) {
 	o := options{
 		root: DefaultRoot, sessionTimeout: DefaultSessionTimeout, opTimeout: DefaultOpTimeout,
-		dial: net.DialTimeout, logger: slog.New(slog.DiscardHandler), exclusive: tagLock,
+		dial: net.DialTimeout, lookup: net.DefaultResolver.LookupHost, logger: slog.New(slog.DiscardHandler), exclusive: tagLock, shared: tagRead,
 	}
 	for _, opt := range opts {
 		if opt == nil {
@@ -67,11 +74,23 @@ func newOptions(opts []Option) (options, error) {
 	}
 	if o.acl == nil {
 		o.acl = zk.WorldACL(zk.PermAll)
-		if o.user != "" {
+		if o.credentials != nil {
 			o.acl = zk.AuthACL(zk.PermAll)
 		}
 	}
 	return o, nil
+}
+
+// kindOf returns what the nodes of owners ask for.
+func (o *options) kindOf(s driver.Sharing) kind {
+	switch {
+	case s.Permits > 0:
+		return kind{tagPermit + strconv.Itoa(s.Permits) + tagEnd, s}
+	case s.Mode == driver.Shared:
+		return kind{o.shared, s}
+	default:
+		return kind{o.exclusive, s}
+	}
 }
 
 // refuse makes New fail because of an option.
@@ -151,11 +170,48 @@ func WithOpTimeout(d time.Duration) Option {
 // refused.
 func WithDigest(user, password string) Option {
 	return func(o *options) {
-		if user == "" || strings.Contains(user, ":") {
-			o.refuse("WithDigest", "user %q is empty or has a colon", user)
+		if err := checkUser(user); err != nil {
+			o.refuse("WithDigest", "%w", err)
 		}
-		o.user, o.password = user, password
+		o.credentials = func() (string, string, error) { return user, password, nil }
 	}
+}
+
+// WithDigestFunc is [WithDigest] for credentials that change. The function is called before
+// each connection is opened, on a goroutine of the Backend, and should return within a
+// second. If it fails, so does the connection, and the next one calls it again. For ZooKeeper
+// another password is another user: [WithACL] must name it before it is used. A nil function
+// is refused.
+func WithDigestFunc(credentials func() (user, password string, err error)) Option {
+	return func(o *options) {
+		if credentials == nil {
+			o.refuse("WithDigestFunc", "nil function")
+		}
+		o.credentials = credentials
+	}
+}
+
+func checkUser(user string) error {
+	if user == "" || strings.Contains(user, ":") {
+		return fmt.Errorf("user %q is empty or has a colon", user)
+	}
+	return nil
+}
+
+// auth returns the present user and its credentials, as the digest scheme has them; none if
+// there are none.
+func (o *options) auth() (user string, auth []byte, err error) {
+	if o.credentials == nil {
+		return "", nil, nil
+	}
+	user, password, err := o.credentials()
+	if err == nil {
+		err = checkUser(user)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("credentials: %w", err)
+	}
+	return user, []byte(user + ":" + password), nil
 }
 
 // WithACL sets the access control list of the nodes. It must allow every user of the
@@ -181,7 +237,8 @@ func DigestACL(perms int32, user, password string) zk.ACL {
 	return zk.ACL{Perms: perms, Scheme: "digest", ID: user + ":" + base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// WithDialer sets the function that opens connections, for TLS or a proxy. The default is
+// WithDialer sets the function that opens connections, for TLS or a proxy. A function that
+// reads its certificates each time can use renewed ones. The default is
 // [net.DialTimeout]. A nil function is refused.
 func WithDialer(dial DialFunc) Option {
 	return func(o *options) {
@@ -207,7 +264,7 @@ func WithLogger(l *slog.Logger) Option {
 // InterProcessReadWriteLock sees them as write locks. By default its InterProcessMutex sees
 // them. All processes that share a lock must use the same names.
 func WithReadWriteNames() Option {
-	return func(o *options) { o.exclusive = tagWrite }
+	return func(o *options) { o.exclusive, o.shared = tagWrite, tagRead }
 }
 
 // WithLatchNames names the nodes of exclusive locks so that Curator's LeaderLatch sees them
@@ -216,5 +273,12 @@ func WithReadWriteNames() Option {
 //
 // [distlock.Locker.Lead]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Lead
 func WithLatchNames() Option {
-	return func(o *options) { o.exclusive = tagLatch }
+	return func(o *options) { o.exclusive, o.shared = tagLatch, tagRead }
+}
+
+// WithKazooNames names the nodes so that kazoo's Lock, WriteLock and ReadLock, in Python, see
+// them. Its Lock does not see readers: programs that share a lock with readers use its
+// WriteLock. All processes that share a lock must use the same names.
+func WithKazooNames() Option {
+	return func(o *options) { o.exclusive, o.shared = tagKazoo, tagKazooR }
 }

@@ -33,6 +33,7 @@ func TestOptionsRefused(t *testing.T) {
 		{zklock.WithOpTimeout(0), "WithOpTimeout: 0s"},
 		{zklock.WithDigest("", "secret"), `WithDigest: user ""`},
 		{zklock.WithDigest("a:b", "secret"), `WithDigest: user "a:b"`},
+		{zklock.WithDigestFunc(nil), "WithDigestFunc"},
 		{zklock.WithACL(), "WithACL"},
 		{zklock.WithDialer(nil), "WithDialer"},
 		{zklock.WithLogger(nil), "WithLogger"},
@@ -43,6 +44,11 @@ func TestOptionsRefused(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error contains the password: %v", err)
+		}
+	}
+	for _, server := range []string{"zk:2181/locks", "[zk:2181"} {
+		if _, err := zklock.New([]string{server}); err == nil || !strings.HasPrefix(err.Error(), "zklock: ") || !strings.Contains(err.Error(), "zk:2181") {
+			t.Errorf("the server %s: %v", server, err)
 		}
 	}
 	if _, err := zklock.New(nil); err == nil {

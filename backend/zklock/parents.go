@@ -48,5 +48,5 @@ func (p *parents) createOne(c *zk.Conn, path string) error {
 	if errors.Is(err, zk.ErrNodeExists) {
 		return nil
 	}
-	return err
+	return denied(err, "create", path)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -111,10 +110,7 @@ func TestCutForLess(t *testing.T) {
 	held := testkit.MustTry(t, other, testkit.NewRequest("less-too"))
 	w := testkit.StartWaiter(t, cut, testkit.NewRequest("less-too"))
 	testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf("less-too"))) == 2 })
-	testkit.Eventually(t, "it watches", func() bool {
-		paths, err := shared.Server(t).Ask("wchp")
-		return err == nil && strings.Contains(paths, parentOf("less-too")+"/")
-	})
+	watched(t, parentOf("less-too")+"/")
 	mustWork(t, cut, "less-and-free")
 
 	network.Hang(true)

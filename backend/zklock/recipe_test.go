@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
@@ -21,17 +23,19 @@ func TestStranger(t *testing.T) {
 	const ours, curators = "_c_" + guid + "-go-", "_c_" + guid + "-"
 	recipes := map[string]string{
 		"lock-": "InterProcessMutex or LeaderSelector", "__READ__": "InterProcessReadWriteLock",
-		"__WRIT__": "InterProcessReadWriteLock", "latch-": "LeaderLatch",
+		"__WRIT__": "InterProcessReadWriteLock", "latch-": "LeaderLatch", "__lock__": "kazoo", "__rlock__": "kazoo",
 	}
 	for _, c := range []struct{ own, sees string }{ // a node of ours, and the tags of Curator's that see it
 		{"lock-", "lock-"},
 		{"__WRIT__", "__READ__ __WRIT__"},
 		{"__READ__", "__READ__ __WRIT__"},
 		{"latch-", "latch-"},
+		{"__lock__", "__lock__ __rlock__"},
+		{"__rlock__", "__lock__ __rlock__"},
 		{"__PERMIT3__", "__PERMIT3__"},
 	} {
 		own := ours + c.own + "0000000007"
-		for _, tag := range []string{"lock-", "__READ__", "__WRIT__", "latch-", "__PERMIT3__"} {
+		for _, tag := range []string{"lock-", "__READ__", "__WRIT__", "latch-", "__lock__", "__rlock__", "__PERMIT3__"} {
 			if name, err := zklock.Stranger([]string{own, ours + tag + "0000000001"}, own); name != "" || err != nil {
 				t.Errorf("%s of this package is a stranger to %s: %q, %v", tag, c.own, name, err)
 			}
@@ -39,7 +43,7 @@ func TestStranger(t *testing.T) {
 				other := curators + tag + number
 				name, err := zklock.Stranger([]string{own, "keep", other}, own)
 				switch {
-				case strings.Contains(c.sees, tag) || recipes[tag] == "":
+				case slices.Contains(strings.Fields(c.sees), tag) || recipes[tag] == "":
 					if name != "" || err != nil {
 						t.Errorf("%s sees %s, and is a stranger: %q, %v", tag, c.own, name, err)
 					}
@@ -59,9 +63,9 @@ func TestStranger(t *testing.T) {
 // see it. The holder loses the key, and the next owner is refused, whether it reads the
 // queue anyway or has learned that it need not.
 //
-// Row 22 (zklock): a lock of Curator that does not see ours is ErrForeign, and a holder loses
-// the key at its next renewal. Fails if the nodes in the queue are compared by their numbers
-// alone.
+// Row 22 (zklock): a lock of another program that does not see ours, or has a rule that is not
+// known, is ErrForeign, and a holder loses the key at its next renewal. Fails if the nodes in
+// the queue are compared by their numbers alone, or other ephemeral nodes are skipped.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
@@ -69,7 +73,11 @@ func TestStrangers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		flags int32
-	}{{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential}, {"leases", 0}} {
+	}{
+		{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential}, {"leases", 0},
+		{"lock", zk.FlagEphemeral}, {"R-", zk.FlagEphemeralSequential}, {"LockA", zk.FlagEphemeralSequential},
+		{"0a1b2c3d4e5f60718293a4b5c6d7e8f9__lock__", zk.FlagEphemeralSequential},
+	} {
 		for _, learned := range []bool{false, true} {
 			t.Run(fmt.Sprint(c.name, learned), func(t *testing.T) {
 				t.Parallel()
@@ -90,7 +98,10 @@ func TestStrangers(t *testing.T) {
 					}
 				}
 				w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
-				testkit.Eventually(t, "it is in the queue", func() bool { return len(children(t, admin, parentOf(key))) == 2 })
+				watched(t, other)
+				if names := children(t, admin, parentOf(key)); len(names) != 1 {
+					t.Errorf("the waiter has a node beside the stranger: %q", names)
+				}
 				if err := admin.Delete(other, -1); err != nil {
 					t.Fatal(err)
 				}
@@ -98,4 +109,72 @@ func TestStrangers(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestStrangerWhileWaiting: a stranger comes while an owner waits in the queue. The error of
+// the wait names it, and Inspect shows it when the queue is empty.
+func TestStrangerWhileWaiting(t *testing.T) {
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	key := "stranger-" + uuid.NewString() // some nodes stay, and the test may run again
+	keepParent(t, admin, key)
+	plant(t, admin, parentOf(key)+"/config", 0) // not ephemeral: not a lock
+	g := testkit.MustTry(t, b, testkit.NewRequest(key))
+	r := testkit.NewRequest(key)
+	r.Backoff = driver.NewBackoff(patience, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	waited := make(chan error, 1)
+	go func() {
+		_, err := other.Acquire(ctx, r)
+		waited <- err
+	}()
+	watched(t, parentOf(key)+"/_c_"+g.Owner)
+	stranger := plant(t, admin, parentOf(key)+"/lock", zk.FlagEphemeral)
+	cancel()
+	if err := <-waited; !errors.Is(err, driver.ErrForeign) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), `"lock"`) {
+		t.Errorf("a waiter when a stranger has come: %v", err)
+	}
+	testkit.ReleaseRepeatedly(t, other, r.Grant())
+	testkit.MustRelease(t, b, g)
+	infos, err := other.Inspect(t.Context(), key, 1)
+	if err != nil || len(infos) != 1 || infos[0].Foreign != "ephemeral node" || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
+		t.Errorf("Inspect beside a stranger: %+v, %v", infos, err)
+	}
+	if err := admin.Delete(stranger, -1); err != nil {
+		t.Fatal(err)
+	}
+	if infos, err := other.Inspect(t.Context(), key, 1); err != nil || len(infos) != 0 {
+		t.Errorf("Inspect without it: %+v, %v", infos, err)
+	}
+	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(key)))
+}
+
+// TestWithdrawnHolder: a holder asks again beside a stranger, and gives its node up. Its next
+// lock is another one, with a token that is larger than those in between.
+func TestWithdrawnHolder(t *testing.T) {
+	t.Parallel()
+	addr := shared.Server(t).Addr()
+	admin := newAdmin(t, addr)
+	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	const key = "withdrawn"
+	keepParent(t, admin, key)
+	r := testkit.NewRequest(key)
+	testkit.MustTry(t, b, r)
+	stranger := plant(t, admin, parentOf(key)+"/lock", zk.FlagEphemeral)
+	if _, err := b.TryAcquire(t.Context(), r); !errors.Is(err, driver.ErrForeign) {
+		t.Errorf("beside a stranger: %v", err)
+	}
+	if err := admin.Delete(stranger, -1); err != nil {
+		t.Fatal(err)
+	}
+	between := testkit.MustTry(t, other, testkit.NewRequest(key))
+	testkit.MustRelease(t, other, between)
+	g := testkit.MustTry(t, b, r)
+	if g.Token <= between.Token {
+		t.Errorf("token %d after token %d", g.Token, between.Token)
+	}
+	testkit.MustRelease(t, b, g)
 }

@@ -73,8 +73,11 @@ func (b *Backend) renew(ctx context.Context, lock heldLock, asked *driver.Grant,
 			names, err = children.wait(ctx)
 		}
 	}
-	q, _ := parseQueue(names) // a holder need not know its place
-	other := findStranger(names, q, lock.ticket.kind)
+	var other *stranger
+	if err == nil {
+		q, _ := parseQueue(names) // a holder need not know its place
+		other, err = b.stranger(ctx, lock.ticket.parent, names, q, lock.ticket.kind)
+	}
 	switch {
 	case err != nil:
 	case stat.EphemeralOwner != lock.session.id:

@@ -11,11 +11,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// revokeMessage is the data of a node if its owner is asked to give the key back. Curator's
-// Revoker writes it, and its recipes compare all of the data with it. In a node of this
-// package the name of the holder follows if this package has written it.
-const revokeMessage = "__REVOKE__"
-
 // Revoke implements [driver.Revoker]. It writes Curator's message into the nodes of the
 // holders, so it also asks a holder that uses Curator's makeRevocable. The message is not
 // lost: a holder that listens later is told, and a process that was asked does not extend its

@@ -3,6 +3,9 @@ package zklock
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
@@ -12,9 +15,11 @@ import (
 // sniffer is a connection that also parses what the server sends, for two values that the
 // client library does not return: the session's timeout, and the ID of the transaction
 // that created a node. It also lets requests set watches that the library does not keep:
-// they end with the connection.
+// they end with the connection. And it puts the credentials of the connection into requests
+// for authentication, because the library repeats those that it was given first.
 type sniffer struct {
 	net.Conn
+	auth        []byte        // the credentials
 	patience    time.Duration // how long to wait for the first packet
 	createZxids *createZxids
 	wantsWatch  func(path string) bool // whether a request for the metadata of a node shall set a watch
@@ -43,12 +48,19 @@ const (
 
 	requestLen = lengthLen + 4 + 4 + 4 // the number of the request, its kind, the length of a path
 	opExists   = 3                     // the kind of a request for the metadata of a node
+	opSetAuth  = 100                   // the kind of a request for authentication
+
+	errAuthFailed = -115
 )
 
 func (s *sniffer) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
 	if err != nil {
-		s.end(err)
+		why := err
+		if errors.Is(err, io.EOF) && !s.connected() {
+			why = fmt.Errorf("%w: %w", err, errTurnedAway)
+		}
+		s.end(why)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,24 +73,40 @@ func (s *sniffer) Read(p []byte) (int, error) {
 // connection. A request for authentication has no room for a second answer: the library
 // would hang.
 func (s *sniffer) Write(p []byte) (int, error) {
-	if _, err := s.Conn.Write(s.withWatch(p)); err != nil {
+	if _, err := s.Conn.Write(s.edit(p)); err != nil {
 		s.end(err)
 		_ = s.Close() // may have been closed already
 	}
 	return len(p), nil
 }
 
-// withWatch returns the packet p as it is to be sent. A request for the metadata of a node
-// ends with the node's path and a byte that says whether to set a watch.
-func (s *sniffer) withWatch(p []byte) []byte {
-	if len(p) <= requestLen || binary.BigEndian.Uint32(p[lengthLen+4:]) != opExists {
+// edit returns the packet p as it is to be sent. A request for the metadata of a node ends
+// with the node's path and a byte that says whether to set a watch. A request for
+// authentication ends with the credentials, which the library leaves empty.
+func (s *sniffer) edit(p []byte) []byte {
+	if len(p) <= requestLen || !s.connected() {
 		return p
 	}
-	if path := p[requestLen : len(p)-1]; s.wantsWatch(string(path)) {
-		p = slices.Clone(p)
-		p[len(p)-1] = 1
+	switch binary.BigEndian.Uint32(p[lengthLen+4:]) {
+	case opExists:
+		if path := p[requestLen : len(p)-1]; s.wantsWatch(string(path)) {
+			p = slices.Clone(p)
+			p[len(p)-1] = 1
+		}
+	case opSetAuth:
+		p = append(p[:len(p)-4:len(p)-4], binary.BigEndian.AppendUint32(nil, uint32(len(s.auth)))...)
+		p = append(p, s.auth...)
+		binary.BigEndian.PutUint32(p, uint32(len(p)-lengthLen))
 	}
 	return p
+}
+
+// connected reports whether the server has sent its first packet. The request before that
+// has no kind.
+func (s *sniffer) connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first
 }
 
 // end reports why the connection has ended. Later errors are not reported.
@@ -117,6 +145,9 @@ func (s *sniffer) parsePacket(b []byte) {
 			s.id = int64(binary.BigEndian.Uint64(b[8:]))
 		}
 		return
+	}
+	if len(b) >= replyLen && int32(binary.BigEndian.Uint32(b[replyLen-4:])) == errAuthFailed {
+		s.end(errRefusedAuth)
 	}
 	if len(b) < replyLen+4 || int(binary.BigEndian.Uint32(b[replyLen:])) != len(b)-replyLen-4 {
 		return

@@ -25,7 +25,7 @@ type ticket struct {
 	session   *session  // the session of the node
 	createdAt time.Time // when the creation of the node was requested
 	inDoubt   bool      // there may be a node with an unknown path
-	first     string    // path of the first node in the queue, when the queue was last read; "" if there was a stranger
+	first     string    // path of the first node in the queue, when the queue was last read
 
 	// The table's mutex guards these.
 	queued      bool         // the ticket is kept while another owner has the key
@@ -36,6 +36,15 @@ type ticket struct {
 	version     int32        // of the data that this process has written to it last
 	heldSession *session     // the session of the node
 	index       int          // in the heap of expiries
+}
+
+// obstacle is why a ticket's owner does not get the key now.
+type obstacle struct {
+	session   *session
+	watch     []string  // the paths of the nodes to wait for
+	own       string    // the path of the ticket's node; "" if there can be none
+	createdAt time.Time // when the creation of that node was requested
+	first     string    // the path of the first node in the queue
 }
 
 // lock locks the ticket, to work on its node. It returns false if ctx ends first.

@@ -95,8 +95,8 @@ func (w *waiter) watch(ctx context.Context) (<-chan struct{}, error) {
 	return anyOf(ctx, channels), nil
 }
 
-// unchanged reports whether the ticket's node and the one node that it waits for still
-// exist. After a timeout this is cheaper than an attempt.
+// unchanged reports whether the ticket's node, if it has one, and the one node that it waits
+// for still exist. After a timeout this is cheaper than an attempt.
 func (w *waiter) unchanged(ctx context.Context) bool {
 	if len(w.last.watch) != 1 {
 		return false
@@ -108,15 +108,17 @@ func (w *waiter) unchanged(ctx context.Context) bool {
 		return false
 	}
 	defer tk.unlock()
-	if tk.isGone() || tk.node == "" || w.last.session != link.session() {
+	if tk.isGone() || tk.node != w.last.own || w.last.session != link.session() {
 		return false
 	}
-	own, other := link.stat(tk.node), link.stat(w.last.watch[0])
-	stat, err := own.wait(op)
-	if err != nil || stat.EphemeralOwner != w.last.session.id {
-		return false
+	other := link.stat(w.last.watch[0])
+	if tk.node != "" {
+		stat, err := link.stat(tk.node).wait(op)
+		if err != nil || stat.EphemeralOwner != w.last.session.id {
+			return false
+		}
 	}
-	stat, err = other.wait(op)
+	stat, err := other.wait(op)
 	return err == nil && stat.Czxid != 0
 }
 

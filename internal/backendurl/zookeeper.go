@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -20,9 +19,6 @@ func openZooKeeper(ctx context.Context, rawURL string) (*Backend, error) {
 	}
 	b, err := zklock.New(z.Servers, append(z.options(), zklock.WithLogger(slog.Default()))...)
 	if err != nil {
-		if _, isDNS := errors.AsType[*net.DNSError](err); isDNS {
-			return nil, err
-		}
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
 	if err := reachZooKeeper(ctx, b); err != nil {

@@ -1,0 +1,61 @@
+package zklock_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/backend/zklock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// TestNamesAreLookedUpAgain: a server moves to another address and keeps its name. A name
+// that is not known is not an error while another one is.
+func TestNamesAreLookedUpAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		at := locked[[]string]{v: []string{"10.0.0.1", "10.0.1.1", "10.0.2.1"}}
+		lookup := func(_ context.Context, host string) ([]string, error) {
+			if host != "zk" || at.get() == nil {
+				return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+			}
+			return at.get(), nil
+		}
+		server := new(zktest.Virtual)
+		dial := func(_, address string, _ time.Duration) (net.Conn, error) {
+			host, _, _ := net.SplitHostPort(address)
+			switch {
+			case slices.Contains(at.get(), host):
+				return server.Dial()
+			case host == "later", host == "zk" && at.get() == nil:
+			default:
+				t.Errorf("%s is dialled, which was the address before", address)
+			}
+			return nil, fmt.Errorf("nothing is at %s", address)
+		}
+		b := newBackend(t, []string{"later:2181", "zk:2181"}, zklock.WithLookup(lookup), zklock.WithDialer(dial),
+			zklock.WithOpTimeout(10*time.Second))
+		g := testkit.MustTry(t, b, testkit.NewRequest("key"))
+		for _, address := range []string{"10.0.0.2", "10.0.0.3"} {
+			at.set([]string{address, address + "0", address + "1"})
+			server.Kill()
+			synctest.Wait()
+			if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
+				t.Errorf("at %s: %+v", address, got)
+			}
+		}
+		at.set(nil)
+		server.Kill()
+		synctest.Wait()
+		if _, err := b.TryAcquire(t.Context(), testkit.NewRequest("key")); err == nil || !strings.Contains(err.Error(), "nothing is at") {
+			t.Errorf("without a known name: %v", err)
+		}
+	})
+}

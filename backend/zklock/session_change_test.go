@@ -1,0 +1,222 @@
+package zklock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/zktest"
+)
+
+// TestSessionIsOver: as soon as the server has said that the session is over, a renewal is
+// lost, without a request.
+func TestSessionIsOver(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		v.server.On(func(op int32, _ string) zktest.Fate {
+			if op == zktest.OpConnect { // the server says that the session is over, and is gone
+				v.network.Refuse(true)
+			}
+			return zktest.Serve
+		})
+		v.newSession()
+		start := time.Now()
+		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost || time.Since(start) != 0 {
+			t.Errorf("a renewal after the session: %+v after %v", got, time.Since(start))
+		}
+	})
+}
+
+// TestSessionEndsDuringRenewal: the session ends while a renewal waits for a connection.
+func TestSessionEndsDuringRenewal(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		v.network.Refuse(true)
+		v.newSession()
+		v.server.On(func(op int32, _ string) zktest.Fate {
+			if op == zktest.OpConnect {
+				v.network.Refuse(true)
+			}
+			return zktest.Serve
+		})
+		time.AfterFunc(time.Second/2, func() { v.network.Refuse(false) })
+		if got := testkit.Renewed(t, v, g); got.Status != driver.Lost {
+			t.Errorf("a renewal in which the session ended: %+v", got)
+		}
+	})
+}
+
+// TestNoConnection: without a connection a call says so, even if its context ends first.
+func TestNoConnection(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		v.network.Refuse(true)
+		v.network.Kill()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := v.TryAcquire(ctx, testkit.NewRequest("key"))
+		if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no session") {
+			t.Errorf("without a connection: %v", err)
+		}
+	})
+}
+
+// TestNodeOfAnEarlierSession: between the start of a call and its first request the session
+// has changed. The node of the earlier session, which the server still shows, is not a lock.
+//
+// Row 12 (zklock): the node of an earlier session is no lock, for an acquisition, a renewal or
+// an extension. Fails if a node counts because its owner is the session in which it was
+// created.
+func TestNodeOfAnEarlierSession(t *testing.T) {
+	t.Parallel()
+	for name, use := range map[string]func(t *testing.T, v *virtual, r driver.Request, g driver.Grant){
+		"acquisition": func(t *testing.T, v *virtual, r driver.Request, _ driver.Grant) {
+			v.acrossSessions(func() {
+				g, err := v.TryAcquire(t.Context(), r)
+				if err != nil {
+					t.Errorf("TryAcquire: %v", err)
+				} else if got := testkit.Renewed(t, v, g); got.Status != driver.Renewed {
+					t.Errorf("the owner was granted a node that is not its lock: %+v", got)
+				}
+			})
+			testkit.MustRelease(t, v, r.Grant())
+			if left := v.server.Children(parentOf(r.Key)); len(left) != 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		},
+		"renewal": func(t *testing.T, v *virtual, _ driver.Request, g driver.Grant) {
+			v.acrossSessions(func() {
+				if got := testkit.Renewed(t, v, g); got.Status == driver.Renewed {
+					t.Errorf("renewed in another session: %+v", got)
+				}
+			})
+		},
+		"extension": func(t *testing.T, v *virtual, _ driver.Request, g driver.Grant) {
+			v.newSession()
+			if g, err := v.Extend(t.Context(), g, 1); !errors.Is(err, driver.ErrLost) {
+				t.Errorf("extended in another session: %+v, %v", g, err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, func(t *testing.T, v *virtual) {
+				r := testkit.NewRequest("key")
+				use(t, v, r, testkit.MustTry(t, v, r))
+			})
+		})
+	}
+}
+
+// TestCreatedInTheNextSession: the request for a node is written in the next session. The
+// owner finds that node, and needs no other.
+func TestCreatedInTheNextSession(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		v.acrossSessions(func() {
+			if _, err := v.TryAcquire(t.Context(), testkit.NewRequest("key")); err != nil {
+				t.Errorf("TryAcquire: %v", err)
+			}
+		})
+		if all := v.server.Created(parentOf("key")); len(all) != 1 {
+			t.Errorf("created %q", all)
+		}
+	})
+}
+
+// TestLeaderMustAnswer: a server that is cut off from the leader answers reads. A renewal
+// there is in doubt, and the node of a creation in doubt is looked for where the leader is.
+func TestLeaderMustAnswer(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		v.server.On(func(op int32, _ string) zktest.Fate {
+			if op == zktest.OpSync {
+				return zktest.Drop
+			}
+			return zktest.Serve
+		})
+		if got := testkit.Renewed(t, v, g); got.Status != driver.Unknown || got.Err == nil {
+			t.Errorf("a renewal without the leader: %+v", got)
+		}
+
+		// The creation reaches the leader, and this server later.
+		v.server.On(nil)
+		mustWork(t, v.Backend, "other") // creates the key's node
+		r := testkit.NewRequest("other")
+		v.server.On(func(op int32, path string) zktest.Fate {
+			if op == zktest.OpCreate && strings.Contains(path, r.Owner) {
+				return zktest.Defer
+			}
+			return zktest.Serve
+		})
+		if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("TryAcquire without an answer: %v", err)
+		}
+		v.network.Kill() // the call that is in flight ends
+		testkit.ReleaseRepeatedly(t, v, testkit.TryRepeatedly(t, v, r))
+		if all := v.server.Created(parentOf("other")); len(all) != 2 {
+			t.Errorf("created %q", all)
+		}
+	})
+}
+
+// TestGivenUpInFlight: an owner gives up while the creation of its node is in flight. The node
+// is deleted when it comes.
+func TestGivenUpInFlight(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		mustWork(t, v.Backend, "key") // creates the key's node
+		r := testkit.NewRequest("key")
+		v.server.On(func(op int32, path string) zktest.Fate {
+			if op == zktest.OpCreate && strings.Contains(path, r.Owner) {
+				time.Sleep(5 * time.Second)
+			}
+			return zktest.Serve
+		})
+		if _, err := v.TryAcquire(t.Context(), r); err == nil {
+			t.Error("TryAcquire without an answer succeeds")
+		}
+		if err := v.Release(t.Context(), r.Grant()); err == nil {
+			t.Error("Release without an answer succeeds")
+		}
+		time.Sleep(10 * time.Second)
+		if all, left := v.server.Created(parentOf("key")), v.server.Children(parentOf("key")); len(all) != 2 || len(left) != 0 {
+			t.Errorf("created %q, left %q", all, left)
+		}
+	})
+}
+
+// TestReleaseOfAnother: the release of an owner that has no node deletes no other one.
+func TestReleaseOfAnother(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		g := testkit.MustTry(t, v, testkit.NewRequest("key"))
+		if err := v.Release(t.Context(), testkit.NewRequest("key").Grant()); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("the release of another owner: %v", err)
+		}
+		if got := testkit.Renewed(t, v, g); got.Status != driver.Renewed {
+			t.Errorf("after the release of another owner: %+v", got)
+		}
+	})
+}
+
+// TestWaiterInTheNextSession: a waiter whose session ends joins the queue again at once.
+func TestWaiterInTheNextSession(t *testing.T) {
+	reconnects(t)
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		holder := newVirtual(t, v.server)
+		testkit.MustTry(t, holder, testkit.NewRequest("key"))
+		r := testkit.NewRequest("key")
+		r.Backoff = driver.NewBackoff(time.Hour, 0)
+		w := testkit.StartWaiter(t, v, r)
+		synctest.Wait()
+		v.server.Expire(false)
+		start := time.Now()
+		v.network.Kill()
+		w.Served(t)
+		if d := time.Since(start); d > time.Minute {
+			t.Errorf("served %v after its session", d)
+		}
+	})
+}
