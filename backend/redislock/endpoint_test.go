@@ -32,7 +32,6 @@ func TestEndpointMoves(t *testing.T) {
 			"a release":        func() bool { return lost(b.Release(t.Context(), leaving)) },
 			"a place given up": func() bool { r := request("place"); return b.Release(t.Context(), r.Grant()) == nil },
 			"an attempt":       func() bool { _, err := b.TryAcquire(t.Context(), request("free")); return err == nil || isHeld(err) },
-			"all of some keys": func() bool { _, err := b.TryAcquireAll(t.Context(), requestAll()); return err == nil || isHeld(err) },
 			"a ping":           func() bool { return b.Ping(t.Context()) == nil },
 			"a revocation":     func() bool { _, err := b.Revoke(t.Context(), "free"); return err == nil },
 			"an inspection":    func() bool { _, err := b.Inspect(t.Context(), "none", 1); return err == nil },
