@@ -84,3 +84,18 @@ func TestPasswordChanges(t *testing.T) {
 }
 
 func isHeld(err error) bool { return errors.Is(err, driver.ErrNotAcquired) }
+
+// A server that has become a replica does not answer a release: it may be behind, and the
+// place in the queue would stay in the master.
+func TestReplicaAnswersNoRelease(t *testing.T) {
+	t.Parallel()
+	s := realServer(t)
+	b := newBackend(t, s.real.Client(t))
+	noError(t, s.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
+	for mode, ask := range modes {
+		r := ask(lockKey)
+		if err := b.Release(t.Context(), r.Grant()); !redis.HasErrorPrefix(err, "READONLY") {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}
