@@ -118,6 +118,10 @@ func TestGuard(t *testing.T) {
 			c.stops = time.Minute
 			c.after(time.Second, func() { hang(c); c.changes <- change{stopped: syscall.SIGTERM} })
 		}, exitLost, true, "KILL 61.0s, resume 61.0s"},
+		"stopped by the terminal until late": {onLostTerm, func(c *guarded) {
+			c.deaf, c.stops = true, 7*time.Second
+			c.after(time.Second, func() { hang(c); c.changes <- change{stopped: syscall.SIGTERM} })
+		}, exitLost, true, "TERM 8.0s, resume 8.0s, KILL 8.9s"},
 		"children that end when asked": {onLostKill, func(c *guarded) { c.after(time.Second, func() { c.leave(4) }) }, 4, false, "TERM 1.1s"},
 		"children that are deaf": {onLostKill, func(c *guarded) {
 			c.deaf = true
