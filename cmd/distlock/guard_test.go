@@ -147,19 +147,6 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// A signal may continue a command for which there is no time left: it is killed first.
-func TestGuardKillsBeforeASignalContinues(t *testing.T) {
-	for range 50 { // the signal and the end of the time come at once, in any order
-		_, _, log := guarding(t, onLostKill, func(c *guarded) {
-			c.store.Hang(testkit.Renew)
-			c.after(time.Until(c.g.stopAt(c.g.lease.Until())), func() { c.signals <- syscall.SIGCONT })
-		})
-		if first, _, _ := strings.Cut(log, ","); first != "KILL 8.9s" {
-			t.Fatalf("did %q", log)
-		}
-	}
-}
-
 // The end of the command and the release decide on the exit code.
 func TestLossAtTheRelease(t *testing.T) {
 	for _, c := range []struct {
