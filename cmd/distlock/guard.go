@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -38,7 +39,8 @@ const (
 // each renewal.
 type guard struct {
 	lease   *distlock.Lease
-	process *process
+	process group
+	changes <-chan change   // of the process
 	revoked <-chan struct{} // SIGTERM when it is closed; nil: never
 	onLost  string
 	grace   time.Duration // from SIGTERM to SIGKILL
@@ -53,6 +55,16 @@ type guard struct {
 	code     int       // of the command
 }
 
+// group is a command with its descendants: a [*process].
+type group interface {
+	terminate()
+	kill()
+	gone() bool
+	pass(s os.Signal)
+	suspend(s syscall.Signal) bool
+	resume()
+}
+
 // watch forwards signals and guards the command until it and its group have ended. It
 // returns the command's exit code and, if the command was stopped because of the lock,
 // the reason.
@@ -63,7 +75,7 @@ func (g *guard) watch(signals <-chan os.Signal) (code int, lost error) {
 	for !g.act() {
 		timer.Reset(time.Until(g.next()))
 		select {
-		case c := <-g.process.changes:
+		case c := <-g.changes:
 			if c.ended {
 				g.ended, g.code = time.Now(), c.code
 				break

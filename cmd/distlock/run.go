@@ -172,7 +172,16 @@ func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
 		return err
 	}
 	code, lost := r.underLock(lease, signals)
-	err = lease.Release(ctx)
+	if code = r.giveBack(ctx, lease, code, lost); code != exitOK {
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+// giveBack releases the lease of a command that has ended. It returns the exit code, in
+// which a loss that was not known before counts.
+func (r *runner) giveBack(ctx context.Context, lease *distlock.Lease, code int, lost error) int {
+	err := lease.Release(ctx)
 	switch {
 	case lost != nil: // it was reported when it happened
 	case errors.Is(err, distlock.ErrLost):
@@ -185,10 +194,7 @@ func (r *runner) run(ctx context.Context, c *cli.Command) (err error) {
 	default:
 		r.tell("gave %s back", printable(r.key))
 	}
-	if code != exitOK {
-		return &exitError{code: code}
-	}
-	return nil
+	return code
 }
 
 // acquire waits for the lock until the limit has passed or a signal comes.
@@ -278,7 +284,7 @@ func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code 
 		return exitOS, nil
 	}
 	g := &guard{
-		lease: lease, process: p, onLost: r.onLost, grace: r.grace, reserve: r.opts.KeyTimeout / 10, warn: r.warn,
+		lease: lease, process: p, changes: p.changes, onLost: r.onLost, grace: r.grace, reserve: r.opts.KeyTimeout / 10, warn: r.warn,
 	}
 	if r.revocable {
 		g.revoked = lease.Revoked()

@@ -1,0 +1,209 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+const guardLease = 10 * time.Second
+
+// guarded is a command in virtual time: what guard does to it is recorded, with the time
+// since the start.
+type guarded struct {
+	*testing.T
+	g       *guard
+	store   *testkit.Store
+	start   time.Time
+	changes chan change
+	signals chan os.Signal
+	deaf    bool          // it ignores SIGTERM
+	stops   time.Duration // how long suspend takes
+	left    bool          // the command has ended
+	dead    bool          // the whole group has
+	log     []string
+	warned  []string
+}
+
+func (c *guarded) record(what string) {
+	c.log = append(c.log, fmt.Sprintf("%s %.1fs", what, time.Since(c.start).Seconds()))
+}
+
+func (c *guarded) terminate() {
+	c.record("TERM")
+	if !c.deaf {
+		c.end(143)
+	}
+}
+
+func (c *guarded) kill() { c.record("KILL"); c.end(137) }
+
+// end ends the whole group; leave ends the command, and its children stay.
+func (c *guarded) end(code int) { c.leave(code); c.dead = true }
+
+func (c *guarded) leave(code int) {
+	if !c.left {
+		c.left = true
+		c.changes <- change{ended: true, code: code}
+	}
+}
+
+func (c *guarded) gone() bool { return c.dead }
+
+func (c *guarded) pass(s os.Signal) { c.record(fmt.Sprint(s)) }
+
+func (c *guarded) suspend(syscall.Signal) bool { time.Sleep(c.stops); return true }
+
+func (c *guarded) resume() { c.record("resume") }
+
+// guarding runs what the test prepares under a guard. It returns the exit code, the reason
+// why the command was stopped, and what was recorded.
+func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, lost error, log string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store := testkit.NewStore()
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		c := &guarded{T: t, store: store, start: time.Now(), changes: make(chan change, 1), signals: make(chan os.Signal, 16)}
+		c.g = &guard{
+			lease: lease, process: c, changes: c.changes, onLost: onLost, grace: 2500 * time.Millisecond, reserve: time.Second,
+			warn: func(format string, args ...any) { c.warned = append(c.warned, fmt.Sprintf(format, args...)) },
+		}
+		prepare(c)
+		code, lost = c.g.watch(c.signals)
+		log = strings.Join(c.log, ", ")
+		want := map[bool]string{true: "the command is stopped", false: "the command continues without its lock"}[lost != nil]
+		if n := strings.Count(strings.Join(c.warned, "; "), want); (n == 1) != (c.g.lost != nil) {
+			t.Errorf("warned %q", c.warned)
+		}
+	})
+	return code, lost, log
+}
+
+// after does something when the time has passed, while the guard watches.
+func (c *guarded) after(d time.Duration, f func()) { time.AfterFunc(d, f) }
+
+// The lease of 10 s ends after 9.9 s without a renewal, of which 1 s is for dying.
+func TestGuard(t *testing.T) {
+	hang := func(c *guarded) { c.store.Hang(testkit.Renew) }
+	for name, c := range map[string]struct {
+		onLost  string
+		prepare func(c *guarded)
+		code    int
+		lost    bool
+		log     string
+	}{
+		"the command ends":                 {onLostKill, func(c *guarded) { c.after(time.Minute, func() { c.end(3) }) }, 3, false, ""},
+		"the store hangs: kill":            {onLostKill, hang, exitLost, true, "KILL 8.9s"},
+		"the store hangs: term":            {onLostTerm, hang, exitLost, true, "TERM 6.4s"},
+		"the store hangs: term is ignored": {onLostTerm, func(c *guarded) { hang(c); c.deaf = true }, exitLost, true, "TERM 6.4s, KILL 8.9s"},
+		"taken away: kill":                 {onLostKill, func(c *guarded) { c.after(time.Second, func() { c.store.Steal(t, "deploy") }) }, exitLost, true, `KILL 3\.[0-3]s`},
+		"taken away: term":                 {onLostTerm, func(c *guarded) { c.deaf = true; c.after(time.Second, func() { c.store.Steal(t, "deploy") }) }, exitLost, true, `TERM 3\.[0-3]s, KILL 5\.[5-8]s`},
+		"lost, and ignored":                {onLostIgnore, func(c *guarded) { hang(c); c.after(time.Minute, func() { c.end(0) }) }, exitOK, false, ""},
+		"signals are forwarded": {onLostKill, func(c *guarded) {
+			c.after(time.Second, func() { c.signals <- syscall.SIGINT })
+			c.after(2*time.Second, func() { c.end(130) })
+		}, 130, false, "interrupt 1.0s"},
+		"lost while stopped by the terminal": {onLostKill, func(c *guarded) {
+			c.stops = time.Minute
+			c.after(time.Second, func() { hang(c); c.changes <- change{stopped: syscall.SIGTERM} })
+		}, exitLost, true, "KILL 61.0s, resume 61.0s"},
+		"stopped by the terminal until late": {onLostTerm, func(c *guarded) {
+			c.deaf, c.stops = true, 7*time.Second
+			c.after(time.Second, func() { hang(c); c.changes <- change{stopped: syscall.SIGTERM} })
+		}, exitLost, true, "TERM 8.0s, resume 8.0s, KILL 8.9s"},
+		"children that end when asked": {onLostKill, func(c *guarded) { c.after(time.Second, func() { c.leave(4) }) }, 4, false, "TERM 1.1s"},
+		"children that are deaf": {onLostKill, func(c *guarded) {
+			c.deaf = true
+			c.after(time.Second, func() { c.leave(4) })
+		}, 4, false, "TERM 1.1s, KILL 3.6s"},
+		"deaf children, and the store hangs": {onLostKill, func(c *guarded) {
+			hang(c)
+			c.deaf = true
+			c.after(8*time.Second, func() { c.leave(4) })
+		}, exitLost, true, "TERM 8.1s, KILL 8.9s"},
+		"asked back": {onLostKill, func(c *guarded) {
+			asked := make(chan struct{})
+			c.g.revoked = asked
+			c.after(time.Second, func() { close(asked) })
+		}, 143, false, "TERM 1.0s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, lost, log := guarding(t, c.onLost, c.prepare)
+			if code != c.code || (lost != nil) != c.lost || !regexp.MustCompile("^"+c.log+"$").MatchString(log) {
+				t.Errorf("exit code %d, %v, %q; want %d, %v, %q", code, lost, log, c.code, c.lost, c.log)
+			}
+		})
+	}
+}
+
+// The end of the command and the release decide on the exit code.
+func TestLossAtTheRelease(t *testing.T) {
+	for _, c := range []struct {
+		onLost           string
+		steal            bool
+		code, want, warn int
+	}{
+		{onLostKill, false, 0, 0, 0}, {onLostKill, false, 3, 3, 0}, {onLostKill, true, 0, exitLost, 1}, {onLostKill, true, 3, 3, 1},
+		{onLostTerm, true, 0, exitLost, 1}, {onLostIgnore, true, 0, 0, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := testkit.NewStore()
+			lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+			if c.steal {
+				store.Steal(t, "deploy")
+			}
+			var out strings.Builder
+			r := &runner{stderr: &out, key: "deploy", onLost: c.onLost}
+			if code := r.giveBack(t.Context(), lease, c.code, nil); code != c.want || strings.Count(out.String(), "\n") != c.warn {
+				t.Errorf("%+v: exit code %d, said %q", c, code, out.String())
+			}
+		})
+	}
+}
+
+// Nothing starts under a lock that is lost already.
+func TestNoCommandUnderALostLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := testkit.NewStore()
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		store.Steal(t, "deploy")
+		<-lease.Context().Done()
+		r := &runner{stderr: &strings.Builder{}, key: "deploy", path: "/nowhere/command", argv: []string{"command"}}
+		if code, lost := r.underLock(lease, nil); code != exitLost || lost == nil {
+			t.Errorf("exit code %d, %v", code, lost)
+		}
+	})
+}
+
+// A signal that comes together with the lock leaves no lock behind.
+func TestSignalTogetherWithTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := testkit.NewStore()
+		locker := testkit.NewLocker(t, store, distlock.Config{Hooks: distlock.Hooks{
+			Acquired: func(context.Context, distlock.AcquiredInfo) { time.Sleep(time.Second) },
+		}})
+		signals := make(chan os.Signal, 1)
+		time.AfterFunc(time.Second/2, func() { signals <- syscall.SIGTERM })
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		r := &runner{stderr: &strings.Builder{}, key: "deploy"}
+		_, err := r.acquire(ctx, cancel, locker, signals)
+		if code, silent := exitCode(err); code != exitSignal+number(syscall.SIGTERM) || !silent {
+			t.Errorf("exit code %d, %v", code, err)
+		}
+		if !store.Free(t, "deploy") {
+			t.Error("the key is held")
+		}
+	})
+}
