@@ -434,3 +434,22 @@ func TestLostLeaseIsNotWatched(t *testing.T) {
 		wantIs(t, held.Release(t.Context()), distlock.ErrLost)
 	})
 }
+
+// A lease counts from when its renewal was sent: the store may have begun to count then.
+func TestRenewalCountsFromItsSending(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.After(func(_ context.Context, c *testkit.Call) error {
+			if c.Op == testkit.Renew {
+				time.Sleep(time.Second) // the reply
+			}
+			return nil
+		})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second})
+		time.Sleep(4500 * time.Millisecond)
+		sent := s.Calls(testkit.Renew)[0].At
+		if d := held.Until().Sub(sent); d > 9*time.Second || d < 8*time.Second {
+			t.Errorf("the lease ends %v after its renewal was sent, want nearly 9 s", d)
+		}
+		wantIs(t, held.Release(t.Context()))
+	})
+}

@@ -19,15 +19,12 @@ import (
 func TestAttemptInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
 		permits int
-		all     bool
 		breaks  string // the statement that begins with this has no answer
 		doubt   bool
 	}{
-		"a statement":          {0, false, "INSERT INTO \"distlock\" AS l", true},
-		"a commit":             {2, false, "COMMIT", true},
-		"a transaction":        {2, false, "WITH l AS", false},
-		"a commit for all":     {0, true, "COMMIT", true},
-		"a transaction of all": {0, true, "WITH l AS", false},
+		"a statement":   {0, "INSERT INTO \"distlock\" AS l", true},
+		"a commit":      {2, "COMMIT", true},
+		"a transaction": {2, "WITH l AS", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -44,12 +41,7 @@ func TestAttemptInDoubt(t *testing.T) {
 				}
 				r := request("key", time.Minute)
 				r.Permits = c.permits
-				var err error
-				if c.all {
-					_, err = b.TryAcquireAll(t.Context(), []driver.Request{r})
-				} else {
-					_, err = b.TryAcquire(t.Context(), r)
-				}
+				_, err := b.TryAcquire(t.Context(), r)
 				if !unknown(err) {
 					t.Fatalf("an attempt without an answer: %v", err)
 				}
