@@ -186,26 +186,6 @@ func TestReplyOfAnotherForm(t *testing.T) {
 	}
 }
 
-// An attempt to take several keys is lost with its connection: each of its owners is in doubt.
-func TestAllInDoubt(t *testing.T) {
-	inBubble(t, false, func(t *testing.T, s *scripted) {
-		s.on(func(_ int32, c *mini.Peer, cmd string) bool {
-			if strings.HasPrefix(cmd, "EVAL") {
-				c.Close()
-			}
-			return strings.HasPrefix(cmd, "EVAL")
-		})
-		rs := requestAll()
-		if _, err := s.TryAcquireAll(t.Context(), rs); err == nil || errors.Is(err, driver.ErrNotAcquired) || s.InDoubt() != len(rs) {
-			t.Errorf("%v, %d owners in doubt", err, s.InDoubt())
-		}
-		s.answer.Store(nil)
-		for _, r := range rs {
-			mustRelease(t, s.Backend, r.Grant())
-		}
-	})
-}
-
 // An owner asks again while its first attempt still ends. The end of the first one does not
 // take the messages away from the second one.
 func TestMessageForTheSecondAttempt(t *testing.T) {

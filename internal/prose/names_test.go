@@ -162,7 +162,7 @@ func known(s string, names map[string]bool) bool {
 	switch {
 	case strings.Contains(s, " "):
 		return commandExists(s, names)
-	case exists(s) || exists("cmd/"+s) || names[s] || types.Universe.Lookup(s) != nil:
+	case exists(s) || exists("cmd/"+s) || exists("gen/cmd/"+s) || names[s] || types.Universe.Lookup(s) != nil:
 		return true
 	case testName.MatchString(s) && !strings.HasSuffix(s, ".go"):
 		return names[testName.FindString(s)]
