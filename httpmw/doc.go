@@ -53,9 +53,10 @@
 //
 // # Preflights
 //
-// A CORS preflight (OPTIONS with Origin and Access-Control-Request-Method) has no key, and
-// goes on to the handler without a lock. OPTIONS must have no effects: do not mount a handler
-// that does its work whatever the method is.
+// A CORS preflight is an OPTIONS request without the parts that are the key, so it is
+// refused with 400. Put the CORS middleware around the lock: it answers preflights itself.
+// The lock lets none through, because any client can send one to a handler that does its
+// work whatever the method is.
 //
 // # Waiting
 //

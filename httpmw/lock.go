@@ -55,10 +55,6 @@ type middleware struct {
 }
 
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	if isPreflight(r) {
-		next.ServeHTTP(w, r)
-		return
-	}
 	params, err := m.params(r)
 	if isWiring(err) {
 		m.wiring.tell(r, err)
@@ -85,12 +81,6 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	case out != nil && !out.begun && errors.Is(err, distlock.ErrLost):
 		out.replace(err)
 	}
-}
-
-// isPreflight reports whether a browser asks, for a page of another origin, which requests it
-// may send. It asks without the path values, headers and body of the request.
-func isPreflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
 // params calls the KeyFunc and refuses parameters that are missing, which all requests
