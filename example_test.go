@@ -76,10 +76,13 @@ func ExampleLocker_Do() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
-	err := locker.Do(context.Background(), "nightly", distlock.Opts{Prefix: "jobs:"}, func(ctx context.Context) error {
+	report := func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)
 		fmt.Println("running under", lease.Key())
 		return lease.Check() // before the result is committed
+	}
+	err := locker.Do(context.Background(), "nightly", distlock.Opts{Prefix: "jobs:"}, func(ctx context.Context) error {
+		return report(ctx) // on one machine at a time; ctx is cancelled if the lock is lost
 	})
 	fmt.Println(err)
 	// Output:
