@@ -64,7 +64,7 @@ func do(t *testing.T, method, url, body string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // it is read
+	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,8 @@ func (a *api) orderHTTP(t *testing.T) distlock.Func[order, receipt] {
 		status, answer := do(t, "POST", a.url+"/items/"+o.SKU+"/orders", string(body))
 		switch {
 		case status == http.StatusCreated:
-			return r, json.Unmarshal([]byte(answer), &r)
+			err := json.Unmarshal([]byte(answer), &r)
+			return r, err
 		case strings.Contains(answer, "sold_out"):
 			return r, errSoldOut
 		}

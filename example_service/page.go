@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -65,7 +66,7 @@ type step struct {
 	Text string `json:"text"`
 }
 
-func newPage(c config, sh *shop, l *distlock.Locker, sc scene) *page {
+func newPage(ctx context.Context, c config, sh *shop, l *distlock.Locker, sc scene) *page {
 	lock := itemLock(c)
 	lock.MaxWait = max(c.wait, time.Minute) // for 200 buyers on a slow machine
 	p := &page{
@@ -74,7 +75,7 @@ func newPage(c config, sh *shop, l *distlock.Locker, sc scene) *page {
 		locks: lockui.New(l, lockui.WithPrefix(lock.Prefix)),
 		state: pageState{Pieces: pieces, Steps: []step{}, CanStop: child.CanStop},
 	}
-	p.ctx, p.end = context.WithCancel(context.Background())
+	p.ctx, p.end = context.WithCancel(ctx)
 	return p
 }
 
@@ -170,10 +171,10 @@ func (p *page) rush(t *tally, place distlock.Func[order, receipt]) error {
 }
 
 func (t *tally) count(err error) {
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		t.Sold++
-	case errSoldOut:
+	case errors.Is(err, errSoldOut):
 		t.SoldOut++
 	default:
 		t.Failed++

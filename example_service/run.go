@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		items, stockURL = newRemoteStock(cfg.stock), cfg.stock
 	}
 	sh := newShop(locker, itemLock(cfg), items, thinkFor(cfg.think))
-	page := newPage(cfg, sh, locker, scene{redisURL, stockURL})
+	page := newPage(ctx, cfg, sh, locker, scene{redisURL, stockURL})
 
 	mux := http.NewServeMux()
 	shopRoutes(mux, sh, locker, itemLock(cfg))

@@ -122,7 +122,7 @@ func TestShutdown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close() //nolint:errcheck // it is read
+		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
 		return err == nil && strings.Contains(string(body), "fingerprint")
 	})

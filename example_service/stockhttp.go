@@ -66,7 +66,8 @@ func newRemoteStock(base string) *remoteStock {
 }
 
 func (s *remoteStock) get(ctx context.Context, sku string, token uint64) (it item, err error) {
-	return it, s.do(ctx, "GET", sku, token, stockChange{}, &it)
+	err = s.do(ctx, "GET", sku, token, stockChange{}, &it)
+	return it, err
 }
 
 func (s *remoteStock) put(ctx context.Context, sku string, n int, token uint64) error {

@@ -69,7 +69,7 @@ func (c *guarded) resume() { c.record("resume") }
 
 // guarding runs what the test prepares under a guard. It returns the exit code, the reason
 // why the command was stopped, and what was recorded.
-func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, lost error, log string) {
+func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, log string, lost error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := testkit.NewStore()
@@ -87,7 +87,7 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 			t.Errorf("warned %q", c.warned)
 		}
 	})
-	return code, lost, log
+	return code, log, lost
 }
 
 // after does something when the time has passed, while the guard watches.
@@ -139,7 +139,7 @@ func TestGuard(t *testing.T) {
 		}, 143, false, "TERM 1.0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, lost, log := guarding(t, c.onLost, c.prepare)
+			code, log, lost := guarding(t, c.onLost, c.prepare)
 			if code != c.code || (lost != nil) != c.lost || !regexp.MustCompile("^"+c.log+"$").MatchString(log) {
 				t.Errorf("exit code %d, %v, %q; want %d, %v, %q", code, lost, log, c.code, c.lost, c.log)
 			}

@@ -22,7 +22,7 @@ type hider struct {
 func newHider(w io.Writer, args []string) *hider {
 	h := &hider{w: w, addresses: []string{os.Getenv(backendEnv)}}
 	for _, arg := range args {
-		_, value, _ := strings.Cut(arg, "=") // of -backend=URL
+		_, value, _ := strings.Cut(arg, "=") // a flag and its value
 		h.addresses = append(h.addresses, value, arg)
 	}
 	h.addresses = slices.DeleteFunc(h.addresses, func(a string) bool { return !strings.ContainsAny(a, ":@=") })

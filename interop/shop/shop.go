@@ -29,10 +29,6 @@ type shop struct {
 	under    map[string]methods
 }
 
-// poll is the longest pause between two attempts of the Spring side: twice the
-// retryInterval of the aspect, and lock4j.retry-interval.
-const poll = 40 * time.Millisecond
-
 func newShop(rdb *redis.Client, options ...redislock.Option) *shop {
 	s := &shop{
 		locker:   distlock.New(redislock.New(rdb, options...), distlock.Config{}),

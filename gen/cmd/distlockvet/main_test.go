@@ -104,7 +104,7 @@ var locker *distlock.Locker
 func pay(ctx context.Context, order string) error { return nil }
 `
 	// The directory is inside the module, so that the workspace has it.
-	dir, err := os.MkdirTemp(filepath.Join(root, "gen", "cmd", "distlockvet", "testdata"), "old")
+	dir, err := os.MkdirTemp(filepath.Join(root, "gen", "cmd", "distlockvet", "testdata"), "old") //nolint:usetesting // t.TempDir is outside
 	if err != nil {
 		t.Fatal(err)
 	}

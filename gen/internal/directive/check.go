@@ -34,14 +34,11 @@ func (c *Checker) Check(s *Site) (*Signature, Problems) {
 	if s.Lock.KeyFormat != nil {
 		c.checkKeyFormat(s, &problems)
 	}
-	switch {
-	case s.Func == nil:
-		if a, ok := s.Lock.find("locker"); ok {
-			problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor")
-		}
-	default:
+	if s.Func != nil {
 		c.checkName(s, &problems)
 		c.checkLocker(s, &problems)
+	} else if a, ok := s.Lock.find("locker"); ok {
+		problems.add(a.Pos, "locker: the decorator of an interface gets its Locker from its constructor")
 	}
 	return sig, problems
 }

@@ -86,7 +86,7 @@ func recheck(pass *analysis.Pass, sources []*ast.File) directive.Checker {
 	conf := types.Config{
 		Importer: imports(pass.Pkg.Imports()), Error: func(error) {}, Sizes: pass.TypesSizes, GoVersion: pass.Pkg.GoVersion(), FakeImportC: true,
 	}
-	pkg, _ := conf.Check(pass.Pkg.Path(), pass.Fset, sources, info) //nolint:errcheck // see above
+	pkg, _ := conf.Check(pass.Pkg.Path(), pass.Fset, sources, info)
 	return directive.Checker{Fset: pass.Fset, Pkg: pkg, Info: info}
 }
 
