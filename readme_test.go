@@ -20,6 +20,7 @@ var examples = map[string][]string{
 	"docs/cookbook.md":   {"internal/cookbook/*.go", "internal/cookbook/orderv1/order.proto", "cmd/distlock/testdata/script/cookbook.txtar"},
 	"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
 	"docs/guide.md":      {"example*_test.go", "backend/sqllock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
+	"docs/migrating.md":  {"examples/from/*/*_test.go"},
 	"docs/operations.md": {"example_ping_test.go"},
 	"docs/testing.md":    {"example_testing_test.go"},
 	"docs/weaving.md":    {"weave/example/*.go"},
