@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
@@ -61,6 +62,28 @@ func TestVirtualOvertakenTakeBack(t *testing.T) {
 		}
 		release(t, b, g)
 		f.allFree(t)
+	})
+}
+
+// A lock is restored on a node without it, and the request is delayed in the network. It
+// arrives when the owner has released: the node refuses it.
+func TestVirtualOvertakenRestoration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		g := f.everywhere(t, b, request())
+		f.del(t, lockKey, 0)
+		networks[0].HoldAt(callOf(redlock.RestoreHash))
+		if got := status(t, b, g); got != driver.Renewed {
+			t.Fatal(got)
+		}
+		release(t, b, g)
+		time.Sleep(3 * time.Second) // the node has not answered, and then the release
+		deliver(t, networks[0])
+		synctest.Wait()
+		if n := f.have(lockKey, ""); n != 3 {
+			t.Errorf("%d of 3 nodes are free", n)
+		}
 	})
 }
 
