@@ -57,7 +57,9 @@ func TestConformanceRedis(t *testing.T) {
 	servers := realFleet(t, 5)
 	conform(t, locktest.Features{Lease: 800 * time.Millisecond}, func(t *testing.T) *fleet {
 		own := *servers
-		own.client = func(i int) *redis.Client { return servers.servers[i].Client(t) }
+		own.client = func(i int, change ...func(*redis.Options)) *redis.Client {
+			return servers.servers[i].Client(t, change...)
+		}
 		return &own
 	})
 }

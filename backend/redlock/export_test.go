@@ -13,6 +13,8 @@ var (
 	AcquireHash = acquireScript.Hash()
 	ReleaseHash = releaseScript.Hash()
 	RenewHash   = renewScript.Hash()
+	RestoreHash = restoreScript.Hash()
+	MintHash    = mintScript.Hash()
 )
 
 // Owners returns how many owners the Backend knows.

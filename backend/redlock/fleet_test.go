@@ -3,11 +3,13 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
@@ -23,7 +25,8 @@ const lockKey = "shop:order"
 type fleet struct {
 	servers []*redistest.Server // nil if the servers are simulated
 	admins  []*redis.Client     // other clients than those of the Backend
-	client  func(i int) *redis.Client
+	client  func(i int, change ...func(*redis.Options)) *redis.Client
+	dial    func(i int) func() (net.Conn, error)
 }
 
 func realFleet(tb testing.TB, n int) *fleet {
@@ -34,7 +37,10 @@ func realFleet(tb testing.TB, n int) *fleet {
 		f.servers = append(f.servers, s)
 		f.admins = append(f.admins, s.Client(tb))
 	}
-	f.client = func(i int) *redis.Client { return f.servers[i].Client(tb) }
+	f.client = func(i int, change ...func(*redis.Options)) *redis.Client { return f.servers[i].Client(tb, change...) }
+	f.dial = func(i int) func() (net.Conn, error) {
+		return func() (net.Conn, error) { return net.DialTimeout("tcp", f.servers[i].Addr(), 5*time.Second) }
+	}
 	return f
 }
 
@@ -42,13 +48,16 @@ func realFleet(tb testing.TB, n int) *fleet {
 func virtualFleet(tb testing.TB, n int) *fleet {
 	tb.Helper()
 	f := &fleet{}
-	var clients []func() *redis.Client
+	var servers []*miniredis.Miniredis
 	for range n {
 		m := redistest.Virtual(tb)
-		clients = append(clients, func() *redis.Client { return redistest.VirtualClient(tb, m, redistest.Buffered) })
+		servers = append(servers, m)
 		f.admins = append(f.admins, redistest.VirtualClient(tb, m))
 	}
-	f.client = func(i int) *redis.Client { return clients[i]() }
+	f.client = func(i int, change ...func(*redis.Options)) *redis.Client {
+		return redistest.VirtualClient(tb, servers[i], append(change, redistest.Buffered)...)
+	}
+	f.dial = func(i int) func() (net.Conn, error) { return servers[i].Dial }
 	return f
 }
 

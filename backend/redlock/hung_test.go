@@ -98,7 +98,8 @@ func TestVirtualPendingReleasesEnd(t *testing.T) {
 		f := virtualFleet(t, 3)
 		cs := f.clients()
 		b := newBackend(t, plainly(cs)) // without connections of its own
-		g := acquire(t, b, request())
+		r := request()
+		g := acquire(t, b, r)
 		synctest.Wait()
 		_ = cs[1].Close()
 		for range 10 { // as a Locker without a reply
@@ -107,6 +108,9 @@ func TestVirtualPendingReleasesEnd(t *testing.T) {
 		synctest.Wait()
 		if n := b.PendingReleases(); n != 1 {
 			t.Errorf("%d pending releases for one lock", n)
+		}
+		if _, err := b.TryAcquire(t.Context(), r); err == nil {
+			t.Error("an owner that has released has the lock again, and the release is pending")
 		}
 		time.Sleep(redlock.NodeTTL(g.TTL) + time.Second)
 		if n := b.PendingReleases() + b.Owners(); n != 0 {

@@ -167,10 +167,10 @@ func spoilt(t *testing.T, f *fleet, limit time.Duration, opts ...redlock.Option)
 	t.Helper()
 	var networks []*spoilnet.Network
 	var cs []redis.UniversalClient
-	for _, s := range f.servers {
-		n := spoilnet.TCP(s.Addr())
+	for i := range f.admins {
+		n := spoilnet.To(f.dial(i))
 		networks = append(networks, n)
-		cs = append(cs, s.Client(t, func(o *redis.Options) { o.Dialer = n.DialContext }))
+		cs = append(cs, f.client(i, func(o *redis.Options) { o.Dialer = n.DialContext }))
 	}
 	return newBackend(t, cs, append(opts, redlock.WithNodeTimeout(limit))...), networks
 }

@@ -2,75 +2,89 @@ package redlock_test
 
 import (
 	"bytes"
-	"context"
-	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/redlock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/spoilnet"
 	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // An attempt is delayed in the network and arrives after its owner has released: it is
 // refused, and another owner can have the key.
-func TestOvertakenAttempt(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 2*time.Second)
-	f.warm(t, b)
+func TestVirtualOvertakenAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		f.warm(t, b)
 
-	r := request()
-	networks[0].HoldAt(callOf(redlock.AcquireHash))
-	g := acquire(t, b, r) // a quorum of the other two
-	release(t, b, g)
-	testkit.Eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
-		return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
+		r := request()
+		networks[0].HoldAt(callOf(redlock.AcquireHash))
+		g := acquire(t, b, r) // a quorum of the other two
+		release(t, b, g)
+		testkit.Eventually(t, "the node that did not answer has a tombstone of the owner", func() bool {
+			return f.admins[0].Exists(t.Context(), "{"+lockKey+"}:gone:"+r.Owner).Val() == 1
+		})
+		deliver(t, networks[0])
+		// The server handles connections in order of arrival; the next attempt comes after
+		// the delayed one.
+		next := f.everywhere(t, b, request())
+		release(t, b, next)
+		quiet(t, b)
+		f.allFree(t)
 	})
-	deliver(t, networks[0])
-	// The server handles connections in order of arrival; the next attempt comes after
-	// the delayed one.
-	next := f.everywhere(t, b, request())
-	release(t, b, next)
-	quiet(t, b)
-	f.allFree(t)
 }
 
 // The rollback of a failed attempt is delayed in the network and arrives when the same
 // owner has the lock by its next attempt, which it must not end.
-func TestOvertakenTakeBack(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 2*time.Second)
-	f.warm(t, b)
+func TestVirtualOvertakenTakeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		f.warm(t, b)
 
-	f.put(t, "another", time.Minute, 1, 2)
-	r := request()
-	networks[0].HoldAt(callOf(redlock.ReleaseHash))
-	_, err := b.TryAcquire(t.Context(), r)
-	mustBeHeld(t, err)
-	testkit.Eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
-	quiet(t, b)
-	f.del(t, lockKey, 1, 2)
-	g := f.everywhere(t, b, r)
+		f.put(t, "another", time.Minute, 1, 2)
+		r := request()
+		networks[0].HoldAt(callOf(redlock.ReleaseHash))
+		_, err := b.TryAcquire(t.Context(), r)
+		mustBeHeld(t, err)
+		testkit.Eventually(t, "it was tried", func() bool { return b.PendingReleases() == 1 })
+		quiet(t, b)
+		f.del(t, lockKey, 1, 2)
+		g := f.everywhere(t, b, r)
 
-	calls := func() string {
-		stats := f.admins[0].Info(context.Background(), "commandstats").Val()
-		_, stats, _ = strings.Cut(stats, "cmdstat_evalsha:calls=")
-		n, _, _ := strings.Cut(stats, ",")
-		return n
-	}
-	before := calls()
-	deliver(t, networks[0])
-	testkit.Eventually(t, "it has arrived", func() bool { return calls() != before })
-	if n := f.have(lockKey, r.Owner); n != 3 {
-		t.Errorf("on %d of 3 nodes", n)
-	}
-	release(t, b, g)
-	f.allFree(t)
+		deliver(t, networks[0])
+		synctest.Wait()
+		if n := f.have(lockKey, r.Owner); n != 3 {
+			t.Errorf("on %d of 3 nodes", n)
+		}
+		release(t, b, g)
+		f.allFree(t)
+	})
+}
+
+// A lock is restored on a node without it, and the request is delayed in the network. It
+// arrives when the owner has released: the node refuses it.
+func TestVirtualOvertakenRestoration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second)
+		g := f.everywhere(t, b, request())
+		f.del(t, lockKey, 0)
+		networks[0].HoldAt(callOf(redlock.RestoreHash))
+		if got := status(t, b, g); got != driver.Renewed {
+			t.Fatal(got)
+		}
+		release(t, b, g)
+		time.Sleep(3 * time.Second) // the node has not answered, and then the release
+		deliver(t, networks[0])
+		synctest.Wait()
+		if n := f.have(lockKey, ""); n != 3 {
+			t.Errorf("%d of 3 nodes are free", n)
+		}
+	})
 }
 
 // deliver sends the delayed data. An owner with a quorum does not wait for it to be

@@ -14,29 +14,34 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-// slowBatch makes a client slow for renewals of fewer locks than a full batch.
-type slowBatch struct{ delay time.Duration }
+// onScript is called before each call of a script, with its hash and its number of keys.
+type onScript func(hash string, keys int)
 
-func (slowBatch) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (onScript) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (slowBatch) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (onScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-func (s slowBatch) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (on onScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); len(args) > 2 && args[1] == redlock.RenewHash {
-			if keys, err := strconv.Atoi(fmt.Sprint(args[2])); err == nil && keys < 256 {
-				time.Sleep(s.delay)
+		if args := cmd.Args(); len(args) > 2 {
+			if keys, err := strconv.Atoi(fmt.Sprint(args[2])); err == nil {
+				on(fmt.Sprint(args[1]), keys)
 			}
 		}
 		return next(ctx, cmd)
 	}
 }
 
-func slow(clients []redis.UniversalClient, delay time.Duration) {
+// slow makes clients slow for renewals of at most so many locks.
+func slow(clients []redis.UniversalClient, delay time.Duration, most int) {
 	for _, c := range clients {
-		c.(*redis.Client).AddHook(slowBatch{delay})
+		c.(*redis.Client).AddHook(onScript(func(hash string, keys int) {
+			if hash == redlock.RenewHash && keys <= most {
+				time.Sleep(delay)
+			}
+		}))
 	}
 }
 
@@ -65,7 +70,7 @@ func TestVirtualRenewReportsAtOnce(t *testing.T) {
 			grants[i] = acquire(t, b, r)
 		}
 		synctest.Wait()
-		slow(clients, delay)
+		slow(clients, delay, 255)
 		start := time.Now()
 		b.Renew(t.Context(), grants, func(i int, r driver.RenewResult) {
 			want := time.Duration(0)
@@ -87,7 +92,7 @@ func TestVirtualRenewReportsWhatIsDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := virtualFleet(t, 3)
 		clients := f.clients()
-		slow(clients, time.Second)
+		slow(clients, time.Second, 255)
 		b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
 		grants := make([]driver.Grant, 257)
 		for i := range grants {
@@ -118,4 +123,32 @@ func TestVirtualRenewReportsWhatIsDecided(t *testing.T) {
 			t.Errorf("%d reports for %d grants, a second after Renew", reports, len(grants))
 		}
 	})
+}
+
+// A lock is restored on a node without it while the answer of the quorum is new. Of an old
+// answer nothing is known: meanwhile the lock may be lost, and another may have the key.
+func TestVirtualOldAnswerRestoresNothing(t *testing.T) {
+	for delay, want := range map[time.Duration]int{600 * time.Millisecond: 3, 900 * time.Millisecond: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			f := virtualFleet(t, 3)
+			clients := f.clients()
+			b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
+			grants := make([]driver.Grant, 2*256+1) // three batches
+			for i := range grants {
+				r := shorter(request(), 4*time.Second)
+				r.Key = strconv.Itoa(i)
+				grants[i] = acquire(t, b, r)
+			}
+			synctest.Wait()
+			slow(clients[2:], delay, 256)
+			f.del(t, "0", 0)
+			if r := driver.RenewAll(t.Context(), b, grants)[0]; r.Status != driver.Renewed {
+				t.Fatal(r)
+			}
+			time.Sleep(3*time.Second - delay) // until the last batch is answered
+			if n := f.have("0", grants[0].Owner); n != want {
+				t.Errorf("batches of %v: it is on %d nodes, want %d", delay, n, want)
+			}
+		})
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,96 +30,99 @@ func breakAll(t *testing.T, networks []*spoilnet.Network, kept func(*spoilnet.Ne
 // All connections break before the attempt has arrived. It is repeated, and another owner has
 // the key. What was sent first arrives when the key is free: the nodes refuse it, because
 // nobody would release the key.
-func TestRepeatedAttemptArrivesLate(t *testing.T) {
-	t.Parallel()
-	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 10*time.Second)
-	f.warm(t, b)
+func TestVirtualRepeatedAttemptArrivesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 10*time.Second)
+		f.warm(t, b)
 
-	f.put(t, "another", time.Minute, upTo(3)...)
-	for _, n := range networks {
-		n.HoldAt(callOf(redlock.AcquireHash))
-	}
-	result := make(chan error, 1)
-	go func() {
-		_, err := b.TryAcquire(t.Context(), request())
-		result <- err
-	}()
-	breakAll(t, networks, (*spoilnet.Network).Held)
-	mustBeHeld(t, <-result)
-	quiet(t, b)
-	f.del(t, lockKey, upTo(3)...)
-	for _, n := range networks {
-		deliver(t, n)
-	}
-	release(t, b, acquire(t, b, request())) // it arrives after them
-	quiet(t, b)
-	f.allFree(t)
+		f.put(t, "another", time.Minute, upTo(3)...)
+		for _, n := range networks {
+			n.HoldAt(callOf(redlock.AcquireHash))
+		}
+		result := make(chan error, 1)
+		go func() {
+			_, err := b.TryAcquire(t.Context(), request())
+			result <- err
+		}()
+		breakAll(t, networks, (*spoilnet.Network).Held)
+		mustBeHeld(t, <-result)
+		quiet(t, b)
+		f.del(t, lockKey, upTo(3)...)
+		for _, n := range networks {
+			deliver(t, n)
+		}
+		release(t, b, acquire(t, b, request())) // it arrives after them
+		quiet(t, b)
+		f.allFree(t)
+	})
 }
 
 // The replies to an attempt are lost with their connections. The attempt is repeated and
 // has the lock. The nodes get tombstones, because it is in doubt.
-func TestRepeatedAttemptIsGranted(t *testing.T) {
-	t.Parallel()
-	f := realFleet(t, 3)
-	b, networks := spoilt(t, f, 10*time.Second)
-	f.warm(t, b)
+func TestVirtualRepeatedAttemptIsGranted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 10*time.Second)
+		f.warm(t, b)
 
-	for _, n := range networks {
-		n.DeafenAt(callOf(redlock.AcquireHash))
-	}
-	type result struct {
-		g   driver.Grant
-		err error
-	}
-	granted := make(chan result, 1)
-	go func() {
-		g, err := b.TryAcquire(t.Context(), request())
-		granted <- result{g, err}
-	}()
-	breakAll(t, networks, (*spoilnet.Network).Deaf)
-	r := <-granted
-	if r.err != nil {
-		t.Fatal(r.err)
-	}
-	release(t, b, r.g)
-	quiet(t, b)
-	f.allFree(t)
-	for i, c := range f.admins {
-		if n := c.Exists(t.Context(), "{"+lockKey+"}:gone:"+r.g.Owner).Val(); n != 1 {
-			t.Errorf("node %d has no tombstone", i)
+		for _, n := range networks {
+			n.DeafenAt(callOf(redlock.AcquireHash))
 		}
-	}
+		type result struct {
+			g   driver.Grant
+			err error
+		}
+		granted := make(chan result, 1)
+		go func() {
+			g, err := b.TryAcquire(t.Context(), request())
+			granted <- result{g, err}
+		}()
+		breakAll(t, networks, (*spoilnet.Network).Deaf)
+		r := <-granted
+		if r.err != nil {
+			t.Fatal(r.err)
+		}
+		release(t, b, r.g)
+		quiet(t, b)
+		f.allFree(t)
+		for i, c := range f.admins {
+			if n := c.Exists(t.Context(), "{"+lockKey+"}:gone:"+r.g.Owner).Val(); n != 1 {
+				t.Errorf("node %d has no tombstone", i)
+			}
+		}
+	})
 }
 
 // A release is applied everywhere, and its replies are lost with their connections. Before it
 // is repeated, another owner has acquired the lock, and perhaps released it. That is not a
 // loss.
-func TestRepeatedReleaseIsNoLoss(t *testing.T) {
-	t.Parallel()
+func TestVirtualRepeatedReleaseIsNoLoss(t *testing.T) {
 	for name, released := range map[string]bool{"held again": false, "released again": true} {
 		t.Run(name, func(t *testing.T) {
-			f := realFleet(t, 3)
-			b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
-			f.warm(t, b)
-			g := f.everywhere(t, b, request())
+			synctest.Test(t, func(t *testing.T) {
+				f := virtualFleet(t, 3)
+				b, networks := spoilt(t, f, 10*time.Second, redlock.WithTokens())
+				f.warm(t, b)
+				g := f.everywhere(t, b, request())
 
-			for _, n := range networks {
-				n.DeafenAt(callOf(redlock.ReleaseHash))
-			}
-			result := make(chan error, 1)
-			go func() { result <- b.Release(t.Context(), g) }()
-			f.allFree(t)
-			other := f.backend(t, redlock.WithTokens())
-			next := f.everywhere(t, other, request())
-			if released {
-				release(t, other, next)
+				for _, n := range networks {
+					n.DeafenAt(callOf(redlock.ReleaseHash))
+				}
+				result := make(chan error, 1)
+				go func() { result <- b.Release(t.Context(), g) }()
 				f.allFree(t)
-			}
-			breakAll(t, networks, (*spoilnet.Network).Deaf)
-			if err := <-result; err != nil {
-				t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
-			}
+				other := f.backend(t, redlock.WithTokens())
+				next := f.everywhere(t, other, request())
+				if released {
+					release(t, other, next)
+					f.allFree(t)
+				}
+				breakAll(t, networks, (*spoilnet.Network).Deaf)
+				if err := <-result; err != nil {
+					t.Errorf("Release: %v (lost: %v)", err, errors.Is(err, driver.ErrLost))
+				}
+			})
 		})
 	}
 }
@@ -147,44 +151,45 @@ func TestApplicationUsesUpItsConnections(t *testing.T) {
 
 // All connections break when a request was sent, and it is repeated with success. The first
 // copies arrive when the owner has released, and the key is kept for MinHold.
-func TestLateCopiesLeaveMinHold(t *testing.T) {
-	t.Parallel()
+func TestVirtualLateCopiesLeaveMinHold(t *testing.T) {
 	for name, late := range map[string]string{"of an attempt": redlock.AcquireHash, "of a renewal": redlock.RenewHash} {
 		t.Run(name, func(t *testing.T) {
-			f := realFleet(t, 3)
-			b, networks := spoilt(t, f, 10*time.Second)
-			f.warm(t, b)
-			for _, n := range networks {
-				n.HoldAt(callOf(late))
-			}
-			g := shorter(request(), 20*time.Second).Grant()
-			result := make(chan error, 1)
-			go func() {
-				_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
-				if err == nil && status(t, b, g) != driver.Renewed {
-					err = driver.ErrLost
+			synctest.Test(t, func(t *testing.T) {
+				f := virtualFleet(t, 3)
+				b, networks := spoilt(t, f, 10*time.Second)
+				f.warm(t, b)
+				for _, n := range networks {
+					n.HoldAt(callOf(late))
 				}
-				result <- err
-			}()
-			breakAll(t, networks, (*spoilnet.Network).Held)
-			if err := <-result; err != nil {
-				t.Fatal(err)
-			}
-			g.TTL, g.Retain = redlock.DefaultMaxLease, true
-			if s := status(t, b, g); s != driver.Renewed {
-				t.Fatal(s)
-			}
-			retained := func() bool {
-				return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
-			}
-			testkit.Eventually(t, "all nodes keep the key", retained)
-			for _, n := range networks {
-				deliver(t, n)
-			}
-			_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
-			if mustBeHeld(t, err); !retained() {
-				t.Error("a late copy has shortened the time")
-			}
+				g := shorter(request(), 20*time.Second).Grant()
+				result := make(chan error, 1)
+				go func() {
+					_, err := b.TryAcquire(t.Context(), driver.Request{Key: g.Key, Owner: g.Owner, TTL: g.TTL})
+					if err == nil && status(t, b, g) != driver.Renewed {
+						err = driver.ErrLost
+					}
+					result <- err
+				}()
+				breakAll(t, networks, (*spoilnet.Network).Held)
+				if err := <-result; err != nil {
+					t.Fatal(err)
+				}
+				g.TTL, g.Retain = redlock.DefaultMaxLease, true
+				if s := status(t, b, g); s != driver.Renewed {
+					t.Fatal(s)
+				}
+				retained := func() bool {
+					return !slices.ContainsFunc(f.admins, func(c *redis.Client) bool { return c.PTTL(t.Context(), g.Key).Val() < g.TTL*2/3 })
+				}
+				testkit.Eventually(t, "all nodes keep the key", retained)
+				for _, n := range networks {
+					deliver(t, n)
+				}
+				_, err := b.TryAcquire(t.Context(), request()) // it arrives after them
+				if mustBeHeld(t, err); !retained() {
+					t.Error("a late copy has shortened the time")
+				}
+			})
 		})
 	}
 }

@@ -2,10 +2,13 @@ package redlock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
@@ -149,6 +152,31 @@ func TestVirtualTokensOutliveAClockThatWasAhead(t *testing.T) {
 			if left := c.PTTL(t.Context(), "{"+lockKey+"}:token").Val(); left != 15*time.Minute {
 				t.Errorf("node %d keeps the counter for %v when its clock has passed the token", i, left)
 			}
+		}
+	})
+}
+
+// The lock is lost on a majority before its tokens are stored: nodes without the lock do not
+// count, because the next grant may read its tokens from these nodes alone.
+func TestVirtualTokensAreStoredBesideTheLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		cs := f.clients()
+		b := newBackend(t, plainly(cs), redlock.WithTokens())
+		for i, c := range cs[:2] {
+			c.(*redis.Client).AddHook(onScript(func(hash string, _ int) {
+				if hash == redlock.MintHash {
+					f.del(t, lockKey, i)
+				}
+			}))
+		}
+		g, err := b.TryAcquire(t.Context(), request())
+		if err == nil || errors.Is(err, driver.ErrNotAcquired) {
+			t.Errorf("granted with tokens %d to %d: %v", g.Token, g.LastToken, err)
+		}
+		synctest.Wait()
+		if n := f.have(lockKey, ""); n != 3 {
+			t.Errorf("%d of 3 nodes are free", n)
 		}
 	})
 }

@@ -172,7 +172,8 @@ func TestLossAtTheRelease(t *testing.T) {
 	}
 }
 
-// Nothing starts under a lock that is lost already.
+// Nothing starts under a lock that is lost already, and the exit code says that it may be
+// repeated.
 func TestNoCommandUnderALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := testkit.NewStore()
@@ -180,7 +181,7 @@ func TestNoCommandUnderALostLock(t *testing.T) {
 		store.Steal(t, "deploy")
 		<-lease.Context().Done()
 		r := &runner{stderr: &strings.Builder{}, key: "deploy", path: "/nowhere/command", argv: []string{"command"}}
-		if code, lost := r.underLock(lease, nil); code != exitLost || lost == nil {
+		if code, lost := r.underLock(lease, nil); code != exitUnavailable || lost == nil {
 			t.Errorf("exit code %d, %v", code, lost)
 		}
 	})

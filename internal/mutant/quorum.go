@@ -30,7 +30,7 @@ var quorum = []Mutant{
 		Name:    "repetition-is-no-doubt",
 		Rule:    "an attempt that was repeated is not in doubt, and arrives late at a free key",
 		Edits:   []Edit{{"backend/redlock/node.go", "r.doubt = true", "r.doubt = false"}},
-		Package: "./backend/redlock", Test: "TestRepeatedAttemptArrivesLate",
+		Package: "./backend/redlock", Test: "TestVirtualRepeatedAttemptArrivesLate",
 	},
 	{
 		Name:    "repeated-unseen",
