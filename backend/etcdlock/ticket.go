@@ -46,6 +46,7 @@ func (tk *ticket) extend(g driver.Grant) {
 	if !g.Retain && g.Sent.Add(g.TTL).Before(tk.end()) {
 		g.Sent, g.TTL = tk.grant.Sent, tk.grant.TTL
 	}
+	g.Retain = false // of that renewal, and not of a later request
 	tk.grant = g
 	tk.timer.Reset(time.Until(tk.end()))
 }

@@ -93,6 +93,7 @@ func (tk *ticket) extended(g driver.Grant) driver.Grant {
 	if !g.Retain && g.Sent.Add(g.TTL).Before(tk.grant.Sent.Add(tk.grant.TTL)) {
 		g.Sent, g.TTL = tk.grant.Sent, tk.grant.TTL
 	}
+	g.Retain = false // of that renewal, and not of a later request
 	return g
 }
 
