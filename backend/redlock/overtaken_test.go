@@ -72,10 +72,15 @@ func TestVirtualOvertakenRestoration(t *testing.T) {
 		f := virtualFleet(t, 3)
 		b, networks := spoilt(t, f, 2*time.Second)
 		g := f.everywhere(t, b, request())
-		f.del(t, lockKey, 0)
-		networks[0].HoldAt(callOf(redlock.RestoreHash))
-		if got := status(t, b, g); got != driver.Renewed {
-			t.Fatal(got)
+		for _, delayed := range []bool{false, true} { // the node has the script from the first time
+			f.del(t, lockKey, 0)
+			if delayed {
+				networks[0].HoldAt(callOf(redlock.RestoreHash))
+			}
+			if got := status(t, b, g); got != driver.Renewed {
+				t.Fatal(got)
+			}
+			synctest.Wait() // until the restoration is under way
 		}
 		release(t, b, g)
 		time.Sleep(3 * time.Second) // the node has not answered, and then the release

@@ -94,6 +94,27 @@ func TestVirtualRepeatedAttemptIsGranted(t *testing.T) {
 	})
 }
 
+// The holder attempts again, and a majority does not answer. That takes nothing back on the node
+// that had the lock already.
+func TestVirtualFailedAttemptOfTheHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, time.Second)
+		r := request()
+		f.everywhere(t, b, r)
+		quiet(t, b)
+		for _, n := range networks[1:] {
+			n.Hang(true)
+		}
+		_, err := b.TryAcquire(t.Context(), r)
+		mustFail(t, err)
+		time.Sleep(5 * time.Second)
+		if owner := f.owners(lockKey)[0]; owner != r.Owner {
+			t.Errorf("the node that answers has the lock for %q", owner)
+		}
+	})
+}
+
 // A release is applied everywhere, and its replies are lost with their connections. Before it
 // is repeated, another owner has acquired the lock, and perhaps released it. That is not a
 // loss.

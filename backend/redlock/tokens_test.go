@@ -181,6 +181,26 @@ func TestVirtualTokensAreStoredBesideTheLock(t *testing.T) {
 	})
 }
 
+// A node that answers late knows a higher token than those that were minted meanwhile. It keeps
+// the higher one.
+func TestVirtualNoNodeForgetsAHigherToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := virtualFleet(t, 3)
+		b, networks := spoilt(t, f, 2*time.Second, redlock.WithTokens())
+		f.warm(t, b)
+		const counter = "5000000000000000 5000000000000000 x x"
+		f.admins[2].Set(t.Context(), "{"+lockKey+"}:token", counter, time.Hour)
+		networks[2].HoldAt(callOf(redlock.AcquireHash))
+		acquire(t, b, request())
+		deliver(t, networks[2])
+		quiet(t, b)
+		synctest.Wait()
+		if got := f.admins[2].Get(t.Context(), "{"+lockKey+"}:token").Val(); got != counter {
+			t.Errorf("the counter is %q, want %q", got, counter)
+		}
+	})
+}
+
 // If the lock is lost before its tokens are on a quorum, they are not used.
 func TestTokensNotKept(t *testing.T) {
 	f := realFleet(t, 3)
