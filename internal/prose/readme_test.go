@@ -1,4 +1,4 @@
-package distlock_test
+package prose
 
 import (
 	"os"
@@ -20,6 +20,7 @@ var examples = map[string][]string{
 	"docs/cookbook.md":   {"internal/cookbook/*.go", "internal/cookbook/orderv1/order.proto", "cmd/distlock/testdata/script/cookbook.txtar"},
 	"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
 	"docs/guide.md":      {"example*_test.go", "backend/sqllock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
+	"docs/migrating.md":  {"examples/from/*/*_test.go"},
 	"docs/operations.md": {"example_ping_test.go", "backend/redislock/example_logging_test.go"},
 	"docs/testing.md":    {"example_testing_test.go"},
 }
@@ -45,7 +46,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 			}
 			for _, name := range names {
 				for line := range strings.Lines(read(t, name)) {
-					known[code(line)] = true
+					known[plain(line)] = true
 				}
 			}
 		}
@@ -58,7 +59,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 				continue // TestTheProgramOfTheREADMERuns
 			}
 			for line := range strings.Lines(block[1]) {
-				if !known[code(line)] {
+				if !known[plain(line)] {
 					t.Errorf("%s: in no example: %s", page, line)
 				}
 			}
@@ -128,10 +129,10 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// code returns a line without its comment, unless the comment is a directive. The parts
+// plain returns a line without its comment, unless the comment is a directive. The parts
 // that an example needs to run without Redis or a caller are replaced by those of the
 // page.
-func code(line string) string {
+func plain(line string) string {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "//go:") && !strings.HasPrefix(line, "//distlock:") {
 		line, _, _ = strings.Cut(line, "//")
