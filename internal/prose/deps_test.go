@@ -75,6 +75,7 @@ var layers = []layer{
 	{"testing", "internal/maven internal/mutant internal/prose internal/spoilnet internal/stall backend/redislock/internal/queuemodel", "modes processes", "golang.org/x/sys"},
 	{"shop", "example_service", "root http grpc page backends embedded processes messages", grpc + " " + goRedis},
 	{"kit", "internal/testkit", "root driver backends modes processes testing", uuidPath},
+	{"behaviour", "test", "", ""},
 	{"measured", "internal/lockmetrics/knownrun", "root driver backends kit", ""},
 	{"servers", "internal/etcdtest internal/redistest internal/sqltest internal/zktest", "modes processes testing", goRedis + " " + miniredis},
 	{"tools", "internal/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},

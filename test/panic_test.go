@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -65,14 +65,14 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 			want   string
 			is     error
 		}{
-			"MarshalText":            {text, panicky{"mine"}, panicky{}, `distlock_test.panicky: MarshalText panicked: "mine"`, nil},
-			"MarshalText, an error":  {text, panicky{errMine}, panicky{}, "distlock_test.panicky: MarshalText panicked: my own trouble", errMine},
+			"MarshalText":            {text, panicky{"mine"}, panicky{}, `test.panicky: MarshalText panicked: "mine"`, nil},
+			"MarshalText, an error":  {text, panicky{errMine}, panicky{}, "test.panicky: MarshalText panicked: my own trouble", errMine},
 			"MarshalText, two lines": {text, panicky{"a\nb"}, panicky{}, `MarshalText panicked: "a\nb"`, nil},
 			"MarshalText, a value":   {text, panicky{7}, panicky{}, `MarshalText panicked: "7"`, nil},
 			"MarshalText, no text":   {text, panicky{unprintable{}}, panicky{}, "MarshalText panicked: ", nil},
-			"MarshalText of nil":     {text, &panickyPtr{}, panicky{}, "distlock_test.panickyPtr: MarshalText panicked: runtime error", nil},
-			"MarshalText, in a list": {text, []any{1, panicky{"mine"}}, panicky{}, `params[1]: distlock_test.panicky: MarshalText panicked: "mine"`, nil},
-			"LockKey":                {text, panickyKey{"mine"}, panickyKey{}, `distlock_test.panickyKey: LockKey panicked: "mine"`, nil},
+			"MarshalText of nil":     {text, &panickyPtr{}, panicky{}, "test.panickyPtr: MarshalText panicked: runtime error", nil},
+			"MarshalText, in a list": {text, []any{1, panicky{"mine"}}, panicky{}, `params[1]: test.panicky: MarshalText panicked: "mine"`, nil},
+			"LockKey":                {text, panickyKey{"mine"}, panickyKey{}, `test.panickyKey: LockKey panicked: "mine"`, nil},
 			"Params":                 {by, "mine", "fine", `Params, of a interface {}, panicked: "mine"`, nil},
 			"Hasher":                 {hashed, "mine", "fine", "the Hasher distlock.HasherFunc panicked: my own trouble", errMine},
 		} {

@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 func BenchmarkWrap(b *testing.B) {
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer l.Close()
-	bare := func(_ context.Context, r PayRequest) (int64, error) { return r.OrderID, nil }
-	for name, f := range map[string]distlock.Func[PayRequest, int64]{
+	bare := func(_ context.Context, r payRequest) (int64, error) { return r.OrderID, nil }
+	for name, f := range map[string]distlock.Func[payRequest, int64]{
 		"bare":   bare,
 		"whole":  distlock.Wrap(l, bare, distlock.Opts{Prefix: "shop:", Value: "pay"}),
 		"params": distlock.Wrap(l, bare, distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}),
@@ -23,7 +23,7 @@ func BenchmarkWrap(b *testing.B) {
 			b.ReportAllocs()
 			ctx := context.Background()
 			for b.Loop() {
-				if _, err := f(ctx, PayRequest{OrderID: 42}); err != nil {
+				if _, err := f(ctx, payRequest{OrderID: 42}); err != nil {
 					b.Fatal(err)
 				}
 			}
