@@ -21,8 +21,8 @@ var examples = map[string][]string{
 	"docs/drivers.md":    {"driver/example_backend_test.go", "driver/backend_test.go"},
 	"docs/guide.md":      {"example*_test.go", "backend/sqllock/example*_test.go", "example_annotation/service.go", "internal/proof/telemetry/example_test.go"},
 	"docs/migrating.md":  {"examples/from/*/*_test.go"},
-	"docs/operations.md": {"example_ping_test.go", "backend/redislock/example_logging_test.go"},
-	"docs/testing.md":    {"example_testing_test.go"},
+	"docs/operations.md": {"example_operate_test.go", "backend/redislock/example_logging_test.go"},
+	"docs/testing.md":    {"test/example_testing_test.go"},
 }
 
 // Every line of code in these pages is also in an example, which compiles and runs.
