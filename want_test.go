@@ -2,7 +2,6 @@ package distlock_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -14,10 +13,13 @@ import (
 var (
 	bubble       = testkit.Bubble
 	extending    = testkit.WithoutWaiters
+	suspend      = testkit.Suspend
 	heldFor      = testkit.HeldFor
 	inBackground = testkit.InBackground
 	keyOf        = testkit.KeyOf
 	line         = testkit.Line
+	mustBeFree   = testkit.MustBeFree
+	inVain       = testkit.InVain
 	mustGet      = testkit.MustGet
 	mustWait     = testkit.MustWait
 	other        = testkit.Other
@@ -34,17 +36,6 @@ var (
 	permit  = distlock.Opts{Permits: 3}
 )
 
-// inVain waits for the lock of the key "k" until ctx is cancelled. It returns when the
-// wait has begun, and all tells when it has ended.
-func inVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
-	t.Helper()
-	all.Go(func() {
-		_, err := l.Acquire(ctx, "k", o)
-		wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
-	})
-	synctest.Wait()
-}
-
 func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
 	t.Helper()
 	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
@@ -52,15 +43,6 @@ func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys 
 		t.Fatalf("AcquireAll(%q): %v", keys, err)
 	}
 	return m
-}
-
-func mustBeFree(t *testing.T, s *testkit.Store, keys ...string) {
-	t.Helper()
-	for _, key := range keys {
-		if !s.Free(t, key) {
-			t.Errorf("%q is held", key)
-		}
-	}
 }
 
 // nothingLeft checks that neither the Locker nor the store has data of the key.
@@ -75,17 +57,4 @@ func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 	}
 }
 
-// leavingCtx calls inTheMoment when a caller has seen that the context has ended and
-// reads its error.
-type leavingCtx struct {
-	context.Context
-	inTheMoment func()
-}
-
-func (c *leavingCtx) Err() error {
-	if f := c.inTheMoment; f != nil {
-		c.inTheMoment = nil
-		f()
-	}
-	return c.Context.Err()
-}
+type leavingCtx = testkit.LeavingCtx

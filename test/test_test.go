@@ -15,10 +15,13 @@ import (
 var (
 	bubble       = testkit.Bubble
 	extending    = testkit.WithoutWaiters
+	suspend      = testkit.Suspend
 	heldFor      = testkit.HeldFor
 	inBackground = testkit.InBackground
 	keyOf        = testkit.KeyOf
 	line         = testkit.Line
+	mustBeFree   = testkit.MustBeFree
+	inVain       = testkit.InVain
 	mustGet      = testkit.MustGet
 	mustWait     = testkit.MustWait
 	other        = testkit.Other
@@ -35,6 +38,8 @@ var (
 	writing = distlock.Opts{}
 	permit  = distlock.Opts{Permits: 3}
 )
+
+type leavingCtx = testkit.LeavingCtx
 
 type ctxKey struct{}
 

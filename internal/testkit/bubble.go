@@ -68,6 +68,17 @@ func MustGet(t *testing.T, got <-chan *distlock.Lease) *distlock.Lease {
 	return <-got
 }
 
+// InVain waits for the lock of the key "k" until ctx is cancelled. It returns when the
+// wait has begun, and all tells when it has ended.
+func InVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.WaitGroup, o distlock.Opts) {
+	t.Helper()
+	all.Go(func() {
+		_, err := l.Acquire(ctx, "k", o)
+		WantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+	})
+	synctest.Wait()
+}
+
 // Other holds a key, as another process would, until it is released.
 func Other(t *testing.T, s *Store, key string) (release func()) {
 	t.Helper()
@@ -89,4 +100,19 @@ func HeldFor(t *testing.T, s *Store, key string) time.Duration {
 	}
 	defer s.Backend.Release(context.Background(), r.Grant())
 	return time.Since(start)
+}
+
+// LeavingCtx calls InTheMoment when a caller has seen that the context has ended and
+// reads its error.
+type LeavingCtx struct {
+	context.Context
+	InTheMoment func()
+}
+
+func (c *LeavingCtx) Err() error {
+	if f := c.InTheMoment; f != nil {
+		c.InTheMoment = nil
+		f()
+	}
+	return c.Context.Err()
 }

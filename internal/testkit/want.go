@@ -84,3 +84,13 @@ func WantCalls(t *testing.T, s *Store, op Op, want int) {
 		t.Errorf("%d calls of %s in the store, want %d", n, op, want)
 	}
 }
+
+// MustBeFree checks that no one holds the keys in the store.
+func MustBeFree(t *testing.T, s *Store, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if !s.Free(t, key) {
+			t.Errorf("%q is held", key)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -126,36 +126,6 @@ func TestExtendExtendsTheLease(t *testing.T) {
 		if n := len(s.Calls(testkit.Renew)); n > 0 { // requests come every two seconds
 			t.Errorf("renewed %d times by the watchdog", n)
 		}
-	})
-}
-
-func TestExtendThatFindsTheKeyLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		s.Delay(10*time.Millisecond, testkit.Extend) // until the next holder has the key
-		l := testkit.NewLocker(t, extending(s), distlock.Config{HandOvers: 8})
-		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
-		var all sync.WaitGroup
-		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) {})
-		all.Go(func() { // the second hand-over: now the store is asked
-			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
-				start := time.Now()
-				<-ctx.Done()
-				wantIs(t, context.Cause(ctx), distlock.ErrLost)
-				if d := time.Since(start); d != 10*time.Millisecond {
-					t.Errorf("told after %v, want with the answer", d)
-				}
-				if n := l.Watched(); n != 0 {
-					t.Errorf("%d lost leases are watched", n)
-				}
-				return nil
-			}), distlock.ErrLost)
-		})
-		synctest.Wait()
-		s.Memory().Drop("k")
-		wantIs(t, held.Release(t.Context()))
-		all.Wait()
-		nothingLeft(t, l, s)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -221,4 +222,127 @@ func TestGateStaysShutAfterLoss(t *testing.T) {
 		close(stubborn)
 		all.Wait()
 	})
+}
+
+// heapPer returns how much the heap and the number of goroutines grow for each of n
+// values that grow creates and keeps.
+func heapPer(n int, grow func()) (bytes int64, goroutines int) {
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, running := heap(), runtime.NumGoroutine()
+	grow()
+	return (heap() - before) / int64(n), runtime.NumGoroutine() - running
+}
+
+func TestSizeOfALease(t *testing.T) {
+	n := 100_000
+	if testkit.Race {
+		n = 10_000 // a smaller number gives the same size and takes less time
+	}
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprint("some-prefix:some-key-", i)
+	}
+	leases := make([]*distlock.Lease, n)
+	bytes, goroutines := heapPer(n, func() {
+		for i := range leases {
+			leases[i] = testkit.MustAcquire(t, l, keys[i], distlock.Opts{KeyTimeout: time.Hour})
+		}
+	})
+	t.Logf("%d B of heap for each lease, %d goroutines for all", bytes, goroutines)
+	if bytes > 1024 || goroutines > 1 {
+		t.Errorf("%d B of heap for each lease, %d goroutines for all; want at most 1024 and 1", bytes, goroutines)
+	}
+	for _, s := range leases {
+		wantIs(t, s.Release(t.Context()))
+	}
+	wantIs(t, l.Close())
+}
+
+func TestSizeOfAWaiter(t *testing.T) {
+	const n = 10_000
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	bytes, _ := heapPer(n, func() {
+		for range n {
+			all.Go(func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) })
+		}
+		for l.Waiting("k") < n {
+			runtime.Gosched()
+		}
+	})
+	t.Logf("%d B of heap for each waiter", bytes)
+	if bytes > 1024 {
+		t.Errorf("%d B of heap for each waiter, want at most 1024", bytes)
+	}
+	cancel()
+	all.Wait()
+	wantIs(t, held.Release(t.Context()))
+	wantIs(t, l.Close())
+}
+
+// Promise P8: the gate stays shut for a writer until every reader has returned, even if
+// the lease is lost.
+func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		const readers = 3
+		inside := 0
+		var mu sync.Mutex
+		stubborn := make(chan struct{})
+		var all sync.WaitGroup
+		for range readers {
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", reading, func(context.Context) error {
+					mu.Lock()
+					inside++
+					mu.Unlock()
+					<-stubborn // ignores ctx
+					mu.Lock()
+					inside--
+					mu.Unlock()
+					return nil
+				}), distlock.ErrLost)
+			})
+		}
+		synctest.Wait()
+		s.Memory().Drop("k")
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error {
+				if inside != 0 {
+					t.Errorf("%d read while another writes", inside)
+				}
+				return nil
+			}))
+		})
+		for i := range readers {
+			time.Sleep(time.Minute)
+			if l.Waiting("k") != 1 {
+				t.Errorf("the writer is not at the gate, with %d readers inside", readers-i)
+			}
+			stubborn <- struct{}{}
+		}
+		all.Wait()
+		nothingLeft(t, l, s)
+	})
+}
+
+// A limit that is not reached costs almost nothing.
+func TestMaxWaitAllocations(t *testing.T) {
+	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
+	allocs := func(o distlock.Opts) float64 {
+		g := l.Site(o)
+		return testing.AllocsPerRun(100, func() { wantIs(t, g.Do(t.Context(), nil, func(context.Context) error { return nil })) })
+	}
+	without, with := allocs(distlock.Opts{Value: "k"}), allocs(distlock.Opts{Value: "k", MaxWait: time.Minute})
+	if with > without+1 {
+		t.Errorf("%v allocations with MaxWait, %v without", with, without)
+	}
 }

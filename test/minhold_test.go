@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -10,48 +10,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-func TestMinHold(t *testing.T) {
-	for name, c := range map[string]struct {
-		opts distlock.Opts
-		runs time.Duration
-		want time.Duration // how long the key is kept after the function
-	}{
-		"shorter than the lease":  {distlock.Opts{MinHold: 4 * time.Second}, time.Second, 3 * time.Second},
-		"longer than the lease":   {distlock.Opts{MinHold: time.Hour}, time.Minute, 59 * time.Minute},
-		"over":                    {distlock.Opts{MinHold: time.Minute}, time.Minute, 0},
-		"long over":               {distlock.Opts{MinHold: time.Minute}, time.Hour, 0},
-		"as long as MaxHold":      {distlock.Opts{MinHold: time.Minute, MaxHold: time.Minute}, time.Second, 59 * time.Second},
-		"of a fixed lease":        {distlock.Opts{MinHold: time.Minute, NoWatchdog: true}, time.Second, 59 * time.Second},
-		"less than a millisecond": {distlock.Opts{MinHold: time.Second}, time.Second - 10, time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-				var lease *distlock.Lease
-				wantIs(t, l.Do(t.Context(), "k", c.opts, func(ctx context.Context) error {
-					lease, _ = distlock.FromContext(ctx)
-					time.Sleep(c.runs)
-					return nil
-				}))
-				wantIs(t, lease.Check(), distlock.ErrLost)
-				wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
-				if l.Keys() != 0 || l.Watched() != 0 {
-					t.Errorf("%d keys at the gate, %d watched", l.Keys(), l.Watched())
-				}
-				renewals := len(s.Calls(testkit.Renew))
-				if d := heldFor(t, s, "k"); d != c.want {
-					t.Errorf("the key stayed for %v, want %v", d, c.want)
-				}
-				if len(s.Calls(testkit.Renew)) != renewals {
-					t.Error("renewed after the release: it could be for ever")
-				}
-				if c.want == 0 {
-					wantCalls(t, s, testkit.Release, 1) // and not kept for a negative time
-				}
-			})
-		})
-	}
-}
 
 // If keys do not expire, as in a store with sessions, the key is released when its time
 // has come.
@@ -318,15 +276,4 @@ func TestMinHoldNeedsNobody(t *testing.T) {
 			t.Errorf("the key stayed for %v", d)
 		}
 	})
-}
-
-// MinHold uses the monotonic clock, which stands still while the machine sleeps,
-// because the wall clock may be set.
-func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
-	t.Parallel()
-	for _, jump := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
-		if d := distlock.KeepFor(suspend(time.Now(), jump), time.Minute); d > time.Minute || d < 50*time.Second {
-			t.Errorf("%v are left of a minute that has just begun, by a wall clock %v away", d, jump)
-		}
-	}
 }

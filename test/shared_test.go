@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -129,51 +129,6 @@ func TestReadersTryTogether(t *testing.T) {
 	})
 }
 
-// Promise P8: the gate stays shut for a writer until every reader has returned, even if
-// the lease is lost.
-func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
-		const readers = 3
-		inside := 0
-		var mu sync.Mutex
-		stubborn := make(chan struct{})
-		var all sync.WaitGroup
-		for range readers {
-			all.Go(func() {
-				wantIs(t, l.Do(t.Context(), "k", reading, func(context.Context) error {
-					mu.Lock()
-					inside++
-					mu.Unlock()
-					<-stubborn // ignores ctx
-					mu.Lock()
-					inside--
-					mu.Unlock()
-					return nil
-				}), distlock.ErrLost)
-			})
-		}
-		synctest.Wait()
-		s.Memory().Drop("k")
-		all.Go(func() {
-			wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error {
-				if inside != 0 {
-					t.Errorf("%d read while another writes", inside)
-				}
-				return nil
-			}))
-		})
-		for i := range readers {
-			time.Sleep(time.Minute)
-			if l.Waiting("k") != 1 {
-				t.Errorf("the writer is not at the gate, with %d readers inside", readers-i)
-			}
-			stubborn <- struct{}{}
-		}
-		all.Wait()
-		nothingLeft(t, l, s)
-	})
-}
-
 func TestCloseWithReadersAndPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
@@ -223,7 +178,7 @@ func TestBackendWithoutSharing(t *testing.T) {
 		s := testkit.NewStore()
 		s.SetFeatures(driver.Features{})
 		l := testkit.NewLocker(t, s, distlock.Config{})
-		fn := func(context.Context, PayRequest) (string, error) { return "", nil }
+		fn := func(context.Context, payRequest) (string, error) { return "", nil }
 		for want, o := range map[string]distlock.Opts{
 			"Mode is shared, but the backend *testkit.Store does not support sharing": {Mode: distlock.Shared, Value: "v"},
 			"Permits is 3, but the backend *testkit.Store does not support sharing":   {Permits: 3, Value: "v"},

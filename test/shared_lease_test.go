@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -11,61 +11,6 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-func TestReadersShareOneLease(t *testing.T) {
-	for bound, config := range map[int]distlock.Config{
-		64: {}, // the store answers in no time
-		3:  {HandOvers: 3},
-		0:  {HandOvers: -1},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			const readers = 100
-			s := testkit.NewStore()
-			var mu sync.Mutex
-			handed := 0
-			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
-				mu.Lock()
-				defer mu.Unlock()
-				if i.HandedOver {
-					handed++
-				}
-			}
-			released := 0
-			config.Hooks.Released = func(_ context.Context, i distlock.ReleasedInfo) {
-				mu.Lock()
-				defer mu.Unlock()
-				wantIs(t, i.Err)
-				released++
-			}
-			l := testkit.NewLocker(t, s, config)
-			var leases []*distlock.Lease
-			for range readers {
-				lease := testkit.MustAcquire(t, l, "k", reading)
-				if n := len(leases); n > 0 && lease.Token() <= leases[n-1].Token() {
-					t.Errorf("token %d after %d", lease.Token(), leases[n-1].Token())
-				}
-				leases = append(leases, lease)
-			}
-			want := (readers + bound) / (bound + 1)
-			if n := len(s.Calls(testkit.Wait)); n != want || l.Watched() != want || handed != readers-want {
-				t.Errorf("bound %d: %d acquisitions in the store, %d watched, %d handed over; want %d, %d, %d",
-					bound, n, l.Watched(), handed, want, want, readers-want)
-			}
-			slices.Reverse(leases[1:]) // the first reader of each grant leaves first or last
-			for i, lease := range leases {
-				for _, other := range leases[i:] {
-					wantIs(t, other.Check())
-				}
-				wantIs(t, lease.Release(t.Context()))
-				wantIs(t, lease.Check(), distlock.ErrLost)
-			}
-			if n := len(s.Calls(testkit.Release)); n != want || released != readers {
-				t.Errorf("bound %d: %d releases in the store, %d told, want %d and %d", bound, n, released, want, readers)
-			}
-			nothingLeft(t, l, s)
-		})
-	}
-}
 
 func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
@@ -260,35 +205,6 @@ func TestLossFoundByTheLastSharer(t *testing.T) {
 	})
 }
 
-// A lease that is lost while readers are about to share it belongs to no holder: each
-// reader asks the store.
-func TestSharedLeaseLostOnItsWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testkit.NewStore()
-		var l *distlock.Locker
-		once := false
-		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
-			if i.Token > 65 && !i.HandedOver && !once { // the first of the readers
-				once = true
-				l.LoseAll()
-			}
-		}}})
-		held := testkit.MustAcquire(t, l, "k", writing)
-		var readers []<-chan *distlock.Lease
-		for range 10 {
-			readers = append(readers, inBackground(t, l, reading))
-		}
-		wantIs(t, held.Release(t.Context()))
-		for _, r := range readers {
-			_ = mustGet(t, r).Release(t.Context())
-		}
-		if !once {
-			t.Error("nothing was lost")
-		}
-		nothingLeft(t, l, s)
-	})
-}
-
 // A reader that leaves at the moment when it is admitted passes its turn on.
 func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
 	for _, behind := range []bool{true, false} {
@@ -302,7 +218,7 @@ func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
 			if behind {
 				reader, writer = inBackground(t, l, reading), inBackground(t, l, writing)
 			}
-			leaving.inTheMoment = func() { wantIs(t, held.Release(t.Context())) }
+			leaving.InTheMoment = func() { wantIs(t, held.Release(t.Context())) }
 			cancel()
 			all.Wait()
 			if behind {
@@ -326,7 +242,7 @@ func TestCancelledSharerLeavesTheOthers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		leaving := &leavingCtx{Context: ctx}
 		inVain(leaving, t, l, &all, reading)
-		leaving.inTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, so this reader is admitted
+		leaving.InTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, so this reader is admitted
 		cancel()
 		all.Wait()
 		wantIs(t, held.Check())
