@@ -169,9 +169,9 @@ generate-check: generate ## Fail if the generated code is not up to date
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock examples interop internal/proof; do go -C "$$mod" mod tidy; done
+	for mod in . backend/etcdlock backend/sqllock backend/zklock internal/backendurl otellock promlock examples interop internal/proof; do go -C "$$mod" mod tidy; done
 	go -C bench mod tidy -e
-	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/internal/backendurl"; \
+	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/backend/zklock $$lib/internal/backendurl"; \
 		trap 'for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -dropreplace "$$part"; done; done' EXIT; \
 		for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C $$mod mod tidy; done
 

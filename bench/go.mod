@@ -37,6 +37,7 @@ require (
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
 	github.com/distlock-go/distlock/backend/etcdlock v0.1.0 // indirect
 	github.com/distlock-go/distlock/backend/sqllock v0.1.0 // indirect
+	github.com/distlock-go/distlock/backend/zklock v0.1.0
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
@@ -75,3 +76,5 @@ replace (
 	github.com/distlock-go/distlock/otellock => ../otellock
 	github.com/distlock-go/distlock/promlock => ../promlock
 )
+
+replace github.com/distlock-go/distlock/backend/zklock => ../backend/zklock

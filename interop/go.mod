@@ -10,6 +10,7 @@ require (
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/distlock-go/distlock/backend/zklock v0.1.0
 	github.com/go-zookeeper/zk v1.0.4 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
@@ -18,3 +19,5 @@ require (
 )
 
 replace github.com/distlock-go/distlock => ../
+
+replace github.com/distlock-go/distlock/backend/zklock => ../backend/zklock

@@ -22,6 +22,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
+	github.com/distlock-go/distlock/backend/zklock v0.1.0
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/uuid v1.6.0 // indirect
@@ -55,3 +56,5 @@ replace (
 	github.com/distlock-go/distlock/backend/etcdlock => ../../backend/etcdlock
 	github.com/distlock-go/distlock/backend/sqllock => ../../backend/sqllock
 )
+
+replace github.com/distlock-go/distlock/backend/zklock => ../../backend/zklock

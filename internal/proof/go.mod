@@ -34,6 +34,7 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
+	github.com/distlock-go/distlock/backend/zklock v0.1.0
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
@@ -72,3 +73,5 @@ replace (
 	github.com/distlock-go/distlock/otellock => ../../otellock
 	github.com/distlock-go/distlock/promlock => ../../promlock
 )
+
+replace github.com/distlock-go/distlock/backend/zklock => ../../backend/zklock

@@ -38,7 +38,6 @@ const (
 	goRedis   = "github.com/redis/go-redis/v9"
 	miniredis = "github.com/alicebob/miniredis/v2"
 	uuidPath  = "github.com/google/uuid"
-	zookeeper = "github.com/go-zookeeper/zk"
 )
 
 // layers are all packages of the module, the lowest first. A layer uses only layers above
@@ -56,7 +55,7 @@ var layers = []layer{
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
 	{"queues", "backend/internal/placequeue backend/internal/recent", "driver", ""},
 	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
-	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock backend/zklock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath + " " + zookeeper},
+	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath},
 	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
 
 	{"metrics", "internal/lockmetrics", "root", ""},
