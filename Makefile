@@ -69,7 +69,7 @@ race: ## Run the quick tests under the race detector, COUNT times, shuffled
 .PHONY: vet-directives
 vet-directives: ## Check the //distlock:lock comments of the examples
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./gen/cmd/distlockvet && \
-		go vet -vettool="$$dir/distlockvet" ./example_annotation ./example_service
+		go vet -vettool="$$dir/distlockvet" ./examples/annotation ./example_service
 
 .PHONY: bench
 bench: ## Run the Go benchmarks
@@ -117,7 +117,7 @@ lint: ## Run the linter
 lint-lua: ## Check the Lua scripts (needs luacheck)
 	@command -v luacheck >/dev/null || { echo "lint-lua needs luacheck; on Debian: apt-get install lua-check"; exit 1; }
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go run ./backend/internal/luascript/compose "$$dir" && \
-		luacheck --config .luacheckrc --no-color --quiet "$$dir"
+		luacheck --config .ci/luacheckrc --no-color --quiet "$$dir"
 
 .PHONY: lint-workflows
 lint-workflows: ## Check the workflows of the forge

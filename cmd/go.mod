@@ -4,7 +4,7 @@ go 1.26.0
 
 // The workspace puts the checkout in the place of these versions of the library and of
 // its modules. There is no replace directive: go install …@latest refuses a module that
-// has one. RELEASING.md says how a release sets the versions here and in the other modules.
+// has one. docs/releasing.md says how a release sets the versions here and in the other modules.
 require (
 	github.com/distlock-go/distlock v0.1.0
 	github.com/distlock-go/distlock/backend/etcdlock v0.1.0

@@ -65,7 +65,6 @@ var layers = []layer{
 	{"page", "lockui", "root", ""},
 	{"java", "javakey", "root", ""},
 	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
-	{"examples", "example_annotation", "root", ""},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"suite", "locktest", "root driver", ""},

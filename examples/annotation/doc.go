@@ -3,4 +3,4 @@
 // files that end in _distlock.go are generated from these comments.
 package shop
 
-//go:generate go run ../gen/cmd/distlockgen
+//go:generate go run ../../gen/cmd/distlockgen
