@@ -69,7 +69,7 @@ race: ## Run the quick tests under the race detector, COUNT times, shuffled
 .PHONY: vet-directives
 vet-directives: ## Check the //distlock:lock comments of the examples
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go build -o "$$dir" ./gen/cmd/distlockvet && \
-		go vet -vettool="$$dir/distlockvet" ./example_annotation ./example_service
+		go vet -vettool="$$dir/distlockvet" ./examples/annotation ./example_service
 
 .PHONY: bench
 bench: ## Run the Go benchmarks
@@ -77,20 +77,20 @@ bench: ## Run the Go benchmarks
 
 .PHONY: load
 load: ## Run the load test on the embedded store
-	go run ./bench
+	go run ./lab/bench
 
 .PHONY: jmeter
 jmeter: ## Run JMeter's plan of the example shop, for USERS times LOOPS orders, with the lock and without (needs Maven and Java)
-	USERS=$(USERS) LOOPS=$(LOOPS) bench/jmeter/run.sh
+	USERS=$(USERS) LOOPS=$(LOOPS) lab/bench/jmeter/run.sh
 
 .PHONY: interop
 interop: ## Run distlock beside Java's lock libraries, and write docs/interop.md (needs Java, Maven, redis-server and ZooKeeper)
-	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test -count=1 -timeout=20m ./interop -update
-	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test -count=1 -timeout=20m ./interop/internal/... ./interop/shop
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test -count=1 -timeout=20m ./lab/interop -update
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test -count=1 -timeout=20m ./lab/interop/internal/... ./lab/interop/shop
 
 .PHONY: peers
 peers: ## Set the lock beside other libraries, on a redis-server of its own (20 minutes)
-	go run ./bench/peers
+	go run ./lab/bench/peers
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME
@@ -102,7 +102,7 @@ fuzz: ## Fuzz every target for FUZZTIME
 
 .PHONY: torture
 torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, etcdlock, etcdlock-cluster) through DUR of faults; SEED fixes the plan, 0 chooses one
-	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./internal/proof/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
+	DISTLOCK_TEST_REAL=1 DISTLOCK_TEST_LONG=1 go test ./lab/proof/torture -run '^TestTorture$$' -v -count=1 -timeout 0 -dur $(DUR) -seed $(SEED) -backend $(BACKEND)
 
 .PHONY: mutants
 mutants: ## Break the kit's rules one by one; a test must notice each
@@ -117,7 +117,7 @@ lint: ## Run the linter
 lint-lua: ## Check the Lua scripts (needs luacheck)
 	@command -v luacheck >/dev/null || { echo "lint-lua needs luacheck; on Debian: apt-get install lua-check"; exit 1; }
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && go run ./backend/internal/luascript/compose "$$dir" && \
-		luacheck --config .luacheckrc --no-color --quiet "$$dir"
+		luacheck --config .ci/luacheckrc --no-color --quiet "$$dir"
 
 .PHONY: lint-workflows
 lint-workflows: ## Check the workflows of the forge
@@ -165,13 +165,13 @@ generate-check: generate ## Fail if the generated code is not up to date
 
 # cmd and gen have no replace directives, because go install would refuse them, and go mod
 # tidy ignores the workspace: so they have some for as long as that takes. go mod tidy -e
-# goes on without a module that only the tests of a module in bench import, and that the
+# goes on without a module that only the tests of a module in lab import, and that the
 # module proxy does not have.
 .PHONY: tidy
 tidy: ## Make each go.mod and go.sum tidy
-	for mod in . backend/etcdlock backend/sqllock internal/backendurl otellock promlock examples interop internal/proof; do go -C "$$mod" mod tidy; done
-	go -C bench mod tidy -e
-	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/internal/backendurl"; \
+	for mod in . backend/etcdlock backend/sqllock backend/zklock otellock promlock examples; do go -C "$$mod" mod tidy; done
+	go -C lab mod tidy -e
+	lib=github.com/distlock-go/distlock; parts="$$lib $$lib/backend/etcdlock $$lib/backend/sqllock $$lib/backend/zklock"; \
 		trap 'for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -dropreplace "$$part"; done; done' EXIT; \
 		for mod in cmd gen; do for part in $$parts; do go -C $$mod mod edit -replace "$$part=..$${part#"$$lib"}"; done && go -C $$mod mod tidy; done
 

@@ -1,10 +1,12 @@
 package distlock_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
 )
 
 // One part of the request is the key. A key function of an HTTP route that returns the
@@ -121,4 +123,23 @@ func ExampleKeyBuilder_Key_error() {
 	_, err := keys.Key(Req{Items: []Item{{Callback: 1}, {Callback: func() {}}}})
 	fmt.Println(err)
 	// Output: distlock: key: invalid lock key: parameters of "shop:pay": distlock_test.Req.Items[1].Callback: func() cannot take part in a key; leave it out with `lock:"-"`
+}
+
+// A function of several parameters: the accounts are the key, the amount is not.
+func ExampleSite_Do() {
+	locker := distlock.New(memlock.New(), distlock.Config{})
+	defer locker.Close()
+
+	site := locker.Site(distlock.Opts{Prefix: "shop:", Value: "transfer", ParamLock: true})
+	transfer := func(ctx context.Context, from, to string, amount int) error {
+		return site.Do(ctx, []any{from, to}, func(context.Context) error {
+			fmt.Println("transfer", amount, "from", from, "to", to)
+			return nil
+		})
+	}
+
+	if err := transfer(context.Background(), "a-1", "a-2", 30); err != nil {
+		fmt.Println(err)
+	}
+	// Output: transfer 30 from a-1 to a-2
 }

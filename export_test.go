@@ -28,9 +28,7 @@ func (l *Locker) WaitingInAll() int {
 func (l *Locker) Watched() int { return len(l.watchdog.watched()) }
 
 var (
-	Elapsed = clock.Elapsed
 	Margin  = clock.Margin
-	Jumped  = clock.Jumped
 	KeepFor = keepFor
 )
 
@@ -115,3 +113,20 @@ func (l *Locker) Backend() driver.Backend { return l.backend }
 
 // CleanupTimeout is how long Close waits for clean-up when no lease is held.
 const CleanupTimeout time.Duration = cleanupTimeout
+
+// Internals for the tests of keys.
+var (
+	CheckKey     = checkKey
+	ValidateBase = validateBase
+)
+
+// Build is build.
+func (b *KeyBuilder) Build(params any) (key string, skipped bool, err error) {
+	return b.build(params)
+}
+
+// CheckRequest is checkRequest.
+var CheckRequest = (*KeyBuilder).checkRequest
+
+// WithDefaults is withDefaults.
+func (o Opts) WithDefaults() Opts { return o.withDefaults() }

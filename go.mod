@@ -8,7 +8,6 @@ go 1.26.0
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0 // Dial, for tests in virtual time
 	github.com/go-chi/chi/v5 v5.2.4 // older: GHSA-mqqf-5wvp-8fh8
-	github.com/go-zookeeper/zk v1.0.4 // container nodes
 	github.com/google/uuid v1.6.0
 	github.com/redis/go-redis/v9 v9.22.0 // older: renewals on a Ring are lost, or messages of channels are late
 	go.uber.org/goleak v1.3.0 // IgnoreAnyFunction

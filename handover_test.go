@@ -253,7 +253,7 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 		served := false
 		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) { served = true })
 		var released error
-		leaving.inTheMoment = func() { released = held.Release(t.Context()) }
+		leaving.InTheMoment = func() { released = held.Release(t.Context()) }
 		cancel()
 		all.Wait()
 		wantIs(t, released)
@@ -270,7 +270,7 @@ func TestCancelledWaiterPassesTheHoldOn(t *testing.T) {
 		leaving = &leavingCtx{Context: ctx}
 		all.Go(func() { _, _ = l.Acquire(leaving, "k", distlock.Opts{}) })
 		synctest.Wait()
-		leaving.inTheMoment = func() { released = held.Release(t.Context()) }
+		leaving.InTheMoment = func() { released = held.Release(t.Context()) }
 		cancel()
 		all.Wait()
 		synctest.Wait()
@@ -406,5 +406,35 @@ func TestBoundLeaseIsNotHandedOver(t *testing.T) {
 		if n, released := len(s.Calls(testkit.Wait)), len(s.Calls(testkit.Release)); n != 2 || released != 2 {
 			t.Errorf("%d acquisitions and %d releases in the store, want 2 of each", n, released)
 		}
+	})
+}
+
+func TestExtendThatFindsTheKeyLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		s.Delay(10*time.Millisecond, testkit.Extend) // until the next holder has the key
+		l := testkit.NewLocker(t, extending(s), distlock.Config{HandOvers: 8})
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) {})
+		all.Go(func() { // the second hand-over: now the store is asked
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+				start := time.Now()
+				<-ctx.Done()
+				wantIs(t, context.Cause(ctx), distlock.ErrLost)
+				if d := time.Since(start); d != 10*time.Millisecond {
+					t.Errorf("told after %v, want with the answer", d)
+				}
+				if n := l.Watched(); n != 0 {
+					t.Errorf("%d lost leases are watched", n)
+				}
+				return nil
+			}), distlock.ErrLost)
+		})
+		synctest.Wait()
+		s.Memory().Drop("k")
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		nothingLeft(t, l, s)
 	})
 }

@@ -1,10 +1,16 @@
 package distlock_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -251,4 +257,218 @@ func TestCloseWaitsForLost(t *testing.T) {
 			t.Error("Close returns before the hook is called")
 		}
 	})
+}
+
+// output is a buffer that several goroutines write to.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+// take returns what was written since the last call.
+func (o *output) take() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.buf.Reset()
+	return o.buf.String()
+}
+
+func TestLogHooks(t *testing.T) {
+	var out output
+	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+	want := func(t *testing.T, want ...string) {
+		t.Helper()
+		if got := strings.Split(strings.TrimSpace(out.take()), "\n"); strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	h := distlock.LogHooks(log)
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		o := distlock.Opts{Prefix: "shop:", Value: "pay", MaxHold: 500 * time.Millisecond}
+		lease := testkit.MustAcquire(t, l, "7", o)
+		again, err := l.Acquire(lease.Context(), "7", o)
+		wantIs(t, err)
+		wantIs(t, again.Release(t.Context()))
+		_, _ = l.TryAcquire(t.Context(), "7", o)
+		want(t,
+			`level=DEBUG msg="lock wanted" name=shop:pay key=shop:7`,
+			`level=DEBUG msg="lock acquired" name=shop:pay key=shop:7 token=1 wait=0s reentrant=false handed_over=false`,
+			`level=DEBUG msg="lock wanted" name=shop:pay key=shop:7`,
+			`level=DEBUG msg="lock acquired" name=shop:pay key=shop:7 token=1 wait=0s reentrant=true handed_over=false`,
+			`level=DEBUG msg="lock released" name=shop:pay key=shop:7 token=1 held=0s reentrant=true err=<nil>`,
+			`level=DEBUG msg="lock wanted" name=shop:pay key=shop:7`,
+			`level=DEBUG msg="lock not acquired" name=shop:pay key=shop:7 wait=0s err="distlock: acquire \"shop:7\": lock not acquired: held by this process, 500ms left"`,
+		)
+		time.Sleep(time.Second)
+		_ = lease.Release(t.Context())
+		synctest.Wait() // the loss is logged on another goroutine
+		want(t,
+			`level=WARN msg="lock lost" name=shop:pay key=shop:7 token=1 held=500ms err="lock lost: held for MaxHold, 500ms"`,
+			`level=DEBUG msg="lock released" name=shop:pay key=shop:7 token=1 held=1s reentrant=false err="distlock: release \"shop:7\": lock lost: held for MaxHold, 500ms"`,
+		)
+	})
+
+	renewal := distlock.RenewedInfo{
+		LockInfo: distlock.LockInfo{Name: "job", Key: "job\n1"}, Token: 7, Held: time.Minute, Left: time.Second,
+	}
+	h.Renewed(t.Context(), renewal)
+	renewal.Err = testkit.ErrBroken
+	h.Renewed(t.Context(), renewal)
+	h.Resigned(t.Context(), distlock.ResignedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Err: testkit.ErrBroken})
+	want(t,
+		`level=DEBUG msg="lock renewed" name=job key="job\n1" token=7 held=1m0s left=1s`,
+		`level=WARN msg="lock not renewed" name=job key="job\n1" token=7 held=1m0s left=1s err="broken pipe"`,
+		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s err="broken pipe"`,
+	)
+}
+
+// With the debug level off, the hooks of a lock that goes well do not allocate.
+func TestLogHooksOff(t *testing.T) {
+	h := distlock.LogHooks(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if n := testing.AllocsPerRun(100, func() {
+		ctx := h.Start(context.Background(), distlock.StartInfo{})
+		h.Acquired(ctx, distlock.AcquiredInfo{})
+		h.Renewed(ctx, distlock.RenewedInfo{})
+		h.Failed(ctx, distlock.FailedInfo{Err: testkit.ErrBroken})
+		h.Released(ctx, distlock.ReleasedInfo{})
+		h.Resigned(ctx, distlock.ResignedInfo{})
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// A nil Logger is refused at once, not at the first lock.
+func TestLogHooksWithoutLogger(t *testing.T) {
+	defer func() {
+		if got := recover(); got != "distlock: LogHooks: nil Logger" {
+			t.Errorf("panic %v", got)
+		}
+	}()
+	distlock.LogHooks(nil)
+}
+
+// Hooks that begin something are called in order, hooks that end it in reverse order.
+// Every Start gets the context of the previous one.
+func TestJoinHooks(t *testing.T) {
+	var e events
+	named := func(name string) distlock.Hooks {
+		note := func(what string) func(context.Context, any) {
+			return func(ctx context.Context, _ any) { e.note("%s %s %v", name, what, ctx.Value(ctxKey{})) }
+		}
+		return distlock.Hooks{
+			Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+				note("start")(ctx, nil)
+				return context.WithValue(ctx, ctxKey{}, name)
+			},
+			Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { note("acquired")(ctx, i) },
+			Failed:   func(ctx context.Context, i distlock.FailedInfo) { note("failed")(ctx, i) },
+			Renewed:  func(ctx context.Context, i distlock.RenewedInfo) { note("renewed")(ctx, i) },
+			Lost:     func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
+			Released: func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
+			Resigned: func(ctx context.Context, i distlock.ResignedInfo) { note("resigned")(ctx, i) },
+		}
+	}
+	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(context.Context) error {
+			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
+			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",
+				"a start <nil>", "b start a", "b failed b", "a failed b")
+			s.Fail(testkit.ErrBroken, testkit.Renew)
+			time.Sleep(time.Second / 3)
+			e.want(t, "a renewed b", "b renewed b")
+			l.LoseAll()
+			e.want(t, "a lost b", "b lost b")
+			return testkit.ErrBroken
+		})
+		e.want(t, "b released b", "a released b", "b resigned b", "a resigned b")
+	})
+	for _, none := range []distlock.Hooks{distlock.JoinHooks(), distlock.JoinHooks(distlock.Hooks{}, distlock.Hooks{})} {
+		if !reflect.ValueOf(none).IsZero() {
+			t.Error("hooks that are nil are called") // they would cost time and read the clock
+		}
+	}
+}
+
+// If one hook panics, the others are still called.
+func TestJoinedHookPanics(t *testing.T) {
+	var told []string
+	named := func(name string) distlock.Hooks {
+		return distlock.Hooks{
+			Acquired: func(context.Context, distlock.AcquiredInfo) { told = append(told, "acquired "+name); panic(name) },
+			Released: func(context.Context, distlock.ReleasedInfo) { told = append(told, "released "+name); panic(name) },
+		}
+	}
+	h := distlock.JoinHooks(named("a"), named("b"))
+	for _, f := range []func(){
+		func() { h.Acquired(t.Context(), distlock.AcquiredInfo{}) },
+		func() { h.Released(t.Context(), distlock.ReleasedInfo{}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			f()
+		}()
+	}
+	if want := []string{"acquired a", "acquired b", "released b", "released a"}; !reflect.DeepEqual(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+// If a Start does not return, the acquisition has failed for the hooks before it.
+func TestJoinedStartPanics(t *testing.T) {
+	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
+		t.Run(how, func(t *testing.T) {
+			var e events
+			first := e.hooks("span")
+			last := e.hooks("never")
+			last.Start = func(context.Context, distlock.StartInfo) context.Context { end(); return nil }
+			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				done := make(chan any)
+				go func() {
+					defer func() { done <- recover() }()
+					_ = l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { panic("ran") })
+				}()
+				if r := <-done; how == "panic" && r != "a hook" {
+					t.Errorf("panicked with %v", r)
+				}
+				e.want(t, "start unnamed k exclusive/0  in <nil>", "failed unnamed k exclusive/0 after 0s busy=false in span")
+				mustBeFree(t, s, "k")
+			})
+		})
+	}
+}
+
+// Joined hooks do not allocate.
+func TestJoinedHooksAllocateNothing(t *testing.T) {
+	h := distlock.Hooks{
+		Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { return ctx },
+		Acquired: func(context.Context, distlock.AcquiredInfo) {},
+		Released: func(context.Context, distlock.ReleasedInfo) {},
+	}
+	h = distlock.JoinHooks(h, h, h)
+	if n := testing.AllocsPerRun(100, func() {
+		ctx := h.Start(context.Background(), distlock.StartInfo{})
+		h.Acquired(ctx, distlock.AcquiredInfo{})
+		h.Released(ctx, distlock.ReleasedInfo{})
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -128,5 +129,142 @@ func TestCloseOfManyIsBounded(t *testing.T) {
 		if d := time.Since(start); d > time.Second+3*distlock.ReleaseTimeout {
 			t.Errorf("it took %v", d)
 		}
+	})
+}
+
+func TestMinHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		opts distlock.Opts
+		runs time.Duration
+		want time.Duration // how long the key is kept after the function
+	}{
+		"shorter than the lease":  {distlock.Opts{MinHold: 4 * time.Second}, time.Second, 3 * time.Second},
+		"longer than the lease":   {distlock.Opts{MinHold: time.Hour}, time.Minute, 59 * time.Minute},
+		"over":                    {distlock.Opts{MinHold: time.Minute}, time.Minute, 0},
+		"long over":               {distlock.Opts{MinHold: time.Minute}, time.Hour, 0},
+		"as long as MaxHold":      {distlock.Opts{MinHold: time.Minute, MaxHold: time.Minute}, time.Second, 59 * time.Second},
+		"of a fixed lease":        {distlock.Opts{MinHold: time.Minute, NoWatchdog: true}, time.Second, 59 * time.Second},
+		"less than a millisecond": {distlock.Opts{MinHold: time.Second}, time.Second - 10, time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				var lease *distlock.Lease
+				wantIs(t, l.Do(t.Context(), "k", c.opts, func(ctx context.Context) error {
+					lease, _ = distlock.FromContext(ctx)
+					time.Sleep(c.runs)
+					return nil
+				}))
+				wantIs(t, lease.Check(), distlock.ErrLost)
+				wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
+				if l.Keys() != 0 || l.Watched() != 0 {
+					t.Errorf("%d keys at the gate, %d watched", l.Keys(), l.Watched())
+				}
+				renewals := len(s.Calls(testkit.Renew))
+				if d := heldFor(t, s, "k"); d != c.want {
+					t.Errorf("the key stayed for %v, want %v", d, c.want)
+				}
+				if len(s.Calls(testkit.Renew)) != renewals {
+					t.Error("renewed after the release: it could be for ever")
+				}
+				if c.want == 0 {
+					wantCalls(t, s, testkit.Release, 1) // and not kept for a negative time
+				}
+			})
+		})
+	}
+}
+
+// MinHold uses the monotonic clock, which stands still while the machine sleeps,
+// because the wall clock may be set.
+func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
+	t.Parallel()
+	for _, jump := range []time.Duration{-time.Hour, -30 * time.Second, 0, 30 * time.Second, time.Hour} {
+		if d := distlock.KeepFor(suspend(time.Now(), jump), time.Minute); d > time.Minute || d < 50*time.Second {
+			t.Errorf("%v are left of a minute that has just begun, by a wall clock %v away", d, jump)
+		}
+	}
+}
+
+func TestReadersShareOneLease(t *testing.T) {
+	for bound, config := range map[int]distlock.Config{
+		64: {}, // the store answers in no time
+		3:  {HandOvers: 3},
+		0:  {HandOvers: -1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			const readers = 100
+			s := testkit.NewStore()
+			var mu sync.Mutex
+			handed := 0
+			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				if i.HandedOver {
+					handed++
+				}
+			}
+			released := 0
+			config.Hooks.Released = func(_ context.Context, i distlock.ReleasedInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				wantIs(t, i.Err)
+				released++
+			}
+			l := testkit.NewLocker(t, s, config)
+			var leases []*distlock.Lease
+			for range readers {
+				lease := testkit.MustAcquire(t, l, "k", reading)
+				if n := len(leases); n > 0 && lease.Token() <= leases[n-1].Token() {
+					t.Errorf("token %d after %d", lease.Token(), leases[n-1].Token())
+				}
+				leases = append(leases, lease)
+			}
+			want := (readers + bound) / (bound + 1)
+			if n := len(s.Calls(testkit.Wait)); n != want || l.Watched() != want || handed != readers-want {
+				t.Errorf("bound %d: %d acquisitions in the store, %d watched, %d handed over; want %d, %d, %d",
+					bound, n, l.Watched(), handed, want, want, readers-want)
+			}
+			slices.Reverse(leases[1:]) // the first reader of each grant leaves first or last
+			for i, lease := range leases {
+				for _, other := range leases[i:] {
+					wantIs(t, other.Check())
+				}
+				wantIs(t, lease.Release(t.Context()))
+				wantIs(t, lease.Check(), distlock.ErrLost)
+			}
+			if n := len(s.Calls(testkit.Release)); n != want || released != readers {
+				t.Errorf("bound %d: %d releases in the store, %d told, want %d and %d", bound, n, released, want, readers)
+			}
+			nothingLeft(t, l, s)
+		})
+	}
+}
+
+// A lease that is lost while readers are about to share it belongs to no holder: each
+// reader asks the store.
+func TestSharedLeaseLostOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		var l *distlock.Locker
+		once := false
+		l = testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Acquired: func(_ context.Context, i distlock.AcquiredInfo) {
+			if i.Token > 65 && !i.HandedOver && !once { // the first of the readers
+				once = true
+				l.LoseAll()
+			}
+		}}})
+		held := testkit.MustAcquire(t, l, "k", writing)
+		var readers []<-chan *distlock.Lease
+		for range 10 {
+			readers = append(readers, inBackground(t, l, reading))
+		}
+		wantIs(t, held.Release(t.Context()))
+		for _, r := range readers {
+			_ = mustGet(t, r).Release(t.Context())
+		}
+		if !once {
+			t.Error("nothing was lost")
+		}
+		nothingLeft(t, l, s)
 	})
 }

@@ -453,3 +453,18 @@ func TestRenewalCountsFromItsSending(t *testing.T) {
 		wantIs(t, held.Release(t.Context()))
 	})
 }
+
+// After a suspension the timers are late: every deadline is checked.
+//
+// Row 10 (any): a suspended machine ends the leases. Fails if only the monotonic clock
+// is read.
+func TestSuspendEndsTheLeases(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+	l.Recheck(time.Now())
+	wantIs(t, held.Check())
+	l.Recheck(suspend(time.Now(), time.Minute))
+	wantIs(t, context.Cause(held.Context()), distlock.ErrLost)
+	wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+}

@@ -4,15 +4,16 @@ go 1.26.0
 
 // The workspace puts the checkout in the place of these versions of the library and of
 // its modules. There is no replace directive: go install …@latest refuses a module that
-// has one. RELEASING.md says how a release sets the versions here and in the other modules.
+// has one. docs/releasing.md says how a release sets the versions here and in the other modules.
 require (
 	github.com/distlock-go/distlock v0.1.0
-	github.com/distlock-go/distlock/backend/etcdlock v0.1.0 // indirect
+	github.com/distlock-go/distlock/backend/etcdlock v0.1.0
 	github.com/distlock-go/distlock/backend/sqllock v0.1.0
-	github.com/distlock-go/distlock/internal/backendurl v0.1.0
 )
 
 require (
+	github.com/distlock-go/distlock/backend/zklock v0.1.0
+	github.com/go-sql-driver/mysql v1.10.1
 	github.com/go-zookeeper/zk v1.0.4
 	github.com/google/uuid v1.6.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -21,9 +22,11 @@ require (
 	github.com/urfave/cli/v3 v3.14.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3
+	go.uber.org/goleak v1.3.0
 	go.uber.org/zap v1.28.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
+	modernc.org/sqlite v1.61.1
 )
 
 require (
@@ -33,7 +36,6 @@ require (
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
-	github.com/go-sql-driver/mysql v1.10.1 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
@@ -57,5 +59,4 @@ require (
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.61.1 // indirect
 )

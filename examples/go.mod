@@ -34,6 +34,7 @@ require (
 	github.com/cloudwego/base64x v0.1.6 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
+	github.com/distlock-go/distlock/backend/zklock v0.1.0
 	github.com/gabriel-vasile/mimetype v1.4.12 // indirect
 	github.com/gin-contrib/sse v1.1.0 // indirect
 	github.com/go-playground/locales v0.14.1 // indirect
@@ -80,3 +81,5 @@ replace (
 	github.com/distlock-go/distlock/backend/etcdlock => ../backend/etcdlock
 	github.com/distlock-go/distlock/backend/sqllock => ../backend/sqllock
 )
+
+replace github.com/distlock-go/distlock/backend/zklock => ../backend/zklock

@@ -10,7 +10,7 @@ import (
 )
 
 // sources are the directories with the code of the page, and the extension of their files.
-var sources = map[string]string{"from": ".go", "../interop/java/src/main/java/from": ".java"}
+var sources = map[string]string{"from": ".go", "../lab/interop/java/src/main/java/from": ".java"}
 
 var blocks = regexp.MustCompile("(?ms)^ *```(\\w+)\n(.*?)\n *```$")
 

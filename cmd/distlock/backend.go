@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 const backendEnv = "DISTLOCK_BACKEND"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // Exit codes. Codes from 64 on are those of sysexits.h, which flock(1) uses as well;

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // hider writes texts without the passwords of stores. It is between this process and

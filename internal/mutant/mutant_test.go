@@ -87,7 +87,7 @@ func TestSurvivor(t *testing.T) {
 	}
 	m := mutant.Mutant{
 		Name: "comment", Edits: []mutant.Edit{{File: "internal/clock/clock.go", Old: "// Jumped reports", New: "// Jumped says"}},
-		Package: ".", Test: "TestMarginLeavesSomething",
+		Package: "./internal/clock", Test: "TestMarginLeavesSomething",
 	}
 	if output, err := m.Run(t.Context(), root, t.TempDir()); !errors.Is(err, mutant.ErrSurvived) {
 		t.Errorf("a change of a comment: %v\n%s", err, output)

@@ -1,17 +1,22 @@
-// Package prose has only tests: the pages lead to what exists.
+// Package prose has only tests: the pages lead to what exists, and the packages, the
+// modules and the tests are as the pages say.
 package prose
 
 import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// root is the directory of the repository.
-var root = filepath.Join("..", "..")
+// The tests run in the root of the repository.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // pages returns the text of each page of the repository, by its path.
 func pages(t *testing.T) map[string]string {
@@ -21,7 +26,7 @@ func pages(t *testing.T) map[string]string {
 		if path.Ext(name) != ".md" {
 			return nil
 		}
-		text, err := os.ReadFile(filepath.Join(root, name))
+		text, err := os.ReadFile(name)
 		texts[name] = string(text)
 		return err
 	})
@@ -33,7 +38,7 @@ func pages(t *testing.T) map[string]string {
 
 // walk calls f with each file, except those in hidden directories and in testdata.
 func walk(f func(name string) error) error {
-	return fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err

@@ -11,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // reachTimeout limits the first request. It is that of backendurl.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/child"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/internal/sqltest"
 	"github.com/distlock-go/distlock/internal/testmode"
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
-	"github.com/distlock-go/distlock/internal/backendurl"
+	"github.com/distlock-go/distlock/cmd/backendurl"
 )
 
 // zkLimit is the default operation timeout of zklock.

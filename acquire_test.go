@@ -1,0 +1,348 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+func TestGateServesInOrderOfArrival(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		var order []int // protected by the lock
+		var all sync.WaitGroup
+		for i := range 50 {
+			all.Go(func() {
+				if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
+					order = append(order, i)
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait() // i waits
+		}
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		for i, got := range order {
+			if got != i {
+				t.Fatalf("order %v", order)
+			}
+		}
+	})
+}
+
+func TestOneContenderPerKey(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, other, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }))
+			})
+		}
+		synctest.Wait()
+		if n := len(s.Calls(testkit.Wait)); n != 2 {
+			t.Errorf("%d requests reached the backend, want the holder's and one contender's", n)
+		}
+		if n := l.Waiting("k"); n != 99 {
+			t.Errorf("%d wait at the gate, want 99", n)
+		}
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+	})
+}
+
+func TestMaxWaiters(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		o := distlock.Opts{MaxWaiters: 3}
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { wantIs(t, l.Do(t.Context(), "k", o, func(context.Context) error { return nil })) })
+		}
+		synctest.Wait()
+		_, err := l.Acquire(t.Context(), "k", o)
+		wantIs(t, err, distlock.ErrQueueFull)
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+	})
+}
+
+// Config.MaxWaiters limits the waiters for all keys together. A place is free again
+// when its waiter has left, was served, or was refused.
+func TestMaxWaitersOfAllKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys, most = 4, 12
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{MaxWaiters: most})
+		var held []*distlock.Lease
+		for k := range keys {
+			held = append(held, testkit.MustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
+		}
+		var all sync.WaitGroup
+		fill := func(ctx context.Context, want ...error) {
+			t.Helper()
+			for i := range most {
+				all.Go(func() {
+					wantIs(t, l.Do(ctx, fmt.Sprint(i%keys), distlock.Opts{}, func(context.Context) error { return nil }), want...)
+				})
+			}
+			synctest.Wait()
+			for k := range keys {
+				_, err := l.Acquire(t.Context(), fmt.Sprint(k), distlock.Opts{})
+				wantIs(t, err, distlock.ErrQueueFull)
+				if want := fmt.Sprintf("%d wait (Config.MaxWaiters)", most); err == nil || !strings.HasSuffix(err.Error(), want) {
+					t.Errorf("%v, want %s", err, want)
+				}
+				_, err = l.TryAcquire(t.Context(), fmt.Sprint(k), distlock.Opts{})
+				wantIs(t, err, distlock.ErrNotAcquired) // it does not wait
+			}
+			free := testkit.MustAcquire(t, l, "free", distlock.Opts{}) // this does not wait either
+			wantIs(t, free.Release(t.Context()))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		fill(ctx, distlock.ErrNotAcquired, context.Canceled)
+		cancel()
+		all.Wait()
+
+		fill(t.Context())
+		for _, s := range held {
+			wantIs(t, s.Release(t.Context()))
+		}
+		all.Wait()
+
+		held = held[:0]
+		for k := range keys {
+			held = append(held, testkit.MustAcquire(t, l, fmt.Sprint(k), distlock.Opts{}))
+		}
+		fill(t.Context(), distlock.ErrClosed)
+		time.AfterFunc(time.Second, func() {
+			for _, s := range held {
+				wantIs(t, s.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+			}
+		})
+		wantIs(t, l.Close())
+		all.Wait()
+		if n := l.WaitingInAll(); n != 0 {
+			t.Errorf("%d are still counted after Close", n)
+		}
+	})
+}
+
+func TestMaxKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{MaxKeys: 2})
+		a, b := testkit.MustAcquire(t, l, "a", distlock.Opts{}), testkit.MustAcquire(t, l, "b", distlock.Opts{})
+		_, err := l.Acquire(t.Context(), "c", distlock.Opts{})
+		wantIs(t, err, distlock.ErrQueueFull)
+		wantIs(t, a.Release(t.Context()))
+		c := testkit.MustAcquire(t, l, "c", distlock.Opts{})
+		wantIs(t, errors.Join(b.Release(t.Context()), c.Release(t.Context())))
+	})
+}
+
+// Fault matrix, row 14.
+//
+// Row 14 (memlock): all calls return at once, and the queue is empty. Fails if an
+// abandoned request is not released in the background.
+func TestThousandWaitersCancelledAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		held := testkit.MustAcquire(t, other, "k", distlock.Opts{KeyTimeout: time.Hour})
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for range 1000 {
+			all.Go(func() {
+				_, err := l.Acquire(ctx, "k", distlock.Opts{})
+				wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+			})
+		}
+		synctest.Wait()
+		start := time.Now()
+		cancel()
+		all.Wait()
+		if d := time.Since(start); d != 0 {
+			t.Errorf("the last was back after %v", d)
+		}
+		synctest.Wait()
+		if l.Keys() != 0 {
+			t.Error("the gate is still shut")
+		}
+		wantIs(t, held.Release(t.Context()))
+		if !s.Free(t, "k") {
+			t.Error("a place in line was kept")
+		}
+	})
+}
+
+// Promise P8: even if the lease is lost, the next caller in this process waits until
+// the function has returned.
+//
+// Row 13 (memlock): the gate stays shut until the function has returned. Fails if it is
+// opened at the loss.
+func TestGateStaysShutAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		running, stubborn := false, make(chan struct{})
+		var all sync.WaitGroup
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
+				running = true
+				<-stubborn // ignores ctx
+				running = false
+				return nil
+			}), distlock.ErrLost)
+		})
+		synctest.Wait()
+		s.Memory().Drop("k")
+		taken := testkit.MustAcquire(t, other, "k", distlock.Opts{})
+		wantIs(t, taken.Release(t.Context()))
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error {
+				if running {
+					t.Error("two holders in one process")
+				}
+				return nil
+			}))
+		})
+		time.Sleep(time.Minute)
+		if l.Waiting("k") != 1 {
+			t.Error("the second is not at the gate")
+		}
+		close(stubborn)
+		all.Wait()
+	})
+}
+
+// heapPer returns how much the heap and the number of goroutines grow for each of n
+// values that grow creates and keeps.
+func heapPer(n int, grow func()) (bytes int64, goroutines int) {
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, running := heap(), runtime.NumGoroutine()
+	grow()
+	return (heap() - before) / int64(n), runtime.NumGoroutine() - running
+}
+
+func TestSizeOfALease(t *testing.T) {
+	n := 100_000
+	if testkit.Race {
+		n = 10_000 // a smaller number gives the same size and takes less time
+	}
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprint("some-prefix:some-key-", i)
+	}
+	leases := make([]*distlock.Lease, n)
+	bytes, goroutines := heapPer(n, func() {
+		for i := range leases {
+			leases[i] = testkit.MustAcquire(t, l, keys[i], distlock.Opts{KeyTimeout: time.Hour})
+		}
+	})
+	t.Logf("%d B of heap for each lease, %d goroutines for all", bytes, goroutines)
+	if bytes > 1024 || goroutines > 1 {
+		t.Errorf("%d B of heap for each lease, %d goroutines for all; want at most 1024 and 1", bytes, goroutines)
+	}
+	for _, s := range leases {
+		wantIs(t, s.Release(t.Context()))
+	}
+	wantIs(t, l.Close())
+}
+
+func TestSizeOfAWaiter(t *testing.T) {
+	const n = 10_000
+	l := distlock.New(testkit.Instant{}, distlock.Config{})
+	held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	bytes, _ := heapPer(n, func() {
+		for range n {
+			all.Go(func() { _, _ = l.Acquire(ctx, "k", distlock.Opts{}) })
+		}
+		for l.Waiting("k") < n {
+			runtime.Gosched()
+		}
+	})
+	t.Logf("%d B of heap for each waiter", bytes)
+	if bytes > 1024 {
+		t.Errorf("%d B of heap for each waiter, want at most 1024", bytes)
+	}
+	cancel()
+	all.Wait()
+	wantIs(t, held.Release(t.Context()))
+	wantIs(t, l.Close())
+}
+
+// Promise P8: the gate stays shut for a writer until every reader has returned, even if
+// the lease is lost.
+func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		const readers = 3
+		inside := 0
+		var mu sync.Mutex
+		stubborn := make(chan struct{})
+		var all sync.WaitGroup
+		for range readers {
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", reading, func(context.Context) error {
+					mu.Lock()
+					inside++
+					mu.Unlock()
+					<-stubborn // ignores ctx
+					mu.Lock()
+					inside--
+					mu.Unlock()
+					return nil
+				}), distlock.ErrLost)
+			})
+		}
+		synctest.Wait()
+		s.Memory().Drop("k")
+		all.Go(func() {
+			wantIs(t, l.Do(t.Context(), "k", writing, func(context.Context) error {
+				if inside != 0 {
+					t.Errorf("%d read while another writes", inside)
+				}
+				return nil
+			}))
+		})
+		for i := range readers {
+			time.Sleep(time.Minute)
+			if l.Waiting("k") != 1 {
+				t.Errorf("the writer is not at the gate, with %d readers inside", readers-i)
+			}
+			stubborn <- struct{}{}
+		}
+		all.Wait()
+		nothingLeft(t, l, s)
+	})
+}
+
+// A limit that is not reached costs almost nothing.
+func TestMaxWaitAllocations(t *testing.T) {
+	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
+	allocs := func(o distlock.Opts) float64 {
+		g := l.Site(o)
+		return testing.AllocsPerRun(100, func() { wantIs(t, g.Do(t.Context(), nil, func(context.Context) error { return nil })) })
+	}
+	without, with := allocs(distlock.Opts{Value: "k"}), allocs(distlock.Opts{Value: "k", MaxWait: time.Minute})
+	if with > without+1 {
+		t.Errorf("%v allocations with MaxWait, %v without", with, without)
+	}
+}

@@ -1,0 +1,403 @@
+package backendurl_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/redislock/embedded"
+	"github.com/distlock-go/distlock/backend/redissonlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/internal/testmode"
+)
+
+// use acquires and releases a lock, and checks that the optional abilities are not
+// hidden.
+func use(t *testing.T, rawURL string) {
+	t.Helper()
+	b, err := backendurl.Open(t.Context(), rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := b.Backend.(driver.Queuer); !ok {
+		t.Errorf("the Backend of %s is not a Queuer", rawURL)
+	}
+	l := distlock.New(b.Backend, distlock.Config{})
+	if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestEmbedded(t *testing.T) { use(t, "embedded") }
+
+func listen(t *testing.T) string {
+	t.Helper()
+	s := embedded.Start()
+	t.Cleanup(func() { _ = s.Close() })
+	addr, err := s.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr
+}
+
+func TestRedis(t *testing.T) {
+	addr := listen(t)
+	for _, rawURL := range []string{
+		"redis://" + addr,
+		"redis://" + addr + "/3",
+		"REDIS://" + addr + "/0?pool_size=2&dial_timeout=1s",
+	} {
+		use(t, rawURL)
+	}
+	b, err := backendurl.Open(t.Context(), "redis://"+addr+"/0?record=redisson&pool_size=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, ok := b.Backend.(*redissonlock.Backend); !ok {
+		t.Errorf("record=redisson opens a %T", b.Backend)
+	}
+	if got := b.Client.(*redis.Client).Options().PoolSize; got != 2 {
+		t.Errorf("the other parameters are lost: a pool of %d", got)
+	}
+}
+
+// withTLS returns the address of a proxy that adds TLS to a server.
+func withTLS(t *testing.T, inner string, protocols ...string) string {
+	t.Helper()
+	withCert := httptest.NewTLSServer(nil)
+	t.Cleanup(withCert.Close)
+	config := withCert.TLS.Clone()
+	config.NextProtos = protocols
+	outer, err := tls.Listen("tcp", "127.0.0.1:0", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pipes sync.WaitGroup
+	pipes.Go(func() {
+		for {
+			in, err := outer.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", inner)
+			if err != nil {
+				t.Error(err)
+				_ = in.Close()
+				return
+			}
+			pipes.Go(func() { _, _ = io.Copy(out, in); _ = out.Close() })
+			pipes.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
+		}
+	})
+	t.Cleanup(func() { _ = outer.Close(); pipes.Wait() })
+	return outer.Addr().String()
+}
+
+func TestRediss(t *testing.T) {
+	t.Parallel() // the client takes a while to give up
+	addr := withTLS(t, listen(t))
+
+	use(t, "rediss://"+addr+"/0?skip_verify=true")
+
+	_, err := backendurl.Open(t.Context(), "rediss://"+addr+"/0")
+	if err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("with an unknown certificate: %v", err)
+	}
+}
+
+func TestBadURL(t *testing.T) {
+	for _, c := range []struct{ rawURL, want string }{
+		{"", "want one of embedded, redis://"},
+		{"memcached://h:1", "want one of embedded, redis://"},
+		{"redis", "want one of embedded, redis://"},
+		{"redis:127.0.0.1", "want one of embedded, redis://"},
+		{"embedded://", "want one of embedded, redis://"},
+		{"127.0.0.1:6379", "want one of embedded, redis://"},
+		{"user:secret@127.0.0.1:6379", "want one of embedded, redis://"},
+		{"secret@evil://127.0.0.1:6379", "want one of embedded, redis://"},
+		{"redis://h:port/0", "invalid port"},
+		{"redis://h:99999/0", "invalid port"},
+		{"redis://]/0", "invalid host"},
+		{"redis://h:0/0", "invalid port"},
+		{"redis://h:1/0/1", "/0/1"},
+		{"redis://h:1/a%0Ab/c", "/a\ufffdb/c"},
+		{"redis://h:1/zero", `"zero"`},
+		{"redis://h:1/-1", "-1"},
+		{"redis://h:1/0?colour=red", "colour"},
+		{"redis://h:1/0?pool_size=many", "pool_size"},
+		{"redis://h:1/0?record=other", "record"},
+		{"redis://h:1/0?record=redisson&record=redisson", "record"},
+		{"redis://h:1/0?record=redisson&colour=red", "colour"},
+		{"redis://h:1/0#x", "#"},
+		{"redis://h:1/0#", "#"},
+		{"redis://a b", "character"},
+		{"redis://h\n:1", "character"},
+		{"redis://user:secret@h:1/0/1", "/0/1"},
+		{"redis://user:secret@h:port/0", "percent-encoded"},
+		{"redis://:secret/x@h:1/0", "percent-encoded"},
+		{"redis://:1/secret@h:1/0", "percent-encoded"},
+		{"redis://:1#secret@h:1/0", "percent-encoded"},
+		{"redis://:1?secret@h:1/0", "percent-encoded"},
+		{"redis://user:secret%zz@h:1/0", "percent-encoded"},
+		{"redis://secret@h:1/0?x=1", "x"},
+		{"redis://h:1/0?x=1&Password=secret", "Password"},
+		{"zk", "want one of embedded, redis://"},
+		{"zk:h:1", "want one of embedded, redis://"},
+		{"zk://", "a host is missing"},
+		{"zk://]", "invalid host"},
+		{"zk:///a", "a host is missing"},
+		{"zk://h:1,,i:2", "a host is missing"},
+		{"zk://h:1,i:2,/a", "a host is missing"},
+		{"zk://user:secret@/a", "a host is missing"},
+		{"zk://h:1,:2/a", "a host is missing"},
+		{"zk://h:port", "invalid port"},
+		{"zk://h:1,i:0", "invalid port"},
+		{"zk://h:65536", "invalid port"},
+		{"zk://h:1:2", "too many colons"},
+		{"zk://::1", "too many colons"},
+		{"zk://a b", "character"},
+		{"zk://h\n:1", "character"},
+		{"zk://h:1/a#x", "#"},
+		{"zk://h:1/a#", "#"},
+		{"zk://h:1/a%zz", "invalid URL escape"},
+		{"zk://h:1//a", `"//a`},
+		{"zk://h:1/a/../b", `".."`},
+		{"zk://h:1/a%00", `'\x00'`},
+		{"zk://h:1/a?colour=red", "colour"},
+		{"zk://h:1/a?session_timeout=", "session_timeout"},
+		{"zk://h:1/a?session_timeout=20", "missing unit"},
+		{"zk://h:1/a?session_timeout=1ms", "1ms is not between"},
+		{"zk://secret@h:1", "want user:password"},
+		{"zk://:secret@h:1", "want user:password"},
+		{"zk://user:@h:1", "want user:password"},
+		{"zk://@h:1", "want user:password"},
+		{"zk://us%3Aer:secret@h:1", "the user has a colon"},
+		{"zk://user:secret@h:port", "invalid port"},
+		{"zk://user:secret@h:1//a", `"//a`},
+		{"zk://user:secret%zz@h:1", "percent-encoded"},
+		{"zk://user:sec ret@h:1", "percent-encoded"},
+		{"zk://user:secret@secret@h:1", "percent-encoded"},
+		{"zk://user:1,secret/x@h:1", "percent-encoded"},
+		{"zk://user:1?secret@h:1", "percent-encoded"},
+		{"zk://user:1#secret@h:1", "percent-encoded"},
+		{"postgres", "want one of embedded, redis://"},
+		{"postgres:h:1/db", "want one of embedded, redis://"},
+		{"postgres://", "a host is missing"},
+		{"postgres:///db?host=/run/postgresql", "a host is missing"},
+		{"postgresql://h:1,/db", "a host is missing"},
+		{"postgres://h:port/db", "invalid port"},
+		{"postgres://h:0/db", "invalid port"},
+		{"postgres://h:1,i:65536/db", "invalid port"},
+		{"postgres://[::1/db", "missing ']'"},
+		{"postgres://h:1/db/x", "has a slash"},
+		{"postgres://h:1/db%00", "zero byte"},
+		{"postgres://h:1/db%zz", "invalid URL escape"},
+		{"postgres://h:1/db#x", "#"},
+		{"postgres://h:1/db?colour=red", `unexpected parameter "colour"`},
+		{"postgres://user@h:1/db?password=secret", `unexpected parameter "password"`},
+		{"postgres://h:1/db?sslmode=secure", "sslmode"},
+		{"postgres://h:1/db?sslmode=a%60b: x%00", "x"},
+		{"postgres://h:1/db?sslmode=verify-full&sslrootcert=/nowhere", "/nowhere"},
+		{"postgres://h:1/db?target_session_attrs=best", "target_session_attrs"},
+		{"postgres://h:1/db?connect_timeout=soon", "connect_timeout"},
+		{"postgres://h:1/db?default_query_exec_mode=fast", "default_query_exec_mode"},
+		{"postgres://user:secret@h:port/db", "invalid port"},
+		{"postgres://:secret@h:1/db", "want user:password"},
+		{"postgres://secret%00:x@h:1/db", "zero byte"},
+		{"postgres://x:secret%00@h:1/db", "zero byte"},
+		{"postgres://user:secret%zz@h:1/db", "percent-encoded"},
+		{"postgres://user:se@secret@h:1/db", "percent-encoded"},
+		{"postgres://user:1/secret@h:1/db", "percent-encoded"},
+		{"postgres://user:1?secret@h:1/db", "percent-encoded"},
+		{"postgres://user:1#secret@h:1/db", "percent-encoded"},
+		{"mysql", "want one of embedded, redis://"},
+		{"mysql:h:1/db", "want one of embedded, redis://"},
+		{"user:secret@tcp(h:1)/db", "want one of embedded, redis://"},
+		{"mysql://", "a host is missing"},
+		{"mysql://user:secret@tcp(h:1)/db", "invalid port"},
+		{"mysql://h:1", "the database is missing"},
+		{"mysql://h:1/", "the database is missing"},
+		{"mysql://h:1/db/x", "has a slash"},
+		{"mysql://h:1,i:1/db", "want one host"},
+		{"mysql://h:port/db", "invalid port"},
+		{"mysql://h:65536/db", "invalid port"},
+		{"mysql://h:1/db?parseTime=true", `unexpected parameter "parseTime": want none but tls`},
+		{"mysql://h:1/db?tls=yes", `tls is "yes": want true or skip-verify`},
+		{"mysql://h:1/db?tls=", `tls is ""`},
+		{"mysql://h:1/db#", "#"},
+		{"mysql://:secret@h:1/db", "want user:password"},
+		{"mysql://secret%00:x@h:1/db", "zero byte"},
+		{"mysql://user:secret@secret@h:1/db", "percent-encoded"},
+		{"mysql://user:1/secret@h:1/db", "percent-encoded"},
+		{"host=h user=u password=secret", "want one of embedded, redis://"},
+		{"postgres://host=h password=secret", "invalid character"},
+		{"postgres://h:1/db password=secret sslmode=x/", "has a slash"},
+		{"postgres://h:1/db?sslpassword=secret", "sslpassword"},
+		{"redis://user:secret", "invalid port"}, // the host was forgotten
+		{"redis://user:99secret", "invalid port"},
+		{"etcd://h:1,user:secret", "invalid port"},
+		{"mysql://user:secret/db", "invalid port"},
+		{"zk://user:secret:h:1", "too many colons"},
+		{"redis+sentinel://:secret@h:1", "want one of embedded, redis://"},
+		{"secret://h:1", "want one of embedded, redis://"},
+		{"sqlite:x.db?_key=secret", "no parameters"},
+		{"sqlite", "want one of embedded, redis://"},
+		{"sqlite3:x.db", "want one of embedded, redis://"},
+		{"sqlite:", "the path is missing"},
+		{"sqlite://x.db", "without slashes"},
+		{"sqlite:///var/x.db", "without slashes"},
+		{"sqlite://user:secret@h/x.db", "without slashes"},
+		{"sqlite:file:x.db", "without file:"},
+		{"sqlite::memory", `":memory" is not a file`},
+		{"sqlite:x.db?_pragma=journal_mode(DELETE)", "no parameters"},
+		{"sqlite::memory:?cache=shared", "is not a file"},
+		{"sqlite:x\x00", "zero byte"},
+		{"sqlite:/var/lib/", `"/var/lib/" is a folder`},
+		{"etcd", "want one of embedded, redis://"},
+		{"etcd:h:1", "want one of embedded, redis://"},
+		{"etcd://", "a host is missing"},
+		{"etcd://h:1,,i:2", "a host is missing"},
+		{"etcd://h:1,i:port", "invalid port"},
+		{"etcd://h:0", "invalid port"},
+		{"etcd://http://h:1", "two slashes"},
+		{"etcd://h:1/a?colour=red", `unexpected parameter "colour"`},
+		{"etcd://h:1/a?tls=false", "tls"},
+		{"etcd://h:1/a#x", "#"},
+		{"etcd://h:1/a%zz", "invalid URL escape"},
+		{"etcd://secret@h:1", "want user:password"},
+		{"etcd://user:@h:1", "want user:password"},
+		{"etcd://:secret@h:1", "want user:password"},
+		{"etcd://user:secret%zz@h:1", "percent-encoded"},
+		{"etcd://user:1/secret@h:1", "percent-encoded"},
+		{"etcd://user:se@secret@h:1", "percent-encoded"},
+	} {
+		b, err := backendurl.Open(t.Context(), c.rawURL)
+		if b != nil || !errors.Is(err, backendurl.ErrURL) {
+			t.Errorf("%q: %v, %v", c.rawURL, b, err)
+			continue
+		}
+		msg := err.Error()
+		if !strings.Contains(msg, c.want) {
+			t.Errorf("%q: %q does not say %q", c.rawURL, msg, c.want)
+		}
+		if strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
+			t.Errorf("%q: %q is not fit to be seen", c.rawURL, msg)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	testmode.Long(t)
+	t.Parallel() // most of its time is waiting
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = dead.Close()
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = mute.Close() })
+
+	for _, c := range []struct{ name, scheme, addr, want string }{
+		{"Redis refuses", "redis", dead.Addr().String(), "refused"},
+		{"Redis is silent", "redis", mute.Addr().String(), "no answer within the operation timeout of 3s: it takes connections, but answers nothing"},
+		{"ZooKeeper refuses", "zk", dead.Addr().String(), "refused"},
+		{"ZooKeeper is silent", "zk", mute.Addr().String(), "no answer within"},
+		{"PostgreSQL refuses", "postgres", dead.Addr().String(), "refused"},
+		{"PostgreSQL is silent", "postgres", mute.Addr().String(), "no answer"},
+		{"MySQL refuses", "mysql", dead.Addr().String(), "refused"},
+		{"MySQL is silent", "mysql", mute.Addr().String(), "no answer"},
+		{"etcd refuses", "etcd", dead.Addr().String(), "refused"},
+		{"etcd is silent", "etcd", mute.Addr().String(), "no answer of " + mute.Addr().String()},
+		{"both", "zk", mute.Addr().String() + "," + dead.Addr().String(), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			b, err := backendurl.Open(t.Context(), c.scheme+"://user:secret@"+c.addr+"/0")
+			if b != nil || err == nil || errors.Is(err, backendurl.ErrURL) {
+				t.Fatal(b, err)
+			}
+			msg := err.Error()
+			if !strings.Contains(msg, c.want) || !strings.Contains(msg, `"`+c.scheme+`://xxxxx@`+c.addr+`/0"`) {
+				t.Errorf("%q says too little", msg)
+			}
+			if strings.Contains(msg, "secret") || strings.Contains(msg, "\n") {
+				t.Errorf("%q is not fit to be seen", msg)
+			}
+			if d := time.Since(start); d > 15*time.Second { // five times the limit, for slow machines
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	for _, scheme := range []string{"redis://", "zk://", "etcd://", "etcd://user:pw@", "postgres://user:pw@", "mysql://user:pw@"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(20*time.Millisecond, cancel)
+		if _, err := backendurl.Open(ctx, scheme+mute.Addr().String()+"/0"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", scheme, err)
+		}
+	}
+}
+
+// The locks of these stores are inside this process.
+func TestInProcess(t *testing.T) {
+	for rawURL, want := range map[string]bool{
+		"embedded": true, "EMBEDDED": true, "sqlite::memory:": true, "SQLite::memory:": true,
+		"sqlite:memory.db": false, "sqlite::memory": false, "redis://h:1": false, "": false,
+	} {
+		if got := backendurl.InProcess(rawURL); got != want {
+			t.Errorf("%q: %v", rawURL, got)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for rawURL, want := range map[string]string{
+		"embedded":                                 "embedded",
+		"redis://h:1/0":                            "redis://h:1/0",
+		"rediss://user:secret@h:1/0?x=secret":      "rediss://h:1/0",
+		"zk://user:secret@h:1,i:2/a?x=secret":      "zk://h:1,i:2/a",
+		"zk://h:1,i:2":                             "zk://h:1,i:2",
+		"postgres://user:secret@h:1/db?x=secret":   "postgres://h:1/db",
+		"sqlite:/var/lib/a@b/x.db":                 "sqlite:/var/lib/a@b/x.db",
+		"sqlite://user:secret@h/x.db":              "sqlite:…",
+		"redis://user:secret":                      "redis://…",
+		"host=h password=secret":                   "…",
+		"redis://user:sec@ret/with?every#thing@h/": "redis://…",
+	} {
+		if got := backendurl.Name(rawURL); got != want {
+			t.Errorf("%q: %q, want %q", rawURL, got, want)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+)
+
+// WantIs checks that err matches exactly the given errors of the package.
+func WantIs(t *testing.T, err error, want ...error) {
+	t.Helper()
+	if len(want) == 0 && err != nil {
+		t.Errorf("error %v, want none", err)
+	}
+	for _, e := range []error{
+		distlock.ErrNotAcquired, distlock.ErrForeign, distlock.ErrLost, distlock.ErrKey, distlock.ErrQueueFull,
+		distlock.ErrUnavailable, distlock.ErrClosed, distlock.ErrNoFencing, distlock.ErrUpgrade,
+		context.Canceled, context.DeadlineExceeded, ErrBroken,
+	} {
+		if got := errors.Is(err, e); got != slices.Contains(want, e) {
+			t.Errorf("errors.Is(%v, %v) = %v", err, e, got)
+		}
+	}
+}
+
+// WantLine checks the text of err.
+func WantLine(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
+// WantInOrder checks that err matches all of want, and lists them in this order.
+func WantInOrder(t *testing.T, err error, want []error) {
+	t.Helper()
+	if len(want) == 0 && err != nil {
+		t.Errorf("error %v, want none", err)
+	}
+	from := 0
+	for _, e := range want {
+		if !errors.Is(err, e) {
+			t.Errorf("%v does not match %v", err, e)
+			return
+		}
+		at := strings.Index(err.Error()[from:], e.Error())
+		if at < 0 {
+			t.Errorf("%v says %v too early", err, e)
+			return
+		}
+		from += at
+	}
+}
+
+// KeyOf returns the key that an error names.
+func KeyOf(err error) string {
+	if e := new(distlock.Error); errors.As(err, &e) {
+		return e.Key
+	}
+	return ""
+}
+
+// WantPanic checks that f panics with a value whose text is want.
+func WantPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := fmt.Sprint(recover()); got != want {
+			t.Errorf("panic %q, want %q", got, want)
+		}
+	}()
+	f()
+}
+
+// WantCalls checks how often op has reached the store.
+func WantCalls(t *testing.T, s *Store, op Op, want int) {
+	t.Helper()
+	if n := len(s.Calls(op)); n != want {
+		t.Errorf("%d calls of %s in the store, want %d", n, op, want)
+	}
+}
+
+// MustBeFree checks that no one holds the keys in the store.
+func MustBeFree(t *testing.T, s *Store, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if !s.Free(t, key) {
+			t.Errorf("%q is held", key)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock/cmd/backendurl"
+)
+
+// config holds the values of the flags.
+type config struct {
+	plan     string
+	lock     string
+	group    threadGroup
+	hold     time.Duration
+	keys     int
+	backend  string
+	target   string
+	jtl      string
+	json     string
+	report   string
+	from     string // a file to report, instead of a load
+	compare  bool   // two files, instead of a load
+	compared [2]string
+}
+
+// settings returns whether the lock is on in each run, in order.
+func (c *config) settings() []bool {
+	switch c.lock {
+	case "on":
+		return []bool{true}
+	case "off":
+		return []bool{false}
+	default:
+		return []bool{true, false}
+	}
+}
+
+// usageError is a mistake on the command line, as opposed to a failure at run time.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func badFlag(name, value, fault string) error {
+	return &usageError{fmt.Errorf("-%s %q: %s", name, value, fault)}
+}
+
+// isUsage reports whether err is a mistake on the command line. A bad -backend is found
+// only when it is opened.
+func isUsage(err error) bool {
+	var u *usageError
+	return errors.As(err, &u) || errors.Is(err, backendurl.ErrURL)
+}
+
+func newFlagSet(c *config) *flag.FlagSet {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // run prints one line instead
+	fs.StringVar(&c.plan, "plan", "wrap", "what a sample is: `wrap` (a decorated function), http or grpc (an order at the example service)")
+	fs.StringVar(&c.lock, "lock", "both", "with the lock, without, or one after the other: on, off or `both`")
+	fs.IntVar(&c.group.users, "users", 1000, "number of `users`")
+	fs.IntVar(&c.group.loops, "loops", 10, "number of `samples` of each user")
+	fs.DurationVar(&c.group.rampUp, "ramp-up", time.Second, "the `time` over which the users start, evenly")
+	fs.DurationVar(&c.group.think, "think", 100*time.Millisecond, "how long a user `pauses` before each sample")
+	fs.DurationVar(&c.hold, "hold", 0, "wrap: `time` between reading the counter and writing it back")
+	fs.IntVar(&c.keys, "keys", 1, "number of `keys`, each with its own counter, over which the users are spread")
+	fs.StringVar(&c.backend, "backend", "embedded", "wrap: `URL` of "+backendurl.Usage)
+	fs.StringVar(&c.target, "target", "", "http: `URL` of the example service, such as http://127.0.0.1:8080; grpc: its host:port")
+	fs.StringVar(&c.jtl, "jtl", "", "`file` for all samples, as JMeter's CSV")
+	fs.StringVar(&c.json, "json", "", "`file` for the results, as JSON")
+	fs.StringVar(&c.report, "report", "", "`directory` for the results as an HTML page, index.html")
+	fs.StringVar(&c.from, "from", "", "runs no load: makes the -report of a `file` that -json wrote")
+	fs.BoolVar(&c.compare, "compare", false, "runs no load: compares two files that -json wrote, with -report also as an HTML page: -compare a.json b.json")
+	return fs
+}
+
+// parseFlags parses args, and returns the first mistake in them.
+func parseFlags(args []string) (*config, error) {
+	c := &config{}
+	fs := newFlagSet(c)
+	names, err := parseArgs(fs, args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil, err
+	case err != nil:
+		return nil, &usageError{err}
+	}
+	switch {
+	case c.compare && len(names) != 2:
+		return nil, &usageError{fmt.Errorf("-compare: want the names of two files, got %d", len(names))}
+	case c.compare:
+		c.compared = [2]string(names)
+		return c, runsNoLoad(fs, "compare")
+	case len(names) > 0:
+		return nil, &usageError{fmt.Errorf("unexpected argument %q", names[0])}
+	case c.from != "" && c.report == "":
+		return nil, badFlag("from", c.from, "needs -report, the directory for the page")
+	case c.from != "":
+		return c, runsNoLoad(fs, "from")
+	}
+	if err := c.validate(fs); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// parseArgs parses the flags, before, between and after the other arguments, which it
+// returns.
+func parseArgs(fs *flag.FlagSet, args []string) (others []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		if fs.NArg() == 0 {
+			return others, nil
+		}
+		others, args = append(others, fs.Arg(0)), fs.Args()[1:]
+	}
+}
+
+// runsNoLoad refuses the flags for a load beside the flag name.
+func runsNoLoad(fs *flag.FlagSet, name string) (err error) {
+	fs.Visit(func(f *flag.Flag) {
+		// The value may contain a password.
+		if err == nil && f.Name != name && f.Name != "report" {
+			err = &usageError{fmt.Errorf("-%s: -%s runs no load", f.Name, name)}
+		}
+	})
+	return err
+}
+
+func usage(w io.Writer) {
+	_, _ = fmt.Fprintln(w, "bench puts load on a distributed lock and counts the updates that it protects.")
+	fs := newFlagSet(&config{})
+	fs.SetOutput(w)
+	fs.PrintDefaults()
+}
+
+func (c *config) validate(fs *flag.FlagSet) error {
+	bad := func(name, fault string) error { return badFlag(name, fs.Lookup(name).Value.String(), fault) }
+	switch {
+	case c.plan != "wrap" && c.plan != "http" && c.plan != "grpc":
+		return bad("plan", "want wrap, http or grpc")
+	case c.lock != "on" && c.lock != "off" && c.lock != "both":
+		return bad("lock", "want on, off or both")
+	case c.group.users < 1:
+		return bad("users", "want at least 1")
+	case c.group.loops < 1:
+		return bad("loops", "want at least 1")
+	case c.group.loops > math.MaxInt32/c.group.users:
+		return bad("loops", fmt.Sprintf("with %d users that is more than %d samples, the most that a counter holds",
+			c.group.users, math.MaxInt32))
+	case c.keys < 1:
+		return bad("keys", "want at least 1")
+	case c.group.rampUp < 0:
+		return bad("ramp-up", "is negative")
+	case c.group.think < 0:
+		return bad("think", "is negative")
+	case c.hold < 0:
+		return bad("hold", "is negative")
+	case c.jtl != "" && c.json != "" && filepath.Clean(c.jtl) == filepath.Clean(c.json):
+		return bad("json", "is the -jtl file too")
+	case c.plan != "wrap":
+		return c.validateRemote(fs)
+	case c.target != "":
+		return bad("target", "-plan wrap has no target: its lock is where -backend says")
+	default:
+		return nil
+	}
+}
+
+// validateRemote checks the flags that only apply to plans with a service, and refuses
+// those that do not apply to them.
+func (c *config) validateRemote(fs *flag.FlagSet) error {
+	if c.hold != 0 {
+		return badFlag("hold", c.hold.String(), "-plan "+c.plan+" leaves that to the service")
+	}
+	if c.backend != fs.Lookup("backend").DefValue {
+		// The value may contain a password.
+		return &usageError{errors.New("-backend: -plan " + c.plan + " leaves that to the service")}
+	}
+	if fault := c.targetFault(); fault != "" {
+		return badFlag("target", c.target, fault)
+	}
+	return nil
+}
+
+// targetFault says what is wrong with the target; "" if it is valid.
+func (c *config) targetFault() string {
+	want := "want the URL of the service, such as http://127.0.0.1:8080"
+	if c.plan == "grpc" {
+		want = "want host:port of the service, such as 127.0.0.1:9090"
+	}
+	if c.target == "" {
+		return "missing: " + want
+	}
+	if c.plan == "grpc" {
+		host, port, err := net.SplitHostPort(c.target)
+		if err != nil || host == "" || port == "" || strings.ContainsAny(c.target, "/@ ") {
+			return want
+		}
+		return ""
+	}
+	u, err := url.Parse(c.target)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return want
+	}
+	return ""
+}
+
+// oneLine puts the text of an error on one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,138 @@
+// Command bench puts load on a distributed lock and counts the updates that the lock
+// protects. It is the classic test of such a lock, in JMeter's terms: 1,000 users call
+// a method 10 times each, with a pause of 100 ms. The method adds one to a counter by
+// reading it and writing it back. With the lock no increment is lost; without it some
+// are.
+//
+//	go run ./lab/bench
+//
+// This command calls a function that [distlock.Wrap] has decorated, in this process and
+// on the embedded Redis, first with the lock and then without. It prints:
+//
+//	wrap: 1,000 users x 10 loops, ramp-up 1s, think 100ms, hold 0s, keys 1, backend embedded
+//
+//	Label         # Samples  Average  Median  90% Line  95% Line  99% Line    Min   Max  Error %  Throughput /s
+//	wrap lock        10,000     1.97   0.698      5.33      7.96      12.4  0.019  22.7    0.00%          5,170
+//	wrap no lock     10,000    0.231   0.122     0.631     0.752      1.08  0.001  3.95    0.00%          5,100
+//	TOTAL            20,000     1.10   0.264      3.40      5.33      11.9  0.001  22.7    0.00%          5,004
+//
+//	wrap lock: 10,000 of 10,000 increments
+//	wrap no lock: 1,254 of 10,000 increments, 8,746 lost
+//
+// The table is JMeter's Aggregate Report, with times in milliseconds. Throughput is
+// measured from the beginning of the first sample to the end of the last, with think
+// time and ramp-up: at the defaults it is the rate that the users ask for, not the
+// limit of the lock. How many increments are lost without the lock depends on the
+// scheduler and differs from run to run; plan_wrap.go says how users get to overlap.
+//
+// # Plans
+//
+// With -plan wrap a sample is a call of the decorated function. -backend is the store
+// of the locks, and -hold is how long the function takes.
+//
+//	go run ./lab/bench -backend redis://127.0.0.1:6379/0 -hold 1ms -keys 100
+//	go run ./lab/bench -backend zk://127.0.0.1:2181/bench -hold 1ms -keys 100
+//	go run ./lab/bench -backend postgres://postgres@127.0.0.1:5432/bench -hold 1ms -keys 100
+//
+// With -plan http and -plan grpc a sample is an order at the example service, which
+// takes the lock. The counter is the stock of an item, which starts with as many pieces
+// as the users will order. An increment counts if the order was confirmed and the piece
+// is missing from the stock.
+//
+//	go run ./example_service &
+//	go run ./lab/bench -plan http -target http://127.0.0.1:8080
+//	go run ./lab/bench -plan grpc -target 127.0.0.1:9090
+//
+// The other flags mean the same for all plans; -help lists them. The users start evenly
+// over -ramp-up and do -loops samples each, with a pause of -think before each sample
+// that does not count as its time. -keys is the number of locks and counters, over
+// which the users are spread. -lock is on, off or both, one after the other.
+//
+// # Reports
+//
+// -jtl writes every sample as a line of CSV, with the default columns of JMeter 5, for
+// JMeter's listeners and for the report of jmeter -g. The runs are thread groups 1 and
+// 2. Times there are in milliseconds; those of the table are measured in microseconds.
+// bytes and sentBytes are the sizes of the bodies.
+//
+// -report writes index.html into a directory: one file without references to others, for
+// a browser or a printer. It shows which increments were lost, the statistics, errors by
+// message, and charts with both lock settings: percentiles and distribution of the
+// response times, and throughput, response times, users and errors over time.
+//
+//	go run ./lab/bench -report report
+//
+// -json writes the same results as JSON, and -from makes the report of such a file.
+// -compare sets two of them beside each other, as a table with differences and ratios,
+// and with -report also as HTML. The loads must be the same; backend, target and machine
+// may differ.
+//
+//	go run ./lab/bench -json embedded.json
+//	go run ./lab/bench -json redis.json -backend redis://127.0.0.1:6379/0
+//	go run ./lab/bench -compare embedded.json redis.json -report comparison
+//	go run ./lab/bench -from redis.json -report report
+//
+// The JSON is
+//
+//	{"version","date","settings":{…},"machine":{…},"interrupted",
+//	 "runs":[{"plan","lock","users","loops","samples","errors","cut_short","expected","counted",
+//	          "throughput_per_s","mean_ms","min_ms","p50_ms","p90_ms","p95_ms","p99_ms","max_ms",
+//	          "error_messages":[{"message","samples"}],"percentiles":[{"percent","ms"}],
+//	          "histogram":[{"from_ms","to_ms","samples"}],
+//	          "series":{"interval_ms","points":[{"samples","errors","users","p50_ms","p99_ms"}]}}]}
+//
+// expected is the number of confirmed increments. counted is the sum of the counters,
+// or null if it is unknown. An interval of the series is 100 ms, or longer if the run
+// takes more than 20 s: then it is doubled as often as necessary.
+//
+// An interrupt ends the run: samples may continue for two seconds, and then the results
+// are reported. A second interrupt ends the process.
+//
+// The exit code is 2 for a mistake on the command line or in a file to compare. It is 1 if the service or the
+// backend cannot be reached, if all samples of a run failed, or if an increment was
+// lost in spite of the lock.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the first signal ends the load, the second ends the process
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the program without the parts that belong to the process. It returns the exit
+// code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	cfg, err := parseFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		usage(stdout)
+		return 0
+	}
+	switch {
+	case err != nil:
+	case cfg.compare:
+		err = compareFiles(cfg, stdout)
+	case cfg.from != "":
+		err = reportFile(cfg)
+	default:
+		err = bench(ctx, cfg, stdout, stderr)
+	}
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintln(stderr, "bench: "+oneLine(err.Error()))
+	if isUsage(err) {
+		return 2
+	}
+	return 1
+}

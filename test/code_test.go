@@ -1,0 +1,80 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// coded has an error for each code except CodeOK, in the order of the codes.
+var coded = []error{
+	distlock.ErrLost,
+	&distlock.Error{Op: "options", Err: testkit.ErrBroken},
+	distlock.ErrKey,
+	distlock.ErrUpgrade,
+	distlock.ErrNoFencing,
+	distlock.ErrClosed,
+	distlock.ErrUnavailable,
+	distlock.ErrForeign,
+	distlock.ErrQueueFull,
+	distlock.ErrNotAcquired,
+	testkit.ErrBroken,
+}
+
+func TestCodeOf(t *testing.T) {
+	t.Parallel()
+	for i, err := range coded {
+		want := distlock.CodeOK + 1 + distlock.Code(i)
+		for _, err := range []error{err, fmt.Errorf("wrapped: %w", &distlock.Error{Op: "acquire", Err: err})} {
+			if got := distlock.CodeOf(err); got != want {
+				t.Errorf("%v: %v, want %v", err, got, want)
+			}
+		}
+	}
+	for err, want := range map[error]distlock.Code{
+		nil: distlock.CodeOK, context.Canceled: distlock.CodeOther, &distlock.Error{Op: "ping", Err: errors.ErrUnsupported}: distlock.CodeOther,
+		&distlock.HeldError{}: distlock.CodeNotAcquired, &distlock.KeyError{}: distlock.CodeKey,
+	} {
+		if got := distlock.CodeOf(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}
+
+// An error that matches several codes has the first of them, in any order of joining.
+func TestCodeOrder(t *testing.T) {
+	t.Parallel()
+	for i, first := range coded {
+		for _, second := range coded[i:] {
+			want := distlock.CodeOf(first)
+			for _, err := range []error{errors.Join(first, second), errors.Join(second, first)} {
+				if got := distlock.CodeOf(err); got != want {
+					t.Errorf("%v: %v, want %v", err, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestCodeString(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for c := distlock.CodeOK; c <= distlock.CodeOther; c++ {
+		if s := c.String(); s == "" || seen[s] {
+			t.Errorf("code %d is %q", int(c), s)
+		} else {
+			seen[s] = true
+		}
+	}
+	for c, want := range map[distlock.Code]string{
+		distlock.CodeOK: "ok", distlock.CodeNotAcquired: "not_acquired", distlock.CodeOther: "other", -1: "Code(-1)", distlock.CodeOther + 1: "Code(12)",
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+type payRequest struct {
+	OrderID int64
+	Note    string `lock:"-"`
+}
+
+type payService struct{ paid map[int64]int }
+
+func (s *payService) pay(_ context.Context, r payRequest) (string, error) {
+	s.paid[r.OrderID]++
+	return "paid", nil
+}
+
+func TestWrap(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		svc := &payService{paid: map[int64]int{}}
+		pay := distlock.Wrap(l, svc.pay, distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true})
+		byID := distlock.Wrap(l, svc.pay, distlock.Opts{
+			Prefix: "shop:", Value: "pay-id", ParamLock: true,
+			Params: distlock.By(func(r payRequest) any { return r.OrderID }),
+		})
+		whole := distlock.Wrap(l, svc.pay, distlock.Opts{Prefix: "shop:", Value: "pay"})
+		for _, r := range []payRequest{{1, "a"}, {1, "b"}, {2, "a"}} {
+			for _, f := range []distlock.Func[payRequest, string]{pay, byID, whole} {
+				if got, err := f(t.Context(), r); got != "paid" || err != nil {
+					t.Errorf("%+v: %q, %v", r, got, err)
+				}
+			}
+		}
+		calls := s.Calls(testkit.Wait)
+		key := func(request, f int) string { return calls[3*request+f].Key }
+		if key(0, 0) != key(1, 0) || key(0, 0) == key(2, 0) || key(0, 1) != key(1, 1) || key(0, 1) == key(2, 1) {
+			t.Errorf("keys do not follow the parameters: %v", calls)
+		}
+		if key(0, 2) != "shop:pay" || key(2, 2) != "shop:pay" {
+			t.Errorf("keys without parameters: %q, %q", key(0, 2), key(2, 2))
+		}
+		if svc.paid[1] != 6 || svc.paid[2] != 3 {
+			t.Errorf("paid %v", svc.paid)
+		}
+		// The same parameter gives the same key in every form.
+		byString := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay-id", ParamLock: true})
+		if k, err := byString.Key(int64(1)); err != nil || k != key(0, 1) {
+			t.Errorf("Key(1) = %q, %v; By gave %q", k, err, key(0, 1))
+		}
+	})
+}
+
+func TestWrapIsForManyGoroutines(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		svc := &payService{paid: map[int64]int{}} // a map that only the lock protects
+		pay := distlock.Wrap(l, svc.pay, distlock.Opts{Value: "pay"})
+		var all sync.WaitGroup
+		for i := range 100 {
+			all.Go(func() {
+				if _, err := pay(t.Context(), payRequest{OrderID: int64(i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if len(svc.paid) != 100 {
+			t.Errorf("%d of 100 paid", len(svc.paid))
+		}
+	})
+}
+
+func TestWrapKeepsResultsAndErrors(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		mine := errors.New("mine")
+		f := distlock.Wrap(l, func(ctx context.Context, lose bool) (int, error) {
+			if lose {
+				s.Memory().Drop("f")
+				<-ctx.Done()
+			}
+			return 7, mine
+		}, distlock.Opts{Value: "f"})
+		if got, err := f(t.Context(), false); got != 7 || err != mine { //nolint:errorlint // the same value
+			t.Errorf("%d, %v", got, err)
+		}
+		got, err := f(t.Context(), true)
+		if got != 7 || !errors.Is(err, mine) {
+			t.Errorf("%d, %v", got, err)
+		}
+		wantIs(t, err, distlock.ErrLost)
+
+		held := testkit.MustAcquire(t, l, "f", distlock.Opts{})
+		tried := distlock.Wrap(l, func(context.Context, int) (int, error) { panic("ran without the lock") },
+			distlock.Opts{Value: "f", RetryCount: 1})
+		got, err = tried(t.Context(), 1)
+		if got != 0 {
+			t.Errorf("%d from a function that did not run", got)
+		}
+		wantIs(t, err, distlock.ErrNotAcquired)
+		wantIs(t, held.Release(t.Context()))
+	})
+}
+
+func TestBadParametersDoNotRun(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		f := distlock.Wrap(l, func(context.Context, any) (int, error) { panic("ran") },
+			distlock.Opts{Value: "f", ParamLock: true})
+		for _, bad := range []any{math.NaN(), func() {}, make(chan int), t.Context()} {
+			_, err := f(t.Context(), bad)
+			wantIs(t, err, distlock.ErrKey)
+		}
+		if n := len(s.Calls(testkit.Wait)); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+func TestSkipRunsWithoutALock(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		f := distlock.Wrap(l, func(ctx context.Context, _ int) (bool, error) {
+			_, locked := distlock.FromContext(ctx)
+			return locked, nil
+		}, distlock.Opts{Value: "f", ParamLock: true, Params: distlock.By(func(id int) any {
+			if id == 0 {
+				return distlock.Skip
+			}
+			return id
+		})})
+		if locked, err := f(t.Context(), 0); locked || err != nil {
+			t.Errorf("Skip: locked %v, %v", locked, err)
+		}
+		if locked, err := f(t.Context(), 1); !locked || err != nil {
+			t.Errorf("no Skip: locked %v, %v", locked, err)
+		}
+		if n := len(s.Calls(testkit.Wait)); n != 1 {
+			t.Errorf("%d acquisitions, want 1", n)
+		}
+		g := l.Site(distlock.Opts{Value: "f", ParamLock: true})
+		_, err := g.Acquire(t.Context(), distlock.Skip)
+		wantIs(t, err, distlock.ErrKey)
+	})
+}
+
+func TestWrapRefusesNonsense(t *testing.T) {
+	l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+	ok := distlock.Opts{Value: "f"}
+	f := func(context.Context, int) (string, error) { return "", nil }
+	by := distlock.By(func(s string) any { return s })
+	for want, wire := range map[string]func(){
+		"distlock: nil Locker":                               func() { distlock.Wrap(nil, f, ok) },
+		"distlock: Wrap: nil Func[int, string]":              func() { distlock.Wrap[int, string](l, nil, ok) },
+		"distlock: options: Value is empty":                  func() { distlock.Wrap(l, f, distlock.Opts{}) },
+		`distlock: options "f": KeyTimeout is negative: -1s`: func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", KeyTimeout: -time.Second}) },
+		`distlock: options "f": RetryInterval is below one millisecond: 1µs`: func() {
+			distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryInterval: time.Microsecond})
+		},
+		`distlock: options "f": RetryCount is negative: -1`: func() { distlock.Wrap(l, f, distlock.Opts{Value: "f", RetryCount: -1}) },
+		"distlock: Wrap: Params takes string but the request is a int": func() {
+			distlock.Wrap(l, f, distlock.Opts{Value: "f", ParamLock: true, Params: by})
+		},
+		`distlock: options "f": Params is set but ParamLock is false`: func() {
+			distlock.Wrap(l, f, distlock.Opts{Value: "f", Params: by})
+		},
+	} {
+		wantPanic(t, want, wire)
+	}
+}

@@ -1,0 +1,92 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// The error of an acquisition suggests when to try again: when the holder's lease ends,
+// though not after a lease of its own length; or after the retry interval.
+func TestRetryAfter(t *testing.T) {
+	own := distlock.Opts{KeyTimeout: 3 * time.Second, RetryInterval: 200 * time.Millisecond, RetryCount: 1}
+	held := func(left time.Duration) error { return &distlock.HeldError{RetryAfter: left} }
+	for name, c := range map[string]struct {
+		opts distlock.Opts
+		err  error // of the store
+		want time.Duration
+		code distlock.Code
+	}{
+		"the store fails":            {own, testkit.ErrBroken, 200 * time.Millisecond, distlock.CodeUnavailable},
+		"held, no hint":              {own, held(0), 200 * time.Millisecond, distlock.CodeNotAcquired},
+		"held, and a hint":           {own, held(time.Second), time.Second, distlock.CodeNotAcquired},
+		"held by a stranger":         {own, held(time.Hour), 3 * time.Second, distlock.CodeNotAcquired},
+		"another kind of lock":       {own, distlock.ErrForeign, 200 * time.Millisecond, distlock.CodeForeign},
+		"the store fails, defaults":  {distlock.Opts{RetryCount: 1}, testkit.ErrBroken, distlock.DefaultRetryInterval, distlock.CodeUnavailable},
+		"held by a stranger, for us": {distlock.Opts{RetryCount: 1}, held(time.Hour), distlock.DefaultKeyTimeout, distlock.CodeNotAcquired},
+	} {
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			s.Before(func(context.Context, *testkit.Call) error { return c.err })
+			_, err := l.Acquire(t.Context(), "k", c.opts)
+			wantRetryAfter(t, name, err, c.code, c.want)
+			_, err = l.AcquireAll(t.Context(), []string{"k", "j"}, c.opts)
+			wantRetryAfter(t, name+", AcquireAll", err, c.code, c.want)
+			s.Fail(nil)
+		})
+	}
+}
+
+// An error from before the request to the store suggests a time, too, if it may pass.
+func TestRetryAfterInTheProcess(t *testing.T) {
+	o := distlock.Opts{RetryInterval: 200 * time.Millisecond, MaxWaiters: 1}
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		s := testkit.MustAcquire(t, l, "k", o)
+		reader := testkit.MustAcquire(t, l, "r", distlock.Opts{Mode: distlock.Shared})
+		_, err := l.Acquire(reader.Context(), "r", o)
+		wantRetryAfter(t, "upgrade", err, distlock.CodeUpgrade, 0)
+		wantIs(t, reader.Release(t.Context()))
+		waiter := make(chan error)
+		go func() {
+			second, err := l.Acquire(t.Context(), "k", o)
+			if err == nil {
+				err = second.Release(t.Context())
+			}
+			waiter <- err
+		}()
+		synctest.Wait()
+		_, err = l.Acquire(t.Context(), "k", o)
+		wantRetryAfter(t, "queue full", err, distlock.CodeQueueFull, 200*time.Millisecond)
+		wantIs(t, s.Release(t.Context()))
+		wantIs(t, <-waiter)
+		_, err = l.Acquire(t.Context(), "", o)
+		wantRetryAfter(t, "no key", err, distlock.CodeKey, 0)
+		wantIs(t, l.Close())
+		_, err = l.Acquire(t.Context(), "k", o)
+		wantRetryAfter(t, "closed", err, distlock.CodeClosed, 200*time.Millisecond)
+	})
+}
+
+func wantRetryAfter(t *testing.T, name string, err error, code distlock.Code, want time.Duration) {
+	t.Helper()
+	e := new(distlock.Error)
+	if !errors.As(err, &e) || distlock.CodeOf(err) != code || e.RetryAfter != want {
+		t.Errorf("%s: %v is %v, try again after %v; want %v, %v", name, err, distlock.CodeOf(err), e.RetryAfter, code, want)
+	}
+}
+
+func TestKeyError(t *testing.T) {
+	t.Parallel()
+	e := &distlock.KeyError{Detail: "no tenant", Err: testkit.ErrBroken}
+	if !errors.Is(e, distlock.ErrKey) || !errors.Is(e, testkit.ErrBroken) || e.Error() != "invalid lock key: no tenant: broken pipe" {
+		t.Errorf("%v", e)
+	}
+	e = &distlock.KeyError{Detail: "no tenant"}
+	if !errors.Is(e, distlock.ErrKey) || e.Error() != "invalid lock key: no tenant" {
+		t.Errorf("%v", e)
+	}
+}

@@ -1,0 +1,84 @@
+package test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestDefaultHasherIsSHA256(t *testing.T) {
+	t.Parallel()
+	sum := sha256.Sum256([]byte("s\x03abc"))
+	if got, want := mustKey(t, "abc"), "k:"+hex.EncodeToString(sum[:16]); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestHasherFunc(t *testing.T) {
+	t.Parallel()
+	h := distlock.HasherFunc(hex.EncodeToString)
+	if got := string(h.AppendHash([]byte("a:"), []byte("bc"))); got != "a:6263" {
+		t.Errorf("got %s", got)
+	}
+	keys := distlock.NewKeyBuilder(distlock.Opts{Value: "v", ParamLock: true, Hasher: h})
+	if got, err := keys.Key(true); got != "v:74" || err != nil {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestKeyed(t *testing.T) {
+	t.Parallel()
+	secret := []byte("0123456789abcdef")
+	h := distlock.Keyed(secret)
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte("encoded"))
+	want := "a:" + hex.EncodeToString(mac.Sum(nil)[:16])
+	if got := string(h.AppendHash([]byte("a:"), []byte("encoded"))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+
+	clear(secret) // the Hasher keeps a copy
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				if got := string(h.AppendHash([]byte("a:"), []byte("encoded"))); got != want {
+					t.Errorf("got %s, want %s", got, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+
+	other := distlock.Keyed([]byte("0123456789abcdeg"))
+	if string(other.AppendHash([]byte("a:"), []byte("encoded"))) == want {
+		t.Error("the secret does not matter")
+	}
+}
+
+func TestKeyedRefusesShortSecrets(t *testing.T) {
+	t.Parallel()
+	for _, secret := range [][]byte{nil, {}, []byte("0123456789abcde")} {
+		func() {
+			defer func() {
+				text, _ := recover().(string)
+				if !strings.HasPrefix(text, "distlock: Keyed: ") || len(secret) > 0 && strings.Contains(text, string(secret)) {
+					t.Errorf("%d bytes: panicked with %q", len(secret), text)
+				}
+			}()
+			distlock.Keyed(secret)
+		}()
+	}
+}
+
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	if got, want := string(distlock.Plain().AppendHash([]byte("{x}:"), []byte("l\x02s\x02u1+\x07"))), "{x}:(u1,7)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

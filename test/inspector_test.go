@@ -1,0 +1,114 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+func TestInspect(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		start := time.Now()
+		held := testkit.MustAcquire(t, l, "shop:a", distlock.Opts{})
+		defer func() { wantIs(t, held.Release(t.Context())) }()
+		time.Sleep(time.Minute)
+		infos, err := l.Inspect(t.Context(), "shop:", 10)
+		wantIs(t, err)
+		if len(infos) != 1 || infos[0].Key != "shop:a" || infos[0].Held != 1 {
+			t.Fatalf("there are %+v", infos)
+		}
+		if h := infos[0].Holders[0]; h.Token != held.Token() || !h.Since.Equal(start) || h.ExpiresIn <= 0 || h.Owner != held.Fingerprint() {
+			t.Errorf("the holder is %+v", h)
+		}
+		if infos, err := l.Inspect(t.Context(), "other:", 10); err != nil || len(infos) != 0 {
+			t.Errorf("there are %+v, %v", infos, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = l.Inspect(ctx, "", 10)
+		wantIs(t, err, context.Canceled)
+		for _, limit := range []int{0, -1} {
+			if _, err := l.Inspect(t.Context(), "", limit); err == nil {
+				t.Errorf("a limit of %d is no error", limit)
+			}
+		}
+	})
+}
+
+// The old holder learns of it at its next renewal; the waiter has the key by then.
+func TestForceRelease(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		deposed := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 30 * time.Second})
+		rival := testkit.NewLocker(t, s, distlock.Config{})
+		got := make(chan *distlock.Lease)
+		go func() { got <- testkit.MustAcquire(t, rival, "k", distlock.Opts{}) }()
+		synctest.Wait()
+
+		start := time.Now()
+		held, err := rival.ForceRelease(t.Context(), "k")
+		wantIs(t, err)
+		next := <-got
+		if !held || next.Token() <= deposed.Token() || time.Since(start) != 0 {
+			t.Errorf("held %v, token %d after token %d, after %v", held, next.Token(), deposed.Token(), time.Since(start))
+		}
+		<-deposed.Context().Done()
+		if d := time.Since(start); d > 10*time.Second {
+			t.Errorf("told after %v", d)
+		}
+		wantIs(t, context.Cause(deposed.Context()), distlock.ErrLost)
+		wantIs(t, deposed.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, next.Check())
+		wantIs(t, next.Release(t.Context()))
+
+		if held, err := l.ForceRelease(t.Context(), "k"); held || err != nil {
+			t.Errorf("a free key: %v, %v", held, err)
+		}
+		_, err = l.ForceRelease(t.Context(), "")
+		wantIs(t, err, distlock.ErrKey)
+	})
+}
+
+func TestInspectErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := testkit.NewStore()
+		testkit.MustAcquire(t, testkit.NewLocker(t, broken, distlock.Config{}), "k", distlock.Opts{}) // found before
+		broken.After(func(context.Context, *testkit.Call) error { return testkit.ErrBroken })
+		for name, c := range map[string]struct {
+			backend driver.Backend
+			closed  bool
+			want    []error
+		}{
+			"unsupported": {backend: testkit.Instant{}},
+			"broken":      {backend: broken, want: []error{distlock.ErrUnavailable, testkit.ErrBroken}},
+			"closed":      {backend: testkit.NewStore(), closed: true, want: []error{distlock.ErrClosed}},
+		} {
+			t.Log(name)
+			l := distlock.New(c.backend, distlock.Config{})
+			if c.closed {
+				wantIs(t, l.Close())
+			}
+			infos, err := l.Inspect(t.Context(), "k", 1)
+			_, err2 := l.ForceRelease(t.Context(), "k")
+			for _, err := range []error{err, err2} {
+				if err == nil || keyOf(err) != "k" || errors.Is(err, errors.ErrUnsupported) != (name == "unsupported") {
+					t.Errorf("the error is %v", err)
+				}
+				if c.want != nil {
+					wantIs(t, err, c.want...)
+				}
+			}
+			if name == "broken" && len(infos) != 1 {
+				t.Error("what was found before is gone")
+			}
+			if !c.closed {
+				wantIs(t, l.Close())
+			}
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// joined is a KeyFormat that shows what it got.
+func joined(base string, params any) (string, error) {
+	if params == nil {
+		return base + "/none", nil
+	}
+	return strings.ReplaceAll(fmt.Sprintf("%s/%v", base, params), " ", "_"), nil
+}
+
+// A KeyFormat gets the base and the selected parameters, and its result is the whole key.
+func TestKeyFormat(t *testing.T) {
+	t.Parallel()
+	byID := distlock.By(func(o order) any { return o.ID })
+	for name, c := range map[string]struct {
+		opts   distlock.Opts
+		params any
+		want   string
+	}{
+		"no parameters": {distlock.Opts{Prefix: "a:", Value: "b"}, 7, "a:b/none"},
+		"parameters":    {distlock.Opts{Prefix: "a:", Value: "b", ParamLock: true}, 7, "a:b/7"},
+		"several":       {distlock.Opts{Value: "b", ParamLock: true}, []any{"x", []any{}}, "b/[x_[]]"},
+		"selected":      {distlock.Opts{Value: "b", ParamLock: true, Params: byID}, order{ID: 42}, "b/42"},
+		"nil":           {distlock.Opts{Value: "b", ParamLock: true}, nil, "b/none"},
+		"hash tag":      {distlock.Opts{Prefix: "{b}", Value: ":a", ParamLock: true}, 7, "{b}:a/7"},
+		"no room for a digest": {
+			distlock.Opts{Value: strings.Repeat("x", keyenc.MaxKeyLen-2), ParamLock: true}, 7, strings.Repeat("x", keyenc.MaxKeyLen-2) + "/7",
+		},
+	} {
+		c.opts.KeyFormat = joined
+		if got, err := distlock.NewKeyBuilder(c.opts).Key(c.params); got != c.want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
+		// The default Hasher of a Locker is for locks without a KeyFormat.
+		l := distlock.New(memlock.New(), distlock.Config{Hasher: distlock.Plain()})
+		s, err := l.Site(c.opts).Acquire(t.Context(), c.params)
+		wantIs(t, err)
+		if got := s.Key(); got != c.want {
+			t.Errorf("%s: the lease has the key %q, want %q", name, got, c.want)
+		}
+		wantIs(t, s.Release(t.Context()))
+		wantIs(t, l.Close())
+	}
+}
+
+// Values that the encoding of keys refuses may mean something to a KeyFormat.
+func TestKeyFormatTakesAnyRequest(t *testing.T) {
+	t.Parallel()
+	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
+	o := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: func(base string, params any) (string, error) {
+		return base + params.(func() string)(), nil
+	}}
+	f := distlock.Wrap(l, func(ctx context.Context, _ func() string) (string, error) {
+		s, _ := distlock.FromContext(ctx)
+		return s.Key(), nil
+	}, o)
+	if key, err := f(t.Context(), func() string { return "-made" }); key != "f-made" || err != nil {
+		t.Errorf("key %q, %v", key, err)
+	}
+}
+
+// Whatever a KeyFormat does wrong is ErrKey, and the function does not run.
+func TestKeyFormatFails(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		for name, c := range map[string]struct {
+			format distlock.KeyFormat
+			want   string
+			is     error
+		}{
+			"error":    {func(string, any) (string, error) { return "fine", errMine }, `parameters of "p:f": KeyFormat failed: my own trouble`, errMine},
+			"panic":    {func(string, any) (string, error) { panic("a\nb") }, `KeyFormat panicked: "a\nb"`, nil},
+			"an error": {func(string, any) (string, error) { panic(errMine) }, `KeyFormat panicked: my own trouble`, errMine},
+			"empty":    {func(string, any) (string, error) { return "", nil }, `KeyFormat made the key "", which is empty`, nil},
+			"space":    {func(string, any) (string, error) { return "a b", nil }, `KeyFormat made the key "a b", which has white space at byte 1`, nil},
+			"braces":   {func(string, any) (string, error) { return "{}", nil }, `KeyFormat made the key "{}", which has braces that are not one hash tag`, nil},
+			"long":     {func(string, any) (string, error) { return strings.Repeat("x", 201), nil }, "KeyFormat made the key \"xxx", nil},
+		} {
+			o := distlock.Opts{Prefix: "p:", Value: "f", ParamLock: true, KeyFormat: c.format}
+			f := distlock.Wrap(l, func(context.Context, int) (int, error) { t.Error("it ran"); return 0, nil }, o)
+			_, err := f(t.Context(), 1)
+			wantIs(t, err, distlock.ErrKey)
+			_, want, _ := strings.Cut(c.want, "KeyFormat ")
+			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("%s: got %v, want %s", name, err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: the error has two lines: %v", name, err)
+			}
+			// Without parameters the key is known, and so the options are refused.
+			o.ParamLock = false
+			err = o.Validate()
+			if want := "distlock: options: KeyFormat " + want; err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s without parameters: %v, want %s", name, err, want)
+			}
+		}
+		if n := len(s.Calls(testkit.Wait)); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+// A Hasher would have no effect beside a KeyFormat.
+func TestKeyFormatAndHasher(t *testing.T) {
+	t.Parallel()
+	err := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: joined, Hasher: distlock.Plain()}.Validate()
+	if err == nil || err.Error() != "distlock: options: Hasher is set but KeyFormat makes the whole key" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Skip needs no key, whatever makes keys.
+func TestKeyFormatAndSkip(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		o := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: joined, Params: distlock.By(func(int) any { return distlock.Skip })}
+		runs := 0
+		for _, params := range []any{1, distlock.Skip} {
+			wantIs(t, l.Site(o).Do(t.Context(), params, func(context.Context) error { runs++; return nil }))
+		}
+		if n := len(s.Calls(testkit.Wait)); n != 0 || runs != 2 {
+			t.Errorf("%d requests were sent, it ran %d times", n, runs)
+		}
+	})
+}

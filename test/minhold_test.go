@@ -1,0 +1,279 @@
+package test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// If keys do not expire, as in a store with sessions, the key is released when its time
+// has come.
+func TestMinHoldIsReleasedInTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		start := time.Now()
+		time.Sleep(time.Second)
+		wantIs(t, held.Release(t.Context()))
+		wantIs(t, held.Release(t.Context()))
+		if n := len(s.Calls(testkit.Release)); n != 0 {
+			t.Fatalf("%d releases sent at once", n)
+		}
+		s.LoseReplies(testkit.Release, 1) // and again if there is no reply
+		time.Sleep(time.Hour)
+		calls := s.Calls(testkit.Release)
+		if len(calls) != 2 || calls[0].At.Sub(start) != time.Minute {
+			t.Errorf("releases: %v, started %v", calls, start)
+		}
+		nothingLeft(t, l, s)
+	})
+}
+
+// A waiter in this process asks the store, and gets the key no earlier than a waiter in
+// another process would.
+func TestMinHoldIsNotHandedOver(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		o := distlock.Opts{MinHold: 5 * time.Second}
+		start := time.Now()
+		held := testkit.MustAcquire(t, l, "k", o)
+		var all sync.WaitGroup
+		line(t, &all, l, 1, o, func(context.Context, int) {
+			if d := time.Since(start); d != 5*time.Second {
+				t.Errorf("the next ran after %v", d)
+			}
+			// The time of this holder has passed when it ends, so its lease is handed
+			// over.
+			time.Sleep(5 * time.Second)
+		})
+		time.Sleep(time.Millisecond)
+		wantIs(t, held.Release(t.Context()))
+		synctest.Wait()
+		_, err := l.TryAcquire(t.Context(), "k", o)
+		wantIs(t, err, distlock.ErrNotAcquired)
+		all.Wait()
+		if n := len(s.Calls(testkit.Wait)); n != 2 {
+			t.Errorf("%d acquisitions in the store, want 2", n)
+		}
+	})
+}
+
+// MinHold counts from the hand-over, and each holder has its own.
+func TestMinHoldOfAHandedOverLock(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		var all sync.WaitGroup
+		line(t, &all, l, 1, distlock.Opts{MinHold: time.Minute}, func(context.Context, int) {
+			time.Sleep(time.Second)
+		})
+		time.Sleep(50 * time.Millisecond)
+		wantIs(t, held.Release(t.Context()))
+		all.Wait()
+		if d := heldFor(t, s, "k"); d != 59*time.Second {
+			t.Errorf("the key stayed for %v", d)
+		}
+		if n := len(s.Calls(testkit.Wait)); n != 1 {
+			t.Errorf("%d acquisitions in the store, want 1", n)
+		}
+	})
+}
+
+func TestMinHoldOfAReentryIsTheOuters(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
+		again, err := l.Acquire(held.Context(), "k", distlock.Opts{MinHold: time.Hour})
+		wantIs(t, err)
+		wantIs(t, again.Release(t.Context()))
+		wantIs(t, held.Check())
+		wantIs(t, held.Release(t.Context()))
+		if !s.Free(t, "k") {
+			t.Error("the re-entry's MinHold was obeyed")
+		}
+	})
+}
+
+func TestMinHoldOfALostLock(t *testing.T) {
+	for name, lose := range map[string]func(*testkit.Store, *distlock.Lease){
+		"noticed":   func(s *testkit.Store, h *distlock.Lease) { s.Memory().Drop("k"); <-h.Context().Done() },
+		"unnoticed": func(s *testkit.Store, _ *distlock.Lease) { s.Memory().Drop("k") },
+		"taken":     func(s *testkit.Store, _ *distlock.Lease) { s.Steal(t, "k") },
+		"unanswered": func(s *testkit.Store, h *distlock.Lease) {
+			s.Fail(testkit.ErrBroken, testkit.Renew)
+			<-h.Context().Done()
+			s.Fail(nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
+				lose(s, held)
+				renewals := len(s.Calls(testkit.Renew))
+				wantIs(t, held.Release(t.Context()), distlock.ErrLost)
+				if noticed := name == "noticed" || name == "unanswered"; noticed && len(s.Calls(testkit.Renew)) != renewals {
+					t.Error("a lock that was known to be lost was renewed")
+				}
+				time.Sleep(time.Minute)
+				if free := s.Free(t, "k"); free == (name == "taken") {
+					t.Errorf("free %v", free)
+				}
+			})
+		})
+	}
+}
+
+// The request to keep the key gets no reply: the caller is told, and the request is
+// repeated before the lease expires.
+func TestMinHoldWithoutAnAnswer(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		start := time.Now()
+		s.Fail(testkit.ErrBroken, testkit.Renew)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+		time.Sleep(5 * time.Second)
+		s.Fail(nil)
+		heldFor(t, s, "k")
+		if d := time.Since(start).Truncate(time.Millisecond); d != time.Minute { // stores count milliseconds
+			t.Errorf("the key stayed for %v", d)
+		}
+
+		// applied, but the reply is lost
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		s.LoseReplies(testkit.Renew, 1)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+		if d := heldFor(t, s, "k").Truncate(time.Millisecond); d != time.Minute {
+			t.Errorf("the key stayed for %v", d)
+		}
+
+		// no further reply: the attempts end with the lease
+		held = testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Hour})
+		s.Fail(testkit.ErrBroken, testkit.Renew, testkit.Release)
+		wantIs(t, held.Release(t.Context()), distlock.ErrUnavailable, testkit.ErrBroken)
+		time.Sleep(time.Minute)
+		asked := len(s.Calls(testkit.Renew))
+		time.Sleep(50 * time.Minute)
+		if n := len(s.Calls(testkit.Renew)); n != asked {
+			t.Errorf("%d more requests for a lease that ran out", n-asked)
+		}
+		if !s.Free(t, "k") {
+			t.Error("the key was kept although nobody could ask for it")
+		}
+	})
+}
+
+// A renewal was in flight at the release, and reaches the store after the request to
+// keep the key: it would shorten the time.
+func TestMinHoldOutlastsALateRenewal(t *testing.T) {
+	for name, minHold := range map[string]time.Duration{
+		"longer than the lease":  time.Minute,
+		"shorter than the lease": 8 * time.Second,
+		"soon over":              5 * time.Second,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				s.Before(func(_ context.Context, c *testkit.Call) error {
+					if c.Op == testkit.Renew && len(s.Calls(testkit.Renew)) == 1 {
+						time.Sleep(2 * time.Second)
+					}
+					return nil
+				})
+				start := time.Now()
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 9 * time.Second, MinHold: minHold})
+				time.Sleep(4 * time.Second)
+				if n := len(s.Calls(testkit.Renew)); n != 1 {
+					t.Fatalf("%d renewals under way", n)
+				}
+				wantIs(t, held.Release(t.Context()))
+				heldFor(t, s, "k")
+				if d := time.Since(start).Truncate(time.Millisecond); d != minHold {
+					t.Errorf("the key stayed for %v, want %v", d, minHold)
+				}
+				time.Sleep(time.Second)
+				if n := len(s.Calls(testkit.Release)); n != 1 {
+					t.Errorf("%d releases when the time had come", n)
+				}
+			})
+		})
+	}
+}
+
+// Close waits neither for the end of MinHold nor for a reply, and lets the key expire.
+func TestMinHoldAtClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail testkit.Op
+		left time.Duration
+	}{
+		"kept":       {"", time.Minute},
+		"unanswered": {testkit.Renew, distlock.DefaultKeyTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				l := distlock.New(s, distlock.Config{CloseTimeout: time.Hour})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+				s.Fail(testkit.ErrBroken, c.fail)
+				_ = held.Release(t.Context())
+				start := time.Now()
+				wantIs(t, l.Close())
+				if d := time.Since(start); d != 0 {
+					t.Errorf("Close took %v", d)
+				}
+				if d := heldFor(t, s, "k"); d != c.left {
+					t.Errorf("the key stayed for %v, want %v", d, c.left)
+				}
+				time.Sleep(time.Hour)
+				if n := len(s.Calls(testkit.Release)); n != 0 {
+					t.Errorf("%d releases through a backend that was closed", n)
+				}
+			})
+		})
+	}
+}
+
+// MinHold also applies to a holder that Close interrupts, whether it releases the lock
+// or not.
+func TestMinHoldOfAHolderAtClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		returns bool
+		left    time.Duration // after Close
+	}{
+		"returns when told": {true, 59 * time.Second},
+		"does not return":   {false, 56 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				l := distlock.New(s, distlock.Config{CloseTimeout: 3 * time.Second})
+				held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+				time.Sleep(time.Second)
+				if c.returns {
+					context.AfterFunc(held.Context(), func() {
+						wantIs(t, held.Release(context.Background()), distlock.ErrLost, distlock.ErrClosed)
+					})
+				}
+				wantIs(t, l.Close())
+				if d := heldFor(t, s, "k"); d != c.left {
+					t.Errorf("the key stayed for %v, want %v", d, c.left)
+				}
+				if !c.returns {
+					wantIs(t, held.Release(t.Context()), distlock.ErrLost, distlock.ErrClosed)
+				}
+			})
+		})
+	}
+}
+
+// After a crash while the function runs, the key expires with its lease. A crash after
+// the function makes no difference: the process is not needed any more.
+func TestMinHoldNeedsNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", distlock.Opts{MinHold: time.Minute})
+		wantIs(t, held.Release(t.Context()))
+		s.Fail(testkit.ErrBroken, testkit.Try, testkit.Wait, testkit.Renew, testkit.Release) // all requests of this process from now on
+		if d := heldFor(t, s, "k"); d != time.Minute {
+			t.Errorf("the key stayed for %v", d)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// siblings calls f in two goroutines of one holder, and returns how many were inside at once
+// and their errors.
+func siblings(ctx context.Context, f func(context.Context, func(context.Context) error) error) (most int, errs [2]error) {
+	var mu sync.Mutex
+	inside := 0
+	var both sync.WaitGroup
+	for i := range errs {
+		both.Go(func() {
+			errs[i] = f(ctx, func(context.Context) error {
+				mu.Lock()
+				inside++
+				most = max(most, inside)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				inside--
+				mu.Unlock()
+				return nil
+			})
+		})
+	}
+	both.Wait()
+	return most, errs
+}
+
+// Two goroutines below one holder are inside its key at once, whatever kind of lock it has;
+// with OneReentry the second one is refused at once, and may come in later.
+func TestSiblings(t *testing.T) {
+	for name, kind := range map[string]distlock.Opts{
+		"exclusive": {}, "shared": {Mode: distlock.Shared}, "permits": {Permits: 2},
+	} {
+		for _, several := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var told []error
+					l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{Hooks: distlock.Hooks{
+						Failed: func(_ context.Context, i distlock.FailedInfo) { told = append(told, i.Err) },
+					}})
+					below := func(ctx context.Context) error {
+						o := kind
+						call := func(ctx context.Context, fn func(context.Context) error) error { return l.Do(ctx, "k", o, fn) }
+						if most, errs := siblings(ctx, call); most != 2 || errs != [2]error{} {
+							t.Errorf("without the option: %d inside, %v", most, errs)
+						}
+						o.OneReentry = true
+						start := time.Now()
+						most, errs := siblings(ctx, call)
+						refused := errs[0]
+						if refused == nil {
+							refused = errs[1]
+						}
+						wantIs(t, refused, distlock.ErrNotAcquired)
+						if most != 1 || errs[0] != nil && errs[1] != nil || len(told) != 1 || told[0] != refused || time.Since(start) != time.Second { //nolint:errorlint // the same
+							t.Errorf("with it: %d inside, %v, told %v, after %v", most, errs, told, time.Since(start))
+						}
+						return call(ctx, func(context.Context) error { return nil })
+					}
+					if several {
+						wantIs(t, l.DoAll(t.Context(), []string{"a", "k", "z"}, kind, below))
+					} else {
+						wantIs(t, l.Do(t.Context(), "k", kind, below))
+					}
+				})
+			})
+		}
+	}
+}
+
+// A readers' function below a writer is the same. A call inside the one that is inside is not
+// a second one, also with another key between them, and one that is refused or panics
+// leaves the way free.
+func TestOneReentry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+		one := distlock.Opts{OneReentry: true, Mode: distlock.Shared}
+		nothing := func(context.Context) error { return nil }
+		wantIs(t, l.Do(t.Context(), "k", distlock.Opts{}, func(ctx context.Context) error {
+			wantIs(t, l.Do(ctx, "k", one, func(ctx context.Context) error {
+				return l.Do(ctx, "other", one, func(ctx context.Context) error { return l.Do(ctx, "k", one, nothing) })
+			}))
+			first, err := l.Acquire(ctx, "k", one)
+			wantIs(t, err)
+			wantIs(t, l.Do(ctx, "k", one, nothing), distlock.ErrNotAcquired)
+			wantIs(t, l.Do(ctx, "other", distlock.Opts{}, func(ctx context.Context) error { return l.Do(ctx, "k", one, nothing) }), distlock.ErrNotAcquired)
+			wantIs(t, l.Do(ctx, "k", distlock.Opts{}, nothing)) // without the option
+			wantIs(t, first.Release(ctx))
+			func() {
+				defer func() { _ = recover() }()
+				_ = l.Do(ctx, "k", one, func(context.Context) error { panic("the function") })
+			}()
+			return l.Do(ctx, "k", one, nothing)
+		}))
+	})
+}

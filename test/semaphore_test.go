@@ -1,0 +1,234 @@
+package test
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+func TestSemaphoreLetsNIn(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		var inside, most atomic.Int32
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				wantIs(t, l.Do(t.Context(), "k", permit, func(context.Context) error {
+					if n := inside.Add(1); n > most.Load() {
+						most.Store(n)
+					}
+					time.Sleep(time.Second)
+					inside.Add(-1)
+					return nil
+				}))
+			})
+		}
+		start := time.Now()
+		all.Wait()
+		if n := most.Load(); n != 3 {
+			t.Errorf("%d were inside at once, want 3", n)
+		}
+		if d := time.Since(start); d != 17*time.Second {
+			t.Errorf("50 times one second by threes took %v", d)
+		}
+		nothingLeft(t, l, s)
+	})
+}
+
+// Each permit is handed over in the process like any lock.
+func TestPermitsAreHandedOver(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		tokens := map[uint64]bool{}
+		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
+		line(t, &all, l, 90, permit, func(ctx context.Context, _ int) {
+			lease, _ := distlock.FromContext(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if tokens[lease.Token()] {
+				t.Errorf("token %d twice", lease.Token())
+			}
+			tokens[lease.Token()] = true
+		})
+		for _, lease := range leases {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		all.Wait()
+		if n := len(s.Calls(testkit.Wait)); n > 5 {
+			t.Errorf("%d acquisitions in the store for 93 holders of 3 permits", n)
+		}
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestPermitsAreForAllProcesses(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.NewLocker(t, s, distlock.Config{})
+		a, b, c := testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, other, "k", permit), testkit.MustAcquire(t, l, "k", permit)
+		for _, locker := range []*distlock.Locker{l, other} {
+			_, err := locker.TryAcquire(t.Context(), "k", permit)
+			wantIs(t, err, distlock.ErrNotAcquired)
+		}
+		here, there := inBackground(t, l, permit), inBackground(t, other, permit)
+		wantIs(t, a.Release(t.Context()))
+		d := mustGet(t, here)
+		mustWait(t, there)
+		wantIs(t, c.Release(t.Context()))
+		e := mustGet(t, there)
+		for _, lease := range []*distlock.Lease{b, d, e} {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestReentryTakesNoSecondPermit(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", permit)
+		for range 5 {
+			_, err := l.Acquire(held.Context(), "k", permit)
+			wantIs(t, err)
+		}
+		second, third := testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)
+		_, err := l.TryAcquire(t.Context(), "k", permit)
+		wantIs(t, err, distlock.ErrNotAcquired)
+		for _, lease := range []*distlock.Lease{held, second, third} {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		nothingLeft(t, l, s)
+	})
+}
+
+// Promise P8: a lost permit is not given to another caller in this process before the
+// function has returned.
+func TestLostPermitKeepsItsPlace(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
+		s.Memory().Drop("k")
+		for _, lease := range leases {
+			<-lease.Context().Done()
+		}
+		next, writer := inBackground(t, l, permit), inBackground(t, l, writing)
+		time.Sleep(time.Minute)
+		mustWait(t, next)
+		for i, lease := range leases {
+			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
+			if i == 0 {
+				wantIs(t, mustGet(t, next).Release(t.Context()))
+			}
+			if i < 2 {
+				mustWait(t, writer)
+			}
+		}
+		wantIs(t, mustGet(t, writer).Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestPermitOfACancelledWaiter(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		leases := []*distlock.Lease{testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit), testkit.MustAcquire(t, l, "k", permit)}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			_, err := l.Acquire(ctx, "k", writing)
+			wantIs(t, err, distlock.ErrNotAcquired, context.Canceled)
+		})
+		synctest.Wait()
+		wantIs(t, leases[0].Release(t.Context()))
+		next := inBackground(t, l, permit)
+		mustWait(t, next) // behind the writer, although a permit is free
+		cancel()
+		all.Wait()
+		leases[0] = mustGet(t, next)
+		for _, lease := range leases {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		nothingLeft(t, l, s)
+	})
+}
+
+// All kinds of locks on one key in three processes, with cancelled waits and lost
+// leases: in each process holders that exclude each other never overlap, and nothing is
+// left.
+func TestAllKindsAtOnce(t *testing.T) {
+	for name, wrap := range map[string]func(*testkit.Store) driver.Backend{
+		"queue": func(s *testkit.Store) driver.Backend { return s },
+		"poll":  func(s *testkit.Store) driver.Backend { return s.Only(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := testkit.NewStore()
+				var all sync.WaitGroup
+				var lockers []*distlock.Locker
+				for range 3 {
+					l := distlock.New(wrap(s), distlock.Config{HandOvers: 1 + rand.N(8), HandOverTime: 20 * time.Millisecond})
+					lockers = append(lockers, l)
+					var r room
+					for range 20 {
+						all.Go(func() {
+							for range 30 {
+								r.visit(t, l)
+							}
+						})
+					}
+				}
+				for range 5 {
+					time.Sleep(200 * time.Millisecond)
+					s.Memory().Drop("k")
+				}
+				all.Wait()
+				for _, l := range lockers {
+					wantIs(t, l.Close())
+					nothingLeft(t, l, s)
+				}
+			})
+		})
+	}
+}
+
+// room counts the holders in one process.
+type room struct {
+	mu                        sync.Mutex
+	readers, writers, permits int
+}
+
+func (r *room) visit(t *testing.T, l *distlock.Locker) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if rand.N(4) == 0 {
+		time.AfterFunc(rand.N(20*time.Millisecond), cancel)
+	}
+	o, count := distlock.Opts{RetryInterval: 5 * time.Millisecond}, &r.writers
+	switch rand.N(8) {
+	case 0, 1, 2, 3:
+		o.Mode, count = distlock.Shared, &r.readers
+		o.MaxHold = time.Duration(rand.N(2)) * time.Hour
+	case 4, 5:
+		o.Permits, count = 3, &r.permits
+	}
+	o.RetryCount = max(rand.N(6)-3, 0)
+	lease, err := l.Acquire(ctx, "k", o)
+	if err != nil {
+		return
+	}
+	defer lease.Release(ctx)
+	r.mu.Lock()
+	*count++
+	if r.writers > 1 || r.permits > 3 || min(r.writers, 1)+min(r.readers, 1)+min(r.permits, 1) > 1 {
+		t.Errorf("%d writers, %d readers and %d permits at once", r.writers, r.readers, r.permits)
+	}
+	r.mu.Unlock()
+	time.Sleep(rand.N(5 * time.Millisecond))
+	r.mu.Lock()
+	*count--
+	r.mu.Unlock()
+}

@@ -1,0 +1,284 @@
+package test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first, second := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
+		wantIs(t, first.Release(t.Context()))
+		time.Sleep(time.Minute) // it is renewed for the other reader
+		if n := len(s.Calls(testkit.Release)); n != 0 || s.Free(t, "k") {
+			t.Errorf("%d releases in the store while another reads", n)
+		}
+		wantIs(t, second.Refresh(t.Context()))
+		wantIs(t, second.Release(t.Context()))
+		wantCalls(t, s, testkit.Release, 1)
+		nothingLeft(t, l, s)
+	})
+}
+
+// After its time a lease admits no more readers, but a new reader does not wait until
+// the others have finished: it asks the store, where a writer may wait.
+func TestSharingEndsWithItsTime(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first := testkit.MustAcquire(t, l, "k", reading)
+		time.Sleep(distlock.DefaultHandOverTime - 1)
+		second := testkit.MustAcquire(t, l, "k", reading)
+		wantCalls(t, s, testkit.Wait, 1)
+		time.Sleep(time.Nanosecond)
+		third, fourth := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
+		wantCalls(t, s, testkit.Wait, 2)
+		for _, lease := range []*distlock.Lease{third, first, fourth, second} {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		wantCalls(t, s, testkit.Release, 2)
+		nothingLeft(t, l, s)
+	})
+}
+
+// A lease with an unanswered renewal does not have enough time left, and admits no more
+// readers.
+func TestSharingNeedsTime(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		o := distlock.Opts{Mode: distlock.Shared, KeyTimeout: 100 * time.Millisecond}
+		first := testkit.MustAcquire(t, l, "k", o)
+		s.Fail(testkit.ErrBroken, testkit.Renew)
+		time.Sleep(60 * time.Millisecond)
+		second := testkit.MustAcquire(t, l, "k", o)
+		wantCalls(t, s, testkit.Wait, 2)
+		<-first.Context().Done()
+		wantIs(t, second.Check())
+		wantIs(t, second.Release(t.Context()))
+		wantIs(t, first.Release(t.Context()), distlock.ErrLost)
+		s.Fail(nil)
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestCallersThatDoNotShare(t *testing.T) {
+	for name, o := range map[string]distlock.Opts{
+		"another lease":    {Mode: distlock.Shared, KeyTimeout: time.Minute},
+		"MaxHold":          {Mode: distlock.Shared, MaxHold: time.Minute},
+		"MinHold":          {Mode: distlock.Shared, MinHold: time.Second},
+		"without watchdog": {Mode: distlock.Shared, NoWatchdog: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				leases := []*distlock.Lease{
+					testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", o), testkit.MustAcquire(t, l, "k", reading),
+				}
+				// The last reader shares the first lease, unless it can share one of
+				// the others: then it finds that lease, and not its own.
+				wantCalls(t, s, testkit.Wait, 3)
+				for _, lease := range leases {
+					wantIs(t, lease.Release(t.Context()))
+				}
+				time.Sleep(time.Minute)
+				nothingLeft(t, l, s)
+			})
+		})
+	}
+}
+
+func TestMaxHoldOfAReaderIsItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.MustAcquire(t, l, "k", reading)
+		o := distlock.Opts{Mode: distlock.Shared, MaxHold: 2 * time.Second}
+		start := time.Now()
+		limited := testkit.MustAcquire(t, l, "k", o)
+		<-limited.Context().Done()
+		if d := time.Since(start); d != 2*time.Second {
+			t.Errorf("cancelled after %v", d)
+		}
+		wantIs(t, other.Check())
+		wantIs(t, limited.Release(t.Context()), distlock.ErrLost)
+		wantIs(t, other.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// MinHold of a reader keeps writers out, but not other readers.
+func TestMinHoldOfAReader(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		other := testkit.MustAcquire(t, l, "k", reading)
+		kept := testkit.MustAcquire(t, l, "k", distlock.Opts{Mode: distlock.Shared, MinHold: time.Minute})
+		wantIs(t, kept.Release(t.Context()))
+		wantIs(t, other.Release(t.Context()))
+		if d := heldFor(t, s, "k"); d != time.Minute {
+			t.Errorf("the key stayed for %v", d)
+		}
+	})
+}
+
+// Readers that wait in a row enter with the first of them, on one lease, up to the next
+// writer.
+func TestReadersComeInTogether(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", writing)
+		var readers []<-chan *distlock.Lease
+		for range 10 {
+			readers = append(readers, inBackground(t, l, reading))
+		}
+		writer := inBackground(t, l, writing)
+		last := inBackground(t, l, reading)
+		wantIs(t, held.Release(t.Context()))
+		synctest.Wait()
+		wantCalls(t, s, testkit.Wait, 2)
+		token := held.Token()
+		var leases []*distlock.Lease
+		for _, r := range readers {
+			leases = append(leases, mustGet(t, r))
+		}
+		slices.SortFunc(leases, func(a, b *distlock.Lease) int { return int(a.Token()) - int(b.Token()) })
+		for _, lease := range leases {
+			if lease.Token() <= token {
+				t.Errorf("token %d after %d", lease.Token(), token)
+			}
+			token = lease.Token()
+			mustWait(t, writer)
+			mustWait(t, last)
+			wantIs(t, lease.Release(t.Context()))
+		}
+		w := mustGet(t, writer)
+		mustWait(t, last)
+		wantIs(t, w.Release(t.Context()))
+		wantIs(t, mustGet(t, last).Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+func TestLossCancelsAllSharers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testkit.NewStore()
+		var mu sync.Mutex
+		lost := map[uint64]int{}
+		l := testkit.NewLocker(t, s, distlock.Config{Hooks: distlock.Hooks{Lost: func(_ context.Context, i distlock.LostInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			wantIs(t, i.Err, distlock.ErrLost)
+			lost[i.Token]++
+		}}})
+		var leases []*distlock.Lease
+		for range 5 {
+			leases = append(leases, testkit.MustAcquire(t, l, "k", reading))
+		}
+		wantIs(t, leases[0].Release(t.Context()))
+		s.Memory().Drop("k")
+		for _, lease := range leases[1:] {
+			<-lease.Context().Done()
+			wantIs(t, context.Cause(lease.Context()), distlock.ErrLost)
+		}
+		synctest.Wait()
+		fresh := testkit.MustAcquire(t, l, "k", reading) // together with readers that do not know of the loss yet
+		for _, lease := range leases[1:] {
+			wantIs(t, lease.Release(t.Context()), distlock.ErrLost)
+			if lost[lease.Token()] != 1 {
+				t.Errorf("told %d times", lost[lease.Token()])
+			}
+		}
+		if len(lost) != 4 {
+			t.Errorf("%d were told", len(lost))
+		}
+		wantIs(t, fresh.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// A loss that only the store knows of is reported to the last reader, which asks the
+// store.
+func TestLossFoundByTheLastSharer(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first, last := testkit.MustAcquire(t, l, "k", reading), testkit.MustAcquire(t, l, "k", reading)
+		s.Steal(t, "k")
+		wantIs(t, first.Release(t.Context()))
+		wantIs(t, last.Release(t.Context()), distlock.ErrLost)
+	})
+}
+
+// A reader that leaves at the moment when it is admitted passes its turn on.
+func TestCancelledReaderPassesTheLeaseOn(t *testing.T) {
+	for _, behind := range []bool{true, false} {
+		bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+			held := testkit.MustAcquire(t, l, "k", writing)
+			ctx, cancel := context.WithCancel(t.Context())
+			leaving := &leavingCtx{Context: ctx}
+			var all sync.WaitGroup
+			inVain(leaving, t, l, &all, reading)
+			var reader, writer <-chan *distlock.Lease
+			if behind {
+				reader, writer = inBackground(t, l, reading), inBackground(t, l, writing)
+			}
+			leaving.InTheMoment = func() { wantIs(t, held.Release(t.Context())) }
+			cancel()
+			all.Wait()
+			if behind {
+				r := mustGet(t, reader)
+				mustWait(t, writer)
+				wantIs(t, r.Release(t.Context()))
+				wantIs(t, mustGet(t, writer).Release(t.Context()))
+			}
+			nothingLeft(t, l, s)
+		})
+	}
+}
+
+// The same with a lease to share, which stays with the others.
+func TestCancelledSharerLeavesTheOthers(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		held := testkit.MustAcquire(t, l, "k", reading)
+		blocking, unblock := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		inVain(blocking, t, l, &all, writing)
+		ctx, cancel := context.WithCancel(t.Context())
+		leaving := &leavingCtx{Context: ctx}
+		inVain(leaving, t, l, &all, reading)
+		leaving.InTheMoment = func() { unblock(); time.Sleep(time.Nanosecond) } // the writer leaves, so this reader is admitted
+		cancel()
+		all.Wait()
+		wantIs(t, held.Check())
+		wantCalls(t, s, testkit.Release, 0)
+		wantIs(t, held.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// If a reader stops asking, the next one asks, also while others read.
+func TestNextReaderAsksAfterAFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		first := testkit.MustAcquire(t, l, "k", reading)
+		time.Sleep(distlock.DefaultHandOverTime) // the lease cannot be shared any more
+		s.Fail(testkit.ErrBroken, testkit.Try)
+		_, err := l.TryAcquire(t.Context(), "k", reading)
+		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)
+		s.Fail(nil)
+		wantIs(t, mustGet(t, inBackground(t, l, reading)).Release(t.Context()))
+		wantIs(t, first.Release(t.Context()))
+		nothingLeft(t, l, s)
+	})
+}
+
+// The limit also applies without tokens.
+func TestSharingWithoutTokensIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		s.LimitTokens(0)
+		var leases []*distlock.Lease
+		for range 2 * (64 + 1) {
+			leases = append(leases, testkit.MustAcquire(t, l, "k", reading))
+		}
+		wantCalls(t, s, testkit.Wait, 2)
+		for _, lease := range leases {
+			wantIs(t, lease.Release(t.Context()))
+		}
+		nothingLeft(t, l, s)
+	})
+}

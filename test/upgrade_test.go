@@ -1,0 +1,71 @@
+package test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+func TestReentryOfModes(t *testing.T) {
+	shared, exclusive := reading, writing
+	three, five := distlock.Opts{Permits: 3}, distlock.Opts{Permits: 5}
+	for name, c := range map[string]struct {
+		outer, inner distlock.Opts
+		upgrade      bool
+	}{
+		"exclusive in exclusive": {exclusive, exclusive, false},
+		"shared in exclusive":    {exclusive, shared, false},
+		"permit in exclusive":    {exclusive, three, false},
+		"shared in shared":       {shared, shared, false},
+		"exclusive in shared":    {shared, exclusive, true},
+		"permit in shared":       {shared, three, true},
+		"permit in permit":       {three, three, false},
+		"one of more permits":    {three, five, false},
+		"one of fewer permits":   {five, three, true},
+		"exclusive in permit":    {three, exclusive, true},
+		"shared in permit":       {three, shared, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				start := time.Now()
+				outer := testkit.MustAcquire(t, l, "k", c.outer)
+				inner, err := l.Acquire(outer.Context(), "k", c.inner)
+				if c.upgrade {
+					wantIs(t, err, distlock.ErrUpgrade)
+				} else {
+					wantIs(t, err)
+					if inner.Token() != outer.Token() {
+						t.Errorf("tokens %d and %d", outer.Token(), inner.Token())
+					}
+					// Below that, the mode that the store has granted counts.
+					_, err := l.Acquire(inner.Context(), "k", c.outer)
+					wantIs(t, err)
+					wantIs(t, inner.Release(t.Context()))
+				}
+				if d := time.Since(start); d != 0 {
+					t.Errorf("it took %v", d)
+				}
+				if n := len(s.Calls(testkit.Wait)); n != 1 {
+					t.Errorf("%d acquisitions in the store", n)
+				}
+				wantIs(t, outer.Check())
+				wantIs(t, outer.Release(t.Context()))
+				_, err = l.Acquire(context.WithoutCancel(outer.Context()), "k", c.inner)
+				wantIs(t, err, distlock.ErrLost)
+				nothingLeft(t, l, s)
+			})
+		})
+	}
+}
+
+// A campaign by a reader of the same key cannot succeed.
+func TestLeadBelowAReader(t *testing.T) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+		wantIs(t, l.Do(t.Context(), "k", reading, func(ctx context.Context) error {
+			return l.Lead(ctx, "k", writing, func(context.Context) error { return nil })
+		}), distlock.ErrUpgrade)
+	})
+}
