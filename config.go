@@ -36,15 +36,13 @@ type Config struct {
 	// default is the host name and the process id; "-" means no name.
 	Holder string
 
-	// HandOvers limits how often a lock passes from one holder in this process to the next
-	// without going back to the store. That is far faster, but other processes wait. Each
-	// is an acquisition with its own token. By default the limit follows what it costs to
-	// pass the lock to another process: it is 64, or as many as fit in ten times that cost,
-	// which the Locker estimates from how long the store takes to answer. -1 is never.
-	HandOvers int
-
-	// HandOverTime limits the same from when this process got the lock. It does not end
-	// the last lease. The default is [DefaultHandOverTime].
+	// HandOverTime limits how long a lock passes from one holder in this process to the
+	// next without going back to the store. It counts from when this process got the lock,
+	// and does not end the last lease. Each hand-over is an acquisition with its own token.
+	// Hand-overs are far faster than the store, but other processes wait. So within this
+	// time a process stops after 64 of them, or after ten times what it costs to pass the
+	// lock to another process, if that is longer. The Locker estimates that cost from how
+	// long the store takes to answer. The default is 100 ms; -1 is never.
 	HandOverTime time.Duration
 }
 
@@ -62,10 +60,8 @@ func (c Config) withDefaults() Config {
 		panic("distlock: Config.Holder is longer than " + strconv.Itoa(owner.MaxHolder) + " bytes: " + strconv.QuoteToASCII(c.Holder))
 	case strings.ContainsFunc(c.Holder, owner.Excluded):
 		panic("distlock: Config.Holder has other characters than letters, digits and -._/: " + strconv.QuoteToASCII(c.Holder))
-	case c.HandOvers < -1:
-		panic("distlock: Config.HandOvers is below -1: " + strconv.Itoa(c.HandOvers))
-	case c.HandOverTime < 0:
-		panic("distlock: Config.HandOverTime is negative: " + c.HandOverTime.String())
+	case c.HandOverTime < -1:
+		panic("distlock: Config.HandOverTime is below -1: " + c.HandOverTime.String())
 	}
 	if c.MaxKeys == 0 {
 		c.MaxKeys = DefaultMaxKeys

@@ -17,13 +17,14 @@ import (
 func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 	for bound, config := range map[int]distlock.Config{
 		64: {}, // the store answers in no time
-		9:  {HandOvers: 9},
-		0:  {HandOvers: -1},
+		9:  {},
+		0:  {HandOverTime: -1},
 	} {
 		t.Run(fmt.Sprint(bound), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const waiters = 500
 				s := testkit.NewStore()
+				s.LimitTokens(bound + 1)
 				var handed, fresh atomic.Int64
 				config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
 					if i.HandedOver {

@@ -74,7 +74,7 @@ func hooked(t *testing.T, h distlock.Hooks, f func(t *testing.T, l *distlock.Loc
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{HandOvers: -1, Hooks: h})
+		l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: -1, Hooks: h})
 		f(t, l, s)
 	})
 }

@@ -15,12 +15,13 @@ import (
 func TestReadersShareOneLease(t *testing.T) {
 	for bound, config := range map[int]distlock.Config{
 		64: {}, // the store answers in no time
-		3:  {HandOvers: 3},
-		0:  {HandOvers: -1},
+		3:  {},
+		0:  {HandOverTime: -1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			const readers = 100
 			s := testkit.NewStore()
+			s.LimitTokens(bound + 1)
 			var mu sync.Mutex
 			handed := 0
 			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {

@@ -43,8 +43,9 @@ func traces(t *testing.T, f func(t *traced), others ...distlock.Hooks) {
 		r := tracetest.NewSpanRecorder()
 		p := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r))
 		s := testkit.NewStore()
+		s.LimitTokens(2) // one hand-over
 		spans := otellock.Hooks(otellock.WithTracerProvider(p), otellock.WithMeterProvider(noop.NewMeterProvider()))
-		l := distlock.New(s, distlock.Config{Holder: "web-1", HandOvers: 1, HandOverTime: time.Minute, Hooks: distlock.JoinHooks(append(others, spans)...)})
+		l := distlock.New(s, distlock.Config{Holder: "web-1", HandOverTime: time.Minute, Hooks: distlock.JoinHooks(append(others, spans)...)})
 		f(&traced{t, l, s, r, p.Tracer("caller"), time.Now()})
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -174,13 +175,13 @@ func TestSpanOfALoss(t *testing.T) {
 		span.End()
 		t.want(
 			`acquire lost [0s 0s] below "caller" name=lost mode=exclusive key=k token=1 outcome=acquired`,
-			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=forgotten token=3 outcome=acquired`,
+			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=forgotten token=1025 outcome=acquired`,
 			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=k outcome=lost error.type=lost `+
 				`Error: distlock: acquire "k": lock lost: held for MaxHold, 1s`,
 			`caller [0s 4s] below ""`,
 			`hold lost [0s 1s] below "caller" name=lost mode=exclusive key=k token=1 outcome=lost error.type=lost -> "acquire lost" `+
 				`event distlock.lost at 1s exception.message="lock lost: held for MaxHold, 1s" Error: lock lost: held for MaxHold, 1s`,
-			`hold lost [2s 3s] below "caller" name=lost mode=exclusive key=forgotten token=3 outcome=lost error.type=lost -> "acquire lost" `+
+			`hold lost [2s 3s] below "caller" name=lost mode=exclusive key=forgotten token=1025 outcome=lost error.type=lost -> "acquire lost" `+
 				`event distlock.lost at 3s exception.message="lock lost: held for MaxHold, 1s" Error: lock lost: held for MaxHold, 1s`,
 		)
 	})

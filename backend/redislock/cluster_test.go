@@ -217,7 +217,7 @@ func TestMasterStopped(t *testing.T) {
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	const limit = redislock.DefaultOpTimeout
 	b := redislock.New(redistest.ClusterClient(t, c.Masters))
-	locker := distlock.New(b, distlock.Config{HandOvers: -1})
+	locker := distlock.New(b, distlock.Config{HandOverTime: -1})
 	defer locker.Close()
 	on := keysOn(t, c, 10)
 	stopped := c.Masters[1]

@@ -73,7 +73,7 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := testkit.NewStore()
-		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
 		c := &guarded{T: t, store: store, start: time.Now(), changes: make(chan change, 1), signals: make(chan os.Signal, 16)}
 		c.g = &guard{
 			lease: lease, process: c, changes: c.changes, onLost: onLost, grace: 2500 * time.Millisecond, reserve: time.Second,
@@ -159,7 +159,7 @@ func TestLossAtTheRelease(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := testkit.NewStore()
-			lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+			lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
 			if c.steal {
 				store.Steal(t, "deploy")
 			}
@@ -176,7 +176,7 @@ func TestLossAtTheRelease(t *testing.T) {
 func TestNoCommandUnderALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := testkit.NewStore()
-		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
 		store.Steal(t, "deploy")
 		<-lease.Context().Done()
 		r := &runner{stderr: &strings.Builder{}, key: "deploy", path: "/nowhere/command", argv: []string{"command"}}
