@@ -90,14 +90,10 @@ func (s *Lease) Valid() bool { return s.over() == nil }
 func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
 // Until returns when the lease ends unless it is renewed, for example as the deadline
-// of a transaction. The store may grant the key to another owner a margin later.
-//
-// A store may give a waiter a short lease at first, which the Locker renews in the
-// background. Until waits for that, for one operation of the store.
+// of a transaction. The store may grant the key to another owner a margin later. Until
+// does no I/O. A store may give a waiter a short lease at first, which the watchdog
+// renews soon; [Lease.Refresh] extends it at once.
 func (s *Lease) Until() time.Time {
-	if s.state.Provisional() {
-		_ = s.Refresh(&s.ctx) // if it fails, the lease is as short as it was
-	}
 	end, _ := s.state.Until()
 	return end
 }

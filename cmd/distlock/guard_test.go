@@ -90,6 +90,20 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 	return code, lost, log
 }
 
+// A lease that a message granted is short at first. The command gets a whole one, and is
+// not stopped before the watchdog has renewed it.
+func TestCommandGetsAWholeLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := testkit.NewStore()
+		store.ShortAtFirst(300 * time.Millisecond)
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		refreshShort(lease, guardLease)
+		if left := time.Until(lease.Until()); left < guardLease*9/10 {
+			t.Errorf("%v are left", left)
+		}
+	})
+}
+
 // after does something when the time has passed, while the guard watches.
 func (c *guarded) after(d time.Duration, f func()) { time.AfterFunc(d, f) }
 
