@@ -116,7 +116,7 @@ func ExampleLocker_Acquire() {
 		}
 	}()
 	_, ok := distlock.FromContext(lease.Context())
-	fmt.Println(lease.Valid(), ok)
+	fmt.Println(lease.Check() == nil, ok)
 	// Output: true true
 }
 

@@ -94,7 +94,7 @@ func (s *Lease) Sharers() int {
 	return s.state.Sharers()
 }
 
-// ValidAt is Valid at the given time.
+// ValidAt reports whether s is valid at the given time.
 func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
 
 // UnderWay returns how many acquisitions, leases and clean-ups Close would wait for,

@@ -41,8 +41,8 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 				order := 0
 				line(t, &all, l, waiters, distlock.Opts{}, func(ctx context.Context, i int) {
 					lease, _ := distlock.FromContext(ctx)
-					if inside || !lease.Valid() || lease.Token() <= last || i != order {
-						t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Valid(), lease.Token(), last)
+					if inside || lease.Check() != nil || lease.Token() <= last || i != order {
+						t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Check() == nil, lease.Token(), last)
 					}
 					inside, last = true, lease.Token()
 					order++

@@ -138,7 +138,7 @@ func TestRenewed(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			lease, ok := distlock.FromContext(ctx)
-			if !ok || lease.Token() != i.Token || !lease.Valid() || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
+			if !ok || lease.Token() != i.Token || lease.Check() != nil || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
 				t.Errorf("%+v, lease %v", i, ok)
 			}
 			if failing {

@@ -59,7 +59,7 @@ func TestLeadIsForOne(t *testing.T) {
 				defer close(done)
 				wantIs(t, l.Lead(ctx, "k", distlock.Opts{}, func(ctx context.Context) error {
 					lease, ok := distlock.FromContext(ctx)
-					if !ok || !lease.Valid() || lease.Token() <= term {
+					if !ok || lease.Check() != nil || lease.Token() <= term {
 						t.Errorf("term %d after %d", lease.Token(), term)
 					}
 					term = lease.Token()

@@ -27,10 +27,9 @@ func taken(why error) error {
 
 // Lease is a lock that is held. It is safe for concurrent use.
 //
-// A Lease is valid until it is released or lost. [Lease.Valid] compares the clock with
-// the deadline, so it is right even if this process was paused, but time goes on
-// between the answer and the act: a resource that must be safe checks the
-// [Lease.Token].
+// A Lease is valid until it is released or lost. [Lease.Check] compares the clock with
+// the deadline, so it is right even if this process was paused. But time goes on between
+// the answer and the act: a resource that must be safe checks the [Lease.Token].
 type Lease struct {
 	locker  *Locker
 	name    string
@@ -81,12 +80,9 @@ func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.state.Grant()
 // instead of waiting for it.
 func (s *Lease) Context() context.Context { return &s.ctx }
 
-// Valid reports whether the lease is held by this process's clocks, without I/O. Once
-// false it stays false.
-func (s *Lease) Valid() bool { return s.over() == nil }
-
-// Check returns nil if the lease is valid, otherwise an error that wraps [ErrLost]. It
-// does no I/O. Call it before an operation, and before its commit.
+// Check returns nil if the lease is valid by the clocks of this process, otherwise an
+// error that wraps [ErrLost]; after an error it never returns nil again. It does no I/O.
+// Call it before an operation, and before its commit.
 func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
 // Until returns when the lease ends unless it is renewed, for example as the deadline

@@ -32,7 +32,7 @@ func TestLossDuringARelease(t *testing.T) {
 			goOn := held.Stop()
 			var all sync.WaitGroup
 			all.Go(func() { wantIs(t, held.Release(context.Background()), distlock.ErrLost) })
-			for held.Valid() { // until the release has checked the lease
+			for held.Check() == nil { // until the release has checked the lease
 				runtime.Gosched()
 			}
 			all.Go(l.LoseAll)

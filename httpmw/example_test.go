@@ -77,7 +77,7 @@ func Example_serveMux() {
 	mux := http.NewServeMux()
 	mux.Handle("POST /items/{sku}/orders", lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lease, _ := distlock.FromContext(r.Context())
-		fmt.Fprintln(w, "ordered", r.PathValue("sku"), "with a lock:", lease.Valid())
+		fmt.Fprintln(w, "ordered", r.PathValue("sku"), "with a lock:", lease.Check() == nil)
 	})))
 
 	post(mux, "/items/u1/orders", "")

@@ -277,8 +277,8 @@ func TestMasterStopped(t *testing.T) {
 	}
 	for m, ss := range leases {
 		for _, s := range ss {
-			if s.Valid() == (m == stopped) {
-				t.Errorf("%s, stopped %v: valid %v", s.Key(), m == stopped, s.Valid())
+			if (s.Check() == nil) == (m == stopped) {
+				t.Errorf("%s, stopped %v: valid %v", s.Key(), m == stopped, s.Check() == nil)
 			}
 		}
 	}

@@ -194,7 +194,7 @@ func TestNoCommandUnderALostLock(t *testing.T) {
 		store.Steal(t, "deploy")
 		<-lease.Context().Done()
 		r := &runner{stderr: &strings.Builder{}, key: "deploy", path: "/nowhere/command", argv: []string{"command"}}
-		if code, lost := r.underLock(lease, nil); code != exitLost || lost == nil {
+		if code, lost := r.underLock(lease, nil); code != exitUnavailable || lost == nil {
 			t.Errorf("exit code %d, %v", code, lost)
 		}
 	})

@@ -153,7 +153,7 @@ func Example() {
 	lock := httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{Prefix: "shop:", Value: "pay", RetryCount: 1})
 	r.POST("/orders/:id/pay", ginlock.Use(lock), func(c *gin.Context) {
 		lease, _ := distlock.FromContext(c.Request.Context())
-		c.String(http.StatusOK, "paid with a lock: %t", lease.Valid())
+		c.String(http.StatusOK, "paid with a lock: %t", lease.Check() == nil)
 	})
 	fmt.Println(post(r, "/orders/42/pay"))
 	// Output: 200 paid with a lock: true

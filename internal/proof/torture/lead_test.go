@@ -28,7 +28,7 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 		elected = true
 		lease, _ := distlock.FromContext(ctx)
 		t.granted([]*distlock.Lease{lease})
-		failure = t.work(ctx, lease.Valid)
+		failure = t.work(ctx, func() bool { return lease.Check() == nil })
 		if failure == nil && terms > 0 {
 			return nil // it campaigns again
 		}
