@@ -16,19 +16,14 @@ type Config struct {
 	// Hasher is the default of [Opts].Hasher; its own is SHA-256, cut to 128 bits, in hex.
 	Hasher Hasher
 
-	// MaxKeys limits how many keys this process holds or waits for at the same time; the
-	// next one gets [ErrQueueFull]. Clients choose keys, and each key costs memory here
-	// and in the store. The default is [DefaultMaxKeys].
-	MaxKeys int
-
 	// MaxWaiters limits how many goroutines of this process wait for one another, for all
 	// keys together; the next one gets [ErrQueueFull]. The first waiter for a key, which
 	// waits in the store, is not counted. A waiter costs about 5 KB, so the default,
-	// [DefaultTotalWaiters], is about 250 MB.
+	// 50,000, is about 250 MB.
 	MaxWaiters int
 
 	// CloseTimeout is how long [Locker.Close] waits for holders to release their leases.
-	// The default is [DefaultCloseTimeout].
+	// The default is 5 seconds.
 	CloseTimeout time.Duration
 
 	// Holder is the name of this process in Inspect and in errors ("held by web-3/1432").
@@ -46,12 +41,20 @@ type Config struct {
 	HandOverTime time.Duration
 }
 
+const (
+	defaultTotalWaiters = 50_000
+	defaultCloseTimeout = 5 * time.Second
+	defaultHandOverTime = 100 * time.Millisecond
+
+	// maxKeys limits how many keys a process holds or waits for at the same time. Clients
+	// choose keys, and each key costs memory here and in the store.
+	maxKeys = 1 << 20
+)
+
 // withDefaults fills in the zero fields and panics for those that make no
 // sense.
 func (c Config) withDefaults() Config {
 	switch {
-	case c.MaxKeys < 0:
-		panic("distlock: Config.MaxKeys is negative: " + strconv.Itoa(c.MaxKeys))
 	case c.MaxWaiters < 0:
 		panic("distlock: Config.MaxWaiters is negative: " + strconv.Itoa(c.MaxWaiters))
 	case c.CloseTimeout < 0:
@@ -63,14 +66,11 @@ func (c Config) withDefaults() Config {
 	case c.HandOverTime < -1:
 		panic("distlock: Config.HandOverTime is below -1: " + c.HandOverTime.String())
 	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = DefaultMaxKeys
-	}
 	if c.MaxWaiters == 0 {
-		c.MaxWaiters = DefaultTotalWaiters
+		c.MaxWaiters = defaultTotalWaiters
 	}
 	if c.CloseTimeout == 0 {
-		c.CloseTimeout = DefaultCloseTimeout
+		c.CloseTimeout = defaultCloseTimeout
 	}
 	switch c.Holder {
 	case "":
@@ -79,7 +79,7 @@ func (c Config) withDefaults() Config {
 		c.Holder = ""
 	}
 	if c.HandOverTime == 0 {
-		c.HandOverTime = DefaultHandOverTime
+		c.HandOverTime = defaultHandOverTime
 	}
 	return c
 }

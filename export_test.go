@@ -6,7 +6,11 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/localqueue"
 )
+
+// HandOverTime is the default of Config.HandOverTime.
+const HandOverTime = defaultHandOverTime
 
 // Keys returns how many keys have holders or waiters in this process.
 func (l *Locker) Keys() int {
@@ -88,6 +92,9 @@ func (l *Locker) StopWatchdog() (goOn func()) {
 func (s *Lease) HoldIsOver() bool {
 	return s.state.Over() != nil
 }
+
+// LimitKeys sets the limit of keys before the first use.
+func (l *Locker) LimitKeys(n int) { l.queue = localqueue.New[*leaseState](n, l.cfg.MaxWaiters) }
 
 // Sharers returns how many leases share the record of s.
 func (s *Lease) Sharers() int {

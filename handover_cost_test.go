@@ -90,7 +90,7 @@ func TestHandOversFollowTheCostOfAChange(t *testing.T) {
 	for _, c := range []struct{ trip, hold, keep time.Duration }{
 		{200 * time.Microsecond, 20 * time.Microsecond, 4 * time.Millisecond},
 		{time.Millisecond, 50 * time.Microsecond, 20 * time.Millisecond},
-		{20 * time.Millisecond, time.Millisecond, distlock.DefaultHandOverTime},
+		{20 * time.Millisecond, time.Millisecond, distlock.HandOverTime},
 		{time.Millisecond, time.Millisecond, 65 * time.Millisecond}, // a change costs little
 	} {
 		t.Run(fmt.Sprint(c.trip, " by ", c.hold), func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestHandOversFollowTheCostOfAChange(t *testing.T) {
 				if least := min(got.locks[0], got.locks[1]); max(got.locks[0], got.locks[1]) > 2*least {
 					t.Errorf("unequal shares: %v", got.locks)
 				}
-				if c.keep < distlock.DefaultHandOverTime && got.used < 0.9 {
+				if c.keep < distlock.HandOverTime && got.used < 0.9 {
 					t.Errorf("the key is held %.0f %% of the time", 100*got.used)
 				}
 			})

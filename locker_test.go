@@ -413,7 +413,6 @@ func TestOwnersAreFresh(t *testing.T) {
 func TestNewRefusesNonsense(t *testing.T) {
 	for name, f := range map[string]func(){
 		"distlock: New: nil Backend":                      func() { distlock.New(nil, distlock.Config{}) },
-		"distlock: Config.MaxKeys is negative: -1":        func() { distlock.New(testkit.NewStore(), distlock.Config{MaxKeys: -1}) },
 		"distlock: Config.MaxWaiters is negative: -2":     func() { distlock.New(testkit.NewStore(), distlock.Config{MaxWaiters: -2}) },
 		"distlock: Config.CloseTimeout is negative: -1ns": func() { distlock.New(testkit.NewStore(), distlock.Config{CloseTimeout: -1}) },
 		"distlock: nil Locker":                            func() { (*distlock.Locker)(nil).Site(distlock.Opts{Value: "v"}) },

@@ -109,7 +109,7 @@ func TestOptsValidate(t *testing.T) {
 func TestOptsDefaults(t *testing.T) {
 	t.Parallel()
 	o := distlock.Opts{}.WithDefaults()
-	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != distlock.DefaultMaxWaiters {
+	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != 10_000 {
 		t.Errorf("got %v, %v, %d", o.KeyTimeout, o.RetryInterval, o.MaxWaiters)
 	}
 	if o.RetryCount != 0 || o.MaxHold != 0 || o.NoWatchdog {

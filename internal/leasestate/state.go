@@ -31,9 +31,9 @@ type State[H comparable] struct {
 	mu     sync.Mutex
 	enough time.Duration // what must be left of the lease for a next holder
 
-	sent        time.Time   // when the last request that extended the lease was sent
-	renewalErr  *renewalErr // the last renewal since then, if it failed
-	over        error       // wraps ErrLost; nil while the lease goes on
+	sent       time.Time   // when the last request that extended the lease was sent
+	renewalErr *renewalErr // the last renewal since then, if it failed
+	over       error       // wraps ErrLost; nil while the lease goes on
 
 	tokens     tokenRange
 	nextTokens *tokenRange   // received ahead of time, to follow tokens
