@@ -41,7 +41,7 @@ func (l *Locker) acquire(ctx context.Context, key string, o *Opts, set *backoff.
 
 func (l *Locker) tellStart(ctx context.Context, key string, o *Opts) context.Context {
 	if h := l.cfg.Hooks.Start; h != nil {
-		return h(ctx, StartInfo{o.info(key)})
+		return h(ctx, o.info(key))
 	}
 	return ctx
 }

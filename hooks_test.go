@@ -44,8 +44,8 @@ func (e *events) hooks(span string) distlock.Hooks {
 		e.note("%s %s %s %v/%d "+format+" in %v", append(append([]any{what, i.Name, i.Key, i.Mode, i.Permits}, args...), ctx.Value(ctxKey{}))...)
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
-			note(ctx, "start", i.LockInfo, "")
+		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+			note(ctx, "start", i, "")
 			return context.WithValue(ctx, ctxKey{}, span)
 		},
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
@@ -61,10 +61,7 @@ func (e *events) hooks(span string) distlock.Hooks {
 			note(ctx, "lost", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
 		},
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			note(ctx, "released", i.LockInfo, "%d after %v again=%v lost=%v", i.Token, i.Held, i.Reentrant, errors.Is(i.Err, distlock.ErrLost))
-		},
-		Resigned: func(ctx context.Context, i distlock.ResignedInfo) {
-			note(ctx, "resigned", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
+			note(ctx, "released", i.LockInfo, "%d after %v again=%v term=%v lost=%v", i.Token, i.Held, i.Reentrant, i.Term, errors.Is(i.Err, distlock.ErrLost))
 		},
 	}
 }
@@ -101,8 +98,8 @@ func TestHooks(t *testing.T) {
 			"failed shop:pay shop:7 exclusive/0 after 0s busy=true in span",
 			"start shop: shop:7 exclusive/0  in outer",
 			"acquired shop: shop:7 exclusive/0 1 after 0s again=true in span",
-			"released shop: shop:7 exclusive/0 1 after 1s again=true lost=false in span",
-			"released shop:pay shop:7 exclusive/0 1 after 2s again=false lost=false in span",
+			"released shop: shop:7 exclusive/0 1 after 1s again=true term=false lost=false in span",
+			"released shop:pay shop:7 exclusive/0 1 after 2s again=false term=false lost=false in span",
 		)
 
 		held := testkit.MustAcquire(t, l, "8", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Second / 2, Permits: 3})
@@ -113,15 +110,14 @@ func TestHooks(t *testing.T) {
 			"start unnamed 8 exclusive/3  in <nil>",
 			"acquired unnamed 8 exclusive/3 2 after 0s again=false in span",
 			"lost unnamed 8 exclusive/3 2 after 500ms: lock lost: held for MaxHold, 500ms in span",
-			"released unnamed 8 exclusive/3 2 after 500ms again=false lost=true in span",
+			"released unnamed 8 exclusive/3 2 after 500ms again=false term=false lost=true in span",
 		)
 
 		_ = l.Lead(t.Context(), "9", distlock.Opts{Mode: distlock.Shared}, func(context.Context) error { return testkit.ErrBroken })
 		e.want(t,
 			"start unnamed 9 shared/0  in <nil>",
 			"acquired unnamed 9 shared/0 3 after 0s again=false in span",
-			"released unnamed 9 shared/0 3 after 0s again=false lost=false in span",
-			"resigned unnamed 9 shared/0 3 after 0s: broken pipe in span",
+			"released unnamed 9 shared/0 3 after 0s again=false term=true lost=false in span",
 		)
 	})
 }

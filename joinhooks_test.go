@@ -20,7 +20,7 @@ func TestJoinHooks(t *testing.T) {
 			return func(ctx context.Context, _ any) { e.note("%s %s %v", name, what, ctx.Value(ctxKey{})) }
 		}
 		return distlock.Hooks{
-			Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+			Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
 				note("start")(ctx, nil)
 				return context.WithValue(ctx, ctxKey{}, name)
 			},
@@ -29,7 +29,6 @@ func TestJoinHooks(t *testing.T) {
 			Renewed:  func(ctx context.Context, i distlock.RenewedInfo) { note("renewed")(ctx, i) },
 			Lost:     func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
 			Released: func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
-			Resigned: func(ctx context.Context, i distlock.ResignedInfo) { note("resigned")(ctx, i) },
 		}
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
@@ -45,7 +44,7 @@ func TestJoinHooks(t *testing.T) {
 			e.want(t, "a lost b", "b lost b")
 			return testkit.ErrBroken
 		})
-		e.want(t, "b released b", "a released b", "b resigned b", "a resigned b")
+		e.want(t, "b released b", "a released b")
 	})
 	for _, none := range []distlock.Hooks{distlock.JoinHooks(), distlock.JoinHooks(distlock.Hooks{}, distlock.Hooks{})} {
 		if !reflect.ValueOf(none).IsZero() {
@@ -89,7 +88,7 @@ func TestJoinedStartPanics(t *testing.T) {
 			var e events
 			first := e.hooks("span")
 			last := e.hooks("never")
-			last.Start = func(context.Context, distlock.StartInfo) context.Context { end(); return nil }
+			last.Start = func(context.Context, distlock.LockInfo) context.Context { end(); return nil }
 			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				done := make(chan any)
 				go func() {
@@ -109,13 +108,13 @@ func TestJoinedStartPanics(t *testing.T) {
 // Joined hooks do not allocate.
 func TestJoinedHooksAllocateNothing(t *testing.T) {
 	h := distlock.Hooks{
-		Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { return ctx },
+		Start:    func(ctx context.Context, _ distlock.LockInfo) context.Context { return ctx },
 		Acquired: func(context.Context, distlock.AcquiredInfo) {},
 		Released: func(context.Context, distlock.ReleasedInfo) {},
 	}
 	h = distlock.JoinHooks(h, h, h)
 	if n := testing.AllocsPerRun(100, func() {
-		ctx := h.Start(context.Background(), distlock.StartInfo{})
+		ctx := h.Start(context.Background(), distlock.LockInfo{})
 		h.Acquired(ctx, distlock.AcquiredInfo{})
 		h.Released(ctx, distlock.ReleasedInfo{})
 	}); n > 0 {

@@ -48,6 +48,7 @@ type Lease struct {
 	ended     atomic.Bool // its holder gave it back; the state may go on with another
 	entered   atomic.Bool // a re-entry of it with OneReentry is inside
 	alone     bool        // it is such a re-entry
+	leads     bool        // it is a term of Lead
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
 
 	mu       sync.Mutex // taken by Release and Revoked
@@ -139,7 +140,7 @@ func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
 func (s *Lease) tellReleased(err error) {
 	if h := s.locker.cfg.Hooks.Released; h != nil {
 		h(&s.ctx, ReleasedInfo{
-			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Reentrant: s.reentered != nil, Err: err,
+			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Reentrant: s.reentered != nil, Term: s.leads, Err: err,
 		})
 	}
 }

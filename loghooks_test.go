@@ -84,11 +84,11 @@ func TestLogHooks(t *testing.T) {
 	h.Renewed(t.Context(), renewal)
 	renewal.Err = testkit.ErrBroken
 	h.Renewed(t.Context(), renewal)
-	h.Resigned(t.Context(), distlock.ResignedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Err: testkit.ErrBroken})
+	h.Released(t.Context(), distlock.ReleasedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Term: true, Err: testkit.ErrBroken})
 	want(t,
 		`level=DEBUG msg="lock renewed" name=job key="job\n1" token=7 held=1m0s left=1s`,
 		`level=WARN msg="lock not renewed" name=job key="job\n1" token=7 held=1m0s left=1s err="broken pipe"`,
-		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s err="broken pipe"`,
+		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err="broken pipe"`,
 	)
 }
 
@@ -96,12 +96,11 @@ func TestLogHooks(t *testing.T) {
 func TestLogHooksOff(t *testing.T) {
 	h := distlock.LogHooks(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if n := testing.AllocsPerRun(100, func() {
-		ctx := h.Start(context.Background(), distlock.StartInfo{})
+		ctx := h.Start(context.Background(), distlock.LockInfo{})
 		h.Acquired(ctx, distlock.AcquiredInfo{})
 		h.Renewed(ctx, distlock.RenewedInfo{})
 		h.Failed(ctx, distlock.FailedInfo{Err: testkit.ErrBroken})
 		h.Released(ctx, distlock.ReleasedInfo{})
-		h.Resigned(ctx, distlock.ResignedInfo{})
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}

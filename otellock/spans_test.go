@@ -244,7 +244,7 @@ func TestNoSpanWithoutCaller(t *testing.T) {
 func TestSpansEndAfterAPanic(t *testing.T) {
 	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
 		for name, other := range map[string]distlock.Hooks{
-			"Start":    {Start: func(context.Context, distlock.StartInfo) context.Context { end(); return nil }},
+			"Start":    {Start: func(context.Context, distlock.LockInfo) context.Context { end(); return nil }},
 			"Acquired": {Acquired: func(context.Context, distlock.AcquiredInfo) { end() }},
 			"Failed":   {Failed: func(context.Context, distlock.FailedInfo) { end() }},
 			"Released": {Released: func(context.Context, distlock.ReleasedInfo) { end() }},
@@ -274,7 +274,7 @@ func TestSpansOfTheKnownRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder, reader := tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
 		p := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-		caller := distlock.Hooks{Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+		caller := distlock.Hooks{Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
 			ctx, span := p.Tracer("caller").Start(ctx, "caller")
 			span.End()
 			return ctx
