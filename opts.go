@@ -111,9 +111,6 @@ func (o Opts) Validate() error {
 	if o.Params.isSet() && !o.ParamLock {
 		errs = append(errs, fieldErrorf("Params", "is set but %v is false", fieldName("ParamLock")))
 	}
-	if f, ok := o.Hasher.(HasherFunc); ok && f == nil {
-		errs = append(errs, fieldErrorf("Hasher", "is a nil HasherFunc"))
-	}
 	switch {
 	case o.KeyFormat != nil:
 		errs = append(errs, o.KeyFormat.validate(base, &o))

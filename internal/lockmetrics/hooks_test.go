@@ -303,7 +303,7 @@ func TestOutcomes(t *testing.T) {
 		got = append(got, o.String())
 	}
 	if want := strings.Fields("acquired handed_over reentered released renewed failed ok lost options key upgrade no_fencing " +
-		"closed unavailable foreign queue_full not_acquired other"); !slices.Equal(got, want) {
+		"closed unavailable queue_full not_acquired other"); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
