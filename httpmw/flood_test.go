@@ -55,7 +55,7 @@ func TestSlowClientsHoldNothingUp(t *testing.T) {
 			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.WithBodyFirst(100))
 		},
 		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id"), opts())
+			return httpmw.Lock(l, httpmw.JSONField("id", 0), opts())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
