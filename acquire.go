@@ -41,7 +41,7 @@ func (l *Locker) acquire(ctx context.Context, key string, o *Opts, set *backoff.
 
 func (l *Locker) tellStart(ctx context.Context, key string, o *Opts) context.Context {
 	if h := l.cfg.Hooks.Start; h != nil {
-		return h(ctx, StartInfo{o.info(key)})
+		return h(ctx, o.info(key))
 	}
 	return ctx
 }
@@ -240,7 +240,7 @@ func (l *Locker) acquireRemote(ctx context.Context, s *Lease, key string, c comp
 func (l *Locker) request(key string, o *Opts) driver.Request {
 	return driver.Request{
 		Key: key, Owner: owner.New(l.ownerSuffix), TTL: o.KeyTimeout, Mode: o.Mode, Permits: o.Permits,
-		Tokens: leasestate.Tokens(l.cfg.HandOvers), Renews: !o.NoWatchdog,
+		Tokens: leasestate.Tokens(l.cfg.HandOverTime), Renews: !o.NoWatchdog,
 	}
 }
 
@@ -252,7 +252,7 @@ func (l *Locker) accept(ctx context.Context, s *Lease, g driver.Grant, c compat.
 		}
 		return ErrNoFencing
 	}
-	limits := leasestate.NewLimits(l.cfg.HandOvers, l.cfg.HandOverTime, l.extender != nil, &l.roundTrip)
+	limits := leasestate.NewLimits(l.cfg.HandOverTime, l.extender != nil, &l.roundTrip)
 	st, now := new(leaseState), time.Now()
 	st.Init(now, g, c, limits, (*Lease).lost)
 	s.assign(st, now, g.Sent, o.MaxHold)

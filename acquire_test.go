@@ -141,7 +141,8 @@ func TestMaxWaitersOfAllKeys(t *testing.T) {
 
 func TestMaxKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{MaxKeys: 2})
+		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
+		l.LimitKeys(2)
 		a, b := testkit.MustAcquire(t, l, "a", distlock.Opts{}), testkit.MustAcquire(t, l, "b", distlock.Opts{})
 		_, err := l.Acquire(t.Context(), "c", distlock.Opts{})
 		wantIs(t, err, distlock.ErrQueueFull)

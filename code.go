@@ -21,7 +21,6 @@ const (
 	CodeNoFencing               // ErrNoFencing: the backend cannot do what Fencing demands
 	CodeClosed                  // ErrClosed: this process shuts down, another may do the work
 	CodeUnavailable             // ErrUnavailable
-	CodeForeign                 // ErrForeign
 	CodeQueueFull               // ErrQueueFull
 	CodeNotAcquired             // ErrNotAcquired
 	CodeOther                   // none of these: for example the function's own error
@@ -40,7 +39,6 @@ var codes = [...]struct {
 	CodeNoFencing:   {"no_fencing", ErrNoFencing},
 	CodeClosed:      {"closed", ErrClosed},
 	CodeUnavailable: {"unavailable", ErrUnavailable},
-	CodeForeign:     {"foreign", ErrForeign},
 	CodeQueueFull:   {"queue_full", ErrQueueFull},
 	CodeNotAcquired: {"not_acquired", ErrNotAcquired},
 	CodeOther:       {"other", nil},

@@ -16,19 +16,14 @@ type Config struct {
 	// Hasher is the default of [Opts].Hasher; its own is SHA-256, cut to 128 bits, in hex.
 	Hasher Hasher
 
-	// MaxKeys limits how many keys this process holds or waits for at the same time; the
-	// next one gets [ErrQueueFull]. Clients choose keys, and each key costs memory here
-	// and in the store. The default is [DefaultMaxKeys].
-	MaxKeys int
-
 	// MaxWaiters limits how many goroutines of this process wait for one another, for all
 	// keys together; the next one gets [ErrQueueFull]. The first waiter for a key, which
 	// waits in the store, is not counted. A waiter costs about 5 KB, so the default,
-	// [DefaultTotalWaiters], is about 250 MB.
+	// 50,000, is about 250 MB.
 	MaxWaiters int
 
 	// CloseTimeout is how long [Locker.Close] waits for holders to release their leases.
-	// The default is [DefaultCloseTimeout].
+	// The default is 5 seconds.
 	CloseTimeout time.Duration
 
 	// Holder is the name of this process in Inspect and in errors ("held by web-3/1432").
@@ -36,24 +31,30 @@ type Config struct {
 	// default is the host name and the process id; "-" means no name.
 	Holder string
 
-	// HandOvers limits how often a lock passes from one holder in this process to the next
-	// without going back to the store. That is far faster, but other processes wait. Each
-	// is an acquisition with its own token. By default the limit follows what it costs to
-	// pass the lock to another process: it is 64, or as many as fit in ten times that cost,
-	// which the Locker estimates from how long the store takes to answer. -1 is never.
-	HandOvers int
-
-	// HandOverTime limits the same from when this process got the lock. It does not end
-	// the last lease. The default is [DefaultHandOverTime].
+	// HandOverTime limits how long a lock passes from one holder in this process to the
+	// next without going back to the store. It counts from when this process got the lock,
+	// and does not end the last lease. Each hand-over is an acquisition with its own token.
+	// Hand-overs are far faster than the store, but other processes wait. So within this
+	// time a process stops after 64 of them, or after ten times what it costs to pass the
+	// lock to another process, if that is longer. The Locker estimates that cost from how
+	// long the store takes to answer. The default is 100 ms; -1 is never.
 	HandOverTime time.Duration
 }
+
+const (
+	defaultTotalWaiters = 50_000
+	defaultCloseTimeout = 5 * time.Second
+	defaultHandOverTime = 100 * time.Millisecond
+
+	// maxKeys limits how many keys a process holds or waits for at the same time. Clients
+	// choose keys, and each key costs memory here and in the store.
+	maxKeys = 1 << 20
+)
 
 // withDefaults fills in the zero fields and panics for those that make no
 // sense.
 func (c Config) withDefaults() Config {
 	switch {
-	case c.MaxKeys < 0:
-		panic("distlock: Config.MaxKeys is negative: " + strconv.Itoa(c.MaxKeys))
 	case c.MaxWaiters < 0:
 		panic("distlock: Config.MaxWaiters is negative: " + strconv.Itoa(c.MaxWaiters))
 	case c.CloseTimeout < 0:
@@ -62,19 +63,14 @@ func (c Config) withDefaults() Config {
 		panic("distlock: Config.Holder is longer than " + strconv.Itoa(owner.MaxHolder) + " bytes: " + strconv.QuoteToASCII(c.Holder))
 	case strings.ContainsFunc(c.Holder, owner.Excluded):
 		panic("distlock: Config.Holder has other characters than letters, digits and -._/: " + strconv.QuoteToASCII(c.Holder))
-	case c.HandOvers < -1:
-		panic("distlock: Config.HandOvers is below -1: " + strconv.Itoa(c.HandOvers))
-	case c.HandOverTime < 0:
-		panic("distlock: Config.HandOverTime is negative: " + c.HandOverTime.String())
-	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = DefaultMaxKeys
+	case c.HandOverTime < -1:
+		panic("distlock: Config.HandOverTime is below -1: " + c.HandOverTime.String())
 	}
 	if c.MaxWaiters == 0 {
-		c.MaxWaiters = DefaultTotalWaiters
+		c.MaxWaiters = defaultTotalWaiters
 	}
 	if c.CloseTimeout == 0 {
-		c.CloseTimeout = DefaultCloseTimeout
+		c.CloseTimeout = defaultCloseTimeout
 	}
 	switch c.Holder {
 	case "":
@@ -83,7 +79,7 @@ func (c Config) withDefaults() Config {
 		c.Holder = ""
 	}
 	if c.HandOverTime == 0 {
-		c.HandOverTime = DefaultHandOverTime
+		c.HandOverTime = defaultHandOverTime
 	}
 	return c
 }

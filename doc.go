@@ -64,9 +64,8 @@
 // # Readers and permits
 //
 // A reader that comes after a writer waits behind it. In one process, readers share one
-// lease in the store, so many of them cost few requests: for [Config].HandOverTime and
-// [Config].HandOvers readers, while no other caller waits in the process. If the lease is
-// lost, all its readers are told.
+// lease in the store while no other caller waits there, for [Config].HandOverTime, so many
+// of them cost few requests. If the lease is lost, all its readers are told.
 //
 // Code below a holder re-enters if the holder has what it asks for. A writer below a
 // reader, or anything else below a permit, is [ErrUpgrade] at once.

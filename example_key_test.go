@@ -105,11 +105,11 @@ func ExampleKeyed() {
 	// Output: shop:pay:157cbd1d6bfef991a1f0cdca3a759bc7
 }
 
-func ExampleHasherFunc() {
+func ExampleHasher() {
 	// 256 bits, where a policy requires them.
-	full := distlock.HasherFunc(func(encoded []byte) string {
-		return fmt.Sprintf("%x", sha256.Sum256(encoded))
-	})
+	full := func(dst, encoded []byte) []byte {
+		return fmt.Appendf(dst, "%x", sha256.Sum256(encoded))
+	}
 	keys := distlock.NewKeyBuilder(distlock.Opts{Value: "pay", ParamLock: true, Hasher: full})
 	key, _ := keys.Key("customer-42")
 	fmt.Println(key)

@@ -253,7 +253,7 @@ func ExampleLocker_AcquireAll() {
 	for _, lease := range leases.Leases() {
 		fmt.Println(lease.Key(), lease.Token() > 0)
 	}
-	fmt.Println(leases.Valid(), leases.Release(context.Background()))
+	fmt.Println(leases.Check() == nil, leases.Release(context.Background()))
 	// Output:
 	// stock:cup true
 	// stock:tea true

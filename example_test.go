@@ -119,7 +119,7 @@ func ExampleLocker_Acquire() {
 		}
 	}()
 	_, ok := distlock.FromContext(lease.Context())
-	fmt.Println(lease.Valid(), ok)
+	fmt.Println(lease.Check() == nil, ok)
 	// Output: true true
 }
 
@@ -234,7 +234,7 @@ func ExampleLocker_Site() {
 func ExampleJoinHooks() {
 	type spanKey struct{}
 	traces := distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
+		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
 			return context.WithValue(ctx, spanKey{}, "span of "+i.Name)
 		},
 		Released: func(ctx context.Context, _ distlock.ReleasedInfo) { fmt.Println("end of the", ctx.Value(spanKey{})) },

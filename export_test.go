@@ -6,6 +6,7 @@ import (
 
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/clock"
+	"github.com/distlock-go/distlock/internal/localqueue"
 )
 
 // Keys returns how many keys have holders or waiters in this process.
@@ -87,12 +88,15 @@ func (s *Lease) HoldIsOver() bool {
 	return s.state.Over() != nil
 }
 
+// LimitKeys sets the limit of keys before the first use.
+func (l *Locker) LimitKeys(n int) { l.queue = localqueue.New[*leaseState](n, l.cfg.MaxWaiters) }
+
 // Sharers returns how many leases share the record of s.
 func (s *Lease) Sharers() int {
 	return s.state.Sharers()
 }
 
-// ValidAt is Valid at the given time.
+// ValidAt reports whether s is valid at the given time.
 func (s *Lease) ValidAt(now time.Time) bool { return s.overAt(now) == nil }
 
 // UnderWay returns how many acquisitions, leases and clean-ups Close would wait for,

@@ -17,13 +17,14 @@ import (
 func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 	for bound, config := range map[int]distlock.Config{
 		64: {}, // the store answers in no time
-		9:  {HandOvers: 9},
-		0:  {HandOvers: -1},
+		9:  {},
+		0:  {HandOverTime: -1},
 	} {
 		t.Run(fmt.Sprint(bound), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const waiters = 500
 				s := testkit.NewStore()
+				s.LimitTokens(bound + 1)
 				var handed, fresh atomic.Int64
 				config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {
 					if i.HandedOver {
@@ -40,8 +41,8 @@ func TestHandOverNeedsNoRoundTrip(t *testing.T) {
 				order := 0
 				line(t, &all, l, waiters, distlock.Opts{}, func(ctx context.Context, i int) {
 					lease, _ := distlock.FromContext(ctx)
-					if inside || !lease.Valid() || lease.Token() <= last || i != order {
-						t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Valid(), lease.Token(), last)
+					if inside || lease.Check() != nil || lease.Token() <= last || i != order {
+						t.Errorf("holder %d in place %d: overlap %v, valid %v, token %d after %d", i, order, inside, lease.Check() == nil, lease.Token(), last)
 					}
 					inside, last = true, lease.Token()
 					order++
@@ -413,7 +414,8 @@ func TestExtendThatFindsTheKeyLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		s.Delay(10*time.Millisecond, testkit.Extend) // until the next holder has the key
-		l := testkit.NewLocker(t, extending(s), distlock.Config{HandOvers: 8})
+		s.LimitTokens(9)
+		l := testkit.NewLocker(t, extending(s), distlock.Config{})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		var all sync.WaitGroup
 		line(t, &all, l, 1, distlock.Opts{}, func(context.Context, int) {})

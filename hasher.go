@@ -12,46 +12,45 @@ import (
 	"github.com/distlock-go/distlock/internal/keyenc"
 )
 
-// boundedHasher is a Hasher of this package: its text is fit for a key and has at
-// most maxLen bytes.
-type boundedHasher interface {
-	Hasher
-	maxLen() int
-}
-
-var (
-	_ boundedHasher = digest{}
-	_ boundedHasher = (*keyed)(nil)
-	_ boundedHasher = plain{}
-	_ Hasher        = HasherFunc(nil)
-)
-
-// digest is the default Hasher.
-type digest struct{}
-
-func (digest) AppendHash(dst, encoded []byte) []byte { return keyenc.AppendDigest(dst, encoded) }
-
-func (digest) maxLen() int { return keyenc.DigestLen }
+// Hasher turns encoded parameters into the last part of a key: it appends a text to dst
+// and returns the extended slice. [Plain] and [Keyed] make one; the default is SHA-256 cut
+// to 128 bits, in hex. A Hasher is called concurrently and must not block. It must neither
+// change nor keep the two slices.
+//
+// The text must depend on encoded alone, and be the same in every process. It must not be
+// feasible to find two encodings with one text, because clients choose parameters. When
+// options are checked, encoded is empty, and the text shows how much room to leave.
+//
+// The text must not be empty. A key is refused with [ErrKey] if it is over 200 bytes or is
+// not UTF-8. White space, control characters, and braces that are not one hash tag are
+// refused too.
+type Hasher func(dst, encoded []byte) []byte
 
 // Plain returns a [Hasher] that shows the parameters, such as "(u1,7)" or "s(ID=7)",
 // for people who read keys: see docs/keys.md. A text of more than 96 bytes ends with a
 // digest, so Prefix+Value may have 103 bytes. Keys appear in logs: do not use Plain for
 // parameters that are personal or secret.
-func Plain() Hasher { return plain{} }
+func Plain() Hasher {
+	return func(dst, encoded []byte) []byte {
+		if len(encoded) == 0 { // the room that a text may need
+			return append(dst, make([]byte, keyenc.PlainLen)...)
+		}
+		return keyenc.AppendPlain(dst, encoded)
+	}
+}
 
-type plain struct{}
-
-func (plain) AppendHash(dst, encoded []byte) []byte { return keyenc.AppendPlain(dst, encoded) }
-
-func (plain) maxLen() int { return keyenc.PlainLen }
-
-// HasherFunc is a function as a [Hasher]. It gets the encoded parameters, which it must
-// neither change nor keep, and returns the text. It must not be nil.
-type HasherFunc func(encoded []byte) string
-
-// AppendHash appends f(encoded) to dst.
-func (f HasherFunc) AppendHash(dst, encoded []byte) []byte {
-	return append(dst, f(encoded)...)
+// textLen returns the length of the texts of h, as far as it is known before there are
+// parameters: exact for a digest, the most for [Plain], and at least 1.
+func (h Hasher) textLen() (n int) {
+	if h == nil {
+		return keyenc.DigestLen
+	}
+	defer func() {
+		if recover() != nil {
+			n = 1 // the calls will show the panic
+		}
+	}()
+	return max(len(h(nil, nil)), 1)
 }
 
 // minSecret is the least length of a secret in bytes: the 128 bits of the result.
@@ -66,26 +65,19 @@ func Keyed(secret []byte) Hasher {
 		panic("distlock: Keyed: the secret has " + strconv.Itoa(len(secret)) +
 			" bytes: at least " + strconv.Itoa(minSecret))
 	}
-	k := &keyed{}
 	own := bytes.Clone(secret) // the pool makes states at any time
-	k.states.New = func() any { return &keyedState{mac: hmac.New(sha256.New, own)} }
-	return k
+	states := sync.Pool{New: func() any { return &keyedState{mac: hmac.New(sha256.New, own)} }}
+	return func(dst, encoded []byte) []byte {
+		s := states.Get().(*keyedState)
+		s.mac.Reset()
+		s.mac.Write(encoded)
+		dst = hex.AppendEncode(dst, s.mac.Sum(s.sum[:0])[:keyenc.DigestLen/2])
+		states.Put(s)
+		return dst
+	}
 }
-
-type keyed struct{ states sync.Pool }
 
 type keyedState struct {
 	mac hash.Hash
 	sum [sha256.Size]byte
 }
-
-func (k *keyed) AppendHash(dst, encoded []byte) []byte {
-	s := k.states.Get().(*keyedState)
-	s.mac.Reset()
-	s.mac.Write(encoded)
-	dst = hex.AppendEncode(dst, s.mac.Sum(s.sum[:0])[:keyenc.DigestLen/2])
-	k.states.Put(s)
-	return dst
-}
-
-func (k *keyed) maxLen() int { return keyenc.DigestLen }

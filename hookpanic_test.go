@@ -23,14 +23,13 @@ func lame(hook string, how func()) distlock.Hooks {
 		}
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
+		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
 			end(ctx, "Start", i.Key)
 			return ctx
 		},
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { end(ctx, "Acquired", i.Key) },
 		Failed:   func(ctx context.Context, i distlock.FailedInfo) { end(ctx, "Failed", i.Key) },
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) { end(ctx, "Released", i.Key) },
-		Resigned: func(ctx context.Context, i distlock.ResignedInfo) { end(ctx, "Resigned", i.Key) },
 	}
 }
 
@@ -103,7 +102,7 @@ func TestHookThatPanics(t *testing.T) {
 		},
 	}
 	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
-		for _, hook := range []string{"none", "Start", "Acquired", "Failed", "Released", "Resigned"} {
+		for _, hook := range []string{"none", "Start", "Acquired", "Failed", "Released"} {
 			for name, operation := range operations {
 				t.Run(name+"/"+hook+"/"+how, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { surviveHook(t, lame(hook, end), operation) })
@@ -211,9 +210,9 @@ func TestReleasedOfSeveral(t *testing.T) {
 		synctest.Wait()
 		e.lines = slices.DeleteFunc(e.lines, func(line string) bool { return strings.HasPrefix(line, "lost") })
 		e.want(t,
-			"released unnamed b exclusive/0 2 after 0s again=false lost=false in span",
-			"released unnamed c exclusive/0 3 after 0s again=false lost=false in span",
-			"released unnamed a exclusive/0 1 after 0s again=false lost=true in span",
+			"released unnamed b exclusive/0 2 after 0s again=false term=false lost=false in span",
+			"released unnamed c exclusive/0 3 after 0s again=false term=false lost=false in span",
+			"released unnamed a exclusive/0 1 after 0s again=false term=false lost=true in span",
 		)
 	})
 }

@@ -21,13 +21,12 @@ import (
 // for. If one panics, the panic reaches the caller like a panic of the function: the lock
 // is released, and no hook is called twice for it.
 type Hooks struct {
-	Start    func(ctx context.Context, i StartInfo) context.Context // an acquisition begins
-	Acquired func(ctx context.Context, i AcquiredInfo)              // a lock was acquired, or re-entered
-	Failed   func(ctx context.Context, i FailedInfo)                // an acquisition ended without the lock, also one that was refused
-	Renewed  func(ctx context.Context, i RenewedInfo)               // a lease was renewed, or the store failed to renew it
-	Lost     func(ctx context.Context, i LostInfo)                  // a lease ended before its release
-	Released func(ctx context.Context, i ReleasedInfo)              // a lease, lost or not, was released, or a re-entry ended
-	Resigned func(ctx context.Context, i ResignedInfo)              // a term of Locker.Lead ended, after Released
+	Start    func(ctx context.Context, i LockInfo) context.Context // an acquisition begins
+	Acquired func(ctx context.Context, i AcquiredInfo)             // a lock was acquired, or re-entered
+	Failed   func(ctx context.Context, i FailedInfo)               // an acquisition ended without the lock, also one that was refused
+	Renewed  func(ctx context.Context, i RenewedInfo)              // a lease was renewed, or the store failed to renew it
+	Lost     func(ctx context.Context, i LostInfo)                 // a lease ended before its release
+	Released func(ctx context.Context, i ReleasedInfo)             // a lease, lost or not, was released, or a re-entry ended
 }
 
 // LockInfo describes the lock of a hook.
@@ -37,9 +36,6 @@ type LockInfo struct {
 	Mode    Mode
 	Permits int // of a semaphore; 0: not a semaphore
 }
-
-// StartInfo describes an acquisition that begins.
-type StartInfo struct{ LockInfo }
 
 // AcquiredInfo describes a lock that was acquired.
 type AcquiredInfo struct {
@@ -81,15 +77,8 @@ type ReleasedInfo struct {
 	Token     uint64
 	Held      time.Duration // since it was acquired, or re-entered
 	Reentrant bool          // the end of a re-entry: the caller still holds the key
+	Term      bool          // the end of a term of Locker.Lead
 	Err       error         // ErrLost, ErrUnavailable, or nil
-}
-
-// ResignedInfo describes a term of a leader that is over.
-type ResignedInfo struct {
-	LockInfo
-	Token uint64 // of the term
-	Held  time.Duration
-	Err   error // the function's, with the lock's joined behind it
 }
 
 // info returns what every hook gets about s.

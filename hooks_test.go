@@ -50,8 +50,8 @@ func (e *events) hooks(span string) distlock.Hooks {
 		e.note("%s %s %s %v/%d "+format+" in %v", append(append([]any{what, i.Name, i.Key, i.Mode, i.Permits}, args...), ctx.Value(ctxKey{}))...)
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
-			note(ctx, "start", i.LockInfo, "")
+		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+			note(ctx, "start", i, "")
 			return context.WithValue(ctx, ctxKey{}, span)
 		},
 		Acquired: func(ctx context.Context, i distlock.AcquiredInfo) {
@@ -67,10 +67,7 @@ func (e *events) hooks(span string) distlock.Hooks {
 			note(ctx, "lost", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
 		},
 		Released: func(ctx context.Context, i distlock.ReleasedInfo) {
-			note(ctx, "released", i.LockInfo, "%d after %v again=%v lost=%v", i.Token, i.Held, i.Reentrant, errors.Is(i.Err, distlock.ErrLost))
-		},
-		Resigned: func(ctx context.Context, i distlock.ResignedInfo) {
-			note(ctx, "resigned", i.LockInfo, "%d after %v: %v", i.Token, i.Held, i.Err)
+			note(ctx, "released", i.LockInfo, "%d after %v again=%v term=%v lost=%v", i.Token, i.Held, i.Reentrant, i.Term, errors.Is(i.Err, distlock.ErrLost))
 		},
 	}
 }
@@ -80,7 +77,7 @@ func hooked(t *testing.T, h distlock.Hooks, f func(t *testing.T, l *distlock.Loc
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
-		l := testkit.NewLocker(t, s, distlock.Config{HandOvers: -1, Hooks: h})
+		l := testkit.NewLocker(t, s, distlock.Config{HandOverTime: -1, Hooks: h})
 		f(t, l, s)
 	})
 }
@@ -107,8 +104,8 @@ func TestHooks(t *testing.T) {
 			"failed shop:pay shop:7 exclusive/0 after 0s busy=true in span",
 			"start shop: shop:7 exclusive/0  in outer",
 			"acquired shop: shop:7 exclusive/0 1 after 0s again=true in span",
-			"released shop: shop:7 exclusive/0 1 after 1s again=true lost=false in span",
-			"released shop:pay shop:7 exclusive/0 1 after 2s again=false lost=false in span",
+			"released shop: shop:7 exclusive/0 1 after 1s again=true term=false lost=false in span",
+			"released shop:pay shop:7 exclusive/0 1 after 2s again=false term=false lost=false in span",
 		)
 
 		held := testkit.MustAcquire(t, l, "8", distlock.Opts{KeyTimeout: time.Second, MaxHold: time.Second / 2, Permits: 3})
@@ -119,15 +116,14 @@ func TestHooks(t *testing.T) {
 			"start unnamed 8 exclusive/3  in <nil>",
 			"acquired unnamed 8 exclusive/3 2 after 0s again=false in span",
 			"lost unnamed 8 exclusive/3 2 after 500ms: lock lost: held for MaxHold, 500ms in span",
-			"released unnamed 8 exclusive/3 2 after 500ms again=false lost=true in span",
+			"released unnamed 8 exclusive/3 2 after 500ms again=false term=false lost=true in span",
 		)
 
 		_ = l.Lead(t.Context(), "9", distlock.Opts{Mode: distlock.Shared}, func(context.Context) error { return testkit.ErrBroken })
 		e.want(t,
 			"start unnamed 9 shared/0  in <nil>",
 			"acquired unnamed 9 shared/0 3 after 0s again=false in span",
-			"released unnamed 9 shared/0 3 after 0s again=false lost=false in span",
-			"resigned unnamed 9 shared/0 3 after 0s: broken pipe in span",
+			"released unnamed 9 shared/0 3 after 0s again=false term=true lost=false in span",
 		)
 	})
 }
@@ -144,7 +140,7 @@ func TestRenewed(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			lease, ok := distlock.FromContext(ctx)
-			if !ok || lease.Token() != i.Token || !lease.Valid() || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
+			if !ok || lease.Token() != i.Token || lease.Check() != nil || i.Left <= 0 || i.Left > time.Until(lease.Until()) {
 				t.Errorf("%+v, lease %v", i, ok)
 			}
 			if failing {
@@ -328,11 +324,11 @@ func TestLogHooks(t *testing.T) {
 	h.Renewed(t.Context(), renewal)
 	renewal.Err = testkit.ErrBroken
 	h.Renewed(t.Context(), renewal)
-	h.Resigned(t.Context(), distlock.ResignedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Err: testkit.ErrBroken})
+	h.Released(t.Context(), distlock.ReleasedInfo{LockInfo: renewal.LockInfo, Token: 7, Held: time.Hour, Term: true, Err: testkit.ErrBroken})
 	want(t,
 		`level=DEBUG msg="lock renewed" name=job key="job\n1" token=7 held=1m0s left=1s`,
 		`level=WARN msg="lock not renewed" name=job key="job\n1" token=7 held=1m0s left=1s err="broken pipe"`,
-		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s err="broken pipe"`,
+		`level=DEBUG msg="leader resigned" name=job key="job\n1" token=7 held=1h0m0s reentrant=false err="broken pipe"`,
 	)
 }
 
@@ -340,12 +336,11 @@ func TestLogHooks(t *testing.T) {
 func TestLogHooksOff(t *testing.T) {
 	h := distlock.LogHooks(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if n := testing.AllocsPerRun(100, func() {
-		ctx := h.Start(context.Background(), distlock.StartInfo{})
+		ctx := h.Start(context.Background(), distlock.LockInfo{})
 		h.Acquired(ctx, distlock.AcquiredInfo{})
 		h.Renewed(ctx, distlock.RenewedInfo{})
 		h.Failed(ctx, distlock.FailedInfo{Err: testkit.ErrBroken})
 		h.Released(ctx, distlock.ReleasedInfo{})
-		h.Resigned(ctx, distlock.ResignedInfo{})
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -370,7 +365,7 @@ func TestJoinHooks(t *testing.T) {
 			return func(ctx context.Context, _ any) { e.note("%s %s %v", name, what, ctx.Value(ctxKey{})) }
 		}
 		return distlock.Hooks{
-			Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+			Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
 				note("start")(ctx, nil)
 				return context.WithValue(ctx, ctxKey{}, name)
 			},
@@ -379,7 +374,6 @@ func TestJoinHooks(t *testing.T) {
 			Renewed:  func(ctx context.Context, i distlock.RenewedInfo) { note("renewed")(ctx, i) },
 			Lost:     func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
 			Released: func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
-			Resigned: func(ctx context.Context, i distlock.ResignedInfo) { note("resigned")(ctx, i) },
 		}
 	}
 	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
@@ -395,7 +389,7 @@ func TestJoinHooks(t *testing.T) {
 			e.want(t, "a lost b", "b lost b")
 			return testkit.ErrBroken
 		})
-		e.want(t, "b released b", "a released b", "b resigned b", "a resigned b")
+		e.want(t, "b released b", "a released b")
 	})
 	for _, none := range []distlock.Hooks{distlock.JoinHooks(), distlock.JoinHooks(distlock.Hooks{}, distlock.Hooks{})} {
 		if !reflect.ValueOf(none).IsZero() {
@@ -439,7 +433,7 @@ func TestJoinedStartPanics(t *testing.T) {
 			var e events
 			first := e.hooks("span")
 			last := e.hooks("never")
-			last.Start = func(context.Context, distlock.StartInfo) context.Context { end(); return nil }
+			last.Start = func(context.Context, distlock.LockInfo) context.Context { end(); return nil }
 			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 				done := make(chan any)
 				go func() {
@@ -459,13 +453,13 @@ func TestJoinedStartPanics(t *testing.T) {
 // Joined hooks do not allocate.
 func TestJoinedHooksAllocateNothing(t *testing.T) {
 	h := distlock.Hooks{
-		Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { return ctx },
+		Start:    func(ctx context.Context, _ distlock.LockInfo) context.Context { return ctx },
 		Acquired: func(context.Context, distlock.AcquiredInfo) {},
 		Released: func(context.Context, distlock.ReleasedInfo) {},
 	}
 	h = distlock.JoinHooks(h, h, h)
 	if n := testing.AllocsPerRun(100, func() {
-		ctx := h.Start(context.Background(), distlock.StartInfo{})
+		ctx := h.Start(context.Background(), distlock.LockInfo{})
 		h.Acquired(ctx, distlock.AcquiredInfo{})
 		h.Released(ctx, distlock.ReleasedInfo{})
 	}); n > 0 {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// JoinHooks returns hooks that call all given hooks in this order; Failed, Released and
-// Resigned, which end what Start began, in reverse. Each Start gets the context of the
+// JoinHooks returns hooks that call all given hooks in this order; Failed and Released,
+// which end what Start began, in reverse. Each Start gets the context of the
 // Start before it. If a Start panics, the hooks before it get Failed; if another hook does,
 // the others are still called.
 func JoinHooks(hooks ...Hooks) Hooks {
@@ -18,18 +18,17 @@ func JoinHooks(hooks ...Hooks) Hooks {
 	joined.Lost = inOrder(hooks, func(h *Hooks) hook[LostInfo] { return h.Lost })
 	joined.Failed = inReverse(hooks, func(h *Hooks) hook[FailedInfo] { return h.Failed })
 	joined.Released = inReverse(hooks, func(h *Hooks) hook[ReleasedInfo] { return h.Released })
-	joined.Resigned = inReverse(hooks, func(h *Hooks) hook[ResignedInfo] { return h.Resigned })
 	return joined
 }
 
 // errStart is why an acquisition failed before it began.
 var errStart = errors.New("a Start hook did not return")
 
-func startInOrder(hooks []Hooks) func(context.Context, StartInfo) context.Context {
+func startInOrder(hooks []Hooks) func(context.Context, LockInfo) context.Context {
 	if !slices.ContainsFunc(hooks, func(h Hooks) bool { return h.Start != nil }) {
 		return nil
 	}
-	return func(ctx context.Context, i StartInfo) context.Context {
+	return func(ctx context.Context, i LockInfo) context.Context {
 		at := 0
 		defer func() {
 			if at == len(hooks) {
@@ -37,7 +36,7 @@ func startInOrder(hooks []Hooks) func(context.Context, StartInfo) context.Contex
 			}
 			// a panic, or runtime.Goexit
 			if failed := inReverse(hooks[:at], func(h *Hooks) hook[FailedInfo] { return h.Failed }); failed != nil {
-				failed(ctx, FailedInfo{LockInfo: i.LockInfo, Err: &Error{Op: "acquire", Key: i.Key, Err: errStart}})
+				failed(ctx, FailedInfo{LockInfo: i, Err: &Error{Op: "acquire", Key: i.Key, Err: errStart}})
 			}
 		}()
 		for ; at < len(hooks); at++ {

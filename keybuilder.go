@@ -13,19 +13,6 @@ import (
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// Hasher turns encoded parameters into the last part of a key. [Plain], [Keyed] and
-// [HasherFunc] make one; the default is SHA-256 cut to 128 bits, in hex. The text must
-// depend on the encoding alone, and be the same in every process. It must not be feasible
-// to find two encodings with one text, because clients choose parameters.
-type Hasher interface {
-	// AppendHash appends the text to dst and returns the extended slice. It is called
-	// concurrently and must not block. It must neither change nor keep the two slices.
-	// The text must not be empty. A key is refused with [ErrKey] if it is over 200
-	// bytes, is not UTF-8, or has white space or control characters, or braces that are
-	// not one hash tag.
-	AppendHash(dst, encoded []byte) []byte
-}
-
 // KeyBuilder makes full keys of parameters: Prefix + Value and, with [Opts].ParamLock,
 // ":" and a text for the parameters. It is for authors of decorators, and safe for
 // concurrent use.
@@ -41,8 +28,7 @@ type KeyBuilder struct {
 	fixed  string // the key without parameters; "" if they take part
 	params Selector
 	format KeyFormat
-	hasher Hasher // nil if format makes the key
-	sound  bool   // the hasher is of this package, so its text needs no check
+	hasher Hasher // nil: the digest, or format makes the key
 }
 
 // NewKeyBuilder returns a KeyBuilder for o. It panics if o is invalid.
@@ -59,12 +45,8 @@ func NewKeyBuilder(o Opts) *KeyBuilder {
 		}
 	case !o.ParamLock:
 		b.fixed = b.base
-	case b.format == nil:
+	default:
 		b.hasher = o.Hasher
-		if b.hasher == nil {
-			b.hasher = digest{}
-		}
-		_, b.sound = b.hasher.(boundedHasher)
 	}
 	return b
 }
@@ -117,8 +99,8 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 		return "", false, b.refuse(err)
 	}
 	dst := append(append(e.KeyBuffer(), b.base...), ':')
-	if b.sound {
-		key = string(b.hasher.AppendHash(dst, e.Encoded()))
+	if b.hasher == nil {
+		key = string(keyenc.AppendDigest(dst, e.Encoded()))
 	} else if key, err = b.hash(dst, e.Encoded()); err != nil {
 		return "", false, err
 	}
@@ -126,18 +108,18 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 	return key, false, nil
 }
 
-// hash calls a Hasher of the user, and checks its result.
+// hash calls the Hasher, and checks its result.
 func (b *KeyBuilder) hash(dst, encoded []byte) (key string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			key, err = "", b.refuse(fmt.Errorf("the Hasher %T panicked: %w", b.hasher, keyenc.Panicked(r)))
+			key, err = "", b.refuse(fmt.Errorf("the Hasher panicked: %w", keyenc.Panicked(r)))
 		}
 	}()
-	key = string(b.hasher.AppendHash(dst, encoded))
+	key = string(b.hasher(dst, encoded))
 	return key, b.checkHashed(key)
 }
 
-// checkHashed checks a key from a Hasher of the user.
+// checkHashed checks a key from a Hasher.
 func (b *KeyBuilder) checkHashed(key string) error {
 	rest, ok := strings.CutPrefix(key, b.base)
 	switch {
@@ -181,17 +163,9 @@ func validateBase(base string) error {
 	return nil
 }
 
-// validateRoom checks that base leaves room for the text that h appends. The length
-// of a text from a Hasher of the user is known only when it is called.
+// validateRoom checks that base leaves room for the text that h appends.
 func validateRoom(base string, h Hasher) error {
-	if h == nil {
-		h = digest{}
-	}
-	need := 1
-	if bounded, ok := h.(boundedHasher); ok {
-		need = bounded.maxLen()
-	}
-	if most := keyenc.MaxKeyLen - len(":") - need; len(base) > most && len(base) <= keyenc.MaxKeyLen {
+	if most := max(keyenc.MaxKeyLen-len(":")-h.textLen(), 0); len(base) > most && len(base) <= keyenc.MaxKeyLen {
 		return fieldErrorf("Prefix+Value", "%s is %d bytes long and leaves no room for the parameters: at most %d with this Hasher",
 			text.Quote(base), len(base), most)
 	}

@@ -226,33 +226,27 @@ func TestNewKeyBuilderPanics(t *testing.T) {
 	t.Error("did not panic")
 }
 
-// hasherOf returns the given slice.
-type hasherOf func(dst []byte) []byte
-
-func (h hasherOf) AppendHash(dst, _ []byte) []byte { return h(dst) }
-
 func TestKeyChecksTheHasher(t *testing.T) {
 	t.Parallel()
-	appends := func(s string) hasherOf { return func(dst []byte) []byte { return append(dst, s...) } }
 	for _, c := range []struct {
 		name string
-		h    hasherOf
+		h    distlock.Hasher
 		want string // "": ErrKey
 	}{
-		{"fine", appends("x-1"), "shop:pay:x-1"},
-		{"not ASCII", appends("Grüße"), "shop:pay:Grüße"},
-		{"full", appends(strings.Repeat("x", keyenc.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", keyenc.MaxKeyLen-9)},
-		{"too long", appends(strings.Repeat("x", keyenc.MaxKeyLen-8)), ""},
-		{"empty", appends(""), ""},
-		{"space", appends("a b"), ""},
-		{"newline", appends("a\n"), ""},
-		{"hash tag", appends("{a}"), "shop:pay:{a}"},
-		{"half a hash tag", appends("{a"), ""},
-		{"not UTF-8", appends("\xff"), ""},
-		{"nil", func([]byte) []byte { return nil }, ""},
-		{"replaces", func([]byte) []byte { return []byte("x") }, ""},
-		{"shortens", func(dst []byte) []byte { return dst[:len(dst)-1] }, ""},
-		{"writes over", func(dst []byte) []byte { dst[len(dst)-1] = '-'; return append(dst, 'x') }, ""},
+		{"fine", whenCalled("x-1"), "shop:pay:x-1"},
+		{"not ASCII", whenCalled("Grüße"), "shop:pay:Grüße"},
+		{"full", whenCalled(strings.Repeat("x", keyenc.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", keyenc.MaxKeyLen-9)},
+		{"too long", whenCalled(strings.Repeat("x", keyenc.MaxKeyLen-8)), ""},
+		{"empty", whenCalled(""), ""},
+		{"space", whenCalled("a b"), ""},
+		{"newline", whenCalled("a\n"), ""},
+		{"hash tag", whenCalled("{a}"), "shop:pay:{a}"},
+		{"half a hash tag", whenCalled("{a"), ""},
+		{"not UTF-8", whenCalled("\xff"), ""},
+		{"nil", func(_, _ []byte) []byte { return nil }, ""},
+		{"replaces", func(_, _ []byte) []byte { return []byte("x") }, ""},
+		{"shortens", func(dst, _ []byte) []byte { return dst[:len(dst)-1] }, ""},
+		{"writes over", func(dst, _ []byte) []byte { dst[len(dst)-1] = '-'; return append(dst, 'x') }, ""},
 	} {
 		got, err := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true, Hasher: c.h}).Key(1)
 		if got != c.want || (c.want == "") != errors.Is(err, distlock.ErrKey) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"time"
 )
 
 // Lead takes part in the election of one leader for the key o.Prefix + key, and runs fn
@@ -69,13 +68,7 @@ func (s *Lease) term(fn func(ctx context.Context) error) (again bool, _ error) {
 
 // serve runs fn for one term, and resigns when fn returns, panics or exits.
 func (s *Lease) serve(fn func(ctx context.Context) error) (fnErr, lockErr error) {
-	defer func() { // also if Released panics
-		if h := s.locker.cfg.Hooks.Resigned; h != nil {
-			h(&s.ctx, ResignedInfo{
-				LockInfo: s.info(), Token: s.Token(), Held: time.Since(s.assigned.Since), Err: join(fnErr, lockErr),
-			})
-		}
-	}()
+	s.leads = true
 	defer func() { lockErr = s.Release(&s.ctx) }()
 	return fn(&s.ctx), nil
 }

@@ -27,10 +27,9 @@ func taken(why error) error {
 
 // Lease is a lock that is held. It is safe for concurrent use.
 //
-// A Lease is valid until it is released or lost. [Lease.Valid] compares the clock with
-// the deadline, so it is right even if this process was paused, but time goes on
-// between the answer and the act: a resource that must be safe checks the
-// [Lease.Token].
+// A Lease is valid until it is released or lost. [Lease.Check] compares the clock with
+// the deadline, so it is right even if this process was paused. But time goes on between
+// the answer and the act: a resource that must be safe checks the [Lease.Token].
 type Lease struct {
 	locker  *Locker
 	name    string
@@ -49,6 +48,7 @@ type Lease struct {
 	ended     atomic.Bool // its holder gave it back; the state may go on with another
 	entered   atomic.Bool // a re-entry of it with OneReentry is inside
 	alone     bool        // it is such a re-entry
+	leads     bool        // it is a term of Lead
 	noMinHold atomic.Bool // MinHold does not count, because no caller got the lease
 
 	mu       sync.Mutex // taken by Release and Revoked
@@ -81,23 +81,16 @@ func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.state.Grant()
 // instead of waiting for it.
 func (s *Lease) Context() context.Context { return &s.ctx }
 
-// Valid reports whether the lease is held by this process's clocks, without I/O. Once
-// false it stays false.
-func (s *Lease) Valid() bool { return s.over() == nil }
-
-// Check returns nil if the lease is valid, otherwise an error that wraps [ErrLost]. It
-// does no I/O. Call it before an operation, and before its commit.
+// Check returns nil if the lease is valid by the clocks of this process, otherwise an
+// error that wraps [ErrLost]; after an error it never returns nil again. It does no I/O.
+// Call it before an operation, and before its commit.
 func (s *Lease) Check() error { return s.fail("check", s.over()) }
 
 // Until returns when the lease ends unless it is renewed, for example as the deadline
-// of a transaction. The store may grant the key to another owner a margin later.
-//
-// A store may give a waiter a short lease at first, which the Locker renews in the
-// background. Until waits for that, for one operation of the store.
+// of a transaction. The store may grant the key to another owner a margin later. Until
+// does no I/O. A store may give a waiter a short lease at first, which the watchdog
+// renews soon; [Lease.Refresh] extends it at once.
 func (s *Lease) Until() time.Time {
-	if s.state.Provisional() {
-		_ = s.Refresh(&s.ctx) // if it fails, the lease is as short as it was
-	}
 	end, _ := s.state.Until()
 	return end
 }
@@ -147,7 +140,7 @@ func (s *Lease) finish(err *error) { *err = join(*err, s.Release(&s.ctx)) }
 func (s *Lease) tellReleased(err error) {
 	if h := s.locker.cfg.Hooks.Released; h != nil {
 		h(&s.ctx, ReleasedInfo{
-			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Reentrant: s.reentered != nil, Err: err,
+			LockInfo: s.info(), Token: s.assigned.Token, Held: time.Since(s.assigned.Since), Reentrant: s.reentered != nil, Term: s.leads, Err: err,
 		})
 	}
 }

@@ -21,7 +21,7 @@ func TestReentry(t *testing.T) {
 				start := time.Now()
 				err := l.Do(ctx, "a", distlock.Opts{RetryCount: 1}, func(ctx context.Context) error {
 					inner, _ := distlock.FromContext(ctx)
-					if inner.Key() != "a" || inner.Token() != outer.Token() || !inner.Valid() || inner.Until() != outer.Until() {
+					if inner.Key() != "a" || inner.Token() != outer.Token() || inner.Check() != nil || inner.Until() != outer.Until() {
 						t.Errorf("re-entered as %q with token %d, outer %d", inner.Key(), inner.Token(), outer.Token())
 					}
 					return l.Do(ctx, "b", distlock.Opts{RetryCount: 1}, nothing)
@@ -29,7 +29,7 @@ func TestReentry(t *testing.T) {
 				if time.Since(start) != 0 {
 					t.Error("the re-entry waited")
 				}
-				if s.Free(t, "a") || !outer.Valid() {
+				if s.Free(t, "a") || outer.Check() != nil {
 					t.Error("the inner end released the lock")
 				}
 				return err
@@ -48,7 +48,7 @@ func TestReentryOfAnEndedLeaseIsErrLost(t *testing.T) {
 		again, err := l.Acquire(held.Context(), "k", distlock.Opts{})
 		wantIs(t, err)
 		wantIs(t, again.Release(t.Context()))
-		if again.Valid() || !errors.Is(again.Check(), distlock.ErrLost) || !held.Valid() {
+		if !errors.Is(again.Check(), distlock.ErrLost) || held.Check() != nil {
 			t.Errorf("after the inner release: inner %v, outer %v", again.Check(), held.Check())
 		}
 		third, err := l.Acquire(held.Context(), "k", distlock.Opts{})
@@ -110,7 +110,7 @@ func TestFromContextAndDetach(t *testing.T) {
 		if _, ok := distlock.FromContext(d); ok || d.Err() != nil || d.Value(ctxKey{}) != "kept" {
 			t.Errorf("detached: err %v, value %v", d.Err(), d.Value(ctxKey{}))
 		}
-		if !held.Valid() {
+		if held.Check() != nil {
 			t.Error("a cancelled caller lost the lock before it gave it back")
 		}
 		wantIs(t, held.Release(ctx)) // sent although ctx has ended
@@ -196,7 +196,7 @@ func TestHungReleaseIsBounded(t *testing.T) {
 	})
 }
 
-// Valid gives the right answer before the watchdog has noticed the expiry, for example
+// Check gives the right answer before the watchdog has noticed the expiry, for example
 // after a pause of the process.
 func TestValidLooksAtTheClock(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
@@ -205,11 +205,11 @@ func TestValidLooksAtTheClock(t *testing.T) {
 			t.Errorf("Until is %v away", d)
 		}
 		time.Sleep(time.Until(held.Until()) - 1)
-		if !held.Valid() {
+		if held.Check() != nil {
 			t.Error("not valid a nanosecond before Until")
 		}
 		time.Sleep(time.Nanosecond)
-		if held.Valid() {
+		if held.Check() == nil {
 			t.Error("valid at Until")
 		}
 		wantIs(t, held.Refresh(t.Context()), distlock.ErrLost)

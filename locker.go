@@ -46,7 +46,7 @@ func New(b driver.Backend, cfg Config) *Locker {
 	l := &Locker{
 		backend:  b,
 		cfg:      cfg,
-		queue:    localqueue.New[*leaseState](cfg.MaxKeys, cfg.MaxWaiters),
+		queue:    localqueue.New[*leaseState](maxKeys, cfg.MaxWaiters),
 		watchdog: newWatchdog(b, &cfg.Hooks),
 		life:     newLifetime(),
 		releases: rolling.New(releaseTimeout),

@@ -20,8 +20,8 @@ func LogHooks(log *slog.Logger) Hooks {
 		}
 	}
 	return Hooks{
-		Start: func(ctx context.Context, i StartInfo) context.Context {
-			line(ctx, slog.LevelDebug, "lock wanted", &i.LockInfo)
+		Start: func(ctx context.Context, i LockInfo) context.Context {
+			line(ctx, slog.LevelDebug, "lock wanted", &i)
 			return ctx
 		},
 		Acquired: func(ctx context.Context, i AcquiredInfo) {
@@ -48,12 +48,12 @@ func LogHooks(log *slog.Logger) Hooks {
 				slog.Any("err", i.Err))
 		},
 		Released: func(ctx context.Context, i ReleasedInfo) {
-			line(ctx, slog.LevelDebug, "lock released", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
+			msg := "lock released"
+			if i.Term {
+				msg = "leader resigned"
+			}
+			line(ctx, slog.LevelDebug, msg, &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
 				slog.Bool("reentrant", i.Reentrant), slog.Any("err", i.Err))
-		},
-		Resigned: func(ctx context.Context, i ResignedInfo) {
-			line(ctx, slog.LevelDebug, "leader resigned", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
-				slog.Any("err", i.Err))
 		},
 	}
 }

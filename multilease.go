@@ -147,9 +147,6 @@ func (m *MultiLease) Lease(key string) *Lease {
 	return nil
 }
 
-// Valid reports whether all leases are valid: see [Lease.Valid].
-func (m *MultiLease) Valid() bool { return m.over() == nil }
-
 // Check returns nil if all leases are valid; otherwise an error that wraps [ErrLost]
 // and names the first key whose lease is not. It does no I/O.
 func (m *MultiLease) Check() error { return m.over() }

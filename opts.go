@@ -9,15 +9,11 @@ import (
 	"github.com/distlock-go/distlock/internal/compat"
 )
 
-// Defaults of [Opts] and [Config].
+// Defaults of [Opts].
 const (
 	DefaultKeyTimeout    = 10 * time.Second
 	DefaultRetryInterval = 500 * time.Millisecond
-	DefaultMaxWaiters    = 10_000 // of Opts
-	DefaultTotalWaiters  = 50_000 // MaxWaiters of Config
-	DefaultMaxKeys       = 1 << 20
-	DefaultCloseTimeout  = 5 * time.Second
-	DefaultHandOverTime  = 100 * time.Millisecond
+	defaultMaxWaiters    = 10_000
 )
 
 // Opts declares how something is locked. It is a plain struct, copied by its users. Its
@@ -100,7 +96,7 @@ type Opts struct {
 	NoWatchdog bool
 
 	// MaxWaiters limits how many goroutines of this process wait for one key; the next one
-	// gets [ErrQueueFull]. The default is [DefaultMaxWaiters].
+	// gets [ErrQueueFull]. The default is 10,000.
 	MaxWaiters int
 }
 
@@ -114,9 +110,6 @@ func (o Opts) Validate() error {
 	}
 	if o.Params.isSet() && !o.ParamLock {
 		errs = append(errs, fieldErrorf("Params", "is set but %v is false", fieldName("ParamLock")))
-	}
-	if f, ok := o.Hasher.(HasherFunc); ok && f == nil {
-		errs = append(errs, fieldErrorf("Hasher", "is a nil HasherFunc"))
 	}
 	switch {
 	case o.KeyFormat != nil:
@@ -227,7 +220,7 @@ func (o Opts) withDefaults() Opts {
 		o.RetryInterval = DefaultRetryInterval
 	}
 	if o.MaxWaiters == 0 {
-		o.MaxWaiters = DefaultMaxWaiters
+		o.MaxWaiters = defaultMaxWaiters
 	}
 	return o
 }

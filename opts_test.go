@@ -14,7 +14,7 @@ func TestOptsValidate(t *testing.T) {
 	const year = 366 * 24 * time.Hour
 	long := strings.Repeat("x", 100)
 	byOrder := distlock.By(func(o order) any { return o.ID })
-	short := distlock.HasherFunc(func([]byte) string { return "x" })
+	short := func(dst, _ []byte) []byte { return append(dst, 'x') }
 	for _, c := range []struct {
 		name string
 		opts distlock.Opts
@@ -58,7 +58,6 @@ func TestOptsValidate(t *testing.T) {
 		{"Params without ParamLock", distlock.Opts{Value: "v", Params: byOrder}, []string{"Params", "ParamLock is false"}},
 		{"By of nil", distlock.Opts{Value: "v", ParamLock: true, Params: distlock.By[order](nil)}, []string{"Params is By of a nil", "order"}},
 		{"By of nil without ParamLock", distlock.Opts{Value: "v", Params: distlock.By[order](nil)}, []string{"Params is By of a nil", "ParamLock is false"}},
-		{"nil HasherFunc", distlock.Opts{Value: "v", Hasher: distlock.HasherFunc(nil)}, []string{"Hasher is a nil HasherFunc"}},
 		{"white space", distlock.Opts{Prefix: "p:", Value: "a b"}, []string{`Prefix+Value "p:a b" has white space at byte 3`}},
 		{"control character", distlock.Opts{Prefix: "p\n", Value: "a"}, []string{`Prefix+Value "p\na" has white space`}},
 		{"NUL", distlock.Opts{Prefix: "p\x00", Value: "a"}, []string{`Prefix+Value "p\x00a" has a control character`}},
@@ -75,9 +74,9 @@ func TestOptsValidate(t *testing.T) {
 		{"room for one's own", distlock.Opts{Prefix: long, Value: long[:98], ParamLock: true, Hasher: short}, nil},
 		{"no room for one's own", distlock.Opts{Prefix: long, Value: long[:99], ParamLock: true, Hasher: short}, []string{"Prefix+Value \"xxx", "199 bytes", "at most 198"}},
 		{"everything at once", distlock.Opts{
-			Prefix: "p p", Params: byOrder, Hasher: distlock.HasherFunc(nil), KeyTimeout: -1, RetryInterval: 5, MaxHold: -7, RetryCount: -8, MaxWaiters: -9,
+			Prefix: "p p", Params: byOrder, Hasher: distlock.Plain(), KeyTimeout: -1, RetryInterval: 5, MaxHold: -7, RetryCount: -8, MaxWaiters: -9,
 		}, []string{
-			"Value is empty", `"p p"`, "Params is set", "Hasher is", "KeyTimeout is negative: -1ns", "RetryInterval is below one millisecond: 5ns",
+			"Value is empty", `"p p"`, "Params is set", "KeyTimeout is negative: -1ns", "RetryInterval is below one millisecond: 5ns",
 			"MaxHold is negative: -7ns", "RetryCount is negative: -8", "MaxWaiters is negative: -9",
 		}},
 	} {
@@ -109,7 +108,7 @@ func TestOptsValidate(t *testing.T) {
 func TestOptsDefaults(t *testing.T) {
 	t.Parallel()
 	o := distlock.Opts{}.WithDefaults()
-	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != distlock.DefaultMaxWaiters {
+	if o.KeyTimeout != distlock.DefaultKeyTimeout || o.RetryInterval != distlock.DefaultRetryInterval || o.MaxWaiters != 10_000 {
 		t.Errorf("got %v, %v, %d", o.KeyTimeout, o.RetryInterval, o.MaxWaiters)
 	}
 	if o.RetryCount != 0 || o.MaxHold != 0 || o.NoWatchdog {

@@ -75,7 +75,7 @@ func (l *Locker) extend(st *leaseState) {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(l.bg, min(extendTimeout, st.TTL()))
 		defer cancel()
-		g, err := l.extender.Extend(ctx, st.LastGrant(), leasestate.Tokens(l.cfg.HandOvers))
+		g, err := l.extender.Extend(ctx, st.LastGrant(), leasestate.Tokens(l.cfg.HandOverTime))
 		switch {
 		case err == nil:
 			st.Extend(g.Sent)

@@ -33,7 +33,7 @@ func TestLossDuringARelease(t *testing.T) {
 			goOn := held.Stop()
 			var all sync.WaitGroup
 			all.Go(func() { wantIs(t, held.Release(context.Background()), distlock.ErrLost) })
-			for held.Valid() { // until the release has checked the lease
+			for held.Check() == nil { // until the release has checked the lease
 				runtime.Gosched()
 			}
 			all.Go(l.LoseAll)
@@ -188,12 +188,13 @@ func TestMinHoldGoesByTheMonotonicClock(t *testing.T) {
 func TestReadersShareOneLease(t *testing.T) {
 	for bound, config := range map[int]distlock.Config{
 		64: {}, // the store answers in no time
-		3:  {HandOvers: 3},
-		0:  {HandOvers: -1},
+		3:  {},
+		0:  {HandOverTime: -1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			const readers = 100
 			s := testkit.NewStore()
+			s.LimitTokens(bound + 1)
 			var mu sync.Mutex
 			handed := 0
 			config.Hooks.Acquired = func(_ context.Context, i distlock.AcquiredInfo) {

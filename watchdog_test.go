@@ -21,7 +21,7 @@ func TestWatchdogKeepsAShortLeaseForAnHour(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: time.Second})
 		for start := time.Now(); time.Since(start) < time.Hour; time.Sleep(10 * time.Millisecond) {
-			if !held.Valid() || s.Free(t, "k") {
+			if held.Check() != nil || s.Free(t, "k") {
 				t.Fatalf("lost after %v: %v", time.Since(start), held.Check())
 			}
 		}
@@ -46,7 +46,7 @@ func TestMaxHoldEndsTheLease(t *testing.T) {
 			if d := time.Since(start); d != time.Minute || !errors.Is(context.Cause(ctx), distlock.ErrLost) {
 				t.Errorf("cancelled after %v: %v", d, context.Cause(ctx))
 			}
-			if lease.Valid() {
+			if lease.Check() == nil {
 				t.Error("valid after MaxHold")
 			}
 			time.Sleep(time.Second)
@@ -66,7 +66,7 @@ func TestFixedLease(t *testing.T) {
 		time.Sleep(900 * time.Millisecond)
 		wantIs(t, held.Refresh(t.Context()))
 		time.Sleep(900 * time.Millisecond)
-		if !held.Valid() {
+		if held.Check() != nil {
 			t.Errorf("Refresh did not extend the lease: %v", held.Check())
 		}
 		<-held.Context().Done()

@@ -3,9 +3,6 @@ package grpcmw_test
 import (
 	"context"
 	"io"
-	"math"
-	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/distlock-go/distlock"
@@ -16,62 +13,6 @@ import (
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 )
-
-// TestAFloodOfStrangersKeys makes thousands of calls for new keys while the first calls
-// hold theirs. Calls above MaxKeys are refused without a request to the store, and
-// afterwards nothing is left.
-func TestAFloodOfStrangersKeys(t *testing.T) {
-	const maxKeys, strangers = 20, 2000
-	s := testkit.NewStore()
-	l := testkit.NewLocker(t, s, distlock.Config{MaxKeys: maxKeys})
-	lock := grpcmw.UnaryServerInterceptor(l, rules(unaryCall, messageKey))
-	info := &grpc.UnaryServerInfo{FullMethod: unaryCall}
-	call := func(id string, h func()) error {
-		_, err := lock(t.Context(), message(id), info, func(context.Context, any) (any, error) {
-			h()
-			return nil, nil
-		})
-		return err
-	}
-	inside, leave := make(chan bool), make(chan bool)
-	var all, crowd sync.WaitGroup
-	for i := range maxKeys {
-		all.Go(func() {
-			if err := call("in"+strconv.Itoa(i), func() { inside <- true; <-leave }); err != nil {
-				t.Error(err)
-			}
-		})
-		<-inside
-	}
-	never := func() { t.Error("the handler ran") }
-	for w := range 8 {
-		crowd.Go(func() {
-			for i := w; i < strangers; i += 8 {
-				wantStatus(t, call("out"+strconv.Itoa(i), never), queueFull)
-			}
-		})
-	}
-	// A request for a key that is locked already is not refused by MaxKeys.
-	wantStatus(t, call("in0", never), busy)
-	crowd.Wait()
-	for range maxKeys {
-		leave <- true
-	}
-	all.Wait()
-	if got := len(s.Attempts()); got != maxKeys {
-		t.Errorf("the store was asked for %d keys", got)
-	}
-
-	// Afterwards the limit is free again.
-	for i := range maxKeys + strangers {
-		if err := call("next"+strconv.Itoa(i), func() {}); err != nil {
-			t.Fatalf("number %d afterwards: %v", i, err)
-		}
-	}
-	if left, err := s.Inspect(t.Context(), "", math.MaxInt); err != nil || len(left) != 0 {
-		t.Errorf("%d keys are left, %v", len(left), err)
-	}
-}
 
 // TestAStreamThatSendsNothingHoldsNothing opens streams over a network and does not send
 // their request. Other streams still get the lock; and these get it too, when they send

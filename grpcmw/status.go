@@ -42,7 +42,6 @@ var answers = map[distlock.Code]answer{
 	distlock.CodeKey:         {codes.InvalidArgument, "invalid request", ReasonKey, false},
 	distlock.CodeClosed:      {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
 	distlock.CodeUnavailable: {codes.Unavailable, "locks are temporarily unavailable", ReasonUnavailable, true},
-	distlock.CodeForeign:     {codes.Aborted, "busy with another call", ReasonBusy, true},
 	distlock.CodeQueueFull:   {codes.ResourceExhausted, "too many calls are waiting", ReasonQueueFull, true},
 	distlock.CodeNotAcquired: {codes.Aborted, "busy with another call", ReasonBusy, true},
 }

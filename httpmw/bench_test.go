@@ -48,8 +48,8 @@ func BenchmarkLock(b *testing.B) {
 		key  httpmw.KeyFunc
 	}{
 		{"PathValue", httpmw.PathValue("id")},
-		{"PathInt", httpmw.PathInt("id")},
-		{"Params", httpmw.Params(httpmw.PathValue("id"), httpmw.PathInt("id"))},
+		{"Int", httpmw.Int(httpmw.PathValue("id"))},
+		{"Params", httpmw.Params(httpmw.PathValue("id"), httpmw.Int(httpmw.PathValue("id")))},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			h := httpmw.Lock(testkit.NewLocker(b, memlock.New(), distlock.Config{}), c.key, opts())(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

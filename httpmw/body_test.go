@@ -21,11 +21,11 @@ var tooLarge = problem(http.StatusRequestEntityTooLarge, httpmw.TypeBodyTooLarge
 
 func TestTheHandlerFindsTheBodyAsItWas(t *testing.T) {
 	body := ` {"id" : "7", "pad":"` + strings.Repeat("x", 100_000) + "\"}\r\n "
-	field := httpmw.JSONField("id")
+	field := httpmw.JSONField("id", 0)
 	for name, lock := range map[string]func(*distlock.Locker) func(http.Handler) http.Handler{
 		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler { return httpmw.Lock(l, field, opts()) },
 		"twice": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.Params(field, httpmw.JSONField("pad")), opts())
+			return httpmw.Lock(l, httpmw.Params(field, httpmw.JSONField("pad", 0)), opts())
 		},
 		"WithBodyFirst": func(l *distlock.Locker) func(http.Handler) http.Handler {
 			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(math.MaxInt64))
@@ -72,16 +72,16 @@ func TestLargeBodies(t *testing.T) {
 	body := `{"id":"7"}`
 	for name, lock := range map[string]func(*distlock.Locker, int64) func(http.Handler) http.Handler{
 		"JSONField": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id", httpmw.WithMaxBody(n)), opts())
+			return httpmw.Lock(l, httpmw.JSONField("id", n), opts())
 		},
 		"WithBodyFirst": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
 			return httpmw.Lock(l, constant("7"), opts(), httpmw.WithBodyFirst(n))
 		},
 		"the smaller of two": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id"), opts(), httpmw.WithBodyFirst(n))
+			return httpmw.Lock(l, httpmw.JSONField("id", 0), opts(), httpmw.WithBodyFirst(n))
 		},
 		"another's limit": func(l *distlock.Locker, n int64) func(http.Handler) http.Handler {
-			inner := httpmw.Lock(l, httpmw.JSONField("id"), opts())
+			inner := httpmw.Lock(l, httpmw.JSONField("id", 0), opts())
 			return func(h http.Handler) http.Handler { return http.MaxBytesHandler(inner(h), n) }
 		},
 	} {
@@ -114,7 +114,7 @@ func TestLargeBodies(t *testing.T) {
 func TestABodyThatSaysItIsTooLargeIsNotRead(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", brokenReader{errors.New("it was read")})
 	r.ContentLength = 11
-	if _, err := httpmw.JSONField("id", httpmw.WithMaxBody(10))(r); !errors.As(err, new(*http.MaxBytesError)) {
+	if _, err := httpmw.JSONField("id", 10)(r); !errors.As(err, new(*http.MaxBytesError)) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	r.ContentLength = -1
 	var large *http.MaxBytesError
-	if _, err := httpmw.JSONField("id", httpmw.WithMaxBody(10))(r); !errors.As(err, &large) || large.Limit != 10 {
+	if _, err := httpmw.JSONField("id", 10)(r); !errors.As(err, &large) || large.Limit != 10 {
 		t.Errorf("err = %v", err)
 	}
 	if got, err := io.ReadAll(r.Body); string(got) != body || err != nil {
@@ -134,7 +134,7 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 
 	broken := errors.New("broken")
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("abc"), brokenReader{broken}))
-	if _, err := httpmw.JSONField("id")(r); !errors.Is(err, broken) || !errors.Is(err, distlock.ErrKey) {
+	if _, err := httpmw.JSONField("id", 0)(r); !errors.Is(err, broken) || !errors.Is(err, distlock.ErrKey) {
 		t.Errorf("err = %v", err)
 	}
 	if got, err := io.ReadAll(r.Body); string(got) != "abc" || !errors.Is(err, broken) {
@@ -143,7 +143,7 @@ func TestARefusedBodyIsWhole(t *testing.T) {
 
 	// A body that was read in part is not taken for the whole.
 	r.Body = io.NopCloser(bytes.NewBufferString(`{"id":"7"}`))
-	key := httpmw.JSONField("id")
+	key := httpmw.JSONField("id", 0)
 	if _, err := key(r); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestTheBodyIsClosedByTheHandlerAlone(t *testing.T) {
 		body := &countedBody{Reader: strings.NewReader(`{"id":"7"}`)}
 		r := httptest.NewRequest("POST", "/", body)
 		r.ContentLength = -1
-		_, _ = httpmw.JSONField("id", httpmw.WithMaxBody(limit))(r)
+		_, _ = httpmw.JSONField("id", limit)(r)
 		if body.closed != 0 {
 			t.Errorf("%s: closed %d times before the handler", name, body.closed)
 		}
@@ -192,7 +192,7 @@ func TestASlowBodyHoldsNothingUp(t *testing.T) {
 			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.WithBodyFirst(100))
 		},
 		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id"), opts())
+			return httpmw.Lock(l, httpmw.JSONField("id", 0), opts())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +255,7 @@ func TestAClientThatLeavesGivesUpItsPlace(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /bare", httpmw.Lock(l, constant("7"), o)(never(t)))
 	mux.Handle("POST /first", httpmw.Lock(l, constant("7"), o, httpmw.WithBodyFirst(100))(never(t)))
-	mux.Handle("POST /json", httpmw.Lock(l, httpmw.JSONField("id"), o)(never(t)))
+	mux.Handle("POST /json", httpmw.Lock(l, httpmw.JSONField("id", 0), o)(never(t)))
 	returned := make(chan bool)
 	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mux.ServeHTTP(w, r)

@@ -20,7 +20,7 @@
 //
 // A client must not get two locks for one thing by writing it in two ways. The functions
 // here use parsed values. They refuse with a 400 what is missing, empty, given twice, or
-// read differently by different parsers. Use [PathInt] and [Int] for numbers: 1, 01 and +1
+// read differently by different parsers. Use [Int] for numbers: 1, 01 and +1
 // are one number but three strings. Case and Unicode form are for the application to
 // normalise. Take the tenant from the authentication, not from the client, and add it
 // with [Params].
@@ -29,7 +29,7 @@
 // to the route: use chi's With and Group, not Use, and ServeMux.Handle, not a handler
 // around the ServeMux. If the lock is in the wrong place, or the pattern does not have
 // the wildcard, the server is at fault: the answer is 500, and [http.Server].ErrorLog gets
-// one line for each pattern. [CheckPattern] finds the mistake when the program starts.
+// one line for each pattern.
 //
 // # Answers
 //

@@ -54,7 +54,7 @@ func Example_chi() {
 		book:    func(order string, price int) { fmt.Println("order", order, "costs", price) },
 	}
 
-	lock := httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{
+	lock := httpmw.Lock(locker, httpmw.Int(httpmw.PathValue("id")), distlock.Opts{
 		Prefix: "shop:", Value: "pay",
 		MaxWait: 3 * time.Second, // do not let clients wait forever
 	})
@@ -65,7 +65,7 @@ func Example_chi() {
 	// Output:
 	// order 42 costs 7
 	// 200 paid 42
-	// 400 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeBadKey","title":"Invalid request","status":400,"detail":"path value \"id\" is not an integer"}
+	// 400 {"type":"https://pkg.go.dev/github.com/distlock-go/distlock/httpmw#TypeBadKey","title":"Invalid request","status":400,"detail":"the parameter is not an integer"}
 }
 
 // Example_serveMux locks one route of the standard library's router.
@@ -77,7 +77,7 @@ func Example_serveMux() {
 	mux := http.NewServeMux()
 	mux.Handle("POST /items/{sku}/orders", lock(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lease, _ := distlock.FromContext(r.Context())
-		fmt.Fprintln(w, "ordered", r.PathValue("sku"), "with a lock:", lease.Valid())
+		fmt.Fprintln(w, "ordered", r.PathValue("sku"), "with a lock:", lease.Check() == nil)
 	})))
 
 	post(mux, "/items/u1/orders", "")
@@ -89,7 +89,7 @@ func ExampleJSONField() {
 	locker := distlock.New(memlock.New(), distlock.Config{})
 	defer locker.Close()
 
-	key := httpmw.Params(httpmw.JSONField("shop"), httpmw.JSONField("order.id"))
+	key := httpmw.Params(httpmw.JSONField("shop", 0), httpmw.JSONField("order.id", 0))
 	h := httpmw.Lock(locker, key, distlock.Opts{Value: "refund", RetryCount: 3})(
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(w, r.Body)
@@ -137,7 +137,7 @@ func ExampleKeyFunc() {
 		}
 		return u.Tenant, nil
 	}
-	key := httpmw.Params(tenant, httpmw.PathInt("id"))
+	key := httpmw.Params(tenant, httpmw.Int(httpmw.PathValue("id")))
 
 	r := httptest.NewRequest("POST", "/", nil)
 	r.SetPathValue("id", "042")

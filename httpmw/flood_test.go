@@ -4,75 +4,16 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
-
-// TestAFloodOfStrangersKeys sends thousands of requests for new keys while the first
-// requests hold theirs. Requests above MaxKeys are refused without a request to the
-// store, and afterwards nothing is left.
-func TestAFloodOfStrangersKeys(t *testing.T) {
-	const maxKeys, strangers = 20, 2000
-	s := testkit.NewStore()
-	l := testkit.NewLocker(t, s, distlock.Config{MaxKeys: maxKeys})
-	inside, leave := make(chan bool), make(chan bool)
-	lock := httpmw.Lock(l, httpmw.Query("id"), opts())
-	slow := lock(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		inside <- true
-		<-leave
-		w.WriteHeader(http.StatusNoContent)
-	}))
-	var all sync.WaitGroup
-	for i := range maxKeys {
-		all.Go(func() {
-			if got := record(slow, httptest.NewRequest("GET", "/?id=in"+strconv.Itoa(i), nil)); got.status != http.StatusNoContent {
-				t.Errorf("%d %s", got.status, got.body)
-			}
-		})
-		<-inside
-	}
-
-	refused := lock(never(t))
-	var crowd sync.WaitGroup
-	for w := range 8 {
-		crowd.Go(func() {
-			for i := w; i < strangers; i += 8 {
-				wantProblem(t, record(refused, httptest.NewRequest("GET", "/?id=out"+strconv.Itoa(i), nil)), queueFull, "1")
-			}
-		})
-	}
-	// A request for a key that is locked already is not refused by MaxKeys.
-	wantProblem(t, record(refused, httptest.NewRequest("GET", "/?id=in0", nil)), busy, "1")
-	crowd.Wait()
-	for range maxKeys {
-		leave <- true
-	}
-	all.Wait()
-	if got := len(s.Attempts()); got != maxKeys {
-		t.Errorf("the store was asked for %d keys", got)
-	}
-
-	// Afterwards the limit is free again.
-	quick := lock(http.NotFoundHandler())
-	for i := range maxKeys + strangers {
-		if got := record(quick, httptest.NewRequest("GET", "/?id=next"+strconv.Itoa(i), nil)); got.status != http.StatusNotFound {
-			t.Fatalf("number %d afterwards: %d %s", i, got.status, got.body)
-		}
-	}
-	if left, err := s.Inspect(t.Context(), "", math.MaxInt); err != nil || len(left) != 0 {
-		t.Errorf("%d keys are left, %v", len(left), err)
-	}
-}
 
 // slowClient is a client that sends a request when it is told to, and no faster.
 type slowClient struct{ net.Conn }
@@ -114,7 +55,7 @@ func TestSlowClientsHoldNothingUp(t *testing.T) {
 			return httpmw.Lock(l, httpmw.Header("ID"), opts(), httpmw.WithBodyFirst(100))
 		},
 		"JSONField": func(l *distlock.Locker) func(http.Handler) http.Handler {
-			return httpmw.Lock(l, httpmw.JSONField("id"), opts())
+			return httpmw.Lock(l, httpmw.JSONField("id", 0), opts())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,22 +11,12 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// DefaultMaxBody is the default limit of [JSONField] for the body, in bytes.
-const DefaultMaxBody = 1 << 20
-
-// JSONOption is an option of [JSONField].
-type JSONOption func(*jsonField)
-
-// WithMaxBody limits the body, in bytes. The default is [DefaultMaxBody]. WithMaxBody
-// panics if n is not positive.
-func WithMaxBody(n int64) JSONOption {
-	mustBePositive("WithMaxBody", n)
-	return func(f *jsonField) { f.maxBody = n }
-}
+// defaultMaxBody is the default limit of [JSONField] for the body, in bytes.
+const defaultMaxBody = 1 << 20
 
 // JSONField returns a KeyFunc for a field of the JSON object in the request's body.
 // Dots join the names of a path: "order.id". The body is read before the lock is taken,
-// and the handler can read it again.
+// and the handler can read it again. It may have maxBytes; 0 means 1 MB.
 //
 // A string is a string and a bool a bool. A number must be an integer, without fraction
 // or exponent, and is an int64, or a uint64 if it needs one. "5" and 5 are two locks;
@@ -38,16 +28,17 @@ func WithMaxBody(n int64) JSONOption {
 // the handler could see another value than the lock: a name on the path that appears
 // twice in its object, or in another case, since encoding/json takes "ID" for "id".
 //
-// JSONField panics if a name in the path is empty.
-func JSONField(path string, opts ...JSONOption) KeyFunc {
-	f := &jsonField{path: strings.Split(path, "."), maxBody: DefaultMaxBody}
+// JSONField panics if a name in the path is empty or maxBytes is negative.
+func JSONField(path string, maxBytes int64) KeyFunc {
+	if maxBytes == 0 {
+		maxBytes = defaultMaxBody
+	}
+	mustBePositive("JSONField", maxBytes)
+	f := &jsonField{path: strings.Split(path, "."), maxBody: maxBytes}
 	for _, name := range f.path {
 		if name == "" {
 			panic("httpmw: JSONField: empty name in the path " + strconv.Quote(path))
 		}
-	}
-	for _, opt := range opts {
-		opt(f)
 	}
 	f.what = part("JSONField", "body field", path)
 	return f.params

@@ -88,7 +88,7 @@ func TestJSONField(t *testing.T) {
 	for i, c := range cases {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			r := httptest.NewRequest("POST", "/", strings.NewReader(c.body))
-			got, err := httpmw.JSONField(c.path)(r)
+			got, err := httpmw.JSONField(c.path, 0)(r)
 			if c.want != nil {
 				if got != c.want || err != nil {
 					t.Errorf("%s: %#v, %v, want %#v", c.body, got, err, c.want)
@@ -112,7 +112,7 @@ func TestJSONField(t *testing.T) {
 
 func TestJSONFieldWithoutABody(t *testing.T) {
 	for _, r := range []*http.Request{{}, {Body: http.NoBody}} {
-		if got, err := httpmw.JSONField("id")(r); !errors.Is(err, distlock.ErrKey) {
+		if got, err := httpmw.JSONField("id", 0)(r); !errors.Is(err, distlock.ErrKey) {
 			t.Errorf("JSONField = %v, %v", got, err)
 		}
 	}
@@ -130,7 +130,7 @@ func FuzzJSONField(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequest("POST", "/", bytes.NewReader(body))
-		got, err := httpmw.JSONField("id")(r)
+		got, err := httpmw.JSONField("id", 0)(r)
 		if left, _ := io.ReadAll(r.Body); !bytes.Equal(left, body) {
 			t.Fatalf("the body that is left: %q", left)
 		}
@@ -177,7 +177,7 @@ func FuzzJSONField(f *testing.F) {
 // TestJSONFieldOfManyFields: a body with as many fields as fit costs no memory for each.
 func TestJSONFieldOfManyFields(t *testing.T) {
 	body := `{"order":{` + strings.Repeat(`"a":1,`, 170_000) + `"id":7}}`
-	key := httpmw.JSONField("order.id")
+	key := httpmw.JSONField("order.id", 0)
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	n := testing.AllocsPerRun(5, func() {
 		if v, err := key(r); v != int64(7) || err != nil {
@@ -191,7 +191,7 @@ func TestJSONFieldOfManyFields(t *testing.T) {
 
 func BenchmarkJSONFieldOfManyFields(b *testing.B) {
 	body := `{"order":{` + strings.Repeat(`"a":1,`, 170_000) + `"id":7}}`
-	key := httpmw.JSONField("order.id")
+	key := httpmw.JSONField("order.id", 0)
 	r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 	for b.Loop() {
 		if _, err := key(r); err != nil {

@@ -31,7 +31,7 @@ type KeyFunc func(r *http.Request) (any, error)
 //
 // If the route's pattern does not have the wildcard, or if there is no pattern yet
 // because the lock is around the router, the server is at fault: the answer is 500, and
-// the server's ErrorLog gets a line. [CheckPattern] finds the mistake earlier. A router
+// the server's ErrorLog gets a line. A router
 // other than ServeMux and chi must set [http.Request.Pattern] too, but only for
 // wildcards that can be empty.
 func PathValue(name string) KeyFunc {
@@ -42,19 +42,6 @@ func PathValue(name string) KeyFunc {
 			return nil, err
 		}
 		return text, nil
-	}
-}
-
-// PathInt is [PathValue] for a decimal integer, an int64: "1", "01" and "+1" are one
-// lock. A value that is not an integer of 64 bits is a [*distlock.KeyError].
-func PathInt(name string) KeyFunc {
-	what := part("PathInt", "path value", name)
-	return func(r *http.Request) (any, error) {
-		text, err := pathValue(r, what, name)
-		if err != nil {
-			return nil, err
-		}
-		return integer(what, text)
 	}
 }
 
@@ -87,8 +74,8 @@ func Query(name string) KeyFunc {
 }
 
 // Int returns a KeyFunc that makes a decimal integer, an int64, of the string that f
-// returns: Int(Query("id")), Int(Header("X-Order")). Around [JSONField] it makes "5"
-// and 5 one lock. It returns integers and [distlock.Skip] unchanged; anything else is a
+// returns: Int(PathValue("id")), Int(Header("X-Order")). "1", "01" and "+1" are one lock.
+// Around [JSONField] it makes "5" and 5 one lock. It returns integers and [distlock.Skip] unchanged; anything else is a
 // [*distlock.KeyError]. Int panics if f is nil.
 func Int(f KeyFunc) KeyFunc {
 	if f == nil {
@@ -101,7 +88,7 @@ func Int(f KeyFunc) KeyFunc {
 		}
 		switch v := v.(type) {
 		case string:
-			return integer("the parameter", v)
+			return integer(v)
 		case int64, uint64, int:
 			return v, nil
 		}
@@ -130,9 +117,6 @@ func Params(fs ...KeyFunc) KeyFunc {
 		parts := make([]any, len(fs))
 		for i, f := range fs {
 			v, err := f(r)
-			if err != nil && checking(r) && !isWiring(err) {
-				continue // an empty request says nothing about this part
-			}
 			if err != nil || v == distlock.Skip {
 				return v, err
 			}
@@ -163,10 +147,10 @@ func single(what string, values []string) (any, error) {
 	}
 }
 
-func integer(what, text string) (any, error) {
+func integer(text string) (any, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return nil, &distlock.KeyError{Detail: what + " is not an integer", Err: err}
+		return nil, &distlock.KeyError{Detail: "the parameter is not an integer", Err: err}
 	}
 	return n, nil
 }

@@ -65,19 +65,19 @@ func TestOneThingHasOneKeyWhicheverWayItIsReached(t *testing.T) {
 	}{
 		{"a path value", httpmw.PathValue("x"), "/items/u%2F1", "", nil, bySKU},
 		{"encoded more than it must be", httpmw.PathValue("x"), "/items/%75%2f1", "", nil, bySKU},
-		{"an integer in the path", httpmw.PathInt("x"), "/items/42", "", nil, byID},
-		{"with a leading zero", httpmw.PathInt("x"), "/items/042", "", nil, byID},
-		{"with a plus", httpmw.PathInt("x"), "/items/+42", "", nil, byID},
-		{"encoded", httpmw.PathInt("x"), "/items/%342", "", nil, byID},
+		{"an integer in the path", httpmw.Int(httpmw.PathValue("x")), "/items/42", "", nil, byID},
+		{"with a leading zero", httpmw.Int(httpmw.PathValue("x")), "/items/042", "", nil, byID},
+		{"with a plus", httpmw.Int(httpmw.PathValue("x")), "/items/+42", "", nil, byID},
+		{"encoded", httpmw.Int(httpmw.PathValue("x")), "/items/%342", "", nil, byID},
 		{"a header", httpmw.Header("x-sku"), "/items/-", "", []string{"X-SKU", "u/1"}, bySKU},
 		{"an integer in a header", httpmw.Int(httpmw.Header("X-ID")), "/items/-", "", []string{"X-Id", "042"}, byID},
 		{"a query parameter", httpmw.Query("sku"), "/items/-?a=1&sku=u/1", "", nil, bySKU},
 		{"an integer in the query", httpmw.Int(httpmw.Query("id")), "/items/-?id=%2B42", "", nil, byID},
-		{"a body field", httpmw.JSONField("sku"), "/items/-", `{"sku":"u\/1"}`, nil, bySKU},
-		{"a nested one", httpmw.JSONField("order.id"), "/items/-", `{"order":{"id":42}}`, nil, byID},
-		{"a quoted integer", httpmw.Int(httpmw.JSONField("id")), "/items/-", `{"id":"42"}`, nil, byID},
-		{"an integer through Int", httpmw.Int(httpmw.JSONField("id")), "/items/-", `{"id":42}`, nil, byID},
-		{"two parts", httpmw.Params(httpmw.PathValue("x"), httpmw.JSONField("id")), "/items/u%2F1", `{"id":42}`, nil, byBoth},
+		{"a body field", httpmw.JSONField("sku", 0), "/items/-", `{"sku":"u\/1"}`, nil, bySKU},
+		{"a nested one", httpmw.JSONField("order.id", 0), "/items/-", `{"order":{"id":42}}`, nil, byID},
+		{"a quoted integer", httpmw.Int(httpmw.JSONField("id", 0)), "/items/-", `{"id":"42"}`, nil, byID},
+		{"an integer through Int", httpmw.Int(httpmw.JSONField("id", 0)), "/items/-", `{"id":42}`, nil, byID},
+		{"two parts", httpmw.Params(httpmw.PathValue("x"), httpmw.JSONField("id", 0)), "/items/u%2F1", `{"id":42}`, nil, byBoth},
 	}
 	for name, route := range routers {
 		for _, c := range cases {
@@ -161,12 +161,12 @@ func TestBadRequestsNeverReachTheStore(t *testing.T) {
 		header      []string
 		detail      string
 	}{
-		{"not an integer", httpmw.PathInt("x"), "/7a", nil, `path value "x" is not an integer`},
-		{"a fraction", httpmw.PathInt("x"), "/7.0", nil, `path value "x" is not an integer`},
-		{"hexadecimal", httpmw.PathInt("x"), "/0x7", nil, `path value "x" is not an integer`},
-		{"an underscore", httpmw.PathInt("x"), "/1_0", nil, `path value "x" is not an integer`},
-		{"other digits", httpmw.PathInt("x"), "/%D9%A7", nil, `path value "x" is not an integer`},
-		{"too large", httpmw.PathInt("x"), "/9223372036854775808", nil, `path value "x" is not an integer`},
+		{"not an integer", httpmw.Int(httpmw.PathValue("x")), "/7a", nil, "the parameter is not an integer"},
+		{"a fraction", httpmw.Int(httpmw.PathValue("x")), "/7.0", nil, "the parameter is not an integer"},
+		{"hexadecimal", httpmw.Int(httpmw.PathValue("x")), "/0x7", nil, "the parameter is not an integer"},
+		{"an underscore", httpmw.Int(httpmw.PathValue("x")), "/1_0", nil, "the parameter is not an integer"},
+		{"other digits", httpmw.Int(httpmw.PathValue("x")), "/%D9%A7", nil, "the parameter is not an integer"},
+		{"too large", httpmw.Int(httpmw.PathValue("x")), "/9223372036854775808", nil, "the parameter is not an integer"},
 		{"no header", httpmw.Header("X-SKU"), "/7", nil, `header "X-SKU" is missing or empty`},
 		{"an empty header", httpmw.Header("X-SKU"), "/7", []string{"X-SKU", ""}, `header "X-SKU" is missing or empty`},
 		{"two headers", httpmw.Header("X-SKU"), "/7", []string{"X-SKU", "a", "x-sku", "a"}, `header "X-SKU" appears more than once`},
@@ -243,7 +243,7 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 	}
 }
 
-func FuzzPathInt(f *testing.F) {
+func FuzzInt(f *testing.F) {
 	for _, seed := range []string{"1", "01", "+1", "-0", "1e3", "9223372036854775807", "", "%31"} {
 		f.Add(seed)
 	}
@@ -251,17 +251,17 @@ func FuzzPathInt(f *testing.F) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Pattern = "/{id}"
 		r.SetPathValue("id", text)
-		got, err := httpmw.PathInt("id")(r)
+		got, err := httpmw.Int(httpmw.PathValue("id"))(r)
 		if err != nil {
 			if !errors.Is(err, distlock.ErrKey) || got != nil {
-				t.Errorf("PathInt(%q) = %v, %v", text, got, err)
+				t.Errorf("Int(%q) = %v, %v", text, got, err)
 			}
 			return
 		}
 		n, ok := got.(int64)
 		digits := strings.TrimLeft(strings.TrimLeft(text, "+-"), "0123456789")
 		if !ok || digits != "" || (n < 0) && text[0] != '-' {
-			t.Errorf("PathInt(%q) = %v", text, got)
+			t.Errorf("Int(%q) = %v", text, got)
 		}
 	})
 }

@@ -124,7 +124,7 @@ func TestAHundredRequestsForOneKeyNeverOverlap(t *testing.T) {
 	s := testkit.NewStore()
 	mux := http.NewServeMux()
 	for _, process := range []string{"/a/{id}", "/b/{id}"} {
-		mux.Handle(process, httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.PathInt("id"), o)(h))
+		mux.Handle(process, httpmw.Lock(testkit.NewLocker(t, s, distlock.Config{}), httpmw.Int(httpmw.PathValue("id")), o)(h))
 	}
 	srv := serve(t, mux)
 	var clients sync.WaitGroup

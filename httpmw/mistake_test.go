@@ -66,11 +66,11 @@ func TestWrongWiringIsTheServersFault(t *testing.T) {
 			`httpmw: the pattern "GET /orders/{order}" has no path value "ordr"`,
 		},
 		{
-			"ServeMux, another case", serveMux("/orders/{order}"), httpmw.PathInt("Order"), "/orders/7",
+			"ServeMux, another case", serveMux("/orders/{order}"), httpmw.Int(httpmw.PathValue("Order")), "/orders/7",
 			`httpmw: the pattern "/orders/{order}" has no path value "Order"`,
 		},
 		{
-			"ServeMux, part of a name", serveMux("/orders/{order}/{orderID}"), httpmw.PathInt("ID"), "/orders/7/8",
+			"ServeMux, part of a name", serveMux("/orders/{order}/{orderID}"), httpmw.Int(httpmw.PathValue("ID")), "/orders/7/8",
 			`httpmw: the pattern "/orders/{order}/{orderID}" has no path value "ID"`,
 		},
 		{
@@ -147,7 +147,7 @@ func TestWhatTheClientLeavesOutIsItsOwnFault(t *testing.T) {
 		detail      string
 	}{
 		{"ServeMux, the rest of a path", serveMux("/files/{path...}"), httpmw.PathValue("path"), `path value "path" is missing or empty`},
-		{"ServeMux, as an integer", serveMux("/files/{path...}"), httpmw.PathInt("path"), `path value "path" is missing or empty`},
+		{"ServeMux, as an integer", serveMux("/files/{path...}"), httpmw.Int(httpmw.PathValue("path")), `path value "path" is missing or empty`},
 		{"chi, the rest of a path", chiWith("/files/*"), httpmw.PathValue("*"), `path value "*" is missing or empty`},
 		{"a header", serveMux("/files/"), httpmw.Header("X-SKU"), `header "X-SKU" is missing or empty`},
 	} {
@@ -176,39 +176,5 @@ func TestALogThatCannotBeFlooded(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "has no path value \"id\"\n"); n != 100 {
 		t.Errorf("%d lines", n)
-	}
-}
-
-func TestCheckPattern(t *testing.T) {
-	id, sku := httpmw.PathInt("id"), httpmw.PathValue("sku")
-	own := func(*http.Request) (any, error) { return nil, errBroken }
-	for _, c := range []struct {
-		pattern string
-		key     httpmw.KeyFunc
-		want    string
-	}{
-		{"/orders/{id}", id, ""},
-		{"POST example.org/orders/{id}/pay", id, ""},
-		{"/orders/{id:[0-9]+}", id, ""},
-		{"/orders/{id...}", id, ""},
-		{"/orders/*", httpmw.PathValue("*"), ""},
-		{"/orders/{id}", httpmw.Int(httpmw.PathValue("id")), ""},
-		{"/orders/{id}", httpmw.Params(httpmw.Header("X-Tenant"), httpmw.JSONField("a"), httpmw.Query("b"), own, id), ""},
-		{"/orders", httpmw.Header("X-SKU"), ""},
-		{"/orders", constant(7), ""},
-		{"/orders", own, ""},
-
-		{"/orders/{id}", sku, `httpmw: the pattern "/orders/{id}" has no path value "sku"`},
-		{"/orders/{id}", httpmw.PathValue("*"), `httpmw: the pattern "/orders/{id}" has no path value "*"`},
-		{"/orders/{id}", httpmw.Int(sku), `httpmw: the pattern "/orders/{id}" has no path value "sku"`},
-		{"/orders/{id}", httpmw.Params(id, httpmw.JSONField("a"), own, sku), `httpmw: the pattern "/orders/{id}" has no path value "sku"`},
-	} {
-		got := ""
-		if err := httpmw.CheckPattern(c.pattern, c.key); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.pattern, got, c.want)
-		}
 	}
 }

@@ -83,7 +83,6 @@ var problems = map[distlock.Code]Problem{
 	distlock.CodeKey:         {Type: TypeBadKey, Title: "Invalid request", Status: http.StatusBadRequest},
 	distlock.CodeClosed:      unavailable,
 	distlock.CodeUnavailable: unavailable,
-	distlock.CodeForeign:     busy,
 	distlock.CodeNotAcquired: busy,
 	distlock.CodeQueueFull: {
 		Type: TypeQueueFull, Title: "Too many requests are waiting",

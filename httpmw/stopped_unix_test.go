@@ -25,7 +25,7 @@ func init() { roles["shop"] = beShop }
 func openShop(addr string) (*distlock.Locker, func(http.Handler) http.Handler, func()) {
 	rdb := redis.NewClient(&redis.Options{Addr: addr})
 	l := distlock.New(redislock.New(rdb), distlock.Config{})
-	lock := httpmw.Lock(l, httpmw.PathInt("id"), distlock.Opts{
+	lock := httpmw.Lock(l, httpmw.Int(httpmw.PathValue("id")), distlock.Opts{
 		Prefix: "shop:", Value: "pay", KeyTimeout: 300 * time.Millisecond, MaxWait: time.Minute,
 	})
 	return l, lock, func() { _ = l.Close(); _ = rdb.Close() }

@@ -1,12 +1,10 @@
 package httpmw
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 )
@@ -50,27 +48,6 @@ func hasWildcard(pattern, name string) bool {
 	}
 	return false
 }
-
-// CheckPattern returns an error if key asks for a path value that the pattern of
-// ServeMux or chi does not have. It is for route tables that are checked when the
-// program starts: [Lock] does not know its route, so without CheckPattern the mistake
-// shows only at the first request.
-//
-// CheckPattern calls key once, with a request that has only the pattern. If a KeyFunc
-// of the application returns an error of its own, path values that it asks for after
-// that are not checked.
-func CheckPattern(pattern string, key KeyFunc) error {
-	r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}, Header: http.Header{}, Body: http.NoBody, Pattern: pattern}
-	if _, err := key(r.WithContext(context.WithValue(r.Context(), checkKey{}, true))); isWiring(err) {
-		return err
-	}
-	return nil
-}
-
-// checkKey marks the request of CheckPattern in its context.
-type checkKey struct{}
-
-func checking(r *http.Request) bool { return r.Context().Value(checkKey{}) != nil }
 
 func isWiring(err error) bool {
 	var w *wiringError

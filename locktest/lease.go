@@ -102,7 +102,7 @@ var leaseCases = []testCase{
 			s := f.acquire(l, key, o)
 			f.Drop(f.T, f.backend, key)
 			f.mustBeLost(s.Refresh(f.Context()))
-			if s.Valid() || !f.ended(s, 0) {
+			if s.Check() == nil || !f.ended(s, 0) {
 				f.Error("the lease is lost, but still valid")
 			}
 			f.mustBeLost(s.Release(f.Context()))
@@ -160,7 +160,7 @@ func (f *fixture) busyWhileValid(ctx context.Context, key string) {
 	if err == nil {
 		f.releaseLater(f.backend, g)
 	}
-	if s, ok := distlock.FromContext(ctx); ok && !s.Valid() {
+	if s, ok := distlock.FromContext(ctx); ok && s.Check() != nil {
 		return
 	}
 	f.mustBeHeld(g, err)

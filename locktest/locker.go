@@ -206,7 +206,7 @@ var lockerCases = []testCase{
 func (f *fixture) crowd(goroutines, rounds int, keys ...string) {
 	f.Helper()
 	rooms := make([]room, len(keys))
-	f.turns(goroutines, rounds, 2, func(l *distlock.Locker, i, round int) error {
+	f.turns(goroutines, rounds, func(l *distlock.Locker, i, round int) error {
 		k := (i + round) % len(keys)
 		return l.Do(f.Context(), keys[k], f.opts(), func(ctx context.Context) error {
 			lease, ok := distlock.FromContext(ctx)

@@ -33,10 +33,10 @@ func (f *fixture) lockerWith(b driver.Backend, cfg distlock.Config) *distlock.Lo
 }
 
 // turns makes many goroutines, of two processes if there are two, take their turn for some
-// rounds. With few hand-overs a key often goes from one process to the other.
-func (f *fixture) turns(goroutines, rounds, handOvers int, turn func(l *distlock.Locker, i, round int) error) {
+// rounds. With little time for hand-overs a key often goes from one process to the other.
+func (f *fixture) turns(goroutines, rounds int, turn func(l *distlock.Locker, i, round int) error) {
 	f.Helper()
-	cfg := distlock.Config{HandOvers: handOvers}
+	cfg := distlock.Config{HandOverTime: time.Millisecond}
 	lockers := []*distlock.Locker{f.lockerWith(f.backend, cfg)}
 	if f.Peer != nil {
 		lockers = append(lockers, f.lockerWith(f.peer(), cfg))

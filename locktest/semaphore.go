@@ -168,7 +168,7 @@ var semaphoreCases = []testCase{
 			o := f.opts()
 			o.Permits = permits
 			var inside atomic.Int32
-			f.turns(12, 4, 4, func(l *distlock.Locker, _, _ int) error {
+			f.turns(12, 4, func(l *distlock.Locker, _, _ int) error {
 				return l.Do(f.Context(), key, o, func(context.Context) error {
 					if n := inside.Add(1); n > permits {
 						f.Errorf("%d run at once", n)

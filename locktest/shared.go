@@ -292,7 +292,7 @@ var sharedCases = []testCase{
 				}
 				return nil
 			}
-			f.turns(16, 4, 4, func(l *distlock.Locker, i, round int) error {
+			f.turns(16, 4, func(l *distlock.Locker, i, round int) error {
 				o, do := f.opts(), write
 				if (i/2+round)%4 != 0 {
 					o.Mode, do = driver.Shared, read

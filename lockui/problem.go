@@ -25,14 +25,14 @@ func problemOf(err error) *problem {
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
 		return &problem{http.StatusNotImplemented, "the backend of the locks cannot list them"}
+	case errors.Is(err, distlock.ErrForeign):
+		return &problem{http.StatusConflict, "the key contains something that is not a lock of this library"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &problem{http.StatusServiceUnavailable, "the store of the locks took too long"}
 	}
 	switch distlock.CodeOf(err) {
 	case distlock.CodeKey:
 		return &problem{http.StatusBadRequest, "the key is not the key of a lock"}
-	case distlock.CodeForeign:
-		return &problem{http.StatusConflict, "the key contains something that is not a lock of this library"}
 	case distlock.CodeUnavailable:
 		return &problem{http.StatusServiceUnavailable, "the store of the locks does not answer"}
 	case distlock.CodeClosed:

@@ -70,7 +70,7 @@ type spanMaker struct{ trace.Tracer }
 
 // start returns the context of an acquisition, if its caller has a span. The others have no
 // spans: each would be a trace of its own, which tells no more than the metrics.
-func (t *spanMaker) start(ctx context.Context, _ distlock.StartInfo) context.Context {
+func (t *spanMaker) start(ctx context.Context, _ distlock.LockInfo) context.Context {
 	traced := trace.SpanContextFromContext(ctx).IsValid()
 	if !traced && ctx.Value(t) == nil {
 		return ctx

@@ -43,8 +43,9 @@ func traces(t *testing.T, f func(t *traced), others ...distlock.Hooks) {
 		r := tracetest.NewSpanRecorder()
 		p := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(r))
 		s := testkit.NewStore()
+		s.LimitTokens(2) // one hand-over
 		spans := otellock.Hooks(otellock.WithTracerProvider(p), otellock.WithMeterProvider(noop.NewMeterProvider()))
-		l := distlock.New(s, distlock.Config{Holder: "web-1", HandOvers: 1, HandOverTime: time.Minute, Hooks: distlock.JoinHooks(append(others, spans)...)})
+		l := distlock.New(s, distlock.Config{Holder: "web-1", HandOverTime: time.Minute, Hooks: distlock.JoinHooks(append(others, spans)...)})
 		f(&traced{t, l, s, r, p.Tracer("caller"), time.Now()})
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -174,13 +175,13 @@ func TestSpanOfALoss(t *testing.T) {
 		span.End()
 		t.want(
 			`acquire lost [0s 0s] below "caller" name=lost mode=exclusive key=k token=1 outcome=acquired`,
-			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=forgotten token=3 outcome=acquired`,
+			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=forgotten token=1025 outcome=acquired`,
 			`acquire lost [2s 2s] below "caller" name=lost mode=exclusive key=k outcome=lost error.type=lost `+
 				`Error: distlock: acquire "k": lock lost: held for MaxHold, 1s`,
 			`caller [0s 4s] below ""`,
 			`hold lost [0s 1s] below "caller" name=lost mode=exclusive key=k token=1 outcome=lost error.type=lost -> "acquire lost" `+
 				`event distlock.lost at 1s exception.message="lock lost: held for MaxHold, 1s" Error: lock lost: held for MaxHold, 1s`,
-			`hold lost [2s 3s] below "caller" name=lost mode=exclusive key=forgotten token=3 outcome=lost error.type=lost -> "acquire lost" `+
+			`hold lost [2s 3s] below "caller" name=lost mode=exclusive key=forgotten token=1025 outcome=lost error.type=lost -> "acquire lost" `+
 				`event distlock.lost at 3s exception.message="lock lost: held for MaxHold, 1s" Error: lock lost: held for MaxHold, 1s`,
 		)
 	})
@@ -243,7 +244,7 @@ func TestNoSpanWithoutCaller(t *testing.T) {
 func TestSpansEndAfterAPanic(t *testing.T) {
 	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
 		for name, other := range map[string]distlock.Hooks{
-			"Start":    {Start: func(context.Context, distlock.StartInfo) context.Context { end(); return nil }},
+			"Start":    {Start: func(context.Context, distlock.LockInfo) context.Context { end(); return nil }},
 			"Acquired": {Acquired: func(context.Context, distlock.AcquiredInfo) { end() }},
 			"Failed":   {Failed: func(context.Context, distlock.FailedInfo) { end() }},
 			"Released": {Released: func(context.Context, distlock.ReleasedInfo) { end() }},
@@ -273,7 +274,7 @@ func TestSpansOfTheKnownRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		recorder, reader := tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
 		p := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
-		caller := distlock.Hooks{Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+		caller := distlock.Hooks{Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
 			ctx, span := p.Tracer("caller").Start(ctx, "caller")
 			span.End()
 			return ctx

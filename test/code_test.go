@@ -19,7 +19,6 @@ var coded = []error{
 	distlock.ErrNoFencing,
 	distlock.ErrClosed,
 	distlock.ErrUnavailable,
-	distlock.ErrForeign,
 	distlock.ErrQueueFull,
 	distlock.ErrNotAcquired,
 	testkit.ErrBroken,
@@ -38,6 +37,7 @@ func TestCodeOf(t *testing.T) {
 	for err, want := range map[error]distlock.Code{
 		nil: distlock.CodeOK, context.Canceled: distlock.CodeOther, &distlock.Error{Op: "ping", Err: errors.ErrUnsupported}: distlock.CodeOther,
 		&distlock.HeldError{}: distlock.CodeNotAcquired, &distlock.KeyError{}: distlock.CodeKey,
+		distlock.ErrForeign: distlock.CodeNotAcquired,
 	} {
 		if got := distlock.CodeOf(err); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)
@@ -71,7 +71,7 @@ func TestCodeString(t *testing.T) {
 		}
 	}
 	for c, want := range map[distlock.Code]string{
-		distlock.CodeOK: "ok", distlock.CodeNotAcquired: "not_acquired", distlock.CodeOther: "other", -1: "Code(-1)", distlock.CodeOther + 1: "Code(12)",
+		distlock.CodeOK: "ok", distlock.CodeNotAcquired: "not_acquired", distlock.CodeOther: "other", -1: "Code(-1)", distlock.CodeOther + 1: "Code(11)",
 	} {
 		if got := c.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -26,7 +26,7 @@ func TestRetryAfter(t *testing.T) {
 		"held, no hint":              {own, held(0), 200 * time.Millisecond, distlock.CodeNotAcquired},
 		"held, and a hint":           {own, held(time.Second), time.Second, distlock.CodeNotAcquired},
 		"held by a stranger":         {own, held(time.Hour), 3 * time.Second, distlock.CodeNotAcquired},
-		"another kind of lock":       {own, distlock.ErrForeign, 200 * time.Millisecond, distlock.CodeForeign},
+		"another kind of lock":       {own, distlock.ErrForeign, 200 * time.Millisecond, distlock.CodeNotAcquired},
 		"the store fails, defaults":  {distlock.Opts{RetryCount: 1}, testkit.ErrBroken, distlock.DefaultRetryInterval, distlock.CodeUnavailable},
 		"held by a stranger, for us": {distlock.Opts{RetryCount: 1}, held(time.Hour), distlock.DefaultKeyTimeout, distlock.CodeNotAcquired},
 	} {

@@ -37,12 +37,15 @@ func measure(t *testing.T, l *distlock.Locker) {
 }
 
 // compete has two Lockers that have measured the store compete for a key, with several
-// goroutines each.
-func compete(t *testing.T, cfg distlock.Config, hold, trip time.Duration) rivals {
+// goroutines each. The store gives at most that many tokens, if tokens is above 0.
+func compete(t *testing.T, tokens int, hold, trip time.Duration) rivals {
 	t.Helper()
 	s := testkit.NewStore()
+	if tokens > 0 {
+		s.LimitTokens(tokens)
+	}
 	setTrip(s, func() time.Duration { return trip/2 + rand.N(trip) })
-	lockers := []*distlock.Locker{testkit.NewLocker(t, s, cfg), testkit.NewLocker(t, s, cfg)}
+	lockers := []*distlock.Locker{testkit.NewLocker(t, s, distlock.Config{}), testkit.NewLocker(t, s, distlock.Config{})}
 	for _, l := range lockers {
 		measure(t, l)
 	}
@@ -87,13 +90,13 @@ func TestHandOversFollowTheCostOfAChange(t *testing.T) {
 	for _, c := range []struct{ trip, hold, keep time.Duration }{
 		{200 * time.Microsecond, 20 * time.Microsecond, 4 * time.Millisecond},
 		{time.Millisecond, 50 * time.Microsecond, 20 * time.Millisecond},
-		{20 * time.Millisecond, time.Millisecond, distlock.DefaultHandOverTime},
+		{20 * time.Millisecond, time.Millisecond, handOverTime},
 		{time.Millisecond, time.Millisecond, 65 * time.Millisecond}, // a change costs little
 	} {
 		t.Run(fmt.Sprint(c.trip, " by ", c.hold), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				few := compete(t, distlock.Config{HandOvers: 64}, c.hold, c.trip)
-				got := compete(t, distlock.Config{}, c.hold, c.trip)
+				few := compete(t, 1+64, c.hold, c.trip)
+				got := compete(t, 0, c.hold, c.trip)
 				t.Logf("with 64 hand-overs %+v, by default %+v", few, got)
 				if got.kept < c.keep*3/4 || got.kept > c.keep*3/2 {
 					t.Errorf("one process kept the key for %v, want about %v", got.kept, c.keep)
@@ -104,7 +107,7 @@ func TestHandOversFollowTheCostOfAChange(t *testing.T) {
 				if least := min(got.locks[0], got.locks[1]); max(got.locks[0], got.locks[1]) > 2*least {
 					t.Errorf("unequal shares: %v", got.locks)
 				}
-				if c.keep < distlock.DefaultHandOverTime && got.used < 0.9 {
+				if c.keep < handOverTime && got.used < 0.9 {
 					t.Errorf("the key is held %.0f %% of the time", 100*got.used)
 				}
 			})

@@ -38,7 +38,7 @@ func circulate(t *testing.T, s *testkit.Store, cfg distlock.Config, n int, f fun
 }
 
 // untimed makes only the count end the hand-overs.
-var untimed = distlock.Config{HandOvers: 64, HandOverTime: time.Hour}
+var untimed = distlock.Config{HandOverTime: time.Hour}
 
 func TestExtendedKeyStaysInTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -104,8 +104,8 @@ func TestExtendedByFewTokens(t *testing.T) {
 func TestExtendedHoldEndsWithItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
-		cfg := distlock.Config{HandOvers: 4} // each grant is extended before its time has passed
-		waits, releases, extends := circulate(t, s, cfg, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
+		s.LimitTokens(5) // each grant is extended before its time has passed
+		waits, releases, extends := circulate(t, s, distlock.Config{}, 50, func(context.Context) { time.Sleep(10 * time.Millisecond) })
 		if waits < 5 || waits > 6 || releases != waits || extends < waits { // 100 ms are ten holders of 10 ms
 			t.Errorf("%d acquisitions, %d releases, %d questions for 50 holders of 10 ms", waits, releases, extends)
 		}
@@ -116,7 +116,8 @@ func TestExtendedHoldEndsWithItsTime(t *testing.T) {
 func TestExtendExtendsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
-		circulate(t, s, distlock.Config{HandOvers: 2, HandOverTime: time.Hour}, 30, func(ctx context.Context) {
+		s.LimitTokens(2)
+		circulate(t, s, untimed, 30, func(ctx context.Context) {
 			time.Sleep(time.Second)
 			lease, _ := distlock.FromContext(ctx)
 			if d := time.Until(lease.Until()); d < 4*time.Second {
@@ -203,7 +204,8 @@ func TestStoreIsToldTheLastToken(t *testing.T) {
 				}
 				return nil
 			})
-			l := testkit.NewLocker(t, extending(s), distlock.Config{HandOvers: 2})
+			s.LimitTokens(3)
+			l := testkit.NewLocker(t, extending(s), distlock.Config{})
 			held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 			for range n {
 				next := inBackground(t, l, distlock.Opts{})

@@ -19,13 +19,9 @@ func TestDefaultHasherIsSHA256(t *testing.T) {
 	}
 }
 
-func TestHasherFunc(t *testing.T) {
+func TestHasher(t *testing.T) {
 	t.Parallel()
-	h := distlock.HasherFunc(hex.EncodeToString)
-	if got := string(h.AppendHash([]byte("a:"), []byte("bc"))); got != "a:6263" {
-		t.Errorf("got %s", got)
-	}
-	keys := distlock.NewKeyBuilder(distlock.Opts{Value: "v", ParamLock: true, Hasher: h})
+	keys := distlock.NewKeyBuilder(distlock.Opts{Value: "v", ParamLock: true, Hasher: hex.AppendEncode})
 	if got, err := keys.Key(true); got != "v:74" || err != nil {
 		t.Errorf("got %s, %v", got, err)
 	}
@@ -38,7 +34,7 @@ func TestKeyed(t *testing.T) {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte("encoded"))
 	want := "a:" + hex.EncodeToString(mac.Sum(nil)[:16])
-	if got := string(h.AppendHash([]byte("a:"), []byte("encoded"))); got != want {
+	if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 
@@ -47,7 +43,7 @@ func TestKeyed(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 200 {
-				if got := string(h.AppendHash([]byte("a:"), []byte("encoded"))); got != want {
+				if got := string(h([]byte("a:"), []byte("encoded"))); got != want {
 					t.Errorf("got %s, want %s", got, want)
 				}
 			}
@@ -56,7 +52,7 @@ func TestKeyed(t *testing.T) {
 	wg.Wait()
 
 	other := distlock.Keyed([]byte("0123456789abcdeg"))
-	if string(other.AppendHash([]byte("a:"), []byte("encoded"))) == want {
+	if string(other([]byte("a:"), []byte("encoded"))) == want {
 		t.Error("the secret does not matter")
 	}
 }
@@ -78,7 +74,7 @@ func TestKeyedRefusesShortSecrets(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	if got, want := string(distlock.Plain().AppendHash([]byte("{x}:"), []byte("l\x02s\x02u1+\x07"))), "{x}:(u1,7)"; got != want {
+	if got, want := string(distlock.Plain()([]byte("{x}:"), []byte("l\x02s\x02u1+\x07"))), "{x}:(u1,7)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -74,7 +74,8 @@ func TestMinHoldOutlastsAStray(t *testing.T) {
 					b, nth = s.Only(0), 2
 				}
 				stray(s, c.op, nth, c.delay)
-				l := testkit.NewLocker(t, b, distlock.Config{HandOvers: 1})
+				s.LimitTokens(2)
+				l := testkit.NewLocker(t, b, distlock.Config{})
 				before := testkit.MustAcquire(t, l, "k", distlock.Opts{KeyTimeout: 6 * time.Second})
 				if c.op != testkit.Extend {
 					wantIs(t, before.Release(t.Context()))
@@ -114,7 +115,8 @@ func TestMinHoldWaitsForAQuestionUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
 		s.Delay(50*time.Millisecond, testkit.Extend)
-		l := distlock.New(extending(s), distlock.Config{HandOvers: 1})
+		s.LimitTokens(2)
+		l := distlock.New(extending(s), distlock.Config{})
 		held := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		next := inBackground(t, l, distlock.Opts{MinHold: time.Minute})
 		wantIs(t, held.Release(t.Context()))

@@ -40,9 +40,6 @@ func faults(o distlock.Opts) []string {
 	if o.Permits > 0 && o.Mode == distlock.Shared {
 		wrong["Permits"] = true
 	}
-	if f, ok := o.Hasher.(distlock.HasherFunc); ok && f == nil {
-		wrong["Hasher"] = true
-	}
 	var fields []string
 	for field, is := range wrong {
 		if is {
@@ -56,15 +53,11 @@ func faults(o distlock.Opts) []string {
 func fit(base string, o distlock.Opts) bool {
 	most := 200
 	if o.ParamLock {
-		switch o.Hasher.(type) {
-		case distlock.HasherFunc:
-			most -= len(":x")
-		default:
-			most -= len(":") + 32
-			if o.Hasher == distlock.Plain() {
-				most -= 96 - 32
-			}
+		text := 32
+		if o.Hasher != nil {
+			text = len(o.Hasher(nil, []byte("s\x7f"+strings.Repeat("x", 127))))
 		}
+		most -= len(":") + text
 	}
 	return len(base) <= most && utf8.ValidString(base) && !strings.ContainsFunc(base, func(r rune) bool {
 		return unicode.IsControl(r) || unicode.IsSpace(r)
@@ -123,7 +116,7 @@ func FuzzOpts(f *testing.F) {
 	f.Add("{p", "}", byte(1), int64(0), int64(0), int64(0), int64(0), 0, 0, 0, 0, int64(0), false)
 	f.Add("{p}", "\n", byte(7), int64(1500000), int64(-1<<63), int64(1<<63-1), 4*ms, math.MaxInt, math.MinInt, 1, 1, year+1, false)
 	f.Add("p\xff", "é\u0085", byte(24), int64(0), int64(0), int64(0), int64(0), 3, 2, -1, 1_000_001, int64(0), false)
-	hashers := []distlock.Hasher{nil, distlock.Plain(), distlock.HasherFunc(func([]byte) string { return "x" }), distlock.HasherFunc(nil)}
+	hashers := []distlock.Hasher{nil, distlock.Plain(), func(dst, _ []byte) []byte { return append(dst, 'x') }, nil}
 	f.Fuzz(func(t *testing.T, prefix, value string, how byte, lease, interval, most, least int64, count, waiters, mode, permits int, wait int64, alone bool) {
 		o := distlock.Opts{
 			Prefix: prefix, Value: value, ParamLock: how&1 != 0, Hasher: hashers[how>>1&3], NoWatchdog: how&8 != 0, Fencing: how&16 != 0,

@@ -52,12 +52,12 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 			}
 			return p
 		})}
-		hashed := distlock.Opts{Value: "f", ParamLock: true, Hasher: distlock.HasherFunc(func(encoded []byte) string {
+		hashed := distlock.Opts{Value: "f", ParamLock: true, Hasher: func(dst, encoded []byte) []byte {
 			if !strings.Contains(string(encoded), "fine") {
 				panic(errMine)
 			}
-			return "fine"
-		})}
+			return append(dst, "fine"...)
+		}}
 		for name, c := range map[string]struct {
 			opts   distlock.Opts
 			params any
@@ -74,7 +74,7 @@ func TestPanicWhileAKeyIsMade(t *testing.T) {
 			"MarshalText, in a list": {text, []any{1, panicky{"mine"}}, panicky{}, `params[1]: test.panicky: MarshalText panicked: "mine"`, nil},
 			"LockKey":                {text, panickyKey{"mine"}, panickyKey{}, `test.panickyKey: LockKey panicked: "mine"`, nil},
 			"Params":                 {by, "mine", "fine", `Params, of a interface {}, panicked: "mine"`, nil},
-			"Hasher":                 {hashed, "mine", "fine", "the Hasher distlock.HasherFunc panicked: my own trouble", errMine},
+			"Hasher":                 {hashed, "mine", "fine", "the Hasher panicked: my own trouble", errMine},
 		} {
 			runs := 0
 			f := distlock.Wrap(l, func(context.Context, any) (int, error) { runs++; return 0, nil }, c.opts)

@@ -1,7 +1,6 @@
 package test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,53 +9,38 @@ import (
 	"github.com/distlock-go/distlock/internal/testkit"
 )
 
-// shortAtFirst makes the store grant every key for 300 ms at first, although the lease is
-// longer.
-func shortAtFirst(s *testkit.Store) {
-	const atFirst = 300 * time.Millisecond
-	var ttl time.Duration
-	s.Before(func(_ context.Context, c *testkit.Call) error {
-		if c.Op == testkit.Wait && c.Requests[0].Renews {
-			ttl, c.Requests[0].TTL = c.Requests[0].TTL, atFirst
-		}
-		return nil
-	})
-	s.After(func(_ context.Context, c *testkit.Call) error {
-		if c.Op == testkit.Wait && c.Requests[0].Renews {
-			g := &c.Grants[0]
-			g.Until, g.TTL = g.Sent.Add(atFirst), ttl
-		}
-		return nil
-	})
-}
-
-// A lease that is short at first is renewed before its end, and Until does not wait for
-// that. A lease that is not renewed is never short.
+// A lease that is short at first is renewed before its end. Until says so without I/O, and
+// Refresh extends it at once. A lease that is not renewed is never short.
 func TestLeaseThatIsShortAtFirst(t *testing.T) {
+	const atFirst = 300 * time.Millisecond
 	for name, c := range map[string]struct {
-		opts  distlock.Opts
-		pause time.Duration
-		until time.Duration // at least, after the pause
+		opts    distlock.Opts
+		pause   time.Duration
+		refresh bool
+		left    time.Duration // at least, after the pause
 	}{
-		"at once":     {distlock.Opts{KeyTimeout: time.Minute}, 0, 59 * time.Second},
-		"later":       {distlock.Opts{KeyTimeout: time.Minute}, 10 * time.Second, 40 * time.Second},
-		"not renewed": {distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true}, 10 * time.Second, 49 * time.Second},
+		"at once":     {distlock.Opts{KeyTimeout: time.Minute}, 0, false, 0},
+		"refreshed":   {distlock.Opts{KeyTimeout: time.Minute}, 0, true, 59 * time.Second},
+		"later":       {distlock.Opts{KeyTimeout: time.Minute}, 10 * time.Second, false, 40 * time.Second},
+		"not renewed": {distlock.Opts{KeyTimeout: time.Minute, NoWatchdog: true}, 10 * time.Second, false, 49 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := testkit.NewStore()
-			shortAtFirst(store)
+			store.ShortAtFirst(atFirst)
 			l := testkit.NewLocker(t, store, distlock.Config{})
-			s, err := l.Acquire(t.Context(), "k", c.opts)
-			if err != nil {
-				t.Fatal(name, err)
-			}
+			s := testkit.MustAcquire(t, l, "k", c.opts)
 			time.Sleep(c.pause)
-			if left := time.Until(s.Until()); left < c.until {
-				t.Errorf("%s: %v left, want at least %v", name, left, c.until)
+			if c.refresh {
+				wantIs(t, s.Refresh(t.Context()))
 			}
-			if err := s.Release(t.Context()); err != nil {
-				t.Errorf("%s: %v", name, err)
+			asked := len(store.Calls(testkit.Renew))
+			if left := time.Until(s.Until()); left < c.left || c.left == 0 && left > atFirst {
+				t.Errorf("%s: %v left, want at least %v", name, left, c.left)
 			}
+			if n := len(store.Calls(testkit.Renew)) - asked; n > 0 {
+				t.Errorf("%s: Until sent %d requests", name, n)
+			}
+			wantIs(t, s.Release(t.Context()))
 		})
 	}
 }

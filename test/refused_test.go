@@ -72,7 +72,7 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 			var log bytes.Buffer
 			var failed []distlock.FailedInfo
 			hooks := distlock.JoinHooks(distlock.Hooks{
-				Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+				Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
 					return context.WithValue(ctx, ctxKey{}, "span")
 				},
 				Failed: func(ctx context.Context, i distlock.FailedInfo) {

@@ -167,10 +167,11 @@ func TestAllKindsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := testkit.NewStore()
+				s.LimitTokens(2 + rand.N(8))
 				var all sync.WaitGroup
 				var lockers []*distlock.Locker
 				for range 3 {
-					l := distlock.New(wrap(s), distlock.Config{HandOvers: 1 + rand.N(8), HandOverTime: 20 * time.Millisecond})
+					l := distlock.New(wrap(s), distlock.Config{HandOverTime: 20 * time.Millisecond})
 					lockers = append(lockers, l)
 					var r room
 					for range 20 {

@@ -32,7 +32,7 @@ func TestSharedLeaseIsReleasedByTheLastReader(t *testing.T) {
 func TestSharingEndsWithItsTime(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		first := testkit.MustAcquire(t, l, "k", reading)
-		time.Sleep(distlock.DefaultHandOverTime - 1)
+		time.Sleep(handOverTime - 1)
 		second := testkit.MustAcquire(t, l, "k", reading)
 		wantCalls(t, s, testkit.Wait, 1)
 		time.Sleep(time.Nanosecond)
@@ -256,7 +256,7 @@ func TestCancelledSharerLeavesTheOthers(t *testing.T) {
 func TestNextReaderAsksAfterAFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		first := testkit.MustAcquire(t, l, "k", reading)
-		time.Sleep(distlock.DefaultHandOverTime) // the lease cannot be shared any more
+		time.Sleep(handOverTime) // the lease cannot be shared any more
 		s.Fail(testkit.ErrBroken, testkit.Try)
 		_, err := l.TryAcquire(t.Context(), "k", reading)
 		wantIs(t, err, distlock.ErrUnavailable, testkit.ErrBroken)

@@ -56,7 +56,7 @@ func TestWriterElsewhereGetsItsTurn(t *testing.T) {
 		}
 		start := time.Now()
 		wantIs(t, other.Do(t.Context(), "k", writing, func(context.Context) error { return nil }))
-		if d := time.Since(start); d > distlock.DefaultHandOverTime+10*time.Millisecond {
+		if d := time.Since(start); d > handOverTime+10*time.Millisecond {
 			t.Errorf("the writer waited for %v", d)
 		}
 		over.Store(true)
@@ -221,7 +221,7 @@ func TestReadersTryTogetherAfterAWriterHasGivenUp(t *testing.T) {
 		inVain(ctx, t, l, &all, writing)
 		cancel()
 		all.Wait()
-		time.Sleep(distlock.DefaultHandOverTime) // the lease cannot be shared any more
+		time.Sleep(handOverTime) // the lease cannot be shared any more
 		s.Before(func(context.Context, *testkit.Call) error { time.Sleep(time.Second); return nil })
 		for range 3 {
 			all.Go(func() {

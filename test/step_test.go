@@ -150,7 +150,7 @@ func TestStepContexts(t *testing.T) {
 					t.Errorf("in Undo: err %v, deadline %v, value %v", ctx.Err(), bounded, ctx.Value(ctxKey{}))
 				}
 				lease, ok := distlock.FromContext(ctx)
-				if !ok || lease.Valid() || lease.Token() != held.Token() {
+				if !ok || lease.Check() == nil || lease.Token() != held.Token() {
 					t.Errorf("the lease in Undo is %v", lease)
 				}
 				// it must not wait for the gate that this call keeps shut

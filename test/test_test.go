@@ -11,6 +11,9 @@ import (
 	"github.com/distlock-go/distlock/internal/testkit"
 )
 
+// handOverTime is the default of Config.HandOverTime.
+const handOverTime = 100 * time.Millisecond
+
 // What the package tests share with those of the root package is in testkit.
 var (
 	bubble       = testkit.Bubble

@@ -50,11 +50,12 @@ func (v *visitors) stay(t *testing.T, l *distlock.Locker, o distlock.Opts, d tim
 func TestTokensOrderThoseWhoExcludeEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testkit.NewStore()
+		s.LimitTokens(9)
 		var v visitors
 		var all sync.WaitGroup
 		var lockers []*distlock.Locker
 		for range 3 {
-			l := distlock.New(s, distlock.Config{HandOvers: 8})
+			l := distlock.New(s, distlock.Config{})
 			lockers = append(lockers, l)
 			for range 10 {
 				all.Go(func() {

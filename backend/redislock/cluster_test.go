@@ -217,7 +217,7 @@ func TestMasterStopped(t *testing.T) {
 	c := &redistest.Cluster{Masters: redistest.StartCluster(t, 3)}
 	const limit = redislock.DefaultOpTimeout
 	b := redislock.New(redistest.ClusterClient(t, c.Masters))
-	locker := distlock.New(b, distlock.Config{HandOvers: -1})
+	locker := distlock.New(b, distlock.Config{HandOverTime: -1})
 	defer locker.Close()
 	on := keysOn(t, c, 10)
 	stopped := c.Masters[1]
@@ -277,8 +277,8 @@ func TestMasterStopped(t *testing.T) {
 	}
 	for m, ss := range leases {
 		for _, s := range ss {
-			if s.Valid() == (m == stopped) {
-				t.Errorf("%s, stopped %v: valid %v", s.Key(), m == stopped, s.Valid())
+			if (s.Check() == nil) == (m == stopped) {
+				t.Errorf("%s, stopped %v: valid %v", s.Key(), m == stopped, s.Check() == nil)
 			}
 		}
 	}

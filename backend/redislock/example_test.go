@@ -54,7 +54,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(lease.Key(), lease.Valid())
+	fmt.Println(lease.Key(), lease.Check() == nil)
 	fmt.Println(lease.Release(context.Background()))
 	// Output:
 	// report true

@@ -37,8 +37,8 @@ func TestHashTagInACluster(t *testing.T) {
 	}
 
 	lockers := []*distlock.Locker{
-		distlock.New(redislock.New(client, unhurried), distlock.Config{HandOvers: -1}),
-		distlock.New(redislock.New(redistest.ClusterClient(t, servers), unhurried), distlock.Config{HandOvers: -1}),
+		distlock.New(redislock.New(client, unhurried), distlock.Config{HandOverTime: -1}),
+		distlock.New(redislock.New(redistest.ClusterClient(t, servers), unhurried), distlock.Config{HandOverTime: -1}),
 	}
 	for _, l := range lockers {
 		t.Cleanup(func() { l.Close() })

@@ -42,11 +42,11 @@ func newLoad(t testing.TB, keys []string, clients ...redis.UniversalClient) *loa
 	l := &load{t: t, keys: keys, opts: loadOpts, errors: make(map[string]int)}
 	for i, c := range clients {
 		b := redislock.New(c)
-		handOvers := 4
+		cfg := distlock.Config{HandOverTime: time.Millisecond}
 		if i == 0 {
-			handOvers = -1 // see once
+			cfg.HandOverTime = -1 // see once
 		}
-		locker := distlock.New(b, distlock.Config{HandOvers: handOvers})
+		locker := distlock.New(b, cfg)
 		l.peers, l.lockers = append(l.peers, b), append(l.lockers, locker)
 	}
 	t.Cleanup(func() {

@@ -58,7 +58,7 @@ func TestOldMasterStillWrites(t *testing.T) {
 	}
 
 	<-next.done
-	if lease.Valid() {
+	if lease.Check() == nil {
 		t.Error("two have the lock")
 	}
 	if next.err != nil || next.grant.Token <= lease.Token() {

@@ -150,7 +150,7 @@ func TestSlots(t *testing.T) {
 	client.AddHook(watch)
 	b := newBackend(t, client)
 	// The hooks of a wrapped client see renewals and releases, too.
-	l := distlock.New(redislock.New(wrapped{client}, unhurried), distlock.Config{HandOvers: -1})
+	l := distlock.New(redislock.New(wrapped{client}, unhurried), distlock.Config{HandOverTime: -1})
 	defer l.Close()
 	// The first call through a wrapped client finds out that keys are in slots.
 	noError(t, l.Do(t.Context(), "warm", distlock.Opts{}, func(context.Context) error { return nil }))

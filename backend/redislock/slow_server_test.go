@@ -45,8 +45,8 @@ func TestServerSleeps(t *testing.T) {
 			t.Errorf("the next: %v", err)
 			return
 		}
-		if lease.Valid() || !l.Valid() {
-			t.Errorf("the next one's lease is valid: %v; that of the one before: %v", l.Valid(), lease.Valid())
+		if lease.Check() == nil || l.Check() != nil {
+			t.Errorf("the next one's lease is valid: %v; that of the one before: %v", l.Check() == nil, lease.Check() == nil)
 		}
 		next <- l
 	}()
@@ -137,7 +137,7 @@ func TestSlowNetwork(t *testing.T) {
 			// The margin is 1 % and 2 ms.
 			if late < opts.KeyTimeout-32*time.Millisecond {
 				matches(t, "a grant in time", err)
-				if lease.Valid() {
+				if lease.Check() == nil {
 					matches(t, "its release", lease.Release(t.Context()))
 				}
 				continue

@@ -76,7 +76,7 @@
 // that releases a lock is the first to know, so it leaves others their turn: if others have
 // heard of the release, its next attempt for the key begins 3 ms later. While Redisson is among
 // them, at most two holders in this process have the key one after the other, whatever
-// Config.HandOvers is.
+// Config.HandOverTime is.
 //
 //   - RLock: both sides exclude and wake each other. A thread of Java may lock again what it
 //     holds; that is its own affair. forceUnlock takes a lock of Go away, and ForceRelease one

@@ -26,7 +26,7 @@ func Example() {
 
 	err := locker.Do(context.Background(), "report", distlock.Opts{Prefix: "shop:"}, func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)
-		fmt.Println(lease.Key(), lease.Valid())
+		fmt.Println(lease.Key(), lease.Check() == nil)
 		return nil
 	})
 	fmt.Println("error:", err)

@@ -68,7 +68,7 @@ func ExampleBackend_Guard() {
 		panic(err)
 	}
 	err = sell(lease)
-	fmt.Println("valid by the clock:", lease.Valid())
+	fmt.Println("valid by the clock:", lease.Check() == nil)
 	fmt.Println("sell:", errors.Is(err, sqllock.ErrStale), errors.Is(err, distlock.ErrLost))
 
 	var stock int

@@ -30,7 +30,7 @@ func TestPartition(t *testing.T) {
 		next := startWaiter(t, of.locker(t), "key", distlock.Opts{KeyTimeout: time.Minute, RetryInterval: 20 * time.Millisecond})
 		n.Hang(true)
 		s := next.served(t)
-		if lease.Valid() {
+		if lease.Check() == nil {
 			t.Error("two holders")
 		}
 		if err := context.Cause(lease.Context()); !errors.Is(err, driver.ErrLost) {

@@ -34,7 +34,7 @@ func openLocker(ctx context.Context, c *cli.Command) (*distlock.Locker, func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	l := distlock.New(b.Backend, distlock.Config{HandOvers: -1}) // this process has no other callers
+	l := distlock.New(b.Backend, distlock.Config{HandOverTime: -1}) // this process has no other callers
 	return l, func() error { return errors.Join(l.Close(), b.Close()) }, nil
 }
 

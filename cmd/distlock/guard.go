@@ -173,6 +173,14 @@ func (g *guard) stop(now time.Time) {
 	}
 }
 
+// refreshShort extends a lease that a message granted: it is short at first, and the guard
+// would stop the command. If there is no answer, the guard decides.
+func refreshShort(lease *distlock.Lease, keyTimeout time.Duration) {
+	if time.Until(lease.Until()) < keyTimeout/2 {
+		_ = lease.Refresh(lease.Context())
+	}
+}
+
 // stopAt returns when to stop the command if its lease ends at end.
 func (g *guard) stopAt(end time.Time) time.Time {
 	end = end.Add(-g.reserve)

@@ -73,7 +73,7 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := testkit.NewStore()
-		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
 		c := &guarded{T: t, store: store, start: time.Now(), changes: make(chan change, 1), signals: make(chan os.Signal, 16)}
 		c.g = &guard{
 			lease: lease, process: c, changes: c.changes, onLost: onLost, grace: 2500 * time.Millisecond, reserve: time.Second,
@@ -88,6 +88,20 @@ func guarding(t *testing.T, onLost string, prepare func(c *guarded)) (code int, 
 		}
 	})
 	return code, log, lost
+}
+
+// A lease that a message granted is short at first. The command gets a whole one, and is
+// not stopped before the watchdog has renewed it.
+func TestCommandGetsAWholeLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := testkit.NewStore()
+		store.ShortAtFirst(300 * time.Millisecond)
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		refreshShort(lease, guardLease)
+		if left := time.Until(lease.Until()); left < guardLease*9/10 {
+			t.Errorf("%v are left", left)
+		}
+	})
 }
 
 // after does something when the time has passed, while the guard watches.
@@ -159,7 +173,7 @@ func TestLossAtTheRelease(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			store := testkit.NewStore()
-			lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+			lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
 			if c.steal {
 				store.Steal(t, "deploy")
 			}
@@ -177,7 +191,7 @@ func TestLossAtTheRelease(t *testing.T) {
 func TestNoCommandUnderALostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := testkit.NewStore()
-		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOvers: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
+		lease := testkit.MustAcquire(t, testkit.NewLocker(t, store, distlock.Config{HandOverTime: -1}), "deploy", distlock.Opts{KeyTimeout: guardLease})
 		store.Steal(t, "deploy")
 		<-lease.Context().Done()
 		r := &runner{stderr: &strings.Builder{}, key: "deploy", path: "/nowhere/command", argv: []string{"command"}}

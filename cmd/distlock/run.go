@@ -269,6 +269,7 @@ func (r *runner) refuse(why error) error {
 // underLock runs the command and returns its exit code and, if it was stopped because
 // of the lock, the reason.
 func (r *runner) underLock(lease *distlock.Lease, signals chan os.Signal) (code int, lost error) {
+	refreshShort(lease, r.opts.KeyTimeout)
 	if err := lease.Check(); err != nil {
 		r.warn("the command was not started: %v", err)
 		return exitUnavailable, err

@@ -62,7 +62,7 @@ func TestWait(t *testing.T) {
 						t.Fatal(err)
 					}
 					<-time.After(work)
-					if _, limited := lease.Context().Deadline(); limited || lease.Context().Err() != nil || !lease.Valid() {
+					if _, limited := lease.Context().Deadline(); limited || lease.Context().Err() != nil || lease.Check() != nil {
 						t.Errorf("the lease did not last: %v", context.Cause(lease.Context()))
 					}
 					if err := lease.Release(ctx); err != nil {

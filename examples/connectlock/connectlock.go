@@ -172,7 +172,6 @@ var answers = map[distlock.Code]answer{
 	distlock.CodeKey:         {connect.CodeInvalidArgument, "invalid request", "LOCK_KEY", false},
 	distlock.CodeClosed:      {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},
 	distlock.CodeUnavailable: {connect.CodeUnavailable, "locks are temporarily unavailable", "LOCK_UNAVAILABLE", true},
-	distlock.CodeForeign:     {connect.CodeAborted, "busy with another call", "LOCK_BUSY", true},
 	distlock.CodeQueueFull:   {connect.CodeResourceExhausted, "too many calls are waiting", "LOCK_QUEUE_FULL", true},
 	distlock.CodeNotAcquired: {connect.CodeAborted, "busy with another call", "LOCK_BUSY", true},
 }

@@ -59,7 +59,7 @@ func TestLock(t *testing.T) {
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
 		order := r.Msg.GetValue()
 		key, err := l.Site(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(order) // that of httpmw and grpcmw
-		if lease, ok := distlock.FromContext(ctx); err != nil || !ok || !lease.Valid() || lease.Key() != key {
+		if lease, ok := distlock.FromContext(ctx); err != nil || !ok || lease.Check() != nil || lease.Key() != key {
 			t.Errorf("the handler has the lease %+v, want one of %q, %v", lease, key, err)
 		}
 		if order == "slow" {

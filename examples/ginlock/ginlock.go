@@ -1,6 +1,6 @@
 // Package ginlock mounts httpmw on routes of gin.
 //
-//	r.POST("/orders/:id/pay", ginlock.Use(httpmw.Lock(locker, httpmw.PathInt("id"), distlock.Opts{
+//	r.POST("/orders/:id/pay", ginlock.Use(httpmw.Lock(locker, httpmw.Int(httpmw.PathValue("id")), distlock.Opts{
 //		Prefix: "shop:", Value: "pay", MaxWait: 3 * time.Second,
 //	})), pay)
 //
@@ -31,7 +31,7 @@ import (
 )
 
 // Use returns a gin middleware of one for net/http, such as that of httpmw.Lock. The path's
-// parameters are also the path values of the request, so httpmw.PathValue and PathInt find
+// parameters are also the path values of the request, so httpmw.PathValue finds
 // them. It belongs to a route, or to a group with the parameters in its path.
 func Use(middleware func(http.Handler) http.Handler) gin.HandlerFunc {
 	return func(c *gin.Context) {

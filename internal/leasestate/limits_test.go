@@ -13,7 +13,7 @@ func measured(trips ...time.Duration) leasestate.Limits {
 	for _, d := range trips {
 		r.Add(d)
 	}
-	return leasestate.NewLimits(0, time.Hour, true, r)
+	return leasestate.NewLimits(time.Hour, true, r)
 }
 
 // times returns d n times.
@@ -27,25 +27,14 @@ func times(n int, d time.Duration) []time.Duration {
 
 func TestNewLimits(t *testing.T) {
 	t.Parallel()
-	r := new(leasestate.RoundTrip)
-	r.Add(time.Second)
-	for _, c := range []struct {
-		n, tokens int
-		want      leasestate.Limits
-	}{
-		{-1, 1, leasestate.Limits{}},
-		{1, 2, leasestate.Limits{HandOvers: 1, MaxTime: time.Hour, Extend: true}},
-		{100, 101, leasestate.Limits{HandOvers: 100, MaxTime: time.Hour, Extend: true}},
-	} {
-		if got := leasestate.NewLimits(c.n, time.Hour, true, r); got != c.want || leasestate.Tokens(c.n) != c.tokens {
-			t.Errorf("%d: %+v and %d tokens, want %+v and %d", c.n, got, leasestate.Tokens(c.n), c.want, c.tokens)
-		}
+	if got := leasestate.NewLimits(-1, true, new(leasestate.RoundTrip)); got != (leasestate.Limits{}) || leasestate.Tokens(-1) != 1 {
+		t.Errorf("without hand-overs: %+v and %d tokens, want none and 1", got, leasestate.Tokens(-1))
 	}
-	if got, want := measured(), (leasestate.Limits{HandOvers: 64, MaxTime: time.Hour, Extend: true}); got != want {
+	if got, want := measured(), (leasestate.Limits{MaxTime: time.Hour, Extend: true}); got != want {
 		t.Errorf("before the first measurement: %+v, want %+v", got, want)
 	}
 	// In 3 ms of 3 µs each there are 1,000 hand-overs.
-	if n := leasestate.Tokens(0); n < 1000 {
+	if n := leasestate.Tokens(time.Hour); n < 1000 {
 		t.Errorf("%d tokens", n)
 	}
 }

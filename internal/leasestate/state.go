@@ -31,10 +31,9 @@ type State[H comparable] struct {
 	mu     sync.Mutex
 	enough time.Duration // what must be left of the lease for a next holder
 
-	provisional bool        // the grant has an Until, and was not renewed yet
-	sent        time.Time   // when the last request that extended the lease was sent
-	renewalErr  *renewalErr // the last renewal since then, if it failed
-	over        error       // wraps ErrLost; nil while the lease goes on
+	sent       time.Time   // when the last request that extended the lease was sent
+	renewalErr *renewalErr // the last renewal since then, if it failed
+	over       error       // wraps ErrLost; nil while the lease goes on
 
 	tokens     tokenRange
 	nextTokens *tokenRange   // received ahead of time, to follow tokens
@@ -75,7 +74,7 @@ func (s *State[H]) Init(now time.Time, g driver.Grant, c compat.Class, l Limits,
 	s.since = s.age(now)
 	s.sent, s.enough = Start(g), s.safeTTL/2
 	if !g.Until.IsZero() {
-		s.enough, s.provisional = g.Until.Sub(g.Sent)/2, true
+		s.enough = g.Until.Sub(g.Sent) / 2
 	}
 	s.tokens = tokenRange{token: g.Token, last: g.LastToken, began: s.since}
 	if c.Shares() {
@@ -90,14 +89,6 @@ func Start(g driver.Grant) time.Time {
 		return g.Sent
 	}
 	return g.Until.Add(-clock.SafeTTL(g.TTL))
-}
-
-// Provisional reports whether the lease is shorter than its TTL, because it was not renewed
-// yet.
-func (s *State[H]) Provisional() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.provisional && s.over == nil
 }
 
 // FirstTTL returns how long the lease lasts, from Sent on, before it is renewed for the first
@@ -394,7 +385,7 @@ func (s *State[H]) Extend(sent time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sent.After(s.sent) {
-		s.sent, s.renewalErr, s.enough, s.provisional = sent, nil, s.safeTTL/2, false
+		s.sent, s.renewalErr, s.enough = sent, nil, s.safeTTL/2
 	}
 }
 

@@ -24,7 +24,7 @@ var (
 	fixed  = compat.Class{TTL: ttl, Fixed: true}
 	reader = compat.Class{TTL: ttl, Sharing: driver.Sharing{Mode: driver.Shared}}
 
-	limits = leasestate.Limits{HandOvers: 16, MaxTime: time.Hour, Extend: true}
+	limits = leasestate.Limits{MaxTime: time.Hour, Extend: true}
 )
 
 // lease is a state with holders that have names, and what they were told.
@@ -83,7 +83,7 @@ func (s *lease) attaches(want bool) {
 
 func TestTransferIsRefused(t *testing.T) {
 	safe := clock.SafeTTL(ttl)
-	second := leasestate.Limits{HandOvers: 16, MaxTime: time.Second}
+	second := leasestate.Limits{MaxTime: time.Second}
 	for name, c := range map[string]struct {
 		class   compat.Class
 		limits  leasestate.Limits
@@ -101,7 +101,7 @@ func TestTransferIsRefused(t *testing.T) {
 		"after the time":           {class: writer, limits: second, after: time.Second},
 		"within MaxHold":           {class: writer, limits: limits, maxHold: time.Second, after: time.Second - 1, want: true},
 		"when MaxHold has run out": {class: writer, limits: limits, maxHold: time.Second, after: time.Second},
-		"no hand-overs":            {class: writer, limits: leasestate.NewLimits(-1, time.Hour, true, nil)},
+		"no hand-overs":            {class: writer, limits: leasestate.NewLimits(-1, true, nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -384,7 +384,7 @@ func TestManyHolders(t *testing.T) {
 		var mu sync.Mutex
 		told, tokens := map[int]int{}, map[uint64]int{}
 		g := driver.Grant{TTL: ttl, Sent: time.Now(), Token: 1, LastToken: 1000}
-		l := leasestate.Limits{HandOvers: 1000, MaxTime: time.Hour}
+		l := leasestate.Limits{MaxTime: time.Hour}
 		s.Init(time.Now(), g, reader, l, func(h int, _ error) func() {
 			return func() {
 				mu.Lock()

@@ -12,7 +12,7 @@ type tokenRange struct {
 // spent reports whether another hand-over is not covered, with reserved tokens for
 // holders on their way.
 func (r *tokenRange) spent(age time.Duration, l *Limits, reserved int) bool {
-	return r.handOvers >= l.HandOvers && age-r.began >= l.MinTime || r.token != 0 && r.token+uint64(reserved) > r.last
+	return r.handOvers >= MinHandOvers && age-r.began >= l.MinTime || r.token != 0 && r.token+uint64(reserved) > r.last
 }
 
 // low reports whether an eighth is used: of the tokens, or of the hand-overs and the time.
@@ -21,7 +21,7 @@ func (r *tokenRange) spent(age time.Duration, l *Limits, reserved int) bool {
 // the store gave few tokens, should last until the answer comes.
 func (r *tokenRange) low(age time.Duration, l *Limits) bool {
 	return r.token != 0 && 7*uint64(r.handOvers) > r.last-r.token+1 ||
-		r.handOvers > l.HandOvers/8 && age-r.began >= l.MinTime/8
+		r.handOvers > MinHandOvers/8 && age-r.began >= l.MinTime/8
 }
 
 // take returns the next token, or 0 if the store issues none.

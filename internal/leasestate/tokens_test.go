@@ -51,17 +51,16 @@ func (s *lease) handsOverNoMore() {
 
 func TestHandOversAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
-		handOvers int
-		minTime   time.Duration
-		first     int           // hand-overs at once
-		pause     time.Duration // after them
-		more      int           // hand-overs after the pause
+		minTime time.Duration
+		first   int           // hand-overs at once
+		pause   time.Duration // after them
+		more    int           // hand-overs after the pause
 	}{
-		"by their number":                {3, 0, 3, 0, 0},
-		"by their number, later":         {3, 0, 2, time.Hour - 1, 1},
-		"by the time":                    {3, time.Second, 1000, time.Second, 0},
-		"shortly before the time":        {3, time.Second, 1000, time.Second - 1, 1000},
-		"by their number after the time": {3, time.Second, 1, time.Minute, 2},
+		"by their number":                {0, leasestate.MinHandOvers, 0, 0},
+		"by their number, later":         {0, leasestate.MinHandOvers - 1, time.Hour - 1, 1},
+		"by the time":                    {time.Second, 1000, time.Second, 0},
+		"shortly before the time":        {time.Second, 1000, time.Second - 1, 1000},
+		"by their number after the time": {time.Second, 1, time.Minute, leasestate.MinHandOvers - 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -70,7 +69,7 @@ func TestHandOversAreBounded(t *testing.T) {
 					s := &lease{t: t}
 					g := driver.Grant{Key: "k", Owner: "o", TTL: class.TTL, Sent: time.Now()}
 					time.Sleep(time.Minute) // the answer is late, which does not count
-					l := leasestate.Limits{HandOvers: c.handOvers, MinTime: c.minTime, MaxTime: time.Hour}
+					l := leasestate.Limits{MinTime: c.minTime, MaxTime: time.Hour}
 					s.Init(time.Now(), g, class, l, nil)
 					s.assign("first", 0)
 					s.handsOver(c.first)
@@ -137,26 +136,25 @@ func TestMoreTokens(t *testing.T) {
 // for a key that changes hands now and then.
 func TestWhenMoreTokensAreAskedFor(t *testing.T) {
 	for name, c := range map[string]struct {
-		tokens    uint64
-		handOvers int
-		minTime   time.Duration
-		every     time.Duration // a hand-over
-		want      int           // after so many hand-overs
+		tokens  uint64
+		minTime time.Duration
+		every   time.Duration // a hand-over
+		want    int           // after so many hand-overs
 	}{
-		"by the number of hand-overs":    {0, 64, 0, 0, 9},
-		"by the tokens":                  {20, 64, 0, 0, 3},
-		"few tokens":                     {5, 64, time.Second, 0, 1},
-		"many tokens, in no time":        {1024, 64, time.Second, 0, 129},
-		"by the time":                    {1024, 64, 800 * time.Millisecond, 5 * time.Millisecond, 20},
-		"not for long holds":             {1024, 64, time.Second, time.Minute, 9},
-		"by the time, without tokens":    {0, 64, 800 * time.Millisecond, 5 * time.Millisecond, 20},
-		"a block that ends with its one": {1, 64, time.Second, time.Minute, 0},
+		"by the number of hand-overs":    {0, 0, 0, 9},
+		"by the tokens":                  {20, 0, 0, 3},
+		"few tokens":                     {5, time.Second, 0, 1},
+		"many tokens, in no time":        {1024, time.Second, 0, 129},
+		"by the time":                    {1024, 800 * time.Millisecond, 5 * time.Millisecond, 20},
+		"not for long holds":             {1024, time.Second, time.Minute, 9},
+		"by the time, without tokens":    {0, 800 * time.Millisecond, 5 * time.Millisecond, 20},
+		"a block that ends with its one": {1, time.Second, time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				s := &lease{t: t}
 				g := driver.Grant{TTL: 10 * time.Hour, Sent: time.Now(), Token: min(c.tokens, 1), LastToken: c.tokens}
-				l := leasestate.Limits{HandOvers: c.handOvers, MinTime: c.minTime, MaxTime: time.Hour, Extend: true}
+				l := leasestate.Limits{MinTime: c.minTime, MaxTime: time.Hour, Extend: true}
 				s.Init(time.Now(), g, compat.Class{TTL: g.TTL}, l, nil)
 				s.assign("first", 0)
 				for range c.want {
@@ -181,18 +179,18 @@ func TestWhenMoreTokensAreAskedFor(t *testing.T) {
 // other owner waited.
 func TestTimeCountsFromTheLastAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := newLease(t, writer, leasestate.Limits{HandOvers: 3, MinTime: time.Second, MaxTime: time.Hour, Extend: true}, false)
+		s := newLease(t, writer, leasestate.Limits{MinTime: time.Second, MaxTime: time.Hour, Extend: true}, false)
 		s.assign("first", 0)
 		time.Sleep(time.Second / 2)
-		s.handsOver(10)
+		s.handsOver(leasestate.MinHandOvers)
 		sent := time.Now()
 		s.asks(true)
 		time.Sleep(time.Second / 4)
 		s.AddTokens(driver.Grant{Sent: sent})
 		time.Sleep(time.Second / 2)
-		s.handsOver(10) // of the new range
+		s.handsOver(leasestate.MinHandOvers) // of the new range
 		time.Sleep(time.Second/4 - 1)
-		s.handsOver(10)
+		s.handsOver(leasestate.MinHandOvers)
 		time.Sleep(time.Nanosecond)
 		s.transfers(false)
 	})
@@ -202,10 +200,10 @@ func TestMoreTokensAreNotAskedFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		contended := &lease{t: t}
 		contended.Init(time.Now(), driver.Grant{TTL: ttl, Sent: time.Now(), Contended: true}, writer, limits, nil)
-		mute := newLease(t, writer, leasestate.Limits{HandOvers: limits.HandOvers, MaxTime: limits.MaxTime}, false)
+		mute := newLease(t, writer, leasestate.Limits{MaxTime: limits.MaxTime}, false)
 		for name, s := range map[string]*lease{"other owners wait": contended, "the store cannot be asked": mute} {
 			s.assign("first", 0)
-			s.handsOver(limits.HandOvers)
+			s.handsOver(leasestate.MinHandOvers)
 			if pending := s.transfers(false); pending != nil || s.RequestExtend() != nil {
 				t.Errorf("asked although %s", name)
 			}

@@ -33,7 +33,7 @@ type FullError struct {
 func (e *FullError) Error() string {
 	switch e.Limit {
 	case MaxKeys:
-		return fmt.Sprintf("%d keys in use (MaxKeys)", e.N)
+		return fmt.Sprintf("%d keys in use, which is the limit", e.N)
 	case MaxWaiters:
 		return fmt.Sprintf("%d wait (Config.MaxWaiters)", e.N)
 	default:

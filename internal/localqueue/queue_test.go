@@ -289,7 +289,7 @@ func TestLimits(t *testing.T) {
 	}
 	admitted(t, q, "a", writer)
 	admitted(t, q, "b", writer)
-	refused("c", 100, "2 keys in use (MaxKeys)")
+	refused("c", 100, "2 keys in use, which is the limit")
 	a := waits(t, q, "a", writer)
 	refused("a", 1, "1 wait (MaxWaiters)")
 	waits(t, q, "b", writer)

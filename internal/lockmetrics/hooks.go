@@ -60,8 +60,8 @@ func Hooks(newSeries func(name, mode string) Series) distlock.Hooks {
 		return a
 	}
 	return distlock.Hooks{
-		Start: func(ctx context.Context, i distlock.StartInfo) context.Context {
-			a := &acquisition{Context: ctx, all: all, series: all.of(&i.LockInfo)}
+		Start: func(ctx context.Context, i distlock.LockInfo) context.Context {
+			a := &acquisition{Context: ctx, all: all, series: all.of(&i)}
 			a.series.Waiting(1)
 			return a
 		},

@@ -107,7 +107,7 @@ func TestLostInAnyOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCounts()
 			h := c.hooks()
-			ctx := h.Start(t.Context(), distlock.StartInfo{LockInfo: lock})
+			ctx := h.Start(t.Context(), lock)
 			c.want(t, "a exclusive waiting: 1")
 			for _, call := range order {
 				call(ctx, h)
@@ -121,7 +121,7 @@ func TestLostInAnyOrder(t *testing.T) {
 func TestModeOfAReentry(t *testing.T) {
 	c := newCounts()
 	h := c.hooks()
-	ctx := h.Start(t.Context(), distlock.StartInfo{LockInfo: distlock.LockInfo{Name: "a", Mode: distlock.Shared}})
+	ctx := h.Start(t.Context(), distlock.LockInfo{Name: "a", Mode: distlock.Shared})
 	h.Acquired(ctx, distlock.AcquiredInfo{LockInfo: distlock.LockInfo{Name: "a", Permits: 3}, Reentrant: true})
 	h.Released(ctx, distlock.ReleasedInfo{LockInfo: distlock.LockInfo{Name: "a", Permits: 3}, Reentrant: true})
 	c.want(t, "a shared waited reentered: 1")
@@ -151,7 +151,7 @@ func TestMaxSeries(t *testing.T) {
 	c := newCounts()
 	h := c.hooks()
 	start := func(name string) context.Context {
-		return h.Start(t.Context(), distlock.StartInfo{LockInfo: distlock.LockInfo{Name: name}})
+		return h.Start(t.Context(), distlock.LockInfo{Name: name})
 	}
 	start("\xff")
 	var all []context.Context
@@ -206,13 +206,12 @@ func TestNothingDrifts(t *testing.T) {
 				}
 			}
 			faulty := distlock.Hooks{
-				Start:    func(ctx context.Context, _ distlock.StartInfo) context.Context { fault(); return ctx },
+				Start:    func(ctx context.Context, _ distlock.LockInfo) context.Context { fault(); return ctx },
 				Acquired: func(context.Context, distlock.AcquiredInfo) { fault() },
 				Failed:   func(context.Context, distlock.FailedInfo) { fault() },
 				Released: func(context.Context, distlock.ReleasedInfo) { fault() },
-				Resigned: func(context.Context, distlock.ResignedInfo) { fault() },
 			}
-			counting := distlock.Hooks{Start: func(ctx context.Context, _ distlock.StartInfo) context.Context {
+			counting := distlock.Hooks{Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
 				mu.Lock()
 				defer mu.Unlock()
 				begun++
@@ -304,7 +303,7 @@ func TestOutcomes(t *testing.T) {
 		got = append(got, o.String())
 	}
 	if want := strings.Fields("acquired handed_over reentered released renewed failed ok lost options key upgrade no_fencing " +
-		"closed unavailable foreign queue_full not_acquired other"); !slices.Equal(got, want) {
+		"closed unavailable queue_full not_acquired other"); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -51,7 +51,7 @@ func (r *Register) Enter(tb testing.TB, key string, token uint64) {
 // The token must be larger than above, the result of [Register.Left] before the request.
 func (r *Register) EnterLease(tb testing.TB, s *distlock.Lease, above uint64) {
 	tb.Helper()
-	r.enter(tb, s.Key(), s.Token(), above, s.Valid)
+	r.enter(tb, s.Key(), s.Token(), above, func() bool { return s.Check() == nil })
 }
 
 // Leave ends the use of a key. It is called before the release.

@@ -130,6 +130,25 @@ func (s *Store) SetFeatures(f driver.Features) {
 	s.features = &f
 }
 
+// ShortAtFirst makes the store grant keys to waiters for the time d at first, although the
+// lease is longer, as a store does that grants them by a message.
+func (s *Store) ShortAtFirst(d time.Duration) {
+	var ttl time.Duration
+	s.Before(func(_ context.Context, c *Call) error {
+		if c.Op == Wait && c.Requests[0].Renews {
+			ttl, c.Requests[0].TTL = c.Requests[0].TTL, d
+		}
+		return nil
+	})
+	s.After(func(_ context.Context, c *Call) error {
+		if c.Op == Wait && c.Requests[0].Renews {
+			g := &c.Grants[0]
+			g.Until, g.TTL = g.Sent.Add(d), ttl
+		}
+		return nil
+	})
+}
+
 // LimitTokens leaves at most n tokens in each later grant. With 0 there is none, as from a
 // store without tokens.
 func (s *Store) LimitTokens(n int) {

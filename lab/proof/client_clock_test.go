@@ -52,7 +52,7 @@ func endsInTime(t *testing.T, l, other *distlock.Locker) {
 	if d < lease || d > lease+10*time.Second {
 		t.Errorf("another got the key after %v, at a lease of %v", d, lease)
 	}
-	if held.Valid() {
+	if held.Check() == nil {
 		t.Error("another has the key, and the lease is valid")
 	}
 	wantKinds(t, "the release of the lost", held.Release(context.Background()), "lost")

@@ -13,7 +13,7 @@ import (
 // and the write that the check guards. Another process takes the key and writes.
 //
 // Row 1 (redislock, redlock, zklock, etcdlock, sqllock): the process that was stopped has no
-// valid lease, its old token is refused, and its release is lost. Fails if Valid does
+// valid lease, its old token is refused, and its release is lost. Fails if Check does
 // not look at the clock.
 func TestHolderStopped(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *store) {

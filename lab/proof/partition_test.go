@@ -87,7 +87,7 @@ func cutOff(
 	cut()
 	begun := time.Now()
 	after := next.served(t)
-	if held.Valid() {
+	if held.Check() == nil {
 		t.Fatal("another has the key, and the lease is valid")
 	}
 	await(t, "the holder is told", held.Context().Done()) // possibly late: the times are compared below

@@ -116,6 +116,12 @@ func parameters(sig *Signature) string {
 	return ": there are " + strings.Join(names, ", ")
 }
 
+// hasherType is the type below distlock.Hasher.
+var hasherType = func() types.Type {
+	text := types.NewParam(token.NoPos, nil, "", types.NewSlice(types.Typ[types.Byte]))
+	return types.NewSignatureType(nil, nil, nil, types.NewTuple(text, text), types.NewTuple(text), false)
+}()
+
 func (c *Checker) checkHasher(s *Site, problems *Problems) {
 	tv, err := c.evalAt(s.File.Name.End(), s.Lock.Hasher)
 	switch {
@@ -123,7 +129,7 @@ func (c *Checker) checkHasher(s *Site, problems *Problems) {
 		problems.add(err.pos, "hasher: %s", err.what)
 	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
 	default:
-		if m, _, _ := types.LookupFieldOrMethod(tv.Type, false, nil, "AppendHash"); m == nil || !tv.IsValue() {
+		if !tv.IsValue() || !types.Identical(tv.Type.Underlying(), hasherType) {
 			problems.add(s.Lock.Hasher.Pos, "hasher: %s is not a distlock.Hasher", s.Lock.Hasher.Text)
 		}
 	}

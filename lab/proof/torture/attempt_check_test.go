@@ -27,11 +27,4 @@ func TestErrorOf(t *testing.T) {
 	if got := verdict(b); got != unknown {
 		t.Errorf("lost, and no answer: %v", got)
 	}
-	for _, test := range []struct{ err, want error }{
-		{nil, nil}, {errEnough, nil}, {a, a}, {errors.Join(errEnough, a), a},
-	} {
-		if got := withoutEnough(test.err); !errors.Is(got, test.want) || (got == nil) != (test.want == nil) {
-			t.Errorf("the lock in %v: %v", test.err, got)
-		}
-	}
 }

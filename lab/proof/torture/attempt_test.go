@@ -242,7 +242,7 @@ func verdict(err error) outcome {
 // until returns the end of the lease on the clock that all processes share, or 0 if the
 // lease is not valid.
 func (w *worker) until(l *distlock.Lease) int64 {
-	if t := l.Until(); l.Valid() {
+	if t := l.Until(); l.Check() == nil {
 		return w.anchor.at(t)
 	}
 	return 0

@@ -3,7 +3,6 @@ package torture
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/distlock-go/distlock"
 )
@@ -18,7 +17,7 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 	t := w.begin(life, a)
 	defer t.cancel()
 	t.witness.resigned = func(err error) {
-		t.released(withoutEnough(err))
+		t.released(err)
 		if terms > 0 && failure == nil {
 			t.tellBegin(a)
 		}
@@ -28,7 +27,7 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 		elected = true
 		lease, _ := distlock.FromContext(ctx)
 		t.granted([]*distlock.Lease{lease})
-		failure = t.work(ctx, lease.Valid)
+		failure = t.work(ctx, func() bool { return lease.Check() == nil })
 		if failure == nil && terms > 0 {
 			return nil // it campaigns again
 		}
@@ -38,15 +37,4 @@ func (w *worker) lead(life context.Context, a ask) (elected bool, failure error)
 		t.refused(err)
 	}
 	return elected, failure
-}
-
-// withoutEnough removes errEnough from the error of a leader that has resigned.
-func withoutEnough(err error) error {
-	if joined, several := err.(interface{ Unwrap() []error }); several {
-		return errors.Join(slices.DeleteFunc(slices.Clone(joined.Unwrap()), func(err error) bool { return err == errEnough })...) //nolint:errorlint // that very value
-	}
-	if err == errEnough { //nolint:errorlint // the same value
-		return nil
-	}
-	return err
 }

@@ -39,11 +39,9 @@ func hooks() distlock.Hooks {
 				w.mu.Lock()
 				delete(w.keys, i.Key)
 				w.mu.Unlock()
-			}
-		},
-		Resigned: func(ctx context.Context, i distlock.ResignedInfo) {
-			if w, found := of(ctx); found {
-				w.resigned(i.Err)
+				if i.Term {
+					w.resigned(i.Err)
+				}
 			}
 		},
 	}

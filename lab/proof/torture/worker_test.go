@@ -63,7 +63,7 @@ func (w *worker) round(life context.Context, a ask) (got bool, err error) {
 	leases := make([]*distlock.Lease, len(a.keys))
 	var held interface {
 		Context() context.Context
-		Valid() bool
+		Check() error
 		Release(ctx context.Context) error
 	}
 	if len(a.keys) == 1 {
@@ -83,7 +83,7 @@ func (w *worker) round(life context.Context, a ask) (got bool, err error) {
 		return false, nil
 	}
 	t.granted(leases)
-	if err := t.work(held.Context(), held.Valid); err != nil {
+	if err := t.work(held.Context(), func() bool { return held.Check() == nil }); err != nil {
 		return true, err
 	}
 	t.released(held.Release(context.Background()))
