@@ -17,8 +17,8 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock/embedded"
 	"github.com/distlock-go/distlock/backend/redissonlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testmode"
 )
 

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/distlock-go/distlock/lab/bench/internal/machine"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/lab/bench/internal/machine"
 )
 
 // jsonVersion is the version of the -json file. It changes when a field gets another

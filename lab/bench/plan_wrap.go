@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // wrapPlan calls a decorated function in this process:

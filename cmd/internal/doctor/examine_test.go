@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/cmd/internal/doctor"
 	"github.com/distlock-go/distlock/cmd/backendurl"
+	"github.com/distlock-go/distlock/cmd/internal/doctor"
 	"github.com/distlock-go/distlock/internal/child"
 )
 
