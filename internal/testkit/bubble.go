@@ -79,6 +79,16 @@ func InVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.Wai
 	synctest.Wait()
 }
 
+// MustAcquireAll acquires a set of keys.
+func MustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
+	t.Helper()
+	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
+	if err != nil {
+		t.Fatalf("AcquireAll(%q): %v", keys, err)
+	}
+	return m
+}
+
 // Other holds a key, as another process would, until it is released.
 func Other(t *testing.T, s *Store, key string) (release func()) {
 	t.Helper()
