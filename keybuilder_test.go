@@ -21,15 +21,6 @@ func paramKeys() *distlock.KeyBuilder {
 	return distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true})
 }
 
-func mustKey(t testing.TB, params any) string {
-	t.Helper()
-	key, err := paramKeys().Key(params)
-	if err != nil {
-		t.Fatalf("Key(%#v): %v", params, err)
-	}
-	return key
-}
-
 type (
 	name  string
 	order struct {

@@ -108,7 +108,7 @@ func HeldFor(t *testing.T, s *Store, key string) time.Duration {
 	if _, err := s.Memory().Acquire(context.Background(), r); err != nil {
 		t.Fatalf("waiting for the key: %v", err)
 	}
-	defer s.Backend.Release(context.Background(), r.Grant())
+	defer func() { WantIs(t, s.Backend.Release(context.Background(), r.Grant())) }()
 	return time.Since(start)
 }
 
@@ -119,6 +119,7 @@ type LeavingCtx struct {
 	InTheMoment func()
 }
 
+// Err returns the error of the context.
 func (c *LeavingCtx) Err() error {
 	if f := c.InTheMoment; f != nil {
 		c.InTheMoment = nil
