@@ -21,15 +21,6 @@ func paramKeys() *distlock.KeyBuilder {
 	return distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true})
 }
 
-func mustKey(t testing.TB, params any) string {
-	t.Helper()
-	key, err := paramKeys().Key(params)
-	if err != nil {
-		t.Fatalf("Key(%#v): %v", params, err)
-	}
-	return key
-}
-
 type (
 	name  string
 	order struct {
@@ -224,6 +215,17 @@ func TestNewKeyBuilderPanics(t *testing.T) {
 	}()
 	distlock.NewKeyBuilder(o)
 	t.Error("did not panic")
+}
+
+// whenCalled returns a Hasher that gives the text to parameters, and a short one when
+// options are checked.
+func whenCalled(text string) distlock.Hasher {
+	return func(dst, encoded []byte) []byte {
+		if len(encoded) == 0 {
+			return append(dst, 'x')
+		}
+		return append(dst, text...)
+	}
 }
 
 func TestKeyChecksTheHasher(t *testing.T) {

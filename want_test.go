@@ -1,7 +1,6 @@
 package distlock_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 
@@ -11,22 +10,21 @@ import (
 
 // What the package tests share with those of test is in testkit.
 var (
-	bubble       = testkit.Bubble
-	extending    = testkit.WithoutWaiters
-	suspend      = testkit.Suspend
-	heldFor      = testkit.HeldFor
-	inBackground = testkit.InBackground
-	keyOf        = testkit.KeyOf
-	line         = testkit.Line
-	mustBeFree   = testkit.MustBeFree
-	inVain       = testkit.InVain
-	mustGet      = testkit.MustGet
-	mustWait     = testkit.MustWait
-	other        = testkit.Other
-	wantCalls    = testkit.WantCalls
-	wantInOrder  = testkit.WantInOrder
-	wantIs       = testkit.WantIs
-	wantPanic    = testkit.WantPanic
+	bubble         = testkit.Bubble
+	extending      = testkit.WithoutWaiters
+	suspend        = testkit.Suspend
+	heldFor        = testkit.HeldFor
+	inBackground   = testkit.InBackground
+	keyOf          = testkit.KeyOf
+	line           = testkit.Line
+	mustBeFree     = testkit.MustBeFree
+	mustAcquireAll = testkit.MustAcquireAll
+	mustGet        = testkit.MustGet
+	other          = testkit.Other
+	wantCalls      = testkit.WantCalls
+	wantInOrder    = testkit.WantInOrder
+	wantIs         = testkit.WantIs
+	wantPanic      = testkit.WantPanic
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.
@@ -35,15 +33,6 @@ var (
 	writing = distlock.Opts{}
 	permit  = distlock.Opts{Permits: 3}
 )
-
-func mustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
-	t.Helper()
-	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
-	if err != nil {
-		t.Fatalf("AcquireAll(%q): %v", keys, err)
-	}
-	return m
-}
 
 // nothingLeft checks that neither the Locker nor the store has data of the key.
 func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {

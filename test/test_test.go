@@ -16,23 +16,23 @@ const handOverTime = 100 * time.Millisecond
 
 // What the package tests share with those of the root package is in testkit.
 var (
-	bubble       = testkit.Bubble
-	extending    = testkit.WithoutWaiters
-	suspend      = testkit.Suspend
-	heldFor      = testkit.HeldFor
-	inBackground = testkit.InBackground
-	keyOf        = testkit.KeyOf
-	line         = testkit.Line
-	mustBeFree   = testkit.MustBeFree
-	inVain       = testkit.InVain
-	mustGet      = testkit.MustGet
-	mustWait     = testkit.MustWait
-	other        = testkit.Other
-	wantCalls    = testkit.WantCalls
-	wantInOrder  = testkit.WantInOrder
-	wantIs       = testkit.WantIs
-	wantLine     = testkit.WantLine
-	wantPanic    = testkit.WantPanic
+	bubble         = testkit.Bubble
+	extending      = testkit.WithoutWaiters
+	heldFor        = testkit.HeldFor
+	inBackground   = testkit.InBackground
+	keyOf          = testkit.KeyOf
+	line           = testkit.Line
+	mustBeFree     = testkit.MustBeFree
+	inVain         = testkit.InVain
+	mustAcquireAll = testkit.MustAcquireAll
+	mustGet        = testkit.MustGet
+	mustWait       = testkit.MustWait
+	other          = testkit.Other
+	wantCalls      = testkit.WantCalls
+	wantInOrder    = testkit.WantInOrder
+	wantIs         = testkit.WantIs
+	wantLine       = testkit.WantLine
+	wantPanic      = testkit.WantPanic
 )
 
 // The options of a reader, of a writer, and of a holder of one of three permits.
@@ -52,16 +52,29 @@ type order struct {
 	Qty int
 }
 
-// nothingLeft checks that neither the Locker nor the store has data of the key "k": Close
-// has nothing to wait for.
+// nothingLeft checks that the key "k" is free, and that the Locker has nothing.
 func nothingLeft(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 	t.Helper()
 	synctest.Wait()
-	free, begin := s.Free(t, "k"), time.Now()
+	mustBeFree(t, s, "k")
+	mustCloseAtOnce(t, l)
+}
+
+// mustCloseAtOnce checks that the Locker has no lease, and nothing under way.
+func mustCloseAtOnce(t *testing.T, l *distlock.Locker) {
+	t.Helper()
+	begin := time.Now()
 	wantIs(t, l.Close())
-	if took := time.Since(begin); took != 0 || !free {
-		t.Errorf("left: Close took %v; free %v", took, free)
+	if took := time.Since(begin); took != 0 {
+		t.Errorf("Close took %v", took)
 	}
+}
+
+// mustLose gives the key of a lease to another owner, and lets the lease notice.
+func mustLose(t *testing.T, s *testkit.Store, lease *distlock.Lease) {
+	t.Helper()
+	s.Steal(t, lease.Key())
+	wantIs(t, lease.Refresh(t.Context()), distlock.ErrLost)
 }
 
 // paramKeys returns a KeyBuilder for parameters under the name "k".

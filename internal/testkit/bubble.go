@@ -79,6 +79,16 @@ func InVain(ctx context.Context, t *testing.T, l *distlock.Locker, all *sync.Wai
 	synctest.Wait()
 }
 
+// MustAcquireAll acquires a set of keys.
+func MustAcquireAll(t *testing.T, l *distlock.Locker, ctx context.Context, keys ...string) *distlock.MultiLease { //nolint:revive // t comes first in tests
+	t.Helper()
+	m, err := l.AcquireAll(ctx, keys, distlock.Opts{})
+	if err != nil {
+		t.Fatalf("AcquireAll(%q): %v", keys, err)
+	}
+	return m
+}
+
 // Other holds a key, as another process would, until it is released.
 func Other(t *testing.T, s *Store, key string) (release func()) {
 	t.Helper()
@@ -98,7 +108,7 @@ func HeldFor(t *testing.T, s *Store, key string) time.Duration {
 	if _, err := s.Memory().Acquire(context.Background(), r); err != nil {
 		t.Fatalf("waiting for the key: %v", err)
 	}
-	defer s.Backend.Release(context.Background(), r.Grant())
+	defer func() { WantIs(t, s.Backend.Release(context.Background(), r.Grant())) }()
 	return time.Since(start)
 }
 
@@ -109,6 +119,7 @@ type LeavingCtx struct {
 	InTheMoment func()
 }
 
+// Err returns the error of the context.
 func (c *LeavingCtx) Err() error {
 	if f := c.InTheMoment; f != nil {
 		c.InTheMoment = nil

@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -24,11 +24,11 @@ func TestLeaseContext(t *testing.T) {
 		"Deadline":        func(c context.Context) { _, _ = c.Deadline() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, store *testkit.Store) {
 				// lost
 				s := testkit.MustAcquire(t, l, "lost", distlock.Opts{})
 				look(s.Context())
-				l.LoseAll()
+				mustLose(t, store, s)
 				wantEnded(s.Context(), t, context.Canceled, distlock.ErrLost)
 				_ = s.Release(t.Context())
 
@@ -78,7 +78,7 @@ func wantEnded(ctx context.Context, t *testing.T, err, cause error) {
 
 // Contexts derived from it do not need a goroutine.
 func TestLeaseContextHasChildren(t *testing.T) {
-	bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+	bubble(t, func(t *testing.T, l *distlock.Locker, store *testkit.Store) {
 		s := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 		synctest.Wait()
 		before := runtime.NumGoroutine()
@@ -87,7 +87,7 @@ func TestLeaseContextHasChildren(t *testing.T) {
 		if n := runtime.NumGoroutine(); n != before {
 			t.Errorf("%d goroutines more", n-before)
 		}
-		l.LoseAll()
+		mustLose(t, store, s)
 		wantEnded(child, t, context.Canceled, distlock.ErrLost)
 		_ = s.Release(t.Context())
 	})
@@ -101,10 +101,10 @@ func TestLeaseContextKeepsItsFirstCause(t *testing.T) {
 		"looked at before the end": func(c context.Context) { _ = c.Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, l *distlock.Locker, _ *testkit.Store) {
+			bubble(t, func(t *testing.T, l *distlock.Locker, store *testkit.Store) {
 				s := testkit.MustAcquire(t, l, "k", distlock.Opts{})
 				look(s.Context())
-				l.LoseAll()
+				mustLose(t, store, s)
 				wantIs(t, s.Release(t.Context()), distlock.ErrLost)
 				if cause := context.Cause(s.Context()); keyOf(cause) != "k" || !strings.Contains(cause.Error(), "store says") {
 					t.Errorf("the cause is %v", cause)

@@ -1,4 +1,4 @@
-package distlock_test
+package test
 
 import (
 	"context"
@@ -161,9 +161,7 @@ func surviveHook(
 	if served != 4 {
 		t.Errorf("%d served", served)
 	}
-	if l.Keys() != 0 || l.Watched() != 0 {
-		t.Errorf("%d keys left in the process, %d watched", l.Keys(), l.Watched())
-	}
+	mustCloseAtOnce(t, l)
 	mustBeFree(t, s, "a", "b", "c")
 	released := map[[2]string]bool{}
 	for _, c := range s.Calls(testkit.Release) {

@@ -1,0 +1,125 @@
+package test
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/testkit"
+)
+
+// Hooks that begin something are called in order, hooks that end it in reverse order.
+// Every Start gets the context of the previous one.
+func TestJoinHooks(t *testing.T) {
+	var e events
+	named := func(name string) distlock.Hooks {
+		note := func(what string) func(context.Context, any) {
+			return func(ctx context.Context, _ any) { e.note("%s %s %v", name, what, ctx.Value(ctxKey{})) }
+		}
+		return distlock.Hooks{
+			Start: func(ctx context.Context, _ distlock.LockInfo) context.Context {
+				note("start")(ctx, nil)
+				return context.WithValue(ctx, ctxKey{}, name)
+			},
+			Acquired: func(ctx context.Context, i distlock.AcquiredInfo) { note("acquired")(ctx, i) },
+			Failed:   func(ctx context.Context, i distlock.FailedInfo) { note("failed")(ctx, i) },
+			Renewed:  func(ctx context.Context, i distlock.RenewedInfo) { note("renewed")(ctx, i) },
+			Lost:     func(ctx context.Context, i distlock.LostInfo) { note("lost")(ctx, i) },
+			Released: func(ctx context.Context, i distlock.ReleasedInfo) { note("released")(ctx, i) },
+		}
+	}
+	h := distlock.JoinHooks(named("a"), distlock.Hooks{}, named("b"))
+	hooked(t, h, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+		_ = l.Lead(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second}, func(ctx context.Context) error {
+			_, _ = l.TryAcquire(t.Context(), "k", distlock.Opts{})
+			e.want(t, "a start <nil>", "b start a", "a acquired b", "b acquired b",
+				"a start <nil>", "b start a", "b failed b", "a failed b")
+			s.Fail(testkit.ErrBroken, testkit.Renew)
+			time.Sleep(time.Second / 3)
+			e.want(t, "a renewed b", "b renewed b")
+			held, _ := distlock.FromContext(ctx)
+			s.Fail(nil)
+			mustLose(t, s, held)
+			e.want(t, "a lost b", "b lost b")
+			return testkit.ErrBroken
+		})
+		e.want(t, "b released b", "a released b")
+	})
+	for _, none := range []distlock.Hooks{distlock.JoinHooks(), distlock.JoinHooks(distlock.Hooks{}, distlock.Hooks{})} {
+		if !reflect.ValueOf(none).IsZero() {
+			t.Error("hooks that are nil are called") // they would cost time and read the clock
+		}
+	}
+}
+
+// If one hook panics, the others are still called.
+func TestJoinedHookPanics(t *testing.T) {
+	var told []string
+	named := func(name string) distlock.Hooks {
+		return distlock.Hooks{
+			Acquired: func(context.Context, distlock.AcquiredInfo) { told = append(told, "acquired "+name); panic(name) },
+			Released: func(context.Context, distlock.ReleasedInfo) { told = append(told, "released "+name); panic(name) },
+		}
+	}
+	h := distlock.JoinHooks(named("a"), named("b"))
+	for _, f := range []func(){
+		func() { h.Acquired(t.Context(), distlock.AcquiredInfo{}) },
+		func() { h.Released(t.Context(), distlock.ReleasedInfo{}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			f()
+		}()
+	}
+	if want := []string{"acquired a", "acquired b", "released b", "released a"}; !reflect.DeepEqual(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+// If a Start does not return, the acquisition has failed for the hooks before it.
+func TestJoinedStartPanics(t *testing.T) {
+	for how, end := range map[string]func(){"panic": func() { panic("a hook") }, "Goexit": runtime.Goexit} {
+		t.Run(how, func(t *testing.T) {
+			var e events
+			first := e.hooks("span")
+			last := e.hooks("never")
+			last.Start = func(context.Context, distlock.LockInfo) context.Context { end(); return nil }
+			hooked(t, distlock.JoinHooks(distlock.Hooks{}, first, last, e.hooks("after")), func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
+				done := make(chan any)
+				go func() {
+					defer func() { done <- recover() }()
+					_ = l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { panic("ran") })
+				}()
+				if r := <-done; how == "panic" && r != "a hook" {
+					t.Errorf("panicked with %v", r)
+				}
+				e.want(t, "start unnamed k exclusive/0  in <nil>", "failed unnamed k exclusive/0 after 0s busy=false in span")
+				mustBeFree(t, s, "k")
+			})
+		})
+	}
+}
+
+// Joined hooks do not allocate.
+func TestJoinedHooksAllocateNothing(t *testing.T) {
+	h := distlock.Hooks{
+		Start:    func(ctx context.Context, _ distlock.LockInfo) context.Context { return ctx },
+		Acquired: func(context.Context, distlock.AcquiredInfo) {},
+		Released: func(context.Context, distlock.ReleasedInfo) {},
+	}
+	h = distlock.JoinHooks(h, h, h)
+	if n := testing.AllocsPerRun(100, func() {
+		ctx := h.Start(context.Background(), distlock.LockInfo{})
+		h.Acquired(ctx, distlock.AcquiredInfo{})
+		h.Released(ctx, distlock.ReleasedInfo{})
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
