@@ -286,6 +286,7 @@ func TestScriptRenew(t *testing.T) {
 // A full server refuses new locks before it has done anything, and allows renewals,
 // hand-overs and releases.
 func TestScriptOutOfMemory(t *testing.T) {
+	t.Parallel()
 	eachVariant(t, func(t *testing.T, v variant) {
 		s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
 		s.variant = v

@@ -236,6 +236,7 @@ func TestScriptShareForeign(t *testing.T) {
 }
 
 func TestScriptShareOutOfMemory(t *testing.T) {
+	t.Parallel()
 	eachVariant(t, func(t *testing.T, v variant) {
 		s := scripts{server: realServer(t, "--maxmemory-policy", "noeviction"), t: t}
 		s.variant = v

@@ -7,12 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
+	"github.com/distlock-go/distlock/internal/redistest"
 )
 
 const (
@@ -30,6 +32,16 @@ type scripts struct {
 	t *testing.T
 }
 
+// expire makes a key of the server expire now.
+func (s scripts) expire(t testing.TB, key string) {
+	t.Helper()
+	if s.mini == nil {
+		s.server.expire(t, key)
+		return
+	}
+	time.Sleep(s.PTTL(t.Context(), key).Val() + time.Millisecond) // it is rounded down
+}
+
 // run runs a script once for the locks. The inbox is that of the first owner.
 func (s scripts) run(pick func(redislock.Scripts) *luascript.Script, ops ...redislock.ScriptOp) ([]string, error) {
 	return s.runFor(testClaim, pick, ops...)
@@ -39,6 +51,9 @@ func (s scripts) runFor(claim time.Duration, pick func(redislock.Scripts) *luasc
 	which := redislock.FastScripts
 	if s.slow {
 		which = redislock.SlowScripts
+	}
+	if s.mini != nil {
+		time.Sleep(time.Microsecond)
 	}
 	c := redislock.Caller{
 		Client: s.Client, Inbox: ops[0].Owner[:1], Prefix: "in:", Claim: claim,
@@ -214,16 +229,14 @@ func (s scripts) hearFor(claim time.Duration) func() []string {
 	if _, err := sub.Receive(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
+	messages := sub.Channel(redis.WithChannelHealthCheckInterval(0)) // reads them at once: the simulated server waits for that
 	return func() []string {
 		s.t.Helper()
 		s.Publish(context.Background(), "in:end", "end")
 		var got []string
 		var highest int64
 		for {
-			m, err := sub.ReceiveMessage(s.t.Context())
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			m := <-messages
 			if m.Channel == "in:end" {
 				return got
 			}
@@ -259,13 +272,22 @@ func expect(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// eachScripts runs f on each server and for each variant.
+// eachScripts runs f on each server and for each variant. On the simulated server, time is
+// virtual, and moves by a microsecond with each call.
 func eachScripts(t *testing.T, f func(t *testing.T, s scripts)) {
 	t.Helper()
 	eachVariant(t, func(t *testing.T, v variant) {
-		eachServer(t, func(t *testing.T, s server) {
+		t.Run("miniredis", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := redistest.Virtual(t)
+				f(t, scripts{server{Client: redistest.VirtualClient(t, m, redistest.Buffered), mini: m, variant: v}, t})
+			})
+		})
+		t.Run("redis", func(t *testing.T) {
+			t.Parallel()
+			s := realServer(t)
 			s.variant = v
-			f(t, scripts{server: s, t: t})
+			f(t, scripts{s, t})
 		})
 	})
 }
@@ -276,7 +298,6 @@ type variant struct{ slow, several bool }
 
 func eachVariant(t *testing.T, f func(t *testing.T, v variant)) {
 	t.Helper()
-	t.Parallel()
 	for name, v := range map[string]variant{"fast": {}, "slow": {slow: true}, "several": {several: true}} {
 		t.Run(name, func(t *testing.T) { f(t, v) })
 	}
