@@ -141,7 +141,9 @@ func (l layer) mayImport(path string) bool {
 // list returns what go list prints.
 func list(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list %s: %v", strings.Join(args, " "), err)
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 func git(t *testing.T, input string, args ...string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
-	cmd.Stdin = strings.NewReader(input)
+	cmd.Dir, cmd.Stdin = root, strings.NewReader(input)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("git %s: %v", strings.Join(args, " "), err)
@@ -26,7 +27,7 @@ func git(t *testing.T, input string, args ...string) []string {
 // date.
 func TestDependabot(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(".github/dependabot.yml")
+	text, err := os.ReadFile(root + "/.github/dependabot.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestGeneratedFiles(t *testing.T) {
 	for fields := range slices.Chunk(attributes, 3) { // file, attribute, value
 		name := fields[0]
 		head := make([]byte, 500)
-		f, err := os.Open(name)
+		f, err := os.Open(filepath.Join(root, name))
 		if err != nil {
 			if os.IsNotExist(err) { // deleted, and not committed yet
 				continue

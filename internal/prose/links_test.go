@@ -83,6 +83,6 @@ func TestLinks(t *testing.T) {
 
 // exists reports whether there is such a file, or one that the pattern matches.
 func exists(name string) bool {
-	found, err := filepath.Glob(filepath.Clean(name))
+	found, err := filepath.Glob(filepath.Join(root, name))
 	return err == nil && len(found) > 0
 }

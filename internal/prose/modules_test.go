@@ -18,7 +18,7 @@ import (
 // version. A higher version in go.mod is a higher version for all users.
 func TestModuleOutside(t *testing.T) {
 	testmode.Long(t)
-	root, err := os.Getwd()
+	root, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}

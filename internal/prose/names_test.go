@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,7 +72,7 @@ var declaredOnce = sync.OnceValues(func() (map[string]bool, error) {
 		case path.Ext(name) == ".go":
 			return addGo(names, name)
 		case path.Ext(name) == ".lua" || name == "Makefile":
-			text, err := os.ReadFile(name)
+			text, err := os.ReadFile(filepath.Join(root, name))
 			for _, m := range luaName.FindAllStringSubmatch(string(text), -1) {
 				names[m[1]] = true
 			}
@@ -86,7 +87,7 @@ var declaredOnce = sync.OnceValues(func() (map[string]bool, error) {
 
 // addGo adds what a file of Go declares and imports.
 func addGo(names map[string]bool, name string) error {
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}

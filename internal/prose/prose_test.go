@@ -6,17 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// The tests run in the root of the repository.
-func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
-}
+// root is the directory of the repository.
+var root = filepath.Join("..", "..")
 
 // pages returns the text of each page of the repository, by its path.
 func pages(t *testing.T) map[string]string {
@@ -26,7 +22,7 @@ func pages(t *testing.T) map[string]string {
 		if path.Ext(name) != ".md" {
 			return nil
 		}
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(filepath.Join(root, name))
 		texts[name] = string(text)
 		return err
 	})
@@ -38,7 +34,7 @@ func pages(t *testing.T) map[string]string {
 
 // walk calls f with each file, except those in hidden directories and in testdata.
 func walk(f func(name string) error) error {
-	return fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err

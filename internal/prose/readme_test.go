@@ -1,6 +1,7 @@
 package prose
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,7 @@ var examples = map[string][]string{
 // Every line of code in these pages is also in an example, which compiles and runs.
 func TestPagesAreInTheExamples(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("docs/*.md")
+	pages, err := fs.Glob(os.DirFS(root), "docs/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
@@ -40,7 +41,7 @@ func TestPagesAreInTheExamples(t *testing.T) {
 	for page, examples := range examples {
 		known := map[string]bool{}
 		for _, pattern := range examples {
-			names, err := filepath.Glob(pattern)
+			names, err := fs.Glob(os.DirFS(root), pattern)
 			if err != nil || len(names) == 0 {
 				t.Fatalf("%s: %q, %v", pattern, names, err)
 			}
@@ -122,7 +123,7 @@ func TestTheProgramOfTheREADMERuns(t *testing.T) {
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
+	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)
 	}
