@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // Endpoint is an address that leads to one server now and to another one later, as that of a
@@ -44,6 +46,7 @@ func (e *Endpoint) Client() *redis.Client {
 // empty. A refusal lasts on the connections that exist.
 func EachMove(t *testing.T, n int, test func(t *testing.T, clients []*redis.Client, move func())) {
 	t.Helper()
+	testmode.Long(t) // two servers for each client and refusal
 	for _, refusal := range Refusals() {
 		if refusal.Cluster {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
+	"github.com/distlock-go/distlock/internal/testmode"
 )
 
 // fake is a server that counts the scripts that it gets, and knows no other commands than AUTH.
@@ -23,6 +24,7 @@ type fake struct {
 // newFake starts a server that answers each script with answer.
 func newFake(tb testing.TB, answer func(c *server.Peer, name string)) *fake {
 	tb.Helper()
+	testmode.InRealTime(tb) // over a socket, and the clients wait for 50ms
 	s, err := server.NewServer("127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
