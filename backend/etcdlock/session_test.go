@@ -2,6 +2,7 @@ package etcdlock_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,6 +18,19 @@ func newVirtual(t *testing.T, f *fake) (*etcdlock.Backend, *spoiler) {
 	t.Helper()
 	s := new(spoiler)
 	return newBackend(t, f.client(t, s), etcdlock.WithSessionTTL(20*time.Second), etcdlock.WithOpTimeout(5*time.Second)), s
+}
+
+// The place of a holder is deleted. The release says that the lock was lost.
+func TestReleaseWithoutAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t)
+		b, _ := newVirtual(t, f)
+		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
+		f.delete(f.places("k")[0])
+		if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("Release: %v", err)
+		}
+	})
 }
 
 // A lock ends before etcd ends the lease that it depends on, whatever happens to the

@@ -112,6 +112,68 @@ func TestNodeOfAnEarlierSession(t *testing.T) {
 	}
 }
 
+// TestNodeOfAnotherSession: the node of a holder belongs to another session. It is not a lock,
+// for a renewal or an extension.
+func TestNodeOfAnotherSession(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		stolen := func(key string) driver.Grant {
+			g := testkit.MustTry(t, v, testkit.NewRequest(key))
+			v.server.Steal(v.server.Children(parentOf(key))[0])
+			return g
+		}
+		if got := testkit.Renewed(t, v, stolen("renewed")); got.Status != driver.Lost {
+			t.Errorf("renewed with the node of another session: %+v", got)
+		}
+		if g, err := v.Extend(t.Context(), stolen("extended"), 1); !errors.Is(err, driver.ErrLost) {
+			t.Errorf("extended with the node of another session: %+v, %v", g, err)
+		}
+	})
+}
+
+// TestNodeOfAnotherKind: the creations of two nodes with one UUID are in doubt, first for an
+// exclusive lock, then for a shared one. The exclusive node is not that of the reader.
+func TestNodeOfAnotherKind(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		mustWork(t, v.Backend, "key") // creates the key's node
+		id := testkit.NewRequest("key").Owner
+		doubt := func(name string, mode driver.Mode, fate zktest.Fate) driver.Request {
+			v.server.On(func(op int32, path string) zktest.Fate {
+				if op == zktest.OpCreate && strings.Contains(path, id) {
+					return fate
+				}
+				return zktest.Serve
+			})
+			r := testkit.NewRequest("key")
+			r.Owner, r.Mode = id+name, mode
+			if _, err := v.TryAcquire(t.Context(), r); err == nil || errors.Is(err, driver.ErrNotAcquired) {
+				t.Fatalf("TryAcquire without an answer: %v", err)
+			}
+			return r
+		}
+		doubt("@writer", driver.Exclusive, zktest.Mute)
+		reader := doubt("@reader", driver.Shared, zktest.Drop)
+		v.server.On(nil)
+		v.network.Kill() // the calls that are in flight end
+		testkit.TryRepeatedly(t, v, reader)
+		other := testkit.NewRequest("key")
+		other.Mode = driver.Shared
+		testkit.MustTry(t, v, other)
+	})
+}
+
+// TestLeaseBoundOfSession: a lease is not longer than half of the session's timeout.
+func TestLeaseBoundOfSession(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, v *virtual) {
+		for ttl, want := range map[time.Duration]time.Duration{time.Hour: 10 * time.Second, time.Second: time.Second} {
+			r := testkit.NewRequest(ttl.String())
+			r.TTL = ttl
+			if g := testkit.MustTry(t, v, r); g.TTL != want {
+				t.Errorf("a TTL of %v: a lease of %v, want %v", ttl, g.TTL, want)
+			}
+		}
+	})
+}
+
 // TestCreatedInTheNextSession: the request for a node is written in the next session. The
 // owner finds that node, and needs no other.
 func TestCreatedInTheNextSession(t *testing.T) {

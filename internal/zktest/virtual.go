@@ -114,6 +114,13 @@ func (v *Virtual) Expire(keep bool) {
 	}
 }
 
+// Steal replaces a node by one of another session with the same name.
+func (v *Virtual) Steal(path string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.nodes[path].owner = -1 // no session has this ID
+}
+
 // Created returns the paths of all nodes that were ever created below a path.
 func (v *Virtual) Created(below string) (paths []string) {
 	v.mu.Lock()
