@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -97,6 +98,11 @@ func (b *Backend) renew(ctx context.Context, by *renewals, batch []renewal) (map
 			var k keyOwner
 			if err := rows.Scan(&k.key, &k.owner); err != nil {
 				return err
+			}
+			if k == (keyOwner{}) { // nothing is committed here: the next call has another session
+				_ = rows.Close()
+				_ = c.Raw(func(any) error { return errBadConn })
+				return fmt.Errorf("%w: %s", errUnfit, unfit["autocommit"])
 			}
 			renewed[k] = true
 		}

@@ -12,7 +12,7 @@ const mostRenewals = 64
 // the powers of two, so that there are few statements for the database to know.
 type renewals struct {
 	renew []*statement // returns what was renewed, except in MySQL
-	read  []*statement // nil except in MySQL: returns what is running
+	read  []*statement // nil except in MySQL: returns what is running, and an empty key if autocommit is off
 }
 
 func newRenewals(d Dialect, t table, name string) *renewals {
@@ -51,8 +51,8 @@ func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 			"WHERE lock_key = g.k AND owner = g.o AND token > 0 AND expires > {now} RETURNING lock_key, owner", ""
 	default:
 		return "UPDATE " + name + " AS l JOIN (" + rows("SELECT :key# AS k, :owner# AS o, :ttl# AS ttl, :kept# AS kept", " UNION ALL ") + ") AS g " +
-				"ON l.lock_key = g.k AND l.owner = g.o SET l.expires = {max}(l.expires * g.kept, {now} + g.ttl) WHERE l.token > 0 AND l.expires > {now}",
+				"ON l.lock_key = g.k AND l.owner = g.o SET l.expires = {max}(l.expires * g.kept, {now} + g.ttl) WHERE l.token > 0 AND l.expires > {now} AND @@autocommit = 1",
 			"SELECT lock_key, owner FROM " + name + " WHERE (lock_key, owner) IN (" + rows("(:key#, :owner#)", ", ") + ") " +
-				"AND token > 0 AND expires > {now}"
+				"AND token > 0 AND expires > {now} UNION ALL SELECT '', '' FROM DUAL WHERE @@autocommit = 0"
 	}
 }

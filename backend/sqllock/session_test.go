@@ -2,10 +2,13 @@ package sqllock_test
 
 import (
 	"database/sql"
+	"errors"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock/backend/sqllock"
+	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/testkit"
 )
 
@@ -104,6 +107,11 @@ func TestAutocommitOffInPool(t *testing.T) {
 	}
 	_, err := b.TryAcquire(t.Context(), request("key", time.Minute))
 	fails(t, "a session with autocommit off", err, "autocommit is off")
+	more, err := b.Extend(t.Context(), g, 1)
+	committed := scan(t, mariaDB.pool(t, dsn), "SELECT token FROM distlock WHERE lock_key = 'held'")
+	if err == nil && committed != strconv.FormatUint(more.LastToken, 10) {
+		t.Errorf("an extension to token %d, and %s is committed", more.LastToken, committed)
+	}
 	_ = b.Release(t.Context(), g) // refused, or carried out
 	db.SetMaxIdleConns(-1)
 	testkit.MustTry(t, peer, request("key", time.Minute))
@@ -112,6 +120,42 @@ func TestAutocommitOffInPool(t *testing.T) {
 		_, err := peer.TryAcquire(t.Context(), request("held", time.Minute))
 		return err == nil
 	})
+}
+
+// The application has turned autocommit off in the connections of the pool. A renewal is in
+// doubt, with the reason. The next ones have other connections, and are committed.
+func TestAutocommitOffAtRenewal(t *testing.T) {
+	t.Parallel()
+	dsn := mariaDB.newTables(t)
+	db, b := mariaDB.limited(t, dsn, 0)
+	var grants []driver.Grant
+	for _, mode := range []driver.Mode{driver.Exclusive, driver.Shared} {
+		r := request(mode.String(), time.Minute)
+		r.Mode = mode
+		g := testkit.MustTry(t, b, r)
+		g.TTL = time.Hour
+		grants = append(grants, g)
+	}
+	db.SetMaxIdleConns(1)
+	for _, g := range grants {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec(t, c, "SET autocommit = 0")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := testkit.Renewed(t, b, g)
+		fails(t, "a renewal with autocommit off", got.Err, "autocommit is off")
+		if got := testkit.Renewed(t, b, g); got.Status != driver.Renewed {
+			t.Errorf("%v: the next renewal: %v, %v", g.Mode, got.Status, got.Err)
+		}
+		held := new(driver.HeldError)
+		if _, err := mariaDB.opened(t, dsn).TryAcquire(t.Context(), request(g.Key, time.Minute)); !errors.As(err, &held) || held.RetryAfter < time.Hour/2 {
+			t.Errorf("%v: held for %v, want an hour: %v", g.Mode, held.RetryAfter, err)
+		}
+	}
 }
 
 // The application has left a transaction open on a connection of the pool. No lock is part

@@ -111,7 +111,7 @@ WHERE l.lock_key = :key AND (` + free + ` OR ` + own + `) AND @@autocommit = 1`,
 			0: `UPDATE {lock} AS l SET token = {max}(l.token + :tokens, {now}), expires = {max}(l.expires, {now} + :ttl)
 WHERE l.lock_key = :key AND l.busy = 0 AND ` + own + ` RETURNING token`,
 			MySQL: `UPDATE {lock} AS l SET token = LAST_INSERT_ID({max}(l.token + :tokens, {now})), expires = {max}(l.expires, {now} + :ttl)
-WHERE l.lock_key = :key AND l.busy = 0 AND ` + own,
+WHERE l.lock_key = :key AND l.busy = 0 AND ` + own + ` AND @@autocommit = 1`,
 		}),
 		release: pick(byDialect{
 			// The commit does not wait for the disk: to lose a release is to wait for the
