@@ -217,17 +217,6 @@ func TestNewKeyBuilderPanics(t *testing.T) {
 	t.Error("did not panic")
 }
 
-// whenCalled returns a Hasher that gives the text to parameters, and a short one when
-// options are checked.
-func whenCalled(text string) distlock.Hasher {
-	return func(dst, encoded []byte) []byte {
-		if len(encoded) == 0 {
-			return append(dst, 'x')
-		}
-		return append(dst, text...)
-	}
-}
-
 func TestKeyChecksTheHasher(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -235,16 +224,16 @@ func TestKeyChecksTheHasher(t *testing.T) {
 		h    distlock.Hasher
 		want string // "": ErrKey
 	}{
-		{"fine", whenCalled("x-1"), "shop:pay:x-1"},
-		{"not ASCII", whenCalled("Grüße"), "shop:pay:Grüße"},
-		{"full", whenCalled(strings.Repeat("x", keyenc.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", keyenc.MaxKeyLen-9)},
-		{"too long", whenCalled(strings.Repeat("x", keyenc.MaxKeyLen-8)), ""},
-		{"empty", whenCalled(""), ""},
-		{"space", whenCalled("a b"), ""},
-		{"newline", whenCalled("a\n"), ""},
-		{"hash tag", whenCalled("{a}"), "shop:pay:{a}"},
-		{"half a hash tag", whenCalled("{a"), ""},
-		{"not UTF-8", whenCalled("\xff"), ""},
+		{"fine", testkit.WhenCalled("x-1"), "shop:pay:x-1"},
+		{"not ASCII", testkit.WhenCalled("Grüße"), "shop:pay:Grüße"},
+		{"full", testkit.WhenCalled(strings.Repeat("x", keyenc.MaxKeyLen-9)), "shop:pay:" + strings.Repeat("x", keyenc.MaxKeyLen-9)},
+		{"too long", testkit.WhenCalled(strings.Repeat("x", keyenc.MaxKeyLen-8)), ""},
+		{"empty", testkit.WhenCalled(""), ""},
+		{"space", testkit.WhenCalled("a b"), ""},
+		{"newline", testkit.WhenCalled("a\n"), ""},
+		{"hash tag", testkit.WhenCalled("{a}"), "shop:pay:{a}"},
+		{"half a hash tag", testkit.WhenCalled("{a"), ""},
+		{"not UTF-8", testkit.WhenCalled("\xff"), ""},
 		{"nil", func(_, _ []byte) []byte { return nil }, ""},
 		{"replaces", func(_, _ []byte) []byte { return []byte("x") }, ""},
 		{"shortens", func(dst, _ []byte) []byte { return dst[:len(dst)-1] }, ""},

@@ -35,11 +35,11 @@ type Backend interface {
 	// the cause.
 	TryAcquire(ctx context.Context, r Request) (Grant, error)
 
-	// Renew extends each grant to a full TTL from now, in as few round trips as it
-	// can, and shortens none. It must report one result for each grant, by its index, as soon as the
-	// result is known: the silence of one server must not delay the results of
-	// another. It may call report from several goroutines at once, but must not call
-	// it after it has returned. A grant without a report is [Unknown].
+	// Renew extends each grant to a full TTL from now, in as few round trips as it can, and
+	// shortens none. It must report one result for each grant, by its index, as soon as the
+	// result is known: the silence of one server must not delay the results of another. It
+	// may call report from several goroutines at once, but must not call it after it has
+	// returned. A grant without a report is [Unknown].
 	//
 	// The TTL is that of the grant. With [Grant].Retain it differs from the one that was
 	// first asked for: the lease must then end TTL from now, whether that is later than

@@ -126,7 +126,7 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 			}
 		}
 		for name, key := range badKeys { // a custom Hasher may return them
-			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: whenCalled(key)}
+			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: testkit.WhenCalled(key)}
 			_, err := l.Site(o).Acquire(ctx, "param")
 			refused(name+", Hasher", err)
 		}
@@ -167,16 +167,5 @@ func TestDifferentParametersHaveDifferentKeys(t *testing.T) {
 			}
 			seen[key] = text
 		}
-	}
-}
-
-// whenCalled returns a Hasher that gives the text to parameters, and a short one when
-// options are checked.
-func whenCalled(text string) distlock.Hasher {
-	return func(dst, encoded []byte) []byte {
-		if len(encoded) == 0 {
-			return append(dst, 'x')
-		}
-		return append(dst, text...)
 	}
 }

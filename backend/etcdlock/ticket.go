@@ -3,6 +3,7 @@ package etcdlock
 import (
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -40,19 +41,14 @@ func (tk *ticket) isGone() bool {
 	}
 }
 
-// extend records that g was confirmed. It shortens the lease only with [driver.Grant].Retain:
-// the answer may be late.
+// extend records that g was confirmed.
 func (tk *ticket) extend(g driver.Grant) {
-	if !g.Retain && g.Sent.Add(g.TTL).Before(tk.end()) {
-		g.Sent, g.TTL = tk.grant.Sent, tk.grant.TTL
-	}
-	g.Retain = false // of that renewal, and not of a later request
-	tk.grant = g
+	tk.grant = placequeue.Extend(tk.grant, g)
 	tk.timer.Reset(time.Until(tk.end()))
 }
 
 // end returns when the lease ends.
-func (tk *ticket) end() time.Time { return tk.grant.Sent.Add(tk.grant.TTL) }
+func (tk *ticket) end() time.Time { return placequeue.End(tk.grant) }
 
 // expired reports whether the lease has ended.
 func (tk *ticket) expired(now time.Time) bool { return !now.Before(tk.end()) }

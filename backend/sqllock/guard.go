@@ -34,9 +34,10 @@ type Lease interface {
 // release waits for tx. For that, the lease is not handed over to the next caller in this
 // process, but given back to the database. In PostgreSQL, Guard below a savepoint fails,
 // because a rollback to the savepoint would undo it. In MySQL a rollback to a savepoint may
-// do that, too: call Guard again after it, which fails if the key was taken meanwhile. While tx is open, the holder's renewals go on in PostgreSQL and
-// MySQL. SQLite has one writer at a time, so there they wait for tx. The first call for a
-// key notes that in its row, on a connection of the Backend.
+// do that, too: call Guard again after it, which fails if the key was taken meanwhile.
+// While tx is open, the holder's renewals go on in PostgreSQL and MySQL. SQLite has one
+// writer at a time, so there they wait for tx. The first call for a key notes that in its
+// row, on a connection of the Backend.
 func (b *Backend) Guard(ctx context.Context, tx Tx, lease Lease) error {
 	if l, ok := lease.(interface{ Context() context.Context }); ok {
 		if bind, ok := l.Context().Value(leasestate.Binder{}).(func()); ok {

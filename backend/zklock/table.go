@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/backend/internal/recent"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -141,7 +142,7 @@ func (t *table) setHeld(tk *ticket, s *session, g driver.Grant) bool {
 		tk.version = 0
 	}
 	if tk.held {
-		g = tk.extended(g)
+		g = placequeue.Extend(tk.grant, g)
 	}
 	tk.grant, tk.heldNode, tk.heldSession, tk.queued = g, tk.node, s, false
 	if tk.held {
@@ -198,7 +199,7 @@ func (t *table) extend(tk *ticket, g driver.Grant, version int32) bool {
 	if !tk.held || tk.expired(time.Now()) {
 		return false
 	}
-	tk.grant, tk.version = tk.extended(g), max(tk.version, version)
+	tk.grant, tk.version = placequeue.Extend(tk.grant, g), max(tk.version, version)
 	heap.Fix(&t.expiries, tk.index)
 	t.reschedule()
 	return true

@@ -87,16 +87,6 @@ func (tk *ticket) isGone() bool {
 	}
 }
 
-// extended returns g with the end of the present lease if that is later, unless g has
-// [driver.Grant].Retain: the answer may be late.
-func (tk *ticket) extended(g driver.Grant) driver.Grant {
-	if !g.Retain && g.Sent.Add(g.TTL).Before(tk.grant.Sent.Add(tk.grant.TTL)) {
-		g.Sent, g.TTL = tk.grant.Sent, tk.grant.TTL
-	}
-	g.Retain = false // of that renewal, and not of a later request
-	return g
-}
-
 // expired reports whether the lease has ended.
 func (tk *ticket) expired(now time.Time) bool {
 	return now.Sub(tk.grant.Sent) >= tk.grant.TTL

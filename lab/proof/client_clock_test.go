@@ -5,7 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unsafe"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/testkit"
@@ -72,7 +71,7 @@ func TestSuspended(t *testing.T) {
 			l, double := s.observed(t)
 			double.After(func(_ context.Context, c *testkit.Call) error {
 				if c.Op == testkit.Try || c.Op == testkit.Wait {
-					c.Grants[0].Sent = moveWall(c.Grants[0].Sent, -d)
+					c.Grants[0].Sent = testkit.Suspend(c.Grants[0].Sent, -d)
 				}
 				return nil
 			})
@@ -96,16 +95,4 @@ func TestSuspended(t *testing.T) {
 		wantKinds(t, "the cause", context.Cause(held.Context()), "lost")
 		wantKinds(t, "the release", held.Release(context.Background()), "lost")
 	}, "redislock", "etcdlock", "sqllock")
-}
-
-// moveWall returns t with its wall clock moved by d.
-func moveWall(t time.Time, d time.Duration) time.Time {
-	moved := t.Add(d)
-	// time.Time is {wall uint64; ext int64; loc *Location}, where ext is the monotonic
-	// reading.
-	(*struct {
-		wall uint64
-		ext  int64
-	})(unsafe.Pointer(&moved)).ext -= int64(d)
-	return moved
 }
