@@ -106,7 +106,7 @@ torture: ## Put BACKEND (redislock, redlock, zklock, sqllock, sqllock-mariadb, e
 
 .PHONY: mutants
 mutants: ## Break the kit's rules one by one; a test must notice each
-	DISTLOCK_TEST_LONG=1 go test -v -run TestMutant ./internal/mutant ./locktest
+	DISTLOCK_TEST_LONG=1 go test -v -run TestMutant ./lab/mutant ./locktest
 
 .PHONY: lint
 lint: ## Run the linter

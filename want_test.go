@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // What the package tests share with those of test is in testkit.

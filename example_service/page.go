@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/lockui"
 )
 

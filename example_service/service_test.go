@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // The test binary is also the second process of the scene.

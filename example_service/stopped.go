@@ -13,7 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // scene is a holder that is stopped for longer than its lease, just before it writes. The

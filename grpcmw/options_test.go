@@ -15,7 +15,7 @@ import (
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
 	"github.com/distlock-go/distlock/internal/optfield"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"

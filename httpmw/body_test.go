@@ -14,7 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 var tooLarge = problem(http.StatusRequestEntityTooLarge, httpmw.TypeBodyTooLarge, "Request body too large", "the body is too large")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/javakey"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/internal/lockmetrics/knownrun"
+	"github.com/distlock-go/distlock/internal/test/knownrun"
 	"github.com/distlock-go/distlock/otellock"
 )
 

@@ -20,8 +20,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/lockmetrics/knownrun"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/knownrun"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/otellock"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/distlock-go/distlock/internal/lockmetrics/knownrun"
+	"github.com/distlock-go/distlock/internal/test/knownrun"
 	"github.com/distlock-go/distlock/promlock"
 )
 

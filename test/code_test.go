@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // coded has an error for each code except CodeOK, in the order of the codes.

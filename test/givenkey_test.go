@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // If the caller gives the key, fields that make keys of parameters are refused: if they

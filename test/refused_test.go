@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // An acquisition that is refused because of its options or its key reaches the hooks, Start

@@ -12,7 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestWriterIsNotStarvedByReaders(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func bubbleWaking(t *testing.T, f func(t *testing.T, s *testkit.Store, l, other *distlock.Locker)) {

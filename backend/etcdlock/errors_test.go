@@ -14,8 +14,8 @@ import (
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/etcdtest"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // checkError checks an error that says nothing about the key.

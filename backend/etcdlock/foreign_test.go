@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestForeign: another program has written a key with the name of the lock, and later

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestEvictionWarning(t *testing.T) {

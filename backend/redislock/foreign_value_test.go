@@ -12,8 +12,8 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // contents returns all keys of the server with their values, in the server's own

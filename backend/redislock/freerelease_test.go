@@ -8,7 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 // With WithFreeRelease a release, or a forced one, leaves the key free although another owner

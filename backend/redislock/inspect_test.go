@@ -13,8 +13,8 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/redistest"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 func mustInspect(t *testing.T, b *redislock.Backend, prefix string) []driver.KeyInfo {

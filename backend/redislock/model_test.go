@@ -14,7 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redislock"
 	q "github.com/distlock-go/distlock/backend/redislock/internal/queuemodel"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // The results of package queuemodel apply to the scripts only as long as both do the

@@ -14,7 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/luascript"
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 const (

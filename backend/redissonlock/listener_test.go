@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 // A message is lost because the connection for messages is dead. The waiter looks when there is

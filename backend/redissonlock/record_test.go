@@ -14,7 +14,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 // eachServer runs f on a simulated server, in virtual time, and on a real one.

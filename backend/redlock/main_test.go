@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 func TestMain(m *testing.M) {

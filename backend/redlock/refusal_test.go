@@ -11,9 +11,9 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/redistest"
-	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // A majority of the nodes refuses: a caller is told that the store is the reason, with

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // BenchmarkLock measures a lock and an unlock: by one goroutine, and by many with keys of

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/sqltest"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestDeadlock: another transaction has locked the row of one key and asks for that of

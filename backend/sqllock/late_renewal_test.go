@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // The connection breaks when a renewal was sent, and the renewal is repeated with success. The

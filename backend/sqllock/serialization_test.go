@@ -10,8 +10,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/sqltest"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestSerialization: all transactions of the database are serializable unless they

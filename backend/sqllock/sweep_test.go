@@ -9,7 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/sqllock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // The sweep deletes the rows of keys that were unused for the retention, and no other. The

@@ -10,7 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 type quiet struct{}

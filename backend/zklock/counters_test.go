@@ -14,10 +14,10 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/spoilnet"
-	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
-	"github.com/distlock-go/distlock/internal/zktest"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // counted returns a Backend, the network of its connections, and the number of requests

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/zktest"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // TestCredentialsAreReadAgain: each connection has the credentials of its time. If there are

@@ -7,8 +7,8 @@ import (
 
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // startKazoo starts a program in Python that takes locks with kazoo. Debian's package is for

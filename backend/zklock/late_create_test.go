@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestLateCreate: the request for a node arrives after the owner has given up.

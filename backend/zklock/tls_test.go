@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestTLS connects with TLS, through WithDialer, to a proxy in front of a server without

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/backend/zklock"
-	"github.com/distlock-go/distlock/internal/spoilnet"
-	"github.com/distlock-go/distlock/internal/zktest"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // virtual is a Backend in a bubble, with the server and the network of its connections.

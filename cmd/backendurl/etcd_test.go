@@ -11,7 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
-	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
 // etcdClient returns a client that ends with the test.

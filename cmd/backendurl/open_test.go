@@ -19,7 +19,7 @@ import (
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // use acquires and releases a lock, and checks that the optional abilities are not

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
-	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
 // Like psql, ParsePostgres takes what the URL does not say from the environment.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
-	"github.com/distlock-go/distlock/internal/sqltest"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // exclude checks that the locks of two values are the same locks.

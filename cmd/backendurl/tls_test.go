@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
-	"github.com/distlock-go/distlock/internal/redistest"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // A URL can have a user, a password and TLS. An error says why the server refuses the

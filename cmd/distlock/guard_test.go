@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 const guardLease = 10 * time.Second

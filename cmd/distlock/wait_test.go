@@ -13,7 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // TestWait waits for a lock as run does, in virtual time.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/clock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // Row 10 (any): the clock that ran further counts. Fails if only the wall clock is

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/cmd/backendurl"
-	"github.com/distlock-go/distlock/internal/etcdtest"
-	"github.com/distlock-go/distlock/internal/sqltest"
-	"github.com/distlock-go/distlock/internal/testmode"
-	"github.com/distlock-go/distlock/internal/zktest"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
+	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // readJSON returns the runs in a report.

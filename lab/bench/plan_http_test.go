@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // fakeHTTP serves a fakeShop over HTTP.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/redistest"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // TestLease: when a process with locks of all kinds is killed, those of the other side have

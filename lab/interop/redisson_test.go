@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/redistest"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // redissonPairs share Redisson's record. RSpinLock publishes nothing, and the waiters of

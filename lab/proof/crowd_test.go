@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // tooMany is the number of callers beyond the limit.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // With GODEBUG=fips140=only, the standard library panics when SHA-1 or MD5 are used, also

@@ -21,12 +21,12 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/etcdtest"
-	"github.com/distlock-go/distlock/internal/redistest"
-	"github.com/distlock-go/distlock/internal/spoilnet"
-	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
-	"github.com/distlock-go/distlock/internal/zktest"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 // address is all that another process has to know about a store.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 // An error lasts on the connections that exist, and new ones do not have it. If it is about

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 // newEcho returns a command that returns its key.

@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/cmd/backendurl"
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
-	"github.com/distlock-go/distlock/internal/child"
+	"github.com/distlock-go/distlock/internal/test/child"
 )
 
 // patience is for an examination on a busy machine.

@@ -14,7 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/examples/internal/mixed"
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 func before(ctx context.Context, client *bsm.Client, report func(context.Context) error) error {

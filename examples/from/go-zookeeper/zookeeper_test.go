@@ -12,7 +12,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/examples/internal/mixed"
-	"github.com/distlock-go/distlock/internal/zktest"
+	"github.com/distlock-go/distlock/internal/test/zktest"
 )
 
 func before(ctx context.Context, conn *zk.Conn, report func(context.Context) error) error {

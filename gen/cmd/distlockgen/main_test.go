@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // suffix ends the names of generated files.

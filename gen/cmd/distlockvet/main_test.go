@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock/gen/internal/generate"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	servers "github.com/distlock-go/distlock/internal/child"
+	servers "github.com/distlock-go/distlock/internal/test/child"
 )
 
 // startEtcd starts an empty etcd that is not part of a cluster, with its defaults, on

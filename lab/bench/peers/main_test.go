@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // realEnv is an environment variable. If it is 1, tests fail instead of being skipped

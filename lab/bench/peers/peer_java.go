@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/distlock-go/distlock/internal/maven"
+	"github.com/distlock-go/distlock/internal/test/maven"
 )
 
 // The names of the peers in Java.

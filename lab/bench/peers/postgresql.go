@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	servers "github.com/distlock-go/distlock/internal/child"
+	servers "github.com/distlock-go/distlock/internal/test/child"
 )
 
 // postgreSQLPrograms are the directories of Debian's packages, one for each version.

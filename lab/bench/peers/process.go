@@ -5,7 +5,7 @@ import (
 	"os"
 	"os/exec"
 
-	servers "github.com/distlock-go/distlock/internal/child" // this package has a child of its own
+	servers "github.com/distlock-go/distlock/internal/test/child" // this package has a child of its own
 )
 
 // launch starts a server in a new directory, on a free port for clients and another, and

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	servers "github.com/distlock-go/distlock/internal/child"
+	servers "github.com/distlock-go/distlock/internal/test/child"
 )
 
 // serverBinary is looked up in PATH.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	servers "github.com/distlock-go/distlock/internal/child"
+	servers "github.com/distlock-go/distlock/internal/test/child"
 )
 
 // zooKeeperJar is the path of the server in Debian's package.

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock/backend/redislock"
-	"github.com/distlock-go/distlock/internal/redistest"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/lab/interop/internal/java"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // load type-checks packages of the workspace, and everything that they import, from
@@ -63,7 +63,7 @@ func TestNotices(t *testing.T) {
 	}
 	overlay := map[string][]byte{path: []byte("package stall_test\n\nvar _ int = 1 << 40\n")}
 	for arch, fails := range map[string]bool{"386": true, "amd64": false} {
-		if _, err := load(t, []string{"GOARCH=" + arch}, true, overlay, "./internal/stall"); (err != nil) != fails {
+		if _, err := load(t, []string{"GOARCH=" + arch}, true, overlay, "./internal/test/stall"); (err != nil) != fails {
 			t.Errorf("%s: error %v", arch, err)
 		}
 	}

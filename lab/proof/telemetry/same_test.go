@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/lockmetrics/knownrun"
+	"github.com/distlock-go/distlock/internal/test/knownrun"
 	"github.com/distlock-go/distlock/otellock"
 	"github.com/distlock-go/distlock/promlock"
 )

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/spoilnet"
-	"github.com/distlock-go/distlock/internal/testkit"
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // roleKid is the role of a child process. Its order is a config.

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/distlock-go/distlock/backend/etcdlock"
-	"github.com/distlock-go/distlock/internal/etcdtest"
+	"github.com/distlock-go/distlock/internal/test/etcdtest"
 )
 
 // etcdStore is an etcd server, or a cluster of three.

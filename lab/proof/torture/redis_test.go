@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock/internal/redistest"
+	"github.com/distlock-go/distlock/internal/test/redistest"
 )
 
 // redisStore is one Redis server, or several independent ones. A server writes a change

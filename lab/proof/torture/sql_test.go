@@ -12,7 +12,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 
 	"github.com/distlock-go/distlock/backend/sqllock"
-	"github.com/distlock-go/distlock/internal/sqltest"
+	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
 
 // sqlStore is a database server. It writes a commit to its log before it replies, so a

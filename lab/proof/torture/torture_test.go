@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/testkit"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 // TestTorture checks that the locks keep their promises while processes, servers and

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	q "github.com/distlock-go/distlock/backend/redislock/internal/queuemodel"
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 )
 
 const (

@@ -3,7 +3,7 @@ package java_test
 import (
 	"testing"
 
-	"github.com/distlock-go/distlock/internal/testmode"
+	"github.com/distlock-go/distlock/internal/test/testmode"
 	"github.com/distlock-go/distlock/lab/interop/internal/java"
 )
 

@@ -3,8 +3,8 @@ package java
 import (
 	"testing"
 
-	"github.com/distlock-go/distlock/internal/child"
-	"github.com/distlock-go/distlock/internal/maven"
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/maven"
 )
 
 // Project is a Maven project that has been built.

@@ -1,0 +1,64 @@
+package child
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+
+	"github.com/distlock-go/distlock/internal/test/testmode"
+)
+
+// RealEnv is an environment variable. If it is 1, a test fails instead of being skipped
+// when a program is missing.
+const RealEnv = "DISTLOCK_TEST_REAL"
+
+// Required reports whether a missing program is a failure.
+func Required() bool { return os.Getenv(RealEnv) == "1" }
+
+// ErrMissing means that something which a test needs is not installed.
+var ErrMissing = errors.New("not installed")
+
+// missingError is an error that matches ErrMissing.
+type missingError struct {
+	needs string
+	err   error
+}
+
+func (e *missingError) Error() string { return e.needs + ": " + e.err.Error() }
+
+func (e *missingError) Unwrap() []error { return []error{ErrMissing, e.err} }
+
+// Missing returns an error that matches [ErrMissing]. It says what is needed, such as "needs
+// etcd in PATH", and why it is not there.
+func Missing(needs string, err error) error { return &missingError{needs, err} }
+
+// LookPath returns the path of a program. Its error is that of [Missing].
+func LookPath(program, needs string) (string, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", Missing(needs, err)
+	}
+	return path, nil
+}
+
+// TB is what this package needs of a test.
+type TB interface {
+	testmode.Test
+	Fatal(args ...any)
+	Cleanup(f func())
+}
+
+// Need handles the error of starting a program for a test, which is a test in real time:
+// see [testmode.InRealTime]. If the program is missing, it skips the test, unless [RealEnv]
+// forbids that. Any other error fails the test.
+func Need(tb TB, err error) {
+	tb.Helper()
+	switch {
+	case err == nil:
+		testmode.InRealTime(tb)
+	case errors.Is(err, ErrMissing) && !Required():
+		tb.Skip(testmode.LeftOut + err.Error())
+	default:
+		tb.Fatal(err)
+	}
+}

@@ -1,0 +1,100 @@
+package child_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/test/child"
+)
+
+// newServer returns a server that is a shell with a script.
+func newServer(script func(s *child.Server) string) *child.Server {
+	s := &child.Server{Name: "a shell", Ports: make([]int, 2)}
+	s.Command = func() (*exec.Cmd, error) { return exec.Command("sh", "-c", script(s)), nil }
+	s.Ready = func() bool { return strings.Contains(s.Output(), "ready") }
+	return s
+}
+
+// TestLaunchOnOtherPorts checks that a server that ends at once is tried again on other ports,
+// and that the error of the last try tells what it said.
+func TestLaunchOnOtherPorts(t *testing.T) {
+	var tried [][]int
+	s := newServer(func(s *child.Server) string {
+		tried = append(tried, slices.Clone(s.Ports))
+		if len(tried) == 3 {
+			return "echo ready; sleep 1000"
+		}
+		return "echo the port is taken; exit 7"
+	})
+	if err := child.Launch(s); err != nil {
+		t.Fatal(err)
+	}
+	s.Kill()
+	if len(tried) != 3 || slices.Equal(tried[1], tried[2]) || s.Log() != strings.Repeat("the port is taken\n", 2)+"ready\n" || s.Output() != "ready\n" {
+		t.Errorf("tried with %v; all output %q, the last %q", tried, s.Log(), s.Output())
+	}
+	bad := newServer(func(*child.Server) string { return "echo the port is taken; exit 7" })
+	if err := child.Launch(bad); err == nil || !strings.Contains(err.Error(), "a shell does not start: exit status 7: the port is taken") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestServerWithChildren checks that the children of a server are stopped, continued and
+// killed with it, and that it starts again on its ports.
+func TestServerWithChildren(t *testing.T) {
+	s := newServer(func(*child.Server) string { return "sleep 1000 & echo ready $!; wait" })
+	if err := child.Launch(s); err != nil {
+		t.Fatal(err)
+	}
+	ports := slices.Clone(s.Ports)
+	state := func() string {
+		var pid int
+		if _, err := fmt.Sscanf(s.Output(), "ready %d\n", &pid); err != nil {
+			t.Fatal(err)
+		}
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return "gone"
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		return rest[:1]
+	}
+	// The signal reaches a process that is not our own child a moment later.
+	becomes := func(states ...string) {
+		t.Helper()
+		for begin := time.Now(); !slices.Contains(states, state()); time.Sleep(time.Millisecond) {
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("it is %s, want %s", state(), states)
+			}
+		}
+	}
+	for range 3 {
+		s.Stop(t)
+		becomes("T")
+		s.Cont(t)
+		becomes("S")
+		s.Stop(t)
+		s.Kill()
+		becomes("gone", "Z")
+		s.Restart(t)
+	}
+	s.Kill()
+	s.Kill() // again
+	if !slices.Equal(s.Ports, ports) {
+		t.Errorf("ports %v, then %v", ports, s.Ports)
+	}
+}
+
+// TestMissing checks that the error of a program that is missing says what needs it.
+func TestMissing(t *testing.T) {
+	_, err := child.LookPath("no-such-program", "needs what nobody has")
+	if !errors.Is(err, child.ErrMissing) || !errors.Is(err, exec.ErrNotFound) || !strings.HasPrefix(err.Error(), "needs what nobody has: ") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,151 @@
+package prose
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/distlock-go/distlock"
+
+// A user of the root package does not get a Redis client or gRPC: it imports the
+// standard library and google/uuid, and httpmw and lockui only those and the root.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range []string{".", "./driver", "./httpmw", "./lockui"} {
+		for dep := range strings.FieldsSeq(list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", pkg)) {
+			own := dep == modulePath || dep == modulePath+"/driver" || dep == modulePath+"/httpmw" || dep == modulePath+"/lockui" || strings.HasPrefix(dep, modulePath+"/internal/")
+			if !own && dep != "github.com/google/uuid" {
+				t.Errorf("%s depends on %s", pkg, dep)
+			}
+		}
+	}
+}
+
+// layer is a row of packages that do not import each other.
+type layer struct {
+	name     string
+	packages string // without the path of the module
+	uses     string // the layers that the packages may import
+	outside  string // the modules that they may import besides the standard library
+}
+
+const (
+	grpc      = "google.golang.org/grpc"
+	protobuf  = "google.golang.org/protobuf"
+	genproto  = "google.golang.org/genproto/googleapis/rpc"
+	goRedis   = "github.com/redis/go-redis/v9"
+	miniredis = "github.com/alicebob/miniredis/v2"
+	uuidPath  = "github.com/google/uuid"
+)
+
+// layers are all packages of the module, the lowest first. A layer uses only layers above
+// it in the table.
+var layers = []layer{
+	{"basics", "internal/backoff internal/clock internal/rolling internal/text internal/version", "", ""},
+	{"owners", "internal/owner", "", uuidPath},
+	{"keys", "internal/keyenc", "basics", ""},
+	{"driver", "driver", "basics owners", ""},
+	{"terms", "internal/compat", "driver", ""},
+	{"parts", "internal/leasestate internal/localqueue", "basics driver terms", ""},
+	{"root", ".", "basics owners keys driver terms parts", uuidPath},
+
+	{"clients", "backend/internal/rediskit", "", goRedis},
+	{"scripts", "backend/internal/luascript", "clients", goRedis},
+	{"queues", "backend/internal/placequeue backend/internal/recent", "driver", ""},
+	{"batches", "backend/redislock/internal/dispatch", "basics", ""},
+	{"backends", "backend/memlock backend/redislock backend/redissonlock backend/redlock", "basics driver clients scripts queues batches", goRedis + " " + uuidPath},
+	{"embedded", "backend/redislock/embedded", "", goRedis + " " + miniredis},
+
+	{"metrics", "internal/lockmetrics", "root", ""},
+	{"options", "internal/optfield", "root", ""},
+	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
+	{"http", "httpmw", "root keys parts", ""},
+	{"page", "lockui", "root", ""},
+	{"java", "javakey", "root", ""},
+	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
+	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
+
+	{"suite", "locktest", "root driver", ""},
+	{"modes", "internal/test/testmode", "", ""},
+	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
+	{"testing", "internal/test/maven internal/test/prose internal/test/spoilnet internal/test/stall backend/redislock/internal/queuemodel", "modes processes", "golang.org/x/sys"},
+	{"shop", "example_service", "root http grpc page backends embedded processes messages", grpc + " " + goRedis},
+	{"kit", "internal/test/testkit", "root driver backends modes processes testing", uuidPath},
+	{"behaviour", "test", "", ""},
+	{"measured", "internal/test/knownrun", "root driver backends kit", ""},
+	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "modes processes testing", goRedis + " " + miniredis},
+	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
+	{"services", "grpcmw/internal/billv1 internal/cookbook/orderv1", "proto", grpc + " " + protobuf},
+	{"recipes", "internal/cookbook", "root http grpc services", grpc},
+}
+
+// TestLayers: each package is in the table of layers, and imports only what the table
+// says.
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	of := make(map[string]layer)
+	var known []string
+	for _, l := range layers {
+		for _, used := range strings.Fields(l.uses) {
+			if !slices.Contains(known, used) {
+				t.Errorf("the layer %s uses %s, which is not a layer above it in the table", l.name, used)
+			}
+		}
+		known = append(known, l.name)
+		for pkg := range strings.FieldsSeq(l.packages) {
+			of[strings.TrimSuffix(modulePath+"/"+pkg, "/.")] = l
+		}
+	}
+	for line := range strings.Lines(list(t, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")) {
+		words := strings.Fields(line)
+		pkg, imports := words[0], words[1:]
+		l, ok := of[pkg]
+		if !ok {
+			t.Errorf("%s is not in the table of layers", pkg)
+			continue
+		}
+		delete(of, pkg)
+		for _, path := range imports {
+			if !l.mayImport(path) {
+				t.Errorf("%s, in the layer %s, imports %s", pkg, l.name, path)
+			}
+		}
+	}
+	for pkg := range of {
+		t.Errorf("the table has %s, which does not exist", pkg)
+	}
+}
+
+// mayImport reports whether a package of l may import the package at path.
+func (l layer) mayImport(path string) bool {
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
+		return true // the standard library
+	}
+	if own, ok := strings.CutPrefix(path, modulePath); ok {
+		own = strings.TrimPrefix(own, "/")
+		if own == "" {
+			own = "."
+		}
+		uses := strings.Fields(l.uses)
+		return slices.ContainsFunc(layers, func(u layer) bool {
+			return slices.Contains(uses, u.name) && slices.Contains(strings.Fields(u.packages), own)
+		})
+	}
+	return slices.ContainsFunc(strings.Fields(l.outside), func(module string) bool {
+		return path == module || strings.HasPrefix(path, module+"/")
+	})
+}
+
+// list returns what go list prints.
+func list(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}

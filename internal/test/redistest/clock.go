@@ -1,0 +1,45 @@
+package redistest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/distlock-go/distlock/internal/test/child"
+)
+
+// Clock is the wall clock of real servers. It can be set while they run.
+type Clock struct {
+	clock  *child.Clock
+	admins []*redis.Client // one for each server
+}
+
+// NewClock returns a clock that shows the true time. Without a C compiler the test is
+// skipped.
+func NewClock(tb testing.TB) *Clock {
+	tb.Helper()
+	clock, err := child.NewClock(tb.TempDir())
+	child.Need(tb, err)
+	return &Clock{clock: clock}
+}
+
+// Start is like the function [Start], for a server that uses this clock.
+func (c *Clock) Start(tb testing.TB, args ...string) *Server {
+	tb.Helper()
+	s := launch(tb, &Server{args: args, env: c.clock.Env()}, "")
+	c.admins = append(c.admins, s.Client(tb))
+	return s
+}
+
+// Set sets the clock to the true time plus d.
+func (c *Clock) Set(tb testing.TB, d time.Duration) {
+	tb.Helper()
+	must(tb, c.clock.Set(d))
+	for _, admin := range c.admins {
+		now, err := admin.Time(tb.Context()).Result()
+		if got := time.Until(now); err != nil || (got-d).Abs() > 10*time.Minute {
+			tb.Fatalf("the server's clock is %v ahead, not %v: %v", got, d, err)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package spoilnet_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/test/spoilnet"
+)
+
+// echo starts a server that echoes each write and sends a copy to the channel.
+func echo(t *testing.T) (addr string, got <-chan string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	heard := make(chan string, 16)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				buf := make([]byte, 64)
+				for {
+					n, err := c.Read(buf)
+					if err != nil {
+						_ = c.Close()
+						return
+					}
+					heard <- string(buf[:n])
+					_, _ = c.Write(buf[:n])
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), heard
+}
+
+func dial(t *testing.T, n *spoilnet.Network) net.Conn {
+	t.Helper()
+	c, err := n.DialTimeout("tcp", "ignored:1", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func send(t *testing.T, c net.Conn, text string) {
+	t.Helper()
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func answered(t *testing.T, c net.Conn, want string) {
+	t.Helper()
+	buf := make([]byte, len(want))
+	_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.ReadFull(c, buf); err != nil || string(buf) != want {
+		t.Fatalf("answered %q, %v; want %q", buf, err, want)
+	}
+}
+
+func silent(t *testing.T, c net.Conn) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if n, err := c.Read(make([]byte, 64)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("read %d bytes, %v", n, err)
+	}
+}
+
+func TestCutAndHang(t *testing.T) {
+	addr, got := echo(t)
+	n := spoilnet.TCP(addr)
+	c := dial(t, n)
+	send(t, c, "a")
+	answered(t, c, "a")
+	n.Hang(true)
+	send(t, c, "lost")
+	silent(t, c)
+	later := dial(t, n)
+	send(t, later, "lost")
+	silent(t, later)
+	n.Hang(false)
+	silent(t, later) // it stays cut
+	n.CloseCut()
+	if _, err := c.Write([]byte("x")); err == nil {
+		_ = c.SetReadDeadline(time.Time{})
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("a connection that was closed goes on")
+		}
+	}
+	c = dial(t, n)
+	send(t, c, "b")
+	answered(t, c, "b")
+	if a, b := <-got, <-got; a != "a" || b != "b" {
+		t.Errorf("the server got %q and %q", a, b)
+	}
+}
+
+func TestLostReply(t *testing.T) {
+	addr, got := echo(t)
+	n := spoilnet.TCP(addr)
+	c := dial(t, n)
+	n.DeafenAt(func(p []byte) bool { return bytes.Contains(p, []byte("create")) })
+	send(t, c, "look")
+	answered(t, c, "look")
+	send(t, c, "create")
+	if a, b := <-got, <-got; a != "look" || b != "create" {
+		t.Errorf("the server got %q and %q", a, b)
+	}
+	silent(t, c)
+	if n.Deaf() != 1 {
+		t.Errorf("%d connections are deaf", n.Deaf())
+	}
+	n.Kill()
+	if _, err := c.Write([]byte("x")); err == nil {
+		t.Error("a connection that was killed takes a write")
+	}
+	c = dial(t, n)
+	send(t, c, "b")
+	answered(t, c, "b")
+	n.Deafen()
+	send(t, c, "c")
+	silent(t, c)
+}
+
+func TestHoldAndDeliver(t *testing.T) {
+	addr, got := echo(t)
+	n := spoilnet.TCP(addr)
+	c := dial(t, n)
+	n.HoldAt(func(p []byte) bool { return string(p) == "held" })
+	send(t, c, "held")
+	send(t, c, ", too")
+	if n.Held() != 1 {
+		t.Errorf("%d connections have something kept back", n.Held())
+	}
+	_ = c.Close()
+	select {
+	case text := <-got:
+		t.Fatalf("the server got %q", text)
+	case <-time.After(20 * time.Millisecond):
+	}
+	if err := n.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "held, too" {
+		t.Errorf("the server got %q", text)
+	}
+}
+
+func TestBreak(t *testing.T) {
+	addr, got := echo(t)
+	n := spoilnet.TCP(addr)
+	well, late, deaf := dial(t, n), dial(t, n), dial(t, n)
+	n.HoldAt(func([]byte) bool { return true })
+	send(t, late, "late")
+	n.DeafenAt(func([]byte) bool { return true })
+	send(t, deaf, "deaf")
+	if text := <-got; text != "deaf" {
+		t.Errorf("the server got %q", text)
+	}
+	reading := make(chan error)
+	go func() {
+		_, err := late.Read(make([]byte, 1))
+		reading <- err
+	}()
+	n.Break()
+	if err := <-reading; !errors.Is(err, io.EOF) {
+		t.Errorf("a read in progress: %v", err)
+	}
+	_ = deaf.SetReadDeadline(time.Now().Add(time.Minute)) // as a client does before it reads
+	if _, err := deaf.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("a later read: %v", err)
+	}
+	send(t, well, "well")
+	answered(t, well, "well")
+	<-got
+	_ = late.Close()
+	if err := n.Deliver(); err != nil {
+		t.Fatal(err)
+	}
+	if text := <-got; text != "late" {
+		t.Errorf("the server got %q", text)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	addr, _ := echo(t)
+	n := spoilnet.TCP(addr)
+	n.Refuse(true)
+	if _, err := n.DialTimeout("tcp", addr, time.Second); !errors.Is(err, spoilnet.ErrRefused) {
+		t.Errorf("dialing a network that refuses: %v", err)
+	}
+	n.Refuse(false)
+	var direct spoilnet.Network
+	c, err := direct.DialContext(t.Context(), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	send(t, c, "a")
+	answered(t, c, "a")
+}

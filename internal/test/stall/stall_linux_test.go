@@ -1,0 +1,30 @@
+package stall_test
+
+import (
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/test/stall"
+	"github.com/distlock-go/distlock/internal/test/testmode"
+)
+
+// TestStopped stops this process for half a second.
+func TestStopped(t *testing.T) {
+	testmode.InRealTime(t)
+	w := stall.Start(t)
+	time.Sleep(20 * time.Millisecond)
+	if w.Excuses(time.Minute) {
+		t.Error("an excuse for a minute, and no minute has passed")
+	}
+	self := strconv.Itoa(syscall.Getpid())
+	script := "kill -STOP " + self + "; sleep 0.5; kill -CONT " + self
+	if out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if !w.Excuses(400 * time.Millisecond) {
+		t.Error("no excuse for what was late because the process had stopped")
+	}
+}

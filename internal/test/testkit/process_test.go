@@ -1,0 +1,127 @@
+package testkit_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock/internal/test/child"
+	"github.com/distlock-go/distlock/internal/test/testkit"
+)
+
+// echo is the role of a process that says what it hears. Its order is an error.
+func echo(c *testkit.Child) error {
+	var end string
+	if err := c.Decode(&end); err != nil {
+		return err
+	}
+	c.Say("ready", len(os.Args), true)
+	for line := c.Hear(); line != ""; line = c.Hear() {
+		c.Say("heard", line)
+	}
+	if end != "" {
+		return errors.New(end)
+	}
+	return nil
+}
+
+// sleep is the role of a process that does not end.
+func sleep(c *testkit.Child) error {
+	c.Say("ready")
+	<-time.After(time.Hour)
+	return nil
+}
+
+// TestProcess talks to a process that ends well.
+func TestProcess(t *testing.T) {
+	p := testkit.StartChild(t, "echo", "", "one", "two")
+	var args int
+	var ok bool
+	if p.Hear("ready", &args, &ok); args != 3 || !ok {
+		t.Errorf("%d arguments, %v", args, ok)
+	}
+	p.Tell("hello", 7)
+	if got := p.Line(); got != "heard hello 7" {
+		t.Errorf("it says %q", got)
+	}
+	p.CloseInput()
+	if code := p.Wait(); code != 0 || p.Runs() || p.Stderr() != "" {
+		t.Errorf("it ends with %d: %s", code, p.Stderr())
+	}
+	if line, ok := <-p.Lines(); ok {
+		t.Errorf("after its end it says %q", line)
+	}
+	p.Tell("nobody hears this")
+}
+
+// TestProcessFails has a process that ends with an error, and keeps what it said before.
+func TestProcessFails(t *testing.T) {
+	p := testkit.StartChild(t, "echo", "boom")
+	p.Tell("hello")
+	p.CloseInput()
+	if code := p.Wait(); code != 1 || !strings.Contains(p.Stderr(), "child echo: boom") {
+		t.Errorf("it ends with %d: %s", code, p.Stderr())
+	}
+	p.Hear("ready")
+	p.Hear("heard hello")
+
+	if p = testkit.StartChild(t, "unknown", nil); p.Wait() != 1 || !strings.Contains(p.Stderr(), "no role") {
+		t.Errorf("a role that does not exist: %s", p.Stderr())
+	}
+}
+
+// TestProcessStopped stops a process, lets it go on, and kills it while it is stopped.
+func TestProcessStopped(t *testing.T) {
+	if !child.CanStop {
+		t.Skip("this system cannot stop a process")
+	}
+	p := testkit.StartChild(t, "echo", "")
+	p.Hear("ready")
+	p.Stop()
+	p.Tell("hello")
+	select {
+	case line := <-p.Lines():
+		t.Errorf("it says %q although it is stopped", line)
+	case <-time.After(50 * time.Millisecond):
+	}
+	p.Cont()
+	p.Hear("heard hello")
+	p.Stop()
+	p.Kill()
+	if code := p.Wait(); code != -1 || p.Runs() {
+		t.Errorf("killed, it ends with %d", code)
+	}
+}
+
+// TestProcessDumps ends a process that does not end by itself. It says where it waits.
+func TestProcessDumps(t *testing.T) {
+	if !child.CanStop {
+		t.Skip("this system has no SIGQUIT")
+	}
+	p := testkit.StartChild(t, "sleep", nil)
+	p.Hear("ready")
+	p.Dump()
+	if p.Runs() || !strings.Contains(p.Stderr(), "testkit_test.sleep") {
+		t.Errorf("it runs: %v; it says %s", p.Runs(), p.Stderr())
+	}
+}
+
+// TestProcessOfCommand starts a command that leaves a child behind, which has the output.
+func TestProcessOfCommand(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command("sh", "-c", "sleep 30 2>&- & echo started; exit 3")
+	p := testkit.StartProcess(t, cmd)
+	p.Hear("started")
+	begun := time.Now()
+	if code := p.Wait(); code != 3 {
+		t.Errorf("it ends with %d", code)
+	}
+	if d := time.Since(begun); d > 20*time.Second {
+		t.Errorf("it took %v to end", d)
+	}
+}
