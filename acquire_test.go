@@ -13,6 +13,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestGateServesInOrderOfArrival(t *testing.T) {
@@ -339,7 +340,7 @@ func TestGateStaysShutForAWriterAfterLoss(t *testing.T) {
 func TestMaxWaitAllocations(t *testing.T) {
 	l := testkit.NewLocker(t, testkit.Instant{}, distlock.Config{})
 	allocs := func(o distlock.Opts) float64 {
-		g := l.Site(o)
+		g := wiring.Bind(l, o)
 		return testing.AllocsPerRun(100, func() { wantIs(t, g.Do(t.Context(), nil, func(context.Context) error { return nil })) })
 	}
 	without, with := allocs(distlock.Opts{Value: "k"}), allocs(distlock.Opts{Value: "k", MaxWait: time.Minute})

@@ -2,6 +2,7 @@ package distlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 )
@@ -13,21 +14,27 @@ type Func[Req, Resp any] func(ctx context.Context, req Req) (Resp, error)
 // although the lease was lost comes with an error that wraps [ErrLost]. Below a holder of
 // the same key, calls do not exclude each other: see [Opts].OneReentry.
 //
-// Wrap panics if l or fn is nil, if o is invalid (see [Opts.Validate]), if o.Params
-// takes another type than Req, or if Req can never be made into a key. The result does
-// not panic by itself.
-func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] {
+// Wrap panics if locker or fn is nil, or if opts are invalid (see [Opts.Validate]). It also
+// panics if Params takes another type than Req, or if Req can never be made into a key. The
+// result does not panic by itself.
+func Wrap[Req, Resp any](locker *Locker, fn Func[Req, Resp], opts Opts) Func[Req, Resp] {
 	req := reflect.TypeFor[Req]()
 	if fn == nil {
 		panic(fmt.Sprintf("distlock: Wrap: nil Func[%v, %v]", req, reflect.TypeFor[Resp]()))
 	}
-	site := l.Site(o)
+	if locker == nil {
+		panic("distlock: nil Locker")
+	}
+	site := newSite(locker, "", opts)
+	if site.err != nil {
+		panic(site.err.Error())
+	}
 	if err := site.keys.checkRequest(req); err != nil {
 		panic("distlock: Wrap: " + err.Error())
 	}
 	return func(ctx context.Context, req Req) (resp Resp, err error) {
 		var params any
-		if o.ParamLock {
+		if opts.ParamLock {
 			params = req
 		}
 		lease, err := site.begin(ctx, params)
@@ -40,4 +47,99 @@ func Wrap[Req, Resp any](l *Locker, fn Func[Req, Resp], o Opts) Func[Req, Resp] 
 		defer lease.finish(&err)
 		return fn(&lease.ctx, req)
 	}
+}
+
+// site is checked options, bound to a Locker, and the way from parameters to keys. Wrap
+// uses it, and package wiring by package bridge. It is safe for concurrent use.
+type site struct {
+	locker *Locker
+	opts   Opts // with defaults
+	keys   *keyBuilder
+	err    error // why the options cannot be used, or nil
+}
+
+// newSite returns a site for opts. The name is for errors, and may be empty.
+func newSite(locker *Locker, name string, opts Opts) *site {
+	s := &site{locker: locker, opts: opts.withDefaults()}
+	s.opts.Prefix, s.opts.Value = "", opts.name() // joined once, not for every call
+	if opts.Hasher == nil && opts.KeyFormat == nil {
+		opts.Hasher = locker.cfg.Hasher
+	}
+	var err error
+	if s.keys, err = newKeyBuilder(opts); err == nil {
+		err = locker.supports(&opts)
+	}
+	if err != nil {
+		s.err = refusedOptions(name, &opts, err)
+	}
+	return s
+}
+
+// refusedOptions returns the error of options that cannot be used at the place with the name.
+func refusedOptions(name string, opts *Opts, err error) error {
+	if e := new(Error); errors.As(err, &e) {
+		err = e.Err
+	}
+	if name != "" {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return &Error{Op: "options", Key: opts.Prefix + opts.Value, Err: err}
+}
+
+// Err returns why the options cannot be used, or nil.
+func (s *site) Err() error { return s.err }
+
+// Key returns the full key for params.
+func (s *site) Key(params any) (string, error) {
+	if s.err != nil {
+		return "", s.err
+	}
+	return s.keys.Key(params)
+}
+
+// Acquire takes the lock for params. For [Skip] the error wraps [ErrKey].
+func (s *site) Acquire(ctx context.Context, params any) (*Lease, error) {
+	key, err := s.Key(params)
+	if err != nil {
+		return nil, s.tell(ctx, err)
+	}
+	return s.locker.acquire(ctx, key, &s.opts, nil)
+}
+
+// Do runs fn under the lock for params, or without one for [Skip].
+func (s *site) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
+	if fn == nil {
+		return s.tell(ctx, noFunction(s.opts.Value))
+	}
+	lease, err := s.begin(ctx, params)
+	if err != nil {
+		return err
+	}
+	if lease == nil {
+		return fn(ctx)
+	}
+	defer lease.finish(&err)
+	return fn(&lease.ctx)
+}
+
+// begin returns the lease for params, or nil for Skip: no lock is needed. The function
+// runs under the lease's context and ends with a deferred finish.
+func (s *site) begin(ctx context.Context, params any) (*Lease, error) {
+	if s.err != nil {
+		return nil, s.tell(ctx, s.err)
+	}
+	key, skip, err := s.keys.build(params)
+	switch {
+	case skip:
+		return nil, nil //nolint:nilnil // no lock is not an error
+	case err != nil:
+		return nil, s.tell(ctx, err)
+	default:
+		return s.locker.acquire(ctx, key, &s.opts, nil)
+	}
+}
+
+// tell tells the hooks of an acquisition without a key, and returns err.
+func (s *site) tell(ctx context.Context, err error) error {
+	return s.locker.refuse(ctx, "", &s.opts, err)
 }

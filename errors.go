@@ -43,19 +43,6 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
-// notAcquired returns the error of an acquisition with options o that ended with err.
-func (o *Opts) notAcquired(key string, err error) *Error {
-	e := &Error{Op: "acquire", Key: key, Err: err}
-	if !CodeOf(err).mayPass() {
-		return e
-	}
-	e.RetryAfter = o.RetryInterval
-	if held := new(HeldError); errors.As(err, &held) && held.RetryAfter > 0 {
-		e.RetryAfter = min(held.RetryAfter, o.KeyTimeout)
-	}
-	return e
-}
-
 // Error returns a single line, even if Err has several. It quotes the key, because
 // callers choose keys, and cuts it to 64 bytes.
 func (e *Error) Error() string {
@@ -73,6 +60,10 @@ func (e *Error) Is(target error) bool { return target == errOptions && e.Op == "
 
 // errOptions matches each Error of the options.
 var errOptions = errors.New("invalid options")
+
+// HeldError says which holder has the key, as far as the store knows. It is part of
+// errors that match [ErrNotAcquired].
+type HeldError = driver.HeldError
 
 // KeyError says why parameters cannot be made of a request. It wraps [ErrKey].
 type KeyError struct {

@@ -211,24 +211,6 @@ func ExampleHooks() {
 	// released shop:pay <nil>
 }
 
-// A Site makes a decorator of another form: here, for a function of two parameters.
-func ExampleLocker_Site() {
-	locker := distlock.New(memlock.New(), distlock.Config{})
-	defer locker.Close()
-
-	site := locker.Site(distlock.Opts{Prefix: "bank:", Value: "transfer", ParamLock: true})
-	transfer := func(ctx context.Context, from, to string) error {
-		return site.Do(ctx, []any{from, to}, func(context.Context) error {
-			fmt.Println(from, "to", to)
-			return nil
-		})
-	}
-	fmt.Println(transfer(context.Background(), "alice", "bob"))
-	// Output:
-	// alice to bob
-	// <nil>
-}
-
 // Traces and metrics are separate hooks. The values that Start puts into the context
 // are available in all later hooks.
 func ExampleJoinHooks() {

@@ -124,13 +124,25 @@ var (
 	ValidateBase = validateBase
 )
 
+// KeyBuilder is keyBuilder.
+type KeyBuilder = keyBuilder
+
+// NewKeyBuilder returns the keyBuilder for valid options.
+func NewKeyBuilder(o Opts) *KeyBuilder {
+	b, err := newKeyBuilder(o)
+	if err != nil {
+		panic(err.Error())
+	}
+	return b
+}
+
 // Build is build.
-func (b *KeyBuilder) Build(params any) (key string, skipped bool, err error) {
+func (b *keyBuilder) Build(params any) (key string, skipped bool, err error) {
 	return b.build(params)
 }
 
 // CheckRequest is checkRequest.
-var CheckRequest = (*KeyBuilder).checkRequest
+var CheckRequest = (*keyBuilder).checkRequest
 
 // WithDefaults is withDefaults.
 func (o Opts) WithDefaults() Opts { return o.withDefaults() }

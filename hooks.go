@@ -2,6 +2,9 @@ package distlock
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -81,13 +84,134 @@ type ReleasedInfo struct {
 	Err       error         // ErrLost, ErrUnavailable, or nil
 }
 
-// info returns what every hook gets about s.
-func (s *Lease) info() LockInfo {
-	sharing := s.state.Class().Sharing
-	return LockInfo{Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits}
+// JoinHooks returns hooks that call all given hooks in this order; Failed and Released,
+// which end what Start began, in reverse. Each Start gets the context of the
+// Start before it. If a Start panics, the hooks before it get Failed; if another hook does,
+// the others are still called.
+func JoinHooks(hooks ...Hooks) Hooks {
+	hooks = slices.Clone(hooks)
+	joined := Hooks{Start: startInOrder(hooks)}
+	joined.Acquired = inOrder(hooks, func(h *Hooks) hook[AcquiredInfo] { return h.Acquired })
+	joined.Renewed = inOrder(hooks, func(h *Hooks) hook[RenewedInfo] { return h.Renewed })
+	joined.Lost = inOrder(hooks, func(h *Hooks) hook[LostInfo] { return h.Lost })
+	joined.Failed = inReverse(hooks, func(h *Hooks) hook[FailedInfo] { return h.Failed })
+	joined.Released = inReverse(hooks, func(h *Hooks) hook[ReleasedInfo] { return h.Released })
+	return joined
 }
 
-// info returns what the hooks get about an acquisition that has no lease.
-func (o *Opts) info(key string) LockInfo {
-	return LockInfo{Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
+// errStart is why an acquisition failed before it began.
+var errStart = errors.New("a Start hook did not return")
+
+func startInOrder(hooks []Hooks) func(context.Context, LockInfo) context.Context {
+	if !slices.ContainsFunc(hooks, func(h Hooks) bool { return h.Start != nil }) {
+		return nil
+	}
+	return func(ctx context.Context, i LockInfo) context.Context {
+		at := 0
+		defer func() {
+			if at == len(hooks) {
+				return
+			}
+			// a panic, or runtime.Goexit
+			if failed := inReverse(hooks[:at], func(h *Hooks) hook[FailedInfo] { return h.Failed }); failed != nil {
+				failed(ctx, FailedInfo{LockInfo: i, Err: &Error{Op: "acquire", Key: i.Key, Err: errStart}})
+			}
+		}()
+		for ; at < len(hooks); at++ {
+			if start := hooks[at].Start; start != nil {
+				ctx = start(ctx, i) //nolint:fatcontext // each is below the one before
+			}
+		}
+		return ctx
+	}
+}
+
+// hook is any hook except Start.
+type hook[Info any] = func(ctx context.Context, i Info)
+
+// inReverse is inOrder with the last hook first.
+func inReverse[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
+	reversed := slices.Clone(hooks)
+	slices.Reverse(reversed)
+	return inOrder(reversed, of)
+}
+
+// inOrder returns a function that calls one hook of each element, the first one first, or
+// nil if no element has that hook.
+func inOrder[Info any](hooks []Hooks, of func(h *Hooks) hook[Info]) hook[Info] {
+	var all []hook[Info]
+	for i := range hooks {
+		if h := of(&hooks[i]); h != nil {
+			all = append(all, h)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	default:
+		return func(ctx context.Context, i Info) { callAll(all, ctx, i) }
+	}
+}
+
+// callAll calls each hook, even if one before it panics. It defers outside of a loop, so it
+// does not allocate.
+func callAll[Info any](all []hook[Info], ctx context.Context, i Info) { //nolint:revive // ctx is an argument of the hooks
+	if len(all) > 1 {
+		defer callAll(all[1:], ctx, i)
+	}
+	all[0](ctx, i)
+}
+
+// LogHooks returns hooks that log as warnings lost leases, failed renewals, and what only a
+// change of the program helps: refused options, a refused key of [Locker.Do], and others. A
+// refused key of parameters is the fault of a request. It and everything else are logged on
+// the debug level. LogHooks panics if log is nil.
+func LogHooks(log *slog.Logger) Hooks {
+	if log == nil {
+		panic("distlock: LogHooks: nil Logger")
+	}
+	line := func(ctx context.Context, level slog.Level, msg string, i *LockInfo, attrs ...slog.Attr) {
+		if log.Enabled(ctx, level) {
+			log.LogAttrs(ctx, level, msg, append([]slog.Attr{slog.String("name", i.Name), slog.String("key", i.Key)}, attrs...)...)
+		}
+	}
+	return Hooks{
+		Start: func(ctx context.Context, i LockInfo) context.Context {
+			line(ctx, slog.LevelDebug, "lock wanted", &i)
+			return ctx
+		},
+		Acquired: func(ctx context.Context, i AcquiredInfo) {
+			line(ctx, slog.LevelDebug, "lock acquired", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("wait", i.Wait),
+				slog.Bool("reentrant", i.Reentrant), slog.Bool("handed_over", i.HandedOver))
+		},
+		Failed: func(ctx context.Context, i FailedInfo) {
+			level := slog.LevelDebug
+			if CodeOf(i.Err).isFault() && (i.Key != "" || !errors.Is(i.Err, ErrKey)) {
+				level = slog.LevelWarn
+			}
+			line(ctx, level, "lock not acquired", &i.LockInfo, slog.Duration("wait", i.Wait), slog.Any("err", i.Err))
+		},
+		Renewed: func(ctx context.Context, i RenewedInfo) {
+			renewal := []slog.Attr{slog.Uint64("token", i.Token), slog.Duration("held", i.Held), slog.Duration("left", i.Left)}
+			if i.Err == nil {
+				line(ctx, slog.LevelDebug, "lock renewed", &i.LockInfo, renewal...)
+			} else {
+				line(ctx, slog.LevelWarn, "lock not renewed", &i.LockInfo, append(renewal, slog.Any("err", i.Err))...)
+			}
+		},
+		Lost: func(ctx context.Context, i LostInfo) {
+			line(ctx, slog.LevelWarn, "lock lost", &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
+				slog.Any("err", i.Err))
+		},
+		Released: func(ctx context.Context, i ReleasedInfo) {
+			msg := "lock released"
+			if i.Term {
+				msg = "leader resigned"
+			}
+			line(ctx, slog.LevelDebug, msg, &i.LockInfo, slog.Uint64("token", i.Token), slog.Duration("held", i.Held),
+				slog.Bool("reentrant", i.Reentrant), slog.Any("err", i.Err))
+		},
+	}
 }

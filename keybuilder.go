@@ -4,56 +4,116 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/distlock-go/distlock/internal/keyenc"
 	"github.com/distlock-go/distlock/internal/text"
 )
 
-// KeyBuilder makes full keys of parameters: Prefix + Value and, with [Opts].ParamLock,
-// ":" and a text for the parameters. It is for authors of decorators, and safe for
-// concurrent use.
+// Skip in place of parameters means: this call needs no lock. The function runs
+// without one, and [FromContext] finds none.
+const Skip = keyenc.Skip
+
+// Selector selects the part of a request that takes part in the key; [By] makes
+// one. The zero value selects the whole request.
+type Selector struct {
+	in    reflect.Type
+	apply func(req any) any
+	err   error // for Validate: what is wrong with the function that By got
+}
+
+// By returns a Selector for requests of type Req; [Wrap] panics for another type. The
+// function f must be pure, fast and safe for concurrent use; it may return [Skip]. If
+// it panics, the call ends with [ErrKey].
 //
-// Equal parameters have one key in every process; different ones have different keys.
-// Integers are equal by value, whatever their type. A struct is its exported fields,
-// less those tagged `lock:"-"`; if fields are tagged `lock:"key"`, it is only these.
-// Pointers are followed. A type with LockKey() string or MarshalText is what the method
-// returns. Functions, channels, contexts, NaN, opaque protobuf messages and values that
-// are too large are refused. The page docs/keys.md has all rules.
-type KeyBuilder struct {
+//	distlock.By(func(r PayRequest) any { return r.OrderID })
+func By[Req any](f func(Req) any) Selector {
+	in := reflect.TypeFor[Req]()
+	if f == nil {
+		return Selector{in: in, err: fieldErrorf("Params", "is By of a nil func(%v) any", in)}
+	}
+	return Selector{in: in, apply: func(req any) any {
+		r, _ := req.(Req) // nil is a Req only if Req is an interface, and then r is nil already
+		return f(r)
+	}}
+}
+
+func (s Selector) isSet() bool { return s.in != nil }
+
+// call is apply, but returns a panic of the caller's function as an error.
+func (s Selector) call(req any) (params any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			params, err = nil, fmt.Errorf("Params, of a %v, panicked: %w", s.in, keyenc.Panicked(r))
+		}
+	}()
+	return s.apply(req), nil
+}
+
+// accepts returns an error if s cannot take requests of type req; nil is the type
+// of a nil interface. It is not enough that req is assignable: a type L []int is
+// assignable to []int, but the assertion in By fails for it, and all requests
+// would share the key of the zero value.
+func (s Selector) accepts(req reflect.Type) error {
+	if !s.isSet() || req == s.in {
+		return nil
+	}
+	if s.in.Kind() == reflect.Interface && (req == nil || req.Implements(s.in)) {
+		return nil
+	}
+	return fmt.Errorf("Params takes %v but the request is a %v", s.in, req)
+}
+
+// keyFormat is the type of [Opts].KeyFormat.
+type keyFormat func(base string, params any) (key string, err error)
+
+// call returns a valid key, or an error that says what the function did.
+func (f keyFormat) call(base string, params any) (key string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			key, err = "", fmt.Errorf("panicked: %w", keyenc.Panicked(r))
+		}
+	}()
+	key, err = f(base, params)
+	if err != nil {
+		return "", fmt.Errorf("failed: %w", err)
+	}
+	if fault := keyFault(key); fault != "" {
+		return "", fmt.Errorf("made the key %s, which %s", text.Quote(key), fault)
+	}
+	return key, nil
+}
+
+// keyBuilder makes full keys of parameters, as [Opts].ParamLock says. It is safe for
+// concurrent use.
+type keyBuilder struct {
 	base   string
 	fixed  string // the key without parameters; "" if they take part
 	params Selector
-	format KeyFormat
+	format keyFormat
 	hasher Hasher // nil: the digest, or format makes the key
 }
 
-// NewKeyBuilder returns a KeyBuilder for o. It panics if o is invalid.
-func NewKeyBuilder(o Opts) *KeyBuilder {
+// newKeyBuilder returns the keyBuilder for o, or the error of [Opts.Validate].
+func newKeyBuilder(o Opts) (*keyBuilder, error) {
 	if err := o.Validate(); err != nil {
-		panic(err.Error())
+		return nil, err
 	}
-	b := &KeyBuilder{base: o.Prefix + o.Value, params: o.Params, format: o.KeyFormat}
+	b := &keyBuilder{base: o.Prefix + o.Value, params: o.Params, format: o.KeyFormat, hasher: o.Hasher}
+	var err error
 	switch {
 	case !o.ParamLock && b.format != nil:
-		var err error
 		if b.fixed, err = b.format.call(b.base, nil); err != nil {
-			panic(b.refuse(fmt.Errorf("KeyFormat %w", err)).Error())
+			return nil, b.refuse(fmt.Errorf("KeyFormat %w", err))
 		}
 	case !o.ParamLock:
 		b.fixed = b.base
-	default:
-		b.hasher = o.Hasher
 	}
-	return b
+	return b, nil
 }
 
-// Key returns the full key for params, which it ignores without [Opts].ParamLock. Any
-// error wraps [ErrKey]; [Skip] is an error.
-func (b *KeyBuilder) Key(params any) (string, error) {
+// Key returns the full key for params. Any error wraps [ErrKey]; [Skip] is an error.
+func (b *keyBuilder) Key(params any) (string, error) {
 	key, skipped, err := b.build(params)
 	if skipped {
 		return "", b.refuse(errors.New("Skip is not a parameter"))
@@ -63,7 +123,7 @@ func (b *KeyBuilder) Key(params any) (string, error) {
 
 // build is Key for callers that can run without a lock: it reports whether params,
 // or the part that Params selects, is [Skip].
-func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
+func (b *keyBuilder) build(params any) (key string, skipped bool, err error) {
 	if params == Skip {
 		return "", true, nil
 	}
@@ -109,7 +169,7 @@ func (b *KeyBuilder) build(params any) (key string, skipped bool, err error) {
 }
 
 // hash calls the Hasher, and checks its result.
-func (b *KeyBuilder) hash(dst, encoded []byte) (key string, err error) {
+func (b *keyBuilder) hash(dst, encoded []byte) (key string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			key, err = "", b.refuse(fmt.Errorf("the Hasher panicked: %w", keyenc.Panicked(r)))
@@ -120,7 +180,7 @@ func (b *KeyBuilder) hash(dst, encoded []byte) (key string, err error) {
 }
 
 // checkHashed checks a key from a Hasher.
-func (b *KeyBuilder) checkHashed(key string) error {
+func (b *keyBuilder) checkHashed(key string) error {
 	rest, ok := strings.CutPrefix(key, b.base)
 	switch {
 	case !ok || rest == "" || rest[0] != ':':
@@ -135,7 +195,7 @@ func (b *KeyBuilder) checkHashed(key string) error {
 // checkRequest returns an error if requests of type t can never have a key, so that
 // decorators can refuse the type when they are made. It cannot see through
 // interfaces.
-func (b *KeyBuilder) checkRequest(t reflect.Type) error {
+func (b *keyBuilder) checkRequest(t reflect.Type) error {
 	switch {
 	case b.fixed != "":
 		return nil
@@ -148,99 +208,6 @@ func (b *KeyBuilder) checkRequest(t reflect.Type) error {
 	}
 }
 
-func (b *KeyBuilder) refuse(err error) error {
+func (b *keyBuilder) refuse(err error) error {
 	return &Error{Op: "key", Err: fmt.Errorf("%w: parameters of %s: %w", ErrKey, text.Quote(b.base), err)}
-}
-
-// validateBase checks Prefix + Value, which may be empty.
-func validateBase(base string) error {
-	if base == "" {
-		return nil
-	}
-	if fault := keyFault(base); fault != "" {
-		return fieldErrorf("Prefix+Value", "%s %s", text.Quote(base), fault)
-	}
-	return nil
-}
-
-// validateRoom checks that base leaves room for the text that h appends.
-func validateRoom(base string, h Hasher) error {
-	if most := max(keyenc.MaxKeyLen-len(":")-h.textLen(), 0); len(base) > most && len(base) <= keyenc.MaxKeyLen {
-		return fieldErrorf("Prefix+Value", "%s is %d bytes long and leaves no room for the parameters: at most %d with this Hasher",
-			text.Quote(base), len(base), most)
-	}
-	return nil
-}
-
-// checkKey checks a full key. It allocates only if it refuses the key.
-func checkKey(key string) error {
-	if fault := keyFault(key); fault != "" {
-		return &Error{Op: "key", Key: key, Err: fmt.Errorf("%w: it %s", ErrKey, fault)}
-	}
-	return nil
-}
-
-// keyFault returns what is wrong with key, or "". It refuses characters that have a
-// meaning elsewhere: white space and control characters end words and lines in
-// protocols, logs and shells. Braces choose the slot in Redis Cluster, and so a key may
-// have them around one hash tag only.
-func keyFault(key string) string {
-	switch {
-	case key == "":
-		return "is empty"
-	case len(key) > keyenc.MaxKeyLen:
-		return "is " + strconv.Itoa(len(key)) + " bytes long: at most " + strconv.Itoa(keyenc.MaxKeyLen)
-	}
-	braces := false
-	for i := range len(key) {
-		switch c := key[i]; {
-		case c >= utf8.RuneSelf:
-			return keyFaultUnicode(key, i)
-		case c <= ' ' || c == 0x7f:
-			return runeFault(rune(c), i)
-		case c == '{' || c == '}':
-			braces = true
-		}
-	}
-	if braces {
-		return tagFault(key)
-	}
-	return ""
-}
-
-func keyFaultUnicode(key string, from int) string {
-	if !utf8.ValidString(key) {
-		return "is not valid UTF-8"
-	}
-	for i, r := range key[from:] {
-		if fault := runeFault(r, from+i); fault != "" {
-			return fault
-		}
-	}
-	return tagFault(key)
-}
-
-// tagFault returns what is wrong with the braces of a key, or "".
-func tagFault(key string) string {
-	opening, closing := strings.Count(key, "{"), strings.Count(key, "}")
-	if opening == 0 && closing == 0 {
-		return ""
-	}
-	if opening != 1 || closing != 1 || strings.IndexByte(key, '}') < strings.IndexByte(key, '{')+2 {
-		return "has braces that are not one hash tag, such as {order}"
-	}
-	return ""
-}
-
-func runeFault(r rune, at int) string {
-	var what string
-	switch {
-	case unicode.IsSpace(r):
-		what = "white space"
-	case unicode.IsControl(r):
-		what = "a control character"
-	default:
-		return ""
-	}
-	return "has " + what + " at byte " + strconv.Itoa(at)
 }

@@ -28,7 +28,7 @@ import (
 // ErrLost if ctx comes from a function whose lease of the key is over, [ErrClosed], or
 // the error of ctx with its cause.
 //
-// [Locker.Inspect] shows the leader. Curator calls this LeaderSelector with
+// Function Inspect of package admin shows the leader. Curator calls this LeaderSelector with
 // autoRequeue.
 func (l *Locker) Lead(ctx context.Context, key string, o Opts, fn func(ctx context.Context) error) error {
 	if fn == nil {

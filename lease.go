@@ -72,10 +72,6 @@ func (s *Lease) Key() string { return s.state.Key() }
 // resource must refuse a token only if it has seen a larger exclusive one.
 func (s *Lease) Token() uint64 { return s.assigned.Token }
 
-// Fingerprint identifies the owner in the store, as [Locker.Inspect] shows it. Leases
-// that are handed over or shared in this process have the same.
-func (s *Lease) Fingerprint() string { return driver.Fingerprint(s.state.Grant().Owner) }
-
 // Context returns the context of the acquisition, which is cancelled with a cause that
 // wraps [ErrLost] when the lease is over. Code that is given it re-enters the lease
 // instead of waiting for it.
@@ -294,4 +290,41 @@ func (s *Lease) lost(err error) (tell func()) {
 		s.cancel(s.fail("hold", err)) // below several leases the key tells which
 		close(told)
 	}
+}
+
+// info returns what every hook gets about s.
+func (s *Lease) info() LockInfo {
+	sharing := s.state.Class().Sharing
+	return LockInfo{Name: s.name, Key: s.Key(), Mode: sharing.Mode, Permits: sharing.Permits}
+}
+
+// Revoked returns a channel that is closed when the holder is asked to give the key back: by
+// Revoke of package admin in any process, or by Curator's Revoker. The lock stays held until it is
+// released, so a function can end at a good moment:
+//
+//	for _, order := range orders {
+//		select {
+//		case <-lease.Revoked():
+//			return nil // the rest is for another run
+//		default:
+//		}
+//		…
+//	}
+//
+// The first call begins to watch, in the background; before it, a request may be missed. A
+// re-entry has the channel of the lease that it re-enters. The channel is nil, so it is never
+// ready, if the backend is not a [driver.Revoker].
+func (s *Lease) Revoked() <-chan struct{} {
+	if s.reentered != nil {
+		return s.reentered.Revoked()
+	}
+	if s.locker.revoker == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.revoked == nil {
+		s.revoked = s.locker.revoker.Revoked(&s.ctx, s.state.Grant())
+	}
+	return s.revoked
 }

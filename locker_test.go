@@ -14,6 +14,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestDoRunsUnderTheLock(t *testing.T) {
@@ -415,7 +416,7 @@ func TestNewRefusesNonsense(t *testing.T) {
 		"distlock: New: nil Backend":                      func() { distlock.New(nil, distlock.Config{}) },
 		"distlock: Config.MaxWaiters is negative: -2":     func() { distlock.New(testkit.NewStore(), distlock.Config{MaxWaiters: -2}) },
 		"distlock: Config.CloseTimeout is negative: -1ns": func() { distlock.New(testkit.NewStore(), distlock.Config{CloseTimeout: -1}) },
-		"distlock: nil Locker":                            func() { (*distlock.Locker)(nil).Site(distlock.Opts{Value: "v"}) },
+		"distlock: nil Locker":                            func() { wiring.Bind(nil, distlock.Opts{Value: "v"}) },
 	} {
 		wantPanic(t, name, f)
 	}

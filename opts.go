@@ -29,18 +29,31 @@ type Opts struct {
 	// ParamLock makes the parameters part of the key, so each request locks only what it
 	// is about. The default is one lock for the whole function. Where the caller gives
 	// the key, ParamLock, Params, Hasher and KeyFormat are refused.
+	//
+	// Equal parameters have one key in every process; different ones have different keys.
+	// Integers are equal by value, whatever their type. A struct is its exported fields,
+	// less those tagged `lock:"-"`; if fields are tagged `lock:"key"`, it is only these.
+	// Pointers are followed. A type with LockKey() string or MarshalText is what the method
+	// returns. Functions, channels, contexts, NaN, opaque protobuf messages and values that
+	// are too large are refused. The page docs/keys.md has all rules.
 	ParamLock bool
 
 	// Params selects the parameters from the request: see [By]. The default is the whole
-	// request, with its `lock` tags: see [KeyBuilder]. It is refused without ParamLock.
+	// request, with its `lock` tags. It is refused without ParamLock.
 	Params Selector
 
 	// Hasher makes the last part of the key. The default is [Config].Hasher.
 	Hasher Hasher
 
-	// KeyFormat makes the whole key, in the place of a Hasher, as another program makes it.
-	// The default is Prefix + Value and the text of the Hasher.
-	KeyFormat KeyFormat
+	// KeyFormat makes the whole key, in the place of a Hasher, for a lock that another program
+	// takes under a key of its own rule; package javakey has the rules of Java libraries. It
+	// gets Prefix + Value, and the request or what Params selects; nil without ParamLock. The
+	// key must depend on these alone. KeyFormat is called concurrently and must not block.
+	//
+	// Requests with equal keys share a lock, and clients choose parameters: separate the parts
+	// of a key, so that no request gets the key of another. If KeyFormat fails or panics, or
+	// makes a key that a lock cannot have, the call ends with [ErrKey].
+	KeyFormat func(base string, params any) (key string, err error)
 
 	// KeyTimeout is the lease: how long the key outlives a crashed holder, in whole
 	// milliseconds. The watchdog renews it every third of its length. The backend may
@@ -113,7 +126,7 @@ func (o Opts) Validate() error {
 	}
 	switch {
 	case o.KeyFormat != nil:
-		errs = append(errs, o.KeyFormat.validate(base, &o))
+		errs = append(errs, o.validateKeyFormat(base))
 	case o.ParamLock:
 		errs = append(errs, validateRoom(base, o.Hasher))
 	}
@@ -168,7 +181,7 @@ func (o *Opts) validateNumbers() error {
 // the fields that make keys of parameters: if it ignored them, callers that ask for a
 // lock per parameter would share one. It allocates only if something is wrong.
 func (o *Opts) validateGivenKey() error {
-	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with NewKeyBuilder"
+	const advice = "is set, but the key is given, not made of parameters: use Wrap, or make the key with wiring.Key"
 	var errs []error
 	if o.ParamLock {
 		errs = append(errs, fieldErrorf("ParamLock", advice))
@@ -186,6 +199,20 @@ func (o *Opts) validateGivenKey() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// validateKeyFormat checks the KeyFormat, without parameters if the key has none.
+func (o *Opts) validateKeyFormat(base string) error {
+	if o.Hasher != nil {
+		return fieldErrorf("Hasher", "is set but %v makes the whole key", fieldName("KeyFormat"))
+	}
+	if o.ParamLock || validateBase(base) != nil { // reported elsewhere
+		return nil
+	}
+	if _, err := keyFormat(o.KeyFormat).call(base, nil); err != nil {
+		return fieldErrorf("KeyFormat", "%v", err)
+	}
+	return nil
 }
 
 // validatePermits checks the number of holders.
@@ -244,3 +271,30 @@ func (o *Opts) class() compat.Class {
 		Alone: o.Mode == Shared && (o.MaxHold > 0 || o.MinHold > 0),
 	}
 }
+
+// info returns what the hooks get about an acquisition that has no lease.
+func (o *Opts) info(key string) LockInfo {
+	return LockInfo{Name: o.name(), Key: key, Mode: o.Mode, Permits: o.Permits}
+}
+
+// notAcquired returns the error of an acquisition with options o that ended with err.
+func (o *Opts) notAcquired(key string, err error) *Error {
+	e := &Error{Op: "acquire", Key: key, Err: err}
+	if !CodeOf(err).mayPass() {
+		return e
+	}
+	e.RetryAfter = o.RetryInterval
+	if held := new(HeldError); errors.As(err, &held) && held.RetryAfter > 0 {
+		e.RetryAfter = min(held.RetryAfter, o.KeyTimeout)
+	}
+	return e
+}
+
+// Mode says whether a key can have several holders at the same time.
+type Mode = driver.Mode
+
+// The modes. The zero value is Exclusive.
+const (
+	Exclusive = driver.Exclusive // one holder
+	Shared    = driver.Shared    // any number of readers
+)

@@ -208,6 +208,27 @@ func cutShort(end, last error) error {
 	return err
 }
 
+// keyWatch is what one acquisition watches while it waits. The zero value watches nothing.
+type keyWatch struct {
+	changed <-chan struct{} // receives a value when it is time for an attempt
+	cancel  context.CancelFunc
+}
+
+// begin watches the key, unless it is watched already or the backend has no waker.
+func (k *keyWatch) begin(ctx context.Context, w driver.Waker, key string) {
+	if w == nil || k.cancel != nil {
+		return
+	}
+	ctx, k.cancel = context.WithCancel(ctx)
+	k.changed = w.Wake(ctx, key)
+}
+
+func (k *keyWatch) end() {
+	if k.cancel != nil {
+		k.cancel()
+	}
+}
+
 // waitCtx is the context of the operations of one acquisition with MaxWait. It is
 // derived from its parent and ends soon after the wait. The function never sees it. Like
 // the context of a lease, it is created when it is first used: most locks are acquired

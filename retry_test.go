@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 const maxWait = 3 * time.Second
@@ -61,7 +62,7 @@ var acquisitions = map[string]func(ctx context.Context, l *distlock.Locker, o di
 	},
 	"Site": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
 		o.Value = "k"
-		return l.Site(o).Do(ctx, nil, func(context.Context) error { panic("ran") })
+		return wiring.Bind(l, o).Do(ctx, nil, func(context.Context) error { panic("ran") })
 	},
 	"AcquireAll": func(ctx context.Context, l *distlock.Locker, o distlock.Opts) error {
 		_, err := l.AcquireAll(ctx, []string{"a", "k", "z"}, o)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/httpmw"
 )
 
@@ -35,7 +36,7 @@ func shopRoutes(mux *http.ServeMux, sh *shop, l *distlock.Locker, lock distlock.
 		reply(w, r, http.StatusOK, it, err)
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, r, http.StatusOK, map[string]string{"status": "ok"}, l.Ping(r.Context()))
+		reply(w, r, http.StatusOK, map[string]string{"status": "ok"}, admin.Ping(r.Context(), l))
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -86,7 +87,7 @@ func TestLostLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sh, l := newTestShop(t, testConfig, 10)
 		sh.think = func(ctx context.Context) error {
-			if _, err := l.ForceRelease(t.Context(), "shop:item:tea"); err != nil {
+			if _, err := admin.ForceRelease(t.Context(), l, "shop:item:tea"); err != nil {
 				t.Error(err)
 			}
 			return thinkFor(time.Minute)(ctx)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -16,7 +17,7 @@ type call struct {
 	method string
 	kind   kind
 	key    Key
-	site   *distlock.Site
+	site   *wiring.Site
 
 	// input is set for streams with a single request, which is received before the lock
 	// is taken.

@@ -12,6 +12,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/grpcmw/internal/billv1"
+	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -179,7 +180,7 @@ func ExampleUnaryClientInterceptor() {
 	other := distlock.New(store, distlock.Config{})
 	defer other.Close()
 	opts := distlock.Opts{Prefix: "shop:", Value: "inventory", ParamLock: true, RetryCount: 1}
-	lease, err := other.Site(opts).Acquire(context.Background(), "north")
+	lease, err := wiring.Bind(other, opts).Acquire(context.Background(), "north")
 	if err != nil {
 		log.Fatal(err)
 	}

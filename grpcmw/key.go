@@ -12,7 +12,7 @@ import (
 // Key says what a call locks. [Fields], [Metadata], [Method] and [Params] return one;
 // [KeyFunc] is for everything else.
 type Key interface {
-	// Params returns the parameters of the key, of any type that [distlock.KeyBuilder]
+	// Params returns the parameters of the key, of any type that [distlock.Opts]
 	// takes, or [distlock.Skip] if the call needs no lock. Parameters that are nil, ""
 	// or an empty list are refused, and so is a list with such an element.
 	//

@@ -21,6 +21,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 const (
@@ -90,7 +91,7 @@ func keyOf(t *testing.T, params any) string {
 	t.Helper()
 	o := opts()
 	o.ParamLock = true
-	key, err := distlock.NewKeyBuilder(o).Key(params)
+	key, err := wiring.Key(o, params)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/internal/optfield"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	distlockv1 "github.com/distlock-go/distlock/proto/distlock/v1"
+	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -122,7 +123,7 @@ var calls = map[string]func(context.Context, billv1.BillServiceClient) error{
 func wrapKey(t *testing.T, o distlock.Opts, params any) string {
 	t.Helper()
 	o.ParamLock = params != nil
-	key, err := distlock.NewKeyBuilder(o).Key(params)
+	key, err := wiring.Key(o, params)
 	if err != nil {
 		t.Fatal(err)
 	}

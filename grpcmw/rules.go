@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -148,7 +149,7 @@ func newCall(l *distlock.Locker, method string, r rule, k kind) (*call, error) {
 	if err := c.fit(desc); err != nil {
 		return nil, err
 	}
-	c.site = l.Site(r.Opts)
+	c.site = wiring.Bind(l, r.Opts)
 	return c, nil
 }
 

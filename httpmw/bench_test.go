@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // discard is a ResponseWriter that discards everything.
@@ -29,7 +30,7 @@ func benchRequest() *http.Request {
 func BenchmarkDo(b *testing.B) {
 	o := opts()
 	o.ParamLock = true
-	g := testkit.NewLocker(b, memlock.New(), distlock.Config{}).Site(o)
+	g := wiring.Bind(testkit.NewLocker(b, memlock.New(), distlock.Config{}), o)
 	w, r := &discard{http.Header{}}, benchRequest()
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	b.ReportAllocs()

@@ -10,7 +10,7 @@ import (
 )
 
 // KeyFunc says what a request locks: it returns the parameters of the key, of any type
-// that [distlock.KeyBuilder] takes, or [distlock.Skip] if the request needs no lock.
+// that [distlock.Opts] takes, or [distlock.Skip] if the request needs no lock.
 // Parameters that are nil, "" or an empty list are refused, and so is a list with such
 // an element. For one lock for all requests, return a constant.
 //

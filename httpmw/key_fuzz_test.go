@@ -12,6 +12,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
+	"github.com/distlock-go/distlock/wiring"
 	"github.com/go-chi/chi/v5"
 )
 
@@ -195,7 +196,6 @@ func FuzzParts(f *testing.F) {
 	f.Add("1", "1", int64(1), "\x001", "1")
 	o := opts()
 	o.ParamLock = true
-	keys := distlock.NewKeyBuilder(o)
 	constants := func(one, two any) httpmw.KeyFunc {
 		return httpmw.Params(httpmw.Header("One"), httpmw.Params(httpmw.Query("two"), constant(one)), constant(two))
 	}
@@ -210,8 +210,8 @@ func FuzzParts(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key, err := keys.Key(params)
-			if want, _ := keys.Key([]any{one, []any{two, n}, two}); err != nil || key != want {
+			key, err := wiring.Key(o, params)
+			if want, _ := wiring.Key(o, []any{one, []any{two, n}, two}); err != nil || key != want {
 				t.Errorf("%q, %q: %s, %v; want %s", one, two, key, err, want)
 			}
 			return key

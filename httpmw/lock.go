@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // Lock returns a middleware that runs handlers under the lock that key selects for the
@@ -31,7 +32,7 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 	if err := o.Validate(); err != nil {
 		panic("httpmw: Lock: " + err.Error())
 	}
-	m := &middleware{key: key, site: l.Site(o), fail: WriteError}
+	m := &middleware{key: key, site: wiring.Bind(l, o), fail: WriteError}
 	for _, opt := range opts {
 		opt(m)
 	}
@@ -46,7 +47,7 @@ func Lock(l *distlock.Locker, key KeyFunc, o distlock.Opts, opts ...Option) func
 // middleware is the result of Lock.
 type middleware struct {
 	key  KeyFunc
-	site *distlock.Site
+	site *wiring.Site
 
 	fail    ErrorHandler
 	maxBody int64 // read before the lock is taken; 0: not read

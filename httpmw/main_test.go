@@ -18,6 +18,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestMain(m *testing.M) {
@@ -54,7 +55,7 @@ func keyOf(t *testing.T, params any) string {
 	t.Helper()
 	o := opts()
 	o.ParamLock = true
-	key, err := distlock.NewKeyBuilder(o).Key(params)
+	key, err := wiring.Key(o, params)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 //
 //	distlock.Opts{Prefix: "my-", Value: "test", ParamLock: true, KeyFormat: javakey.Aspect}
 //
-// The functions are a [distlock.KeyFormat]. Code that takes a lock by its key can call
+// The functions are for KeyFormat of distlock.Opts. Code that takes a lock by its key can call
 // them:
 //
 //	key, err := javakey.Aspect("my-test", orderID)

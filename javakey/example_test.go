@@ -8,16 +8,17 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/javakey"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // Example shows the keys of three Java libraries for the same method and parameters.
 func Example() {
-	for _, format := range []distlock.KeyFormat{javakey.Aspect, javakey.Lock4j} {
-		keys := distlock.NewKeyBuilder(distlock.Opts{Value: "pay", ParamLock: true, KeyFormat: format})
-		fmt.Println(keys.Key([]any{"u1", 7}))
+	for _, format := range []func(base string, params any) (key string, err error){javakey.Aspect, javakey.Lock4j} {
+		pay := distlock.Opts{Value: "pay", ParamLock: true, KeyFormat: format}
+		fmt.Println(wiring.Key(pay, []any{"u1", 7}))
 	}
-	job := distlock.NewKeyBuilder(distlock.Opts{Value: "pay", KeyFormat: javakey.ShedLock("prod")})
-	fmt.Println(job.Key(nil)) // it has no parameters
+	job := distlock.Opts{Value: "pay", KeyFormat: javakey.ShedLock("prod")}
+	fmt.Println(wiring.Key(job, nil)) // it has no parameters
 	// Output:
 	// pay-3676-7-locks <nil>
 	// lock4j:pay#u1.7 <nil>
@@ -30,7 +31,7 @@ func ExampleAspect() {
 	defer l.Close()
 	// @DistributedLock(prefix = "my-", value = "test", paramLock = true, keyTimeout = 3000)
 	// void pay(String customer, int order)
-	pay := l.Site(distlock.Opts{
+	pay := wiring.Bind(l, distlock.Opts{
 		Prefix: "my-", Value: "test", ParamLock: true, KeyTimeout: 3 * time.Second, KeyFormat: javakey.Aspect,
 	})
 	_ = pay.Do(context.Background(), []any{"u1", 7}, func(ctx context.Context) error {

@@ -5,13 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/distlock-go/distlock"
-)
-
-var (
-	_ distlock.KeyFormat = Aspect
-	_ distlock.KeyFormat = Lock4j
 )
 
 // Aspect makes the key of the aspect for Spring that is often copied under the name
@@ -58,7 +51,7 @@ func Lock4j(base string, params any) (string, error) {
 
 // ShedLock makes the keys of ShedLock's provider for Redis: "job-lock:", the environment, ":"
 // and the name, which is the base. They have no parameters.
-func ShedLock(environment string) distlock.KeyFormat {
+func ShedLock(environment string) func(base string, params any) (key string, err error) {
 	return func(base string, params any) (string, error) {
 		if params != nil {
 			return "", fmt.Errorf("javakey: the key of ShedLock has no parameters, but there is a %T", params)

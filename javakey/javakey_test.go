@@ -16,6 +16,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/javakey"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // many is the list of testdata/Golden.java with that name.
@@ -120,7 +121,7 @@ func TestGolden(t *testing.T) {
 		var got string
 		var err error
 		if c, ok := made[name]; ok {
-			got, err = distlock.NewKeyBuilder(c.opts).Key(c.params)
+			got, err = wiring.Key(c.opts, c.params)
 		} else if v, ok := hashed[name]; ok {
 			var h int32
 			h, err = javakey.HashCode(v)
@@ -229,7 +230,7 @@ func TestKeysAreChecked(t *testing.T) {
 	l := distlock.New(memlock.New(), distlock.Config{})
 	defer l.Close()
 	o := distlock.Opts{Value: "pay", ParamLock: true, KeyFormat: javakey.Lock4j}
-	err := l.Site(o).Do(t.Context(), "two words", func(context.Context) error { t.Error("it ran"); return nil })
+	err := wiring.Bind(l, o).Do(t.Context(), "two words", func(context.Context) error { t.Error("it ran"); return nil })
 	if !errors.Is(err, distlock.ErrKey) {
 		t.Errorf("got %v", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // inspectTimeout limits a request to the store. Each round trip is limited by the backend,
@@ -107,7 +109,7 @@ func wantsPage(w http.ResponseWriter, r *http.Request) bool {
 func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJSON, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
-	infos, err := h.locker.Inspect(ctx, prefix, limit+1)
+	infos, err := admin.Inspect(ctx, h.locker, prefix, limit+1)
 	if err != nil {
 		return locksJSON{}, err
 	}
@@ -125,7 +127,7 @@ func (h *Handler) inspect(ctx context.Context, prefix string, limit int) (locksJ
 	return found, nil
 }
 
-func lockOf(info distlock.KeyInfo, now time.Time) lockJSON {
+func lockOf(info driver.KeyInfo, now time.Time) lockJSON {
 	l := lockJSON{info.Key, info.ModeName(), info.Foreign, info.Held, info.Waiting, make([]holderJSON, 0, len(info.Holders))}
 	for _, i := range info.Holders {
 		holder := holderJSON{Holder: i.Holder, Fingerprint: i.Owner, Token: i.Token, Since: inJSON(i.Since)}

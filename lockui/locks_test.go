@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/lockui"
@@ -34,7 +35,7 @@ func TestList(t *testing.T) {
 		got := s.list("/")
 		want := locks{At: start.Add(2 * time.Second), Locks: []lock{{
 			Key: "shop:a", Mode: "exclusive", Held: 1, Waiting: 1, Holders: []holder{{
-				Holder: "web-3/1432", Fingerprint: lease.Fingerprint(), Token: strconv.FormatUint(lease.Token(), 10),
+				Holder: "web-3/1432", Fingerprint: admin.Fingerprint(lease), Token: strconv.FormatUint(lease.Token(), 10),
 				Since: start, Until: start.Add(30 * time.Second),
 			}},
 		}}}

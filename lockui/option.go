@@ -40,7 +40,7 @@ func WithLimit(n int) Option {
 }
 
 // WithForceRelease lets requests take a key away from its holders, as
-// [github.com/distlock-go/distlock.Locker.ForceRelease] does. The function authorize
+// [github.com/distlock-go/distlock/admin.ForceRelease] does. The function authorize
 // decides about each request: if it returns nil, the key is released; otherwise the answer
 // is 403, without the error. It is also the place for an audit log. It gets the full
 // key, and must not read the body of the request. It may be called concurrently.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/distlock-go/distlock/admin"
 	"io"
 	"mime"
 	"net/http"
@@ -30,7 +31,7 @@ func (h *Handler) release(w http.ResponseWriter, r *http.Request) error {
 	// A client that leaves does not leave the outcome in doubt.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), inspectTimeout)
 	defer cancel()
-	held, err := h.locker.ForceRelease(ctx, key)
+	held, err := admin.ForceRelease(ctx, h.locker, key)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
@@ -77,7 +78,7 @@ func TestNoOwner(t *testing.T) {
 				}
 				all := sent.String()
 				for _, lease := range leases {
-					if !strings.Contains(all, lease.Fingerprint()) {
+					if !strings.Contains(all, admin.Fingerprint(lease)) {
 						t.Errorf("the fingerprint of %s was not sent", lease.Key())
 					}
 				}

@@ -35,6 +35,6 @@
 //
 // The metrics are those of this process. Summed over all processes, distlock_waiting is the
 // length of the queue of all locks with the name; that of one key is in
-// [distlock.Locker.Inspect]. Counters and gauges of a name begin with 0 at its first
+// [github.com/distlock-go/distlock/admin.Inspect]. Counters and gauges of a name begin with 0 at its first
 // acquisition, so that the first loss is an increase.
 package promlock

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 type payRequest struct {
@@ -52,8 +53,8 @@ func TestWrap(t *testing.T) {
 			t.Errorf("paid %v", svc.paid)
 		}
 		// The same parameter gives the same key in every form.
-		byString := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "pay-id", ParamLock: true})
-		if k, err := byString.Key(int64(1)); err != nil || k != key(0, 1) {
+		byString := distlock.Opts{Prefix: "shop:", Value: "pay-id", ParamLock: true}
+		if k, err := wiring.Key(byString, int64(1)); err != nil || k != key(0, 1) {
 			t.Errorf("Key(1) = %q, %v; By gave %q", k, err, key(0, 1))
 		}
 	})
@@ -143,7 +144,7 @@ func TestSkipRunsWithoutALock(t *testing.T) {
 		if n := len(s.Calls(testkit.Wait)); n != 1 {
 			t.Errorf("%d acquisitions, want 1", n)
 		}
-		g := l.Site(distlock.Opts{Value: "f", ParamLock: true})
+		g := wiring.Bind(l, distlock.Opts{Value: "f", ParamLock: true})
 		_, err := g.Acquire(t.Context(), distlock.Skip)
 		wantIs(t, err, distlock.ErrKey)
 	})

@@ -39,7 +39,7 @@ func TestGivenKeyRefusesFieldsForParameters(t *testing.T) {
 			key = name + ":" + field
 			err := lock(o)
 			e := new(distlock.Error)
-			want := field + " is set, but the key is given, not made of parameters: use Wrap, or make the key with NewKeyBuilder"
+			want := field + " is set, but the key is given, not made of parameters: use Wrap, or make the key with wiring.Key"
 			if !errors.As(err, &e) || e.Op != "options" || e.Err.Error() != want || !strings.HasPrefix(err.Error(), "distlock: options") {
 				t.Errorf("%s with %s: %v, want %s", name, field, err, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestDefaultHasherIsSHA256(t *testing.T) {
@@ -21,8 +22,8 @@ func TestDefaultHasherIsSHA256(t *testing.T) {
 
 func TestHasher(t *testing.T) {
 	t.Parallel()
-	keys := distlock.NewKeyBuilder(distlock.Opts{Value: "v", ParamLock: true, Hasher: hex.AppendEncode})
-	if got, err := keys.Key(true); got != "v:74" || err != nil {
+	o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hex.AppendEncode}
+	if got, err := wiring.Key(o, true); got != "v:74" || err != nil {
 		t.Errorf("got %s, %v", got, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -18,23 +19,23 @@ func TestInspect(t *testing.T) {
 		held := testkit.MustAcquire(t, l, "shop:a", distlock.Opts{})
 		defer func() { wantIs(t, held.Release(t.Context())) }()
 		time.Sleep(time.Minute)
-		infos, err := l.Inspect(t.Context(), "shop:", 10)
+		infos, err := admin.Inspect(t.Context(), l, "shop:", 10)
 		wantIs(t, err)
 		if len(infos) != 1 || infos[0].Key != "shop:a" || infos[0].Held != 1 {
 			t.Fatalf("there are %+v", infos)
 		}
-		if h := infos[0].Holders[0]; h.Token != held.Token() || !h.Since.Equal(start) || h.ExpiresIn <= 0 || h.Owner != held.Fingerprint() {
+		if h := infos[0].Holders[0]; h.Token != held.Token() || !h.Since.Equal(start) || h.ExpiresIn <= 0 || h.Owner != admin.Fingerprint(held) {
 			t.Errorf("the holder is %+v", h)
 		}
-		if infos, err := l.Inspect(t.Context(), "other:", 10); err != nil || len(infos) != 0 {
+		if infos, err := admin.Inspect(t.Context(), l, "other:", 10); err != nil || len(infos) != 0 {
 			t.Errorf("there are %+v, %v", infos, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, err = l.Inspect(ctx, "", 10)
+		_, err = admin.Inspect(ctx, l, "", 10)
 		wantIs(t, err, context.Canceled)
 		for _, limit := range []int{0, -1} {
-			if _, err := l.Inspect(t.Context(), "", limit); err == nil {
+			if _, err := admin.Inspect(t.Context(), l, "", limit); err == nil {
 				t.Errorf("a limit of %d is no error", limit)
 			}
 		}
@@ -51,7 +52,7 @@ func TestForceRelease(t *testing.T) {
 		synctest.Wait()
 
 		start := time.Now()
-		held, err := rival.ForceRelease(t.Context(), "k")
+		held, err := admin.ForceRelease(t.Context(), rival, "k")
 		wantIs(t, err)
 		next := <-got
 		if !held || next.Token() <= deposed.Token() || time.Since(start) != 0 {
@@ -66,10 +67,10 @@ func TestForceRelease(t *testing.T) {
 		wantIs(t, next.Check())
 		wantIs(t, next.Release(t.Context()))
 
-		if held, err := l.ForceRelease(t.Context(), "k"); held || err != nil {
+		if held, err := admin.ForceRelease(t.Context(), l, "k"); held || err != nil {
 			t.Errorf("a free key: %v, %v", held, err)
 		}
-		_, err = l.ForceRelease(t.Context(), "")
+		_, err = admin.ForceRelease(t.Context(), l, "")
 		wantIs(t, err, distlock.ErrKey)
 	})
 }
@@ -93,8 +94,8 @@ func TestInspectErrors(t *testing.T) {
 			if c.closed {
 				wantIs(t, l.Close())
 			}
-			infos, err := l.Inspect(t.Context(), "k", 1)
-			_, err2 := l.ForceRelease(t.Context(), "k")
+			infos, err := admin.Inspect(t.Context(), l, "k", 1)
+			_, err2 := admin.ForceRelease(t.Context(), l, "k")
 			for _, err := range []error{err, err2} {
 				if err == nil || keyOf(err) != "k" || errors.Is(err, errors.ErrUnsupported) != (name == "unsupported") {
 					t.Errorf("the error is %v", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // badKeys are keys that a store would interpret or could not store.
@@ -118,7 +119,7 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 		for name, params := range badParams(t) {
 			for _, hasher := range []distlock.Hasher{nil, distlock.Plain(), distlock.Keyed(make([]byte, 16))} {
 				o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
-				_, err := l.Site(o).Acquire(ctx, params)
+				_, err := wiring.Bind(l, o).Acquire(ctx, params)
 				refused(name, err)
 				f := distlock.Wrap(l, func(ctx context.Context, _ any) (bool, error) { return true, never(ctx) }, o)
 				_, err = f(ctx, params)
@@ -127,7 +128,7 @@ func TestInvalidKeysReachNoStore(t *testing.T) {
 		}
 		for name, key := range badKeys { // a custom Hasher may return them
 			o := distlock.Opts{Value: "v", ParamLock: true, Hasher: testkit.WhenCalled(key)}
-			_, err := l.Site(o).Acquire(ctx, "param")
+			_, err := wiring.Bind(l, o).Acquire(ctx, "param")
 			refused(name+", Hasher", err)
 		}
 		synctest.Wait()
@@ -154,11 +155,11 @@ func TestDifferentParametersHaveDifferentKeys(t *testing.T) {
 		math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, strings.Repeat("a", 1000), strings.Repeat("a", 1001), badKeys["carriage return"],
 	}
 	for name, hasher := range map[string]distlock.Hasher{"default": nil, "Plain": distlock.Plain(), "Keyed": distlock.Keyed(make([]byte, 16))} {
-		keys := distlock.NewKeyBuilder(distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher})
+		o := distlock.Opts{Value: "v", ParamLock: true, Hasher: hasher}
 		l := testkit.NewLocker(t, testkit.NewStore(), distlock.Config{})
 		seen := make(map[string]string)
 		for _, p := range params {
-			key, err := keys.Key(p)
+			key, err := wiring.Key(o, p)
 			wantIs(t, err)
 			wantIs(t, l.Do(t.Context(), key, distlock.Opts{}, func(context.Context) error { return nil }))
 			text := fmt.Sprintf("%.50q", fmt.Sprintf("%#v", p))

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/keyenc"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // joined is a KeyFormat that shows what it got.
@@ -41,12 +42,12 @@ func TestKeyFormat(t *testing.T) {
 		},
 	} {
 		c.opts.KeyFormat = joined
-		if got, err := distlock.NewKeyBuilder(c.opts).Key(c.params); got != c.want || err != nil {
+		if got, err := wiring.Key(c.opts, c.params); got != c.want || err != nil {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 		}
 		// The default Hasher of a Locker is for locks without a KeyFormat.
 		l := distlock.New(memlock.New(), distlock.Config{Hasher: distlock.Plain()})
-		s, err := l.Site(c.opts).Acquire(t.Context(), c.params)
+		s, err := wiring.Bind(l, c.opts).Acquire(t.Context(), c.params)
 		wantIs(t, err)
 		if got := s.Key(); got != c.want {
 			t.Errorf("%s: the lease has the key %q, want %q", name, got, c.want)
@@ -76,7 +77,7 @@ func TestKeyFormatTakesAnyRequest(t *testing.T) {
 func TestKeyFormatFails(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		for name, c := range map[string]struct {
-			format distlock.KeyFormat
+			format func(base string, params any) (string, error)
 			want   string
 			is     error
 		}{
@@ -127,7 +128,7 @@ func TestKeyFormatAndSkip(t *testing.T) {
 		o := distlock.Opts{Value: "f", ParamLock: true, KeyFormat: joined, Params: distlock.By(func(int) any { return distlock.Skip })}
 		runs := 0
 		for _, params := range []any{1, distlock.Skip} {
-			wantIs(t, l.Site(o).Do(t.Context(), params, func(context.Context) error { runs++; return nil }))
+			wantIs(t, wiring.Bind(l, o).Do(t.Context(), params, func(context.Context) error { runs++; return nil }))
 		}
 		if n := len(s.Calls(testkit.Wait)); n != 0 || runs != 2 {
 			t.Errorf("%d requests were sent, it ran %d times", n, runs)

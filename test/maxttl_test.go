@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // Options that the store would refuse when the work is done, or at every attempt, are
@@ -31,7 +32,7 @@ func TestMaxTTL(t *testing.T) {
 				return err
 			},
 			"Lead": func() error { return l.Lead(t.Context(), "k", o, nothing) },
-			"Site": func() error { return panics(func() { l.Site(o) }) },
+			"Site": func() error { return panics(func() { wiring.Bind(l, o) }) },
 		}
 		for name, call := range calls {
 			err := call()
@@ -49,7 +50,7 @@ func TestMaxTTL(t *testing.T) {
 		t.Errorf("the store was asked: %v", calls)
 	}
 	o := distlock.Opts{Value: "job", KeyTimeout: 30 * time.Second, MinHold: 30 * time.Second}
-	l.Site(o)
+	wiring.Bind(l, o)
 	wantIs(t, testkit.MustAcquire(t, l, "k", o).Release(t.Context()))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // faults returns the fields of o with a value that the documentation refuses. It
@@ -73,7 +74,7 @@ func lockAsToldBy(t *testing.T, o distlock.Opts) {
 	t.Helper()
 	store := memlock.New()
 	l, other := testkit.NewLocker(t, store, distlock.Config{}), testkit.NewLocker(t, store, distlock.Config{})
-	g := l.Site(o)
+	g := wiring.Bind(l, o)
 	key, err := g.Key("param")
 	wantIs(t, err)
 	wantIs(t, l.Do(t.Context(), key, distlock.Opts{}, func(context.Context) error { return nil }))
@@ -143,11 +144,8 @@ func FuzzOpts(f *testing.F) {
 		if strings.ContainsFunc(err.Error(), unicode.IsControl) {
 			t.Errorf("%+v: the error is not fit for a log: %q", o, err)
 		}
-		defer func() {
-			if recover() != err.Error() {
-				t.Errorf("%+v: the panic does not say %v", o, err)
-			}
-		}()
-		distlock.NewKeyBuilder(o)
+		if _, keyErr := wiring.Key(o, nil); keyErr == nil || keyErr.Error() != err.Error() {
+			t.Errorf("%+v: Key says %v, not %v", o, keyErr, err)
+		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -34,7 +35,7 @@ func TestOwnerNamesTheHolder(t *testing.T) {
 		if !c.want(name) || driver.HolderOf(owner) != name {
 			t.Errorf("Holder %q: owner %q, HolderOf is %q", c.holder, owner, driver.HolderOf(owner))
 		}
-		infos, err := l.Inspect(t.Context(), "k", 1)
+		infos, err := admin.Inspect(t.Context(), l, "k", 1)
 		if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != name {
 			t.Errorf("Holder %q: Inspect says %+v, %v", c.holder, infos, err)
 		}

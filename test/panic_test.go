@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 var errMine = errors.New("my own trouble")
@@ -100,19 +101,19 @@ func (f speakingFunc) LockKey() string { return f() }
 
 // runtime.Goexit is not a panic: the goroutine ends, and the next key is correct.
 func TestGoexitWhileAKeyIsMade(t *testing.T) {
-	keys := paramKeys()
-	want, err := keys.Key("x")
+	o := distlock.Opts{Value: "k", ParamLock: true}
+	want, err := wiring.Key(o, "x")
 	if err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = keys.Key([]any{"before", speakingFunc(func() string { runtime.Goexit(); return "" })})
+		_, _ = wiring.Key(o, []any{"before", speakingFunc(func() string { runtime.Goexit(); return "" })})
 		t.Error("went on")
 	}()
 	<-done
-	if got, err := keys.Key("x"); got != want || err != nil {
+	if got, err := wiring.Key(o, "x"); got != want || err != nil {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }
@@ -121,7 +122,7 @@ func TestGoexitWhileAKeyIsMade(t *testing.T) {
 func TestNilFunction(t *testing.T) {
 	bubble(t, func(t *testing.T, l *distlock.Locker, s *testkit.Store) {
 		o := distlock.Opts{Prefix: "p:", Value: "v"}
-		g := l.Site(o)
+		g := wiring.Bind(l, o)
 		_, called := distlock.Call[int](t.Context(), l, "k", o, nil)
 		for name, c := range map[string]struct {
 			err error

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // An acquisition that is refused because of its options or its key reaches the hooks, Start
@@ -55,17 +56,17 @@ func TestRefusedReachesTheHooks(t *testing.T) {
 		"Lead, nil": {func(ctx context.Context, l *distlock.Locker) error { return l.Lead(ctx, "k", distlock.Opts{}, nil) }, distlock.CodeOptions, "k", true},
 		"Wrap":      {func(ctx context.Context, l *distlock.Locker) error { _, err := wrapped(l)(ctx, nan()); return err }, distlock.CodeKey, "", false},
 		"Site.Do, nil": {func(ctx context.Context, l *distlock.Locker) error {
-			return l.Site(distlock.Opts{Value: "f"}).Do(ctx, nil, nil)
+			return wiring.Bind(l, distlock.Opts{Value: "f"}).Do(ctx, nil, nil)
 		}, distlock.CodeOptions, "", true},
 		"Site.Acquire": {func(ctx context.Context, l *distlock.Locker) error {
-			_, err := l.Site(distlock.Opts{Value: "f", ParamLock: true}).Acquire(ctx, distlock.Skip)
+			_, err := wiring.Bind(l, distlock.Opts{Value: "f", ParamLock: true}).Acquire(ctx, distlock.Skip)
 			return err
 		}, distlock.CodeKey, "", false},
 		"closed": {func(ctx context.Context, l *distlock.Locker) error {
 			return errors.Join(l.Close(), l.Do(ctx, "k", distlock.Opts{}, run))
 		}, distlock.CodeClosed, "k", false},
 		"a Site that does not fit": {func(ctx context.Context, l *distlock.Locker) error {
-			return distlock.NewSite("f", distlock.Opts{Value: "f", Mode: distlock.Shared}).On(l).Do(ctx, nil, run)
+			return wiring.NewSite("f", distlock.Opts{Value: "f", Mode: distlock.Shared}).On(l).Do(ctx, nil, run)
 		}, distlock.CodeOptions, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -33,7 +34,7 @@ func TestRevoke(t *testing.T) {
 		default:
 		}
 
-		asked, err := rival.Revoke(t.Context(), "k")
+		asked, err := admin.Revoke(t.Context(), rival, "k")
 		wantIs(t, err)
 		if !asked {
 			t.Error("the key is held, but Revoke says that it is not")
@@ -49,7 +50,7 @@ func TestRevoke(t *testing.T) {
 		}
 		wantIs(t, late.Release(t.Context()))
 
-		asked, err = l.Revoke(t.Context(), "k")
+		asked, err = admin.Revoke(t.Context(), l, "k")
 		if wantIs(t, err); asked {
 			t.Error("the key is free, but Revoke says that it is held")
 		}
@@ -63,10 +64,10 @@ func TestRevokeUnsupported(t *testing.T) {
 	if held.Revoked() != nil {
 		t.Error("there is a channel")
 	}
-	if _, err := l.Revoke(t.Context(), "k"); !errors.Is(err, errors.ErrUnsupported) || keyOf(err) != "k" {
+	if _, err := admin.Revoke(t.Context(), l, "k"); !errors.Is(err, errors.ErrUnsupported) || keyOf(err) != "k" {
 		t.Errorf("the error is %v", err)
 	}
-	_, err := l.Revoke(t.Context(), "")
+	_, err := admin.Revoke(t.Context(), l, "")
 	wantIs(t, err, distlock.ErrKey)
 	wantIs(t, held.Release(t.Context()))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 func TestWriterIsNotStarvedByReaders(t *testing.T) {
@@ -192,7 +193,7 @@ func TestBackendWithoutSharing(t *testing.T) {
 				t.Errorf("Lead: %v, want %q", err, want)
 			}
 			for name, wire := range map[string]func(){
-				"Site": func() { l.Site(o) },
+				"Site": func() { wiring.Bind(l, o) },
 				"Wrap": func() { distlock.Wrap(l, fn, o) },
 			} {
 				func() {

@@ -12,13 +12,14 @@ import (
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // Each Locker has its own locks, also if there are more of them than a Site caches and
 // several goroutines bind it at the same time.
 func TestSiteOnManyLockers(t *testing.T) {
 	t.Parallel()
-	s := distlock.NewSite("f", distlock.Opts{Value: "f"})
+	s := wiring.NewSite("f", distlock.Opts{Value: "f"})
 	var lockers [20]*distlock.Locker
 	var inside [20]atomic.Int32
 	for i := range lockers {
@@ -51,11 +52,11 @@ func TestSiteOnUsesTheHasherOfTheLocker(t *testing.T) {
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
 	plain := testkit.NewLocker(t, memlock.New(), distlock.Config{Hasher: distlock.Plain()})
 	o := distlock.Opts{Value: "f", ParamLock: true}
-	digest, err := distlock.NewKeyBuilder(o).Key(7)
+	digest, err := wiring.Key(o, 7)
 	wantIs(t, err)
-	s := plain.Site(o)
+	s := wiring.Bind(plain, o)
 	for _, c := range []struct {
-		site *distlock.Site
+		site *wiring.Site
 		want string
 	}{{s, "f:7"}, {s.On(plain), "f:7"}, {s.On(l), digest}, {s.On(l).On(plain), "f:7"}} {
 		if got, err := c.site.Key(7); got != c.want || err != nil {
@@ -67,7 +68,7 @@ func TestSiteOnUsesTheHasherOfTheLocker(t *testing.T) {
 // After the first call, binding does not allocate.
 func TestSiteOnAllocates(t *testing.T) {
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	s := distlock.NewSite("f", distlock.Opts{Value: "f"})
+	s := wiring.NewSite("f", distlock.Opts{Value: "f"})
 	if n := testing.AllocsPerRun(100, func() { s.On(l) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -76,7 +77,7 @@ func TestSiteOnAllocates(t *testing.T) {
 func TestSiteSkip(t *testing.T) {
 	t.Parallel()
 	l := testkit.NewLocker(t, memlock.New(), distlock.Config{})
-	s := distlock.NewSite("f", distlock.Opts{Value: "f", ParamLock: true}).On(l)
+	s := wiring.NewSite("f", distlock.Opts{Value: "f", ParamLock: true}).On(l)
 	err := s.Do(t.Context(), distlock.Skip, func(ctx context.Context) error {
 		if _, ok := distlock.FromContext(ctx); ok {
 			t.Error("a lock although there is none to take")
@@ -92,12 +93,12 @@ func TestSiteSkip(t *testing.T) {
 func TestSiteRefuses(t *testing.T) {
 	t.Parallel()
 	run := func(context.Context) error { t.Error("ran"); return nil }
-	reading := distlock.NewSite("Service.price", distlock.Opts{Prefix: "shop:", Value: "prices", Mode: distlock.Shared})
-	long := distlock.NewSite("long", distlock.Opts{Prefix: "shop:", Value: strings.Repeat("x", 150), ParamLock: true})
+	reading := wiring.NewSite("Service.price", distlock.Opts{Prefix: "shop:", Value: "prices", Mode: distlock.Shared})
+	long := wiring.NewSite("long", distlock.Opts{Prefix: "shop:", Value: strings.Repeat("x", 150), ParamLock: true})
 	unshared := testkit.NewStore()
 	unshared.SetFeatures(driver.Features{})
 	l := testkit.NewLocker(t, unshared, distlock.Config{Hasher: distlock.Plain()})
-	for want, s := range map[string]*distlock.Site{
+	for want, s := range map[string]*wiring.Site{
 		"Service.price: the Site has no Locker: call On":                                                             reading,
 		"Service.price: the Locker is nil":                                                                           reading.On(nil),
 		"Service.price: Mode is shared, but the backend *testkit.Store does not support sharing":                     reading.On(l),
@@ -116,6 +117,6 @@ func TestSiteRefuses(t *testing.T) {
 func TestNewSiteRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	wantPanic(t, `distlock: options "f": Counter.add: RetryCount is negative: -1`, func() {
-		distlock.NewSite("Counter.add", distlock.Opts{Value: "f", RetryCount: -1})
+		wiring.NewSite("Counter.add", distlock.Opts{Value: "f", RetryCount: -1})
 	})
 }

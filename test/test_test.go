@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // handOverTime is the default of Config.HandOverTime.
@@ -77,14 +78,9 @@ func mustLose(t *testing.T, s *testkit.Store, lease *distlock.Lease) {
 	wantIs(t, lease.Refresh(t.Context()), distlock.ErrLost)
 }
 
-// paramKeys returns a KeyBuilder for parameters under the name "k".
-func paramKeys() *distlock.KeyBuilder {
-	return distlock.NewKeyBuilder(distlock.Opts{Value: "k", ParamLock: true})
-}
-
 func mustKey(t testing.TB, params any) string {
 	t.Helper()
-	key, err := paramKeys().Key(params)
+	key, err := wiring.Key(distlock.Opts{Value: "k", ParamLock: true}, params)
 	if err != nil {
 		t.Fatalf("Key(%#v): %v", params, err)
 	}

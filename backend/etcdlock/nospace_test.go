@@ -11,6 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -24,7 +25,7 @@ import (
 func TestNoSpace(t *testing.T) {
 	t.Parallel()
 	addr := etcdtest.Start(t, "--quota-backend-bytes=200000").Addr()
-	admin := newClient(t, addr)
+	operator := newClient(t, addr)
 	b := newBackend(t, newClient(t, addr), etcdlock.WithSessionTTL(15*time.Second))
 	other := newBackend(t, newClient(t, addr))
 	locker := distlock.New(b, distlock.Config{})
@@ -34,8 +35,8 @@ func TestNoSpace(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := testkit.MustTry(t, b, testkit.NewRequest("passed-on"))
-	w := startWaiter(t, other, admin, testkit.NewRequest("passed-on"))
-	fill(t, admin)
+	w := startWaiter(t, other, operator, testkit.NewRequest("passed-on"))
+	fill(t, operator)
 
 	for _, try := range []*distlock.Locker{locker, distlock.New(newBackend(t, newClient(t, addr)), distlock.Config{})} {
 		_, err = try.TryAcquire(context.Background(), "new", distlock.Opts{})
@@ -44,7 +45,7 @@ func TestNoSpace(t *testing.T) {
 			t.Errorf("TryAcquire without space: %v", err)
 		}
 	}
-	if err := locker.Ping(context.Background()); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
+	if err := admin.Ping(context.Background(), locker); err == nil || !strings.Contains(err.Error(), "NOSPACE") {
 		t.Errorf("Ping without space: %v", err)
 	}
 	w.MustWait(t)
@@ -61,7 +62,7 @@ func TestNoSpace(t *testing.T) {
 		return lease.Until().After(until)
 	})
 
-	makeSpace(t, admin, addr)
+	makeSpace(t, operator, addr)
 	if err := locker.Do(context.Background(), "new", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
 		t.Errorf("Do when there is space again: %v", err)
 	}
@@ -70,15 +71,15 @@ func TestNoSpace(t *testing.T) {
 		t.Errorf("Release: %v", err)
 	}
 	for _, key := range []string{"kept", "passed-on", "new"} {
-		testkit.Eventually(t, "no place is left", func() bool { return len(places(t, admin, key)) == 0 })
+		testkit.Eventually(t, "no place is left", func() bool { return len(places(t, operator, key)) == 0 })
 	}
 }
 
 // fill writes until the server refuses.
-func fill(tb testing.TB, admin *clientv3.Client) {
+func fill(tb testing.TB, operator *clientv3.Client) {
 	tb.Helper()
 	for i := range 1000 {
-		if _, err := admin.Put(context.Background(), "filler/"+strconv.Itoa(i), strings.Repeat("x", 10_000)); err != nil {
+		if _, err := operator.Put(context.Background(), "filler/"+strconv.Itoa(i), strings.Repeat("x", 10_000)); err != nil {
 			if !strings.Contains(err.Error(), "space exceeded") {
 				tb.Fatal(err)
 			}
@@ -89,18 +90,18 @@ func fill(tb testing.TB, admin *clientv3.Client) {
 }
 
 // makeSpace does what an operator does.
-func makeSpace(tb testing.TB, admin *clientv3.Client, addr string) {
+func makeSpace(tb testing.TB, operator *clientv3.Client, addr string) {
 	tb.Helper()
 	ctx := context.Background()
-	resp, err := admin.Delete(ctx, "filler/", clientv3.WithPrefix())
+	resp, err := operator.Delete(ctx, "filler/", clientv3.WithPrefix())
 	if err == nil {
-		_, err = admin.Compact(ctx, resp.Header.Revision, clientv3.WithCompactPhysical())
+		_, err = operator.Compact(ctx, resp.Header.Revision, clientv3.WithCompactPhysical())
 	}
 	if err == nil {
-		_, err = admin.Defragment(ctx, addr)
+		_, err = operator.Defragment(ctx, addr)
 	}
 	if err == nil {
-		_, err = admin.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+		_, err = operator.AlarmDisarm(ctx, &clientv3.AlarmMember{})
 	}
 	if err != nil {
 		tb.Fatal(err)

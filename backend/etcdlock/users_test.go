@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/etcdtest"
@@ -79,13 +80,13 @@ func TestRoleSuffices(t *testing.T) {
 		return locker
 	}
 	shop := lockerOf(clientOf(t, s, "shop"))
-	must(shop.Ping(ctx))
+	must(admin.Ping(ctx, shop))
 	must(shop.Do(ctx, "report", distlock.Opts{}, func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)
 		if err := lease.Refresh(ctx); err != nil {
 			return err
 		}
-		locks, err := shop.Inspect(ctx, "", 10)
+		locks, err := admin.Inspect(ctx, shop, "", 10)
 		if err == nil && len(locks) != 1 {
 			t.Errorf("Inspect: %+v", locks)
 		}
@@ -105,7 +106,7 @@ func TestRoleSuffices(t *testing.T) {
 		"without a user":    {lockerOf(newClient(t, s.Addr())), []string{"user name is empty", "needs Username and Password"}},
 	} {
 		_, err := refused.locker.TryAcquire(ctx, "report", distlock.Opts{})
-		for what, err := range map[string]error{"TryAcquire": err, "Ping": refused.locker.Ping(ctx)} {
+		for what, err := range map[string]error{"TryAcquire": err, "Ping": admin.Ping(ctx, refused.locker)} {
 			checkError(t, what+" "+name, err, append(refused.says, "etcdlock: "+s.Addr()+": ")...)
 			if !errors.Is(err, distlock.ErrUnavailable) {
 				t.Errorf("%s %s: %v", what, name, err)

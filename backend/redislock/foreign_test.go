@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -56,7 +57,7 @@ func TestForeignLock(t *testing.T) {
 		_, err = b.Extend(ctx, request(lockKey).Grant(), 1)
 		matches(t, "Extend", err, driver.ErrLost)
 
-		_, err = distlock.New(b, distlock.Config{}).ForceRelease(ctx, lockKey)
+		_, err = admin.ForceRelease(ctx, distlock.New(b, distlock.Config{}), lockKey)
 		check("ForceRelease by a Locker", err)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -100,7 +101,7 @@ func TestForeignValues(t *testing.T) {
 					}
 				}
 				if key != clockKey { // to take a free lock away needs no token
-					if held, err := locker.ForceRelease(t.Context(), lockKey); held || errors.Is(err, driver.ErrForeign) != (key == lockKey) || errors.Is(err, distlock.ErrUnavailable) == (key == lockKey) {
+					if held, err := admin.ForceRelease(t.Context(), locker, lockKey); held || errors.Is(err, driver.ErrForeign) != (key == lockKey) || errors.Is(err, distlock.ErrUnavailable) == (key == lockKey) {
 						t.Errorf("ForceRelease: %v, %v", held, err)
 					}
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/distlock-go/distlock/internal/test/redistest"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // flood has many goroutines of each locker lock n random keys, each once, or twice if
@@ -37,7 +38,7 @@ func flood(t *testing.T, lockers []*distlock.Locker, workers, n int, name string
 					param = param[:2]
 				}
 				ran := false
-				err := l.Site(o).Do(t.Context(), param, func(context.Context) error { ran = true; return nil })
+				err := wiring.Bind(l, o).Do(t.Context(), param, func(context.Context) error { ran = true; return nil })
 				if err != nil || !ran {
 					t.Errorf("%v: %v, ran: %t", param, err, ran)
 					return

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
@@ -40,7 +41,7 @@ func TestPingFails(t *testing.T) {
 		defer c.Close()
 		l := distlock.New(redislock.New(c), distlock.Config{})
 		defer l.Close()
-		err := l.Ping(t.Context())
+		err := admin.Ping(t.Context(), l)
 		matches(t, "Ping", err, distlock.ErrUnavailable)
 		readable(t, "Ping", err, `^distlock: ping: lock backend unavailable: redislock: .*dial tcp `+addr+`: connect: connection refused`)
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
@@ -164,13 +165,13 @@ func TestPing(t *testing.T) {
 	f := realFleet(t, 3)
 	l := newLocker(t, f.clients(), redlock.WithNodeTimeout(3*time.Second))
 	for range 2 {
-		if err := l.Ping(t.Context()); err != nil {
+		if err := admin.Ping(t.Context(), l); err != nil {
 			t.Errorf("Ping: %v", err)
 		}
 		f.servers[1].Kill() // a minority
 	}
 	f.servers[0].Kill()
-	err := l.Ping(t.Context())
+	err := admin.Ping(t.Context(), l)
 	if !errors.Is(err, distlock.ErrUnavailable) || strings.Contains(err.Error(), f.servers[2].Addr()) {
 		t.Errorf("Ping without a quorum: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/sqllock"
 )
 
@@ -64,7 +65,7 @@ func ExampleBackend_Guard() {
 
 	// An operator takes the key away, as the end of the lease does while a process is
 	// stopped.
-	if _, err := locker.ForceRelease(ctx, "tea"); err != nil {
+	if _, err := admin.ForceRelease(ctx, locker, "tea"); err != nil {
 		panic(err)
 	}
 	err = sell(lease)

@@ -78,7 +78,7 @@
 // A lock that is shared has one queue in order of arrival for both sides. All processes
 // that share it must choose the same names. Curator's locks are re-entrant for a thread of
 // Java. Its Revoker asks a holder of this package, which [distlock.Lease.Revoked] tells, and
-// [distlock.Locker.Revoke] asks a holder of Curator's that is revocable.
+// [admin.Revoke] asks a holder of Curator's that is revocable.
 //
 // Locks that are written by hand often have ephemeral sequential nodes named lock…: the first
 // of all children has the lock. They share the lock, too: an owner waits while such a node is
@@ -105,7 +105,7 @@
 // enough that its node is deleted, calls fail when the numbers are used up.
 //
 // [distlock.Opts.KeyTimeout]: https://pkg.go.dev/github.com/distlock-go/distlock#Opts
-// [distlock.Locker.Revoke]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Revoke
+// [admin.Revoke]: https://pkg.go.dev/github.com/distlock-go/distlock/admin#Revoke
 // [distlock.Lease.Revoked]: https://pkg.go.dev/github.com/distlock-go/distlock#Lease.Revoked
 // [distlock.Config.Holder]: https://pkg.go.dev/github.com/distlock-go/distlock#Config
 package zklock

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/zklock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/testkit"
@@ -109,11 +110,11 @@ func TestOutageTexts(t *testing.T) {
 // the cause.
 func TestPing(t *testing.T) {
 	t.Parallel()
-	if err := newLocker(t, shared.Server(t).Addr()).Ping(t.Context()); err != nil {
+	if err := admin.Ping(t.Context(), newLocker(t, shared.Server(t).Addr())); err != nil {
 		t.Errorf("Ping: %v", err)
 	}
 	dead := child.ClosedAddr(t)
-	err := newLocker(t, dead, zklock.WithOpTimeout(100*time.Millisecond)).Ping(t.Context())
+	err := admin.Ping(t.Context(), newLocker(t, dead, zklock.WithOpTimeout(100*time.Millisecond)))
 	if !errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), dead) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("Ping without a server: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -25,18 +26,18 @@ import (
 func TestForeignNodes(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
+	operator := newAdmin(t, addr)
 	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("foreign"))) // creates the root
 
 	// The key's node has data and children of another program.
 	key := "foreign-" + uuid.NewString() // the nodes stay, and the test may run again
-	if _, err := admin.Create(parentOf(key), []byte("data"), 0, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := operator.Create(parentOf(key), []byte("data"), 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
 	names := []string{"config", "lock-", "lock-x000000000", "locks", "_c_", "zzz"}
 	for _, name := range names {
-		plant(t, admin, parentOf(key)+"/"+name, 0)
+		plant(t, operator, parentOf(key)+"/"+name, 0)
 	}
 	g := testkit.MustTry(t, b, testkit.NewRequest(key))
 	testkit.MustBeBusy(t, other, key)
@@ -45,17 +46,17 @@ func TestForeignNodes(t *testing.T) {
 	}
 	testkit.MustRelease(t, b, g)
 	testkit.MustRelease(t, other, testkit.MustTry(t, other, testkit.NewRequest(key)))
-	left := children(t, admin, parentOf(key))
+	left := children(t, operator, parentOf(key))
 	slices.Sort(left)
 	slices.Sort(names)
-	data, _, err := admin.Get(parentOf(key))
+	data, _, err := operator.Get(parentOf(key))
 	if !slices.Equal(left, names) || string(data) != "data" || err != nil {
 		t.Errorf("left are %q of %q, and %q, %v", left, names, data, err)
 	}
 
 	// An ephemeral node cannot have children.
 	barren := "foreign-" + uuid.NewString()
-	if _, err := admin.Create(parentOf(barren), []byte("data"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := operator.Create(parentOf(barren), []byte("data"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
 	locker := distlock.New(newBackend(t, []string{addr}), distlock.Config{})
@@ -75,27 +76,27 @@ func TestForeignNodes(t *testing.T) {
 	mustBeForeign(t, err)
 
 	// Inspect with the exact key shows it, and nothing removes it.
-	infos, err := locker.Inspect(context.Background(), barren, 10)
+	infos, err := admin.Inspect(context.Background(), locker, barren, 10)
 	if err != nil || len(infos) != 1 || infos[0].Foreign != "ephemeral node" || infos[0].Held != 1 {
 		t.Errorf("Inspect of the key: %+v, %v", infos, err)
 	}
-	infos, err = locker.Inspect(context.Background(), barren[:len(barren)-1], 10)
+	infos, err = admin.Inspect(context.Background(), locker, barren[:len(barren)-1], 10)
 	if err != nil || len(infos) != 0 {
 		t.Errorf("Inspect of a prefix: %+v, %v", infos, err)
 	}
-	if held, err := locker.ForceRelease(context.Background(), barren); held || err != nil {
+	if held, err := admin.ForceRelease(context.Background(), locker, barren); held || err != nil {
 		t.Errorf("ForceRelease: %v, %v", held, err)
 	}
 	if err := locker.Close(); err != nil {
 		t.Error(err)
 	}
-	if data, _, err := admin.Get(parentOf(barren)); string(data) != "data" || err != nil {
+	if data, _, err := operator.Get(parentOf(barren)); string(data) != "data" || err != nil {
 		t.Errorf("the ephemeral node has %q, %v", data, err)
 	}
 
 	// When it is removed, the waiter gets the key.
 	w := testkit.StartWaiter(t, b, testkit.NewRequest(barren))
-	if err := admin.Delete(parentOf(barren), -1); err != nil {
+	if err := operator.Delete(parentOf(barren), -1); err != nil {
 		t.Fatal(err)
 	}
 	testkit.MustRelease(t, b, w.Served(t))

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 func keyCommand(stdout io.Writer) *cli.Command {
@@ -43,7 +44,7 @@ func keyCommand(stdout io.Writer) *cli.Command {
 			if err := o.Validate(); err != nil {
 				return err
 			}
-			key, err := distlock.NewKeyBuilder(o).Key(parameters(c.Args().Slice(), c.Bool("text")))
+			key, err := wiring.Key(o, parameters(c.Args().Slice(), c.Bool("text")))
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // The command prints the keys that a program has.
@@ -40,7 +41,7 @@ func TestKeyIsThatOfTheLibrary(t *testing.T) {
 		{[]string{`{"sku":"tea"}`}, lock, map[string]string{"sku": "tea"}},
 		{[]string{`[1,[true]]`}, lock, []any{1, []bool{true}}},
 	} {
-		want, err := distlock.NewKeyBuilder(c.opts).Key(c.params)
+		want, err := wiring.Key(c.opts, c.params)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
+	"github.com/distlock-go/distlock/driver"
 )
 
 var lsColumns = []column{
@@ -51,7 +52,7 @@ func lsCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 			defer closeAll() //nolint:errcheck // nothing was written
-			locks, err := locker.Inspect(ctx, c.String("prefix"), limit)
+			locks, err := admin.Inspect(ctx, locker, c.String("prefix"), limit)
 			if err != nil {
 				return err
 			}
@@ -111,7 +112,7 @@ type holderJSON struct {
 	ExpiresMS int64     `json:"expires_in_ms,omitempty"`
 }
 
-func writeJSON(w io.Writer, locks []distlock.KeyInfo) error {
+func writeJSON(w io.Writer, locks []driver.KeyInfo) error {
 	out := make([]lockJSON, 0, len(locks)) // not null in JSON
 	for _, l := range locks {
 		j := lockJSON{l.Key, l.ModeName(), l.Foreign, l.Held, l.Waiting, make([]holderJSON, 0, len(l.Holders))}

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // rare has kinds of locks that the scripts do not create.
-var rare = []distlock.KeyInfo{
-	{Key: "mine", Held: 1, Waiting: 2, Holders: []distlock.HolderInfo{{Holder: "web-3/1432", Owner: "0123456789ab", Token: 7, ExpiresIn: 1200 * time.Millisecond}}},
-	{Key: "nameless", Held: 1, Holders: []distlock.HolderInfo{{Owner: "0123456789ab"}}},
-	{Key: "redisson", Foreign: "hash", Held: 1, Holders: []distlock.HolderInfo{{ExpiresIn: 30 * time.Second}}},
+var rare = []driver.KeyInfo{
+	{Key: "mine", Held: 1, Waiting: 2, Holders: []driver.HolderInfo{{Holder: "web-3/1432", Owner: "0123456789ab", Token: 7, ExpiresIn: 1200 * time.Millisecond}}},
+	{Key: "nameless", Held: 1, Holders: []driver.HolderInfo{{Owner: "0123456789ab"}}},
+	{Key: "redisson", Foreign: "hash", Held: 1, Holders: []driver.HolderInfo{{ExpiresIn: 30 * time.Second}}},
 	{Key: "waited for", Waiting: 1},
-	{Key: "zk", Held: 1, Holders: []distlock.HolderInfo{{Holder: "\x1b[2J host", Owner: "0123456789ab"}}},
+	{Key: "zk", Held: 1, Holders: []driver.HolderInfo{{Holder: "\x1b[2J host", Owner: "0123456789ab"}}},
 }
 
 func TestTableOfRareLocks(t *testing.T) {

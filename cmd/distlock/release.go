@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/distlock-go/distlock/admin"
 )
 
 func releaseCommand(stdout io.Writer) *cli.Command {
@@ -48,11 +50,11 @@ func releaseCommand(stdout io.Writer) *cli.Command {
 				return err
 			}
 			defer closeAll() //nolint:errcheck // the lock was released
-			release, done := locker.ForceRelease, "released"
+			release, done := admin.ForceRelease, "released"
 			if c.Bool("ask") {
-				release, done = locker.Revoke, "asked the holder of"
+				release, done = admin.Revoke, "asked the holder of"
 			}
-			held, err := release(ctx, key)
+			held, err := release(ctx, locker, key)
 			if err != nil {
 				return err
 			}

@@ -8,29 +8,29 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // column is a column of a table of locks.
 type column struct {
 	title string
-	cell  func(l *distlock.KeyInfo, h *distlock.HolderInfo) string // "": unknown
+	cell  func(l *driver.KeyInfo, h *driver.HolderInfo) string // "": unknown
 }
 
 var (
-	keyColumn     = column{"KEY", func(l *distlock.KeyInfo, _ *distlock.HolderInfo) string { return printable(l.Key) }}
-	modeColumn    = column{"MODE", func(l *distlock.KeyInfo, _ *distlock.HolderInfo) string { return modeCell(l) }}
-	heldColumn    = column{"HELD", func(l *distlock.KeyInfo, _ *distlock.HolderInfo) string { return fmt.Sprint(l.Held) }}
-	waitingColumn = column{"WAITING", func(l *distlock.KeyInfo, _ *distlock.HolderInfo) string { return fmt.Sprint(l.Waiting) }}
-	holderColumn  = column{"HOLDER", func(_ *distlock.KeyInfo, h *distlock.HolderInfo) string { return printable(h.Holder) }}
-	ownerColumn   = column{"OWNER", func(_ *distlock.KeyInfo, h *distlock.HolderInfo) string { return h.Owner }}
-	tokenColumn   = column{"TOKEN", func(_ *distlock.KeyInfo, h *distlock.HolderInfo) string { return tokenCell(h.Token) }}
-	sinceColumn   = column{"SINCE", func(_ *distlock.KeyInfo, h *distlock.HolderInfo) string { return sinceCell(h.Since) }}
-	leftColumn    = column{"LEFT", func(_ *distlock.KeyInfo, h *distlock.HolderInfo) string { return leftCell(h.ExpiresIn) }}
+	keyColumn     = column{"KEY", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return printable(l.Key) }}
+	modeColumn    = column{"MODE", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return modeCell(l) }}
+	heldColumn    = column{"HELD", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return fmt.Sprint(l.Held) }}
+	waitingColumn = column{"WAITING", func(l *driver.KeyInfo, _ *driver.HolderInfo) string { return fmt.Sprint(l.Waiting) }}
+	holderColumn  = column{"HOLDER", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return printable(h.Holder) }}
+	ownerColumn   = column{"OWNER", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return h.Owner }}
+	tokenColumn   = column{"TOKEN", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return tokenCell(h.Token) }}
+	sinceColumn   = column{"SINCE", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return sinceCell(h.Since) }}
+	leftColumn    = column{"LEFT", func(_ *driver.KeyInfo, h *driver.HolderInfo) string { return leftCell(h.ExpiresIn) }}
 )
 
 // writeTable writes a line for each holder, and one for each key that has only waiters.
-func writeTable(w io.Writer, columns []column, locks []distlock.KeyInfo) error {
+func writeTable(w io.Writer, columns []column, locks []driver.KeyInfo) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	cells := make([]string, len(columns))
 	for i, c := range columns {
@@ -41,7 +41,7 @@ func writeTable(w io.Writer, columns []column, locks []distlock.KeyInfo) error {
 		l := &locks[i]
 		holders := l.Holders
 		if len(holders) == 0 {
-			holders = []distlock.HolderInfo{{}}
+			holders = []driver.HolderInfo{{}}
 		}
 		for j := range holders {
 			for i, c := range columns {
@@ -53,7 +53,7 @@ func writeTable(w io.Writer, columns []column, locks []distlock.KeyInfo) error {
 	return t.Flush()
 }
 
-func modeCell(l *distlock.KeyInfo) string {
+func modeCell(l *driver.KeyInfo) string {
 	if l.Foreign != "" {
 		return l.ModeName() + ":" + l.Foreign
 	}

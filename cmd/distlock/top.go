@@ -14,7 +14,8 @@ import (
 	"github.com/urfave/cli/v3"
 	"golang.org/x/term"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
+	"github.com/distlock-go/distlock/driver"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 func topColumns(width int) []column {
 	most := max(16, min(50, (width-len(waitingColumn.title)-len("    "))/2))
 	short := func(c column) column {
-		return column{c.title, func(l *distlock.KeyInfo, h *distlock.HolderInfo) string { return shortened(c.cell(l, h), most) }}
+		return column{c.title, func(l *driver.KeyInfo, h *driver.HolderInfo) string { return shortened(c.cell(l, h), most) }}
 	}
 	return []column{
 		short(keyColumn), waitingColumn, short(holderColumn), leftColumn, modeColumn, heldColumn, sinceColumn, tokenColumn, ownerColumn,
@@ -74,8 +75,8 @@ func topCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 			}
 			defer closeAll() //nolint:errcheck // nothing was written
 			t := &top{limit: limit, interval: interval, hide: hide}
-			t.inspect = func(ctx context.Context) ([]distlock.KeyInfo, error) {
-				return locker.Inspect(ctx, c.String("prefix"), limit+1)
+			t.inspect = func(ctx context.Context) ([]driver.KeyInfo, error) {
+				return admin.Inspect(ctx, locker, c.String("prefix"), limit+1)
 			}
 			return t.run(ctx, out)
 		},
@@ -86,10 +87,10 @@ func topCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 type top struct {
 	limit    int
 	interval time.Duration
-	hide     func(string) string                                   // the passwords in an error
-	inspect  func(ctx context.Context) ([]distlock.KeyInfo, error) // one more than limit, if there are more
+	hide     func(string) string                                 // the passwords in an error
+	inspect  func(ctx context.Context) ([]driver.KeyInfo, error) // one more than limit, if there are more
 
-	locks []distlock.KeyInfo
+	locks []driver.KeyInfo
 	more  bool
 	asked time.Time // when the request for locks was sent; zero: no answer yet
 	err   error     // of the last request
@@ -156,20 +157,20 @@ func shortened(text string, most int) string {
 }
 
 // update takes an answer of the store. After an error the locks are those of before.
-func (t *top) update(asked time.Time, locks []distlock.KeyInfo, err error) {
+func (t *top) update(asked time.Time, locks []driver.KeyInfo, err error) {
 	if t.err = err; err != nil {
 		return
 	}
 	t.more = len(locks) > t.limit
 	t.locks, t.asked = locks[:min(len(locks), t.limit)], asked
-	slices.SortStableFunc(t.locks, func(a, b distlock.KeyInfo) int {
+	slices.SortStableFunc(t.locks, func(a, b driver.KeyInfo) int {
 		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), heldSince(a).Compare(heldSince(b)), cmp.Compare(a.Key, b.Key))
 	})
 }
 
 // heldSince returns since when the key has its oldest holder; a late time if that is not
 // known.
-func heldSince(l distlock.KeyInfo) time.Time {
+func heldSince(l driver.KeyInfo) time.Time {
 	oldest := time.Unix(1<<40, 0)
 	for _, h := range l.Holders {
 		if !h.Since.IsZero() && h.Since.Before(oldest) {

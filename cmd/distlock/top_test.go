@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
 )
 
 // moment is when the answers of these tests come.
@@ -18,14 +18,14 @@ func (t *top) shown(now time.Time) string {
 	return regexp.MustCompile(` +`).ReplaceAllString(strings.Join(t.lines(now, 120), "\n"), " ")
 }
 
-func heldFor(key string, waiting int, d time.Duration) distlock.KeyInfo {
-	return distlock.KeyInfo{Key: key, Held: 1, Waiting: waiting, Holders: []distlock.HolderInfo{{Holder: "web", Owner: "0f", Since: moment.Add(-d), ExpiresIn: 7 * time.Second}}}
+func heldFor(key string, waiting int, d time.Duration) driver.KeyInfo {
+	return driver.KeyInfo{Key: key, Held: 1, Waiting: waiting, Holders: []driver.HolderInfo{{Holder: "web", Owner: "0f", Since: moment.Add(-d), ExpiresIn: 7 * time.Second}}}
 }
 
 func TestTopSorts(t *testing.T) {
 	t.Parallel()
 	v := &top{limit: 100, hide: strings.Clone}
-	v.update(moment, []distlock.KeyInfo{
+	v.update(moment, []driver.KeyInfo{
 		{Key: "a", Waiting: 1}, heldFor("b", 0, time.Minute), heldFor("c", 0, time.Hour), heldFor("d", 3, time.Second), {Key: "e", Held: 1}, heldFor("f", 0, time.Hour),
 	}, nil)
 	const want = `10:12:31 keys: 6, holders: 5, waiting: 4 (q ends)
@@ -47,7 +47,7 @@ func TestTopShortensKeys(t *testing.T) {
 	t.Parallel()
 	v := &top{limit: 100, hide: strings.Clone}
 	fits := strings.Repeat("é", 50)
-	v.update(moment, []distlock.KeyInfo{heldFor("orders:"+strings.Repeat("x", 200)+"/42", 2, 1), heldFor(fits, 1, 1)}, nil)
+	v.update(moment, []driver.KeyInfo{heldFor("orders:"+strings.Repeat("x", 200)+"/42", 2, 1), heldFor(fits, 1, 1)}, nil)
 	got := v.shown(moment)
 	for _, want := range []string{
 		"\norders:" + strings.Repeat("x", 13) + "…" + strings.Repeat("x", 26) + "/42 2 web",
@@ -65,7 +65,7 @@ func TestTopShowsTheHolderOn80Columns(t *testing.T) {
 	v := &top{limit: 100, hide: strings.Clone}
 	long := heldFor("shop:pay:"+strings.Repeat("0123456789abcdef", 4), 12, time.Minute)
 	long.Holders[0].Holder = "orders-7d9f8b6c5-x2x4z.shop.svc.cluster.local/1"
-	v.update(moment, []distlock.KeyInfo{long}, nil)
+	v.update(moment, []driver.KeyInfo{long}, nil)
 	lines := v.lines(moment, 80)
 	shown := strings.Fields(cut(lines[len(lines)-1], 80))
 	if len(shown) < 3 || !strings.HasSuffix(shown[0], "cdef") || shown[1] != "12" || !strings.HasSuffix(shown[2], "cluster.local/1") {
@@ -77,7 +77,7 @@ func TestTopShowsThatThereAreMore(t *testing.T) {
 	t.Parallel()
 	v := &top{limit: 2}
 	for n, want := range map[int]string{2: "keys: 2, holders: 2,", 3: "keys: 2 of more, holders: 2,"} {
-		v.update(moment, []distlock.KeyInfo{heldFor("a", 0, 1), heldFor("b", 0, 1), heldFor("c", 9, 1)}[:n], nil)
+		v.update(moment, []driver.KeyInfo{heldFor("a", 0, 1), heldFor("b", 0, 1), heldFor("c", 9, 1)}[:n], nil)
 		if got := v.shown(moment); !strings.Contains(got, want) || strings.Contains(got, "\nc ") {
 			t.Errorf("%d keys:\n%s", n, got)
 		}
@@ -97,7 +97,7 @@ func TestTopShowsThatTheStoreFails(t *testing.T) {
 	if got := first(); got != "10:12:35 the store does not answer: dial tcp 127.0.0.1:6379: refused" {
 		t.Errorf("no answer: %s", got)
 	}
-	v.update(moment, []distlock.KeyInfo{heldFor("a", 0, 1)}, nil)
+	v.update(moment, []driver.KeyInfo{heldFor("a", 0, 1)}, nil)
 	v.update(moment.Add(4*time.Second), nil, down)
 	if got := first(); got != "10:12:35 the store has not answered since 10:12:30: dial tcp 127.0.0.1:6379: refused" {
 		t.Errorf("no answer any more: %s", got)

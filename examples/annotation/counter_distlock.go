@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
-var lockCounterTest = distlock.NewSite("Counter.test", distlock.Opts{
+var lockCounterTest = wiring.NewSite("Counter.test", distlock.Opts{
 	Prefix:        "my-",
 	Value:         "test",
 	ParamLock:     true,

@@ -15,6 +15,7 @@ import (
 	"github.com/distlock-go/distlock/grpcmw"
 	"github.com/distlock-go/distlock/httpmw"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // recorder records the requested keys.
@@ -95,7 +96,7 @@ func TestSameKeyWhicheverWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if grpc, err := l.Site(stock).Key(params); err != nil || grpc != annotated {
+	if grpc, err := wiring.Bind(l, stock).Key(params); err != nil || grpc != annotated {
 		t.Errorf("over gRPC: %s, %v, annotated: %s", grpc, err, annotated)
 	}
 }
@@ -129,7 +130,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		c.opts.Prefix, c.opts.Value, c.opts.ParamLock = "shop:", c.value, c.param != nil
-		want, err := distlock.NewKeyBuilder(c.opts).Key(c.param)
+		want, err := wiring.Key(c.opts, c.param)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,12 +147,12 @@ func TestOriginalKeys(t *testing.T) {
 	t.Cleanup(func() { UseLocker(nil) })
 	zero := 0
 	c := &Counter{I: map[string]*int{"a": &zero}}
-	keys := distlock.NewKeyBuilder(distlock.Opts{Prefix: "my-", Value: "test", ParamLock: true})
+	opts := distlock.Opts{Prefix: "my-", Value: "test", ParamLock: true}
 	for _, o := range []any{nil, "", 1.5, []string{"x"}, map[string]any{"k": []int{1}}, Receipt{OrderID: 1}} {
 		if err := c.Test(t.Context(), "a", 1, o); err != nil {
 			t.Fatal(err)
 		}
-		want, err := keys.Key([]any{"a", 1, o})
+		want, err := wiring.Key(opts, []any{"a", 1, o})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // pair is one method in two forms: generated, and by hand with Call.
@@ -19,8 +20,8 @@ func pairs(ctx context.Context, l *distlock.Locker) map[string]pair {
 	sku := strings.Clone("tea") // not a constant: a constant key does not allocate
 	shelf := &Shelf[string, int]{locker: l, things: map[string]int{}}
 	whole := distlock.Opts{Prefix: "shop:"}
-	stock := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "till", ParamLock: true})
-	things := distlock.NewKeyBuilder(distlock.Opts{Prefix: "shop:", Value: "shelf", ParamLock: true})
+	stock := wiring.Bind(l, distlock.Opts{Prefix: "shop:", Value: "till", ParamLock: true})
+	things := wiring.Bind(l, distlock.Opts{Prefix: "shop:", Value: "shelf", ParamLock: true})
 	return map[string]pair{
 		"whole": {
 			func() error { return s.Raise(ctx, "tea", 1) },

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // LockedPayments is a Payments that runs Pay and Refund under locks. It does not change other methods.
 type LockedPayments struct {
 	Payments
-	paySite    *distlock.Site
-	refundSite *distlock.Site
+	paySite    *wiring.Site
+	refundSite *wiring.Site
 }
 
 // NewLockedPayments returns a decorator of next with the locks that Payments declares. It panics
@@ -24,7 +25,7 @@ func NewLockedPayments(next Payments, locker *distlock.Locker) *LockedPayments {
 	}
 	return &LockedPayments{
 		Payments: next,
-		paySite: locker.Site(distlock.Opts{
+		paySite: wiring.Bind(locker, distlock.Opts{
 			Prefix:        "shop:",
 			Value:         "order",
 			ParamLock:     true,
@@ -32,7 +33,7 @@ func NewLockedPayments(next Payments, locker *distlock.Locker) *LockedPayments {
 			RetryInterval: 200 * time.Millisecond,
 			MaxWait:       3 * time.Second,
 		}),
-		refundSite: locker.Site(distlock.Opts{
+		refundSite: wiring.Bind(locker, distlock.Opts{
 			Prefix:     "shop:",
 			Value:      "order",
 			ParamLock:  true,

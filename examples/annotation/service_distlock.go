@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
-var lockServiceReserve = distlock.NewSite("Service.reserve", distlock.Opts{
+var lockServiceReserve = wiring.NewSite("Service.reserve", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "stock",
 	ParamLock: true,
@@ -23,7 +24,7 @@ func (s *Service) Reserve(ctx context.Context, sku SKU) error {
 	})
 }
 
-var lockServiceOrder = distlock.NewSite("Service.order", distlock.Opts{
+var lockServiceOrder = wiring.NewSite("Service.order", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "user",
 	ParamLock: true,
@@ -38,7 +39,7 @@ func (s *Service) Order(ctx context.Context, at time.Time, o Order) (n int, text
 	return n, text, err
 }
 
-var lockServiceProfile = distlock.NewSite("Service.profile", distlock.Opts{
+var lockServiceProfile = wiring.NewSite("Service.profile", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "user",
 	ParamLock: true,
@@ -51,7 +52,7 @@ func (s *Service) Profile(ctx context.Context, u *User) error {
 	})
 }
 
-var lockServiceMove = distlock.NewSite("Service.move", distlock.Opts{
+var lockServiceMove = wiring.NewSite("Service.move", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "move",
 	ParamLock: true,
@@ -66,7 +67,7 @@ func (s *Service) Move(ctx context.Context, from SKU, to SKU, n int) error {
 	})
 }
 
-var lockServicePrice = distlock.NewSite("Service.price", distlock.Opts{
+var lockServicePrice = wiring.NewSite("Service.price", distlock.Opts{
 	Prefix: "shop:",
 	Value:  "prices",
 	Mode:   distlock.Shared,
@@ -81,7 +82,7 @@ func (s *Service) Price(ctx context.Context, sku string) (r0 int, err error) {
 	return r0, err
 }
 
-var lockServiceRaise = distlock.NewSite("Service.raise", distlock.Opts{
+var lockServiceRaise = wiring.NewSite("Service.raise", distlock.Opts{
 	Prefix: "shop:",
 	Value:  "prices",
 })
@@ -93,7 +94,7 @@ func (s *Service) Raise(ctx context.Context, sku string, by int) error {
 	})
 }
 
-var lockServiceReport = distlock.NewSite("Service.report", distlock.Opts{
+var lockServiceReport = wiring.NewSite("Service.report", distlock.Opts{
 	Prefix:     "shop:",
 	Value:      "report",
 	RetryCount: 1,
@@ -108,7 +109,7 @@ func (s *Service) NightlyReport(ctx context.Context, run func(context.Context) e
 	})
 }
 
-var lockServiceInvoice = distlock.NewSite("Service.invoice", distlock.Opts{
+var lockServiceInvoice = wiring.NewSite("Service.invoice", distlock.Opts{
 	Prefix:     "shop:",
 	Value:      "invoice",
 	ParamLock:  true,
@@ -127,7 +128,7 @@ func (s *Service) Invoice(ctx context.Context, number string) (r0 uint64, err er
 	return r0, err
 }
 
-var lockSorted = distlock.NewSite("sorted", distlock.Opts{
+var lockSorted = wiring.NewSite("sorted", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "sort",
 	ParamLock: true,
@@ -142,7 +143,7 @@ func Sorted[S ~[]E, E cmp.Ordered](ctx context.Context, s *Service, list S) (r0 
 	return r0, err
 }
 
-var lockShelfSwap = distlock.NewSite("Shelf.swap", distlock.Opts{
+var lockShelfSwap = wiring.NewSite("Shelf.swap", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "shelf",
 	ParamLock: true,

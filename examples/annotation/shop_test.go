@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/memlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // Without the lock the function does not run: the results are zero, and the error gives
@@ -18,7 +19,7 @@ func TestBusy(t *testing.T) {
 	l, _ := newLocker(t)
 	bank := &Bank{Paid: map[int64]int{42: 1}}
 	pay := NewLockedPayments(bank, l)
-	g := l.Site(distlock.Opts{Prefix: "shop:", Value: "order", ParamLock: true})
+	g := wiring.Bind(l, distlock.Opts{Prefix: "shop:", Value: "order", ParamLock: true})
 	held, err := g.Acquire(t.Context(), 42)
 	if err != nil {
 		t.Fatal(err)

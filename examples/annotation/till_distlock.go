@@ -6,9 +6,10 @@ import (
 	"context"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
-var lockTillTake = distlock.NewSite("Till.take", distlock.Opts{
+var lockTillTake = wiring.NewSite("Till.take", distlock.Opts{
 	Prefix:    "shop:",
 	Value:     "till",
 	ParamLock: true,

@@ -32,6 +32,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // Schedule runs a scheduler while this process is the leader, and returns when ctx ends.
@@ -60,7 +61,7 @@ func Schedule(ctx context.Context, l *distlock.Locker, key string, o distlock.Op
 // does not count as one of its retries. Exclusive panics if o is invalid.
 func Exclusive(l *distlock.Locker, o distlock.Opts, key func(*asynq.Task) (any, error)) asynq.MiddlewareFunc {
 	o.ParamLock = true
-	site := l.Site(o)
+	site := wiring.Bind(l, o)
 	return func(next asynq.Handler) asynq.Handler {
 		return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
 			params, err := key(task)

@@ -10,6 +10,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/examples/asynqlock"
@@ -162,7 +163,7 @@ func TestHandler(t *testing.T) {
 
 	err = run(func(ctx context.Context) error {
 		lease, _ := distlock.FromContext(ctx)
-		if _, err := locker.ForceRelease(ctx, lease.Key()); err != nil {
+		if _, err := admin.ForceRelease(ctx, locker, lease.Key()); err != nil {
 			return err
 		}
 		_ = lease.Refresh(ctx) // it notices

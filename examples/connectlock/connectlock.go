@@ -48,6 +48,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // Rule says how the calls of a procedure are locked.
@@ -83,7 +84,7 @@ func New(l *distlock.Locker, rules map[string]Rule) connect.Interceptor {
 			panic("connectlock: New: the rule for " + procedure + " has no Key")
 		}
 		rule.Opts.ParamLock = true
-		i[procedure] = call{rule.Key, l.Site(rule.Opts)}
+		i[procedure] = call{rule.Key, wiring.Bind(l, rule.Opts)}
 	}
 	return i
 }
@@ -94,7 +95,7 @@ type interceptor map[string]call
 // call is a checked rule.
 type call struct {
 	key  func(context.Context, connect.AnyRequest) (any, error)
-	site *distlock.Site
+	site *wiring.Site
 }
 
 // WrapUnary implements [connect.Interceptor].

@@ -16,10 +16,12 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/examples/connectlock"
 	"github.com/distlock-go/distlock/grpcmw"
+	"github.com/distlock-go/distlock/wiring"
 )
 
 // pay is the procedure of the tests. Its message is the number of the order.
@@ -58,7 +60,7 @@ func TestLock(t *testing.T) {
 	running, leave := make(chan bool), make(chan bool)
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
 		order := r.Msg.GetValue()
-		key, err := l.Site(distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(order) // that of httpmw and grpcmw
+		key, err := wiring.Bind(l, distlock.Opts{Prefix: "shop:", Value: "pay", ParamLock: true}).Key(order) // that of httpmw and grpcmw
 		if lease, ok := distlock.FromContext(ctx); err != nil || !ok || lease.Check() != nil || lease.Key() != key {
 			t.Errorf("the handler has the lease %+v, want one of %q, %v", lease, key, err)
 		}
@@ -96,7 +98,7 @@ func TestLoss(t *testing.T) {
 	own := connect.NewError(connect.CodeNotFound, errors.New("no such order"))
 	client := serve(t, l, func(ctx context.Context, r *request) (*response, error) {
 		lease, _ := distlock.FromContext(ctx)
-		if _, err := l.ForceRelease(ctx, lease.Key()); err != nil {
+		if _, err := admin.ForceRelease(ctx, l, lease.Key()); err != nil {
 			return nil, err
 		}
 		_ = lease.Refresh(ctx) // it notices

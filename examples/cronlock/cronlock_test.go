@@ -12,6 +12,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/examples/cronlock"
 	"github.com/distlock-go/distlock/examples/jobkey"
@@ -90,7 +91,7 @@ func TestLoss(t *testing.T) {
 		locker := distlock.New(memlock.New(), distlock.Config{})
 		defer locker.Close()
 		cronlock.Once(t.Context(), locker, distlock.Opts{Value: "report"}, logger, func(ctx context.Context) error {
-			if _, err := locker.ForceRelease(ctx, "report"); err != nil {
+			if _, err := admin.ForceRelease(ctx, locker, "report"); err != nil {
 				return err
 			}
 			<-ctx.Done()

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/examples/ginlock"
 	"github.com/distlock-go/distlock/httpmw"
@@ -83,7 +84,7 @@ func TestOthers(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	if infos, err := l.Inspect(t.Context(), "", 10); err != nil || len(infos) != 0 {
+	if infos, err := admin.Inspect(t.Context(), l, "", 10); err != nil || len(infos) != 0 {
 		t.Errorf("after the requests: %v, %v", infos, err)
 	}
 }
@@ -109,7 +110,7 @@ func TestLoss(t *testing.T) {
 		r.POST("/orders/:id", ginlock.Use(httpmw.Lock(l, httpmw.Int(httpmw.PathValue("id")), pay)), func(g *gin.Context) {
 			ctx := g.Request.Context()
 			lease, _ := distlock.FromContext(ctx)
-			if _, err := l.ForceRelease(ctx, lease.Key()); err != nil {
+			if _, err := admin.ForceRelease(ctx, l, lease.Key()); err != nil {
 				t.Error(err)
 			}
 			_ = lease.Refresh(ctx) // it notices

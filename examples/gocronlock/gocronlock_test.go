@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/memlock"
 	"github.com/distlock-go/distlock/examples/gocronlock"
 )
@@ -75,7 +76,7 @@ func TestLoss(t *testing.T) {
 		failed := make(chan error, 1)
 		stop := start(t, memlock.New(), "report", func(d *distlock.Locker, l *gocronlock.Locker) any {
 			return l.Task("report", func(ctx context.Context) error {
-				if _, err := d.ForceRelease(ctx, "cron:report"); err != nil {
+				if _, err := admin.ForceRelease(ctx, d, "cron:report"); err != nil {
 					return err
 				}
 				<-ctx.Done()

@@ -6,17 +6,20 @@
 // never have one key.
 package jobkey
 
-import "github.com/distlock-go/distlock"
+import (
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
+)
 
 // rule makes the text; its keys begin with base.
-var rule = distlock.NewKeyBuilder(distlock.Opts{Value: "job", ParamLock: true, Hasher: distlock.Plain()})
+var rule = distlock.Opts{Value: "job", ParamLock: true, Hasher: distlock.Plain()}
 
 const base = "job:"
 
 // Of returns the key of a job, without the Prefix. A name of more than a MiB stays as it is,
 // and a Locker refuses it.
 func Of(name string) string {
-	key, err := rule.Key(name)
+	key, err := wiring.Key(rule, name)
 	if err != nil {
 		return name
 	}
@@ -30,5 +33,5 @@ func Check(l *distlock.Locker, o distlock.Opts) {
 		panic("jobkey: ParamLock is set, but the key of a job is its name")
 	}
 	o.Value, o.ParamLock, o.Hasher = "job", true, distlock.Plain()
-	l.Site(o)
+	wiring.Bind(l, o)
 }

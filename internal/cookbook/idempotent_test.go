@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/cookbook"
 )
 
@@ -133,7 +134,7 @@ func TestPaymentsLost(t *testing.T) {
 		book := &ledger{answers: map[cookbook.PaymentID]cookbook.Answer{}, takes: time.Minute}
 		h := cookbook.Payments(processes[0], book, user)
 		time.AfterFunc(time.Second, func() {
-			locks, err := processes[0].Inspect(t.Context(), "shop:payment:", 2)
+			locks, err := admin.Inspect(t.Context(), processes[0], "shop:payment:", 2)
 			if err != nil || len(locks) != 1 {
 				t.Errorf("%d locks: %v", len(locks), err)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 )
 
 // agent takes locks of this kit, as the agent in Java does with Java's libraries.
@@ -113,10 +114,10 @@ func (a *agent) call(thread, kind, verb, key string, more []string) (string, err
 			return "false", nil
 		}
 	case "revoke":
-		held, err := l.Revoke(ctx, key)
+		held, err := admin.Revoke(ctx, l, key)
 		return strconv.FormatBool(held), err
 	case "force":
-		held, err := l.ForceRelease(ctx, key)
+		held, err := admin.ForceRelease(ctx, l, key)
 		return strconv.FormatBool(held), err
 	case "inspect":
 		return a.inspect(l, key)
@@ -212,7 +213,7 @@ func (a *agent) turns(l *distlock.Locker, key string, span, hold time.Duration, 
 
 // inspect returns what an operator sees of a key.
 func (a *agent) inspect(l *distlock.Locker, key string) (string, error) {
-	infos, err := l.Inspect(context.Background(), key, 10)
+	infos, err := admin.Inspect(context.Background(), l, key, 10)
 	if err != nil {
 		return "", err
 	}

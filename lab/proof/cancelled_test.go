@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -45,7 +46,7 @@ func TestThousandCancelled(t *testing.T) {
 		}
 		full.Wait()
 		inLine := func() int {
-			keys, err := holder.Inspect(context.Background(), key, 1)
+			keys, err := admin.Inspect(context.Background(), holder, key, 1)
 			if err != nil || len(keys) != 1 || keys[0].Held != 1 {
 				t.Fatalf("%+v, %v", keys, err)
 			}
@@ -107,7 +108,7 @@ func TestGrantInFlight(t *testing.T) {
 				if !s.hasQueue() {
 					return true
 				}
-				keys, err := l.Inspect(context.Background(), key, 1)
+				keys, err := admin.Inspect(context.Background(), l, key, 1)
 				return err == nil && len(keys) == 1 && keys[0].Waiting == n
 			})
 		}

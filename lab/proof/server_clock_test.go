@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 	"github.com/distlock-go/distlock/internal/test/testmode"
 )
@@ -89,7 +90,7 @@ func setClock(t *testing.T, l, other *distlock.Locker, d time.Duration, set func
 // waitsIn reports whether the key has a waiter.
 func waitsIn(tb testing.TB, l *distlock.Locker) bool {
 	tb.Helper()
-	keys, err := l.Inspect(context.Background(), key, 1)
+	keys, err := admin.Inspect(context.Background(), l, key, 1)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/etcdlock"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/backend/redissonlock"
@@ -237,7 +238,7 @@ func (s *store) remains(tb testing.TB) (names []string) {
 			tb.Fatal(err)
 		}
 		defer end()
-		keys, err := l.Inspect(ctx, "", 100)
+		keys, err := admin.Inspect(ctx, l, "", 100)
 		if err != nil {
 			tb.Fatal(err)
 		}

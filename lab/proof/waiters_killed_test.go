@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/backend/redislock"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
@@ -30,7 +31,7 @@ func TestWaitersKilled(t *testing.T) {
 		}
 		inLine := func(n int) {
 			testkit.Eventually(t, "all stand in line", func() bool {
-				line, err := l.Inspect(t.Context(), key, 1)
+				line, err := admin.Inspect(t.Context(), l, key, 1)
 				return err == nil && len(line) == 1 && line[0].Waiting == n
 			})
 		}

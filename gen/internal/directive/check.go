@@ -135,7 +135,7 @@ func (c *Checker) checkHasher(s *Site, problems *Problems) {
 	}
 }
 
-// keyFormat is the type below distlock.KeyFormat.
+// keyFormat is the type of the field KeyFormat of distlock.Opts.
 var keyFormat = types.NewSignatureType(nil, nil, nil,
 	types.NewTuple(types.NewVar(0, nil, "", types.Typ[types.String]), types.NewVar(0, nil, "", types.Universe.Lookup("any").Type())),
 	types.NewTuple(types.NewVar(0, nil, "", types.Typ[types.String]), types.NewVar(0, nil, "", types.Universe.Lookup("error").Type())),
@@ -148,7 +148,7 @@ func (c *Checker) checkKeyFormat(s *Site, problems *Problems) {
 		problems.add(err.pos, "keyFormat: %s", err.what)
 	case tv.Type == nil || types.Identical(tv.Type, types.Typ[types.Invalid]):
 	case !tv.IsValue() || !types.AssignableTo(tv.Type, keyFormat):
-		problems.add(s.Lock.KeyFormat.Pos, "keyFormat: %s is not a distlock.KeyFormat", s.Lock.KeyFormat.Text)
+		problems.add(s.Lock.KeyFormat.Pos, "keyFormat: %s is not a func(base string, params any) (key string, err error)", s.Lock.KeyFormat.Text)
 	}
 }
 

@@ -25,14 +25,14 @@ func (f *file) decorator(sites []*site) {
 	if ast.IsExported(name) {
 		constructor = "New" + name
 	}
-	kit := f.importing(kitPath)
+	kit, wiring := f.importing(kitPath), f.importing(wiringPath)
 	f.enter(sites...)
 	next, locker := f.variable("next"), f.variable("locker")
 
 	f.printf("\n// %s is a %s that runs %s under locks. It does not change other methods.\n", name, face.Name.Name, methodNames(sites))
 	f.printf("type %s%s struct {\n%s%s\n", name, generics, face.Name.Name, args)
 	for _, s := range sites {
-		f.printf("%s *%s.Site\n", siteField(s), kit)
+		f.printf("%s *%s.Site\n", siteField(s), wiring)
 	}
 	f.printf("}\n\n// %s returns a decorator of next with the locks that %s declares. It panics\n// if next or the Locker is nil, or if the Locker's backend does not support the locks.\n",
 		constructor, face.Name.Name)
@@ -40,7 +40,7 @@ func (f *file) decorator(sites []*site) {
 	f.printf("if %s == nil {\npanic(%q)\n}\nreturn &%s%s{\n%s: %s,\n",
 		next, "distlock: "+constructor+": nil "+face.Name.Name, name, args, face.Name.Name, next)
 	for _, s := range sites {
-		f.printf("%s: %s.Site(%s),\n", siteField(s), locker, f.options(s))
+		f.printf("%s: %s.Bind(%s, %s),\n", siteField(s), wiring, locker, f.options(s))
 	}
 	f.printf("}\n}\n\n")
 	if generics == "" {

@@ -36,7 +36,7 @@ func (f *file) function(s *site) {
 		words.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	site := f.fresh(words.String())
-	f.printf("\nvar %s = %s.NewSite(%q, %s)\n", site, f.importing(kitPath), full, f.options(s))
+	f.printf("\nvar %s = %s.NewSite(%q, %s)\n", site, f.importing(wiringPath), full, f.options(s))
 	f.printf("\n// %s is %s under the lock %s.\n", generated, full, s.describe())
 	b := f.body(s, call)
 	f.printf("func %s%s%s%s {\n", receiver, generated, generics, b.signature)

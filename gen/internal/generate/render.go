@@ -12,8 +12,11 @@ import (
 	"strings"
 )
 
-// kitPath is the import path of the package that generated code needs.
-const kitPath = "github.com/distlock-go/distlock"
+// The import paths of the packages that generated code needs.
+const (
+	kitPath    = "github.com/distlock-go/distlock"
+	wiringPath = kitPath + "/wiring"
+)
 
 // file is a generated file under construction.
 type file struct {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -192,7 +193,7 @@ distlock_losses_total lost exclusive 1`, "distlock_held lost", "distlock_losses_
 
 	lease = r.acquire(r.Context(), distlock.Opts{Value: "lost"})
 	time.Sleep(time.Second)
-	if held, err := r.locker.ForceRelease(r.Context(), "k"); !held || err != nil {
+	if held, err := admin.ForceRelease(r.Context(), r.locker, "k"); !held || err != nil {
 		r.Error(held, err)
 	}
 	_ = lease.Release(r.Context())

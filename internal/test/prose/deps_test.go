@@ -13,10 +13,12 @@ const modulePath = "github.com/distlock-go/distlock"
 // standard library and google/uuid, and httpmw and lockui only those and the root.
 func TestImports(t *testing.T) {
 	t.Parallel()
-	for _, pkg := range []string{".", "./driver", "./httpmw", "./lockui"} {
-		for dep := range strings.FieldsSeq(list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", pkg)) {
-			own := dep == modulePath || dep == modulePath+"/driver" || dep == modulePath+"/httpmw" || dep == modulePath+"/lockui" || strings.HasPrefix(dep, modulePath+"/internal/")
-			if !own && dep != "github.com/google/uuid" {
+	shipped := []string{".", "driver", "wiring", "admin", "httpmw", "lockui"}
+	for _, pkg := range shipped {
+		for dep := range strings.FieldsSeq(list(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./"+pkg)) {
+			own, found := strings.CutPrefix(dep, modulePath)
+			own = strings.TrimPrefix(own, "/")
+			if (!found || own != "" && !slices.Contains(shipped, own) && !strings.HasPrefix(own, "internal/")) && dep != "github.com/google/uuid" {
 				t.Errorf("%s depends on %s", pkg, dep)
 			}
 		}
@@ -43,13 +45,15 @@ const (
 // layers are all packages of the module, the lowest first. A layer uses only layers above
 // it in the table.
 var layers = []layer{
-	{"basics", "internal/backoff internal/clock internal/rolling internal/text internal/version", "", ""},
+	{"basics", "internal/backoff internal/bridge internal/clock internal/rolling internal/text internal/version", "", ""},
 	{"owners", "internal/owner", "", uuidPath},
 	{"keys", "internal/keyenc", "basics", ""},
 	{"driver", "driver", "basics owners", ""},
 	{"terms", "internal/compat", "driver", ""},
 	{"parts", "internal/leasestate internal/localqueue", "basics driver terms", ""},
 	{"root", ".", "basics owners keys driver terms parts", uuidPath},
+	{"wiring", "wiring", "root basics", ""},
+	{"admin", "admin", "root basics driver", ""},
 
 	{"clients", "backend/internal/rediskit", "", goRedis},
 	{"scripts", "backend/internal/luascript", "clients", goRedis},
@@ -61,20 +65,20 @@ var layers = []layer{
 	{"metrics", "internal/lockmetrics", "root", ""},
 	{"options", "internal/optfield", "root", ""},
 	{"proto", "proto/distlock/v1 proto/internal/wellknown", "", protobuf},
-	{"http", "httpmw", "root keys parts", ""},
-	{"page", "lockui", "root", ""},
-	{"java", "javakey", "root", ""},
-	{"grpc", "grpcmw", "root keys options proto", grpc + " " + protobuf + " " + genproto},
+	{"http", "httpmw", "root wiring keys parts", ""},
+	{"page", "lockui", "root driver admin", ""},
+	{"java", "javakey", "", ""},
+	{"grpc", "grpcmw", "root wiring keys options proto", grpc + " " + protobuf + " " + genproto},
 	{"messages", "example_service/shopv1", "proto", grpc + " " + protobuf},
 
 	{"suite", "locktest", "root driver", ""},
 	{"modes", "internal/test/testmode", "", ""},
 	{"processes", "internal/test/child", "modes", "golang.org/x/sys"},
 	{"testing", "internal/test/maven internal/test/prose internal/test/spoilnet internal/test/stall backend/redislock/internal/queuemodel", "modes processes", "golang.org/x/sys"},
-	{"shop", "example_service", "root http grpc page backends embedded processes messages", grpc + " " + goRedis},
+	{"shop", "example_service", "root admin http grpc page backends embedded processes messages", grpc + " " + goRedis},
 	{"kit", "internal/test/testkit", "root driver backends modes processes testing", uuidPath},
 	{"behaviour", "test", "", ""},
-	{"measured", "internal/test/knownrun", "root driver backends kit", ""},
+	{"measured", "internal/test/knownrun", "root admin driver backends kit", ""},
 	{"servers", "internal/test/etcdtest internal/test/redistest internal/test/sqltest internal/test/zktest", "modes processes testing", goRedis + " " + miniredis},
 	{"tools", "internal/test/matrix backend/internal/luascript/compose", "modes testing scripts backends", ""},
 	{"services", "grpcmw/internal/billv1 internal/cookbook/orderv1", "proto", grpc + " " + protobuf},

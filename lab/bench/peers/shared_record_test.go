@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	backend "github.com/distlock-go/distlock/backend/redislock"
 )
 
@@ -57,7 +58,7 @@ func TestSharedRecord(t *testing.T) {
 			if held := new(distlock.HeldError); !errors.As(err, &held) || held.Holder != "" || held.RetryAfter <= 0 {
 				t.Errorf("while %s has it: %v", name, err)
 			}
-			infos, err := l.Inspect(ctx, key, 1)
+			infos, err := admin.Inspect(ctx, l, key, 1)
 			if err != nil || len(infos) != 1 || infos[0].Held != 1 || infos[0].Foreign != "" || infos[0].Holders[0].Holder != "" {
 				t.Errorf("while %s has it: %+v, %v", name, infos, err)
 			}
@@ -72,7 +73,7 @@ func TestSharedRecord(t *testing.T) {
 			if _, held, err := try(ctx, key); !held {
 				t.Errorf("%s while we have it: %v", name, err)
 			}
-			infos, err = l.Inspect(ctx, key, 1)
+			infos, err = admin.Inspect(ctx, l, key, 1)
 			if err != nil || len(infos) != 1 || infos[0].Holders[0].Holder != "web-3/1432" {
 				t.Errorf("while we have it: %+v, %v", infos, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/admin"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
@@ -105,7 +106,7 @@ func (t *attempt) granted(leases []*distlock.Lease) {
 		e.What, e.Time, e.Outcome = endAcquire, end, failed
 		if s != nil {
 			t.parts[i].lease = s
-			e.Outcome, e.Token, e.Grant = ok, s.Token(), s.Fingerprint()
+			e.Outcome, e.Token, e.Grant = ok, s.Token(), admin.Fingerprint(s)
 			e.Handed, e.Until = t.witness.handedOver(s.Key()), t.worker.until(s)
 		}
 		t.worker.journal.write(e)

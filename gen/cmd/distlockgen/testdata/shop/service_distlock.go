@@ -10,9 +10,10 @@ import (
 
 	"github.com/distlock-go/distlock"
 	distlock2 "github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
-var lockServicePay = distlock2.NewSite("Service.pay", distlock2.Opts{
+var lockServicePay = wiring.NewSite("Service.pay", distlock2.Opts{
 	Prefix:        "shop:",
 	Value:         "pay",
 	ParamLock:     true,
@@ -29,7 +30,7 @@ func (s *Service) Pay(ctx context.Context, userID string, orderID int64) (r0 Rec
 	return r0, err
 }
 
-var lockServiceAll = distlock2.NewSite("Service.all", distlock2.Opts{
+var lockServiceAll = wiring.NewSite("Service.all", distlock2.Opts{
 	Value:      "all",
 	ParamLock:  true,
 	Hasher:     distlock.Plain(),
@@ -51,7 +52,7 @@ func (s Service) All(at clock.Time, ctx context.Context, b ...string) (r *Receip
 	return r, n, err
 }
 
-var lockFormatted = distlock2.NewSite("formatted", distlock2.Opts{
+var lockFormatted = wiring.NewSite("formatted", distlock2.Opts{
 	Prefix:    "shop:",
 	Value:     "formatted",
 	ParamLock: true,
@@ -65,7 +66,7 @@ func Formatted(ctx context.Context, joined string, order int, done func()) error
 	})
 }
 
-var lockExpr = distlock2.NewSite("expr", distlock2.Opts{
+var lockExpr = wiring.NewSite("expr", distlock2.Opts{
 	Value:     "expr",
 	ParamLock: true,
 	Permits:   3,
@@ -80,7 +81,7 @@ func Expression(ctx context.Context, r Request, n int) (r0 string, r1 string, er
 	return r0, r1, err
 }
 
-var lockServiceWhole = distlock2.NewSite("Service.whole", distlock2.Opts{
+var lockServiceWhole = wiring.NewSite("Service.whole", distlock2.Opts{
 	Value: "whole",
 	Mode:  distlock2.Shared,
 })
@@ -92,7 +93,7 @@ func (s *Service) Whole(ctx context.Context, p1 int, p2 ...func(int) chan<- int)
 	})
 }
 
-var lockServiceOne = distlock2.NewSite("Service.one", distlock2.Opts{
+var lockServiceOne = wiring.NewSite("Service.one", distlock2.Opts{
 	Value:     "one",
 	ParamLock: true,
 })
@@ -104,7 +105,7 @@ func (s *Service) One(ctx context.Context, sku SKU) error {
 	})
 }
 
-var lockServiceByID = distlock2.NewSite("Service.byID", distlock2.Opts{
+var lockServiceByID = wiring.NewSite("Service.byID", distlock2.Opts{
 	Value:     "id",
 	ParamLock: true,
 })
@@ -116,7 +117,7 @@ func (s *Service) ByID(ctx context.Context, id ID, small uint16) error {
 	})
 }
 
-var lockServiceBySmall = distlock2.NewSite("Service.bySmall", distlock2.Opts{
+var lockServiceBySmall = wiring.NewSite("Service.bySmall", distlock2.Opts{
 	Value:     "small",
 	ParamLock: true,
 })
@@ -128,7 +129,7 @@ func (s *Service) BySmall(ctx context.Context, id ID, small uint16) error {
 	})
 }
 
-var lockGeneric = distlock2.NewSite("generic", distlock2.Opts{
+var lockGeneric = wiring.NewSite("generic", distlock2.Opts{
 	Value:     "generic",
 	ParamLock: true,
 })
@@ -142,7 +143,7 @@ func Generic[K comparable, V any](ctx context.Context, k K, v V) (r0 K, err erro
 	return r0, err
 }
 
-var lockHidden = distlock2.NewSite("hidden", distlock2.Opts{
+var lockHidden = wiring.NewSite("hidden", distlock2.Opts{
 	Value:     "hidden",
 	ParamLock: true,
 })

@@ -7,9 +7,10 @@ import (
 	. "io"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/wiring"
 )
 
-var lockStorePut = distlock.NewSite("Store.put", distlock.Opts{
+var lockStorePut = wiring.NewSite("Store.put", distlock.Opts{
 	Value:     "put",
 	ParamLock: true,
 })
@@ -23,7 +24,7 @@ func (s *Store[K, V]) Put(ctx context.Context, k K, v V) (old V, err error) {
 	return old, err
 }
 
-var lockRead = distlock.NewSite("read", distlock.Opts{
+var lockRead = wiring.NewSite("read", distlock.Opts{
 	Value:     "read",
 	ParamLock: true,
 })
@@ -40,8 +41,8 @@ func Read(ctx Ctx, from Reader) (r0 Writer, err error) {
 // LockedPayer is a Payer that runs Pay and Refund under locks. It does not change other methods.
 type LockedPayer struct {
 	Payer
-	paySite    *distlock.Site
-	refundSite *distlock.Site
+	paySite    *wiring.Site
+	refundSite *wiring.Site
 }
 
 // NewLockedPayer returns a decorator of next with the locks that Payer declares. It panics
@@ -52,12 +53,12 @@ func NewLockedPayer(next Payer, locker *distlock.Locker) *LockedPayer {
 	}
 	return &LockedPayer{
 		Payer: next,
-		paySite: locker.Site(distlock.Opts{
+		paySite: wiring.Bind(locker, distlock.Opts{
 			Prefix:    "shop:",
 			Value:     "pay",
 			ParamLock: true,
 		}),
-		refundSite: locker.Site(distlock.Opts{
+		refundSite: wiring.Bind(locker, distlock.Opts{
 			Value:     "refund",
 			ParamLock: true,
 		}),
@@ -85,7 +86,7 @@ func (d *LockedPayer) Refund(ctx context.Context, userID string) error {
 // Cache is a cache that runs Fill under locks. It does not change other methods.
 type Cache[K comparable] struct {
 	cache[K]
-	fillSite *distlock.Site
+	fillSite *wiring.Site
 }
 
 // NewCache returns a decorator of next with the locks that cache declares. It panics
@@ -96,7 +97,7 @@ func NewCache[K comparable](next cache[K], locker *distlock.Locker) *Cache[K] {
 	}
 	return &Cache[K]{
 		cache: next,
-		fillSite: locker.Site(distlock.Opts{
+		fillSite: wiring.Bind(locker, distlock.Opts{
 			Value:     "fill",
 			ParamLock: true,
 		}),

@@ -1,0 +1,108 @@
+// Package admin is for those who operate a program that locks: it shows which process has
+// which key, takes a key away, and checks whether the store answers. The command distlock
+// does the same from a shell.
+//
+// The error of each function is a [*distlock.Error] that wraps [errors.ErrUnsupported] if the
+// backend does not have the ability, [distlock.ErrClosed], [distlock.ErrUnavailable], or the
+// error of ctx.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/driver"
+	"github.com/distlock-go/distlock/internal/bridge"
+)
+
+var (
+	whileOpen = bridge.Operate.(func(*distlock.Locker, func(driver.Backend) error) error)
+	owner     = bridge.Owner.(func(*distlock.Lease) string)
+)
+
+// Inspect lists the keys with the prefix that are held or waited for, at most limit of
+// them. The prefix is that of full keys; "" matches all. The result may be outdated: it
+// is for people. A program should use it only to show or call the leader.
+//
+// It may take long in a store with many keys. With an error it returns what was found
+// before. The backend must be a [driver.Inspector].
+func Inspect(ctx context.Context, locker *distlock.Locker, prefix string, limit int) ([]driver.KeyInfo, error) {
+	if limit < 1 {
+		return nil, &distlock.Error{Op: "inspect", Key: prefix, Err: fmt.Errorf("limit is %d", limit)}
+	}
+	var found []driver.KeyInfo
+	err := operate(ctx, locker, "inspect", prefix, func(i driver.Inspector) (err error) {
+		found, err = i.Inspect(ctx, prefix, limit)
+		return err
+	})
+	return found, err
+}
+
+// ForceRelease takes a full key away from its holders and passes it on to the waiters.
+// It returns whether the key was held. It is for a holder that is stuck, and breaks a
+// guarantee: that holder learns of it by its next renewal, up to a third of its
+// KeyTimeout later, when another may hold the key. A resource that checks
+// [distlock.Lease.Token] is safe, because later tokens are larger. Any remaining MinHold
+// time is discarded.
+//
+// A value that is not a lock of this package stays: the error wraps [distlock.ErrForeign].
+// After ErrUnavailable the outcome is unknown. The backend must be a [driver.Inspector].
+func ForceRelease(ctx context.Context, locker *distlock.Locker, key string) (held bool, err error) {
+	if err := bridge.CheckKey(key); err != nil {
+		return false, err
+	}
+	err = operate(ctx, locker, "force", key, func(i driver.Inspector) (err error) {
+		held, err = i.ForceRelease(ctx, key)
+		return err
+	})
+	return held, err
+}
+
+// Revoke asks the holders of a full key to give it back, and returns whether the key is
+// held. Nothing is taken away: a holder that does not listen to [distlock.Lease.Revoked]
+// keeps the key. On ZooKeeper it also asks holders that use Curator's makeRevocable.
+//
+// Some stores may lose the message: repeat it, or use [ForceRelease]. The backend must be a
+// [driver.Revoker].
+func Revoke(ctx context.Context, locker *distlock.Locker, key string) (held bool, err error) {
+	if err := bridge.CheckKey(key); err != nil {
+		return false, err
+	}
+	err = operate(ctx, locker, "revoke", key, func(r driver.Revoker) (err error) {
+		held, err = r.Revoke(ctx, key)
+		return err
+	})
+	return held, err
+}
+
+// Ping checks whether the store answers, within the time of one operation. If not, the
+// error contains the address and the cause. The backend must be a [driver.Pinger].
+func Ping(ctx context.Context, locker *distlock.Locker) error {
+	return operate(ctx, locker, "ping", "", func(p driver.Pinger) error { return p.Ping(ctx) })
+}
+
+// Fingerprint identifies the owner of a lease in the store, as [Inspect] shows it. Leases
+// that are handed over or shared in a process have the same.
+func Fingerprint(lease *distlock.Lease) string { return driver.Fingerprint(owner(lease)) }
+
+// operate calls f with an ability of the backend, and returns its error as a caller gets it.
+func operate[Ability any](ctx context.Context, locker *distlock.Locker, op, key string, f func(Ability) error) error {
+	err := whileOpen(locker, func(b driver.Backend) error {
+		able, ok := b.(Ability)
+		if !ok {
+			return fmt.Errorf("the backend %T is not a %v: %w", b, reflect.TypeFor[Ability](), errors.ErrUnsupported)
+		}
+		err := f(able)
+		if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) || errors.Is(err, distlock.ErrForeign) {
+			return err
+		}
+		return bridge.Unavailable(err)
+	})
+	if err == nil {
+		return nil
+	}
+	return &distlock.Error{Op: op, Key: key, Err: err}
+}

@@ -1,0 +1,29 @@
+// Package bridge has what packages wiring and admin need of the root package and no user
+// does. The root sets the variables when it is initialized. Most of their types name types
+// of the root, which imports this package, so they are any; the comments have the types.
+package bridge
+
+var (
+	// Site is a func(locker *distlock.Locker, name string, opts distlock.Opts) any. It returns
+	// options that are bound to a Locker; package wiring has the methods in an interface.
+	Site any
+
+	// RefusedOptions is a func(name string, opts *distlock.Opts, err error) error.
+	RefusedOptions any
+
+	// Key is a func(opts distlock.Opts, params any) (string, error).
+	Key any
+
+	// CheckKey returns an error if key is not a full key.
+	CheckKey func(key string) error
+
+	// Unavailable wraps the error of a backend.
+	Unavailable func(err error) error
+
+	// Operate is a func(locker *distlock.Locker, f func(driver.Backend) error) error. It calls
+	// f unless the Locker is closed, and Close waits for f.
+	Operate any
+
+	// Owner is a func(*distlock.Lease) string.
+	Owner any
+)
