@@ -17,6 +17,7 @@ func init() {
 		return keys.Key(params)
 	}
 	bridge.CheckKey = checkKey
+	bridge.Join = join
 	bridge.Unavailable = unavailable
 	bridge.Operate = func(locker *Locker, f func(driver.Backend) error) error {
 		if !locker.life.begin() {

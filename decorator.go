@@ -37,7 +37,7 @@ func Wrap[Req, Resp any](locker *Locker, fn Func[Req, Resp], opts Opts) Func[Req
 		if opts.ParamLock {
 			params = req
 		}
-		lease, err := site.begin(ctx, params)
+		lease, err := site.Begin(ctx, params)
 		if err != nil {
 			return resp, err
 		}
@@ -106,25 +106,9 @@ func (s *site) Acquire(ctx context.Context, params any) (*Lease, error) {
 	return s.locker.acquire(ctx, key, &s.opts, nil)
 }
 
-// Do runs fn under the lock for params, or without one for [Skip].
-func (s *site) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
-	if fn == nil {
-		return s.tell(ctx, noFunction(s.opts.Value))
-	}
-	lease, err := s.begin(ctx, params)
-	if err != nil {
-		return err
-	}
-	if lease == nil {
-		return fn(ctx)
-	}
-	defer lease.finish(&err)
-	return fn(&lease.ctx)
-}
-
-// begin returns the lease for params, or nil for Skip: no lock is needed. The function
+// Begin returns the lease for params, or nil for Skip: no lock is needed. The function
 // runs under the lease's context and ends with a deferred finish.
-func (s *site) begin(ctx context.Context, params any) (*Lease, error) {
+func (s *site) Begin(ctx context.Context, params any) (*Lease, error) {
 	if s.err != nil {
 		return nil, s.tell(ctx, s.err)
 	}
@@ -137,6 +121,11 @@ func (s *site) begin(ctx context.Context, params any) (*Lease, error) {
 	default:
 		return s.locker.acquire(ctx, key, &s.opts, nil)
 	}
+}
+
+// NoFunction returns the error for a nil function.
+func (s *site) NoFunction(ctx context.Context) error {
+	return s.tell(ctx, noFunction(s.opts.Value))
 }
 
 // tell tells the hooks of an acquisition without a key, and returns err.

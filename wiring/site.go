@@ -41,7 +41,8 @@ type bound interface {
 	Err() error
 	Key(params any) (string, error)
 	Acquire(ctx context.Context, params any) (*distlock.Lease, error)
-	Do(ctx context.Context, params any, fn func(ctx context.Context) error) error
+	Begin(ctx context.Context, params any) (*distlock.Lease, error) // nil for Skip
+	NoFunction(ctx context.Context) error
 }
 
 // maxKnown limits how many Lockers a Site remembers. Usually there is one; the limit
@@ -120,9 +121,20 @@ func (s *Site) Acquire(ctx context.Context, params any) (*distlock.Lease, error)
 
 // Do runs fn under the lock for params, as [distlock.Locker.Do] does for a key. If params
 // or the result of Params is [distlock.Skip], it runs fn without a lock.
-func (s *Site) Do(ctx context.Context, params any, fn func(ctx context.Context) error) error {
+func (s *Site) Do(ctx context.Context, params any, fn func(ctx context.Context) error) (err error) {
 	if s.err != nil {
 		return s.err
 	}
-	return s.to.Do(ctx, params, fn)
+	if fn == nil {
+		return s.to.NoFunction(ctx)
+	}
+	lease, err := s.to.Begin(ctx, params)
+	if err != nil {
+		return err
+	}
+	if lease == nil {
+		return fn(ctx)
+	}
+	defer func() { err = bridge.Join(err, lease.Release(lease.Context())) }()
+	return fn(lease.Context())
 }

@@ -17,6 +17,9 @@ var (
 	// CheckKey returns an error if key is not a full key.
 	CheckKey func(key string) error
 
+	// Join puts the error of a lock behind that of a function.
+	Join func(fnErr, lockErr error) error
+
 	// Unavailable wraps the error of a backend.
 	Unavailable func(err error) error
 
