@@ -211,20 +211,3 @@ func TestRepeatedReleaseIsRemembered(t *testing.T) {
 	testkit.MustRelease(t, b, last)
 	mustBeEmpty(t, b)
 }
-
-func TestAllocations(t *testing.T) {
-	b := memlock.New()
-	r := ask("key", "owner")
-	n := testing.AllocsPerRun(1000, func() {
-		g, err := b.TryAcquire(t.Context(), r)
-		if err == nil {
-			err = b.Release(t.Context(), g)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
-	if n != 0 {
-		t.Errorf("TryAcquire and Release allocate %v times", n)
-	}
-}
