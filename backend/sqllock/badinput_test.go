@@ -146,13 +146,6 @@ func TestTableOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// A standby cannot grant locks, and says so when it is asked for the first time.
-func TestReadOnly(t *testing.T) {
-	t.Parallel()
-	dsn := postgres.newTables(t)
-	tellsWhy(t, postgres.opened(t, dsn+"&default_transaction_read_only=on"), "read-only")
-}
-
 // A server that cannot be reached is named, without the password.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
