@@ -2,10 +2,9 @@ package memlock
 
 import (
 	"context"
-	"hash/maphash"
+	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock/driver"
@@ -26,23 +25,13 @@ var (
 // per key. They start again with the process: a resource that checks tokens and outlives
 // the process needs a backend that outlives it too.
 type Backend struct {
-	tokens atomic.Uint64 // the last one issued
-	seed   maphash.Seed
-	shards [shardCount]shard
+	store
 }
 
 // New returns an empty Backend.
 func New() *Backend {
-	b := &Backend{seed: maphash.MakeSeed()}
-	for i := range b.shards {
-		b.shards[i].init(&b.tokens)
-	}
-	return b
+	return &Backend{store: store{keys: make(map[string]*entry), sweepAt: firstSweep}}
 }
-
-func (b *Backend) shard(key string) *shard { return &b.shards[b.shardIndex(key)] }
-
-func (b *Backend) shardIndex(key string) uint64 { return maphash.String(b.seed, key) % shardCount }
 
 // Features implements [driver.Backend]. All requests wait in one queue, whatever they
 // ask for: a reader does not overtake a writer that waits, and readers that follow each
@@ -55,10 +44,9 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
 	}
-	s := b.shard(r.Key)
-	s.mu.Lock()
-	g, held := s.acquire(&r, time.Now())
-	s.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	g, held := b.acquire(&r)
 	if held != nil {
 		return driver.Grant{}, held
 	}
@@ -71,11 +59,10 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if err := ctx.Err(); err != nil {
 		return driver.Grant{}, err
 	}
-	s := b.shard(r.Key)
-	s.mu.Lock()
-	g, held := s.acquire(&r, time.Now())
+	b.mu.Lock()
+	g, held := b.acquire(&r)
 	if held == nil {
-		s.mu.Unlock()
+		b.mu.Unlock()
 		return g, nil
 	}
 	var due <-chan time.Time
@@ -83,42 +70,57 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 	if r.Backoff != nil {
 		d, ok := r.Backoff.Wait()
 		if !ok {
-			s.mu.Unlock()
+			b.mu.Unlock()
 			return driver.Grant{}, held
 		}
 		timer = time.NewTimer(d)
 		defer timer.Stop()
 		due = timer.C
 	}
-	e := s.keys[r.Key]
-	w := s.enqueue(e, &r)
-	s.mu.Unlock()
+	e, w := b.enqueue(&r)
+	b.mu.Unlock()
 
 	for {
 		select {
 		case <-w.done:
 			return w.grant, w.err
 		case <-ctx.Done():
-			return s.stopWaiting(e, w, ctx.Err())
+			return b.stopWaiting(e, w, ctx.Err())
 		case <-due:
 			// No wake-up is ever missed here, so another attempt would find nothing
 			// new. The budget decides only how long to wait.
 			d, ok := r.Backoff.Wait()
 			if !ok {
-				return s.stopWaiting(e, w, nil)
+				return b.stopWaiting(e, w, nil)
 			}
 			timer.Reset(d)
 		}
 	}
 }
 
+// stopWaiting ends one Acquire because the key is held and, unless it is nil, because of
+// cause. The place in the queue stays.
+func (b *Backend) stopWaiting(e *entry, w *waiter, cause error) (driver.Grant, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-w.done:
+		return w.grant, w.err
+	default:
+	}
+	held := e.heldError(w.request.Sharing(), time.Now())
+	if cause == nil {
+		return driver.Grant{}, held
+	}
+	return driver.Grant{}, fmt.Errorf("%w: %w", held, cause)
+}
+
 // Renew implements [driver.Backend]. The outcome is always known.
 func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(int, driver.RenewResult)) {
 	for i := range grants {
-		s := b.shard(grants[i].Key)
-		s.mu.Lock()
-		status := s.renew(&grants[i])
-		s.mu.Unlock()
+		b.mu.Lock()
+		status := b.renew(&grants[i])
+		b.mu.Unlock()
 		report(i, driver.RenewResult{Status: status})
 	}
 }
@@ -130,29 +132,38 @@ func (b *Backend) Renew(_ context.Context, grants []driver.Grant, report func(in
 // The Backend remembers a bounded number of past releases: to repeat one of these is not
 // an error either, even if another owner has the key by then.
 func (b *Backend) Release(_ context.Context, g driver.Grant) error {
-	s := b.shard(g.Key)
-	s.mu.Lock()
-	ok := s.release(&g)
-	s.mu.Unlock()
-	if !ok {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.release(&g) {
 		return driver.ErrLost
 	}
 	return nil
 }
 
-// Inspect implements [driver.Inspector]. It reads one part of the keys after the other,
-// and blocks other calls only for the part that it reads.
+// Inspect implements [driver.Inspector].
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
-	found := b.shard(prefix).inspectKey(prefix)
-	var err error
-	for i := range b.shards {
-		if err = ctx.Err(); err != nil || len(found) >= limit {
-			break
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	var found []driver.KeyInfo
+	add := func(e *entry) {
+		if info := e.inspect(now); len(found) < limit && info.Held+info.Waiting > 0 {
+			found = append(found, info)
 		}
-		found = b.shards[i].inspect(prefix, limit, found)
+	}
+	if e := b.keys[prefix]; e != nil {
+		add(e)
+	}
+	for key, e := range b.keys {
+		if key != prefix && strings.HasPrefix(key, prefix) {
+			add(e)
+		}
 	}
 	slices.SortFunc(found, func(a, b driver.KeyInfo) int { return strings.Compare(a.Key, b.Key) })
-	return found, err
+	return found, nil
 }
 
 // ForceRelease implements [driver.Inspector]. The waiters that are next have the key
@@ -162,20 +173,9 @@ func (b *Backend) ForceRelease(ctx context.Context, key string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	s := b.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.keys[key]
-	if e == nil {
-		return false, nil
-	}
-	e.prune(time.Now())
-	held := len(e.holders) > 0
-	for i := range e.holders {
-		s.deposed.add(keyOwner{key, e.holders[i].owner})
-	}
-	s.drop(e)
-	return held, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.force(key), nil
 }
 
 // Revoke implements [driver.Revoker]. No request is lost: a holder that listens later is
@@ -184,10 +184,9 @@ func (b *Backend) Revoke(ctx context.Context, key string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	s := b.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.keys[key]
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.keys[key]
 	if e == nil {
 		return false, nil
 	}
@@ -200,12 +199,11 @@ func (b *Backend) Revoke(ctx context.Context, key string) (bool, error) {
 
 // Revoked implements [driver.Revoker].
 func (b *Backend) Revoked(_ context.Context, g driver.Grant) <-chan struct{} {
-	s := b.shard(g.Key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.keys[g.Key]; e != nil {
-		if i := e.find(g.Owner); i >= 0 {
-			return e.holders[i].revocation()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.keys[g.Key]; e != nil {
+		if h := e.find(g.Owner); h != nil {
+			return h.revocation()
 		}
 	}
 	return nil
@@ -215,12 +213,9 @@ func (b *Backend) Revoked(_ context.Context, g driver.Grant) <-chan struct{} {
 // server: each holder learns of it from its next renewal, and the first waiter gets the
 // key. It is for tests of what happens when a lock is lost.
 func (b *Backend) Drop(key string) {
-	s := b.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.keys[key]; e != nil {
-		s.drop(e)
-	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.drop(key)
 }
 
 // Ping implements [driver.Pinger]. Memory always answers.

@@ -2,6 +2,7 @@ package memlock
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,8 +15,9 @@ type entry struct {
 	key     string
 	sharing driver.Sharing // of the holders
 	holders []holder
-	one     [1]holder // the first array of holders: most keys need no more
-	queue   queue
+	one     [1]holder   // the first array of holders: most keys need no more
+	queue   []*waiter   // in order of arrival
+	timer   *time.Timer // fires when the first of the leases ends; nil before the first waiter
 }
 
 // holder is an owner that has the key.
@@ -59,9 +61,38 @@ func (e *entry) admits(sharing driver.Sharing) bool {
 	return e.sharing.Admits(len(e.holders), sharing)
 }
 
-// find returns the index of the owner among the holders, or -1.
-func (e *entry) find(owner string) int {
-	return slices.IndexFunc(e.holders, func(h holder) bool { return h.owner == owner })
+// find returns the holder with that owner, or nil.
+func (e *entry) find(owner string) *holder {
+	i := slices.IndexFunc(e.holders, func(h holder) bool { return h.owner == owner })
+	if i < 0 {
+		return nil
+	}
+	return &e.holders[i]
+}
+
+// removeHolder reports whether the owner was a holder.
+func (e *entry) removeHolder(owner string) bool {
+	n := len(e.holders)
+	e.holders = slices.DeleteFunc(e.holders, func(h holder) bool { return h.owner == owner })
+	return len(e.holders) < n
+}
+
+// waiter returns the place of the owner in the queue, or nil.
+func (e *entry) waiter(owner string) *waiter {
+	i := slices.IndexFunc(e.queue, func(w *waiter) bool { return w.request.Owner == owner })
+	if i < 0 {
+		return nil
+	}
+	return e.queue[i]
+}
+
+// removeWaiter takes w out of the queue. It stops the timer if the queue is empty then.
+func (e *entry) removeWaiter(w *waiter) {
+	i := slices.Index(e.queue, w)
+	e.queue = slices.Delete(e.queue, i, i+1)
+	if len(e.queue) == 0 {
+		e.timer.Stop()
+	}
 }
 
 // prune removes holders with expired leases. It reports whether there were any.
@@ -115,14 +146,14 @@ func (e *entry) heldError(sharing driver.Sharing, now time.Time) *driver.HeldErr
 func (e *entry) grant(h *holder, sharing driver.Sharing, ttl time.Duration, now time.Time) driver.Grant {
 	return driver.Grant{
 		Key: e.key, Owner: h.owner, TTL: ttl, Mode: sharing.Mode, Permits: sharing.Permits,
-		Token: h.token, LastToken: h.last, Sent: now, Contended: e.queue.first != nil,
+		Token: h.token, LastToken: h.last, Sent: now, Contended: len(e.queue) > 0,
 	}
 }
 
 // inspect describes the key. It changes nothing: holders with expired leases stay until
 // the next request for the key.
 func (e *entry) inspect(now time.Time) driver.KeyInfo {
-	info := driver.KeyInfo{Key: e.key}
+	info := driver.KeyInfo{Key: e.key, Waiting: len(e.queue)}
 	for i := range e.holders {
 		if h := &e.holders[i]; h.heldAt(now) {
 			info.Holders = append(info.Holders, driver.HolderInfo{
@@ -138,8 +169,19 @@ func (e *entry) inspect(now time.Time) driver.KeyInfo {
 	if info.Held > driver.MaxHolderInfos {
 		info.Holders = slices.Clone(info.Holders[:driver.MaxHolderInfos])
 	}
-	for w := e.queue.first; w != nil; w = w.next {
-		info.Waiting++
-	}
 	return info
+}
+
+// errReleased is the error of an Acquire after its place was released.
+var errReleased = fmt.Errorf("%w: released while waiting", driver.ErrNotAcquired)
+
+// waiter is a place in a queue. It outlives the Acquire that made it: an Acquire that
+// comes back with the same owner has the same place. If its turn comes between two
+// calls, the waiter is granted the key all the same: the next Acquire finds the grant,
+// Release passes it on, and otherwise it expires.
+type waiter struct {
+	request driver.Request
+	done    chan struct{} // closed when the waiter has left the queue
+	grant   driver.Grant
+	err     error
 }

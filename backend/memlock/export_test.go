@@ -2,15 +2,13 @@ package memlock
 
 // Size returns how many keys and how many waiters the Backend knows.
 func (b *Backend) Size() (keys, waiters int) {
-	for i := range b.shards {
-		s := &b.shards[i]
-		s.mu.Lock()
-		keys += len(s.keys)
-		waiters += len(s.waiters)
-		s.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.keys {
+		waiters += len(e.queue)
 	}
-	return keys, waiters
+	return len(b.keys), waiters
 }
 
-// Remembered is how many releases each shard remembers.
+// Remembered is how many releases a Backend remembers.
 const Remembered = len(history{}.last)

@@ -1,5 +1,10 @@
 package memlock
 
+import "slices"
+
+// keyOwner identifies a request for a key.
+type keyOwner struct{ key, owner string }
+
 // history remembers the latest owners that a key was taken from. With it a Release that
 // is repeated differs from one of a key that another owner has taken. It is bounded,
 // because clients choose the keys.
@@ -14,10 +19,5 @@ func (h *history) add(ko keyOwner) {
 }
 
 func (h *history) has(ko keyOwner) bool {
-	for i := range h.last {
-		if h.last[i] == ko {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(h.last[:], ko)
 }

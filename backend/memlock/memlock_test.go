@@ -1,10 +1,8 @@
 package memlock_test
 
 import (
-	"context"
 	"errors"
 	"strconv"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,30 +28,6 @@ func mustBeEmpty(t *testing.T, b *memlock.Backend) {
 	if keys, waiters := b.Size(); keys != 0 || waiters != 0 {
 		t.Errorf("%d keys and %d waiters are left", keys, waiters)
 	}
-}
-
-func TestNothingRemains(t *testing.T) {
-	b := memlock.New()
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			for j := range 500 {
-				r := ask("key "+strconv.Itoa(j%20), strconv.Itoa(i)+"/"+strconv.Itoa(j))
-				ctx, cancel := context.WithCancel(t.Context())
-				if j%3 == 0 {
-					go cancel()
-				}
-				_, _ = b.Acquire(ctx, r)
-				cancel()
-				// If nothing was granted, another owner may have the key.
-				if err := b.Release(t.Context(), r.Grant()); err != nil && !errors.Is(err, driver.ErrLost) {
-					t.Errorf("Release: %v", err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	mustBeEmpty(t, b)
 }
 
 // TestAbandonedLeases lets leases end without a release or another request: clients
@@ -124,30 +98,6 @@ func TestNewcomerDoesNotOvertake(t *testing.T) {
 	})
 }
 
-func TestWaiterIsServedAtTheMomentOfTheRelease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := memlock.New()
-		g := testkit.MustTry(t, b, ask("key", "holder"))
-		go func() {
-			time.Sleep(3 * time.Second)
-			testkit.MustRelease(t, b, g)
-		}()
-		start := time.Now()
-		g2, err := b.Acquire(t.Context(), ask("key", "waiter"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(start); d != 3*time.Second {
-			t.Errorf("served after %v", d)
-		}
-		if !g2.Sent.Equal(time.Now()) {
-			t.Errorf("the lease counts from %v ago", time.Since(g2.Sent))
-		}
-		testkit.MustRelease(t, b, g2)
-		mustBeEmpty(t, b)
-	})
-}
-
 // TestShorterLeaseInTheQueue sets the timer of the queue for a long lease, and then
 // needs it for a short one.
 func TestShorterLeaseInTheQueue(t *testing.T) {
@@ -210,21 +160,4 @@ func TestRepeatedReleaseIsRemembered(t *testing.T) {
 	}
 	testkit.MustRelease(t, b, last)
 	mustBeEmpty(t, b)
-}
-
-func TestAllocations(t *testing.T) {
-	b := memlock.New()
-	r := ask("key", "owner")
-	n := testing.AllocsPerRun(1000, func() {
-		g, err := b.TryAcquire(t.Context(), r)
-		if err == nil {
-			err = b.Release(t.Context(), g)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	})
-	if n != 0 {
-		t.Errorf("TryAcquire and Release allocate %v times", n)
-	}
 }

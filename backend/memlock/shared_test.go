@@ -87,19 +87,6 @@ func TestContended(t *testing.T) {
 	})
 }
 
-// Drop takes the key from all its holders.
-func TestDropOfReaders(t *testing.T) {
-	b := memlock.New()
-	one, two := testkit.MustTry(t, b, askFor("1", driver.Shared, 0)), testkit.MustTry(t, b, askFor("2", driver.Shared, 0))
-	b.Drop("key")
-	for _, r := range driver.RenewAll(t.Context(), b, []driver.Grant{one, two}) {
-		if r.Status != driver.Lost {
-			t.Errorf("renewal: %v", r.Status)
-		}
-	}
-	mustBeEmpty(t, b)
-}
-
 func TestNothingRemainsInAnyMode(t *testing.T) {
 	b := memlock.New()
 	var wg sync.WaitGroup

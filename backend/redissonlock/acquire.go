@@ -23,11 +23,10 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	if r.TTL < time.Millisecond {
 		return driver.Grant{}, tooShort(r.TTL)
 	}
-	b.evictionOnce.Do(b.checkEviction)
 	tokens := b.turns.wait(ctx, r.Key, max(r.Tokens, 1))
 	k := keysOf(r.Key)
 	a, err := b.run(ctx, b.client, acquireScript, []string{k.lock, k.counter, k.gone},
-		r.Owner, r.TTL.Milliseconds(), tokens, b.opts.tokenTTL.Milliseconds())
+		r.Owner, r.TTL.Milliseconds(), tokens)
 	if !a.known {
 		b.inDoubt.Add(r.Owner, rediskit.AttemptInDoubt)
 	}

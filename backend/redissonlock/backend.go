@@ -1,9 +1,7 @@
 package redissonlock
 
 import (
-	"context"
 	"reflect"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -33,8 +31,7 @@ type Backend struct {
 	inDoubt rediskit.Doubts
 	turns   turns
 
-	evictionOnce sync.Once
-	background   *rediskit.Background
+	background *rediskit.Background
 }
 
 // ownConnections is how many connections to a server are for renewals and releases alone.
@@ -80,15 +77,4 @@ func (*Backend) Features() driver.Features { return driver.Features{} }
 func (b *Backend) Close() error {
 	b.background.End(b.opts.opTimeout)
 	return b.own.Close()
-}
-
-// checkEviction logs a warning if the server may evict locks. It runs in the background. It
-// ignores errors, because many users may not call INFO.
-func (b *Backend) checkEviction() {
-	b.background.Run(func(ctx context.Context) {
-		info, err := call(ctx, b, func(ctx context.Context) (string, error) { return b.client.Info(ctx, "memory").Result() })
-		if err == nil {
-			rediskit.WarnOfEviction(ctx, b.opts.logger, "redissonlock", info)
-		}
-	})
 }

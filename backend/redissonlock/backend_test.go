@@ -3,8 +3,6 @@ package redissonlock_test
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,9 +11,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redissonlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 func TestNewPanics(t *testing.T) {
@@ -32,8 +28,6 @@ func TestNewPanics(t *testing.T) {
 		"ring":       {func() { redissonlock.New(ring) }, "redissonlock: a Ring"},
 		"nil option": {func() { redissonlock.New(client, nil) }, "redissonlock: nil Option"},
 		"op timeout": {func() { redissonlock.WithOpTimeout(0) }, "redissonlock: WithOpTimeout: 0s is less than a millisecond"},
-		"token TTL":  {func() { redissonlock.WithTokenTTL(0) }, "redissonlock: WithTokenTTL: 0s is less than a millisecond"},
-		"logger":     {func() { redissonlock.WithLogger(nil) }, "redissonlock: WithLogger: nil logger"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -43,20 +37,6 @@ func TestNewPanics(t *testing.T) {
 			}()
 			c.make()
 		})
-	}
-}
-
-func TestWarnsOfEviction(t *testing.T) {
-	s := redistest.Start(t, "--maxmemory", "100mb", "--maxmemory-policy", "volatile-lru")
-	var log child.Output
-	b := newBackend(t, s.Client(t), redissonlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	for range 3 {
-		mustRelease(t, b, mustTry(t, b, request(lockKey)))
-	}
-	testkit.Eventually(t, "it warns", func() bool { return log.String() != "" })
-	noError(t, b.Close())
-	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "redissonlock: ") || !strings.Contains(got, "volatile-lru") {
-		t.Errorf("logged %q", got)
 	}
 }
 
@@ -99,7 +79,7 @@ func TestACL(t *testing.T) {
 		"+subscribe":      true, // without it, waiters poll
 		"+unsubscribe":    true, // to stop listening
 		"+ping":           true, // to notice a dead connection sooner
-		"+info":           true, // for the warning about eviction
+		"+info":           true, // to notice a replica
 		"+type":           true, // to say what a foreign value is
 		"+exists":         true, // to say why a release failed
 		"+hello":          true, // optional for go-redis

@@ -25,7 +25,7 @@
 // {order}:1, their names are as in redisson_lock_token:{order}:1.
 //
 //   - redisson_lock_token:{key} is the token counter of RFencedLock. It does not expire, so
-//     one such key stays for each lock that was ever used: see [WithTokenTTL].
+//     one such key stays for each lock that was ever used.
 //   - distlock_gone:{key} is a sorted set of tombstones: owners that were released while an
 //     attempt was in doubt, and those that ForceRelease took the lock away from. It is kept for
 //     15 minutes after the last of them.
@@ -103,8 +103,7 @@
 //
 // Redis may lose data in a failover to a replica that was behind, in a restart without an
 // append-only file, and by eviction. Then two holders may have one lock, until the first learns
-// of the loss from its next renewal. Set maxmemory-policy to noeviction: the Backend checks this
-// once and logs a warning.
+// of the loss from its next renewal. Set maxmemory-policy to noeviction.
 //
 // Each grant of a key has larger tokens than all grants before, as long as the counter is
 // there. If it is lost, tokens of this package continue with the server's time, and those of
@@ -135,7 +134,7 @@
 // Inspection also needs scan, which shows the names of all keys. Without subscribe, waiters
 // poll. Without publish, waiters in Java sleep until the lease ends. Without unsubscribe, a
 // process goes on listening to channels that it has waited for. Without ping, a dead connection
-// for messages is noticed later. Without info, there is no warning about eviction. Without the
-// two keys for Ping, it does not notice that the server takes no writes. Without type, errors do not contain the type of a foreign value. In a
-// Cluster add +spublish +ssubscribe +sunsubscribe +cluster|slots +command.
+// for messages is noticed later. Without info, Ping does not notice a replica. Without the two
+// keys for Ping, it does not notice that the server takes no writes. Without type, errors do not
+// contain the type of a foreign value. In a Cluster add +spublish +ssubscribe +sunsubscribe +cluster|slots +command.
 package redissonlock

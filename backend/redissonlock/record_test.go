@@ -143,31 +143,6 @@ func TestTokensAreSharedWithRFencedLock(t *testing.T) {
 	})
 }
 
-func TestTokenTTL(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, c := virtual(t, redissonlock.WithTokenTTL(time.Minute))
-		first := mustTry(t, b, request(lockKey))
-		mustRelease(t, b, first)
-		time.Sleep(time.Minute)
-		if n := c.Exists(t.Context(), counterKey).Val(); n != 0 {
-			t.Error("the counter is still there")
-		}
-		if g := mustTry(t, b, request(lockKey)); g.Token <= first.LastToken {
-			t.Errorf("token %d after %d", g.Token, first.LastToken)
-		}
-
-		// The clock was an hour ahead, and was corrected.
-		ahead := time.Now().Add(time.Hour).UnixMicro()
-		c.Set(t.Context(), counterKey, ahead, time.Minute)
-		c.Del(t.Context(), lockKey)
-		mustRelease(t, b, mustTry(t, b, request(lockKey)))
-		time.Sleep(time.Hour)
-		if g := mustTry(t, b, request(lockKey)); g.Token <= uint64(ahead)+1 {
-			t.Errorf("token %d after %d, which the clock has not passed", g.Token, ahead+1)
-		}
-	})
-}
-
 // Locks of Java are seen as held, by name and for as long as they last, and are listed.
 func TestHeldInJava(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -317,30 +292,6 @@ func TestForcedOwnerIsRefused(t *testing.T) {
 			t.Errorf("TryAcquire: %v", err)
 		}
 		mustRelease(t, b, mustTry(t, b, request(lockKey)))
-	})
-}
-
-// A late copy of an attempt or a renewal does not shorten the lease that was extended since.
-func TestLateAttemptShortensNoLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b, c := virtual(t)
-		r := request(lockKey)
-		g := mustTry(t, b, r)
-		late := g
-		g.TTL, g.Retain = time.Minute, true
-		if got := renew(t, b, g); got != driver.Renewed {
-			t.Fatal(got)
-		}
-		if got := renew(t, b, late); got != driver.Renewed {
-			t.Error(got)
-		}
-		again := mustTry(t, b, r)
-		if left := c.PTTL(t.Context(), lockKey).Val(); left != time.Minute {
-			t.Errorf("%v are left of a minute", left)
-		}
-		if again.Token < g.Token {
-			t.Errorf("token %d after %d", again.Token, g.Token)
-		}
 	})
 }
 

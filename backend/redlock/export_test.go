@@ -43,9 +43,7 @@ func (b *Backend) InFlight() (n int) {
 // PendingReleases returns how many releases the Backend repeats, on all nodes.
 func (b *Backend) PendingReleases() (n int) {
 	for _, node := range b.nodes {
-		node.pending.mu.Lock()
-		n += len(node.pending.list)
-		node.pending.mu.Unlock()
+		n += int(node.pending.count.Load())
 	}
 	return n
 }

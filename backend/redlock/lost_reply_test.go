@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -72,48 +71,6 @@ func TestLostRenewalAndRelease(t *testing.T) {
 	f.allFree(t)
 }
 
-// The reply of every node is lost after the lock was taken: a repeated attempt does not
-// wait for itself, and an abandoned one leaves nothing.
-//
-// Row 8 (redlock): the owner does not wait for itself, and an abandoned attempt leaves
-// nothing. Fails if an owner is refused because of its own lock.
-func TestLostReplies(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	for _, tryAgain := range []bool{true, false} {
-		t.Run(fmt.Sprintf("try again=%v", tryAgain), func(t *testing.T) {
-			f := realFleet(t, 3)
-			b, networks := spoilt(t, f, 2*time.Second)
-			f.warm(t, b)
-
-			r := request()
-			ctx, cancel := context.WithCancel(t.Context())
-			for _, n := range networks {
-				n.DeafenAt(callOf(redlock.AcquireHash))
-			}
-			done := make(chan error)
-			go func() { _, err := b.TryAcquire(ctx, r); done <- err }()
-			testkit.Eventually(t, "all nodes have it", func() bool { return f.have(lockKey, r.Owner) == 3 })
-			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Errorf("TryAcquire: %v", err)
-			}
-			if tryAgain {
-				g := acquire(t, b, r)
-				if got := status(t, b, g); got != driver.Renewed {
-					t.Error(got)
-				}
-				quietly(t, b, g) // the release of the first attempt does not affect the second
-				release(t, b, g)
-			} else {
-				release(t, b, r.Grant())
-			}
-			quiet(t, b)
-			f.allFree(t)
-		})
-	}
-}
-
 // Two nodes lose the replies to an attempt, which is rolled back with a tombstone
 // there. When nothing is in flight any more, the owner tries again: the tombstone does
 // not refuse it, because a Locker uses one owner for all its attempts.
@@ -147,13 +104,4 @@ func TestTriesAgainLater(t *testing.T) {
 	quiet(t, b)
 	f.allFree(t)
 	testkit.Eventually(t, "the owner is forgotten", func() bool { return b.Owners() == 0 })
-}
-
-// quietly waits until no release is pending, and checks that the grant is still valid.
-func quietly(t *testing.T, b *redlock.Backend, g driver.Grant) {
-	t.Helper()
-	testkit.Eventually(t, "no release is pending", func() bool { return b.PendingReleases() == 0 })
-	if got := status(t, b, g); got != driver.Renewed {
-		t.Errorf("after the pending releases: %v", got)
-	}
 }

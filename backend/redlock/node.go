@@ -72,7 +72,7 @@ func newNode(index int, client redis.UniversalClient, timeout time.Duration, os 
 // It must not share anything with its caller that either may write to.
 type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 
-// send runs op on the node and calls done once: when there is an answer, or when the limit
+// send runs op on the node, with a client of the node, and calls done once: when there is an answer, or when the limit
 // has passed. It never blocks. It may call done on the goroutine of the caller.
 //
 // The client cannot be trusted with the limit: by default go-redis ignores the deadline
@@ -80,16 +80,7 @@ type operation[T any] func(context.Context, redis.UniversalClient) (T, error)
 // connection broke is repeated. In both cases known is false: what was sent may still take
 // effect, and with a repetition it may have done so before. The end of the caller's context
 // changes nothing, because a late result is still of use.
-func send[T any](ctx context.Context, n *node, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
-	sendOver(ctx, n, n.client, limit, op, done)
-}
-
-// sendOwn is send over connections that are not for acquisitions.
-func sendOwn[T any](ctx context.Context, n *node, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
-	sendOver(ctx, n, n.own.Client, limit, op, done)
-}
-
-func sendOver[T any](ctx context.Context, n *node, client func() redis.UniversalClient, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
+func send[T any](ctx context.Context, n *node, client func() redis.UniversalClient, limit time.Duration, op operation[T], done func(v T, known bool, err error)) {
 	probe := n.unanswered.Load() >= silentAfter
 	if probe && !n.probing.CompareAndSwap(false, true) {
 		var none T
@@ -130,7 +121,7 @@ func (n *node) marker(ctx context.Context, set bool, done func(marked int64, err
 	op := func(ctx context.Context, c redis.UniversalClient) (int64, error) {
 		return bootstrapScript.Run(ctx, c, []string{markerKey}, rediskit.Flag(set)).Int64()
 	}
-	send(ctx, n, n.timeout, op, func(marked int64, _ bool, err error) { done(marked, err) })
+	send(ctx, n, n.client, n.timeout, op, func(marked int64, _ bool, err error) { done(marked, err) })
 }
 
 // explainUnanswered returns an error that names the node and, if there was no answer, the

@@ -80,3 +80,15 @@ func TestRefusedRequests(t *testing.T) {
 		t.Errorf("%d owners are left", n)
 	}
 }
+
+// unreachable returns clients of nodes that do not exist.
+func unreachable(tb testing.TB, n int) []redis.UniversalClient {
+	tb.Helper()
+	var cs []redis.UniversalClient
+	for range n {
+		c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:0"})
+		tb.Cleanup(func() { _ = c.Close() })
+		cs = append(cs, c)
+	}
+	return cs
+}

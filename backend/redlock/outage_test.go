@@ -3,13 +3,11 @@ package redlock_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/spoilnet"
@@ -99,35 +97,6 @@ func TestMajorityHangs(t *testing.T) {
 	quiet(t, b)
 	f.allFree(t)
 	f.everywhere(t, b, request())
-}
-
-// The error of the Locker is ErrUnavailable, and not ErrNotAcquired.
-//
-// Row 17 (redlock): ErrUnavailable, with the names of the nodes that are down. Fails if
-// a node that does not answer counts as a node where another has the lock.
-func TestMajorityDown(t *testing.T) {
-	testmode.Long(t)
-	t.Parallel()
-	f := realFleet(t, 5)
-	b := f.backend(t)
-	l := distlock.New(b, distlock.Config{})
-	defer l.Close()
-	if err := l.Do(t.Context(), "k", distlock.Opts{}, func(context.Context) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	quiet(t, b) // a majority has released the key, and the others may still have it
-	for _, i := range []int{0, 2, 4} {
-		f.servers[i].Kill()
-	}
-	_, err := l.TryAcquire(t.Context(), "k", distlock.Opts{KeyTimeout: time.Second})
-	if !errors.Is(err, distlock.ErrUnavailable) || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("acquire: %v", err)
-	}
-	for _, i := range []int{0, 2, 4} {
-		if !strings.Contains(err.Error(), f.servers[i].Addr()) {
-			t.Errorf("node %d is not named: %v", i, err)
-		}
-	}
 }
 
 // A renewal without the answer of a majority has an unknown outcome, and one that a

@@ -1,12 +1,10 @@
 package redlock_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/internal/test/child"
 	"github.com/distlock-go/distlock/internal/test/redistest"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 const (
@@ -34,7 +31,6 @@ func TestOutageTexts(t *testing.T) {
 	if err := well.Client(t).Set(t.Context(), redlock.MarkerKey, info+" 0", 0).Err(); err != nil { // the node is trusted
 		t.Fatal(err)
 	}
-	killed := sync.OnceValues(func() (holder, waiter error) { return killed(t) })
 	// Two of three nodes have the address.
 	ask := func(addr string, timeout time.Duration) func(t *testing.T) error {
 		return func(t *testing.T) error {
@@ -71,8 +67,6 @@ func TestOutageTexts(t *testing.T) {
 		{"silent", ask(silent(t), 200*time.Millisecond), both(`127\.0\.0\.1:\d+: no answer within 200ms: it takes connections, but answers nothing`)},
 		{"no password", guarded(""), both(`127\.0\.0\.1:\d+: NOAUTH .*`)},
 		{"wrong password", guarded(wrongPassword), both(`127\.0\.0\.1:\d+: WRONGPASS .*`)},
-		{"killed under a holder", func(*testing.T) error { holder, _ := killed(); return holder }, both(refused)},
-		{"killed under a waiter", func(*testing.T) error { _, waiter := killed(); return waiter }, both(refused)},
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
@@ -121,42 +115,6 @@ func silent(tb testing.TB) string {
 	}
 	tb.Cleanup(func() { _ = l.Close() })
 	return l.Addr().String()
-}
-
-// killed returns the errors of a holder and a waiter when two of three nodes are killed.
-func killed(t *testing.T) (holder, waiter error) {
-	t.Helper()
-	f := realFleet(t, 3)
-	timeout := redlock.WithNodeTimeout(500 * time.Millisecond)
-	one, other := newLocker(t, f.clients(), timeout), newLocker(t, f.clients(), timeout)
-	var lease *distlock.Lease
-	testkit.Eventually(t, "it has the key", func() bool {
-		var err error
-		lease, err = one.Acquire(t.Context(), "outage", distlock.Opts{KeyTimeout: time.Minute})
-		return err == nil
-	})
-	explained := func(err error) bool {
-		return errors.Is(err, distlock.ErrUnavailable) && strings.Count(err.Error(), "refused") == 2
-	}
-	done := make(chan error, 1)
-	go func() {
-		for {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			_, err := other.Acquire(ctx, "outage", distlock.Opts{RetryInterval: 20 * time.Millisecond})
-			cancel()
-			if explained(err) || t.Context().Err() != nil {
-				done <- err
-				return
-			}
-		}
-	}()
-	f.servers[0].Kill()
-	f.servers[2].Kill()
-	testkit.Eventually(t, "the renewal fails", func() bool {
-		holder = lease.Refresh(t.Context())
-		return explained(holder)
-	})
-	return holder, <-done
 }
 
 // TestPing checks that the store works as long as a quorum of the nodes works.

@@ -92,7 +92,7 @@ func (v *renewal) send(ctx context.Context, n *node, group []int) {
 	op := func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
 		return run(ctx, c, renewScript, len(part), keys, args)
 	}
-	sendOwn(ctx, n, v.limit, op, func(reply []int64, _ bool, err error) {
+	send(ctx, n, n.own.Client, v.limit, op, func(reply []int64, _ bool, err error) {
 		v.onReply(n.index, part, reply, err)
 		switch {
 		case len(rest) == 0:
@@ -207,7 +207,7 @@ func (v *renewal) sendRestore(ctx context.Context, n *node, part []int, keys []s
 	op := func(ctx context.Context, c redis.UniversalClient) ([]int64, error) {
 		return run(ctx, c, restoreScript, len(part), keys, args)
 	}
-	sendOwn(ctx, n, v.limit, op, func(_ []int64, known bool, _ error) {
+	send(ctx, n, n.own.Client, v.limit, op, func(_ []int64, known bool, _ error) {
 		for _, i := range part {
 			v.b.owners.end(v.owners[i], n.index, known)
 		}

@@ -55,38 +55,6 @@ func plainly(clients []redis.UniversalClient) []redis.UniversalClient {
 	return hidden
 }
 
-// A grant is reported when its quorum has decided. It does not wait for the grants of
-// other batches.
-func TestVirtualRenewReportsAtOnce(t *testing.T) {
-	const delay = time.Second
-	synctest.Test(t, func(t *testing.T) {
-		f := virtualFleet(t, 3)
-		clients := f.clients()
-		b := newBackend(t, plainly(clients), redlock.WithNodeTimeout(3*time.Second))
-		grants := make([]driver.Grant, 257)
-		for i := range grants {
-			r := request()
-			r.Key = strconv.Itoa(i)
-			grants[i] = acquire(t, b, r)
-		}
-		synctest.Wait()
-		slow(clients, delay, 255)
-		start := time.Now()
-		b.Renew(t.Context(), grants, func(i int, r driver.RenewResult) {
-			want := time.Duration(0)
-			if i == 256 {
-				want = delay
-			}
-			if d := time.Since(start); d != want || r.Status != driver.Renewed {
-				t.Errorf("grant %d: %v, %v after %v, want %v", i, r.Status, r.Err, d, want)
-			}
-		})
-		if d := time.Since(start); d != delay {
-			t.Errorf("Renew took %v, want %v", d, delay)
-		}
-	})
-}
-
 // When the context ends, what is decided has its result, and the rest is Unknown.
 func TestVirtualRenewReportsWhatIsDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/distlock-go/distlock/backend/redlock"
 	"github.com/distlock-go/distlock/driver"
-	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // An attempt that got only a minority is rolled back at once, and the hint is the time
@@ -174,27 +173,5 @@ func releaseLost(t *testing.T, b *redlock.Backend, g driver.Grant) {
 	t.Helper()
 	if err := b.Release(context.Background(), g); !errors.Is(err, driver.ErrLost) {
 		t.Errorf("release of what is lost: %v", err)
-	}
-}
-
-// A release that overtakes the end of a renewal is not undone by it.
-func TestReleaseDuringRenewal(t *testing.T) {
-	t.Parallel()
-	f := realFleet(t, 5)
-	b := f.backend(t)
-	for range 100 {
-		g := f.everywhere(t, b, request())
-		f.del(t, lockKey, 4)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			driver.RenewAll(context.Background(), b, []driver.Grant{g})
-		}()
-		release(t, b, g)
-		<-done
-		testkit.Eventually(t, "nothing is under way", func() bool { return b.Owners() == 0 })
-		if n := f.have(lockKey, ""); n != 5 {
-			t.Fatalf("%d of 5 nodes are free: %v", n, f.owners(lockKey))
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,12 +23,10 @@ var (
 var errBadConn = sqldriver.ErrBadConn
 
 // Backend keeps locks in the tables of a database. It is safe for concurrent use. Make one
-// with [Open] or [New].
+// with [New].
 type Backend struct {
 	opts    options
 	dialect Dialect
-	address string // of the database, for errors
-	own     bool   // Close closes the pool
 	db      *sql.DB
 	pool    *pool
 	sql     *statements
@@ -44,53 +41,14 @@ type Backend struct {
 	background sync.WaitGroup
 }
 
-// ownConns is how many connections a Backend from Open has at most.
-const ownConns = 10
-
-// Open opens a pool of connections that the Backend does not share with the application.
-// The name of the driver and the data source name are those of [sql.Open]. Close closes
-// the pool. The driver must be linked in: import it.
-//
-// Open does not connect. The first call checks the tables, and fails if they are missing
-// or were made by another version: see [CreateTable].
-func Open(driverName, dsn string, opts ...Option) (*Backend, error) {
-	o, err := newOptions(opts)
-	if err != nil {
-		return nil, err
-	}
-	if o.dialect == 0 {
-		if o.dialect = dialectOf(driverName); o.dialect == 0 {
-			return nil, fmt.Errorf("sqllock: the driver %q is not known: use WithDialect", driverName)
-		}
-	}
-	db, err := sql.Open(driverName, dsn)
-	if err != nil {
-		return nil, fmt.Errorf("sqllock: %w", err)
-	}
-	db.SetMaxOpenConns(ownConns)
-	db.SetMaxIdleConns(ownConns)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	if o.dialect == SQLite && (strings.Contains(dsn, ":memory:") || strings.Contains(dsn, "mode=memory")) {
-		db.SetMaxOpenConns(1) // each connection would have a database of its own
-		db.SetConnMaxIdleTime(0)
-	}
-	b, err := newBackend(db, o)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	b.own = true
-	if a := addressOf(o.dialect, dsn); a != "" {
-		b.address = a
-	}
-	return b, nil
-}
-
 // New returns a Backend that uses the connections of db, which the application may use,
 // too. Close does not close db. If the number of connections is limited, one of them is
 // reserved for renewals and releases: functions that hold all others lose no lock. So
-// PostgreSQL and MySQL need a limit of at least 2.
+// PostgreSQL and MySQL need a limit of at least 2. To keep the locks apart from the
+// application, give New a pool of its own.
 //
-// Like Open, New does not connect.
+// New does not connect. The first call checks the tables, and fails if they are missing or
+// were made by another version: see [CreateTable].
 func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
 	if db == nil {
 		return nil, errors.New("sqllock: nil database")
@@ -99,15 +57,6 @@ func New(db *sql.DB, d Dialect, opts ...Option) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.dialect != 0 && o.dialect != d {
-		return nil, fmt.Errorf("sqllock: the dialects %v and %v are not the same", d, o.dialect)
-	}
-	o.dialect = d
-	return newBackend(db, o)
-}
-
-func newBackend(db *sql.DB, o options) (*Backend, error) {
-	d := o.dialect
 	if d.syntax() == nil {
 		return nil, fmt.Errorf("sqllock: unknown dialect %v", d)
 	}
@@ -122,7 +71,7 @@ func newBackend(db *sql.DB, o options) (*Backend, error) {
 		return nil, fmt.Errorf("sqllock: %w", err)
 	}
 	b := &Backend{
-		opts: o, dialect: d, address: d.String(), db: db, pool: newPool(db), sql: newStatements(d, t),
+		opts: o, dialect: d, db: db, pool: newPool(db), sql: newStatements(d, t),
 		wakes: newWakes(o.listener), doubts: newDoubts(),
 		checking: make(chan struct{}, 1), checked: make(chan struct{}),
 	}
@@ -131,16 +80,13 @@ func newBackend(db *sql.DB, o options) (*Backend, error) {
 	return b, nil
 }
 
-// Close ends calls that wait, and the pool if Open made it. It does not release locks:
-// the Locker does that before. Calling Close again does nothing.
+// Close ends calls that wait. It does not release locks: the Locker does that before.
+// Calling Close again does nothing.
 func (b *Backend) Close() error {
 	b.stop()
 	b.wakes.close()
 	b.background.Wait()
 	b.pool.close()
-	if b.own {
-		return b.db.Close()
-	}
 	return nil
 }
 

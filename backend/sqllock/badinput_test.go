@@ -32,37 +32,47 @@ func fails(t *testing.T, what string, err error, words ...string) {
 }
 
 // What is wrong in the program is told when the Backend is made.
-func TestOpenRefuses(t *testing.T) {
-	for what, c := range map[string]struct {
-		driver string
-		opt    sqllock.Option
-		words  []string
-	}{
-		"an unknown driver":               {"oracle", nil, []string{`"oracle"`, "WithDialect"}},
-		"a driver that is not linked in":  {"sqlite3", nil, []string{`"sqlite3"`}},
-		"a dialect that is none":          {"sqlite", sqllock.WithDialect(7), []string{"WithDialect", "Dialect(7)"}},
-		"no table":                        {"sqlite", sqllock.WithTable(""), []string{"WithTable", `""`}},
-		"a table with a quote":            {"sqlite", sqllock.WithTable(`a"b`), []string{"WithTable", `"a\"b"`}},
-		"a table with three parts":        {"sqlite", sqllock.WithTable("a.b.c"), []string{"WithTable"}},
-		"a schema without a table":        {"sqlite", sqllock.WithTable("a."), []string{"WithTable"}},
-		"a table with a long name":        {"sqlite", sqllock.WithTable(strings.Repeat("x", 49)), []string{"WithTable"}},
-		"a table that is a statement":     {"sqlite", sqllock.WithTable("x; DROP TABLE y"), []string{"WithTable"}},
-		"no timeout":                      {"sqlite", sqllock.WithOpTimeout(0), []string{"WithOpTimeout", "0s"}},
-		"a retention that is too short":   {"sqlite", sqllock.WithRetention(time.Second), []string{"WithRetention", "1s"}},
-		"no listener":                     {"sqlite", sqllock.WithListener(nil), []string{"WithListener"}},
-		"a listener on SQLite":            {"sqlite", sqllock.WithListener(deaf{}), []string{"WithListener", "SQLite"}},
-		"a data source name that is none": {"mysql", sqllock.WithTable("locks"), nil},
-	} {
-		var opts []sqllock.Option
-		if c.opt != nil {
-			opts = append(opts, c.opt)
+func TestNewRefuses(t *testing.T) {
+	_, err := sqllock.New(nil, sqllock.SQLite)
+	fails(t, "no database", err, "nil")
+	open := func(d database, limit int) *sql.DB {
+		db, err := sql.Open(d.driver, map[sqllock.Dialect]string{sqllock.Postgres: "postgres://localhost", sqllock.MySQL: "/"}[d.dialect])
+		if err != nil {
+			t.Fatal(err)
 		}
-		_, err := sqllock.Open(c.driver, "user:secret@::", opts...)
+		t.Cleanup(func() { _ = db.Close() })
+		db.SetMaxOpenConns(limit)
+		return db
+	}
+	for what, c := range map[string]struct {
+		opt   sqllock.Option
+		words []string
+	}{
+		"no table":                      {sqllock.WithTable(""), []string{"WithTable", `""`}},
+		"a table with a quote":          {sqllock.WithTable(`a"b`), []string{"WithTable", `"a\"b"`}},
+		"a table with three parts":      {sqllock.WithTable("a.b.c"), []string{"WithTable"}},
+		"a schema without a table":      {sqllock.WithTable("a."), []string{"WithTable"}},
+		"a table with a long name":      {sqllock.WithTable(strings.Repeat("x", 49)), []string{"WithTable"}},
+		"a table that is a statement":   {sqllock.WithTable("x; DROP TABLE y"), []string{"WithTable"}},
+		"no timeout":                    {sqllock.WithOpTimeout(0), []string{"WithOpTimeout", "0s"}},
+		"a retention that is too short": {sqllock.WithRetention(time.Second), []string{"WithRetention", "1s"}},
+		"no listener":                   {sqllock.WithListener(nil), []string{"WithListener"}},
+		"a listener on MySQL":           {sqllock.WithListener(deaf{}), []string{"WithListener", "MySQL"}},
+		"no Option":                     {nil, []string{"nil Option"}},
+	} {
+		_, err := sqllock.New(open(mariaDB, 0), mariaDB.dialect, c.opt)
 		fails(t, what, err, c.words...)
 	}
-	if _, err := sqllock.Open("sqlite", ":memory:", nil); err == nil {
-		t.Error("a nil Option is accepted")
+	for _, d := range []database{postgres, mariaDB} {
+		_, err = sqllock.New(open(d, 0), 0)
+		fails(t, "no dialect", err, "Dialect(0)")
+		_, err = sqllock.New(open(d, 1), d.dialect)
+		fails(t, "one connection", err, "one connection")
 	}
+	_, err = sqllock.Schema(9, "")
+	fails(t, "a schema of no dialect", err, "Dialect(9)")
+	_, err = sqllock.Schema(sqllock.MySQL, "a b")
+	fails(t, "a schema of no table", err, `"a b"`)
 }
 
 // deaf is a Listener that hears nothing.
@@ -71,29 +81,6 @@ type deaf struct{}
 func (deaf) Listen(ctx context.Context, _ string, _ func(), _ func(string)) error {
 	<-ctx.Done()
 	return ctx.Err()
-}
-
-func TestNewRefuses(t *testing.T) {
-	_, err := sqllock.New(nil, sqllock.SQLite)
-	fails(t, "no database", err, "nil")
-	for _, d := range []database{postgres, mariaDB} {
-		db, err := sql.Open(d.driver, map[sqllock.Dialect]string{sqllock.Postgres: "postgres://localhost", sqllock.MySQL: "/"}[d.dialect])
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		_, err = sqllock.New(db, 0)
-		fails(t, "no dialect", err, "Dialect(0)")
-		_, err = sqllock.New(db, d.dialect, sqllock.WithDialect(sqllock.SQLite))
-		fails(t, "two dialects", err, "SQLite", d.dialect.String())
-		db.SetMaxOpenConns(1)
-		_, err = sqllock.New(db, d.dialect)
-		fails(t, "one connection", err, "one connection")
-	}
-	_, err = sqllock.Schema(9, "")
-	fails(t, "a schema of no dialect", err, "Dialect(9)")
-	_, err = sqllock.Schema(sqllock.MySQL, "a b")
-	fails(t, "a schema of no table", err, `"a b"`)
 }
 
 // each call of a Backend that cannot work says why, and grants nothing.
@@ -145,18 +132,6 @@ func TestMissingTable(t *testing.T) {
 	}
 }
 
-func TestWrongDialect(t *testing.T) {
-	t.Parallel()
-	for _, d := range []database{postgres, mariaDB, sqlite} {
-		dsn := d.newTables(t)
-		for _, wrong := range []sqllock.Dialect{sqllock.Postgres, sqllock.MySQL, sqllock.SQLite} {
-			if wrong != d.dialect {
-				tellsWhy(t, d.opened(t, dsn, sqllock.WithDialect(wrong)), "is "+d.dialect.String(), "dialect "+wrong.String())
-			}
-		}
-	}
-}
-
 func TestTableOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	for _, d := range []database{postgres, mariaDB, sqlite} {
@@ -171,26 +146,14 @@ func TestTableOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// A standby cannot grant locks, and says so when it is asked for the first time.
-func TestReadOnly(t *testing.T) {
-	t.Parallel()
-	dsn := postgres.newTables(t)
-	tellsWhy(t, postgres.opened(t, dsn+"&default_transaction_read_only=on"), "read-only")
-}
-
 // A server that cannot be reached is named, without the password.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
-	for driverName, dsn := range map[string]string{
-		"pgx":   "postgres://user:secret@127.0.0.1:1/shop?sslmode=disable",
-		"mysql": "user:secret@tcp(127.0.0.1:1)/shop",
+	for d, dsn := range map[*database]string{
+		&postgres: "postgres://user:secret@127.0.0.1:1/shop?sslmode=disable",
+		&mariaDB:  "user:secret@tcp(127.0.0.1:1)/shop",
 	} {
-		b, err := sqllock.Open(driverName, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		closeLater(t, b)
-		tellsWhy(t, b, "127.0.0.1:1", "refused")
+		tellsWhy(t, d.opened(t, dsn), "127.0.0.1:1", "refused")
 	}
 }
 

@@ -134,28 +134,48 @@ func sharingColumn(s driver.Sharing) int64 {
 	return int64(s.Permits)
 }
 
-// peek reads a key with its members, as it was at one moment. It locks nothing.
-func (b *Backend) peek(ctx context.Context, why purpose, key string) (e *entry, err error) {
+// keyRow is a key with its name.
+type keyRow struct {
+	key string
+	entry
+}
+
+// find returns the keys that a statement reads, with their members, as they were at one
+// moment. It locks nothing.
+func (b *Backend) find(ctx context.Context, why purpose, s *statement, v values) (found []keyRow, err error) {
 	err = b.do(ctx, why, func(ctx context.Context, c *sql.Conn) error {
-		e = &entry{}
-		rows, err := c.QueryContext(ctx, b.sql.peek.text, b.sql.peek.args(values{"key": key})...)
+		found = nil
+		rows, err := c.QueryContext(ctx, s.text, s.args(v)...)
 		if err != nil {
 			return err
 		}
 		defer rows.Close() //nolint:errcheck // the error of reading them is checked
-		for rows.Next() {
+		for rows.Next() {  // a row for each member, or one without a member
+			var k keyRow
 			var r memberRow
-			if err := rows.Scan(append(e.columns(), r.columns()...)...); err != nil {
+			if err := rows.Scan(slices.Concat([]any{&k.key}, k.columns(), r.columns())...); err != nil {
 				return err
 			}
-			e.exists = true
-			if r.m.owner != "" {
-				e.members = append(e.members, r.member())
+			if n := len(found); n == 0 || found[n-1].key != k.key {
+				k.exists = true
+				found = append(found, k)
+			}
+			if last := &found[len(found)-1]; r.m.owner != "" {
+				last.members = append(last.members, r.member())
 			}
 		}
 		return rows.Err()
 	})
-	return e, err
+	return found, err
+}
+
+// peek reads one key.
+func (b *Backend) peek(ctx context.Context, why purpose, key string) (*entry, error) {
+	found, err := b.find(ctx, why, b.sql.peek, values{"key": key})
+	if err != nil || len(found) == 0 {
+		return &entry{}, err
+	}
+	return &found[0].entry, nil
 }
 
 // save writes what differs between two states of a key.

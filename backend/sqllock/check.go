@@ -81,9 +81,6 @@ func (b *Backend) checkTables(ctx context.Context) error {
 	var version int64
 	return b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
 		err := b.dialect.fits(ctx, c)
-		if is := b.actualDialect(ctx, c, err); is != 0 {
-			return fmt.Errorf("the database is %v, and the dialect %v", is, b.dialect)
-		}
 		if err != nil {
 			return err
 		}
@@ -168,18 +165,4 @@ func (b *Backend) tryTransaction(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// actualDialect returns the dialect that the database understands, if it is not that of the
-// Backend, with which there was an error; 0 if none.
-func (b *Backend) actualDialect(ctx context.Context, c *sql.Conn, failed error) Dialect {
-	for _, d := range []Dialect{Postgres, MySQL, SQLite} {
-		if failed == nil || errors.Is(failed, errUnfit) || d == b.dialect {
-			continue
-		}
-		if err := d.fits(ctx, c); err == nil || errors.Is(err, errUnfit) {
-			return d
-		}
-	}
-	return 0
 }

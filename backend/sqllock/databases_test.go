@@ -100,7 +100,10 @@ func slow(opts []sqllock.Option) []sqllock.Option {
 // open returns a Backend that the caller closes.
 func (d database) open(tb testing.TB, dsn string, opts ...sqllock.Option) *sqllock.Backend {
 	tb.Helper()
-	b, err := sqllock.Open(d.driver, dsn, slow(opts)...)
+	db := d.pool(tb, dsn)
+	db.SetMaxOpenConns(10)
+	db.SetMaxIdleConns(10)
+	b, err := sqllock.New(db, d.dialect, slow(opts)...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -25,21 +25,6 @@ func (d Dialect) String() string {
 	return "Dialect(" + strconv.Itoa(int(d)) + ")"
 }
 
-// dialectOf returns the dialect of the databases that a driver is for; 0 if the name is
-// not known.
-func dialectOf(driverName string) Dialect {
-	switch driverName {
-	case "pgx", "pgx/v5", "postgres":
-		return Postgres
-	case "mysql":
-		return MySQL
-	case "sqlite", "sqlite3":
-		return SQLite
-	default:
-		return 0
-	}
-}
-
 // syntax is what differs between the dialects in small ways. What differs in large ways
 // is in the statements.
 type syntax struct {

@@ -63,6 +63,5 @@
 // SQLite has one writer at a time. A transaction of the application that writes for longer
 // than a lease keeps the locks in the same file from being renewed: keep such
 // transactions short, or the locks in a file of their own. Set journal_mode=WAL and a
-// busy_timeout. A database in memory must have a limit of one connection, which [Open]
-// sets.
+// busy_timeout. A database in memory must have a limit of one connection.
 package sqllock

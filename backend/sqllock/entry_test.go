@@ -1,7 +1,6 @@
 package sqllock
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -28,26 +27,6 @@ func (e *entry) mustAcquire(t *testing.T, owner string, s driver.Sharing) driver
 		t.Fatalf("%s with %+v is refused", owner, s)
 	}
 	return g
-}
-
-// A free key, and one with n holders, is granted exactly if Admits says so.
-func TestEntryAdmits(t *testing.T) {
-	for _, has := range sharings {
-		for _, asks := range sharings {
-			e := &entry{now: second}
-			for n := 0; n <= 3; n++ {
-				_, ok := e.acquire(ask("another", asks))
-				if want := has.Admits(n, asks); ok != want {
-					t.Errorf("%d holders with %+v, asked for %+v: %v", n, has, asks, ok)
-				}
-				e.release("another")
-				if !has.Admits(n, has) {
-					break
-				}
-				e.mustAcquire(t, fmt.Sprint(n), has)
-			}
-		}
-	}
 }
 
 // A free key is kept for a waiter that does not look for 0.6 s, and for it once. The waiter
@@ -128,87 +107,6 @@ func TestEntryWaitsBehindAnOwner(t *testing.T) {
 	}
 	if e.now++; e.ahead("") != 0 || e.waiting("") != 0 {
 		t.Error("a waiter counts forever")
-	}
-}
-
-// While a guarded transaction keeps the key, the holder stays although its lease has
-// ended, and can renew it. Nobody else is granted the key.
-func TestEntryFrozen(t *testing.T) {
-	e := &entry{now: second}
-	g := e.mustAcquire(t, "holder", driver.Sharing{})
-	e.now += 20 * second
-	e.frozen = true
-	e.prune()
-	for _, s := range sharings {
-		if _, ok := e.acquire(ask("another", s)); ok {
-			t.Errorf("granted with %+v", s)
-		}
-	}
-	if held := e.heldError(driver.Sharing{}); held.RetryAfter != 0 {
-		t.Errorf("look again after %v", held.RetryAfter)
-	}
-	if again := e.mustAcquire(t, "holder", driver.Sharing{}); again.Token <= g.LastToken || e.prior >= int64(g.Token) {
-		t.Errorf("tokens %d, then %d, those of the holder begin after %d", g.Token, again.Token, e.prior)
-	}
-}
-
-// An owner with a tombstone gets neither the key nor a place for a minute, and is in nobody's
-// way. Its release again changes nothing.
-func TestEntryTombstone(t *testing.T) {
-	for _, s := range sharings {
-		e := &entry{now: second}
-		e.mustAcquire(t, "late", s)
-		for i := range 2 {
-			if found := e.release("late"); found != (i == 0) {
-				t.Errorf("%+v: release %d has found something: %v", s, i, found)
-			}
-			e.addTombstone("late")
-		}
-		e.now += deadAfter - 1
-		e.prune()
-		r := ask("late", s)
-		if _, ok := e.acquire(r); ok || e.mayGrant(r) {
-			t.Errorf("%+v: the owner gets the key after its release", s)
-		}
-		if e.enqueue(r); e.waiting("") != 0 {
-			t.Errorf("%+v: the owner waits after its release", s)
-		}
-		if _, err := e.extend(r); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("%+v: Extend after the release: %v", s, err)
-		}
-		if n, _ := e.held(); n != 0 || e.force() || len(e.holders()) != 0 || len(e.admitted()) != 0 {
-			t.Errorf("%+v: the tombstone counts: %+v", s, e)
-		}
-		if g := e.mustAcquire(t, "other", driver.Sharing{}); g.Contended {
-			t.Errorf("%+v: the tombstone waits", s)
-		}
-		e.release("other")
-		e.now++
-		if e.prune(); len(e.members) != 0 {
-			t.Errorf("%+v: the tombstone lasts longer: %+v", s, e.members)
-		}
-	}
-}
-
-// Extend needs the key, and no other waiter.
-func TestEntryExtend(t *testing.T) {
-	for _, s := range sharings {
-		e := &entry{now: second}
-		if _, err := e.extend(ask("holder", s)); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("%+v, without the key: %v", s, err)
-		}
-		g := e.mustAcquire(t, "holder", s)
-		e.enqueue(ask("waiter", driver.Sharing{}))
-		if _, err := e.extend(ask("waiter", s)); !errors.Is(err, driver.ErrLost) {
-			t.Errorf("%+v, with a place: %v", s, err)
-		}
-		if _, err := e.extend(ask("holder", s)); !errors.Is(err, driver.ErrNotAcquired) {
-			t.Errorf("%+v, while another waits: %v", s, err)
-		}
-		e.release("waiter")
-		if more, err := e.extend(ask("holder", s)); err != nil || more.Token <= g.LastToken {
-			t.Errorf("%+v: tokens %d, then %d: %v", s, g.LastToken, more.Token, err)
-		}
 	}
 }
 

@@ -34,8 +34,8 @@ var unfit = map[string]string{
 	"standby": "the database is read-only, because it is a standby: connect to the primary, with pgx by target_session_attrs=read-write",
 	"read-only": "the database is read-only in this session: connect to the primary, or set default_transaction_read_only (PostgreSQL) " +
 		"or read_only (MySQL) to off",
-	"autocommit": "autocommit is off: remove it from the data source name, init_connect and the server's settings, or use Open with a " +
-		"data source name of its own",
+	"autocommit": "autocommit is off: remove it from the data source name, init_connect and the server's settings, or give the locks a " +
+		"pool with a data source name of its own",
 	"empty": "sql_mode has EMPTY_STRING_IS_NULL: remove it",
 }
 
@@ -57,7 +57,7 @@ func remedy(err error) string {
 
 // storeError says at which database an operation failed, and why.
 type storeError struct {
-	address string
+	dialect Dialect
 	err     error // for the caller
 	cause   error // what err does not say; nil if there is nothing to add
 }
@@ -67,10 +67,7 @@ func (e *storeError) Error() string {
 	if e.cause != nil {
 		s += ": " + text.OneLine(e.cause)
 	}
-	if !strings.Contains(s, e.address) {
-		s = e.address + ": " + s
-	}
-	return "sqllock: " + s
+	return fmt.Sprintf("sqllock: %v: %s", e.dialect, s)
 }
 
 // Unwrap omits the cause: the timeout of an operation would match the error of the
@@ -79,7 +76,7 @@ func (e *storeError) Unwrap() error { return e.err }
 
 // failure returns the error of an operation for a caller with the context ctx.
 func (b *Backend) failure(ctx context.Context, err error) error {
-	e := &storeError{address: b.address, err: err}
+	e := &storeError{dialect: b.dialect, err: err}
 	timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
 	case ctx.Err() != nil:

@@ -8,12 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/jackc/pgx/v5"
 	_ "modernc.org/sqlite"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
-	"github.com/distlock-go/distlock/backend/sqllock/pglisten"
 )
 
 // Example demonstrates a function under a lock in a file of SQLite.
@@ -48,25 +46,6 @@ func Example() {
 	// Output:
 	// paying with a token: true
 	// error: <nil>
-}
-
-// ExampleOpen demonstrates locks in PostgreSQL with a pool of their own, in which a
-// release wakes the waiters of other processes. It needs a server, so it is compiled and
-// not run.
-//
-//nolint:testableexamples // see above
-func ExampleOpen() {
-	const dsn = "postgres://shop@db.example/shop"
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		log.Fatal(err)
-	}
-	backend, err := sqllock.Open("pgx", dsn, sqllock.WithTable("shop.locks"), sqllock.WithListener(pglisten.New(config)))
-	if err != nil {
-		log.Fatal(err)
-	}
-	locker := distlock.New(backend, distlock.Config{})
-	locker.Close() // closes the pool, too
 }
 
 // ExampleSchema demonstrates how to print the SQL for a migration by hand.

@@ -3,7 +3,6 @@ package sqllock
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -14,20 +13,15 @@ import (
 // listPage is how many keys Inspect reads at once.
 const listPage = 200
 
-// listed is a key with its name.
-type listed struct {
-	key string
-	entry
-}
-
 // Inspect implements [driver.Inspector].
 func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driver.KeyInfo, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
 	var found []driver.KeyInfo
+	const last = "\U0010FFFF" // sorts after all other characters
 	for after := ""; ; {
-		page, err := b.list(ctx, prefix, after)
+		page, err := b.find(ctx, forAttempt, b.sql.list, values{"from": after, "prefix": prefix, "to": prefix + last})
 		if err != nil {
 			return found, err
 		}
@@ -47,56 +41,8 @@ func (b *Backend) Inspect(ctx context.Context, prefix string, limit int) ([]driv
 	}
 }
 
-// list reads the next keys with the prefix that are in use.
-func (b *Backend) list(ctx context.Context, prefix, after string) (page []listed, err error) {
-	const last = "\U0010FFFF" // sorts after all other characters
-	err = b.do(ctx, forAttempt, func(ctx context.Context, c *sql.Conn) error {
-		page = nil
-		s := b.sql.list
-		keys, err := c.QueryContext(ctx, s.text, s.args(values{"from": after, "prefix": prefix, "to": prefix + last})...)
-		if err != nil {
-			return err
-		}
-		defer keys.Close() //nolint:errcheck // the error of reading them is checked
-		busy := false
-		for keys.Next() {
-			var k listed
-			if err := keys.Scan(append([]any{&k.key}, k.columns()...)...); err != nil {
-				return err
-			}
-			busy = busy || k.busy > 0
-			page = append(page, k)
-		}
-		if err := keys.Err(); err != nil || !busy {
-			return err
-		}
-		s = b.sql.listMembers
-		members, err := c.QueryContext(ctx, s.text, s.args(values{"from": page[0].key, "to": page[len(page)-1].key})...)
-		if err != nil {
-			return err
-		}
-		defer members.Close() //nolint:errcheck // the error of reading them is checked
-		i := 0
-		for members.Next() {
-			var key string
-			var r memberRow
-			if err := members.Scan(append([]any{&key}, r.columns()...)...); err != nil {
-				return err
-			}
-			for i < len(page) && page[i].key < key {
-				i++
-			}
-			if i < len(page) && page[i].key == key {
-				page[i].members = append(page[i].members, r.member())
-			}
-		}
-		return members.Err()
-	})
-	return page, err
-}
-
 // info describes the key.
-func (k *listed) info() driver.KeyInfo {
+func (k *keyRow) info() driver.KeyInfo {
 	k.prune()
 	holders := k.holders()
 	info := driver.KeyInfo{Key: k.key, Held: len(holders)}

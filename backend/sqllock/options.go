@@ -13,12 +13,11 @@ const (
 	DefaultRetention = 24 * time.Hour
 )
 
-// Option changes a default of [Open], [New] or [CreateTable]. If its value is invalid,
+// Option changes a default of [New] or [CreateTable]. If its value is invalid,
 // they return an error that names the option and the value.
 type Option func(*options)
 
 type options struct {
-	dialect   Dialect
 	table     string
 	opTimeout time.Duration
 	retention time.Duration
@@ -42,17 +41,6 @@ func newOptions(opts []Option) (options, error) {
 // refuse makes the constructor fail because of an option.
 func (o *options) refuse(option, format string, args ...any) {
 	o.err = fmt.Errorf("sqllock: "+option+": "+format, args...)
-}
-
-// WithDialect sets the dialect of the database that [Open] opens. By default it is known
-// from the name of the driver. A value that is not a dialect is refused.
-func WithDialect(d Dialect) Option {
-	return func(o *options) {
-		if d.syntax() == nil {
-			o.refuse("WithDialect", "unknown dialect %v", d)
-		}
-		o.dialect = d
-	}
 }
 
 // WithTable sets the name of the table, alone or with a schema: "shop.locks". The names

@@ -72,42 +72,6 @@ func TestFunctionHoldsAllConnections(t *testing.T) {
 	})
 }
 
-// The reserved connection is broken while the application has all others. It is replaced as
-// soon as there is room, and the lease goes on.
-func TestReservedConnectionIsReplaced(t *testing.T) {
-	eachOf(t, []database{postgres, mariaDB}, func(t *testing.T, d database, dsn string) {
-		db := d.pool(t, dsn)
-		db.SetMaxOpenConns(2)
-		b, err := sqllock.New(db, d.dialect, slow(nil)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		closeLater(t, b)
-		g := testkit.MustTry(t, b, request("key", time.Minute))
-		admin := d.pool(t, dsn)
-		kill := "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-		if d.dialect == sqllock.MySQL {
-			kill = "KILL " + scan(t, admin, "SELECT max(id) FROM information_schema.processlist WHERE db = database() AND id <> connection_id()")
-		}
-		exec(t, admin, kill)
-		testkit.Eventually(t, "a renewal after the connection was killed", func() bool {
-			r := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]
-			if r.Status == driver.Lost {
-				t.Fatal("the lease is lost")
-			}
-			return r.Status == driver.Renewed
-		})
-		taken := takeAll(t, db)
-		if r := driver.RenewAll(t.Context(), b, []driver.Grant{g})[0]; r.Status != driver.Renewed {
-			t.Errorf("Renew while the application has all other connections: %v, %v", r.Status, r.Err)
-		}
-		testkit.MustRelease(t, b, g)
-		for _, c := range taken {
-			_ = c.Close() // it may be the one that was killed
-		}
-	})
-}
-
 // Every call works when each statement may go to another session, as behind a pooler in
 // transaction mode: without prepared statements, and with a new connection each time.
 func TestWithoutSessions(t *testing.T) {

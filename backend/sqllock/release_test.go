@@ -1,7 +1,6 @@
 package sqllock_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -9,40 +8,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 	"github.com/distlock-go/distlock/internal/test/testkit"
 )
-
-// The reply to a release is lost, and another owner has the key when the release is
-// repeated. That is not a loss, and the other owner keeps the key. A release without a
-// reply before it is a loss.
-func TestReleaseWithoutReply(t *testing.T) {
-	each(t, func(t *testing.T, d database, dsn string) {
-		b, server := d.opened(t, dsn), d.opened(t, dsn)
-		for _, again := range []bool{false, true} { // whether another owner has the key
-			g := testkit.MustTry(t, b, request("key", time.Minute))
-			ended, end := context.WithCancel(t.Context())
-			end()
-			if err := b.Release(ended, g); err == nil {
-				t.Fatal("Release with a context that has ended succeeded")
-			}
-			testkit.MustRelease(t, server, g) // what the first one has done
-			var next driver.Grant
-			if again {
-				next = testkit.MustTry(t, b, request("key", time.Minute))
-			}
-			if err := b.Release(t.Context(), g); err != nil {
-				t.Errorf("the second Release: %v", err)
-			}
-			if err := b.Release(t.Context(), g); !errors.Is(err, driver.ErrLost) {
-				t.Errorf("the third Release: %v", err)
-			}
-			if again {
-				if r := driver.RenewAll(t.Context(), b, []driver.Grant{next})[0]; r.Status != driver.Renewed {
-					t.Errorf("the key of the other owner: %v, %v", r.Status, r.Err)
-				}
-				testkit.MustRelease(t, b, next)
-			}
-		}
-	})
-}
 
 // To release an owner ends its Acquire, and its place in the queue is free.
 func TestReleaseOfWaiter(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 
@@ -24,8 +23,8 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 			sharers = append(sharers, r)
 		}
 	}
-	err := b.renewIn(ctx, b.sql.renewKeys, holders, nil, report)
-	_ = b.renewIn(ctx, b.sql.renewMembers, sharers, err, report)
+	err := b.renewIn(ctx, b.sql.table.lock, holders, nil, report)
+	_ = b.renewIn(ctx, b.sql.table.member, sharers, err, report)
 }
 
 // renewal is a grant with its index.
@@ -38,14 +37,14 @@ type keyOwner struct{ key, owner string }
 
 // renewIn renews grants in one of the tables. When the database does not answer, here or
 // with the error unanswered before, it does not ask again: the next call does.
-func (b *Backend) renewIn(ctx context.Context, by *renewals, all []renewal, unanswered error, report func(int, driver.RenewResult)) error {
+func (b *Backend) renewIn(ctx context.Context, table string, all []renewal, unanswered error, report func(int, driver.RenewResult)) error {
 	// Statements that lock the same rows in the same order do not wait for each other in
 	// a circle.
 	slices.SortFunc(all, func(x, y renewal) int { return cmp.Compare(x.g.Key, y.g.Key) })
 	for batch := range slices.Chunk(all, mostRenewals) {
 		renewed, err := map[keyOwner]bool(nil), unanswered
 		if err == nil {
-			renewed, err = b.renew(ctx, by, batch)
+			renewed, err = b.renew(ctx, table, batch)
 		}
 		if errors.Is(err, errNoAnswer) || errors.Is(err, errNoConn) {
 			unanswered = err
@@ -65,31 +64,31 @@ func (b *Backend) renewIn(ctx context.Context, by *renewals, all []renewal, unan
 }
 
 // renew returns which of the grants were renewed.
-func (b *Backend) renew(ctx context.Context, by *renewals, batch []renewal) (map[keyOwner]bool, error) {
+func (b *Backend) renew(ctx context.Context, table string, batch []renewal) (map[keyOwner]bool, error) {
 	if err := b.ready(ctx); err != nil {
 		return nil, err
 	}
-	i := bits.Len(uint(len(batch) - 1))
-	renew, read := by.renew[i], by.read[i]
-	v := make(values, 4<<i)
-	for i := range 1 << i {
-		g, no := batch[min(i, len(batch)-1)].g, strconv.Itoa(i)
-		v["key"+no], v["owner"+no], v["ttl"+no], v["kept"+no] = g.Key, g.Owner, g.TTL.Microseconds(), int64(1)
-		if g.Retain {
+	renewTemplate, readTemplate := renewTemplates(b.dialect, table, len(batch))
+	s, read := b.dialect.compile(b.sql.table, renewTemplate), b.dialect.compile(b.sql.table, readTemplate)
+	v := make(values, 4*len(batch))
+	for i, r := range batch {
+		no := strconv.Itoa(i)
+		v["key"+no], v["owner"+no], v["ttl"+no], v["kept"+no] = r.g.Key, r.g.Owner, r.g.TTL.Microseconds(), int64(1)
+		if r.g.Retain {
 			v["kept"+no] = int64(0)
 		}
 	}
 	var renewed map[keyOwner]bool
 	err := b.do(ctx, forRenewal, func(ctx context.Context, c *sql.Conn) error {
 		renewed = make(map[keyOwner]bool, len(batch))
-		s := renew
-		if read != nil {
-			if _, err := c.ExecContext(ctx, renew.text, renew.args(v)...); err != nil {
+		query := s
+		if readTemplate != "" {
+			if _, err := c.ExecContext(ctx, s.text, s.args(v)...); err != nil {
 				return err
 			}
-			s = read
+			query = read
 		}
-		rows, err := c.QueryContext(ctx, s.text, s.args(v)...)
+		rows, err := c.QueryContext(ctx, query.text, query.args(v)...)
 		if err != nil {
 			return err
 		}

@@ -5,31 +5,12 @@ import (
 	"strings"
 )
 
-// mostRenewals is how many grants one statement renews: a power of two.
+// mostRenewals is how many grants one statement renews.
 const mostRenewals = 64
 
-// renewals are the statements that renew grants in one table. The numbers of grants are
-// the powers of two, so that there are few statements for the database to know.
-type renewals struct {
-	renew []*statement // returns what was renewed, except in MySQL
-	read  []*statement // nil except in MySQL: returns what is running, and an empty key if autocommit is off
-}
-
-func newRenewals(d Dialect, t table, name string) *renewals {
-	r := &renewals{}
-	for n := 1; n <= mostRenewals; n *= 2 {
-		renew, read := renewTemplates(d, name, n)
-		r.renew = append(r.renew, d.compile(t, renew))
-		if read == "" {
-			r.read = append(r.read, nil)
-		} else {
-			r.read = append(r.read, d.compile(t, read))
-		}
-	}
-	return r
-}
-
-// renewTemplates returns the templates for n grants. The parameter kept is 1, so that a
+// renewTemplates returns the templates for n grants in a table: one that renews and returns
+// what it has renewed, or in MySQL one that renews and one that returns what is running, and
+// an empty key if autocommit is off. The parameter kept is 1, so that a
 // renewal that is late shortens no lease, or 0 for the last one of an owner, which may.
 func renewTemplates(d Dialect, name string, n int) (renew, read string) {
 	rows := func(row, separator string) string {

@@ -158,7 +158,7 @@ func (c *scriptConn) answer(query string, args []sqldriver.NamedValue) ([][]sqld
 	case has("SKIP LOCKED") && s.guarded, has("SELECT owner, ticket"): // the row is locked; no members
 		return nil, nil
 	case has("LEFT JOIN"):
-		return row(append(key, "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
+		return row(append(append([]sqldriver.Value{"key"}, key...), "", int64(0), int64(0), int64(0), int64(0), int64(0), int64(0))...)
 	case has("WITH l AS (SELECT *"):
 		return row(key...)
 	case has("FROM (VALUES"): // a renewal

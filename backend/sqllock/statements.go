@@ -7,8 +7,7 @@ import (
 
 // statements are the SQL of a Backend.
 type statements struct {
-	dialect Dialect
-	table   table
+	table table
 
 	acquire *statement // takes a key that is free, or that the owner has
 	extend  *statement // issues more tokens to the holder
@@ -35,18 +34,14 @@ type statements struct {
 	setGuarded  *statement // notes that Guard was called for the key
 	delGuard    *statement
 
-	list        *statement // reads the keys that are in use
-	listMembers *statement
-	unused      *statement // finds rows to delete
-	delKey      *statement
-	takeTurn    *statement // lets one process at a time look for rows to delete
-	version     *statement
+	list     *statement // reads the next keys that are in use, and their members
+	unused   *statement // finds rows to delete
+	delKey   *statement
+	takeTurn *statement // lets one process at a time look for rows to delete
+	version  *statement
 
 	mark     *statement // changes the row with the version by itself, as acquire does
 	readMark *statement
-
-	renewKeys    *renewals
-	renewMembers *renewals
 }
 
 const (
@@ -81,8 +76,14 @@ func newStatements(d Dialect, t table) *statements {
 	if d == SQLite {
 		guarded = ", 0"
 	}
+	keyAndMember := "l.lock_key, " + columns + guarded + ", {now}, coalesce(m.owner, ''), coalesce(m.ticket, 0), coalesce(m.sharing, 0), " +
+		"coalesce(m.prior_token, 0), coalesce(m.token, 0), coalesce(m.since, 0), coalesce(m.expires, 0)"
+	commits := "" // in MySQL, a statement by itself does nothing in a session that would not commit it
+	if d == MySQL {
+		commits = " AND @@autocommit = 1"
+	}
 	return &statements{
-		dialect: d, table: t,
+		table: t,
 
 		// An attempt of the holder may be late, and shortens no lease. In MySQL the statement
 		// sets the columns one after the other, and the result has no rows: LAST_INSERT_ID
@@ -126,9 +127,8 @@ WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0 AND l.guarded = 0 AN
 WHERE l.lock_key = :key AND l.owner = :owner AND l.busy = 0`,
 		}),
 
-		peek: one(`SELECT ` + columns + guarded + `, {now}, coalesce(m.owner, ''), coalesce(m.ticket, 0), coalesce(m.sharing, 0),
-  coalesce(m.prior_token, 0), coalesce(m.token, 0), coalesce(m.since, 0), coalesce(m.expires, 0)
-FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key WHERE l.lock_key = :key ORDER BY m.ticket`),
+		peek: one(`SELECT ` + keyAndMember + ` FROM {lock} AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
+WHERE l.lock_key = :key ORDER BY m.ticket`),
 		// The tokens begin after all that the key had before its row was deleted.
 		create: pick(byDialect{
 			0: `INSERT INTO {lock} (lock_key, owner, prior_token, token, since, expires, busy)
@@ -158,7 +158,7 @@ FROM {member} WHERE lock_key = :key ORDER BY ticket FOR UPDATE`)),
 		addMember: one(`INSERT INTO {member} (lock_key, owner, ticket, sharing, prior_token, token, since, expires)
 VALUES (:key, :owner, :ticket, :sharing, :prior, :token, :since, :expires)`),
 		delMember: one(`DELETE FROM {member} WHERE lock_key = :key AND owner = :owner`),
-		touch:     one(`UPDATE {member} SET expires = {now} WHERE lock_key = :key AND owner = :owner AND token = 0`),
+		touch:     one(`UPDATE {member} SET expires = {now} WHERE lock_key = :key AND owner = :owner AND token = 0` + commits),
 		close:     one(`UPDATE {guard} SET closed = :token WHERE lock_key = :key`),
 		notify:    one(`SELECT pg_notify(:channel, :message)`),
 
@@ -179,20 +179,16 @@ ON DUPLICATE KEY UPDATE closed = {max}(closed, :token)`),
 		delGuard:   one(`DELETE FROM {guard} WHERE lock_key = :key`),
 		setGuarded: one(`UPDATE {lock} SET guarded = 1 WHERE lock_key = :key`),
 
-		list: one(`SELECT l.lock_key, ` + columns + guarded + `, {now} FROM {lock} AS l
-WHERE l.lock_key > :from AND l.lock_key >= :prefix AND l.lock_key < :to AND (l.busy > 0 OR l.owner <> '' AND l.expires > {now})
-ORDER BY l.lock_key LIMIT ` + strconv.Itoa(listPage)),
-		listMembers: one(`SELECT lock_key, owner, ticket, sharing, prior_token, token, since, expires
-FROM {member} WHERE lock_key >= :from AND lock_key <= :to ORDER BY lock_key, ticket`),
+		list: one(`SELECT ` + keyAndMember + ` FROM (SELECT * FROM {lock}
+  WHERE lock_key > :from AND lock_key >= :prefix AND lock_key < :to AND (busy > 0 OR owner <> '' AND expires > {now})
+  ORDER BY lock_key LIMIT ` + strconv.Itoa(listPage) + `) AS l LEFT JOIN {member} AS m ON m.lock_key = l.lock_key
+ORDER BY l.lock_key, m.ticket`),
 		unused: one(`SELECT lock_key, CASE WHEN ` + unused + ` THEN 1 ELSE 0 END
 FROM {lock} WHERE lock_key > :from ORDER BY lock_key LIMIT ` + strconv.Itoa(sweepPage)),
 		delKey:   one(`DELETE FROM {lock} WHERE lock_key = :key AND busy = 0 AND ` + unused),
-		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval`),
+		takeTurn: one(`UPDATE {lock} SET since = {now} WHERE lock_key = '' AND since < {now} - :interval` + commits),
 		version:  one(`SELECT token FROM {lock} WHERE lock_key = ''`),
 		mark:     one(`UPDATE {lock} SET prior_token = :token WHERE lock_key = ''`),
 		readMark: one(`SELECT prior_token FROM {lock} WHERE lock_key = ''`),
-
-		renewKeys:    newRenewals(d, t, t.lock),
-		renewMembers: newRenewals(d, t, t.member),
 	}
 }

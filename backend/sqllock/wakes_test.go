@@ -126,24 +126,6 @@ func TestWakesConnectAgain(t *testing.T) {
 	})
 }
 
-// Without a listener, and after the end, nothing wakes a waiter and nothing is opened.
-func TestWakesOfNoConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		none := newWakes(nil)
-		woken, leave := none.join(t.Context(), "a")
-		defer leave()
-		none.close()
-		s := &script{}
-		closed := newWakes(s)
-		closed.close()
-		_, leaveClosed := closed.join(t.Context(), "a")
-		defer leaveClosed()
-		if receives(woken) || none.working() || closed.working() || len(s.opened) != 0 {
-			t.Errorf("%d connections", len(s.opened))
-		}
-	})
-}
-
 // What happens in this process wakes its waiters without a listener. A waiter is told of
 // the release of its owner once, and not of the release of another.
 func TestWakesInProcess(t *testing.T) {

@@ -25,6 +25,9 @@ func NewBackground() *Background {
 // Done returns a channel that is closed when the goroutines must end.
 func (bg *Background) Done() <-chan struct{} { return bg.ctx.Done() }
 
+// Ended reports whether the goroutines must end.
+func (bg *Background) Ended() bool { return bg.ctx.Err() != nil }
+
 // Run starts f, which must return when its context ends. After End it does
 // nothing and returns false.
 func (bg *Background) Run(f func(context.Context)) bool {

@@ -3,7 +3,6 @@ package rediskit_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -231,30 +230,5 @@ func TestCmdFollowsRedirections(t *testing.T) {
 		if s, n := source.scripts.Load(), target.scripts.Load(); s != 3 || n != 3 {
 			t.Errorf("%s: %d and %d scripts instead of 3 and 3", redirection, s, n)
 		}
-	}
-}
-
-// The arguments reach the server as they are, and hooks can print them.
-func TestCmdArguments(t *testing.T) {
-	var got []string
-	f := newFake(t, silent)
-	f.SetPreHook(func(c *server.Peer, name string, args ...string) bool {
-		if name == "EVALSHA" {
-			got = slices.Clone(args)
-			c.WriteOK()
-		}
-		return name == "EVALSHA"
-	})
-	c := eager["Client"](f.addr())
-	defer c.Close()
-	cmd := rediskit.NewCmd(t.Context(), "evalsha", "hash", 12, "a", "b", 7, int64(8))
-	if err := c.Process(t.Context(), cmd); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"hash", "12", "a", "b", "7", "8"}; !slices.Equal(got, want) {
-		t.Errorf("the server got %q instead of %q", got, want)
-	}
-	if want := "evalsha hash 12 a b 7 8: OK"; cmd.String() != want {
-		t.Errorf("%q instead of %q", cmd.String(), want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/distlock-go/distlock/backend/internal/rediskit"
 	"github.com/distlock-go/distlock/internal/test/redistest"
+	"github.com/distlock-go/distlock/internal/test/testkit"
 )
 
 // newEcho returns a command that returns its key.
@@ -54,19 +55,6 @@ func newOwnPool(tb testing.TB, c redis.UniversalClient) *rediskit.OwnPool {
 	return p
 }
 
-func eventually(tb testing.TB, what string, cond func() bool) {
-	tb.Helper()
-	deadline := time.Now().Add(20 * time.Second) // only a failing test waits that long
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		if time.Now().After(deadline) {
-			tb.Fatalf("it never came true that %s", what)
-		}
-		<-tick.C
-	}
-}
-
 const clientName = "shop"
 
 func named(o *redis.Options) { o.ClientName = clientName }
@@ -82,22 +70,6 @@ func connections(tb testing.TB, s *redistest.Server) (conns []string) {
 		}
 	}
 	return conns
-}
-
-// The application has all connections of its client in use.
-func TestOwnPoolBesideAnExhaustedClient(t *testing.T) {
-	s := redistest.Start(t)
-	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 4 })
-	redistest.UseUp(t, c)
-	p := newOwnPool(t, c)
-	mustEcho(t, p.Client())
-
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	cmd := echo(ctx, c, "k")
-	if rediskit.FateOf(cmd.Err()) != rediskit.NotSent {
-		t.Errorf("the client of the application is not used up: %v", cmd)
-	}
 }
 
 // There is no connection before the first use, there are never more than the size, and two
@@ -118,7 +90,7 @@ func TestOwnPoolConnections(t *testing.T) {
 			results <- c.Process(context.Background(), cmd)
 		}()
 	}
-	eventually(t, "scripts wait on four connections", func() bool { return s.Stat(t, "blocked_clients") >= 4 })
+	testkit.Eventually(t, "scripts wait on four connections", func() bool { return s.Stat(t, "blocked_clients") >= 4 })
 	if l := connections(t, s); len(l) != 4 {
 		t.Errorf("%d connections: %q", len(l), l)
 	}
@@ -128,7 +100,7 @@ func TestOwnPoolConnections(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "two are kept", func() bool { return len(connections(t, s)) == 2 })
+	testkit.Eventually(t, "two are kept", func() bool { return len(connections(t, s)) == 2 })
 }
 
 func TestOwnPoolOptions(t *testing.T) {
@@ -166,14 +138,6 @@ type noLimit struct{}
 
 func (noLimit) Allow() error       { return errors.New("the circuit is open") }
 func (noLimit) ReportResult(error) {}
-
-func TestOwnPoolTLS(t *testing.T) {
-	a := redistest.NewAuthority(t)
-	s := a.StartTLS(t, time.Now().Add(time.Hour))
-	c := s.Client(t, func(o *redis.Options) { o.PoolSize = 1 })
-	redistest.UseUp(t, c)
-	mustEcho(t, newOwnPool(t, c).Client())
-}
 
 // If no connection can be made, commands go through the client of the user. So they do
 // after Close.
@@ -215,27 +179,13 @@ func TestOwnPoolFallsBack(t *testing.T) {
 				if err := p.Close(); err != nil {
 					t.Error(err)
 				}
-				eventually(t, "the connection is closed", func() bool { return len(connections(t, s)) == 1 })
+				testkit.Eventually(t, "the connection is closed", func() bool { return len(connections(t, s)) == 1 })
 			}
 			mustEcho(t, p.Client())
 			if l := connections(t, s); len(l) != 1 {
 				t.Errorf("%q", l)
 			}
 		})
-	}
-}
-
-// The server has as many connections as it accepts.
-func TestOwnPoolOfFullServer(t *testing.T) {
-	s := redistest.Start(t)
-	c := s.Client(t, named, func(o *redis.Options) { o.PoolSize, o.PipelinePoolSize = 1, -1 })
-	if err := c.ConfigSet(t.Context(), "maxclients", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
-	mustEcho(t, newOwnPool(t, c).Client())
-	info := c.Info(t.Context(), "stats").Val()
-	if !strings.Contains(info, "\nrejected_connections:") || strings.Contains(info, "\nrejected_connections:0\r") {
-		t.Errorf("the server has rejected nothing:\n%s", info)
 	}
 }
 
@@ -267,29 +217,6 @@ func TestOwnPoolDoubt(t *testing.T) {
 	for _, cmd := range cmds {
 		if cmd.Err() == nil || rediskit.FateOf(cmd.Err()) != rediskit.Unknown || cmd.Sent() != 1 {
 			t.Errorf("fate %v, sent %d times: %v", rediskit.FateOf(cmd.Err()), cmd.Sent(), cmd)
-		}
-	}
-}
-
-// A client in use when the pool is closed goes on working.
-func TestOwnPoolClientOutlivesClose(t *testing.T) {
-	s := redistest.Start(t)
-	p := newOwnPool(t, s.Client(t))
-	c := p.Client()
-	mustEcho(t, c)
-	_ = p.Close()
-	mustEcho(t, c)
-}
-
-// Types that cannot be copied are used as they are.
-func TestOwnPoolOfOtherTypes(t *testing.T) {
-	ring := redis.NewRing(&redis.RingOptions{})
-	defer ring.Close()
-	wrapper := struct{ *redis.Client }{redis.NewClient(&redis.Options{})}
-	defer wrapper.Close()
-	for _, c := range []redis.UniversalClient{ring, wrapper} {
-		if own := newOwnPool(t, c).Client(); own != c {
-			t.Errorf("%T is not used as it is", c)
 		}
 	}
 }
@@ -340,7 +267,7 @@ func TestOwnPoolSlotsFunction(t *testing.T) {
 		t.Errorf("%v, %d scripts", err, before.scripts.Load())
 	}
 	at.Store(after)
-	eventually(t, "the other server gets scripts", func() bool {
+	testkit.Eventually(t, "the other server gets scripts", func() bool {
 		_ = own.Process(t.Context(), newCmd(t.Context()))
 		return after.scripts.Load() > 0
 	})
@@ -358,9 +285,9 @@ func TestOwnPoolSentinel(t *testing.T) {
 		text, _ := cmd.Text()
 		return "127.0.0.1:" + text
 	}
-	eventually(t, "the master answers", func() bool { return who() == s.Master.Addr() })
+	testkit.Eventually(t, "the master answers", func() bool { return who() == s.Master.Addr() })
 	s.Failover(t)
-	eventually(t, "the new master answers", func() bool { return who() == s.Replica.Addr() })
+	testkit.Eventually(t, "the new master answers", func() bool { return who() == s.Replica.Addr() })
 
 	host, port, _ := strings.Cut(s.Master.Addr(), ":")
 	for _, w := range s.Watchers {
@@ -372,7 +299,7 @@ func TestOwnPoolSentinel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the other server is asked", func() bool { return who() == s.Master.Addr() })
+	testkit.Eventually(t, "the other server is asked", func() bool { return who() == s.Master.Addr() })
 }
 
 // Closing the pool ends the making of connections, in the background, too.

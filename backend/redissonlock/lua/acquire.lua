@@ -1,8 +1,7 @@
 -- Makes one attempt to acquire the lock.
 --
 -- KEYS: the lock, its token counter, its tombstones.
--- ARGV: the owner, the time to live in milliseconds, the number of tokens, the time to live of
---   the counter in milliseconds or 0.
+-- ARGV: the owner, the time to live in milliseconds, the number of tokens.
 --
 -- Returns an array:
 --   1, the last of the tokens
@@ -19,7 +18,7 @@
 --- @include "includes/time.lua"
 
 local lock, counter, gone = KEYS[1], KEYS[2], KEYS[3]
-local owner, ttl, tokens, counter_ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local owner, ttl, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local field = owner .. GO_SUFFIX
 
 local mine = redis.pcall('HEXISTS', lock, field)
@@ -65,13 +64,6 @@ if mine == 0 then
 elseif redis.call('PTTL', lock) < ttl then -- a late attempt never shortens the lease
   redis.call('PEXPIRE', lock, ttl)
 end
-local now = micros()
-local token = math.max(tonumber(last) + tokens, now)
-if counter_ttl == '0' then
-  redis.call('SET', counter, string.format('%.0f', token))
-else
-  -- Not before the clock has passed the token, if it was set back.
-  local lead = math.ceil((token - now) / 1000)
-  redis.call('SET', counter, string.format('%.0f', token), 'PX', string.format('%.0f', counter_ttl + lead))
-end
+local token = math.max(tonumber(last) + tokens, micros())
+redis.call('SET', counter, string.format('%.0f', token))
 return { 1, token }

@@ -4,7 +4,7 @@ import (
 	"log"
 
 	"github.com/jackc/pgx/v5"
-	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/backend/sqllock"
@@ -16,15 +16,16 @@ import (
 //
 //nolint:testableexamples // see above
 func Example() {
-	const dsn = "postgres://shop@db.example/shop"
-	config, err := pgx.ParseConfig(dsn)
+	config, err := pgx.ParseConfig("postgres://shop@db.example/shop")
 	if err != nil {
 		log.Fatal(err)
 	}
-	backend, err := sqllock.Open("pgx", dsn, sqllock.WithListener(pglisten.New(config)))
+	db := stdlib.OpenDB(*config)
+	defer db.Close()
+	backend, err := sqllock.New(db, sqllock.Postgres, sqllock.WithListener(pglisten.New(config)))
 	if err != nil {
 		log.Fatal(err)
 	}
 	locker := distlock.New(backend, distlock.Config{})
-	locker.Close()
+	defer locker.Close()
 }

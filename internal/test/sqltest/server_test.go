@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock/internal/test/sqltest"
 )
@@ -40,30 +39,6 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestStop checks that no process of a stopped server runs, and that they go on.
-func TestStop(t *testing.T) {
-	t.Parallel()
-	for name, engine := range map[string]*sqltest.Engine{"PostgreSQL": sqltest.Postgres, "MariaDB": sqltest.MariaDB} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := engine.Start(t)
-			s.Stop(t)
-			answered := make(chan struct{})
-			go func() {
-				defer close(answered)
-				s.NewDatabase(t)
-			}()
-			select {
-			case <-answered:
-				t.Error("a stopped server answers")
-			case <-time.After(100 * time.Millisecond):
-			}
-			s.Cont(t)
-			<-answered
-		})
-	}
-}
-
 // TestNewDatabase checks that tests share a server and not a database.
 func TestNewDatabase(t *testing.T) {
 	t.Parallel()
@@ -73,19 +48,5 @@ func TestNewDatabase(t *testing.T) {
 		if a == b || !strings.Contains(a, s.Addr()+"/") || !strings.Contains(b, s.Addr()+"/") {
 			t.Errorf("%s, %s", a, b)
 		}
-	}
-}
-
-// TestClock checks that a clock can be set while the server runs.
-func TestClock(t *testing.T) {
-	t.Parallel()
-	for name, engine := range map[string]*sqltest.Engine{"PostgreSQL": sqltest.Postgres, "MariaDB": sqltest.MariaDB} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := engine.StartWithClock(t)
-			for _, d := range []time.Duration{time.Hour, -time.Hour, 0} {
-				s.SetClock(t, d)
-			}
-		})
 	}
 }
