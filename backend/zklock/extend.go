@@ -27,7 +27,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	if g.Sharing() != (driver.Sharing{}) {
 		return driver.Grant{}, errNotExclusive
 	}
-	lock, ok := b.table.held(ticketID{g.Key, g.Owner})
+	lock, ok := b.table.heldBy(ticketID{g.Key, g.Owner})
 	if !ok {
 		return driver.Grant{}, errNotHeld
 	}

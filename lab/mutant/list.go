@@ -156,12 +156,6 @@ var zooKeeper = []Mutant{
 		Package: "./backend/zklock", Test: "TestStolenName", Needs: "zookeeper",
 	},
 	{
-		Name:    "any-number-is-the-next",
-		Rule:    "a new node counts as the first although another process has created one before it",
-		Edits:   []Edit{{"backend/zklock/counters.go", "one.next == number", "one.next <= number"}},
-		Package: "./backend/zklock", Test: "TestCounterOfAnother", Needs: "zookeeper",
-	},
-	{
 		Name:    "stranger-is-not-refused",
 		Rule:    "a key is granted although a lock of Curator is there that does not see it",
 		Edits:   []Edit{{"backend/zklock/acquire.go", "case p.stranger != nil:", "case false:"}},
