@@ -156,10 +156,7 @@ func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Ti
 	g := r.Grant()
 	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
-	var err error
-	if g.Token, g.LastToken, err = tokens(p.createZxid, r.Tokens); err != nil {
-		return driver.Grant{}, err
-	}
+	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
 	if !b.table.setHeld(tk, &g) {
 		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the node
 	}

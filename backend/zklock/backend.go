@@ -91,9 +91,6 @@ func (b *Backend) path(key string) string { return b.opts.root + "/" + EscapeKey
 // ticket returns the ticket of the request's owner. If the owner has none, it makes one.
 // The ticket of a queued request is kept while another owner has the key.
 func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
-	if err := checkRequest(r); err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing was sent
 	}
@@ -147,17 +144,4 @@ func (b *Backend) lose(tk *ticket) {
 	if b.table.remove(tk, false) {
 		b.nodes.deleteInBackground(tk)
 	}
-}
-
-func checkRequest(r *driver.Request) error {
-	switch {
-	case r.TTL < time.Millisecond:
-		return fmt.Errorf("zklock: a TTL of %v is less than a millisecond", r.TTL)
-	case r.Permits < 0, r.Permits > 0 && r.Mode != driver.Exclusive,
-		r.Mode != driver.Exclusive && r.Mode != driver.Shared:
-		return fmt.Errorf("zklock: mode %v with %d permits makes no sense", r.Mode, r.Permits)
-	case r.Key == "", r.Owner == "":
-		return fmt.Errorf("zklock: key %q or owner %q is empty", r.Key, r.Owner)
-	}
-	return nil
 }

@@ -39,12 +39,6 @@ func WithLookup(lookup func(ctx context.Context, host string) ([]string, error))
 	return func(o *options) { o.lookup = lookup }
 }
 
-// GUID returns the UUID that represents an owner.
-func GUID(owner string) string { return guidOf(owner) }
-
-// Tokens returns n tokens of a transaction ID.
-func Tokens(zxid int64, n int) (first, last uint64, err error) { return tokens(zxid, n) }
-
 // MaxLease returns the longest lease of a session.
 func MaxLease(timeout time.Duration) time.Duration {
 	return (&session{timeout: timeout}).maxLease()

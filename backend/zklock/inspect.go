@@ -97,9 +97,7 @@ func (b *Backend) inspect(ctx context.Context, key string, children *pending[[]s
 		h := driver.HolderInfo{
 			Owner: driver.Fingerprint(ownerOf(n.guid, name)), Holder: name, Since: time.UnixMilli(node.stat.Ctime),
 		}
-		if h.Token, _, err = tokens(node.stat.Czxid, 1); err != nil {
-			return info, err
-		}
+		h.Token, _ = placequeue.Tokens(node.stat.Czxid, tokensPerID, 1)
 		if l, ok := b.table.heldAt(path); ok {
 			h.Owner, h.Token = driver.Fingerprint(l.grant.Owner), l.grant.Token
 			h.ExpiresIn = time.Until(placequeue.End(l.grant))

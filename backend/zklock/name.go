@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/google/uuid"
-
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -35,6 +33,10 @@ var (
 	// plainName matches names that begin with tagPlain and are none of a recipe.
 	plainName = regexp.MustCompile(`^lock([^-].*|-.*\D)?\d{10}$`)
 )
+
+// tokensPerID is how many fencing tokens one transaction ID yields. Transaction IDs are
+// unique and rise over sessions, restarts and leaders.
+const tokensPerID = 64
 
 // kind is what a node asks for.
 type kind struct {
@@ -84,19 +86,9 @@ func parseNode(name string) (n node, ok bool) {
 	return n, true
 }
 
-// guidOf returns the UUID that represents an owner in the names of nodes: the UUID that
-// the owner begins with, otherwise a UUID derived from the owner. The result is always
-// the same, so an owner's node can be found after the reply to its creation was lost.
-func guidOf(owner string) string {
-	id := owner
-	if driver.HolderOf(owner) != "" {
-		id = owner[:uuidLen]
-	}
-	if u, err := uuid.Parse(id); err == nil && u.String() == id {
-		return id
-	}
-	return uuid.NewSHA1(uuid.Nil, []byte("distlock:"+owner)).String()
-}
+// guidOf returns the UUID that represents an owner in the names of nodes: the one that the
+// owner begins with. So an owner's node can be found after the reply to its creation was lost.
+func guidOf(owner string) string { return owner[:uuidLen] }
 
 // ownerOf is the inverse of guidOf for the owners of a Locker: it returns the owner with
 // this UUID and this name of its holder.

@@ -143,8 +143,8 @@ var zooKeeper = []Mutant{
 	{
 		Name: "sequence-as-token",
 		Rule: "a token is the number in a node's name, which starts again with a new parent",
-		Edits: []Edit{{"backend/zklock/acquire.go", "tokens(p.createZxid, r.Tokens)",
-			"tokens(func() (n int64) { _, _ = fmt.Sscan(tk.node[len(tk.node)-10:], &n); return n + 1 }(), r.Tokens)"}},
+		Edits: []Edit{{"backend/zklock/acquire.go", "placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)",
+			"placequeue.Tokens(func() (n int64) { _, _ = fmt.Sscan(tk.node[len(tk.node)-10:], &n); return n + 1 }(), tokensPerID, r.Tokens)"}},
 		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "zookeeper",
 	},
 	{

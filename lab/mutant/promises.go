@@ -14,7 +14,7 @@ var promises = []struct {
 		"tombstone-ignored", "tombstone-ignored-fast", "tombstone-not-written", "owner-by-its-beginning",
 		"renewal-recreates", "publish-before-write", "reader-beside-writer", "permits-of-the-holders",
 		"quorum-of-one", "repetition-is-no-doubt", "whose-node-is-not-asked",
-		"stranger-is-not-refused", "fence-not-demanded", "two-places-at-one-revision",
+		"stranger-is-not-refused", "fence-not-demanded",
 		"held-row-is-free", "java-is-not-a-holder", "late-attempt-has-the-key",
 	}},
 	{"P2", "the holder's context is cancelled before the store may grant the key to another", []string{
