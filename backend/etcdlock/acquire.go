@@ -66,9 +66,6 @@ func (b *Backend) Acquire(ctx context.Context, r driver.Request) (driver.Grant, 
 
 // ticket returns the ticket of the request's owner.
 func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
-	if err := checkRequest(r); err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing was sent
 	}
@@ -106,7 +103,7 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request, tr
 		if created != 0 {
 			o.queue, o.revision, err = b.queue(ctx, tk.id.key)
 		} else {
-			o.queue, o.revision, err = b.create(ctx, s, fence, b.creation(tk, path, try, newest))
+			o.queue, o.revision, err = b.create(ctx, tk, path, s, fence, try, newest)
 		}
 		i := o.queue.find(path)
 		if created == 0 && isUnknown(err) {
@@ -144,72 +141,38 @@ func (b *Backend) grant(ctx context.Context, tk *ticket, r *driver.Request, s *s
 	}
 	g := r.Grant()
 	g.TTL, g.Sent, g.Contended = min(r.TTL, s.maxLease()), sent, i < len(q)-1
-	var err error
-	if g.Token, g.LastToken, err = tokens(q[i].written, r.Tokens); err != nil {
-		return driver.Grant{}, err
-	}
+	g.Token, g.LastToken = placequeue.Tokens(q[i].written, tokensPerRevision, r.Tokens)
 	if !b.table.setHeld(tk, s, &g) {
 		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the place
 	}
 	return g, nil
 }
 
-func (b *Backend) creation(tk *ticket, path string, try bool, newest int64) creation {
-	return creation{path: path, dir: b.dir(tk.id.key), value: valueOf(tk.sharing, tk.id.owner), try: try, newest: newest}
-}
-
-// creation is what a transaction needs to create a place.
-type creation struct {
-	path   string
-	dir    string // what the names of all places of the key begin with
-	value  string
-	try    bool  // create it only if there is no place that is newer than newest
-	newest int64 // a revision
-}
-
-func (s *session) compare(fence int64) clientv3.Cmp {
-	return clientv3.Compare(clientv3.ModRevision(s.path), "=", fence)
-}
-
-func (c *creation) compare() clientv3.Cmp {
-	if c.try {
-		return clientv3.Compare(clientv3.CreateRevision(c.dir), "<", c.newest+1).WithPrefix()
+// create creates a place, unless it exists or another place is in the way: with try, one that
+// is newer than newest. It returns the queue and its revision. After a creation with try, the
+// queue has the new place alone. It fails with errFence if it has created nothing because the
+// fence was written: the session then knows the new fence, or has ended.
+func (b *Backend) create(ctx context.Context, tk *ticket, path string, s *session, fence int64, try bool, newest int64) (queue, int64, error) {
+	dir, value := b.dir(tk.id.key), valueOf(tk.sharing, tk.id.owner)
+	read := clientv3.OpGet(dir, clientv3.WithPrefix())
+	then := []clientv3.Op{clientv3.OpPut(path, value, clientv3.WithLease(s.id)), read}
+	free := clientv3.Compare(clientv3.CreateRevision(path), "=", 0)
+	if try {
+		then = then[:1]
+		free = clientv3.Compare(clientv3.CreateRevision(dir), "<", newest+1).WithPrefix()
 	}
-	return clientv3.Compare(clientv3.CreateRevision(c.path), "=", 0)
-}
-
-func (c *creation) put(s *session) clientv3.Op {
-	return clientv3.OpPut(c.path, c.value, clientv3.WithLease(s.id))
-}
-
-func (c *creation) read() clientv3.Op { return clientv3.OpGet(c.dir, clientv3.WithPrefix()) }
-
-// place returns the place that was created.
-func (c *creation) place(revision int64) place {
-	sharing, owner := parseValue(c.value)
-	return place{path: c.path, owner: owner, sharing: sharing, created: revision, written: revision}
-}
-
-// create creates a place, unless it exists or another place is in the way. It returns the
-// queue and its revision. After a creation with try, the queue has the new place alone. It
-// fails with errFence if it has created nothing because the fence was written: the session
-// then knows the new fence, or has ended.
-func (b *Backend) create(ctx context.Context, s *session, fence int64, c creation) (queue, int64, error) {
-	then := []clientv3.Op{c.put(s)}
-	if !c.try {
-		then = append(then, c.read())
-	}
-	op := clientv3.OpTxn([]clientv3.Cmp{s.compare(fence), c.compare()}, then, []clientv3.Op{clientv3.OpGet(s.path), c.read()})
-	resp, err := b.batcher.do(ctx, op, c.path, c.dir)
+	resp, err := b.client.Txn(ctx).If(s.isFenced(fence), free).Then(then...).Else(clientv3.OpGet(s.path), read).Commit()
 	if err != nil {
 		return nil, 0, err
 	}
-	if resp.txn.Succeeded && c.try {
-		return queue{c.place(resp.revision)}, resp.revision, nil
+	b.learnTerm(resp.Header)
+	revision := resp.Header.Revision
+	if resp.Succeeded && try {
+		return queue{{path: path, owner: tk.id.owner, sharing: tk.sharing, created: revision, written: revision}}, revision, nil
 	}
-	q := parseQueue(resp.txn.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
-	if !resp.txn.Succeeded && !s.learn(resp.txn.Responses[0].GetResponseRange(), fence) && q.find(c.path) < 0 {
+	q := parseQueue(resp.Responses[1].GetResponseRange().Kvs, b.opts.prefix)
+	if !resp.Succeeded && !s.learn(resp.Responses[0].GetResponseRange(), fence) && q.find(path) < 0 {
 		return nil, 0, errFence
 	}
-	return q, resp.revision, nil
+	return q, revision, nil
 }

@@ -3,10 +3,8 @@ package etcdlock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -33,7 +31,6 @@ type Backend struct {
 	making  chan struct{}           // full while a goroutine makes a session
 	table   table
 	sweeper sweeper
-	batcher batcher
 
 	background context.Context //nolint:containedctx // the context of the tasks that belong to no call
 	cancel     context.CancelFunc
@@ -60,7 +57,6 @@ func New(client *clientv3.Client, opts ...Option) (*Backend, error) {
 	b.background, b.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // belongs to no call: ended by Close
 	b.table = table{backend: b, tickets: make(map[ticketID]*ticket), held: make(map[string]*ticket), slots: make(map[string]*slots)}
 	b.sweeper = sweeper{backend: b, wake: make(chan struct{}, 1), places: make(map[string]leftover)}
-	b.batcher.backend = b
 	b.run(b.sweeper.run)
 	return b, nil
 }
@@ -143,17 +139,4 @@ func (b *Backend) queue(ctx context.Context, key string) (queue, int64, error) {
 	}
 	b.learnTerm(resp.Header)
 	return parseQueue(resp.Kvs, b.opts.prefix), resp.Header.Revision, nil
-}
-
-func checkRequest(r *driver.Request) error {
-	switch {
-	case r.TTL < time.Millisecond:
-		return fmt.Errorf("etcdlock: a TTL of %v is less than a millisecond", r.TTL)
-	case r.Permits < 0, r.Permits > 0 && r.Mode != driver.Exclusive,
-		r.Mode != driver.Exclusive && r.Mode != driver.Shared:
-		return fmt.Errorf("etcdlock: mode %v with %d permits makes no sense", r.Mode, r.Permits)
-	case r.Key == "", r.Owner == "":
-		return fmt.Errorf("etcdlock: key %q or owner %q is empty", r.Key, r.Owner)
-	}
-	return nil
 }

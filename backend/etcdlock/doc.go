@@ -16,10 +16,9 @@
 // attached to a lease of etcd. The order of the places is the order in which they were
 // created. The owner of the first place has the key. Every other owner watches the place in
 // front of its own, so a release wakes exactly one waiter. To take a free key is one
-// request, and to release it is another one. A process that has several such requests in
-// flight sends others together, in one transaction. [Backend] meets the contracts of
-// [driver.Backend], [driver.Queuer], [driver.Extender],
-// [driver.Inspector] and [driver.Pinger].
+// request, and to release it is another one. [Backend] meets the contracts of
+// [driver.Backend], [driver.Queuer], [driver.Extender], [driver.Inspector] and
+// [driver.Pinger].
 //
 // # Guarantees
 //

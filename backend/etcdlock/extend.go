@@ -7,6 +7,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -53,9 +54,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	} else if err != nil {
 		return driver.Grant{}, err
 	}
-	if extended.Token, extended.LastToken, err = tokens(resp.Header.Revision, n); err != nil {
-		return driver.Grant{}, err
-	}
+	extended.Token, extended.LastToken = placequeue.Tokens(resp.Header.Revision, tokensPerRevision, n)
 	if !b.table.extend(l.ticket, extended) {
 		return driver.Grant{}, errNotHeld
 	}

@@ -82,7 +82,7 @@ func (b *Backend) info(key string, q queue) driver.KeyInfo {
 		if p.owner != "" {
 			h.Owner = driver.Fingerprint(p.owner)
 		}
-		h.Token, _, _ = tokens(p.written, 1)
+		h.Token, _ = placequeue.Tokens(p.written, tokensPerRevision, 1)
 		if l, ok := b.table.heldAt(p.path); ok {
 			h.Since, h.ExpiresIn = l.since, time.Until(l.grant.Sent.Add(l.grant.TTL))
 		}

@@ -37,6 +37,11 @@ type place struct {
 	written int64 // the revision that has written it last
 }
 
+// tokensPerRevision is how many fencing tokens one revision yields. A revision belongs to
+// one write, and revisions rise for as long as the cluster keeps its data. The tokens of a
+// grant are made of the revision of the last write to the owner's key in etcd.
+const tokensPerRevision = 1024
+
 // Sharing returns what the owner of the place asks for.
 func (p place) Sharing() driver.Sharing { return p.sharing }
 

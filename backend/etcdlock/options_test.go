@@ -30,30 +30,6 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// Requests that make no sense are refused at once, and nothing is sent.
-func TestRequestsAreChecked(t *testing.T) {
-	t.Parallel()
-	b := newBackend(t, newClient(t, "127.0.0.1:1"))
-	for want, change := range map[string]func(*driver.Request){
-		"a TTL of 1µs is less than a millisecond":       func(r *driver.Request) { r.TTL = time.Microsecond },
-		"mode exclusive with -1 permits makes no sense": func(r *driver.Request) { r.Permits = -1 },
-		"mode shared with 2 permits makes no sense":     func(r *driver.Request) { r.Mode, r.Permits = driver.Shared, 2 },
-		"mode Mode(7) with 0 permits makes no sense":    func(r *driver.Request) { r.Mode = 7 },
-		`key "" or owner "o" is empty`:                  func(r *driver.Request) { r.Key, r.Owner = "", "o" },
-		`key "k" or owner "" is empty`:                  func(r *driver.Request) { r.Key, r.Owner = "k", "" },
-	} {
-		r := testkit.NewRequest(t.Name())
-		change(&r)
-		_, err := b.TryAcquire(context.Background(), r)
-		_, err2 := b.Acquire(context.Background(), r)
-		for _, err := range []error{err, err2} {
-			if err == nil || err.Error() != "etcdlock: "+want {
-				t.Errorf("%v, want %q", err, want)
-			}
-		}
-	}
-}
-
 func TestOtherKindOfLockByTheSameOwner(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, newClient(t, shared.Server(t).Addr()))

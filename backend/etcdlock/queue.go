@@ -25,8 +25,6 @@ func parseQueue(kvs []*mvccpb.KeyValue, prefix string) queue {
 	return q
 }
 
-// sort sorts the places. Several places have the same revision if one transaction has
-// created them, but not in the queue of one key.
 func (q queue) sort() {
 	slices.SortFunc(q, func(a, b place) int { return cmp.Compare(a.created, b.created) })
 }

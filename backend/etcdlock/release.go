@@ -28,7 +28,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	case l.path == "":
 		return nil
 	}
-	resp, err := b.batcher.do(op, clientv3.OpDelete(l.path), l.path)
+	resp, err := b.client.Delete(op, l.path)
 	switch {
 	case err != nil:
 		l.doubt = l.session.fence.Load()
@@ -40,7 +40,7 @@ func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
 	default:
 		b.table.deleted(l)
 	}
-	if wasHeld && resp.deleted == 0 {
+	if wasHeld && resp.Deleted == 0 {
 		return errNotHeld
 	}
 	return nil

@@ -121,6 +121,11 @@ func (b *Backend) learnTerm(h *pb.ResponseHeader) {
 	}
 }
 
+// isFenced demands that the fence is unchanged.
+func (s *session) isFenced(fence int64) clientv3.Cmp {
+	return clientv3.Compare(clientv3.ModRevision(s.path), "=", fence)
+}
+
 // fresh returns when the lease of etcd was kept alive recently enough for a lock that
 // counts from the given time. The caller has learned the term of the answer that the lock
 // is granted or renewed by.

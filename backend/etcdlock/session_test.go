@@ -326,42 +326,6 @@ func TestLateDeletionSparesTheNextOwner(t *testing.T) {
 	})
 }
 
-// The release of a holder and the place of a waiter are in one batch. The waiter is served
-// at once.
-func TestReleaseInTheBatchOfAWaiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := startFake(t)
-		b, s := newVirtual(t, f)
-		g := testkit.MustTry(t, b, testkit.NewRequest("k"))
-		var arrive []func()
-		var others sync.WaitGroup
-		for _, key := range []string{"1", "2", "3", "4"} {
-			arrive = append(arrive, s.holdNext("Txn"))
-			others.Go(func() { testkit.MustTry(t, b, testkit.NewRequest(key)) })
-			synctest.Wait()
-		}
-		start := time.Now()
-		w := testkit.StartWaiter(t, b, testkit.NewRequest("k"))
-		synctest.Wait()
-		released := make(chan error, 1)
-		go func() { released <- b.Release(context.Background(), g) }()
-		synctest.Wait()
-		arrive[0]() // its successor is the batch
-		next := w.Served(t)
-		if d := time.Since(start); d > 0 {
-			t.Errorf("the waiter is served after %v", d)
-		}
-		if err := <-released; err != nil {
-			t.Error(err)
-		}
-		for _, f := range arrive {
-			f()
-		}
-		others.Wait()
-		testkit.MustRelease(t, b, next)
-	})
-}
-
 // A lease of etcd that was revoked costs Ping nothing. What Ping has written ends with the
 // Backend.
 func TestPingAfterTheSessionWasLost(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
@@ -37,9 +35,9 @@ func (b *Backend) TryAcquire(ctx context.Context, r driver.Request) (driver.Gran
 	defer end()
 	g, o, err := b.attempt(op, tk, &r)
 	if err == errHeld { //nolint:errorlint // one that is wrapped says more
-		err = b.heldError(op, r.Key, o)
+		err = b.heldError(op, o.first)
 	}
-	if errors.Is(err, driver.ErrNotAcquired) && b.table.removeUnqueued(tk) {
+	if errors.Is(err, driver.ErrNotAcquired) && b.table.remove(tk, true) {
 		_, _ = b.nodes.delete(op, tk) // continues in the background after an error
 	}
 	return g, err
@@ -94,43 +92,36 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 		if err != nil {
 			return driver.Grant{}, obstacle{}, err
 		}
-		sent := time.Now()
 		if tk.node != "" && tk.session != s {
 			tk.node, tk.inDoubt = "", false // the node ended with its session
 			b.table.setLost(tk)
 		}
-		if !b.trial.passed.Load() {
-			created, err := b.trial.begin(b.nodes).wait(ctx)
-			if err != nil && (created || !errors.Is(err, zk.ErrNoAuth)) { // the key's node may exist
-				return driver.Grant{}, obstacle{}, err
-			}
+		if err := b.trial.run(ctx, b.nodes); err != nil {
+			return driver.Grant{}, obstacle{}, err
 		}
 		if err := b.nodes.find(ctx, tk, s); err != nil {
 			return driver.Grant{}, obstacle{}, err
 		}
-		var createZxid int64 // 0 unless the node is created now
+		sent, seen := time.Now(), view{}
 		if tk.node == "" {
-			creation := b.nodes.create(ctx, tk, s)
-			c, err := creation.wait(ctx)
-			if err != nil {
-				if !creation.isDone() {
-					abandoned = true
-					go b.nodes.abandon(tk, creation)
-				}
-				if errors.Is(err, errEphemeral) {
-					return driver.Grant{}, obstacle{session: s, watch: []string{tk.parent}}, err
-				}
-				return driver.Grant{}, obstacle{}, err
+			creation := b.nodes.create(tk, s)
+			if seen, err = creation.wait(ctx); err != nil && !creation.isDone() {
+				abandoned = true
+				go b.nodes.abandon(tk, creation)
 			}
-			sent, createZxid = c.sent, c.zxid
-		} else if _, err := b.link.sync().wait(ctx); err != nil {
-			return driver.Grant{}, obstacle{}, err
+			if errors.Is(err, errEphemeral) {
+				return driver.Grant{}, obstacle{session: s, watch: []string{tk.parent}}, err
+			}
+		} else {
+			seen, err = b.nodes.look(ctx, tk)
 		}
-		p, err := b.position(ctx, tk, createZxid)
 		if err != nil {
 			return driver.Grant{}, obstacle{}, err
 		}
-		tk.first = p.first
+		p, err := b.position(ctx, tk, seen)
+		if err != nil {
+			return driver.Grant{}, obstacle{}, err
+		}
 		switch {
 		case !p.exists:
 			// The node was deleted. Or it was created in a session that began between the
@@ -151,9 +142,9 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 				}
 			}
 		case len(p.blockers) > 0:
-			return driver.Grant{}, obstacle{s, p.blockers, tk.node, tk.createdAt, p.first}, errHeld
+			return driver.Grant{}, obstacle{s, p.blockers, tk.node, p.first}, errHeld
 		default:
-			g, err := b.grant(tk, r, s, &p, sent)
+			g, err := b.grant(tk, r, &p, sent)
 			return g, obstacle{}, err
 		}
 	}
@@ -161,22 +152,13 @@ func (b *Backend) attempt(ctx context.Context, tk *ticket, r *driver.Request) (d
 }
 
 // grant records that the owner of tk has the key.
-func (b *Backend) grant(tk *ticket, r *driver.Request, s *session, p *position, sent time.Time) (driver.Grant, error) {
+func (b *Backend) grant(tk *ticket, r *driver.Request, p *position, sent time.Time) (driver.Grant, error) {
 	g := r.Grant()
-	g.TTL = min(r.TTL, s.maxLease())
+	g.TTL = min(r.TTL, tk.session.maxLease())
 	g.Sent, g.Contended = sent, p.contended
-	var err error
-	if g.Token, g.LastToken, err = tokens(p.createZxid, r.Tokens); err != nil {
-		return driver.Grant{}, err
-	}
-	if had, ok := b.table.held(tk.id); ok {
-		g.Token, g.LastToken = had.grant.Token, had.grant.LastToken
-	}
-	if !b.table.setHeld(tk, s, g) {
+	g.Token, g.LastToken = placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)
+	if !b.table.setHeld(tk, &g) {
 		return driver.Grant{}, errGivenUp // the call that gave up the ticket deletes the node
-	}
-	if p.alone {
-		b.link.watchCounter(tk.parent, tk.number())
 	}
 	return g, nil
 }
@@ -189,47 +171,28 @@ type position struct {
 	orphans    []string  // the blockers that have the same owner
 	first      string    // the path of the first node in the queue
 	contended  bool      // other nodes are behind it
-	alone      bool      // it was created in an empty queue
 	createZxid int64     // ID of the transaction that created the node
 }
 
-// position reads the queue, and the metadata of tk's node. If the node was just created,
-// createZxid is the ID of that transaction, and the metadata need not be read. Nor need the
-// queue, if the node's number tells that it is the first.
-func (b *Backend) position(ctx context.Context, tk *ticket, createZxid int64) (position, error) {
-	stat, names := zk.Stat{Czxid: createZxid, EphemeralOwner: tk.session.id}, []string{tk.name()}
-	if createZxid == 0 || !b.link.counters.isNext(tk.parent, tk.number()) {
-		children := b.link.children(tk.parent)
-		var err error
-		if createZxid == 0 {
-			if stat, err = b.link.stat(tk.node).wait(ctx); err != nil {
-				return position{}, err
-			}
-		}
-		if names, err = children.wait(ctx); err != nil {
-			return position{}, err
-		}
-	}
-	q, err := parseQueue(names)
+// position returns the position of tk's node.
+func (b *Backend) position(ctx context.Context, tk *ticket, seen view) (position, error) {
+	q, err := parseQueue(seen.names)
 	if err != nil {
 		return position{}, err
 	}
 	i := q.find(tk.name())
 	// A server that lags behind may still show the node of a session that has ended. Such
 	// a node is about to be deleted and is not a lock.
-	if i < 0 || tk.session != b.link.session() || stat.EphemeralOwner != tk.session.id {
+	if i < 0 || tk.session != b.link.session() || seen.owner != tk.session.id {
 		return position{}, nil
 	}
-	p := position{
-		exists: true, createZxid: stat.Czxid, first: tk.parent + "/" + q[0].name,
-		contended: i < len(q)-1, alone: createZxid != 0 && len(q) == 1,
-	}
-	if p.stranger, err = b.stranger(ctx, tk.parent, names, q, tk.kind); err != nil {
+	p := position{exists: true, createZxid: seen.zxid, first: tk.parent + "/" + q[0].name, contended: i < len(q)-1}
+	if p.stranger, err = b.stranger(ctx, tk.parent, seen.names, q, tk.kind); err != nil {
 		return position{}, err
 	}
 	for _, n := range placequeue.Blockers(q, i) {
 		if n.kind.tag == tagPlain && p.stranger == nil {
-			p.stranger = &stranger{n.name, errHeld}
+			p.stranger = &stranger{name: n.name, err: errHeld}
 		}
 		path := tk.parent + "/" + n.name
 		p.blockers = append(p.blockers, path)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -51,12 +49,8 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 		return nil, err
 	}
 	b.watches = newWatches(b.link)
-	b.nodes = &nodes{
-		opts: &b.opts, link: b.link, background: b.background,
-		parents: &parents{opts: &b.opts}, deleting: make(map[string]bool),
-	}
+	b.nodes = &nodes{opts: &b.opts, link: b.link, background: b.background, parents: parents{&b.opts}}
 	b.table = newTable(b.nodes.deleteInBackground)
-	b.background.run(func() { b.table.run(b.background.ctx) })
 	return b, nil
 }
 
@@ -67,6 +61,7 @@ func New(servers []string, opts ...Option) (*Backend, error) {
 func (b *Backend) Close() error {
 	if b.background.stop(errClosed) {
 		b.link.close()
+		b.table.stopTimers()
 		b.background.wait()
 	}
 	return nil
@@ -75,18 +70,13 @@ func (b *Backend) Close() error {
 // Ping implements [driver.Pinger]. It returns nil if there is a session and the leader
 // answers. Until that was successful once, it also creates, reads, writes and deletes a node
 // below the root, with the ACL of the locks: the error names the permission that is missing.
-// With [WithPath] a user that may create no nodes below the root is not tested.
 func (b *Backend) Ping(ctx context.Context) error {
 	op, end := b.link.opContext(ctx)
 	defer end()
-	if err := b.link.confirm(op); err != nil || b.trial.passed.Load() {
+	if err := b.link.confirm(op); err != nil {
 		return err
 	}
-	created, err := b.trial.begin(b.nodes).wait(op)
-	if !created && b.opts.path != nil && errors.Is(err, zk.ErrNoAuth) {
-		return nil
-	}
-	return err
+	return b.trial.run(op, b.nodes)
 }
 
 // Features implements [driver.Backend]. The requests for a key wait in one queue,
@@ -96,42 +86,19 @@ func (b *Backend) Ping(ctx context.Context) error {
 func (b *Backend) Features() driver.Features { return driver.Features{Sharing: true} }
 
 // path returns the path of the key's node.
-func (b *Backend) path(key string) (string, error) {
-	if b.opts.path == nil {
-		return b.opts.root + "/" + EscapeKey(key), nil
-	}
-	path := b.opts.root + "/" + b.opts.path(key)
-	if err := checkPath(path); err != nil {
-		return "", fmt.Errorf("zklock: WithPath: %w", err)
-	}
-	return path, nil
-}
+func (b *Backend) path(key string) string { return b.opts.root + "/" + EscapeKey(key) }
 
 // ticket returns the ticket of the request's owner. If the owner has none, it makes one.
 // The ticket of a queued request is kept while another owner has the key.
 func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*ticket, error) {
-	if err := checkRequest(r); err != nil {
-		return nil, err
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing was sent
 	}
-	parent, err := b.path(r.Key)
-	if err != nil {
-		return nil, err
-	}
 	id := ticketID{r.Key, r.Owner}
-	// If this process has the key, one read is cheaper than a node that is created and
-	// deleted again, which are two writes.
-	if !queued && b.table.heldByOther(id) {
-		if err := b.peek(ctx, r, parent); err != nil {
-			return nil, err
-		}
-	}
 	k := b.opts.kindOf(r.Sharing())
 	tk := b.table.getOrAdd(id, queued, func() *ticket {
 		return &ticket{
-			id: id, parent: parent, guid: guidOf(r.Owner), kind: k,
+			id: id, parent: b.path(r.Key), guid: guidOf(r.Owner), kind: k,
 			busy: make(chan struct{}, 1), gone: make(chan struct{}),
 		}
 	})
@@ -142,21 +109,6 @@ func (b *Backend) ticket(ctx context.Context, r *driver.Request, queued bool) (*
 		return nil, fmt.Errorf("zklock: the owner has asked for %s before", tk.kind.tag)
 	}
 	return tk, nil
-}
-
-// peek returns a HeldError if the first in the queue does not share the key with r. It
-// asks the leader: another process may have deleted nodes through another server.
-func (b *Backend) peek(ctx context.Context, r *driver.Request, parent string) error {
-	op, end := b.link.opContext(ctx)
-	defer end()
-	q, err := b.queue(op, parent)
-	if err != nil {
-		return err
-	}
-	if len(q) > 0 && !q[0].kind.sharing.Admits(1, r.Sharing()) {
-		return b.heldError(op, r.Key, obstacle{first: parent + "/" + q[0].name})
-	}
-	return nil
 }
 
 // queue returns the queue below parent as the leader knows it.
@@ -171,55 +123,25 @@ func (b *Backend) queue(ctx context.Context, parent string) (queue, error) {
 	return parseQueue(names)
 }
 
-// stranger returns a child of a key's node beside which a node of kind k must not be: one
-// that does not see it, or an ephemeral node of another program, which is a lock with a rule
-// that is not known. The children have the names, of which q is the queue.
-func (b *Backend) stranger(ctx context.Context, parent string, names []string, q queue, k kind) (*stranger, error) {
-	if s := findStranger(names, q, k); s != nil {
-		return s, nil
+// heldError returns the error that names the holder of the key: the owner of the first node
+// in the queue. If that owner is in another process, it has held the key for at most the time
+// since it joined the queue. Values that are not known are left out.
+func (b *Backend) heldError(ctx context.Context, first string) *driver.HeldError {
+	if l, ok := b.table.heldAt(first); ok {
+		left := max(time.Until(placequeue.End(l.grant)), 0)
+		return &driver.HeldError{Holder: driver.HolderOf(l.grant.Owner), Held: time.Since(l.since), RetryAfter: left}
 	}
-	var others []string
-	var stats []*pending[zk.Stat]
-	for _, name := range names {
-		if _, ok := parseNode(name); !ok {
-			others, stats = append(others, name), append(stats, b.link.stat(parent+"/"+name))
-		}
+	node, err := b.link.content(first).wait(ctx)
+	if err != nil || node.stat.Czxid == 0 {
+		return &driver.HeldError{}
 	}
-	for i, name := range others {
-		stat, err := stats[i].wait(ctx)
-		switch {
-		case err != nil:
-			return nil, err
-		case isEphemeral(&stat):
-			return newStranger(name, "the %s %q of another program, which may not see other locks", ephemeralNode, name), nil
-		}
-	}
-	return nil, nil //nolint:nilnil // there is none
-}
-
-// isEphemeral reports whether a node ends with a session. The server has the kinds of other
-// nodes in the same field: containers, and nodes with a TTL, whose first byte is 0xff.
-func isEphemeral(stat *zk.Stat) bool {
-	owner := stat.EphemeralOwner
-	return owner != 0 && owner != math.MinInt64 && uint64(owner)>>56 != 0xff
+	since := time.UnixMilli(node.stat.Ctime) // by the server's clock
+	return &driver.HeldError{Holder: holderName(node.data), Held: max(time.Since(since), 0)}
 }
 
 // lose gives up the ticket of an owner that has lost the key.
 func (b *Backend) lose(tk *ticket) {
-	if b.table.remove(tk) {
+	if b.table.remove(tk, false) {
 		b.nodes.deleteInBackground(tk)
 	}
-}
-
-func checkRequest(r *driver.Request) error {
-	switch {
-	case r.TTL < time.Millisecond:
-		return fmt.Errorf("zklock: a TTL of %v is less than a millisecond", r.TTL)
-	case r.Permits < 0, r.Permits > 0 && r.Mode != driver.Exclusive,
-		r.Mode != driver.Exclusive && r.Mode != driver.Shared:
-		return fmt.Errorf("zklock: mode %v with %d permits makes no sense", r.Mode, r.Permits)
-	case r.Key == "", r.Owner == "":
-		return fmt.Errorf("zklock: key %q or owner %q is empty", r.Key, r.Owner)
-	}
-	return nil
 }

@@ -22,7 +22,8 @@ func startCurator(t *testing.T, addr string) *peer {
 	return startPeer(t, exec.Command(java, "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", path, "testdata/Curator.java", addr))
 }
 
-// TestCurator: Curator's recipes and this package share locks and one queue.
+// TestCurator: Curator's recipes and this package share locks and one queue. Recipes that do
+// not see the nodes of this package are refused, and end the lease of a holder.
 func TestCurator(t *testing.T) {
 	testmode.Long(t)
 	t.Parallel()
@@ -113,4 +114,21 @@ func TestCurator(t *testing.T) {
 		c.must("released", "release", "write", path)
 		testkit.MustRelease(t, b, behind.Served(t))
 	})
+	for kind, recipe := range map[string]string{
+		"write": "InterProcessReadWriteLock", "latch": "ephemeral node", "semaphore": "InterProcessSemaphoreV2",
+	} {
+		t.Run("foreign "+kind, func(t *testing.T) {
+			key := "curator-foreign-" + kind
+			g := testkit.MustTry(t, observer, testkit.NewRequest(key))
+			c.must("true", "acquire", kind, parentOf(key))
+			got := testkit.Renewed(t, observer, g)
+			if got.Status != driver.Lost {
+				t.Errorf("renewal after Curator has come: %+v", got)
+			}
+			wantForeign(t, got.Err, recipe)
+			_, err := observer.TryAcquire(t.Context(), testkit.NewRequest(key))
+			wantForeign(t, err, recipe)
+			c.must("released", "release", kind, parentOf(key))
+		})
+	}
 }

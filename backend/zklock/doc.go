@@ -57,10 +57,6 @@
 // For each connection the names of the servers are looked up, and the credentials of
 // [WithDigestFunc] read, again. So does a [DialFunc] that reads its certificates.
 //
-// Usually an owner reads the queue after it has created its node. If the process has taken
-// the key repeatedly while the queue was empty, the number of the new node tells that it
-// is the first. The process then watches the key's node for as long as it exists.
-//
 // The data of an owner's node is the name of its holder ([distlock.Config.Holder]), for
 // people. Data that another program has written there is shown as the name if it is
 // printable and short.
@@ -72,7 +68,6 @@
 //
 //	by default            Curator's InterProcessMutex, LeaderSelector; go-zookeeper's Lock
 //	WithReadWriteNames    Curator's InterProcessReadWriteLock: its read locks are shared locks
-//	WithLatchNames        Curator's LeaderLatch
 //	WithKazooNames        kazoo's Lock, WriteLock and ReadLock
 //
 // A lock that is shared has one queue in order of arrival for both sides. All processes

@@ -10,8 +10,6 @@ import (
 	"github.com/distlock-go/distlock/driver"
 )
 
-const ephemeralNode = "ephemeral node"
-
 // errEphemeral: another program has an ephemeral node at the path of the key's node. Such
 // a node cannot have children.
 var errEphemeral = fmt.Errorf("%w: %s", driver.ErrForeign, ephemeralNode)
@@ -21,7 +19,6 @@ var (
 	errNoAnswer      = errors.New("no answer")
 	errNoSession     = errors.New("no session")
 	errNoCredentials = errors.New("no credentials were given, see WithDigest")
-	errRefusedAuth   = errors.New("the server refuses the digest scheme of WithDigest: see its providers and enforce.auth.schemes")
 	errTurnedAway    = errors.New("the server began no session: it may have no majority, as in its read-only mode, or too many connections of this client")
 )
 

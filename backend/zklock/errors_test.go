@@ -106,20 +106,6 @@ func TestOutageTexts(t *testing.T) {
 	}
 }
 
-// TestPing: Ping succeeds if the server answers. Otherwise the error has the address and
-// the cause.
-func TestPing(t *testing.T) {
-	t.Parallel()
-	if err := admin.Ping(t.Context(), newLocker(t, shared.Server(t).Addr())); err != nil {
-		t.Errorf("Ping: %v", err)
-	}
-	dead := child.ClosedAddr(t)
-	err := admin.Ping(t.Context(), newLocker(t, dead, zklock.WithOpTimeout(100*time.Millisecond)))
-	if !errors.Is(err, distlock.ErrUnavailable) || !strings.Contains(err.Error(), dead) || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("Ping without a server: %v", err)
-	}
-}
-
 func newLocker(tb testing.TB, addr string, opts ...zklock.Option) *distlock.Locker {
 	tb.Helper()
 	l := distlock.New(newBackend(tb, []string{addr}, opts...), distlock.Config{CloseTimeout: 100 * time.Millisecond})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -27,7 +28,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	if g.Sharing() != (driver.Sharing{}) {
 		return driver.Grant{}, errNotExclusive
 	}
-	lock, ok := b.table.held(ticketID{g.Key, g.Owner})
+	lock, ok := b.table.heldBy(ticketID{g.Key, g.Owner})
 	if !ok {
 		return driver.Grant{}, errNotHeld
 	}
@@ -61,9 +62,7 @@ func (b *Backend) Extend(ctx context.Context, g driver.Grant, n int) (driver.Gra
 	}
 	extended := lock.grant
 	extended.Sent, extended.TTL, extended.Contended = sent, g.TTL, false
-	if extended.Token, extended.LastToken, err = tokens(stat.Mzxid, n); err != nil {
-		return driver.Grant{}, err
-	}
+	extended.Token, extended.LastToken = placequeue.Tokens(stat.Mzxid, tokensPerID, n)
 	if !b.table.extend(lock.ticket, extended, stat.Version) {
 		return driver.Grant{}, errNotHeld
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -26,14 +25,10 @@ const (
 // link is a Backend's connection to the ensemble. It knows what the client library does
 // not tell: the session's timeout, when a session can be used, and why there is none.
 type link struct {
-	opts    *options
-	conn    *zk.Conn
-	started chan struct{} // closed when conn is set
-	done    chan struct{} // closed by close
-
-	createZxids createZxids
-	counters    counters
-	nudges      atomic.Int32 // in flight
+	opts   *options
+	conn   *zk.Conn
+	done   chan struct{} // closed by close
+	nudges atomic.Int32  // in flight
 
 	mu            sync.Mutex
 	latest        *sniffer // the connection that was opened last
@@ -47,17 +42,15 @@ type link struct {
 }
 
 func newLink(ctx context.Context, servers []string, o *options) (*link, error) {
-	l := &link{
-		opts: o, started: make(chan struct{}), done: make(chan struct{}), up: make(chan struct{}),
-		counters: counters{byParent: make(map[string]*counter)},
-	}
+	l := &link{opts: o, done: make(chan struct{}), up: make(chan struct{})}
+	l.mu.Lock() // events wait until conn is set
+	defer l.mu.Unlock()
 	conn, _, err := zk.Connect(servers, o.sessionTimeout, zk.WithHostProvider(&hosts{ctx: ctx, lookup: o.lookup}),
-		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(logger{o.logger}), zk.WithLogInfo(false))
+		zk.WithDialer(l.dial), zk.WithEventCallback(l.onEvent), zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("zklock: %w", err)
 	}
 	l.conn = conn
-	close(l.started)
 	return l, nil
 }
 
@@ -81,7 +74,6 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 	}
 	s := &sniffer{
 		Conn: c, auth: auth, patience: min(max(l.opts.sessionTimeout/3, time.Second), sessionPatience),
-		createZxids: &l.createZxids, wantsWatch: l.counters.wantsWatch,
 		onEnd: func(err error) { l.setFailure(address, fmt.Errorf("the connection ended: %w", err)) },
 	}
 	l.mu.Lock()
@@ -94,7 +86,6 @@ func (l *link) dial(network, address string, timeout time.Duration) (net.Conn, e
 // reads what the server has sent after the event.
 func (l *link) onEvent(e zk.Event) {
 	if e.Type != zk.EventSession {
-		l.counters.forget(e.Path)
 		return
 	}
 	l.mu.Lock()
@@ -115,7 +106,6 @@ func (l *link) onEvent(e zk.Event) {
 		l.endSession()
 		l.setDown()
 	case zk.StateDisconnected:
-		l.counters.forgetAll()
 		l.setDown()
 	}
 }
@@ -124,7 +114,6 @@ func (l *link) onEvent(e zk.Event) {
 // repeats that before it sends anything else. The sniffer replaces the empty credentials
 // by those of its connection.
 func (l *link) authenticate() {
-	<-l.started
 	if err := l.conn.AddAuth("digest", nil); err != nil {
 		return // the next connection tries again
 	}
@@ -252,20 +241,6 @@ func (l *link) stat(path string) *pending[zk.Stat] {
 	})
 }
 
-// watchCounter sets a watch on a key's node, in which there is a node with this number. It
-// returns at once.
-func (l *link) watchCounter(parent string, number int64) {
-	one := l.counters.add(parent, number)
-	if one == nil {
-		return
-	}
-	reply := l.stat(parent)
-	go func() {
-		<-reply.done
-		l.counters.setWatched(parent, one, reply.value.Czxid != 0)
-	}()
-}
-
 // content is the data of a node and its metadata.
 type content struct {
 	data []byte
@@ -381,9 +356,8 @@ func (l *link) cause(ctx context.Context) error {
 	return l.explain(errNoSession)
 }
 
-// logger passes the messages of the client library on.
-type logger struct{ to *slog.Logger }
+// silent drops the messages of the client library: the errors of the calls say the same.
+type silent struct{}
 
-func (l logger) Printf(format string, args ...any) {
-	l.to.Debug("zklock: " + fmt.Sprintf(format, args...))
-}
+// Printf is for [zk.Logger].
+func (silent) Printf(string, ...any) {}

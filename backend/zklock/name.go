@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"regexp"
 	"strconv"
-	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/distlock-go/distlock/driver"
 )
@@ -20,7 +17,6 @@ const (
 	tagLock   = "lock-"     // InterProcessMutex, LeaderSelector
 	tagRead   = "__READ__"  // InterProcessReadWriteLock
 	tagWrite  = "__WRIT__"  // InterProcessReadWriteLock
-	tagLatch  = "latch-"    // LeaderLatch
 	tagKazoo  = "__lock__"  // kazoo's Lock and WriteLock
 	tagKazooR = "__rlock__" // kazoo's ReadLock
 	tagPlain  = "lock"      // a name that begins with this, of a program without a recipe's names
@@ -30,8 +26,17 @@ const (
 	numberLen = 10 // the server pads the number with zeros to this length
 )
 
-// plainName matches names that begin with tagPlain and are none of Curator's recipes.
-var plainName = regexp.MustCompile(`^lock([^-].*|-.*\D)?\d{10}$`)
+var (
+	// recipeName matches the names of this package, of Curator's recipes and of kazoo's.
+	recipeName = regexp.MustCompile(`^(?:_c_(.{36})-(go-)?)?.*(lock-|__READ__|__WRIT__|__r?lock__|__PERMIT([1-9]\d*)__)(\d{10,}|-\d{9,})$`)
+
+	// plainName matches names that begin with tagPlain and are none of a recipe.
+	plainName = regexp.MustCompile(`^lock([^-].*|-.*\D)?\d{10}$`)
+)
+
+// tokensPerID is how many fencing tokens one transaction ID yields. Transaction IDs are
+// unique and rise over sessions, restarts and leaders.
+const tokensPerID = 64
 
 // kind is what a node asks for.
 type kind struct {
@@ -55,34 +60,23 @@ func (n node) Sharing() driver.Sharing { return n.kind.sharing }
 func nodePrefix(guid string, k kind) string { return prefix + guid + "-" + mark + k.tag }
 
 // parseNode parses a name. It returns false if a node with this name is not in the queue.
-func parseNode(name string) (node, bool) {
-	n := node{name: name}
-	rest := name
-	if end := len(prefix) + uuidLen; len(name) > end && strings.HasPrefix(name, prefix) && name[end] == '-' {
-		n.guid, rest = name[len(prefix):end], name[end:]
-		n.ours = strings.HasPrefix(rest, "-"+mark)
-	}
+func parseNode(name string) (n node, ok bool) {
+	n = node{name: name, kind: kind{tag: tagPlain}}
 	var number string
-	if i := strings.LastIndex(rest, tagPermit); i >= 0 {
-		text, after, ok := strings.Cut(rest[i+len(tagPermit):], tagEnd)
-		permits, err := strconv.Atoi(text)
-		if !ok || err != nil || permits < 1 {
-			return node{}, false
-		}
-		n.kind, number = kind{tagPermit + text + tagEnd, driver.Sharing{Permits: permits}}, after
-	} else {
-		shared := driver.Sharing{Mode: driver.Shared}
-		for _, k := range []kind{{tag: tagLock}, {tagRead, shared}, {tag: tagWrite}, {tag: tagLatch}, {tag: tagKazoo}, {tagKazooR, shared}} {
-			if i := strings.LastIndex(rest, k.tag); i >= 0 {
-				n.kind, number = k, rest[i+len(k.tag):]
+	if m := recipeName.FindStringSubmatch(name); m != nil {
+		n.guid, n.ours, n.kind.tag, number = m[1], m[2] != "", m[3], m[5]
+		switch {
+		case m[4] != "":
+			permits, err := strconv.Atoi(m[4])
+			if err != nil {
+				return node{}, false
 			}
+			n.kind.sharing.Permits = permits
+		case n.kind.tag == tagRead, n.kind.tag == tagKazooR:
+			n.kind.sharing.Mode = driver.Shared
 		}
-		if plainName.MatchString(name) {
-			n.kind, number = kind{tag: tagPlain}, name[len(name)-numberLen:]
-		}
-	}
-	if len(number) < numberLen {
-		return node{}, false
+	} else if plainName.MatchString(name) {
+		number = name[len(name)-numberLen:]
 	}
 	seq, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
@@ -92,19 +86,9 @@ func parseNode(name string) (node, bool) {
 	return n, true
 }
 
-// guidOf returns the UUID that represents an owner in the names of nodes: the UUID that
-// the owner begins with, otherwise a UUID derived from the owner. The result is always
-// the same, so an owner's node can be found after the reply to its creation was lost.
-func guidOf(owner string) string {
-	id := owner
-	if driver.HolderOf(owner) != "" {
-		id = owner[:uuidLen]
-	}
-	if u, err := uuid.Parse(id); err == nil && u.String() == id {
-		return id
-	}
-	return uuid.NewSHA1(uuid.Nil, []byte("distlock:"+owner)).String()
-}
+// guidOf returns the UUID that represents an owner in the names of nodes: the one that the
+// owner begins with. So an owner's node can be found after the reply to its creation was lost.
+func guidOf(owner string) string { return owner[:uuidLen] }
 
 // ownerOf is the inverse of guidOf for the owners of a Locker: it returns the owner with
 // this UUID and this name of its holder.

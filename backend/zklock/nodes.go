@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -14,47 +13,61 @@ type nodes struct {
 	opts       *options
 	link       *link
 	background *background
-	parents    *parents
-
-	mu       sync.Mutex
-	deleting map[string]bool // the paths of nodes that are being deleted
+	parents    parents
+	deleting   sync.Map // the paths of nodes that are being deleted: search leaves them out
 }
 
-// created describes the creation of a node.
-type created struct {
-	sent time.Time // just before the request was sent
-	zxid int64     // ID of the transaction; 0 if it is not known
+// view is what a ticket's owner sees of the queue.
+type view struct {
+	names []string // of all children of the key's node
+	owner int64    // the session of the ticket's node
+	zxid  int64    // ID of the transaction that created that node
 }
 
-// create creates the node of tk, which the caller has locked. A caller that does not wait
-// for the result must call abandon.
-func (n *nodes) create(ctx context.Context, tk *ticket, s *session) *pending[created] {
-	return begin(n.link, func(c *zk.Conn) (created, error) {
-		path := tk.parent + "/" + nodePrefix(tk.guid, tk.kind)
-		for {
-			sent := time.Now()
-			tk.createdAt = sent
-			node, err := c.Create(path, tk.data(), zk.FlagEphemeralSequential, n.opts.acl)
-			err = denied(err, "create in", tk.parent)
-			switch {
-			case err == nil:
-				tk.node, tk.session, tk.inDoubt = node, s, false
-				return created{sent, n.link.createZxids.take(node)}, nil
-			case errors.Is(err, zk.ErrNoChildrenForEphemerals):
-				return created{}, errEphemeral
-			case !errors.Is(err, zk.ErrNoNode):
-				tk.inDoubt = tk.inDoubt || !nothingDone(err)
-				return created{}, err
-			case ctx.Err() != nil:
-				return created{}, n.link.cause(ctx)
-			}
-			// The server may delete an empty container at any time, even before the next
-			// request.
-			if err := n.parents.create(c, tk.parent); err != nil {
-				return created{}, err
-			}
+// create creates the node of tk, which the caller has locked, and reads the queue. A caller
+// that does not wait for the result must call abandon.
+func (n *nodes) create(tk *ticket, s *session) *pending[view] {
+	return begin(n.link, func(c *zk.Conn) (view, error) {
+		node, err := n.parents.createIn(c, tk.parent, nodePrefix(tk.guid, tk.kind), tk.data())
+		switch {
+		case errors.Is(err, zk.ErrNoChildrenForEphemerals):
+			return view{}, errEphemeral
+		case err != nil:
+			tk.inDoubt = tk.inDoubt || !nothingDone(err)
+			return view{}, err
 		}
+		tk.node, tk.session, tk.inDoubt = node, s, false
+		names, parent, err := c.Children(tk.parent)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			return view{}, nil
+		case err != nil:
+			return view{}, denied(err, "read", tk.parent)
+		case len(names) == 1:
+			// The last change of the queue is the creation of the node, or a deletion since.
+			// A node that is created later has a larger ID than both.
+			return view{names, s.id, parent.Pzxid}, nil
+		}
+		exists, stat, err := c.Exists(node)
+		if err != nil || !exists {
+			return view{}, err
+		}
+		return view{names, stat.EphemeralOwner, stat.Czxid}, nil
 	})
+}
+
+// look reads the queue and the node of tk as the leader knows them.
+func (n *nodes) look(ctx context.Context, tk *ticket) (view, error) {
+	if _, err := n.link.sync().wait(ctx); err != nil {
+		return view{}, err
+	}
+	children := n.link.children(tk.parent)
+	stat, err := n.link.stat(tk.node).wait(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	names, err := children.wait(ctx)
+	return view{names, stat.EphemeralOwner, stat.Czxid}, err
 }
 
 // nothingDone reports whether the error says that the server has done nothing.
@@ -72,7 +85,7 @@ func nothingDone(err error) bool {
 
 // abandon waits for the result of create in place of its caller, and unlocks tk. If tk
 // was given up by then, a deletion waits for that.
-func (n *nodes) abandon(tk *ticket, creation *pending[created]) {
+func (n *nodes) abandon(tk *ticket, creation *pending[view]) {
 	<-creation.done
 	tk.unlock()
 }
@@ -118,7 +131,7 @@ func (n *nodes) search(ctx context.Context, tk *ticket, s *session) (found, orph
 	}
 	for _, other := range q {
 		path := tk.parent + "/" + other.name
-		if other.guid != tk.guid || n.isDeleting(path) {
+		if _, deleting := n.deleting.Load(path); deleting || other.guid != tk.guid {
 			continue
 		}
 		stat, err := n.link.stat(path).wait(ctx)
@@ -178,18 +191,11 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 	}
 	if tk.node != "" {
 		if tk.session == s {
-			var watched *counter
-			if tk.first == tk.node {
-				watched = n.link.counters.watched(tk.parent)
-			}
-			n.markDeleting(tk.node)
+			n.deleting.Store(tk.node, true)
 			if existed, err = n.link.remove(tk.node).wait(ctx); err != nil {
 				return false, err
 			}
-			n.unmarkDeleting(tk.node)
-			if existed && watched != nil {
-				n.link.counters.gone(watched, tk.number())
-			}
+			n.deleting.Delete(tk.node)
 		}
 		tk.node = ""
 		return existed, nil
@@ -209,7 +215,7 @@ func (n *nodes) tryDelete(ctx context.Context, tk *ticket) (existed bool, err er
 
 // deleteOrphan deletes a node in the background.
 func (n *nodes) deleteOrphan(path string) {
-	n.markDeleting(path)
+	n.deleting.Store(path, true)
 	n.background.run(func() {
 		n.background.retry(func(ctx context.Context) error {
 			op, end := n.link.opContext(ctx)
@@ -220,7 +226,7 @@ func (n *nodes) deleteOrphan(path string) {
 			_, err := n.link.remove(path).wait(op)
 			return err
 		})
-		n.unmarkDeleting(path)
+		n.deleting.Delete(path)
 	})
 }
 
@@ -229,31 +235,11 @@ func (n *nodes) deleteOrphan(path string) {
 func (n *nodes) withdraw(ctx context.Context, tk *ticket) error {
 	path := tk.node
 	tk.node = ""
-	n.markDeleting(path)
+	n.deleting.Store(path, true)
 	if _, err := n.link.remove(path).wait(ctx); err != nil {
 		n.deleteOrphan(path)
 		return err
 	}
-	n.unmarkDeleting(path)
+	n.deleting.Delete(path)
 	return nil
-}
-
-// markDeleting records that the deletion of a node has begun. Until unmarkDeleting is
-// called, search leaves it out.
-func (n *nodes) markDeleting(path string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.deleting[path] = true
-}
-
-func (n *nodes) unmarkDeleting(path string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.deleting, path)
-}
-
-func (n *nodes) isDeleting(path string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.deleting[path]
 }

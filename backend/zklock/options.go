@@ -2,12 +2,8 @@ package zklock
 
 import (
 	"context"
-	"crypto/fips140"
-	"crypto/sha1" //nolint:gosec // ZooKeeper's digest scheme uses it
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strconv"
 	"strings"
@@ -41,15 +37,12 @@ type Option func(*options)
 
 type options struct {
 	root           string
-	path           func(key string) string
-	keyOf          func(path string) (key string, ok bool)
 	sessionTimeout time.Duration
 	opTimeout      time.Duration
 	credentials    func() (user, password string, err error) // nil if there are none
 	acl            []zk.ACL
 	lookup         func(ctx context.Context, host string) ([]string, error)
 	dial           DialFunc
-	logger         *slog.Logger
 	exclusive      string // the tag of exclusive locks
 	shared         string // the tag of shared locks
 	err            error  // of the first invalid option
@@ -58,7 +51,7 @@ type options struct {
 func newOptions(opts []Option) (options, error) {
 	o := options{
 		root: DefaultRoot, sessionTimeout: DefaultSessionTimeout, opTimeout: DefaultOpTimeout,
-		dial: net.DialTimeout, lookup: net.DefaultResolver.LookupHost, logger: slog.New(slog.DiscardHandler), exclusive: tagLock, shared: tagRead,
+		dial: net.DialTimeout, lookup: net.DefaultResolver.LookupHost, exclusive: tagLock, shared: tagRead,
 	}
 	for _, opt := range opts {
 		if opt == nil {
@@ -67,10 +60,6 @@ func newOptions(opts []Option) (options, error) {
 		if opt(&o); o.err != nil {
 			return o, o.err
 		}
-	}
-	if o.keyOf != nil && o.path == nil {
-		o.refuse("WithKeyOf", "without WithPath")
-		return o, o.err
 	}
 	if o.acl == nil {
 		o.acl = zk.WorldACL(zk.PermAll)
@@ -107,35 +96,6 @@ func WithRoot(path string) Option {
 			o.refuse("WithRoot", "%w", err)
 		}
 		o.root = strings.TrimSuffix(path, "/")
-	}
-}
-
-// WithPath sets the function that returns the path of a key's node, so that programs with
-// names of their own can share the locks. The path is relative to the root, without a
-// slash in front. Different keys must have different paths, and no path may be below
-// another one. The function may be called concurrently. The default is [EscapeKey]. With
-// any other function the Backend cannot tell the keys of nodes, unless [WithKeyOf] says
-// them. A nil function is refused.
-func WithPath(path func(key string) string) Option {
-	return func(o *options) {
-		if path == nil {
-			o.refuse("WithPath", "nil function")
-		}
-		o.path = path
-	}
-}
-
-// WithKeyOf sets the inverse of the function of [WithPath], for [Backend.Inspect]. It
-// returns the key for a path relative to the root, or false if it is not the path of a
-// key. Inspect then looks for keys below all nodes below the root that are not the
-// nodes of keys. The function may be called concurrently. A nil function, and one without
-// WithPath, is refused.
-func WithKeyOf(keyOf func(path string) (key string, ok bool)) Option {
-	return func(o *options) {
-		if keyOf == nil {
-			o.refuse("WithKeyOf", "nil function")
-		}
-		o.keyOf = keyOf
 	}
 }
 
@@ -226,17 +186,6 @@ func WithACL(acl ...zk.ACL) Option {
 	}
 }
 
-// DigestACL returns an entry for [WithACL] that gives perms to a user of the digest
-// scheme. It panics with GODEBUG=fips140=only, which forbids the SHA-1 of the scheme:
-// [WithDigest] alone, or an entry of the scheme "auth", does without it.
-func DigestACL(perms int32, user, password string) zk.ACL {
-	if fips140.Enforced() {
-		panic("zklock: DigestACL: GODEBUG=fips140=only forbids the SHA-1 of ZooKeeper's digest scheme; use WithDigest without WithACL, or an entry of the scheme \"auth\"")
-	}
-	sum := sha1.Sum([]byte(user + ":" + password)) //nolint:gosec // the scheme demands it
-	return zk.ACL{Perms: perms, Scheme: "digest", ID: user + ":" + base64.StdEncoding.EncodeToString(sum[:])}
-}
-
 // WithDialer sets the function that opens connections, for TLS or a proxy. A function that
 // reads its certificates each time can use renewed ones. The default is
 // [net.DialTimeout]. A nil function is refused.
@@ -249,31 +198,11 @@ func WithDialer(dial DialFunc) Option {
 	}
 }
 
-// WithLogger sets the logger for the client library's messages about connections, which
-// have the level Debug. By default they are dropped. A nil logger is refused.
-func WithLogger(l *slog.Logger) Option {
-	return func(o *options) {
-		if l == nil {
-			o.refuse("WithLogger", "nil logger")
-		}
-		o.logger = l
-	}
-}
-
 // WithReadWriteNames names the nodes of exclusive locks so that Curator's
 // InterProcessReadWriteLock sees them as write locks. By default its InterProcessMutex sees
 // them. All processes that share a lock must use the same names.
 func WithReadWriteNames() Option {
 	return func(o *options) { o.exclusive, o.shared = tagWrite, tagRead }
-}
-
-// WithLatchNames names the nodes of exclusive locks so that Curator's LeaderLatch sees them
-// as candidates: it and [distlock.Locker.Lead] elect one leader. All processes that share a
-// lock must use the same names.
-//
-// [distlock.Locker.Lead]: https://pkg.go.dev/github.com/distlock-go/distlock#Locker.Lead
-func WithLatchNames() Option {
-	return func(o *options) { o.exclusive, o.shared = tagLatch, tagRead }
 }
 
 // WithKazooNames names the nodes so that kazoo's Lock, WriteLock and ReadLock, in Python, see

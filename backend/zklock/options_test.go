@@ -25,9 +25,6 @@ func TestOptionsRefused(t *testing.T) {
 		{zklock.WithRoot("/a//b"), `WithRoot: path "/a//b"`},
 		{zklock.WithRoot("/a/.."), `".."`},
 		{zklock.WithRoot("/a\x01"), `'\x01'`},
-		{zklock.WithPath(nil), "WithPath: nil"},
-		{zklock.WithKeyOf(nil), "WithKeyOf: nil"},
-		{zklock.WithKeyOf(zklock.UnescapeKey), "WithKeyOf: without WithPath"},
 		{zklock.WithSessionTimeout(99 * time.Millisecond), "WithSessionTimeout: 99ms"},
 		{zklock.WithSessionTimeout(25 * time.Hour), "WithSessionTimeout: 25h"},
 		{zklock.WithOpTimeout(0), "WithOpTimeout: 0s"},
@@ -36,7 +33,6 @@ func TestOptionsRefused(t *testing.T) {
 		{zklock.WithDigestFunc(nil), "WithDigestFunc"},
 		{zklock.WithACL(), "WithACL"},
 		{zklock.WithDialer(nil), "WithDialer"},
-		{zklock.WithLogger(nil), "WithLogger"},
 	} {
 		_, err := zklock.New([]string{"127.0.0.1:1"}, c.opt)
 		if err == nil || !strings.HasPrefix(err.Error(), "zklock: ") || !strings.Contains(err.Error(), c.want) {
@@ -131,27 +127,11 @@ func TestDigest(t *testing.T) {
 func TestACL(t *testing.T) {
 	t.Parallel()
 	addr := []string{shared.Server(t).Addr()}
-	acl := zklock.WithACL(zklock.DigestACL(zk.PermAll, "a", "1"), zklock.DigestACL(zk.PermAll, "b", "2"))
+	acl := zklock.WithACL(append(zk.DigestACL(zk.PermAll, "a", "1"), zk.DigestACL(zk.PermAll, "b", "2")...)...)
 	root := zklock.WithRoot("/both")
 	a, b := newBackend(t, addr, root, acl, zklock.WithDigest("a", "1")), newBackend(t, addr, root, acl, zklock.WithDigest("b", "2"))
 	g := testkit.MustTry(t, a, testkit.NewRequest("key"))
 	testkit.MustBeBusy(t, b, "key")
 	testkit.MustRelease(t, a, g)
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest("key")))
-}
-
-// TestPath: the application chooses the path of a key's node.
-func TestPath(t *testing.T) {
-	t.Parallel()
-	addr := shared.Server(t).Addr()
-	admin := newAdmin(t, addr)
-	b := newBackend(t, []string{addr}, zklock.WithRoot("/"), zklock.WithPath(func(key string) string { return "jobs/" + key + "/lock" }))
-	g := testkit.MustTry(t, b, testkit.NewRequest("nightly"))
-	if names := children(t, admin, "/jobs/nightly/lock"); len(names) != 1 {
-		t.Errorf("nodes %q", names)
-	}
-	testkit.MustRelease(t, b, g)
-	if _, err := b.TryAcquire(context.Background(), testkit.NewRequest("a//b")); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-		t.Errorf("an invalid path: %v", err)
-	}
 }

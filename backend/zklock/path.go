@@ -2,6 +2,7 @@ package zklock
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,16 +16,6 @@ func EscapeKey(key string) string {
 		return "%"
 	case ".", "..", "zookeeper": // ZooKeeper forbids the first two, and the third is its own
 		return percent(key[:1]) + key[1:]
-	}
-	plain := true
-	for i := range len(key) {
-		if c := key[i]; c >= utf8.RuneSelf || !plainByte(c) {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return key
 	}
 	var b strings.Builder
 	for i := 0; i < len(key); {
@@ -45,27 +36,12 @@ func UnescapeKey(name string) (key string, ok bool) {
 	if name == "%" {
 		return "", true
 	}
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		if name[i] != '%' {
-			b.WriteByte(name[i])
-			continue
-		}
-		if i+2 >= len(name) {
-			return "", false
-		}
-		high, low := strings.IndexByte(hexDigits, name[i+1]), strings.IndexByte(hexDigits, name[i+2])
-		if high < 0 || low < 0 {
-			return "", false
-		}
-		b.WriteByte(byte(high<<4 | low))
-		i += 2
+	if name == EscapeKey("") {
+		return "", true
 	}
-	key = b.String()
-	return key, EscapeKey(key) == name
+	key, err := url.PathUnescape(name)
+	return key, err == nil && EscapeKey(key) == name
 }
-
-const hexDigits = "0123456789ABCDEF"
 
 // plainByte reports whether an ASCII character is not escaped. Of the other characters,
 // those below U+D800 are not escaped either. Java's strings are UTF-16, and ZooKeeper
@@ -73,11 +49,11 @@ const hexDigits = "0123456789ABCDEF"
 func plainByte(c byte) bool { return c >= ' ' && c < 0x7f && c != '/' && c != '%' }
 
 func percent(s string) string {
-	b := make([]byte, 0, 3*len(s))
+	var b strings.Builder
 	for i := range len(s) {
-		b = append(b, '%', hexDigits[s[i]>>4], hexDigits[s[i]&15])
+		_, _ = fmt.Fprintf(&b, "%%%02X", s[i])
 	}
-	return string(b)
+	return b.String()
 }
 
 // checkPath returns an error if path is not an absolute path that ZooKeeper accepts.

@@ -13,16 +13,12 @@ import (
 // already gone, or if another owner has the key. Repeating a release is not an error, for
 // a bounded number of past releases.
 func (b *Backend) Release(ctx context.Context, g driver.Grant) error {
-	parent, err := b.path(g.Key)
-	if err != nil {
-		return err
-	}
 	op, end := b.link.opContext(ctx)
 	defer end()
 	id := ticketID{g.Key, g.Owner}
 	tk, wasHeld := b.table.release(id)
 	if tk == nil {
-		return b.releaseUnknown(op, parent, &g)
+		return b.releaseUnknown(op, b.path(g.Key), &g)
 	}
 	existed, err := b.nodes.delete(op, tk)
 	switch {

@@ -28,7 +28,7 @@ func (b *Backend) Renew(ctx context.Context, grants []driver.Grant, report func(
 	}
 	var renewals []renewal
 	for i := range grants {
-		lock, ok := b.table.held(ticketID{grants[i].Key, grants[i].Owner})
+		lock, ok := b.table.heldBy(ticketID{grants[i].Key, grants[i].Owner})
 		switch {
 		case !ok:
 			report(i, driver.RenewResult{Status: driver.Lost})

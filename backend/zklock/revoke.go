@@ -42,7 +42,7 @@ func (b *Backend) ask(ctx context.Context, path string, n node) (existed bool, e
 // Revoked implements [driver.Revoker]. It watches the data of the owner's node.
 func (b *Backend) Revoked(ctx context.Context, g driver.Grant) <-chan struct{} {
 	asked := make(chan struct{})
-	if lock, ok := b.table.held(ticketID{g.Key, g.Owner}); ok {
+	if lock, ok := b.table.heldBy(ticketID{g.Key, g.Owner}); ok {
 		b.background.run(func() {
 			if b.awaitMessage(ctx, lock.node) {
 				close(asked)

@@ -68,7 +68,7 @@ func TestRevokeIsNotLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, n, _ := counted(t, addr)
+			b, n := overNetwork(t, addr)
 			r := testkit.NewRequest("revoke " + name)
 			r.Owner += "@web-3/1432"
 			g := testkit.MustTry(t, b, r)

@@ -161,19 +161,6 @@ func TestNodeOfAnotherKind(t *testing.T) {
 	})
 }
 
-// TestLeaseBoundOfSession: a lease is not longer than half of the session's timeout.
-func TestLeaseBoundOfSession(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, v *virtual) {
-		for ttl, want := range map[time.Duration]time.Duration{time.Hour: 10 * time.Second, time.Second: time.Second} {
-			r := testkit.NewRequest(ttl.String())
-			r.TTL = ttl
-			if g := testkit.MustTry(t, v, r); g.TTL != want {
-				t.Errorf("a TTL of %v: a lease of %v, want %v", ttl, g.TTL, want)
-			}
-		}
-	})
-}
-
 // TestCreatedInTheNextSession: the request for a node is written in the next session. The
 // owner finds that node, and needs no other.
 func TestCreatedInTheNextSession(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/distlock-go/distlock/backend/internal/placequeue"
 	"github.com/distlock-go/distlock/driver"
 )
 
@@ -21,11 +22,9 @@ type ticket struct {
 	gone   chan struct{} // closed when the ticket has left the table
 
 	// The ticket's lock guards these.
-	node      string    // path of the node; "" if none is known
-	session   *session  // the session of the node
-	createdAt time.Time // when the creation of the node was requested
-	inDoubt   bool      // there may be a node with an unknown path
-	first     string    // path of the first node in the queue, when the queue was last read
+	node    string   // path of the node; "" if none is known
+	session *session // the session of the node
+	inDoubt bool     // there may be a node with an unknown path
 
 	// The table's mutex guards these.
 	queued      bool         // the ticket is kept while another owner has the key
@@ -35,16 +34,15 @@ type ticket struct {
 	heldNode    string       // path of the node
 	version     int32        // of the data that this process has written to it last
 	heldSession *session     // the session of the node
-	index       int          // in the heap of expiries
+	timer       *time.Timer  // ends the lease
 }
 
 // obstacle is why a ticket's owner does not get the key now.
 type obstacle struct {
-	session   *session
-	watch     []string  // the paths of the nodes to wait for
-	own       string    // the path of the ticket's node; "" if there can be none
-	createdAt time.Time // when the creation of that node was requested
-	first     string    // the path of the first node in the queue
+	session *session
+	watch   []string // the paths of the nodes to wait for
+	own     string   // the path of the ticket's node; "" if there can be none
+	first   string   // the path of the first node in the queue
 }
 
 // lock locks the ticket, to work on its node. It returns false if ctx ends first.
@@ -71,12 +69,6 @@ func (tk *ticket) data() []byte { return []byte(driver.HolderOf(tk.id.owner)) }
 // name returns the name of the node.
 func (tk *ticket) name() string { return tk.node[len(tk.parent)+1:] }
 
-// number returns the number of the node.
-func (tk *ticket) number() int64 {
-	n, _ := parseNode(tk.name())
-	return n.seq
-}
-
 // isGone reports whether the ticket has left the table.
 func (tk *ticket) isGone() bool {
 	select {
@@ -87,7 +79,14 @@ func (tk *ticket) isGone() bool {
 	}
 }
 
-// expired reports whether the lease has ended.
-func (tk *ticket) expired(now time.Time) bool {
-	return now.Sub(tk.grant.Sent) >= tk.grant.TTL
+// extend records that g was confirmed.
+func (tk *ticket) extend(g driver.Grant) {
+	tk.grant = placequeue.Extend(tk.grant, g)
+	tk.timer.Reset(time.Until(tk.end()))
 }
+
+// end returns when the lease ends.
+func (tk *ticket) end() time.Time { return placequeue.End(tk.grant) }
+
+// expired reports whether the lease has ended.
+func (tk *ticket) expired(now time.Time) bool { return !now.Before(tk.end()) }

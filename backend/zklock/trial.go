@@ -1,7 +1,7 @@
 package zklock
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -22,45 +22,34 @@ type trial struct {
 	node string // path of a node that could not be deleted
 }
 
-// begin begins a trial, unless one was successful before. The value is false if the error
-// is about the creation of the node.
-func (t *trial) begin(n *nodes) *pending[bool] {
-	return begin(n.link, func(c *zk.Conn) (created bool, err error) {
+// run makes a trial, unless one was successful before.
+func (t *trial) run(ctx context.Context, n *nodes) error {
+	if t.passed.Load() {
+		return nil
+	}
+	_, err := begin(n.link, func(c *zk.Conn) (_ struct{}, err error) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if t.passed.Load() {
-			return true, nil
+			return struct{}{}, nil
 		}
 		parent := n.opts.root + "/" + EscapeKey("")
+		if t.node == "" {
+			if t.node, err = n.parents.createIn(c, parent, trialName, nil); err != nil {
+				return struct{}{}, err
+			}
+		}
 		node := t.node
-		if exists, _, err := c.Exists(cmp.Or(node, parent)); err != nil || !exists {
-			node = "" // its session has ended
-		}
-		if node == "" {
-			path := parent + "/" + trialName
-			node, err = c.Create(path, nil, zk.FlagEphemeralSequential, n.opts.acl)
-			if errors.Is(err, zk.ErrNoNode) {
-				if err := n.parents.create(c, parent); err != nil {
-					return false, err
-				}
-				node, err = c.Create(path, nil, zk.FlagEphemeralSequential, n.opts.acl)
-			}
-			if err != nil {
-				return false, denied(err, "create in", parent)
-			}
-		}
-		t.node = node
 		_, _, readErr := c.Children(parent)
 		_, dataErr := c.Set(node, nil, -1)
 		deleteErr := c.Delete(node, -1)
 		if deleteErr == nil || errors.Is(deleteErr, zk.ErrNoNode) {
-			t.node, deleteErr = "", nil
+			t.node = ""
 		}
-		if errors.Is(dataErr, zk.ErrNoNode) {
-			dataErr = nil // a session has ended meanwhile
-		}
+		// If there is no such node, the session has ended. The next trial has another node.
 		err = errors.Join(denied(readErr, "read", parent), denied(dataErr, "write", node), denied(deleteErr, "delete in", parent))
 		t.passed.Store(err == nil)
-		return true, err
-	})
+		return struct{}{}, err
+	}).wait(ctx)
+	return err
 }

@@ -13,6 +13,10 @@ import (
 // errSpent ends a wait when its budget is spent.
 var errSpent = fmt.Errorf("zklock: no attempt is left: %w", driver.ErrNotAcquired)
 
+// lastLookTimeout limits the time to find the holder of the key when a wait is over: the
+// caller may have no time left.
+const lastLookTimeout = 100 * time.Millisecond
+
 // waiter is one call of Acquire that waits.
 type waiter struct {
 	backend  *Backend
@@ -144,7 +148,15 @@ func (w *waiter) notAcquired(ctx context.Context) error {
 	if errors.Is(w.reason, driver.ErrForeign) {
 		return w.reason
 	}
-	return w.backend.lastHeldError(ctx, w.ticket, w.last)
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), min(lastLookTimeout, w.backend.opts.opTimeout))
+	defer end()
+	// The holder may have changed since the ticket's owner has looked.
+	names, _ := w.backend.link.children(w.ticket.parent).wait(ctx)
+	q, _ := parseQueue(names)
+	if len(q) == 0 || q[0].guid == w.ticket.guid {
+		return &driver.HeldError{}
+	}
+	return w.backend.heldError(ctx, w.ticket.parent+"/"+q[0].name)
 }
 
 // anyOf returns a channel that is closed when one of the channels is closed or ctx ends.

@@ -2,7 +2,6 @@ package zklock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -90,73 +89,6 @@ func TestOneWatchForMany(t *testing.T) {
 	testkit.MustRelease(t, b, g)
 	for _, w := range waiters {
 		testkit.MustRelease(t, b, w.Served(t))
-	}
-}
-
-// TestHalfOfAThousandGiveUp: of 1,000 waiters every second gives up. The others get the
-// key, one at a time, and no node is left.
-func TestHalfOfAThousandGiveUp(t *testing.T) {
-	t.Parallel()
-	const waiters, sessions = 1000, 4
-	addr := []string{shared.Server(t).Addr()}
-	admin := newAdmin(t, addr...)
-	key := "thousand"
-	var backends []*zklock.Backend
-	for range sessions {
-		backends = append(backends, newBackend(t, addr))
-	}
-	g := testkit.MustTry(t, backends[0], testkit.NewRequest(key))
-	var r testkit.Register
-	r.Enter(t, key, g.Token)
-	r.Leave(key, g.Token)
-	var wg sync.WaitGroup
-	givingUp, giveUp := context.WithCancel(context.Background())
-	defer giveUp()
-	for i := range waiters {
-		b := backends[i%sessions]
-		wg.Go(func() {
-			ctx, givesUp := context.Background(), i/sessions%2 == 0
-			if givesUp {
-				ctx = givingUp
-			}
-			req := testkit.NewRequest(key)
-			req.Backoff = driver.NewBackoff(time.Minute, 0)
-			g, err := b.Acquire(ctx, req)
-			switch {
-			case givesUp:
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("Acquire of a waiter that gives up: %v", err)
-				}
-				g = req.Grant()
-			case err != nil:
-				t.Errorf("Acquire: %v", err)
-				return
-			default:
-				r.Enter(t, key, g.Token)
-				r.Leave(key, g.Token)
-			}
-			if err := b.Release(context.Background(), g); err != nil {
-				t.Errorf("Release: %v", err)
-			}
-		})
-	}
-	if !testkit.Within(2*time.Minute, func() bool { return len(children(t, admin, parentOf(key))) == waiters+1 }) {
-		t.Fatal("not after two minutes: all of them are in the queue")
-	}
-	start := time.Now()
-	giveUp()
-	if !testkit.Within(2*time.Minute, func() bool { return len(children(t, admin, parentOf(key))) == waiters/2+1 }) {
-		t.Fatal("not after two minutes: half have given up")
-	}
-	gone := time.Since(start)
-	testkit.MustRelease(t, backends[0], g)
-	wg.Wait()
-	t.Logf("%d gave up within %v, %d got the key within %v", waiters/2, gone, r.Uses()-1, time.Since(start)-gone)
-	if n := r.Uses() - 1; n != waiters/2 {
-		t.Errorf("%d of %d got the key", n, waiters/2)
-	}
-	if names := children(t, admin, parentOf(key)); len(names) != 0 {
-		t.Errorf("left behind: %q", names)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -17,7 +16,7 @@ func openZooKeeper(ctx context.Context, rawURL string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}
-	b, err := zklock.New(z.Servers, append(z.options(), zklock.WithLogger(slog.Default()))...)
+	b, err := zklock.New(z.Servers, z.options()...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrURL, err)
 	}

@@ -30,7 +30,6 @@ var labels = map[string]string{
 	"zklock.lock":       "`zklock`",
 	"zklock.shared":     "`zklock`, `Shared`",
 	"zklock.permits":    "`zklock`, `Permits`",
-	"zklock.latch":      "`zklock`, `WithLatchNames`",
 	"zklock.write":      "`zklock`, `WithReadWriteNames`",
 	"zklock.read":       "`zklock`, `WithReadWriteNames`, `Shared`",
 }

@@ -21,7 +21,6 @@ var curatorPairs = []pair{
 	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: znode, java: "curator.read", ours: "zklock.write", goWakes: message, javaWakes: message},
 	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.read", goWakes: message, javaWakes: message},
 	{theirs: "`InterProcessReadWriteLock`, read", record: "`-__READ__`", javaKey: znode, java: "curator.read", ours: "zklock.read", goSees: "true", javaSees: "true"},
-	{theirs: "`LeaderLatch`", record: "`-latch-`", javaKey: znode, java: "curator.latch", ours: "zklock.latch", goWakes: message, javaWakes: message},
 	{theirs: "`InterProcessReadWriteLock`, write", record: "`-__WRIT__`", javaKey: znode, java: "curator.write", ours: "zklock.lock", goSees: foreign, goWakes: message, javaSees: evicts},
 	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.write", goSees: foreign, goWakes: message, javaSees: evicts},
 	{theirs: "`InterProcessMutex`", record: "`-lock-`", javaKey: znode, java: "curator.mutex", ours: "zklock.shared", goSees: foreign, goWakes: message, javaSees: evicts},

@@ -3,13 +3,11 @@ package mutant
 // etcd has mutants of the requests of the etcd backend. All of them start a server.
 var etcd = []Mutant{
 	etcdlock("fence-not-demanded", "a request that arrives late creates a place",
-		"TestLateRequest/Acquire", Edit{"backend/etcdlock/acquire.go", `OpTxn([]clientv3.Cmp{s.compare(fence), c.compare()}`, `OpTxn([]clientv3.Cmp{c.compare()}`}),
+		"TestLateRequest/Acquire", Edit{"backend/etcdlock/acquire.go", "If(s.isFenced(fence), free)", "If(free)"}),
 	etcdlock("fence-not-written", "the request of an owner that has given up may still arrive",
 		"TestLateRequest/TryAcquire", Edit{"backend/etcdlock/sweeper.go", "unfenced = s.writeFence(ctx)", "_ = ctx"}),
 	etcdlock("name-used-again-too-early", "a deletion that arrives late deletes the place of the next owner",
 		"TestReleaseWithoutAnswer/late", Edit{"backend/etcdlock/release.go", "l.doubt = l.session.fence.Load()", "l.doubt = 0"}),
-	etcdlock("two-places-at-one-revision", "one transaction creates two places of a key",
-		"TestManyAtOnce/calm", Edit{"backend/etcdlock/batcher.go", "slices.ContainsFunc(j.names, isNamed)", "isNamed(j.names[0])"}),
 	etcdlock("extend-while-others-wait", "Extend does not look at the queue",
 		"TestMutexInTheQueue", Edit{"backend/etcdlock/extend.go", `"<", l.created+1).WithPrefix(),`, `">", 0).WithPrefix(),`}),
 }

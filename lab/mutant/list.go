@@ -143,8 +143,8 @@ var zooKeeper = []Mutant{
 	{
 		Name: "sequence-as-token",
 		Rule: "a token is the number in a node's name, which starts again with a new parent",
-		Edits: []Edit{{"backend/zklock/acquire.go", "tokens(p.createZxid, r.Tokens)",
-			"tokens(func() (n int64) { _, _ = fmt.Sscan(tk.node[len(tk.node)-10:], &n); return n + 1 }(), r.Tokens)"}},
+		Edits: []Edit{{"backend/zklock/acquire.go", "placequeue.Tokens(p.createZxid, tokensPerID, r.Tokens)",
+			"placequeue.Tokens(func() (n int64) { _, _ = fmt.Sscan(tk.node[len(tk.node)-10:], &n); return n + 1 }(), tokensPerID, r.Tokens)"}},
 		Package: "./backend/zklock", Test: "TestContainersComeAndGo", Needs: "zookeeper",
 	},
 	{
@@ -154,12 +154,6 @@ var zooKeeper = []Mutant{
 			{"backend/zklock/renew.go", "case stat.EphemeralOwner != lock.session.id:", "case stat.Czxid == 0:"},
 		},
 		Package: "./backend/zklock", Test: "TestStolenName", Needs: "zookeeper",
-	},
-	{
-		Name:    "any-number-is-the-next",
-		Rule:    "a new node counts as the first although another process has created one before it",
-		Edits:   []Edit{{"backend/zklock/counters.go", "one.next == number", "one.next <= number"}},
-		Package: "./backend/zklock", Test: "TestCounterOfAnother", Needs: "zookeeper",
 	},
 	{
 		Name:    "stranger-is-not-refused",

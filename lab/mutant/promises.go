@@ -13,8 +13,8 @@ var promises = []struct {
 	{"P1", "at most one exclusive holder per key, or readers without a writer, or n permits", []string{
 		"tombstone-ignored", "tombstone-ignored-fast", "tombstone-not-written", "owner-by-its-beginning",
 		"renewal-recreates", "publish-before-write", "reader-beside-writer", "permits-of-the-holders",
-		"quorum-of-one", "repetition-is-no-doubt", "whose-node-is-not-asked", "any-number-is-the-next",
-		"stranger-is-not-refused", "fence-not-demanded", "two-places-at-one-revision",
+		"quorum-of-one", "repetition-is-no-doubt", "whose-node-is-not-asked",
+		"stranger-is-not-refused", "fence-not-demanded",
 		"held-row-is-free", "java-is-not-a-holder", "late-attempt-has-the-key",
 	}},
 	{"P2", "the holder's context is cancelled before the store may grant the key to another", []string{

@@ -42,3 +42,11 @@ func Holders[Q ~[]P, P Place](q Q) Q {
 	}
 	return held
 }
+
+// Tokens returns the fencing tokens of an owner whose place the store has created or written
+// with the given number, which rises with each write. A number yields up to limit tokens, all
+// of them larger than those of smaller numbers.
+func Tokens(number int64, limit, n int) (first, last uint64) {
+	first = uint64(number) * uint64(limit)
+	return first, first + uint64(min(max(n, 1), limit)) - 1
+}

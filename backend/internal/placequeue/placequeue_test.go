@@ -1,7 +1,6 @@
 package placequeue_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -17,41 +16,82 @@ type place struct {
 
 func (p place) Sharing() driver.Sharing { return p.sharing }
 
-func TestBlockersAndHolders(t *testing.T) {
-	writer, reader := driver.Sharing{}, driver.Sharing{Mode: driver.Shared}
-	permit := func(n int) driver.Sharing { return driver.Sharing{Permits: n} }
-	for _, c := range []struct {
-		asks     []driver.Sharing
-		blockers [][]int // of each place
-	}{
-		{[]driver.Sharing{writer, writer, writer}, [][]int{{}, {0}, {1}}},
-		{[]driver.Sharing{reader, reader, writer, reader, reader}, [][]int{{}, {}, {1}, {2}, {2}}},
-		{[]driver.Sharing{permit(2), permit(2), permit(2), permit(2)}, [][]int{{}, {}, {0, 1}, {1, 2}}},
-		{[]driver.Sharing{permit(1), permit(3), permit(3), permit(1)}, [][]int{{}, {}, {}, {2}}},
-		{[]driver.Sharing{permit(2), reader, permit(2), writer}, [][]int{{}, {0}, {1}, {2}}},
-	} {
-		var q []place
-		for i, s := range c.asks {
-			q = append(q, place{i, s})
+var kinds = []driver.Sharing{{}, {Mode: driver.Shared}, {Permits: 1}, {Permits: 2}, {Permits: 3}}
+
+// TestQueueFollowsSharing compares the rule for places with driver.Sharing.Admits, for all
+// queues of up to five places.
+func TestQueueFollowsSharing(t *testing.T) {
+	t.Parallel()
+	var try func(q []place)
+	try = func(q []place) {
+		if len(q) > 0 {
+			checkLast(t, q)
+			checkHolders(t, q)
 		}
-		var holders []int
-		for i, want := range c.blockers {
-			if got := numbers(placequeue.Blockers(q, i)); !slices.Equal(got, want) {
-				t.Errorf("%v: place %d waits for %v, want %v", c.asks, i, got, want)
-			}
-			if len(want) == 0 {
-				holders = append(holders, i)
+		for _, s := range kinds {
+			if len(q) < 5 && !t.Failed() {
+				try(append(slices.Clip(q), place{len(q), s}))
 			}
 		}
-		if got := numbers(placequeue.Holders(q)); fmt.Sprint(got) != fmt.Sprint(holders) {
-			t.Errorf("%v: %v have the key, want %v", c.asks, got, holders)
+	}
+	try(nil)
+}
+
+// admits reports whether the last place of a queue may join the others, as driver.Sharing
+// defines it, if all of them have the key.
+func admits(q []place) bool {
+	last := len(q) - 1
+	return !slices.ContainsFunc(q[:last], func(p place) bool { return !p.sharing.Admits(last, q[last].sharing) })
+}
+
+// checkLast checks what the last place of a queue waits for: it is enough to stop it, and no
+// less would be.
+func checkLast(t *testing.T, q []place) {
+	t.Helper()
+	last := len(q) - 1
+	blockers := placequeue.Blockers(q, last)
+	if admits(q) != (len(blockers) == 0) {
+		t.Errorf("the last of %v waits for %v, and Admits says %v", q, blockers, admits(q))
+	}
+	if len(blockers) > 0 && admits(append(slices.Clone(blockers), q[last])) {
+		t.Errorf("the last of %v waits for %v, which admit it", q, blockers)
+	}
+	for i := range blockers {
+		if !admits(append(slices.Delete(slices.Clone(blockers), i, i+1), q[last])) {
+			t.Errorf("the last of %v waits for %v, and less is enough to stop it", q, blockers)
 		}
 	}
 }
 
-func numbers(q []place) (all []int) {
-	for _, p := range q {
-		all = append(all, p.number)
+// checkHolders checks which places have the key: those that may join all in front of them.
+func checkHolders(t *testing.T, q []place) {
+	t.Helper()
+	holders := placequeue.Holders(q)
+	for i, p := range q {
+		if slices.Contains(holders, p) != admits(q[:i+1]) {
+			t.Errorf("%v: of the places, %v have the key", q, holders)
+		}
 	}
-	return all
+	for i := range holders {
+		if !admits(holders[:i+1]) {
+			t.Errorf("%v: %v have the key together", q, holders)
+		}
+	}
+}
+
+// TestTokens: the tokens of a later number are larger than all tokens of an earlier one.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	last := uint64(0)
+	for _, number := range []int64{1, 2, 0x100000001, 1<<53 - 1} {
+		for _, n := range []int{-1, 1, 64, 1000} {
+			a, b := placequeue.Tokens(number, 64, n)
+			if a <= last || b < a || b-a >= 64 || n == 64 && b-a != 63 {
+				t.Errorf("of %#x, %d tokens: %d to %d; before was %d", number, n, a, b, last)
+			}
+			if n == 1000 {
+				last = b
+			}
+		}
+	}
 }

@@ -125,7 +125,7 @@ func bothAtOnce(t *testing.T, conn *zk.Conn, addr string) {
 // go-zookeeper.
 func otherNames(t *testing.T, conn *zk.Conn, addr string) {
 	t.Helper()
-	for _, names := range []zklock.Option{zklock.WithReadWriteNames(), zklock.WithLatchNames()} {
+	for _, names := range []zklock.Option{zklock.WithReadWriteNames(), zklock.WithKazooNames()} {
 		backend, err := zklock.New([]string{addr}, zklock.WithRoot("/shop"), names)
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,6 @@ const (
 	Drop        // it is not executed, and there is no answer
 	Mute        // it is executed, and there is no answer
 	Defer       // it is executed before the next OpSync, and there is no answer
-	Refuse      // the answer is that the authentication has failed
 	HangUp      // the connection is closed
 )
 
@@ -46,7 +45,6 @@ const (
 	codeNoNode     = -101
 	codeBadVersion = -103
 	codeExists     = -110
-	codeAuthFailed = -115
 )
 
 // Virtual is a ZooKeeper server in the memory of a test, for bubbles of testing/synctest:

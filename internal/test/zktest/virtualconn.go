@@ -114,9 +114,6 @@ func (c *virtualConn) serve(p packet, first bool) bool {
 		return true
 	case HangUp:
 		return false
-	case Refuse:
-		c.send(packet{}.with32(xid).with64(v.zxid).with32(codeAuthFailed))
-		return true
 	case Defer:
 		v.deferred = append(v.deferred, func() { v.execute(c, op, p) })
 		return true

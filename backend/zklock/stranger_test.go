@@ -3,7 +3,6 @@ package zklock_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,19 +22,18 @@ func TestStranger(t *testing.T) {
 	const ours, curators = "_c_" + guid + "-go-", "_c_" + guid + "-"
 	recipes := map[string]string{
 		"lock-": "InterProcessMutex or LeaderSelector", "__READ__": "InterProcessReadWriteLock",
-		"__WRIT__": "InterProcessReadWriteLock", "latch-": "LeaderLatch", "__lock__": "kazoo", "__rlock__": "kazoo",
+		"__WRIT__": "InterProcessReadWriteLock", "__lock__": "kazoo", "__rlock__": "kazoo",
 	}
 	for _, c := range []struct{ own, sees string }{ // a node of ours, and the tags of Curator's that see it
 		{"lock-", "lock-"},
 		{"__WRIT__", "__READ__ __WRIT__"},
 		{"__READ__", "__READ__ __WRIT__"},
-		{"latch-", "latch-"},
 		{"__lock__", "__lock__ __rlock__"},
 		{"__rlock__", "__lock__ __rlock__"},
 		{"__PERMIT3__", "__PERMIT3__"},
 	} {
 		own := ours + c.own + "0000000007"
-		for _, tag := range []string{"lock-", "__READ__", "__WRIT__", "latch-", "__lock__", "__rlock__", "__PERMIT3__"} {
+		for _, tag := range []string{"lock-", "__READ__", "__WRIT__", "__lock__", "__rlock__", "__PERMIT3__"} {
 			if name, err := zklock.Stranger([]string{own, ours + tag + "0000000001"}, own); name != "" || err != nil {
 				t.Errorf("%s of this package is a stranger to %s: %q, %v", tag, c.own, name, err)
 			}
@@ -60,8 +58,7 @@ func TestStranger(t *testing.T) {
 }
 
 // TestStrangers: other programs create nodes where this package has a lock, which do not
-// see it. The holder loses the key, and the next owner is refused, whether it reads the
-// queue anyway or has learned that it need not.
+// see it. The holder loses the key, and the next owner is refused.
 //
 // Row 22 (zklock): a lock of another program that does not see ours, or has a rule that is not
 // known, is ErrForeign, and a holder loses the key at its next renewal. Fails if the nodes in
@@ -74,79 +71,57 @@ func TestStrangers(t *testing.T) {
 		name  string
 		flags int32
 	}{
-		{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential}, {"leases", 0},
+		{"_c_" + guid + "-__WRIT__", zk.FlagEphemeralSequential}, {"_c_" + guid + "-latch-", zk.FlagEphemeralSequential}, {"leases", 0},
 		{"lock", zk.FlagEphemeral}, {"R-", zk.FlagEphemeralSequential}, {"LockA", zk.FlagEphemeralSequential},
 		{"0a1b2c3d4e5f60718293a4b5c6d7e8f9__lock__", zk.FlagEphemeralSequential},
 	} {
-		for _, learned := range []bool{false, true} {
-			t.Run(fmt.Sprint(c.name, learned), func(t *testing.T) {
-				t.Parallel()
-				key := t.Name()
-				keepParent(t, admin, key)
-				b, _, requests := counted(t, addr)
-				if learned {
-					learn(t, b, requests, admin, key)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			key := t.Name()
+			keepParent(t, admin, key)
+			b := newBackend(t, []string{addr})
+			g := testkit.MustTry(t, b, testkit.NewRequest(key))
+			other := plant(t, admin, parentOf(key)+"/"+c.name, c.flags)
+			if got := testkit.Renewed(t, b, g); got.Status != driver.Lost || !errors.Is(got.Err, driver.ErrForeign) {
+				t.Errorf("renewal: %+v", got)
+			}
+			for range 2 {
+				if _, err := b.TryAcquire(context.Background(), testkit.NewRequest(key)); !errors.Is(err, driver.ErrForeign) {
+					t.Errorf("the next owner: %v", err)
 				}
-				g := testkit.MustTry(t, b, testkit.NewRequest(key))
-				other := plant(t, admin, parentOf(key)+"/"+c.name, c.flags)
-				if got := testkit.Renewed(t, b, g); got.Status != driver.Lost || !errors.Is(got.Err, driver.ErrForeign) {
-					t.Errorf("renewal: %+v", got)
-				}
-				for range 2 {
-					if _, err := b.TryAcquire(context.Background(), testkit.NewRequest(key)); !errors.Is(err, driver.ErrForeign) {
-						t.Errorf("the next owner: %v", err)
-					}
-				}
-				w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
-				watched(t, other)
-				if names := children(t, admin, parentOf(key)); len(names) != 1 {
-					t.Errorf("the waiter has a node beside the stranger: %q", names)
-				}
-				if err := admin.Delete(other, -1); err != nil {
-					t.Fatal(err)
-				}
-				testkit.MustRelease(t, b, w.Served(t))
-			})
-		}
+			}
+			w := testkit.StartWaiter(t, b, testkit.NewRequest(key))
+			watched(t, other)
+			if names := children(t, admin, parentOf(key)); len(names) != 1 {
+				t.Errorf("the waiter has a node beside the stranger: %q", names)
+			}
+			if err := admin.Delete(other, -1); err != nil {
+				t.Fatal(err)
+			}
+			testkit.MustRelease(t, b, w.Served(t))
+		})
 	}
 }
 
-// TestStrangerWhileWaiting: a stranger comes while an owner waits in the queue. The error of
-// the wait names it, and Inspect shows it when the queue is empty.
-func TestStrangerWhileWaiting(t *testing.T) {
+// TestInspectStranger: Inspect shows an ephemeral node of another program, as long as it is
+// there, and no other node.
+func TestInspectStranger(t *testing.T) {
 	t.Parallel()
 	addr := shared.Server(t).Addr()
 	admin := newAdmin(t, addr)
-	b, other := newBackend(t, []string{addr}), newBackend(t, []string{addr})
+	b := newBackend(t, []string{addr})
 	key := "stranger-" + uuid.NewString() // some nodes stay, and the test may run again
 	keepParent(t, admin, key)
 	plant(t, admin, parentOf(key)+"/config", 0) // not ephemeral: not a lock
-	g := testkit.MustTry(t, b, testkit.NewRequest(key))
-	r := testkit.NewRequest(key)
-	r.Backoff = driver.NewBackoff(patience, 0)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	waited := make(chan error, 1)
-	go func() {
-		_, err := other.Acquire(ctx, r)
-		waited <- err
-	}()
-	watched(t, parentOf(key)+"/_c_"+g.Owner)
 	stranger := plant(t, admin, parentOf(key)+"/lock", zk.FlagEphemeral)
-	cancel()
-	if err := <-waited; !errors.Is(err, driver.ErrForeign) || !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), `"lock"`) {
-		t.Errorf("a waiter when a stranger has come: %v", err)
-	}
-	testkit.ReleaseRepeatedly(t, other, r.Grant())
-	testkit.MustRelease(t, b, g)
-	infos, err := other.Inspect(t.Context(), key, 1)
+	infos, err := b.Inspect(t.Context(), key, 1)
 	if err != nil || len(infos) != 1 || infos[0].Foreign != "ephemeral node" || infos[0].Held != 1 || len(infos[0].Holders) != 1 {
 		t.Errorf("Inspect beside a stranger: %+v, %v", infos, err)
 	}
 	if err := admin.Delete(stranger, -1); err != nil {
 		t.Fatal(err)
 	}
-	if infos, err := other.Inspect(t.Context(), key, 1); err != nil || len(infos) != 0 {
+	if infos, err := b.Inspect(t.Context(), key, 1); err != nil || len(infos) != 0 {
 		t.Errorf("Inspect without it: %+v, %v", infos, err)
 	}
 	testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(key)))
@@ -177,4 +152,11 @@ func TestWithdrawnHolder(t *testing.T) {
 		t.Errorf("token %d after token %d", g.Token, between.Token)
 	}
 	testkit.MustRelease(t, b, g)
+}
+
+func wantForeign(tb testing.TB, err error, recipe string) {
+	tb.Helper()
+	if !errors.Is(err, driver.ErrForeign) || !strings.Contains(err.Error(), recipe) {
+		tb.Errorf("where %s has a lock: %v", recipe, err)
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -101,25 +100,4 @@ func releaseAnyway(tb testing.TB, b *etcdlock.Backend, g driver.Grant) {
 			return
 		}
 	}
-}
-
-// A request that the server refuses does not spoil the others of its batch.
-func TestRefusedInABatch(t *testing.T) {
-	t.Parallel()
-	c := newClient(t, shared.Server(t).Addr())
-	b := newBackend(t, c)
-	large := strings.Repeat("x", 1<<19)
-	var callers sync.WaitGroup
-	for i := range 40 {
-		callers.Go(func() {
-			for range 3 {
-				if i%20 != 0 {
-					testkit.MustRelease(t, b, testkit.MustTry(t, b, testkit.NewRequest(t.Name()+"/"+strconv.Itoa(i))))
-				} else if _, err := b.TryAcquire(context.Background(), testkit.NewRequest(large[i:])); err == nil || errors.Is(err, driver.ErrNotAcquired) {
-					t.Errorf("TryAcquire of a key that is too large: %v", err)
-				}
-			}
-		})
-	}
-	callers.Wait()
 }
