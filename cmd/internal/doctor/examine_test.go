@@ -122,16 +122,6 @@ func wantRefused(t *testing.T, rawURL, why string) {
 	}
 }
 
-// wantMeasured checks that the times were measured.
-func wantMeasured(t *testing.T, r *doctor.Report, ids ...string) {
-	t.Helper()
-	for _, id := range ids {
-		if f := of(t, r, id); !isTime(f) || !strings.Contains(f.Seen, "s") {
-			t.Errorf("%s: %+v", id, f)
-		}
-	}
-}
-
 // A store that does not answer cannot be examined, and the error has no password.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
