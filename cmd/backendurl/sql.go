@@ -34,14 +34,15 @@ func connectSQL(db *sql.DB, d sqllock.Dialect, opts ...sqllock.Option) (*Backend
 func reachSQL(ctx context.Context, db *sql.DB, d sqllock.Dialect, b *sqllock.Backend) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	if d == sqllock.SQLite {
+	err := b.Ping(ctx)
+	missing := errors.Is(err, sqllock.ErrNoTable)
+	if d == sqllock.SQLite && (err == nil || missing) {
 		// Processes then read while another one writes. The file keeps the mode.
 		if _, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL"); err != nil {
 			return err
 		}
 	}
-	err := b.Ping(ctx)
-	if !errors.Is(err, sqllock.ErrNoTable) {
+	if !missing {
 		return err
 	}
 	if err := sqllock.CreateTable(ctx, db, d); err != nil {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"os"
 	"time"
 
 	"github.com/urfave/cli/v3"
-	"golang.org/x/term"
 
 	"github.com/distlock-go/distlock/cmd/internal/doctor"
 )
@@ -53,7 +51,7 @@ func doctorCommand(stdout io.Writer, hide func(string) string) *cli.Command {
 			if c.Bool("json") {
 				err = writeReportJSON(stdout, report)
 			} else {
-				err = report.Write(stdout, inColour(stdout))
+				err = report.Write(stdout)
 			}
 			if err != nil {
 				return err
@@ -79,14 +77,4 @@ func writeReportJSON(w io.Writer, r *doctor.Report) error {
 		Worst doctor.Severity `json:"worst"`
 		*doctor.Report
 	}{r.Worst(), r})
-}
-
-// inColour reports whether w is a terminal that may show colours. With NO_COLOR there are
-// none: see https://no-color.org.
-func inColour(w io.Writer) bool {
-	f, isFile := w.(*os.File)
-	if !isFile || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	return term.IsTerminal(int(f.Fd()))
 }

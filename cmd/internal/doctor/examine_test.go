@@ -84,7 +84,7 @@ func wantFindings(t *testing.T, r *doctor.Report, want ...string) {
 func text(t *testing.T, r *doctor.Report) string {
 	t.Helper()
 	var b strings.Builder
-	if err := r.Write(&b, false); err != nil {
+	if err := r.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
